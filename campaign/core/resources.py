@@ -57,6 +57,11 @@ def templates(**options: Any) -> jinja2.Environment:
     )
 
 
+def rendered(template: str, **values: object) -> str:
+    """A file of plain text by one of the templates."""
+    return templates().get_template(template).render(**values)
+
+
 def witness() -> Path:
     """The program that records the nodes of a job and what its ranks execute."""
     return binaries() / "witness"

@@ -1,10 +1,11 @@
-"""The text of slurm.conf and slurmdbd.conf, and each daemon's command line. Pure: nothing is read or started here."""
+"""slurm.conf and slurmdbd.conf, by their templates, and each daemon's command line. Nothing is started here."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
+from campaign.core import resources
 from campaign.slurm.sandbox.layout import Layout, Shape
 
 HEAD = "head"  # hostname where slurmctld runs
@@ -38,81 +39,23 @@ def hosts(shape: Shape, of_machine: str) -> str:
 
 def slurm_conf(layout: Layout, shape: Shape, base_port: int, user: str, memory_mib: int, mpi: str) -> str:
     """slurm.conf of a sandbox run by `user`, whose nodes have `memory_mib` each; `mpi`: srun's default plugin."""
-    lines = [
-        "# Written by `campaign sandbox start`; see docs/sandbox.md.",
-        "ClusterName=sandbox",
-        f"SlurmctldHost={HEAD}(127.0.0.1)",
-        f"SlurmctldPort={base_port + CONTROLLER}",
-        f"SlurmUser={user}",
-        f"SlurmdUser={user}",
-        # A munged of our own: with auth/none any local user could submit jobs in the name of this one.
-        "AuthType=auth/munge",
-        f"AuthInfo=socket={layout.munge_socket}",
-        "CredType=cred/munge",
-        f"StateSaveLocation={layout.controller_state}",
-        f"SlurmdSpoolDir={layout.spool('%n')}",
-        f"TmpFS={layout.tmp('%n')}",
-        f"SlurmctldPidFile={layout.top}/slurmctld.pid",
-        f"SlurmdPidFile={layout.top}/slurmd.%n.pid",
-        "ProctrackType=proctrack/linuxproc",
-        "TaskPlugin=task/none",
-        "JobAcctGatherType=jobacct_gather/none",
-        "SwitchType=switch/none",
-        f"MpiDefault={mpi}",
-        "SelectType=select/cons_tres",
-        "SelectTypeParameters=CR_Core",
-        "SlurmdParameters=config_overrides",
-        "ReturnToService=2",
-        # Scheduling without delay. Without an Epilog, slurmd tells the end of a job in a way that starts the next one
-        # only at slurmctld's next tick, up to 1 s later; with one, the next job starts at once.
-        f"Epilog={shape.epilog}",
-        "SchedulerType=sched/backfill",
-        # Backfill keeps its 30 s: a job that it starts is not written to the saved state for minutes, and a slurmctld
-        # that crashes then takes it for a waiting one. One that the main scheduler starts is written within 5 s.
-        "SchedulerParameters=batch_sched_delay=0,sched_interval=1",
-        "CompleteWait=0",
-        "KillWait=10",
-        "SlurmdTimeout=10",
-        "SlurmctldDebug=info",
-        "SlurmdDebug=info",
-        # slurmctld on loopback only. (NoInAddrAny would do it for slurmd, but srun then fails where the name of the
-        # machine cannot be looked up.)
-        "CommunicationParameters=NoCtldInAddrAny",
-    ]
-    if shape.accounting:
-        lines += [
-            "AccountingStorageType=accounting_storage/slurmdbd",
-            "AccountingStorageHost=127.0.0.1",
-            f"AccountingStoragePort={base_port + ACCOUNTING}",
-            f"AccountingStoragePass={layout.munge_socket}",  # with munge this names the socket
-        ]
-    lines += [
-        f"NodeName={node} NodeAddr=127.0.0.1 Port={port} "
-        f"CPUs={shape.cpus} CoresPerSocket={shape.cpus} RealMemory={memory_mib}"
-        for port, node in enumerate(shape.node_names, base_port + FIRST_NODE)
-    ]
-    return "\n".join([*lines, f"PartitionName={shape.partition} Nodes=ALL Default=YES MaxTime=INFINITE State=UP", ""])
+    return resources.rendered(
+        "sandbox/slurm.conf.j2",
+        layout=layout,
+        shape=shape,
+        user=user,
+        memory_mib=memory_mib,
+        mpi=mpi,
+        head=HEAD,
+        controller=base_port + CONTROLLER,
+        accounting=base_port + ACCOUNTING,
+        first_node=base_port + FIRST_NODE,
+    )
 
 
 def slurmdbd_conf(layout: Layout, base_port: int, user: str) -> str:
-    """slurmdbd.conf; MariaDB is reached through its Unix socket, which "localhost" and MYSQL_UNIX_PORT select."""
-    return "\n".join(
-        [
-            "# Written by `campaign sandbox start`; see docs/sandbox.md.",
-            "AuthType=auth/munge",
-            f"AuthInfo=socket={layout.munge_socket}",
-            "DbdHost=localhost",
-            "DbdAddr=127.0.0.1",
-            f"DbdPort={base_port + ACCOUNTING}",
-            f"SlurmUser={user}",
-            f"PidFile={layout.top}/slurmdbd.pid",
-            "StorageType=accounting_storage/mysql",
-            "StorageHost=localhost",
-            f"StorageUser={user}",
-            f"StorageLoc={DATABASE}",
-            "DebugLevel=info",
-            "",
-        ]
+    return resources.rendered(
+        "sandbox/slurmdbd.conf.j2", layout=layout, accounting=base_port + ACCOUNTING, user=user, database=DATABASE
     )
 
 

@@ -7,9 +7,11 @@ namespace, so that nodes share what the servers have, and nothing that a client'
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from campaign.core import resources
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.schema import near
 from campaign.slurm.sandbox import machine
@@ -101,63 +103,15 @@ def require() -> None:
 
 
 def brick_volume(directory: Path, port: int, delay_ms: int) -> str:
-    """A brick's volume file. It counts above the delay, so that a slow brick's operations count when they arrive."""
-    delay = ("debug/delay-gen", {"delay-percentage": 100, "delay-duration": 1000 * delay_ms})
-    return _volume(
-        ("posix", "storage/posix", {"directory": directory}),
-        *((("delay", *delay),) if delay_ms else ()),
-        ("locks", "features/locks", {}),
-        ("threads", "performance/io-threads", {}),
-        ("upcall", "features/upcall", {"cache-invalidation": "on", "cache-invalidation-timeout": CACHED_S}),
-        ("brick", "debug/io-stats", {"count-fop-hits": "on", "latency-measurement": "on", "unique-id": "brick"}),
-        (
-            "server",
-            "protocol/server",
-            {
-                "transport-type": "tcp",
-                "transport.socket.bind-address": "127.0.0.1",
-                "transport.socket.listen-port": port,
-                "auth.addr.brick.allow": "127.0.0.1",
-                "auth-path": "brick",
-                "statedump-path": directory.parent,
-            },
-        ),
+    """A brick's volume file."""
+    return resources.rendered(
+        "sandbox/brick.vol.j2", directory=directory, port=port, delay_ms=delay_ms, cached_s=CACHED_S
     )
 
 
-def client_volume(ports: dict[str, int]) -> str:
-    """The volume file of every client: its bricks, files distributed over them, and a cache of attributes."""
-    bricks = [
-        (
-            name,
-            "protocol/client",
-            {
-                "transport-type": "tcp",
-                "remote-host": "127.0.0.1",
-                "remote-port": port,
-                "remote-subvolume": "brick",
-                "ping-timeout": PING_TIMEOUT_S,
-            },
-        )
-        for name, port in ports.items()
-    ]
-    text = "".join(_volume(brick) for brick in bricks)
-    below = " ".join(ports)
-    if len(ports) > 1:
-        text += _volume(("distribute", "cluster/distribute", {"lookup-optimize": "on"}), below=below)
-        below = "distribute"
-    return text + _volume(
-        ("cache", "performance/md-cache", {"cache-invalidation": "on", "md-cache-timeout": CACHED_S}), below=below
-    )
-
-
-def _volume(*translators: tuple[str, str, dict[str, object]], below: str = "") -> str:
-    text = ""
-    for name, kind, options in translators:
-        lines = [f"volume {name}", f"  type {kind}", *(f"  option {key} {value}" for key, value in options.items())]
-        text += "\n".join([*lines, *([f"  subvolumes {below}"] if below else []), "end-volume"]) + "\n"
-        below = name
-    return text
+def client_volume(ports: Mapping[str, int]) -> str:
+    """The volume file of every client."""
+    return resources.rendered("sandbox/client.vol.j2", ports=ports, cached_s=CACHED_S, ping_timeout_s=PING_TIMEOUT_S)
 
 
 def counters_script(bricks: Path) -> str:
