@@ -229,6 +229,7 @@ const char *attempt_closed(void)
     if (attempt == NULL)
         return "";
     if (!attempt->written) {
+        nodes_tell("now\n");
         if (!nodes_await(&attempt->seen, "end", attempt->until_us))
             missed(attempt, "end", serve.job->limits.end);
         if (attempt->problem == NULL && gather_said(&attempt->seen, "end") < nodes_count())

@@ -14,11 +14,13 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -27,7 +29,7 @@ enum {
     LONGEST_US = 5000000,
     MOST_NEW = 4096,             /* processes between two looks; of more, all of the node are looked at */
     YOUNG_US = 30000000,         /* a process that is no rank by then will be none */
-    LAUNCH_US = 50000,           /* the next run's launcher goes before what is told of this one */
+    LAUNCH_US = 50000,           /* the next run's launcher goes before what is told of this one, unless the job waits for that */
 };
 
 static const char STEP_DAEMON[] = "slurmstepd"; /* has a rank's variables before the rank does */
@@ -63,6 +65,7 @@ static struct watch {
 
 static struct {
     pthread_t thread;
+    sem_t due;
     bool runs;
     struct seen seen;
     struct energy_readings readings;
@@ -70,9 +73,14 @@ static struct {
 
 static void *tell(void *nothing)
 {
-    static const struct timespec pause = {0, LAUNCH_US * 1000};
+    struct timespec until;
     (void)nothing;
-    nanosleep(&pause, NULL);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += LAUNCH_US * 1000L;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    while (sem_timedwait(&telling.due, &until) != 0 && errno == EINTR)
+        ;
     energy_say(telling.seen.run, &telling.readings);
     seen_tell(&telling.seen);
     return NULL;
@@ -304,6 +312,7 @@ static void end(void)
     watch.young_count = 0;
     while (watch.known_count > 0)
         forget_known(0, 0);
+    sem_init(&telling.due, 0, 0);
     telling.runs = pthread_create(&telling.thread, NULL, tell, NULL) == 0;
     if (!telling.runs) {
         energy_say(run, &telling.readings);
@@ -321,6 +330,8 @@ static void obey(char *line)
         watch.asked = ask_now_us();
     } else if (watch.watching && strcmp(word, "end") == 0) {
         end();
+    } else if (telling.runs && strcmp(word, "now") == 0) {
+        sem_post(&telling.due);
     }
 }
 

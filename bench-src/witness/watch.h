@@ -2,7 +2,8 @@
  *
  *   run NUMBER <tab> FOLDER <tab> LAUNCHER     a run is about to begin; answered by the fact "ready"
  *   phase                                      a phase of it is about to begin
- *   end                                        it has ended; answered by all that was seen of it
+ *   end                                        it has ended; answered by all that was seen of it, after a moment for the next launch
+ *   now                                        the job waits for that answer
  *
  * It adds nothing to the ranks, and while they run it starts no process and reads nothing of the target. Where the kernel says
  * which processes execute something (events.h), it looks at those, at once. Elsewhere it looks at what is new every few

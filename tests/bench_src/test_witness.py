@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -400,3 +401,22 @@ def test_a_witness_obeys_every_line_however_they_come(place: Path) -> None:
     said = "".join(f"run {number}\t{place}\tsrun\nphase\nend\n" for number in (1, 2, 3))
     lines = [line.split("\t")[1:3] for line in node("-w", said=said).decode().splitlines()]
     assert sorted(lines) == sorted([str(number), word] for number in (1, 2, 3) for word in ("ready", "name", "end"))
+
+
+def test_a_witness_tells_what_it_saw_after_a_moment_or_at_once_where_the_job_waits_for_it(place: Path) -> None:
+    def told_after_s(*words: str) -> float:
+        command = [resources.witness(), "node", "-w"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdin is not None and process.stdout is not None
+            process.stdin.write(f"run 1\t{place}\tsrun\n")
+            process.stdin.flush()
+            assert "\tready\t" in process.stdout.readline()
+            began = time.monotonic()
+            process.stdin.write("".join(f"{word}\n" for word in words))
+            process.stdin.flush()
+            while "\tend\t" not in process.stdout.readline():
+                pass
+            return time.monotonic() - began
+
+    assert told_after_s("end") >= 0.05
+    assert any(told_after_s("end", "now") < 0.05 for _ in range(100))  # other work on the machine delays it
