@@ -398,8 +398,8 @@ VERBS = (
     Verb("help", "verbs", "print the help of a verb", [
         Option("verb", nargs="?", metavar="VERB", help="such as run (default: list all)"),
     ]),
-    Verb("sandbox", "verbs", "run a Slurm cluster of virtual nodes on this machine", verbs=[
-        Verb("start", "verbs",
+    Verb("sandbox", "sandbox", "run a Slurm cluster of virtual nodes on this machine", verbs=[
+        Verb("start", "sandbox",
              "start a cluster, or the dead parts of one that runs, and wait until its nodes are idle", [
             OF_SANDBOX,
             Option("--nodes", type=int, default=4, metavar="N", help="number of nodes (default: 4)"),
@@ -414,12 +414,12 @@ VERBS = (
                    "its own: gluster[,bricks=N][,disk][,slow=MS], its bricks in memory or on DIR's disk, the last one "
                    "slowed down by MS milliseconds per operation; needs root"),
         ]),
-        Verb("stop", "verbs", "end its jobs and daemons, and remove its directory", [OF_SANDBOX]),
-        Verb("status", "verbs", "show daemons, nodes and jobs; exit status 0 when all is up, 1 when not", [
+        Verb("stop", "sandbox", "end its jobs and daemons, and remove its directory", [OF_SANDBOX]),
+        Verb("status", "sandbox", "show daemons, nodes and jobs; exit status 0 when all is up, 1 when not", [
             OF_SANDBOX,
             Option("--json", action="store_true", help="print a JSON object"),
         ]),
-        Verb("env", "verbs", 'print what the shell needs to use it: eval "$(campaign sandbox env)"', [OF_SANDBOX]),
+        Verb("env", "sandbox", 'print what the shell needs to use it: eval "$(campaign sandbox env)"', [OF_SANDBOX]),
     ]),
 )
 # fmt: on
@@ -467,10 +467,9 @@ def parser(inner: bool) -> argparse.ArgumentParser:
     all_verbs = top.add_subparsers(metavar="VERB", required=True, parser_class=VerbParser)
     for listed in VERBS:
         verb = _added(all_verbs, listed)
-        verb.set_defaults(do=(listed.module, listed.name))
         if inner and listed.verbs:
             names = "|".join(each.name for each in listed.verbs)
-            verbs = verb.add_subparsers(dest="verb", metavar=names, required=True)
+            verbs = verb.add_subparsers(metavar=names, required=True)
             for each in listed.verbs:
                 _added(verbs, each)
     return top
@@ -485,6 +484,7 @@ def _added(verbs: argparse._SubParsersAction[Any], listed: Verb) -> argparse.Arg
         epilog=listed.epilog,
         formatter_class=Help,
     )
+    verb.set_defaults(do=(listed.module, listed.name))
     for each in listed.options:
         if isinstance(each, Option):
             verb.add_argument(*each.names, **each.terms)

@@ -18,7 +18,6 @@ from campaign.core.errors import INCOMPLETE, OK, InputError, typed
 from campaign.core.strict_yaml import has_key
 from campaign.pipeline import building, places
 from campaign.report import samples
-from campaign.slurm.sandbox import command
 
 
 def write_campaign_file(arguments: argparse.Namespace) -> int:
@@ -80,5 +79,4 @@ FUNCTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "rules": show_rules,
     "completion": print_completion,
     "help": show_help,
-    "sandbox": command.main,
 }

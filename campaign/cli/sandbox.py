@@ -1,49 +1,50 @@
-"""`campaign sandbox start|stop|status|env`: arguments in, text out."""
+"""The verbs of `campaign sandbox`: a Slurm cluster of virtual nodes on this machine."""
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import shlex
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 
 from campaign.core.errors import OK
-
-if TYPE_CHECKING:
-    from campaign.slurm.sandbox.cluster import Sandbox
-    from campaign.slurm.sandbox.query import SandboxStatus
+from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.slurm.sandbox.layout import Shape
+from campaign.slurm.sandbox.query import SandboxStatus
+from campaign.slurm.sandbox.storage import Storage
 
 NOT_RUNNING = 1
 
 
-def main(args: argparse.Namespace) -> int:
-    """Do what the parsed arguments say; returns the exit status. Raises CampaignError."""
-    from campaign.slurm.sandbox.cluster import Sandbox
-    from campaign.slurm.sandbox.layout import Shape
-    from campaign.slurm.sandbox.storage import Storage
+def start(args: argparse.Namespace) -> int:
+    shape = Shape(args.nodes, args.cpus, args.accounting, args.partition, args.epilog, Storage.parse(args.storage))
+    print(_started(Sandbox.start(args.dir, shape, args.owner), args.dir))
+    return OK
 
-    if args.verb == "start":
-        shape = Shape(args.nodes, args.cpus, args.accounting, args.partition, args.epilog, Storage.parse(args.storage))
-        print(_started(Sandbox.start(args.dir, shape, args.owner), args.dir))
-        return OK
+
+def stop(args: argparse.Namespace) -> int:
     sandbox = Sandbox.at(args.dir)
-    if args.verb == "stop":
-        was_there = sandbox.stop()
-        print(
-            f"sandbox in {sandbox.layout.top} stopped"
-            if was_there
-            else f"no sandbox in {sandbox.layout.top}: nothing to stop"
-        )
-        return OK
-    if args.verb == "env":
-        for name, value in sandbox.environment().items():
-            print(f"export {name}={shlex.quote(value)}")
-        return OK
-    status = sandbox.status()
-    as_json = {**dataclasses.asdict(status), "dead": list(status.dead)}
+    was_there = sandbox.stop()
+    print(
+        f"sandbox in {sandbox.layout.top} stopped"
+        if was_there
+        else f"no sandbox in {sandbox.layout.top}: nothing to stop"
+    )
+    return OK
+
+
+def show_status(args: argparse.Namespace) -> int:
+    status = Sandbox.at(args.dir).status()
+    as_json = {**asdict(status), "dead": list(status.dead)}
     print(json.dumps(as_json, indent=1) if args.json else _as_text(status))
     return OK if status.state == "up" else NOT_RUNNING
+
+
+def print_environment(args: argparse.Namespace) -> int:
+    for name, value in Sandbox.at(args.dir).environment().items():
+        print(f"export {name}={shlex.quote(value)}")
+    return OK
 
 
 def _started(sandbox: Sandbox, directory: str | None) -> str:
@@ -67,3 +68,11 @@ def _as_text(status: SandboxStatus) -> str:
     lines += [f"  {node.name:<14} {node.state}" for node in status.nodes]
     lines += [f"  job {job.id:<10} {job.name} {job.state} {job.nodes} nodes {job.reason}" for job in status.jobs]
     return "\n".join(lines)
+
+
+FUNCTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
+    "start": start,
+    "stop": stop,
+    "status": show_status,
+    "env": print_environment,
+}
