@@ -155,6 +155,10 @@ def _paths(pack: RulePack, run: Run) -> tuple[list[str], list[str]]:
     """The words of the command lines that name a path and no input: those of the pack with a path that leads out of the
     attempt's directory, and those that the campaign file added, with any path.
     """
+    return pack.once(("paths", run.files, run.commands, run.inputs), lambda: _paths_of(pack, run))
+
+
+def _paths_of(pack: RulePack, run: Run) -> tuple[list[str], list[str]]:
     own, added = list[str](), list[str]()
     flags = next(len(each.flags) for each in pack.files if each.id == run.files)
     arguments = {phase.id: phase.arguments for phase in pack.phases}

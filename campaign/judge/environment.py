@@ -41,7 +41,7 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
         return
     groups = [group for _, said in attestations(case) for group in said.groups]
     inside = {name: text for group in groups for name, text in group.variables.items()}
-    yield from _faked({name: text for name, text in inside.items() if not environment.told(name)})
+    yield from (_faked(name, inside[name]) for name in filter(_FAKING.fullmatch, inside) if not environment.told(name))
     yield from environment.once("job is real", lambda: tuple(_job_is_real(environment)))
     # By the output, or by the job's test before it, in the order of their first ranks.
     names = dict.fromkeys(case.seen.node_names or case.evidence.placement)
@@ -50,7 +50,7 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
         return
     spoke, had = environment.answered, environment.job_nodes
     # Also where its ranks ran, as processes on the nodes saw them.
-    seen = dict.fromkeys((*names, *(each.node for each in case.evidence.witness.executed())))
+    seen = dict.fromkeys((*names, *case.evidence.witness.nodes))
     if foreign := [name for name in seen if name not in spoke and name not in had]:
         yield violation("the output names nodes that were not in the job", listed(had), listed(foreign))
         return
@@ -62,15 +62,15 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
             yield _of_one_machine(case, alike)
 
 
-def _faked(variables: Mapping[str, str]) -> Iterator[Finding]:
-    for name in filter(_FAKING.fullmatch, variables):
-        yield violation("{name} can fake nodes, names or times", "not set", variables[name], name=name)
+def _faked(name: str, text: str) -> Finding:
+    return violation("{name} can fake nodes, names or times", "not set", text, name=name)
 
 
 def _job_is_real(environment: Environment) -> Iterator[Finding]:
     """The variables, the number of nodes, and what was preloaded, as the job and its nodes report it."""
     of_nodes = (fact.removeprefix("env.") for fact in environment.facts)
-    yield from _faked({name: environment.told(name) for name in (*environment.variables, *of_nodes)})
+    for name in filter(_FAKING.fullmatch, dict.fromkeys((*environment.variables, *of_nodes))):
+        yield _faked(name, environment.told(name))
     had = environment.job_nodes
     for name in ("SLURM_NNODES", "SLURM_JOB_NUM_NODES"):
         text = environment.told(name)

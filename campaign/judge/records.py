@@ -366,6 +366,7 @@ def _window(case: Case) -> tuple[float, float]:
 def _counted_steps(submission: Submission, done: Sequence[Case]) -> Iterator[Finding]:
     """The benchmark's successful steps in the accounting against the attempts of their job."""
     jobs = grouped((case.attempt.job, case) for case in done)
+    of_jobs = grouped((case.attempt.job, case) for case in submission.results)
     launched = {run.id: len(run.launched) for run in submission.all_runs}
     most: dict[str, int] = {}  # expected number of successful steps
     for attempt in submission.attempts:
@@ -388,11 +389,8 @@ def _counted_steps(submission: Submission, done: Sequence[Case]) -> Iterator[Fin
                 about=cases[0].subject,
                 job=cases[0].attempt.job_id,
             )
-        ahead, of_job = (
-            environment.clock_ahead_s(cases),
-            [each for each in submission.results if each.attempt.job == job],
-        )
-        yield from _steps_overlap(steps, cases[0], [span for case in of_job for span in spans(case, ahead)])
+        ahead = environment.clock_ahead_s(cases)
+        yield from _steps_overlap(steps, cases[0], [span for case in of_jobs[job] for span in spans(case, ahead)])
         yield from _steps_lacking(after, cases[0])
     if silent:
         keeps_none = len(silent) == len(jobs) and all(map(environment.unaccounted, done))

@@ -22,10 +22,10 @@ from campaign.results.environment.facts import Environment
 
 KEPT_BY_FIRMWARE = 0.1  # share of a node's memory, at most
 MEMORY_SHARE = 0.02  # relative difference in memory of equal nodes, reserved by firmware
-# Facts that change with time, and variables that identify the job and the login: they differ between jobs without any
-# change of the system.
-_PASSING = ("state.", "zone")
+# Variables that identify the job and the login, and the time zone: they differ between jobs without a change of the
+# system.
 _OF_THE_JOB = ("SLURM", "SBATCH_", "BENCH_", "PMIX_SERVER", "PATH", "TMPDIR", "LANG", "LC_ALL", "TZ")
+_ZONE = "zone"
 # Variables by which a user tunes MPI, the network or the loader.
 _TUNES = re.compile(
     r"(?:OMPI_MCA|PRTE_MCA|PMIX_MCA|UCX|FI|I_MPI|MPICH|MV2|PSM2?|HFI|NCCL|MALLOC|GLIBC|LUSTRE|DARSHAN|GPFS)_\w+"
@@ -252,7 +252,7 @@ def _silent(jobs: Sequence[_Job]) -> Iterator[Finding]:
 def _items(environment: Environment, target: str, executable: str) -> Iterator[tuple[_Item, str, str]]:
     """What must not change, each with a node ("" if it is about the whole job) and what was reported."""
     for fact in environment.facts:
-        if not fact.startswith(_PASSING):
+        if fact != _ZONE:
             of_program = executable if fact.startswith(("exec", "library.")) else ""
             item = fact, target if fact.startswith(_OF_THE_TARGET) else of_program
             yield from ((item, node, text) for node, text in environment.by_node(fact).items())

@@ -26,7 +26,6 @@ from campaign.results.source.modifications import Section, parts
 _STORAGE = ("fs.", "mount.")
 _PROGRAM = ("executable.", "library.", "prefix.")
 _VARIABLES = ("env.",)
-_PASSING = ("state.",)  # changes from moment to moment
 _LIBRARY = "library."
 _NAMED = 4  # nodes or attempts that are named if a line is not about all
 
@@ -111,7 +110,7 @@ def environment(results: Sequence[Case]) -> tuple[Section, ...]:
         return ()
     nodes = {node.name for job in jobs.values() for node in job.nodes}
     facts = _facts(jobs)
-    elsewhere = (*_STORAGE, *_PROGRAM, *_VARIABLES, *_PASSING)
+    elsewhere = (*_STORAGE, *_PROGRAM, *_VARIABLES)
     asked = f"As recorded by {several(len(jobs), 'job')} on {several(len(nodes), 'node')} before each job's first run."
     of_nodes = [observation for observation in facts if not observation[0].startswith(elsewhere)]
     found = [Section("Nodes", asked, _COLUMNS, _rows(of_nodes))]

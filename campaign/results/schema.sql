@@ -66,17 +66,19 @@ CREATE TABLE observations (
     FOREIGN KEY (run, attempt) REFERENCES attempts (run, number)
 );
 
--- Shared by the attempts of a job: on many nodes it is large.
-CREATE TABLE environments (
+-- What several attempts share, by the SHA-256 of its JSON: on many nodes it is large.
+CREATE TABLE shared (
     digest TEXT PRIMARY KEY,
-    data   TEXT NOT NULL              -- facts.Environment as JSON
+    data   TEXT NOT NULL
 );
 
 CREATE TABLE evidence (
     run         TEXT NOT NULL,
     attempt     INTEGER NOT NULL,
-    environment TEXT NOT NULL REFERENCES environments (digest),
-    data        TEXT NOT NULL,        -- facts.Evidence as JSON, without the environment and the accounting
+    environment TEXT NOT NULL REFERENCES shared (digest),  -- facts.Environment of its job, without the facts
+    facts       TEXT NOT NULL REFERENCES shared (digest),  -- Environment.facts
+    witness     TEXT NOT NULL REFERENCES shared (digest),  -- facts.Witness
+    data        TEXT NOT NULL,        -- facts.Evidence as JSON, without these and the accounting
     PRIMARY KEY (run, attempt),
     FOREIGN KEY (run, attempt) REFERENCES attempts (run, number)
 );

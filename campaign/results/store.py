@@ -7,6 +7,7 @@ file systems do not support; a write holds the only lock, so that two drivers of
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -33,10 +34,10 @@ from campaign.core.model import (
     Source,
     State,
 )
-from campaign.results.environment.facts import NOTHING, Accounting, Altered, Environment, Evidence
+from campaign.results.environment.facts import NOTHING, Accounting, Altered, Environment, Evidence, Facts, Witness
 
 SCHEMA = Path(__file__).with_name("schema.sql")
-FORMAT = 9  # of these tables: the database's user_version
+FORMAT = 10  # of these tables: the database's user_version
 LOCK_TIMEOUT_S = 180.0  # `collect` of a large campaign holds it for more than a minute
 RECOVERY_TIMEOUT_S = 5.0  # a driver at work holds it for less than that at a time
 
@@ -290,7 +291,7 @@ class Store(AbstractContextManager["Store"]):
                 self._catch_up()
 
     def _forget(self) -> None:
-        results = ("evidence", "environments", "accounting", "observations", "records")
+        results = ("evidence", "shared", "accounting", "observations", "records")
         for table in (*results, "attempts", "jobs", "meta"):
             self._sql(f"DELETE FROM {table}")
 
@@ -424,10 +425,13 @@ class Store(AbstractContextManager["Store"]):
                 place = (run, attempt, record.source.file, record.source.line, dumps(record.each))
                 self._sql(_INSERT_RECORD, (*place, *(getattr(record, name) for name in _RECORD_FIELDS)))
             self._sql("INSERT INTO observations VALUES (?, ?, ?)", (run, attempt, dumps(observation)))
-            digest, environment = evidence.environment.once("stored", lambda: _stored(evidence.environment))
-            self._sql("INSERT OR IGNORE INTO environments VALUES (?, ?)", (digest, environment))
-            own = replace(evidence, environment=NOTHING.environment, accounting=None)
-            self._sql("INSERT INTO evidence VALUES (?, ?, ?, ?)", (run, attempt, digest, dumps(own)))
+            of_job = evidence.environment.once("stored", lambda: _stored(evidence.environment))
+            shared = (*of_job, _hashed(evidence.witness))
+            for digest, data in shared:
+                self._sql("INSERT OR IGNORE INTO shared VALUES (?, ?)", (digest, data))
+            own = dumps(replace(evidence, environment=NOTHING.environment, accounting=None, witness=NOTHING.witness))
+            digests = (digest for digest, _ in shared)
+            self._sql("INSERT INTO evidence VALUES (?, ?, ?, ?, ?, ?)", (run, attempt, *digests, own))
 
     def save_accounting(self, job: str, accounting: Accounting) -> None:
         """Store Slurm's final record of a job."""
@@ -442,22 +446,30 @@ class Store(AbstractContextManager["Store"]):
     def evidence(self) -> dict[tuple[str, int], Evidence]:
         """What the job and Slurm recorded around each execution, by (run, attempt)."""
         with self._explained():
-            stored = self._sql(
-                "SELECT digest, data FROM environments WHERE digest IN (SELECT environment FROM evidence)"
-            )
-            environments = {digest: decode(Environment, json.loads(data)) for digest, data in stored}
+            stored = dict(map(tuple, self._sql("SELECT digest, data FROM shared")))
             accounting = self.accounting()
             rows = self._sql(
-                "SELECT e.run, e.attempt, e.environment, e.data, a.job FROM evidence e "
+                "SELECT e.run, e.attempt, e.environment, e.facts, e.witness, e.data, a.job FROM evidence e "
                 "JOIN attempts a ON a.run = e.run AND a.number = e.attempt"
             )
+
+            @functools.cache
+            def shared(kind: Any, digest: str) -> Any:
+                return decode(kind, json.loads(stored[digest]))
+
+            @functools.cache
+            def environment(digest: str, of_nodes: str) -> Environment:
+                of_job: Environment = shared(Environment, digest)
+                return replace(of_job, facts=shared(Facts, of_nodes))
+
             return {
                 (run, attempt): replace(
                     decode(Evidence, json.loads(data)),
-                    environment=environments[digest],
+                    environment=environment(digest, of_nodes),
+                    witness=shared(Witness, witness),
                     accounting=accounting.get(job),
                 )
-                for run, attempt, digest, data, job in rows
+                for run, attempt, digest, of_nodes, witness, data, job in rows
             }
 
     def records(self) -> dict[tuple[str, int], tuple[Record, ...]]:
@@ -510,10 +522,15 @@ def _examine(paths: Paths) -> None:
         pass  # the error about an unreadable one names it
 
 
-def _stored(environment: Environment) -> tuple[str, str]:
-    """Its hash, and the environment as JSON."""
-    text = dumps(environment)
+def _hashed(value: Any) -> tuple[str, str]:
+    """The hash of its JSON, and that."""
+    text = dumps(value)
     return hashlib.sha256(text.encode()).hexdigest(), text
+
+
+def _stored(environment: Environment) -> tuple[tuple[str, str], ...]:
+    """The environment of a job, and the facts, which are the same in all jobs until a node changes."""
+    return _hashed(replace(environment, facts={})), _hashed(environment.facts)
 
 
 def _attempt(row: sqlite3.Row) -> Attempt:
@@ -522,13 +539,15 @@ def _attempt(row: sqlite3.Row) -> Attempt:
 
 
 def _record(row: sqlite3.Row) -> tuple[tuple[str, int], Record]:
-    run, attempt, file, line, each, *values = row
-    given = dict(zip(_RECORD_FIELDS, values, strict=True))
-    iterations = decode(tuple[Iteration, ...], json.loads(each)) if each != "[]" else ()  # as most are
-    return (run, attempt), Record(source=Source(file, line), each=iterations, **given)
+    run, attempt, file, line, each, operation, value, unit, *others = row
+    record = Record(operation, value, unit, Source(file, line), *others)
+    if each != "[]":  # as most are
+        record = replace(record, each=decode(tuple[Iteration, ...], json.loads(each)))
+    return (run, attempt), record
 
 
 _DERIVED = ("source", "parts", "iteration", "each")  # stored in another way, or not part of an output
+# The fields of a record up to `iteration`, in their order.
 _RECORD_FIELDS = tuple(field.name for field in fields(Record) if field.name not in _DERIVED)
 _RECORD_COLUMNS = ", ".join(("run", "attempt", "file", "line", "each", *_RECORD_FIELDS))
 _INSERT_RECORD = f"INSERT INTO records ({_RECORD_COLUMNS}) VALUES ({', '.join('?' * (5 + len(_RECORD_FIELDS)))})"

@@ -61,9 +61,9 @@ def test_what_changed_between_jobs_is_a_difference() -> None:
     assert [value for value, _ in part(contents.environment(jobs), "Nodes")["kernel.release"]] == ["6.1", "6.2"]
 
 
-def test_facts_stand_where_they_belong_and_those_of_a_moment_nowhere() -> None:
+def test_facts_stand_where_they_belong() -> None:
     found = contents.environment(
-        [ended("one", environment(fs_type="lustre", executable_sha256="ab", env_LANG="C", state_load="3", os="Debian"))]
+        [ended("one", environment(fs_type="lustre", executable_sha256="ab", env_LANG="C", os="Debian"))]
     )
     assert part(found, "File system of /scratch") == {"fs.type": [("lustre", "")]}
     assert part(found, "Program and libraries") == {"executable.sha256": [("ab", "")], "srun": [("slurm 23.11", "")]}

@@ -64,6 +64,9 @@ PREFIX = "prefix."  # facts about the words before the benchmark
 SHORT = 16  # digits of a hash in ran.txt
 
 
+Facts = Mapping[str, tuple[Value, ...]]  # what nodes reported, by name
+
+
 @dataclass(frozen=True, slots=True)
 class Environment(Once):
     """What a job recorded about itself before its first run. All empty if nothing is `recorded`."""
@@ -74,7 +77,7 @@ class Environment(Once):
     directory: str = ""  # of the target
     nodes: tuple[Node, ...] = ()
     incomplete: tuple[int, ...] = ()  # nodes with an incomplete answer
-    facts: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)  # what the nodes reported
+    facts: Facts = field(default_factory=dict)  # but for those that change from moment to moment
     variables: Mapping[str, str] = field(default_factory=dict)  # of the job's script
     set_by_slurm: tuple[str, ...] = ()  # those of them that Slurm or the site sets for each job, except SLURM_*
     job: Mapping[str, str] = field(default_factory=dict)  # scontrol show job, from within the job
@@ -106,16 +109,10 @@ class Environment(Once):
         cut = {self.nodes[node] for node in self.incomplete}
         return tuple([name for name in self.job_nodes if self.answered.get(name) in {None, *cut}])
 
-    @cached_property
-    def _texts(self) -> Mapping[str, tuple[str, ...]]:
-        return {
-            name: tuple(value.text for value in sorted(values, key=lambda value: -len(value.indices)))
-            for name, values in self.facts.items()
-        }
-
     def values(self, fact: str) -> tuple[str, ...]:
         """The different values of a fact, most nodes first."""
-        return self._texts.get(fact, ())
+        ordered = sorted(self.facts.get(fact, ()), key=lambda value: -len(value.indices))
+        return tuple([value.text for value in ordered])
 
     def by_node(self, fact: str) -> Mapping[str, str]:
         """A fact's value on each node that reported it, by the node's name."""
@@ -213,6 +210,11 @@ class Witness:
             rank, _, phase = key.partition(" ")
             node, _, digests = text.partition(" ")
             yield Executed(int(rank), phase, node, tuple(whole.get(digest, digest) for digest in digests.split(",")))
+
+    @property
+    def nodes(self) -> Iterator[str]:
+        """The node of each observed rank."""
+        return (text.partition(" ")[0] for text in self.ranks.values())
 
     def placement(self, phase: str = "") -> tuple[str, ...]:
         """The node of each rank of a phase; empty unless all ranks were observed."""

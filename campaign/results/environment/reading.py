@@ -28,6 +28,7 @@ MOST_TEXTS = 2_000  # facts, variables, values of one fact
 MOST_PROBLEMS = 20
 LONGEST = 8_192  # characters of one text; the job cuts at 4,000 bytes
 _OF_ATTEMPT = ("made", "before", "after", "ran")  # parts of a record that are not its job's
+_PASSING = "state."  # facts that change from moment to moment, and are compared with nothing
 _COUNTS = tuple(field.name for field in fields(facts.FileSystemSpace) if field.name != "time")
 
 Taken = TypeVar("Taken")
@@ -103,6 +104,7 @@ def inputs_of(text: str) -> Iterator[facts.HashedInput]:
 def _environment(of_job: str, name: str) -> facts.Environment:
     reader = _PartsReader(json.loads(of_job), name)
     nodes = reader.nodes()
+    observed = reader.observed(len(nodes))
     return facts.Environment(
         recorded=True,
         started=reader.take("started", reader.fields.number_of, None),
@@ -110,7 +112,7 @@ def _environment(of_job: str, name: str) -> facts.Environment:
         directory=reader.text("directory"),
         nodes=nodes,
         incomplete=reader.indices("incomplete", len(nodes)),
-        facts=reader.observed(len(nodes)),
+        facts={name: values for name, values in observed.items() if not name.startswith(_PASSING)},
         variables=reader.texts("environment"),
         set_by_slurm=reader.words("set_by_slurm"),
         job=slurm_fields(reader.text("job")),

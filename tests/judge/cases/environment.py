@@ -620,10 +620,8 @@ EXAMPLES: list[Example] = [
     ),
     kept(
         "ENV-03",
-        "another load and another job",
-        over_time(
-            with_facts(state_load="0"), replace(with_facts(state_load="9"), variables=variables(SLURM_JOB_ID="18"))
-        ),
+        "another time zone and another job",
+        over_time(with_facts(zone="+0000"), replace(with_facts(zone="+0100"), variables=variables(SLURM_JOB_ID="18"))),
     ),
     kept(
         "ENV-03",

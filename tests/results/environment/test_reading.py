@@ -43,7 +43,10 @@ GIVEN: dict[str, Any] = {
         {"name": "n3", "clock": None, "boot": None},
     ],
     "incomplete": "2",
-    "facts": {"cpu.model": [{"nodes": "0-1", "value": "A"}, {"nodes": "2", "value": "B"}]},
+    "facts": {
+        "cpu.model": [{"nodes": "0-1", "value": "A"}, {"nodes": "2", "value": "B"}],
+        "state.load": [{"nodes": "0-2", "value": "3"}],  # changes from moment to moment: not part of the environment
+    },
     "problems": ["srun said no"],
 }
 
