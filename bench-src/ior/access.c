@@ -6,7 +6,7 @@
 void ior_access_path(const struct ior_test *test, int rank, char path[PATH_MAX])
 {
     const struct ior_config *config = test->config;
-    const struct ior_names names = {config->test_file, config->file_per_process, config->unique_dir};
+    const struct ior_names names = {config->test_file, config->file_per_process, config->unique_dir, test->beside};
     /* ior_config_check has seen to it that the names fit. */
     ior_names_file(&names, rank, config->multi_file ? test->iteration : -1, path, PATH_MAX);
 }
@@ -17,7 +17,7 @@ void ior_access_options(const struct ior_test *test, int target, bool writes, st
     const struct ior_plan *plan = &test->plan;
     int64_t file_bytes = plan->per_rank * plan->transfer * (plan->file_per_process ? 1 : plan->ranks);
     *options = (struct store_options){
-        .comm = config->file_per_process ? MPI_COMM_SELF : test->place.comm,
+        .comm = config->file_per_process ? MPI_COMM_SELF : ior_team(test),
         .writes = writes,
         .direct = config->direct,
         .collective = config->collective,
@@ -46,7 +46,7 @@ void ior_access_walk(const struct ior_test *test, int rank, struct ior_walk *wal
     const bool one_for_all = !test->config->file_per_process;
     const int64_t seed = test->config->offset_seed >= 0 ? test->config->offset_seed : test->signature;
     ior_walk_begin(walk, &test->plan, rank, orders[test->config->random_offset], (uint64_t)seed);
-    walk->in_file = test->in_file == NULL ? 0 : test->in_file[one_for_all ? 0 : rank];
+    walk->in_file = test->in_file == NULL || test->beside ? 0 : test->in_file[one_for_all ? 0 : rank];
 }
 
 static struct ior_reorder reorder_of(const struct ior_test *test, int more)

@@ -6,7 +6,6 @@
 #include "common/die.h"
 #include "common/emit.h"
 #include "common/quiet.h"
-#include "common/rescue.h"
 #include "common/run.h"
 #include "ior/access.h"
 #include "ior/check.h"
@@ -55,12 +54,13 @@ static bool no_faults(struct ior_test *test)
     return failed == 0;
 }
 
-static bool check_data(struct ior_test *test, const char *operation, int target)
+/* In a mixed phase of what one side wrote, or the other read. */
+static bool check_data(struct ior_test *test, const char *operation, bool writes, int target)
 {
     struct ior_verdict verdict;
     if (test->config->verbosity > 0)
         ior_text_say("%s of the data, outside the timed part\n", operation);
-    ior_check(test, operation, target, &verdict);
+    ior_check(test, operation, target, !test->mixes || test->beside == writes, &verdict);
     ior_lines_verdict(test, &verdict);
     if (verdict.bytes_wrong > 0)
         ior_warn("%s: %" PRId64 " of %" PRId64 " bytes are wrong, in %" PRId64 " transfers: the number is withheld", operation,
@@ -70,7 +70,7 @@ static bool check_data(struct ior_test *test, const char *operation, int target)
 
 static void publish(struct ior_test *test, struct ior_record *record, const struct ior_result *result)
 {
-    if (result->operation == IOR_READ)
+    if (!ior_writes(result->operation))
         ior_text_share(test, result);
     ior_text_row(test, result);
     ior_text_watch(test, result);
@@ -95,7 +95,7 @@ static bool write_step(struct ior_test *test, struct ior_record *record)
     }
     if (written)
         show_hints(test);
-    bool fine = written && (!test->config->check_write || check_data(test, "write check", ior_access_target(test, 1)));
+    bool fine = written && (!test->config->check_write || check_data(test, "write check", true, ior_access_target(test, 1)));
     if (fine)
         publish(test, record, &result);
     else
@@ -114,12 +114,45 @@ static void read_step(struct ior_test *test, struct ior_record *record)
     bool fine = no_faults(test);
     if (fine) {
         ior_phase(test, IOR_READ, target, &result);
-        fine = result.failed == 0 && (!test->config->check_read || check_data(test, "read check", target));
+        fine = result.failed == 0 && (!test->config->check_read || check_data(test, "read check", false, target));
     }
     if (fine)
         publish(test, record, &result);
     else
         ior_text_invalid(test, IOR_READ, test->failed_operations - failed_before);
+}
+
+/* Some processes read what was written before, the others write files beside it. */
+static bool mixed_step(struct ior_test *test, struct ior_record *record)
+{
+    struct ior_result results[2];
+    const struct ior_config *config = test->config;
+    const int64_t failed_before = test->failed_operations;
+    const int from = ior_access_target(test, 0);
+    ior_session_pause(test);
+    if (config->drop_cache)
+        ior_pages_drop(test, from);
+    test->mixes = true;
+    test->beside = !test->reads_beside;
+    test->beside_steps = config->most_steps > 0 && config->most_steps < test->plan.per_rank ? config->most_steps : test->plan.per_rank;
+    const int target = test->beside ? test->place.rank : from;
+    ior_files_prepare_beside(test);
+    bool fine = no_faults(test);
+    if (fine) {
+        ior_phase_mixed(test, target, &results[0], &results[1]);
+        fine = results[0].failed == 0;
+        fine = fine && (!config->check_write || check_data(test, "write check", true, target)) &&
+               (!config->check_read || check_data(test, "read check", false, target));
+        ior_files_remove_beside(test, config->keep_with_error && !fine);
+        fine = no_faults(test) && fine;
+    }
+    test->mixes = test->beside = false;
+    for (int side = 0; side < 2; side++)
+        if (fine)
+            publish(test, record, &results[side]);
+        else
+            ior_text_invalid(test, IOR_MIX_WRITE + side, test->failed_operations - failed_before);
+    return fine;
 }
 
 /* One repetition. A phase in which an operation or the check of the data failed has no number. */
@@ -129,13 +162,15 @@ static void iterate(struct ior_test *test, struct ior_record *record)
     if (config->write && !write_step(test, record))
         return;
     /* Without its write, or its read, a check stands alone. */
-    if (!config->write && config->check_write && !check_data(test, "write check", ior_access_target(test, 1)) &&
-        config->quit_on_error)
+    if (!config->write && config->mixed == 0 && config->check_write &&
+        !check_data(test, "write check", true, ior_access_target(test, 1)) && config->quit_on_error)
+        return;
+    if (config->mixed > 0 && ior_session_has_time(test) && !mixed_step(test, record) && config->quit_on_error)
         return;
     if (config->read && ior_session_has_time(test))
         read_step(test, record);
-    else if (!config->read && config->check_read)
-        check_data(test, "read check", ior_access_target(test, 0));
+    else if (!config->read && config->mixed == 0 && config->check_read)
+        check_data(test, "read check", false, ior_access_target(test, 0));
 }
 
 /* --warningAsErrors: was there one since there were so many? */
@@ -154,7 +189,7 @@ static void remove_files(struct ior_test *test, bool with_errors)
     bool keep = config->keep || (config->keep_with_error && with_errors);
     if (test->may_remove && !keep)
         ior_text_removed(test, ior_files_remove(test));
-    rescue_disarm();
+    ior_files_let_go();
     no_faults(test);
 }
 

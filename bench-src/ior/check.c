@@ -58,17 +58,16 @@ static void check_file(struct check *check, int64_t steps)
     }
 }
 
-void ior_check(struct ior_test *test, const char *operation, int target, struct ior_verdict *verdict)
+/* Of one rank. */
+static void check_own(struct ior_test *test, const char *operation, int target, struct ior_verdict *verdict)
 {
     char path[PATH_MAX];
     struct store_options options;
     struct check check = {.test = test, .verdict = verdict, .path = path};
-    *verdict = (struct ior_verdict){.operation = operation};
     ior_access_path(test, target, path);
     ior_access_options(test, target, false, &options);
     ior_access_walk(test, target, &check.walk);
-    pattern_prepare(&test->pattern, (uint64_t)test->signature, target);
-    MPI_Barrier(test->place.comm);
+    pattern_prepare(&test->pattern, (uint64_t)ior_seed(test), target);
     int error = test->store->open(&check.file, path, &options);
     if (error != 0) {
         faults_add(&test->faults, operation, path, -error, "at open");
@@ -76,6 +75,14 @@ void ior_check(struct ior_test *test, const char *operation, int target, struct 
         check_file(&check, ior_steps(test, target));
         test->store->close(check.file);
     }
+}
+
+void ior_check(struct ior_test *test, const char *operation, int target, bool takes_part, struct ior_verdict *verdict)
+{
+    *verdict = (struct ior_verdict){.operation = operation};
+    MPI_Barrier(test->place.comm);
+    if (takes_part)
+        check_own(test, operation, target, verdict);
     int64_t own[3] = {verdict->bytes_checked, verdict->bytes_wrong, verdict->transfers_wrong}, all[3];
     MPI_Allreduce(own, all, 3, MPI_INT64_T, MPI_SUM, test->place.comm);
     verdict->bytes_checked = all[0];

@@ -27,6 +27,7 @@ struct ior_config {
     int64_t random_tasks;  /* 0; 1: any rank on a node far enough (-Z); 2: a permutation (-ZZ) */
     int64_t random_offset; /* 0; 1: shuffled (-z); 2: drawn, some several times (-zz) */
     int64_t offset_seed;   /* of random_offset; below 0: the data's */
+    int64_t mixed;         /* percent of the processes that read beside the others' writes; 0: there is no such phase */
     int64_t prefill;       /* bytes of a piece; 0: files are not filled before they are written */
     int64_t memory_per_task;
     int64_t signature;     /* 0: choose one */

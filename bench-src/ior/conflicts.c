@@ -179,7 +179,7 @@ static int check_length(const struct ior_config *c, struct refusal *why)
         return refuse(why, "stoneWallingWearOut goes on after the deadline of -D: add -D");
     if (c->stonewall_file != NULL && c->write && c->deadline_s > 0 && !c->wear_out)
         return refuse(why, "stoneWallingStatusFile keeps one number for all processes: add stoneWallingWearOut=1");
-    if (c->deadline_s > 0 && ior_config_lockstep(c, c->write))
+    if (c->deadline_s > 0 && ior_config_lockstep(c, c->write || c->mixed > 0))
         return refuse(why, "-D stops each process at another transfer, %s needs all to make the same",
                       c->collective                 ? "-c"
                       : c->store->segments_together ? "a shared file of several segments (-s) in HDF5"
@@ -211,6 +211,23 @@ static int check_order(struct ior_config *c, struct refusal *why)
     return 0;
 }
 
+/* What has no place for two sides. */
+static int check_mixed(struct ior_config *c, int ranks, struct refusal *why)
+{
+    if (c->mixed == 0)
+        return 0;
+    if ((c->tasks == 0 ? ranks : c->tasks) < 2)
+        return refuse(why, "--mixed takes processes that read and others that write: start at least 2");
+    if (c->prefill > 0)
+        return refuse(why, "randomPrefill fills the files of -w alone, --mixed writes others: leave one of them out");
+    if (c->wear_out)
+        return refuse(why, "stoneWallingWearOut brings all processes to one amount, --mixed has two: leave one of them out");
+    if (c->rank_file != NULL || c->transfers_file != NULL)
+        return refuse(why, "%s does not tell the two sides of --mixed apart: leave one of them out (--latency and --json do)",
+                      c->rank_file != NULL ? "saveRankPerformanceDetailsCSV" : "savePerOpDataCSV");
+    return 0;
+}
+
 static int check_summary(struct ior_config *c, struct refusal *why)
 {
     if (c->json && c->csv && c->json_file == NULL && c->csv_file == NULL)
@@ -223,13 +240,17 @@ int ior_config_check(struct ior_config *c, int ranks, struct refusal *why)
     static int (*const checks[])(struct ior_config *, struct refusal *) = {
         check_store, check_memory, check_data, check_files, check_order, check_summary,
     };
-    if (!c->write && !c->read && !c->check_write && !c->check_read)
-        c->write = c->read = true;
+    if (!c->write && !c->read && !c->check_write && !c->check_read) {
+        c->write = true;
+        c->read = c->mixed == 0;
+    }
     c->tasks = c->tasks < 0 ? 0 : c->tasks;
     int refused = check_sizes(c, ranks, why);
     for (size_t i = 0; i < sizeof checks / sizeof checks[0] && refused == 0; i++)
         refused = checks[i](c, why);
     if (refused == 0)
         refused = check_length(c, why);
+    if (refused == 0)
+        refused = check_mixed(c, ranks, why);
     return refused == 0 ? check_layout(c, ranks, why) : refused;
 }

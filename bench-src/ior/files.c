@@ -11,26 +11,28 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What a signal removes. */
-static char guarded[2][PATH_MAX], guarded_dirs[2][PATH_MAX]; /* directories: of -u, else empty */
+/* What a signal removes: a rank's file and that of the rank after it, then those of a mixed phase. Empty: nothing. */
+static char guarded[4][PATH_MAX], guarded_dirs[2][PATH_MAX]; /* directories: of -u */
 
 static void remove_guarded(void)
 {
-    for (int i = 0; i < 2; i++) {
-        unlink(guarded[i]);
+    for (int i = 0; i < 4; i++)
+        if (guarded[i][0] != '\0')
+            unlink(guarded[i]);
+    for (int i = 0; i < 2; i++)
         if (guarded_dirs[i][0] != '\0')
             rmdir(guarded_dirs[i]);
-    }
 }
 
 /* The directory of -u. */
 static void unique_dir(const struct ior_test *test, int rank, char path[PATH_MAX])
 {
-    const struct ior_names names = {test->config->test_file, test->config->file_per_process, test->config->unique_dir};
+    const struct ior_names names = {test->config->test_file, test->config->file_per_process, test->config->unique_dir, false};
     ior_names_dir(&names, rank, path, PATH_MAX);
 }
 
@@ -48,10 +50,12 @@ static void guard(const struct ior_test *test)
     rescue_arm(remove_guarded);
 }
 
-/* Does this rank remove the file that `rank` writes, or the one for all? */
+/* Does this rank remove the file that it writes, or the one for all? */
 static bool is_mine(const struct ior_test *test)
 {
-    return test->config->file_per_process || test->place.rank == 0;
+    int rank;
+    MPI_Comm_rank(ior_team(test), &rank);
+    return test->config->file_per_process || rank == 0;
 }
 
 static void remove_one(struct ior_test *test, const char *path)
@@ -110,6 +114,46 @@ void ior_files_prepare(struct ior_test *test)
     MPI_Barrier(test->place.comm);
 }
 
+void ior_files_prepare_beside(struct ior_test *test)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    const int next = (test->place.rank + 1) % test->place.ranks, next_writes = place_value_of(&test->place, test->beside, next);
+    const bool removes = test->beside && test->store->keeps_bytes && is_mine(test);
+    ior_access_path(test, test->place.rank, path);
+    int foreign = removes && !test->beside_kept && lstat(path, &status) == 0;
+    if (foreign)
+        faults_add(&test->faults, "write", path, 0, "it exists, and is not of this run: remove it, or give another -o");
+    else if (removes)
+        remove_one(test, path);
+    MPI_Allreduce(MPI_IN_PLACE, &foreign, 1, MPI_INT, MPI_MAX, test->place.comm);
+    if (foreign || !test->beside || !test->store->keeps_bytes || test->config->keep_with_error)
+        return;
+    snprintf(guarded[2], sizeof guarded[2], "%s", path);
+    if (next_writes)
+        ior_access_path(test, next, guarded[3]);
+    rescue_arm(remove_guarded);
+}
+
+void ior_files_remove_beside(struct ior_test *test, bool keep)
+{
+    char path[PATH_MAX];
+    test->beside_kept = keep;
+    guarded[2][0] = guarded[3][0] = '\0';
+    MPI_Barrier(test->place.comm);
+    if (!test->beside || !is_mine(test) || keep)
+        return;
+    ior_access_path(test, test->place.rank, path);
+    remove_one(test, path);
+}
+
+void ior_files_let_go(void)
+{
+    rescue_disarm();
+    memset(guarded, 0, sizeof guarded);
+    memset(guarded_dirs, 0, sizeof guarded_dirs);
+}
+
 double ior_files_remove(struct ior_test *test)
 {
     char path[PATH_MAX];
@@ -127,6 +171,6 @@ double ior_files_remove(struct ior_test *test)
     }
     own_s = timer_s(start_ns, timer_ns());
     MPI_Allreduce(&own_s, &worst_s, 1, MPI_DOUBLE, MPI_MAX, test->place.comm);
-    rescue_disarm();
+    ior_files_let_go();
     return worst_s;
 }

@@ -65,6 +65,7 @@ void ior_lines_test(const struct ior_test *test, const struct ior_record *record
     emit_int("transfers_limit", c->most_steps);
     emit_int("transfer_pause_us", c->transfer_pause_us);
     emit_int("prefill_bytes", c->prefill);
+    emit_int("mixed_percent", c->mixed);
     emit_bool("file_view", c->file_view);
     emit_bool("range_locks", c->range_locks);
     emit_bool("dry_run", c->dry_run);
@@ -116,6 +117,10 @@ void ior_lines_phase(const struct ior_test *test, const struct ior_result *r)
     emit_seconds("fsync_s", r->sync_s);
     emit_seconds("close_s", r->close_s);
     emit_seconds("latency_s", r->latency_s);
+    if (r->beside_share >= 0) {
+        emit_int("processes", r->processes);
+        emit_share("beside_share", r->beside_share);
+    }
     rank_rates_emit(&r->rank_rates_mib_s, "rank_rate_mib_s");
     emit_stonewall(r);
     emit_known("rank_shift", r->shift);
@@ -128,14 +133,14 @@ void ior_lines_phase(const struct ior_test *test, const struct ior_result *r)
     emit_seconds("prepare_s", r->prepare_s);
     emit_signature(r->signature);
     if (test->config->latency)
-        emit_watch(test->watch);
+        emit_watch(r->watch);
     emit_line_end();
-    for (int i = 0; test->config->latency && i < test->watch->latency->count; i++) {
+    for (int i = 0; test->config->latency && i < r->watch->latency->count; i++) {
         emit_line("latency");
         emit_int("test", test->number);
         emit_int("iteration", r->iteration);
         emit_string("operation", ior_operation_name(r->operation));
-        latency_emit_interval(test->watch->latency, i);
+        latency_emit_interval(r->watch->latency, i);
         emit_line_end();
     }
 }
@@ -155,7 +160,7 @@ void ior_lines_verdict(const struct ior_test *test, const struct ior_verdict *ve
 
 void ior_lines_result(const struct ior_record *record)
 {
-    for (int operation = IOR_WRITE; operation <= IOR_READ; operation++) {
+    for (int operation = 0; operation < IOR_OPERATIONS; operation++) {
         struct ior_statistics s;
         ior_record_statistics(record, operation, &s);
         if (s.n == 0)

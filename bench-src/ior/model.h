@@ -11,7 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum ior_operation { IOR_WRITE, IOR_READ };
+/* Phases, of which a mixed one has two results. */
+enum ior_operation { IOR_WRITE, IOR_READ, IOR_MIX_WRITE, IOR_MIX_READ, IOR_OPERATIONS };
 
 /* Which part of what the ranks move is in the page caches of their nodes. Shares are from 0 to 1, -1 where unknown. */
 struct ior_share {
@@ -21,7 +22,7 @@ struct ior_share {
     double cost_s;       /* of the slowest rank */
 };
 
-/* One write or read phase, over all ranks. */
+/* One write or read phase, over all ranks; or one side of a mixed phase, over its ranks. */
 struct ior_result {
     enum ior_operation operation;
     int64_t iteration;
@@ -29,7 +30,9 @@ struct ior_result {
     int64_t failed;          /* operations; above 0 no other number has a meaning */
     int64_t bytes, transfers;
     double open_s, move_s, sync_s, close_s; /* each of the slowest rank; move_s includes sync_s */
-    double total_s;          /* of the slowest rank, from the barrier before open to the barrier after close */
+    double total_s;          /* of the slowest rank, from the barrier before open to that of its side after close */
+    int processes;           /* that moved the bytes */
+    double beside_share;     /* of total_s, in which the other side was at work too; -1: there is none */
     double latency_s;        /* mean of a transfer */
     double rate_mib_s;       /* bytes / total_s */
     double rate_ops_s;       /* transfers / total_s: ranks need not move their bytes at the same time */
@@ -39,10 +42,11 @@ struct ior_result {
     int64_t outliers;        /* ranks whose time is further from the mean than -j allows */
     int outlier_rank;        /* the furthest */
     double outlier_s, mean_s; /* its time, the mean */
-    int shift;               /* of the readers, as ior_access_shift; 0 for IOR_WRITE */
+    int shift;               /* of the readers, as ior_access_shift; 0 for writes */
     double remote_share;     /* bytes read on another node than wrote them */
     double prepare_s;        /* making the data, before the clock starts */
-    struct ior_share share;  /* IOR_READ: before the clock starts; IOR_WRITE: after it stopped */
+    struct ior_share share;  /* reads: before the clock starts; writes: after it stopped */
+    const struct ior_watch *watch; /* of single transfers, or NULL; until the next phase */
 };
 
 /* One check of the data, over all ranks. */
@@ -62,6 +66,13 @@ struct ior_test {
     unsigned char *buffers;    /* one for each outstanding transfer */
     struct faults faults;
     struct ior_watch *watch;   /* of this phase, where single transfers are timed, else NULL */
+    struct ior_watch *other_watch; /* in a mixed phase: of the other side */
+    MPI_Comm side;             /* of a mixed phase: the ranks that read, or those that write; MPI_COMM_NULL: there is none */
+    bool reads_beside;         /* this rank is of those that read */
+    bool mixes;                /* one is under way */
+    bool beside;               /* and this rank writes, into a file beside that of the data */
+    int64_t beside_steps;      /* that it came to */
+    bool beside_kept;          /* an earlier repetition left such files */
     int64_t iteration;
     int64_t signature;         /* of this iteration */
     uint64_t reorder_seed;     /* of this iteration */
@@ -76,7 +87,25 @@ struct ior_test {
 
 static inline const char *ior_operation_name(enum ior_operation operation)
 {
-    return operation == IOR_WRITE ? "write" : "read";
+    static const char *const names[IOR_OPERATIONS] = {"write", "read", "mix-write", "mix-read"};
+    return names[operation];
+}
+
+static inline bool ior_writes(enum ior_operation operation)
+{
+    return operation == IOR_WRITE || operation == IOR_MIX_WRITE;
+}
+
+/* The ranks that open a shared file together. */
+static inline MPI_Comm ior_team(const struct ior_test *test)
+{
+    return test->mixes ? test->side : test->place.comm;
+}
+
+/* Of the data that this rank writes, or checks: what is written beside others' reads is not what they read. */
+static inline int64_t ior_seed(const struct ior_test *test)
+{
+    return test->beside ? ~test->signature : test->signature;
 }
 
 static inline int ior_depth(const struct ior_test *test)
@@ -87,6 +116,8 @@ static inline int ior_depth(const struct ior_test *test)
 /* Steps of a rank's way in this iteration. */
 static inline int64_t ior_steps(const struct ior_test *test, int rank)
 {
+    if (test->beside)
+        return test->beside_steps;
     int64_t steps = test->written == NULL ? test->plan.per_rank : test->written[rank], most = test->config->most_steps;
     return most > 0 && most < steps ? most : steps;
 }

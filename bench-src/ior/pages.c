@@ -63,7 +63,7 @@ static int look(const struct ior_test *test, int rank, struct cache_pages *pages
 }
 
 /* What a rank knows of the pages of the data that it is about to read, or has written. */
-enum knowledge { LOOKED, DEDUCED, UNKNOWN };
+enum knowledge { LOOKED, DEDUCED, UNKNOWN, NOT_ASKED };
 
 /* Collective. */
 static void sum_up(const struct ior_test *test, enum knowledge knowledge, const struct cache_pages *pages, double cost_s,
@@ -102,7 +102,7 @@ static void share_of(const struct ior_test *test, int rank, enum knowledge knowl
 
 void ior_pages_after_write(const struct ior_test *test, struct ior_share *share)
 {
-    share_of(test, test->place.rank, LOOKED, share);
+    share_of(test, test->place.rank, test->mixes && !test->beside ? NOT_ASKED : LOOKED, share);
 }
 
 void ior_pages_before_read(const struct ior_test *test, int target, struct ior_share *share)
@@ -111,7 +111,9 @@ void ior_pages_before_read(const struct ior_test *test, int target, struct ior_s
     int machine = place_machine();
     bool made_here = place_value_of(&test->place, machine, target) == machine;
     enum knowledge knowledge = UNKNOWN;
-    if (config->cache_check || config->drop_cache || (config->write && (config->check_write || made_here)) ||
+    if (test->beside)
+        knowledge = NOT_ASKED;
+    else if (config->cache_check || config->drop_cache || (config->write && (config->check_write || made_here)) ||
         (config->write && !config->file_per_process))
         knowledge = LOOKED;
     else if (config->write && !config->use_existing)

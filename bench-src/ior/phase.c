@@ -2,7 +2,10 @@
  *
  * On every rank the clock runs from a barrier to a barrier; in between are open, transfers, fsync where asked for, and
  * close. The time that counts is the longest of the ranks': the rank that leaves the first barrier first saw it all. No
- * clock of one node is compared with another's. Making the data is before, looking at the page cache outside. */
+ * clock of one node is compared with another's. Making the data is before, looking at the page cache outside.
+ *
+ * In a mixed phase all ranks leave the first barrier together; each side has a closing barrier of its own,
+ * and one for both is outside its time. */
 #include "ior/phase.h"
 
 #include "common/die.h"
@@ -45,11 +48,12 @@ static bool begins_anew(const struct ior_move *move, uint64_t start_ns)
     const struct ior_config *config = move->test->config;
     int more = config->least_s > 0 && !move->failed && timer_s(start_ns, timer_ns()) < (double)config->least_s;
     if (config->least_s > 0 && !config->file_per_process && ior_config_lockstep(config, move->operation == IOR_WRITE))
-        MPI_Allreduce(MPI_IN_PLACE, &more, 1, MPI_INT, MPI_MIN, move->test->place.comm);
+        MPI_Allreduce(MPI_IN_PLACE, &more, 1, MPI_INT, MPI_MIN, ior_team(move->test));
     return more;
 }
 
-/* Transfers up to the deadline, and what wear-out asks for after it. */
+/* Transfers up to the deadline, and what wear-out asks for after it. In a mixed phase a side that has made all of them before
+ * begins anew, so that the other is not alone. */
 static void move_all(struct ior_move *move, struct timing *timing)
 {
     struct ior_test *test = move->test;
@@ -67,6 +71,10 @@ static void move_all(struct ior_move *move, struct timing *timing)
     }
     uint64_t deadline_ns = start_ns + (uint64_t)config->deadline_s * 1000000000u;
     ior_move(move, last, deadline_ns);
+    while (test->mixes && last > 0 && !move->failed && timer_ns() < deadline_ns) {
+        move->walk = walk;
+        ior_move(move, last, deadline_ns);
+    }
     uint64_t now_ns = timer_ns();
     if (now_ns >= deadline_ns)
         timing->s[STONEWALL] = timer_s(start_ns, now_ns);
@@ -91,6 +99,8 @@ static void run(struct ior_move *move, const struct store_options *options, stru
     uint64_t begun = timer_ns();
     if (test->watch != NULL)
         latency_begin(test->watch->latency, begun); /* a rank's transfers are told from here */
+    if (test->mixes && test->other_watch != NULL)
+        latency_begin(test->other_watch->latency, begun);
     int error = store->open(&move->file, move->path, options);
     uint64_t opened = timer_ns();
     if (error != 0)
@@ -119,10 +129,14 @@ static void run(struct ior_move *move, const struct store_options *options, stru
             fault(test, "close", move->path, failed);
     }
     uint64_t closed = timer_ns();
-    MPI_Barrier(comm);
+    MPI_Barrier(ior_team(test));
     uint64_t ended = timer_ns();
+    if (test->mixes)
+        MPI_Barrier(comm);
     if (test->watch != NULL)
         latency_end(test->watch->latency, ended);
+    if (test->mixes && test->other_watch != NULL)
+        latency_end(test->other_watch->latency, ended);
 
     timing->s[OPEN] = timer_s(begun, opened);
     timing->s[MOVE] = timer_s(moving, synced);
@@ -132,18 +146,23 @@ static void run(struct ior_move *move, const struct store_options *options, stru
     timing->own_s = timer_s(begun, closed);
 }
 
+/* Of the ranks that take part. */
 static void reduce(const struct ior_test *test, const struct ior_move *move, const struct timing *timing, int target,
-                   struct ior_result *result)
+                   bool takes_part, struct ior_result *result)
 {
+    static const struct timing none = {.s[STONEWALL] = -1};
     const struct place *place = &test->place;
     const double mib = 1 << 20;
+    const int64_t done = takes_part ? move->done : 0, bytes = done * test->plan.transfer;
+    const int64_t remote = place_value_of(place, place->node_index, target) != place->node_index ? bytes : 0;
+    timing = takes_part ? timing : &none;
     double worst[TIMES], moved_s = (timing->s[MOVE] - timing->s[SYNC]) * ior_depth(test), all_moved_s;
-    int64_t bytes = move->done * test->plan.transfer;
-    int64_t remote = place_value_of(place, place->node_index, target) != place->node_index ? bytes : 0;
-    int64_t own[4] = {bytes, move->done, remote, timing->bytes_at_stonewall}, all[4];
+    int64_t own[5] = {bytes, done, remote, timing->bytes_at_stonewall, takes_part}, all[5];
     MPI_Allreduce(timing->s, worst, TIMES, MPI_DOUBLE, MPI_MAX, place->comm);
     MPI_Allreduce(&moved_s, &all_moved_s, 1, MPI_DOUBLE, MPI_SUM, place->comm);
-    MPI_Allreduce(own, all, 4, MPI_INT64_T, MPI_SUM, place->comm);
+    MPI_Allreduce(own, all, 5, MPI_INT64_T, MPI_SUM, place->comm);
+    result->processes = (int)all[4];
+    result->beside_share = -1;
     result->bytes = all[0];
     result->transfers = all[1];
     result->remote_share = all[0] > 0 ? (double)all[2] / (double)all[0] : 0;
@@ -158,7 +177,7 @@ static void reduce(const struct ior_test *test, const struct ior_move *move, con
     result->latency_s = all[1] > 0 ? all_moved_s / (double)all[1] : 0;
     result->rate_mib_s = (double)all[0] / mib / worst[TOTAL];
     result->rate_ops_s = (double)all[1] / worst[TOTAL];
-    double own_mib_s = (double)bytes / mib / timing->own_s;
+    double own_mib_s = takes_part ? (double)bytes / mib / timing->own_s : -1;
     rank_rates_of(&result->rank_rates_mib_s, place, 1, &own_mib_s);
 }
 
@@ -215,7 +234,7 @@ static void save_transfers(struct ior_test *test)
 }
 
 /* -j */
-static void find_outliers(const struct ior_test *test, const struct timing *timing, struct ior_result *result)
+static void find_outliers(const struct ior_test *test, const struct timing *timing, bool takes_part, struct ior_result *result)
 {
     const struct place *place = &test->place;
     struct {
@@ -225,16 +244,38 @@ static void find_outliers(const struct ior_test *test, const struct timing *timi
     result->outlier_rank = -1;
     if (test->config->outlier_s == 0)
         return;
-    MPI_Allreduce(&timing->own_s, &result->mean_s, 1, MPI_DOUBLE, MPI_SUM, place->comm);
-    result->mean_s /= place->ranks;
-    own.distance_s = fabs(timing->own_s - result->mean_s);
+    double own_s = takes_part ? timing->own_s : 0;
+    MPI_Allreduce(&own_s, &result->mean_s, 1, MPI_DOUBLE, MPI_SUM, place->comm);
+    result->mean_s /= result->processes;
+    own.distance_s = takes_part ? fabs(own_s - result->mean_s) : -1;
     own.rank = place->rank;
     int64_t far = own.distance_s > (double)test->config->outlier_s;
     MPI_Allreduce(&far, &result->outliers, 1, MPI_INT64_T, MPI_SUM, place->comm);
     MPI_Allreduce(&own, &furthest, 1, MPI_DOUBLE_INT, MPI_MAXLOC, place->comm);
     result->outlier_rank = furthest.rank;
-    result->outlier_s = timing->own_s;
+    result->outlier_s = own_s;
     MPI_Bcast(&result->outlier_s, 1, MPI_DOUBLE, furthest.rank, place->comm);
+}
+
+static struct ior_result result_of(const struct ior_test *test, enum ior_operation operation, int64_t signature)
+{
+    return (struct ior_result){.operation = operation, .iteration = test->iteration, .signature = signature,
+                               .share = {.cached = -1, .dirty = -1}};
+}
+
+/* Seconds that it took. */
+static double prepare_data(struct ior_test *test, int target)
+{
+    uint64_t start_ns = timer_ns();
+    pattern_prepare(&test->pattern, (uint64_t)ior_seed(test), target);
+    return timer_s(start_ns, timer_ns());
+}
+
+static void take_watch(const struct ior_test *test, struct ior_watch *watch, struct ior_result *result)
+{
+    result->watch = watch;
+    if (watch != NULL)
+        ior_watch_reduce(watch, test->place.comm);
 }
 
 void ior_phase(struct ior_test *test, enum ior_operation operation, int target, struct ior_result *result)
@@ -243,14 +284,11 @@ void ior_phase(struct ior_test *test, enum ior_operation operation, int target, 
     struct store_options options;
     struct timing timing = {.s[STONEWALL] = -1};
     struct ior_move move = {.test = test, .path = path, .operation = operation};
-    *result = (struct ior_result){.operation = operation, .iteration = test->iteration, .signature = test->signature};
-    result->share = (struct ior_share){.cached = -1, .dirty = -1};
+    *result = result_of(test, operation, test->signature);
     ior_access_path(test, target, path);
     ior_access_options(test, target, operation == IOR_WRITE, &options);
     if (operation == IOR_WRITE) {
-        uint64_t start_ns = timer_ns();
-        pattern_prepare(&test->pattern, (uint64_t)test->signature, target);
-        timing.s[PREPARE] = timer_s(start_ns, timer_ns());
+        timing.s[PREPARE] = prepare_data(test, target);
         free(test->written);
         test->written = NULL;
     } else {
@@ -267,10 +305,9 @@ void ior_phase(struct ior_test *test, enum ior_operation operation, int target, 
 
     result->failed = faults_report(&test->faults, &test->place);
     test->failed_operations += result->failed;
-    reduce(test, &move, &timing, target, result);
-    find_outliers(test, &timing, result);
-    if (test->watch != NULL)
-        ior_watch_reduce(test->watch, test->place.comm);
+    reduce(test, &move, &timing, target, true, result);
+    find_outliers(test, &timing, true, result);
+    take_watch(test, test->watch, result);
     if (result->failed == 0) {
         save_ranks(test, operation, &timing, move.done * test->plan.transfer);
         save_transfers(test);
@@ -281,4 +318,50 @@ void ior_phase(struct ior_test *test, enum ior_operation operation, int target, 
         if (result->failed == 0)
             ior_pages_after_write(test, &result->share);
     }
+}
+
+/* One side's part of a mixed phase. */
+static void reduce_side(const struct ior_test *test, const struct ior_move *move, const struct timing *timing, int target,
+                        struct ior_result *result)
+{
+    const bool takes_part = test->beside == ior_writes(result->operation);
+    reduce(test, move, timing, target, takes_part, result);
+    find_outliers(test, timing, takes_part, result);
+    take_watch(test, takes_part ? test->watch : test->other_watch, result);
+}
+
+void ior_phase_mixed(struct ior_test *test, int target, struct ior_result *writes, struct ior_result *reads)
+{
+    char path[PATH_MAX];
+    struct store_options options;
+    struct timing timing = {.s[STONEWALL] = -1};
+    struct ior_move move = {.test = test, .path = path, .operation = test->beside ? IOR_WRITE : IOR_READ};
+    const int64_t steps = ior_steps(test, target);
+    *writes = result_of(test, IOR_MIX_WRITE, ~test->signature);
+    *reads = result_of(test, IOR_MIX_READ, test->signature);
+    reads->shift = ior_access_shift(test);
+    ior_access_path(test, target, path);
+    ior_access_options(test, target, test->beside, &options);
+    if (test->beside)
+        timing.s[PREPARE] = prepare_data(test, target);
+    ior_pages_before_read(test, target, &reads->share);
+    ior_access_walk(test, target, &move.walk);
+    if (test->watch != NULL)
+        ior_watch_clear(test->watch, test->place.ranks);
+    if (test->other_watch != NULL)
+        ior_watch_clear(test->other_watch, test->place.ranks);
+
+    run(&move, &options, &timing);
+    test->beside_steps = move.done < steps ? move.walk.step : steps;
+
+    int64_t failed = faults_report(&test->faults, &test->place);
+    test->failed_operations += failed;
+    writes->failed = reads->failed = failed;
+    reduce_side(test, &move, &timing, target, writes);
+    reduce_side(test, &move, &timing, target, reads);
+    double both_s = fmin(writes->total_s, reads->total_s);
+    writes->beside_share = both_s / writes->total_s;
+    reads->beside_share = both_s / reads->total_s;
+    if (failed == 0)
+        ior_pages_after_write(test, &writes->share);
 }

@@ -98,6 +98,17 @@ int ior_reorder_target(const struct ior_reorder *reorder, int rank)
     return rank;
 }
 
+int ior_mix_readers(int64_t percent, int ranks)
+{
+    int64_t readers = (percent * ranks + 50) / 100;
+    return (int)(readers < 1 ? 1 : readers > ranks - 1 ? ranks - 1 : readers);
+}
+
+bool ior_mix_reads(int index, int readers, int ranks)
+{
+    return ((int64_t)index + 1) * readers / ranks > (int64_t)index * readers / ranks;
+}
+
 /* The base name of a rank: start and length. */
 static const char *base_of(const char *base, int rank, int *length)
 {
@@ -121,6 +132,7 @@ int ior_names_dir(const struct ior_names *names, int rank, char *path, size_t pa
 int ior_names_file(const struct ior_names *names, int rank, int64_t repetition, char *path, size_t path_bytes)
 {
     char of_rank[16] = "", of_repetition[24] = "";
+    const char *of_mix = names->beside ? ".mixed" : "";
     int length, used;
     if (names->file_per_process)
         snprintf(of_rank, sizeof of_rank, ".%08d", rank);
@@ -132,10 +144,10 @@ int ior_names_file(const struct ior_names *names, int rank, int64_t repetition, 
     if (names->unique_dir) {
         const char *slash = strrchr(base, '/');
         int before = slash == NULL ? 0 : (int)(slash + 1 - base);
-        used = snprintf(path, path_bytes, "%.*s%d/%.*s%s%s", before, base, rank, length - before, base + before, of_rank,
-                        of_repetition);
+        used = snprintf(path, path_bytes, "%.*s%d/%.*s%s%s%s", before, base, rank, length - before, base + before, of_rank,
+                        of_repetition, of_mix);
     } else {
-        used = snprintf(path, path_bytes, "%.*s%s%s", length, base, of_rank, of_repetition);
+        used = snprintf(path, path_bytes, "%.*s%s%s%s", length, base, of_rank, of_repetition, of_mix);
     }
     return used < (int)path_bytes ? 0 : -1;
 }

@@ -86,12 +86,19 @@ int ior_reorder_target(const struct ior_reorder *reorder, int rank);
 /* The same for all: by how many ranks IOR_CONSTANT shifts. */
 int ior_reorder_shift(const struct ior_reorder *reorder);
 
+/* How many of the ranks read in a mixed phase, by a share in percent: at least one, and not all. */
+int ior_mix_readers(int64_t percent, int ranks);
+
+/* Is the index'th of them one? They are spread evenly. */
+bool ior_mix_reads(int index, int readers, int ranks);
+
 /* Name of a rank's file: several base names, cut by @, are taken in turn; `unique_dir` puts a directory named after the
  * rank before the last part; ".00000017" of a file for each process; ".2" of repetition 2, -1 for none. 0, or -1 where it
  * does not fit. */
 struct ior_names {
     const char *base;
     bool file_per_process, unique_dir;
+    bool beside; /* the file that is written while others read: with ".mixed" behind it */
 };
 int ior_names_file(const struct ior_names *names, int rank, int64_t repetition, char *path, size_t path_bytes);
 

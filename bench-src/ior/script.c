@@ -93,7 +93,7 @@ static int add_test(struct reader *reader, struct refusal *why)
 
 static bool names_phase(const char *name)
 {
-    static const char *const phases[] = {"writeFile", "readFile", "checkWrite", "checkRead"};
+    static const char *const phases[] = {"writeFile", "readFile", "mixed", "checkWrite", "checkRead"};
     for (size_t i = 0; i < sizeof phases / sizeof phases[0]; i++)
         if (strcasecmp(name, phases[i]) == 0)
             return true;

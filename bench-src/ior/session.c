@@ -72,7 +72,7 @@ static void find_writers(struct ior_test *test, const struct ior_script *tests, 
 static void find_directory(const struct ior_config *config, char directory[PATH_MAX])
 {
     char path[PATH_MAX];
-    const struct ior_names names = {config->test_file, config->file_per_process, false};
+    const struct ior_names names = {config->test_file, config->file_per_process, false, false};
     ior_names_file(&names, 0, -1, path, sizeof path);
     const char *slash = strrchr(path, '/');
     snprintf(directory, PATH_MAX, "%.*s", slash == NULL ? 1 : (int)(slash + 1 - path), slash == NULL ? "." : path);
@@ -155,12 +155,28 @@ static int take_memory(const struct ior_test *test, int64_t *bytes)
     return EXIT_CODE_OK;
 }
 
+/* Who reads in a mixed phase: on each node the same share, as far as it can be. */
+static void split_sides(struct ior_test *test)
+{
+    const struct place *place = &test->place;
+    MPI_Comm by_node;
+    int index;
+    if (test->config->mixed == 0)
+        return;
+    MPI_Comm_split(place->comm, 0, place->node_index, &by_node);
+    MPI_Comm_rank(by_node, &index);
+    MPI_Comm_free(&by_node);
+    test->reads_beside = ior_mix_reads(index, ior_mix_readers(test->config->mixed, place->ranks), place->ranks);
+    MPI_Comm_split(place->comm, test->reads_beside, place->rank, &test->side);
+}
+
 int ior_session_begin(struct ior_test *test, const struct ior_script *tests, int index, MPI_Comm comm,
                       struct ior_record *record)
 {
     const struct ior_config *config = &tests->tests[index];
     int64_t memory_bytes;
     memset(test, 0, sizeof *test);
+    test->side = MPI_COMM_NULL;
     memset(&session, 0, sizeof session);
     test->config = config;
     test->number = index;
@@ -176,6 +192,9 @@ int ior_session_begin(struct ior_test *test, const struct ior_script *tests, int
     ior_plan_make(&test->plan, config->transfer, config->block, config->segments, test->place.ranks,
                   config->file_per_process);
     test->buffers = buf_alloc_io((size_t)(config->transfer * ior_depth(test)));
+    split_sides(test);
+    if (config->latency && config->mixed > 0)
+        test->other_watch = ior_watch_new(test->place.ranks, 0);
     if (config->latency || config->transfers_file != NULL)
         test->watch = ior_watch_new(test->place.ranks, config->transfers_file == NULL ? 0 : test->plan.per_rank);
     pattern_init(&test->pattern, config->kind, config->transfer, ior_depth(test));
@@ -206,6 +225,9 @@ void ior_session_end(struct ior_test *test)
     hog_release(&session.hog);
     free(test->buffers);
     ior_watch_free(test->watch);
+    ior_watch_free(test->other_watch);
+    if (test->side != MPI_COMM_NULL)
+        MPI_Comm_free(&test->side);
     free(test->written);
     free(test->in_file);
     pattern_free(&test->pattern);

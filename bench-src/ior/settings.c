@@ -11,6 +11,7 @@
 const struct ior_setting ior_settings[] = {
     {"writeFile", 'w', NULL, OPT_FLAG, AT(write), NULL, "write", 0, 0},
     {"readFile", 'r', NULL, OPT_FLAG, AT(read), NULL, "read (without -w, -r, -W and -R: write and read)", 0, 0},
+    {"mixed", 0, "mixed", OPT_INT, AT(mixed), "PERCENT", "a phase between them: this share of the processes reads, while the others write other files", 0, 99},
     {"checkWrite", 'W', NULL, OPT_FLAG, AT(check_write), NULL, "check the data after writing, outside the timed part", 0, 0},
     {"checkRead", 'R', NULL, OPT_FLAG, AT(check_read), NULL, "check the data after reading, outside the timed part", 0, 0},
     {"testFile", 'o', NULL, OPT_TEXT, AT(test_file), "PATH", "file to work on (default testFile); with -F also PATH@PATH…", 0, 0},

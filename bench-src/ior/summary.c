@@ -218,7 +218,7 @@ int ior_summary_json(const char *path, const struct ior_record *records, int cou
     emit_group_end(']');
     emit_group("summary", '[');
     for (int i = 0; i < count; i++)
-        for (int operation = IOR_WRITE; operation <= IOR_READ; operation++)
+        for (int operation = 0; operation < IOR_OPERATIONS; operation++)
             put_summary(&records[i], operation);
     emit_group_end(']');
     ior_format_time(stamp, sizeof stamp, time(NULL));

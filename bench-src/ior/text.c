@@ -137,6 +137,10 @@ void ior_text_test(const struct ior_test *test, const struct ior_record *record)
         ior_text_say("transfers at most   : %" PRId64 "\n", c->most_steps);
     if (c->transfer_pause_us > 0)
         ior_text_say("interIODelay        : %" PRId64 " us\n", c->transfer_pause_us);
+    if (c->mixed > 0) {
+        int readers = ior_mix_readers(c->mixed, record->ranks);
+        ior_text_say("mixed               : %d tasks read, %d write\n", readers, record->ranks - readers);
+    }
     if (c->prefill > 0)
         say_size("randomPrefill", (double)c->prefill);
     if (c->verbosity > 0)
@@ -183,7 +187,7 @@ void ior_text_row(const struct ior_test *test, const struct ior_result *r)
 
 void ior_text_watch(const struct ior_test *test, const struct ior_result *r)
 {
-    const struct ior_watch *watch = test->watch;
+    const struct ior_watch *watch = r->watch;
     if (!test->config->latency)
         return;
     double interval_s = (double)watch->timeline.interval_ns * 1e-9;
@@ -211,9 +215,9 @@ void ior_text_removed(const struct ior_test *test, double elapsed_s)
 
 void ior_text_best(const struct ior_record *record)
 {
-    static const char *const names[] = {"Max Write: ", "Max Read:  "};
+    static const char *const names[] = {"Max Write: ", "Max Read:  ", "Max Mix-Write: ", "Max Mix-Read:  "};
     struct ior_statistics s;
-    for (int operation = IOR_WRITE; operation <= IOR_READ; operation++) {
+    for (int operation = 0; operation < IOR_OPERATIONS; operation++) {
         ior_record_statistics(record, operation, &s);
         if (s.n > 0)
             ior_text_say("%s%.3f MiB/sec (%.3f MB/sec)\n", names[operation], s.mib_s.max, s.mib_s.max * 1.048576);
@@ -251,7 +255,7 @@ void ior_text_summary(const struct ior_record *records, int count, int64_t faile
                  "Mean(s) Stonewall(s) Stonewall(MiB) Test# #Tasks tPN reps fPP reord reordoff reordrand seed segcnt   "
                  "blksiz    xsize aggs(MiB)   API RefNum\n");
     for (int i = 0; i < count; i++)
-        for (int operation = IOR_WRITE; operation <= IOR_READ; operation++)
+        for (int operation = 0; operation < IOR_OPERATIONS; operation++)
             say_summary_line(&records[i], operation);
     if (failed > 0)
         ior_text_say("INVALID: %" PRId64 " operations failed: the repetitions in which they did are in no number above.\n", failed);

@@ -32,7 +32,7 @@ static bool is_api(const struct ior_config *c, const char *name)
 /* Reads another's data, or checks it. */
 static bool reads(const struct ior_config *c)
 {
-    return c->read || c->check_read || c->check_write;
+    return c->read || c->mixed > 0 || c->check_read || c->check_write;
 }
 
 static bool is_met(const struct ior_config *c, enum need need)

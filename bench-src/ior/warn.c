@@ -11,8 +11,11 @@
 /* Shares below this are noise: a page or two of a file's ends. */
 #define WORTH_SAYING 0.01
 
+/* Below it a side's rate is not that of a mixed load. */
+#define MOSTLY 0.9
+
 /* Advice is given once for each operation of a test. */
-static bool advice_given[2];
+static bool advice_given[IOR_OPERATIONS];
 
 static int warned;
 
@@ -60,7 +63,7 @@ static void warn_unused(const char *what, const char *why)
 void ior_warn_test(const struct ior_test *test)
 {
     const struct ior_config *c = test->config;
-    advice_given[IOR_WRITE] = advice_given[IOR_READ] = false;
+    memset(advice_given, 0, sizeof advice_given);
     if (test->store != c->store)
         ior_warn("this machine has no %s: api %s is used", c->store->name, test->store->name);
     ior_config_unused(c, warn_unused);
@@ -69,7 +72,7 @@ void ior_warn_test(const struct ior_test *test)
     else if (test->in_memory)
         ior_caution("'%s' is on %s, which has no storage behind it: all numbers measure memory", c->test_file,
                     test->file_system);
-    if ((c->reorder || c->random_tasks == 1) && c->read && test->place.nodes == 1)
+    if ((c->reorder || c->random_tasks == 1) && (c->read || c->mixed > 0) && test->place.nodes == 1)
         ior_caution("-%s has no effect on the page cache: all %d processes are on one node, which wrote what they read",
                     c->reorder ? "C" : "Z", test->place.ranks);
 }
@@ -98,9 +101,12 @@ void ior_warn_result(const struct ior_test *test, const struct ior_result *resul
         ior_warn("%s %" PRId64 ": %" PRId64 " processes took more than %" PRId64 " s (-j) more or less than the mean of %.3f s; "
                  "the furthest: rank %d, %.3f s", ior_operation_name(result->operation), result->iteration,
                  result->outliers, c->outlier_s, result->mean_s, result->outlier_rank, result->outlier_s);
+    if (result->beside_share >= 0 && result->beside_share < MOSTLY)
+        ior_caution("%s %" PRId64 ": for %.1f%% of its time the other side was at work too; -D SECONDS keeps both at it",
+                    ior_operation_name(result->operation), result->iteration, 100 * result->beside_share);
     if (!test->store->uses_page_cache || test->in_memory || c->direct)
         return;
-    if (result->operation == IOR_WRITE) {
+    if (ior_writes(result->operation)) {
         const char *what = "were still only in memory when the clock stopped";
         if (share->dirty >= WORTH_SAYING)
             warn_memory(result, share->dirty, what, " (-e counts the way to storage too, --posix.odirect goes past memory)");

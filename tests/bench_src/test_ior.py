@@ -40,12 +40,12 @@ def messages(reply: Reply) -> list[str]:
 def rows(reply: Reply) -> list[list[str]]:
     """The rows of the results' table."""
     table = reply.out.split("Summary of all tests:")[0]
-    return [line.split() for line in table.splitlines() if re.match(r"(write|read|remove) +[-\d]", line)]
+    return [line.split() for line in table.splitlines() if re.match(r"((mix-)?(write|read)|remove) +[-\d]", line)]
 
 
 def summary(reply: Reply) -> list[list[str]]:
     lines = reply.out.split("Summary of all tests:")[1].splitlines()
-    return [line.split() for line in lines if re.match(r"(write|read) ", line)]
+    return [line.split() for line in lines if re.match(r"(mix-)?(write|read) ", line)]
 
 
 def warnings(reply: Reply) -> list[str]:
@@ -753,6 +753,112 @@ def test_single_transfers_are_timed_on_request_and_at_no_other_time(api: str, tm
     assert not any("over_time" in phase for phase in without.of("phase"))
 
 
+# --- a mixed load
+
+
+MIXED = ("-w", "--mixed", 50, "-t", "64k", "-b", "256k", "-s", 2)  # 512 KiB a process
+SIDES = ("mix-write", "mix-read")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("-r",),
+        ("-F", "-e", "-z", "-m", "-i", 2),
+        ("-F", "-u", "-C", "--drop-cache", "-Y"),
+        ("-a", "URING", "-zz"),
+        ("-a", "MPIIO", "-c", "-g"),
+        ("-a", "MPIIO", "-V"),
+        ("-a", "MMAP", "-l", "o"),
+        ("-a", "HDF5", "-c"),
+        ("-l", "t", "-O", "minTimeDuration=1"),
+    ],
+)
+def test_some_read_what_was_written_while_others_write(tmp_path: Path, options: tuple[object, ...]) -> None:
+    if "HDF5" in options and not (build() / "hdf5.so").exists():
+        options = ("-a", "MPIIO", "-F")
+    reply = ior(tmp_path, *MIXED, "-W", "-R", "--latency", *options, ranks=4, node_of_rank="R/2")
+    assert (reply.status, messages(reply)) == (0, [])
+    for iteration in range(2 if "-i" in options else 1):
+        phases = {phase["operation"]: phase for phase in reply.of("phase", iteration=iteration)}
+        assert [name for name in phases if name in SIDES] == list(SIDES)
+        for name in SIDES:
+            phase = phases[name]
+            assert phase["processes"] == 2 and phase["bytes"] >= MIB and phase["bytes"] % (MIB // 2) == 0
+            assert phase["rate_mib_s"] == pytest.approx(phase["bytes"] / MIB / phase["elapsed_s"], rel=1e-4, abs=1e-3)
+            timed = reply.of("latency", operation=name, iteration=iteration)
+            assert phase["transfers"] == sum(line["count"] for line in timed)
+            assert sum(phase["over_time"]["bytes"]) == phase["bytes"]
+        assert max(phases[name]["beside_share"] for name in SIDES) == 1
+        assert phases["mix-read"]["signature"] == phases["write"]["signature"] == ~phases["mix-write"]["signature"]
+        checks = [check["bytes_checked"] for check in reply.of("verification", iteration=iteration)]
+        assert checks == [2 * MIB, MIB, MIB] + [2 * MIB] * ("-r" in options)
+    assert "mixed               : 2 tasks read, 2 write\n" in reply.out
+    records, seen = parse(reply.out, "stdout")
+    assert seen.unparsed == () and {*SIDES, "write"} <= {record.operation for record in records}
+    assert files(tmp_path) == []
+
+
+def test_both_sides_of_a_mixed_load_go_on_until_the_deadline(tmp_path: Path) -> None:
+    reply = ior(tmp_path, *MIXED, "-F", "-D", 1, "-W", "-R", ranks=3)
+    assert reply.status == 0
+    assert [row[0] for row in rows(reply)] == ["write", *SIDES] == [row[0] for row in summary(reply)]
+    for name, processes in (("mix-write", 1), ("mix-read", 2)):
+        phase = reply.one("phase", operation=name)
+        assert phase["processes"] == processes and phase["beside_share"] > 0.5
+        assert phase["stonewall"]["elapsed_s"] >= 1 and phase["bytes"] > MIB // 2 * processes
+    assert not any("keeps both at it" in warning for warning in warnings(reply))
+    short = ior(tmp_path, *MIXED, "-a", "DUMMY", "--dummy.delay-create", 300_000, ranks=2)
+    assert short.one("phase", operation="mix-write")["beside_share"] < 0.5
+    assert len([warning for warning in warnings(short) if "keeps both at it" in warning]) == 1
+
+
+def test_a_mixed_load_reads_the_files_of_an_earlier_run(tmp_path: Path) -> None:
+    ior(tmp_path, "-w", "-k", *SMALL, "-G", 3)
+    before = (tmp_path / "f").read_bytes()
+    reply = ior(tmp_path, "--mixed", 1, *SMALL, "-R", "-W", "-G", 3)
+    assert (reply.status, [phase["operation"] for phase in reply.of("phase")]) == (0, list(SIDES))
+    assert (tmp_path / "f").read_bytes() == before and files(tmp_path) == ["f"]
+
+
+@pytest.mark.parametrize(("operation", "after"), [("write", 8), ("read", 4)])
+def test_what_fails_on_one_side_leaves_both_without_a_number(tmp_path: Path, operation: str, after: int) -> None:
+    reply = ior(tmp_path, *MIXED, "-F", "-k", ranks=2, env=faulty(tmp_path, f"p{operation}", after=after))
+    assert reply.status == 1
+    failed = len([message for message in messages(reply) if f"{operation} '{tmp_path}/f.0000000" in message])
+    assert failed >= 1
+    for name in SIDES:
+        assert f"{name:10}INVALID: {failed} operations failed in repetition 0\n" in reply.out
+    assert {phase["operation"] for phase in reply.of("phase")} == {"write"}
+    assert files(tmp_path) == ["f.00000000", "f.00000001"]
+
+
+def test_wrong_bytes_of_a_mixed_load_are_seen_on_both_sides(tmp_path: Path) -> None:
+    turned = bench_faults.faulty(tmp_path / "f.mixed", "pwrite", -2, None, 0)
+    written = ior(tmp_path, *MIXED, "-W", "-K", "-G", 5, ranks=2, env=turned)
+    assert (written.status, rows(written)[1:]) == (1, [])
+    assert "write check" in messages(written)[0] and f"{tmp_path}/f.mixed" in messages(written)[0]
+    assert files(tmp_path) == ["f", "f.mixed"]
+    (tmp_path / "f.mixed").unlink()
+    with (tmp_path / "f").open("r+b") as file:
+        file.seek(300_001)
+        right = file.read(1)[0]
+        file.seek(300_001)
+        file.write(bytes([right ^ 1]))
+    read = ior(tmp_path, "--mixed", 50, *SMALL, "-R", "-G", 5, ranks=2)
+    assert (read.status, rows(read), read.one("verification")["bytes_wrong"]) == (1, [], 1)
+    assert f"byte 300001: 0x{right:02x} expected" in messages(read)[0]
+    assert files(tmp_path) == ["f"]
+
+
+def test_a_file_of_the_mixed_load_s_name_stays(tmp_path: Path) -> None:
+    (tmp_path / "f.mixed").write_text("mine")
+    reply = ior(tmp_path, *MIXED)
+    assert reply.status == 1
+    assert "it exists, and is not of this run: remove it, or give another -o" in messages(reply)[0]
+    assert (tmp_path / "f.mixed").read_text() == "mine" and files(tmp_path) == ["f.mixed"]
+
+
 def test_a_process_far_from_the_mean_is_named(tmp_path: Path) -> None:
     delays = ("-a", "DUMMY", "--dummy.delay-create", 2_500_000, "--dummy.delay-only-rank0")
     reply = ior(tmp_path, *SMALL, "-w", "-j", 1, *delays, ranks=3)
@@ -1209,6 +1315,8 @@ def test_no_sanitizer_finds_anything(tmp_path: Path) -> None:
         ("-a", "MPIIO", "-V", "-c", "-w", "-r", "-W", "-U", tmp_path / "hints"),
         ("-w", "-z", "--randomPrefill", "64k", "-W", "--posix.rangelocks", "-O", single),
         ("-w", "-O", "minTimeDuration=1", "-l", "o", "-G", -5),
+        ("--mixed", 70, "-F", "-W", "-R", "-w", "-D", 1, "--latency", "-j", 5),
+        ("--mixed", 70, "-a", "MPIIO", "-c", "-W", "-R", "-w", "-K", "-i", 2),
         ("-w", "-r", "-R", "-z", "-b", "3g", "-s", 1000, "-O", "stoneWallingWearOutIterations=2"),
         ("-F", "-C", "-e", "-W", "-R", "-w", "-r", "-z", "-g", "-v", "-v", "-i", 2, "--drop-cache", "-M", "8m"),
         ("-a", "URING", "-w", "-r", "-R", "-ZZ", "-B"),

@@ -80,6 +80,9 @@ static void test_without_any_phase_both_are_done(void)
     struct ior_config config = config_of("api=posix");
     ior_config_check(&config, 2, &why);
     CHECK_INT(config.write && config.read, 1);
+    config = config_of("mixed=50");
+    ior_config_check(&config, 2, &why);
+    CHECK_INT(config.write && !config.read, 1);
     config = config_of("checkWrite=1,setTimeStampSignature=5");
     ior_config_check(&config, 2, &why);
     CHECK_INT(config.write || config.read, 0);
@@ -145,6 +148,19 @@ static void test_contradictions_are_refused(void)
     check_refused("interIODelay=5,api=AIO", "interIODelay is for one transfer at a time: take -a POSIX");
     check_refused("savePerOpDataCSV=p,api=AIO",
                   "savePerOpDataCSV is for one transfer at a time: take -a POSIX (--latency has percentiles)");
+    check_accepted("mixed=70,deadlineForStonewalling=5,checkWrite=1,checkRead=1,writeFile=1");
+    check_refused("mixed=100", "option --mixed: '100' is out of range: 0 to 99 is allowed");
+    check_refused("mixed=70,numTasks=1", "--mixed takes processes that read and others that write: start at least 2");
+    check_refused("mixed=70,randomOffset=1,--randomPrefill=1m",
+                  "randomPrefill fills the files of -w alone, --mixed writes others: leave one of them out");
+    check_refused("mixed=70,stoneWallingWearOut=1,deadlineForStonewalling=5",
+                  "stoneWallingWearOut brings all processes to one amount, --mixed has two: leave one of them out");
+    check_refused("mixed=70,savePerOpDataCSV=p", "savePerOpDataCSV does not tell the two sides of --mixed apart: leave one of them "
+                                                 "out (--latency and --json do)");
+    check_refused("mixed=70,api=MPIIO,collective=1,deadlineForStonewalling=5",
+                  "-D stops each process at another transfer, -c needs all to make the same");
+    check_refused("mixed=70,checkRead=1", "-W and -R need to know the data of a file that this test does not write: add -w, or -G "
+                                          "with the number that the writing run had");
     check_refused("memoryPerTask=1m,memoryPerNode=1m",
                   "memoryPerNode (-M) and memoryPerTask take the same memory: give one of them");
     check_refused("--randomPrefill=1m", "randomPrefill is for random transfers: add -z");

@@ -172,6 +172,25 @@ static void test_a_permutation_reads_everything_once(void)
         CHECK_INT(seen[rank], 1);
 }
 
+/* As many as the share says, at least one on each side, spread so that neighbours differ where they can. */
+static void test_readers_of_a_mixed_phase_are_a_share_of_the_ranks(void)
+{
+    CHECK_INT(ior_mix_readers(1, 2), 1);
+    CHECK_INT(ior_mix_readers(99, 2), 1);
+    CHECK_INT(ior_mix_readers(70, 10), 7);
+    CHECK_INT(ior_mix_readers(50, 5), 3);
+    CHECK_INT(ior_mix_readers(99, INT32_MAX), 2126008811);
+    for (int ranks = 2; ranks <= 20; ranks++)
+        for (int readers = 1; readers < ranks; readers++) {
+            int found = 0;
+            for (int i = 0; i < ranks; i++) {
+                found += ior_mix_reads(i, readers, ranks);
+                CHECK_INT(found, (int64_t)(i + 1) * readers / ranks);
+            }
+            CHECK_INT(found, readers);
+        }
+}
+
 static void check_name(struct ior_names names, int rank, int64_t repetition, const char *expected)
 {
     char path[64];
@@ -181,16 +200,17 @@ static void check_name(struct ior_names names, int rank, int64_t repetition, con
 
 static void test_names(void)
 {
-    check_name((struct ior_names){"/s/f", false, false}, 3, -1, "/s/f");
-    check_name((struct ior_names){"/s/f", false, false}, 3, 2, "/s/f.2");
-    check_name((struct ior_names){"/s/f", true, false}, 3, -1, "/s/f.00000003");
-    check_name((struct ior_names){"/s/f", true, false}, 123456789, 0, "/s/f.123456789.0");
-    check_name((struct ior_names){"/a/x@/b/y", true, false}, 2, -1, "/a/x.00000002");
-    check_name((struct ior_names){"/a/x@/b/y", true, false}, 3, -1, "/b/y.00000003");
-    check_name((struct ior_names){"/s/f", true, true}, 3, -1, "/s/3/f.00000003");
-    check_name((struct ior_names){"f", true, true}, 3, 1, "3/f.00000003.1");
+    check_name((struct ior_names){"/s/f", false, false, false}, 3, -1, "/s/f");
+    check_name((struct ior_names){"/s/f", false, false, false}, 3, 2, "/s/f.2");
+    check_name((struct ior_names){"/s/f", true, true, true}, 3, 2, "/s/3/f.00000003.2.mixed");
+    check_name((struct ior_names){"/s/f", true, false, false}, 3, -1, "/s/f.00000003");
+    check_name((struct ior_names){"/s/f", true, false, false}, 123456789, 0, "/s/f.123456789.0");
+    check_name((struct ior_names){"/a/x@/b/y", true, false, false}, 2, -1, "/a/x.00000002");
+    check_name((struct ior_names){"/a/x@/b/y", true, false, false}, 3, -1, "/b/y.00000003");
+    check_name((struct ior_names){"/s/f", true, true, false}, 3, -1, "/s/3/f.00000003");
+    check_name((struct ior_names){"f", true, true, false}, 3, 1, "3/f.00000003.1");
     char dir[64], tiny[8];
-    struct ior_names names = {"/s/f", true, true};
+    struct ior_names names = {"/s/f", true, true, false};
     CHECK_INT(ior_names_dir(&names, 12, dir, sizeof dir), 0);
     CHECK_TEXT(dir, "/s/12");
     CHECK_INT(ior_names_file(&names, 3, -1, tiny, sizeof tiny), -1);
@@ -198,6 +218,7 @@ static void test_names(void)
 
 int main(void)
 {
+    test_readers_of_a_mixed_phase_are_a_share_of_the_ranks();
     test_shared_file_offsets();
     test_file_per_process_is_contiguous();
     test_large_files_have_exact_offsets();

@@ -13,7 +13,7 @@ from campaign.results.parsers.ior_text import IorSummary, IterationRow, row_cont
 from campaign.results.parsers.lines import Notes, Repeats, local_time
 
 # Lines that IOR prints in all formats.
-_BETWEEN = re.compile(r"^(?!(?:true|false|null)\b|(?:access|write|read),)[A-Za-z#].*$", re.MULTILINE)
+_BETWEEN = re.compile(r"^(?!(?:true|false|null)\b|(?:access|(?:mix-)?(?:write|read)),)[A-Za-z#].*$", re.MULTILINE)
 _WARNING = re.compile(r"(?:ior )?WARNING: .*")
 _RATE = re.compile(r"[0-9]{1,15}\.[0-9]{1,6}")
 # Keys of the JSON's summary, and the columns of the text.
@@ -72,7 +72,7 @@ def _summary(root: placed_json.PlacedValue, file: str, notes: Notes) -> IorSumma
         for result in placed_json.JsonPath.of("Results[*]").find(test):
             row = _texts(result) | {"test": _texts(test).get("TestID", "")}
             if (
-                row.get("access") in ("write", "read")
+                row.get("access") in ior_text.ACCESSES
                 and row["test"].isdecimal()
                 and _RATE.fullmatch(row.get("bwMiB", ""))
             ):
@@ -113,7 +113,7 @@ def _csv(text: str, file: str, notes: Notes) -> tuple[list[Record], Observation]
         words = line.split(",")
         row = dict(zip(columns, words, strict=False)) if len(words) == len(columns) else {}
         rate, access, count = row.get("bw(MiB/s)", ""), row.get("access"), row.get("numTasks", "")
-        if access not in ("write", "read") or not _RATE.fullmatch(rate):
+        if access not in ior_text.ACCESSES or not _RATE.fullmatch(rate):
             notes.unknown(number, line)
             continue
         tasks = int(count) if re.fullmatch(r"[0-9]{1,9}", count) else tasks

@@ -28,6 +28,8 @@ from campaign.results.parsers.consistency import (
 from campaign.results.parsers.lines import LineRules, Notes, Repeats, TextReader, tells_of_failure
 from campaign.results.parsers.mdtest_command import COMMAND_TRUNCATED
 
+ACCESSES = ("write", "read", "mix-write", "mix-read")  # the last two: of the applet with --mixed
+_ACCESS = r"(?:mix-)?(?:write|read)"
 _MIB = 1 << 20
 _SHOWN = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,20})?")
 _RATES = {"max": "Max(OPs)", "min": "Min(OPs)", "mean": "Mean(OPs)"}
@@ -62,7 +64,7 @@ class IorSummary:
         numbers = [columns.get(name, "") for name in ("Max(MiB)", "Min(MiB)", "Mean(MiB)", "StdDev")]
         access, test, repetitions = columns.get("Operation"), columns.get("Test#", "0"), columns.get("reps", "1")
         counts = test.isdecimal() and repetitions.isdecimal()
-        if access not in ("write", "read") or not counts or not all(map(_SHOWN.fullmatch, numbers)):
+        if access not in ACCESSES or not counts or not all(map(_SHOWN.fullmatch, numbers)):
             self._all_read = False
             raise ValueError
         value, lowest, mean, deviation = map(float, numbers)
@@ -157,7 +159,9 @@ def row_contradiction(access: str, row: Mapping[str, str], iteration: int) -> st
     return ""
 
 
-_ROW = re.compile(r"(?P<access>write|read) +(?P<rate>[0-9]{1,15}(?:\.[0-9]{1,6})?) +\S.* (?P<iteration>[0-9]{1,9}) *")
+_ROW = re.compile(
+    "(?P<access>" + _ACCESS + r") +(?P<rate>[0-9]{1,15}(?:\.[0-9]{1,6})?) +\S.* (?P<iteration>[0-9]{1,9}) *"
+)
 _WORDS_OF = {"write": "-w", "read": "-r"}  # options that request one of the two; without any, IOR does both
 _WRONG = re.compile(r"ncorrect data|inconsistent file size by different tasks")
 _HARMLESS = re.compile(r"WARNING: Backend returned error during statfs\.?")  # a line of the heading is not told
@@ -165,14 +169,14 @@ _KNOWN = (
     r"|\s*(?:Machine|StartTime|Path|FS|test filename|access|type|segments|ordering in a file|ordering inter file"
     r"|task offset|reorder random seed|memoryBuffer|dataAccess|GPUDirect|GPUID|repetitions|xfersize|blocksize"
     r"|aggregate filesize|api|apiVersion|verbose|data|file system|queue depth|memoryPerNode|memoryPerTask"
-    r"|stonewallingTime|stoneWallingWearOut|minTimeDuration|transfers at most|interIODelay|randomPrefill"
+    r"|stonewallingTime|stoneWallingWearOut|minTimeDuration|transfers at most|interIODelay|randomPrefill|mixed"
     r"|Lustre stripe size|Lustre stripe count|hints.*|clients) *[:=] ?.*"
     r"|Options: |Results: |Summary:|Test [0-9]+ started: .*|[- ]+|remove( +-)+ +[0-9.]+ +[0-9]+ *"
     r"|(?:[0-9]+: )?stonewalling pairs accessed.*|Start time skew across all tasks: .*|Participating tasks *: .*"
     r"|Using reorderTasks .*|Pairs deadlineForStonewallingaccessed: [0-9]+"
     r"|(?:write|read) check of the data, outside the timed part|Dry run: .*"
     r"|Commencing (?:write|read) performance test: .*|Page cache before read: .*|Signature of the data .*"
-    r"|Ranks: fastest .*|(?:Latency|Bandwidth) of (?:write|read) .*"
+    r"|Ranks: fastest .*|(?:Latency|Bandwidth) of " + _ACCESS + r" .*"
     r"|Us(?:ed|ing) Time Stamp [0-9]+ .* for Data Signature|#File Hits Dist:[ 0-9]*"
     r"|\[RANK [0-9]+\]: .*"
 )
@@ -235,7 +239,7 @@ class _IorReader(TextReader):
         else:
             self.notes.unparsed(number, match[0])
 
-    @rules(r"(?:write|read) +[0-9]{1,15}(?:\.[0-9]{1,6})? .*")
+    @rules(_ACCESS + r" +[0-9]{1,15}(?:\.[0-9]{1,6})? .*")
     def row(self, number: int, match: re.Match[str]) -> None:
         if self._columns:
             self._summary_row(number, match[0])
@@ -265,7 +269,7 @@ class _IorReader(TextReader):
     def row_headings(self, number: int, match: re.Match[str]) -> None:
         self._row_columns = tuple(match[0].split())
 
-    @rules(r"Max (?P<access>Write|Read): +(?P<rate>[0-9]{1,15}\.[0-9]{2,3}) MiB/sec \([0-9.]+ MB/sec\)")
+    @rules(r"Max (?P<access>(?:Mix-)?(?:Write|Read)): +(?P<rate>[0-9]{1,15}\.[0-9]{2,3}) MiB/sec \([0-9.]+ MB/sec\)")
     def best(self, number: int, match: re.Match[str]) -> None:
         self._summary.best[self._test, match["access"].lower()] = match["rate"]
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from campaign.core import untrusted
 from campaign.core.model import Observation
 from campaign.core.untrusted import JsonFields, WrongField
+from campaign.results.parsers.ior_text import ACCESSES
 from campaign.results.parsers.lines import Notes, Repeats
 
 
@@ -131,7 +132,8 @@ def _test(run: Execution, line: JsonLine) -> None:
 
 
 def _transfer(run: Execution, line: JsonLine) -> None:
-    writes = line.text("operation") == "write"
+    access = line.one_of("operation", *ACCESSES)
+    writes = access.endswith("write")
     details = {
         "elapsed_s": line.number_of("elapsed_s"),
         "moved_bytes": line.count("bytes") if "bytes" in line.data else None,
@@ -141,8 +143,7 @@ def _transfer(run: Execution, line: JsonLine) -> None:
         **line.spread("rank_rate_mib_s"),
     }
     # A script may have several tests.
-    operation = f"{line.one_of('operation', 'write', 'read')}-{line.count('test')}"
-    run.results.add(operation, line.number_of("rate_mib_s"), "MiB/s", line.number, details)
+    run.results.add(f"{access}-{line.count('test')}", line.number_of("rate_mib_s"), "MiB/s", line.number, details)
 
 
 def _check(run: Execution, line: JsonLine) -> None:
