@@ -353,7 +353,7 @@ class Campaign:
     )
     benchmark: Benchmark = key(record(Benchmark), "the program that is executed")
     inputs: tuple[Input, ...] = key(  # those of the rule pack too, once read
-        ListOf(_INPUT, most=50),
+        ListOf(_INPUT, most=50, apart="id"),
         "files that the benchmark reads: those whose paths the rule pack leaves open, and any others (INP-01)",
     )
     energy: EnergySource = key(record(EnergySource), "what measures the energy of each run")

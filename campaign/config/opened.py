@@ -334,12 +334,10 @@ def digest_of_input(path: str) -> str:
 
 
 def _check_inputs(values: schema.Values, pack: RulePack) -> None:
-    fixed, given = {each.id: each for each in pack.inputs}, set()
-    for entry in values.entries("inputs"):
-        name, asked = entry["id"], fixed.get(entry["id"] or "")
-        if name in given:
-            entry.problem(f"found {name} a second time; allowed: ids that differ", "id")
-        given.add(name)
+    fixed = {each.id: each for each in pack.inputs}
+    given = {entry["id"]: entry for entry in values.entries("inputs")}
+    for name, entry in given.items():
+        asked = fixed.get(name or "")
         if asked and asked.sha256 and entry["sha256"] not in ("", None, asked.sha256):
             entry.problem(
                 f"found {entry['sha256']}, but clause {asked.clause} fixes {asked.sha256}; remove the key", "sha256"

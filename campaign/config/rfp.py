@@ -9,7 +9,6 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from campaign.config import forms
 from campaign.config.format import NAME
@@ -74,7 +73,7 @@ class Rfp:
     title: str = keys.needed(LINE, "its name for people")
     document: str = keys.key(LINE, "where its text is", "")
     node_classes: tuple[tuple[str, str], ...] = keys.key(schema.MapOf(NAME, LINE), "kinds of nodes, by name, in words")
-    parts: tuple[Part, ...] = keys.needed(schema.ListOf(keys.record(Part), least=1), "the benchmarks")
+    parts: tuple[Part, ...] = keys.needed(schema.ListOf(keys.record(Part), least=1, apart="id"), "the benchmarks")
     figures: tuple[tuple[str, str], ...] = keys.key(
         schema.MapOf(FIGURE, schema.Text(_RESULT, schema.whole(r"[^/\s]+(/[^/\s]+){4}", _RESULT)), most=1000),
         "results that scores are computed from: `name: part/target/launch/files/operation`, `*` for a target that the "
@@ -180,11 +179,8 @@ def text(rfp: Rfp, found: Mapping[str, RulePack]) -> str:
 def _check(values: schema.Values) -> None:
     parts, figures = values.entries("parts"), dict(values["figures"] or ())
     classes = dict(values["node_classes"] or ())
-    ids: list[Any] = []
-    for index, part in enumerate(parts):
-        if part["id"] in ids:
-            values.problem(f"found {part['id']} twice; give each part a name of its own", "parts", index, "id")
-        ids.append(part["id"])
+    ids = [part["id"] for part in parts if part["id"]]
+    for part in parts:
         part.require(part["node_class"], classes, "node_class")
     for name, result in figures.items():
         if result:

@@ -214,11 +214,12 @@ class Choice:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ListOf:
-    """A list, read as a tuple; entries with a problem are None."""
+    """A list, read as a tuple; entries with a problem are None. `apart`: the key in which entries must differ."""
 
     item: Schema
     least: int = 0
     most: int = 100
+    apart: str = ""
 
     @property
     def allowed(self) -> str:
@@ -231,7 +232,14 @@ class ListOf:
             return _refuse(node, at, document, self.allowed)
         if not self.least <= len(node.items) <= self.most:
             document.problem(at, f"found {len(node.items)} entries; allowed: {self.allowed}", node)
-        return tuple(self.item.read(item, (*at, index), document) for index, item in enumerate(node.items))
+        entries = tuple(self.item.read(item, (*at, index), document) for index, item in enumerate(node.items))
+        seen: set[Any] = set()
+        for entry in entries if self.apart else ():
+            name = entry[self.apart] if entry is not None else None
+            if name is not None and name in seen:
+                entry.problem(f"found {name} a second time; allowed: {self.apart}s that differ", self.apart)
+            seen.add(name)
+        return entries
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -69,7 +69,7 @@ def test_another_value_than_the_rules_require_is_refused(tmp_path: Path, given: 
 
 WRONG = {
     ('checks: {ENV-06: "3"}', 'checks: {RUN-01: "3"}'): "variables in `environment` and ENV-06 among `checks`",
-    ("name: OMP_PLACES,", "name: GMX_FAST,"): "found GMX_FAST 2 times; allowed: once",
+    ("name: OMP_PLACES,", "name: GMX_FAST,"): "[2].name: found GMX_FAST a second time; allowed: names that differ",
     ("forbidden: true", "forbidden: true, value: x"): "found `value` of a forbidden variable",
     ("name: OMP_PLACES", "name: SLURM_X"): "environment[1].name: found SLURM_X",
 }

@@ -35,7 +35,7 @@ def test_an_rfp_has_parts_figures_and_scores(tmp_path: Path) -> None:
     ("old", "new", "problem"),
     [
         ("node_class: fat", "node_class: thin", "10:45: node_class: found thin; allowed: fat"),
-        ("{id: slow", "{id: fast", "8:10: parts[1].id: found fast twice; give each part a name of its own"),
+        ("{id: slow", "{id: fast", "8:10: parts[1].id: found fast a second time; allowed: ids that differ"),
         ("create: fast/", "create: swift/", "figures.create: found swift; allowed: fast, slow, later"),
         ("slow/*/single/shared/stat", "slow/single/stat", "allowed: part/target/launch/files/operation"),
         (

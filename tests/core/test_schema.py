@@ -168,6 +168,17 @@ def test_each_entry_of_a_list_is_checked_and_so_is_its_length() -> None:
     assert read(numbers, "5") == [f"1:1: found 5; allowed: {allowed}"]
 
 
+def test_entries_of_a_list_differ_in_the_key_that_tells_them_apart() -> None:
+    named = ListOf(KeyedMap(name=Field(ANY, "a name")), apart="name")
+    assert read(named, "[{name: a}, {}, {name: b}, {}]") == tuple({"name": name} for name in ("a", None, "b", None))
+    assert read(named, "[{name: a}, {name: ''}, 5, {name: ''}, {name: a}]") == [
+        '1:20: [1].name: found ""; allowed: a text',
+        "1:25: [2]: found 5; allowed: a mapping with the keys name",
+        '1:35: [3].name: found ""; allowed: a text',
+        "1:47: [4].name: found a a second time; allowed: names that differ",
+    ]
+
+
 def test_a_map_keeps_the_files_order_and_judges_its_keys() -> None:
     pairs = MapOf(ANY, SMALL, most=4)
     assert read(pairs, "{b: 1, a: 2}") == (("b", 1), ("a", 2))

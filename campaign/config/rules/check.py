@@ -18,9 +18,7 @@ _BUILT_IN = [word[1:-1] for word in PLACEHOLDERS]
 
 def check(pack: Values) -> None:
     """Record what is wrong between the values of a pack; values with a problem of their own are None."""
-    for key in ("launch", "files", "operations", "programs", "phases", "variables", "sweeps", "inputs", "plots"):
-        _check_ids(pack, key)
-    _check_ids(pack, "builds")
+    _check_names(pack)
     program_check.check(pack)
     even = next((name for _, text in program_check.command_lines(pack) for name in EQUAL_BLOCKS if name in text), "")
     for condition in pack.entries("launch"):
@@ -46,19 +44,14 @@ def check(pack: Values) -> None:
         note.require_all("rules", catalogue.CATALOGUE, _RULE)
 
 
-def _check_ids(pack: Values, key: str) -> None:
-    seen: set[str] = set()
-    of_sweeps = [*_BUILT_IN, *program_check.ids(pack, "variables")]
-    of_inputs = [*of_sweeps, *program_check.ids(pack, "sweeps")]
-    taken = {"variables": _BUILT_IN, "sweeps": of_sweeps, "inputs": of_inputs}.get(key, [])
-    for entry in pack.entries(key):
-        name = entry["id"]
-        if name in seen:
-            entry.problem(f"found {name} a second time; allowed: ids that differ", "id")
-        elif name in taken:
-            entry.problem(f"found {name}, which is also the name of a placeholder; choose another id", "id")
-        elif name is not None:
-            seen.add(name)
+def _check_names(pack: Values) -> None:
+    """Check that no placeholder has the name of another."""
+    taken = list(_BUILT_IN)
+    for key in ("variables", "sweeps", "inputs"):
+        for entry in pack.entries(key):
+            if entry["id"] in taken:
+                entry.problem(f"found {entry['id']}, which is also the name of a placeholder; choose another id", "id")
+        taken += program_check.ids(pack, key)
 
 
 def _check_launch(condition: Values, variables: list[str], even: str) -> None:

@@ -32,16 +32,13 @@ def check(pack: Values) -> None:
         return
     mentions, rules = list(_mentions(pack, ())), [rule for rule, _ in pack["checks"] or ()]
     checking = {each.clause for each in mentions if each.evidence.key != "notes"}
-    ids: set[str] = set()
+    ids = [clause["id"] for clause in listed if clause["id"]]
     for clause in listed:
-        if clause["id"] in ids:
-            clause.problem(f"found {clause['id']} a second time; allowed: clauses that differ", "id")
-        ids.add(clause["id"])
         clause.require_all("by", rules, "a rule of the pack's checks")
         _check_account(clause, checking)
     for each in mentions:
         if each.clause not in (*ids, *OWN):
-            meant = near(each.clause, [id for id in ids if id], cutoff=0.8)
+            meant = near(each.clause, ids, cutoff=0.8)
             remedy = f"did you mean {meant}?" if meant else "add it to clauses"
             pack.problem(f"found {each.clause}, which is not among the clauses; {remedy}", *each.at)
 

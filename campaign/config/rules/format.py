@@ -119,19 +119,22 @@ SCHEMA = KeyedMap(
         default="",
         default_says="required without `programs`",
     ),
-    programs=Field(ListOf(_PROGRAM, most=20), "the programs of a pack whose executions have several phases"),
+    programs=Field(
+        ListOf(_PROGRAM, most=20, apart="id"), "the programs of a pack whose executions have several phases"
+    ),
     phases=Field(
-        ListOf(_PHASE, most=100),
+        ListOf(_PHASE, most=100, apart="id"),
         "the phases of one execution, run in this order in one job and one directory; in place of `arguments`",
     ),
     launch=required(
-        ListOf(record(entries.LaunchCondition), least=1, most=50), "launch conditions, in the order of the table"
+        ListOf(record(entries.LaunchCondition), least=1, most=50, apart="id"),
+        "launch conditions, in the order of the table",
     ),
     files=required(
-        ListOf(record(entries.FileConfiguration), least=1, most=50),
+        ListOf(record(entries.FileConfiguration), least=1, most=50, apart="id"),
         "file configurations, or what else varies from run to run, in the order of the table",
     ),
-    operations=required(ListOf(record(entries.Operation), least=1, most=50), "results of one execution"),
+    operations=required(ListOf(record(entries.Operation), least=1, most=50, apart="id"), "results of one execution"),
     arguments=Field(
         kinds.ARGUMENTS,
         f"flags, and the placeholders {', '.join(f'`{word}`' for word in kinds.PLACEHOLDERS)}, "
@@ -139,11 +142,14 @@ SCHEMA = KeyedMap(
         default="",
         default_says="required without `phases`",
     ),
-    variables=Field(ListOf(record(entries.Variable)), "values that differ between a rehearsal and full size"),
-    inputs=Field(
-        ListOf(_INPUT, most=50), "files that the benchmark reads, hashed on the nodes before each run (INP-01)"
+    variables=Field(
+        ListOf(record(entries.Variable), apart="id"), "values that differ between a rehearsal and full size"
     ),
-    sweeps=Field(ListOf(record(Sweep)), "values that are measured within one run"),
+    inputs=Field(
+        ListOf(_INPUT, most=50, apart="id"),
+        "files that the benchmark reads, hashed on the nodes before each run (INP-01)",
+    ),
+    sweeps=Field(ListOf(record(Sweep), apart="id"), "values that are measured within one run"),
     fixed=Field(ListOf(_flags(kinds.FIXED)), "mandatory flags"),
     derived=Field(
         ListOf(_flags(kinds.FLAG)), "flags set automatically from the geometry, the target and the variables"
@@ -165,12 +171,12 @@ SCHEMA = KeyedMap(
         "conditions that the RFP requires of each run: on sizes and counts (GEO-05) and on results (RES-01)",
     ),
     clauses=Field(
-        ListOf(record(entries.Clause), most=200),
+        ListOf(record(entries.Clause), most=200, apart="id"),
         "all demands of the document, each with how it is accounted for; then every `clause` of the pack must be one "
         "of these, `practice` or `distribution`",
     ),
     environment=Field(
-        ListOf(record(entries.EnvironmentVariable)),
+        ListOf(record(entries.EnvironmentVariable), apart="name"),
         "environment variables that the RFP requires or forbids for the ranks (ENV-06)",
     ),
     energy=Field(
@@ -180,10 +186,10 @@ SCHEMA = KeyedMap(
     ),
     source=Field(record(entries.Pin), "the source that the results must come from (SRC-01)"),
     builds=Field(
-        ListOf(record(BuildCategory), most=10),
+        ListOf(record(BuildCategory), most=10, apart="id"),
         "categories of builds, of which a campaign file chooses one (`build`); the first one is the default",
     ),
-    plots=Field(ListOf(record(entries.Plot), most=20), "plots in the report"),
+    plots=Field(ListOf(record(entries.Plot), most=20, apart="id"), "plots in the report"),
     results=Field(RESULTS, "how to read the output of programs that are not built in"),
     notes=Field(ListOf(record(entries.Note)), "interpretation of unclear or contradictory clauses"),
 )

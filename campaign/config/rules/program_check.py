@@ -238,9 +238,6 @@ def _check_requirements(pack: Values) -> None:
 
 
 def _check_environment(pack: Values) -> None:
-    for name, count in Counter(entry["name"] for entry in pack.entries("environment")).items():
-        if count > 1:
-            pack.problem(f"found {name} {count} times; allowed: once", "environment")
     for entry in pack.entries("environment"):
         if entry["forbidden"] and entry["value"]:
             entry.problem("found `value` of a forbidden variable; remove one of them", "value")

@@ -77,7 +77,7 @@ def test_practice_and_distribution_are_no_clauses_of_the_text(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [
-        ('{id: "1", requires: again}', "clauses[4].id: found 1 a second time; allowed: clauses that differ"),
+        ('{id: "1", requires: again}', "clauses[4].id: found 1 a second time; allowed: ids that differ"),
         (
             '{id: "5", requires: w, answered: how, person: look}',
             "clauses[4].person: found answered, person; allowed: one of them",
