@@ -41,15 +41,15 @@ static void take_target(void)
 {
     char *refusal = serve.job->shares ? NULL : lock_take(serve.job);
     if (refusal == NULL && !script_over())
-        refusal = storage_same_mount(serve.job);
-    if (refusal == NULL && !script_over())
-        refusal = storage_shared(serve.job);
-    if (refusal == NULL && !script_over())
         serve.job->mark = storage_make_mark(serve.job);
-    if (!script_over()) { /* nobody measures here meanwhile */
+    if (!script_over()) { /* nobody measures here meanwhile; the step takes longest to start */
         serve.started_us = ask_now_us();
         nodes_start(true);
     }
+    if (refusal == NULL && !script_over())
+        refusal = storage_same_mount(serve.job);
+    if (refusal == NULL && !script_over())
+        refusal = storage_shared(serve.job);
     answer(refusal);
 }
 
