@@ -319,6 +319,50 @@ def test_a_pack_of_ones_own_is_listed_planned_run_and_reported(tmp_path: Path, s
     assert (tmp_path / "out" / "scratch-rates.svg").exists()
 
 
+MIXED = """\
+id: own-mixed
+version: 1
+title: Readers beside writers, a pack of its own
+document: nothing but this test
+caption: Bandwidth (MiB/s)
+applet: ior
+arguments: "-w --mixed {share} -t 64k -b 1m -F -D 1 -W -R -o {directory}/f {flags}"
+variables:
+  - {id: share, full: 70, rehearsal: 50, clause: "1"}
+launch:
+  - {id: pair, title: Two nodes, clause: "1", nodes: 2}
+files:
+  - {id: own, title: A file for each process, clause: "1"}
+operations:
+  - {id: alone, title: Write, record: write, unit: MiB/s}
+  - {id: writers, title: Write beside reads, record: mix-write, unit: MiB/s}
+  - {id: readers, title: Read beside writes, record: mix-read, unit: MiB/s}
+derived:
+  - {flag: -w, clause: "1"}
+  - {flag: --mixed, value: true, clause: "1"}
+  - {flag: -t, value: true, clause: "1"}
+  - {flag: -b, value: true, clause: "1"}
+  - {flag: -F, clause: "1"}
+  - {flag: -D, value: true, clause: "1"}
+  - {flag: -W, clause: "1"}
+  - {flag: -R, clause: "1"}
+  - {flag: -o, value: true, clause: "1"}
+selection: {operation: readers, best: highest, clause: "1"}
+checks: {FLG-01: "1", FLG-02: "1", GEO-01: "1", RUN-06: "1", CCH-05: "1"}
+"""
+
+
+def test_a_pack_of_ones_own_measures_readers_beside_writers(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = case_of(tmp_path, sandbox, "own-mixed", "pair: 4", packs=written(tmp_path, "own-mixed", MIXED))
+    case.call("run")
+    found = values(case)
+    phases = {line["operation"]: line for line in lines_of(case, "scratch.pair.own.r1") if line["type"] == "phase"}
+    sides = {"alone": "write", "writers": "mix-write", "readers": "mix-read"}
+    assert found == {f"pair/own/{cell}": phases[side]["rate_mib_s"] for cell, side in sides.items()}
+    assert phases["mix-read"]["processes"] == phases["mix-write"]["processes"] == 2
+    assert "CCH-05" in case.call("check", status=None)
+
+
 def test_a_pack_with_an_error_is_refused_with_its_place_before_anything_is_submitted(
     tmp_path: Path, sandbox: Sandbox
 ) -> None:
