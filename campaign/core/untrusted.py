@@ -195,18 +195,22 @@ def or_null(form: Form) -> Form:
 
 def problems(at: str, value: Any, form: Form) -> Iterator[str]:
     """How a value differs from its form: the place below `at`, what was found and what is allowed."""
+    return (f"{at}{text}" if at else text.removeprefix(".") for text in _problems(value, form))
+
+
+def _problems(value: Any, form: Form) -> Iterator[str]:
+    """Each with its place in the value."""
     if not form.fits(value):
-        yield f"{at}: found {found(value)}; allowed: {form.allowed}"
+        yield f": found {found(value)}; allowed: {form.allowed}"
     elif form.each is not None and value is not None:
         for key, entry in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from problems(f"{at}[{shown(str(key), plain=True)}]", entry, form.each)
+            yield from (f"[{shown(str(key), plain=True)}]{text}" for text in _problems(entry, form.each))
     elif form.fields is not None and value is not None:
         for name, field in form.fields.items():
-            place = f"{at}.{name}" if at else name
             if name in value:
-                yield from problems(place, value[name], field)
+                yield from (f".{name}{text}" for text in _problems(value[name], field))
             elif not field.optional:
-                yield f"{place}: missing; allowed: {field.allowed}"
+                yield f".{name}: missing; allowed: {field.allowed}"
 
 
 def found(value: Any) -> str:

@@ -18,13 +18,11 @@ from campaign.core.units import apart, listed, several
 from campaign.judge import environment
 from campaign.judge.findings import doubt, to_explain, unchecked, violation
 from campaign.results.case import Case
-from campaign.results.environment.facts import PREFIX, SHORT, Environment, HashedInput
+from campaign.results.environment.facts import EXECUTABLE, PREFIX, SHORT, ExecutedFile, HashedInput
 from campaign.results.environment.slurm_text import expand_nodes
 
-# Facts that a job records for each node; the last two as "PATH SHA-256".
-EXECUTABLE, INTERPRETER = "executable.sha256", "executable.interpreter"
+INTERPRETER = "executable.interpreter"  # a fact that a job records for each node: "PATH SHA-256"
 SYSTEM = ("/bin", "/usr/bin", "/sbin", "/usr/sbin")
-UNREAD = "unread"  # in place of a hash that took too long
 
 
 def as_declared(case: Case) -> Iterator[Finding]:
@@ -47,16 +45,17 @@ def as_declared(case: Case) -> Iterator[Finding]:
         yield unchecked("the nodes could not read the benchmark's program: what ran cannot be compared with it")
         return
     without, beside = Counter[str](), Counter[str]()
-    for each in witness.executed():
-        program = found.get(each.phase)
+    executed = Counter((each.phase, each.digests) for each in witness.executed())
+    for (phase, digests), ranks in executed.items():
+        program = found.get(phase)
         if program is None or program.script:
             continue
-        known = program.hashes | before | _started(case, each.phase)
-        others = [digest for digest in each.digests if digest not in known]
-        if program.hashes.isdisjoint(each.digests):
-            without[_named(case, each.digests)] += 1
+        known = program.hashes | before | _started(case, phase)
+        others = [digest for digest in digests if digest not in known]
+        if program.hashes.isdisjoint(digests):
+            without[_named(case, digests)] += ranks
         elif others:
-            beside[_named(case, others)] += 1
+            beside[_named(case, others)] += ranks
     expected = _shown(case, found) if without or beside else ""
     if without:
         yield violation("ranks ran a program other than the declared one", expected, _counted(without))
@@ -82,46 +81,18 @@ def _shown(case: Case, found: Mapping[str, _DeclaredProgram]) -> str:
     return listed(f"{path} ({listed(one[:SHORT] for one in sorted(one))})" for path, one in commands.items())
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutedFile:
-    """A file that an attempt executed, with its SHA-256 on each node. `sha256`: as its ranks reported, otherwise as the
-    job's first node saw it; "" if neither is known.
-    """
-
-    path: str
-    nodes: Mapping[str, str]
-    sha256: str
-
-
-def programs(case: Case) -> tuple[ExecutedFile, ...]:
-    """The programs of all phases, without duplicates, beginning with the first phase's."""
-    told: dict[str, str] = {}
-    for command in case.run.launched:
-        seen = case.seen.phases.get(command.phase) if command.phase else case.seen
-        told[command.executable] = told.get(command.executable) or (seen and seen.binary_sha256) or ""
-    environment = case.evidence.environment
-    facts = {path: name for name, (path, _) in environment.beside.items()} | {case.run.executable: EXECUTABLE}
-    return tuple(_file(environment, path, facts.get(path, ""), digest) for path, digest in told.items())
-
-
 def before(case: Case) -> tuple[ExecutedFile, ...]:
     """The files of the prefix (programs, scripts, images) and the interpreters of scripts."""
     environment = case.evidence.environment
     of_scripts = (INTERPRETER, *(name for name in environment.under(PREFIX) if name.endswith(".interpreter")))
     names = (*_of_prefix(case), *(name for name in of_scripts if environment.values(name)))
-    return tuple(_file(environment, environment.values(name)[0].rpartition(" ")[0], name) for name in names)
+    return tuple(environment.file(environment.values(name)[0].rpartition(" ")[0], name) for name in names)
 
 
 def _of_prefix(case: Case) -> list[str]:
     """The facts about files of the prefix that are not programs themselves."""
     launched = {command.executable for command in case.run.launched}
     return [name for name, (path, _) in case.evidence.environment.beside.items() if path not in launched]
-
-
-def _file(environment: Environment, path: str, fact: str, told: str = "") -> ExecutedFile:
-    hashes = {node: text.rpartition(" ")[2] for node, text in environment.by_node(fact).items()}
-    known = {node: digest for node, digest in hashes.items() if digest != UNREAD}
-    return ExecutedFile(path, known, told or next(iter(known.values()), ""))
 
 
 @dataclass(frozen=True, slots=True)

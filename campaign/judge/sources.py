@@ -24,6 +24,7 @@ from campaign.judge.findings import (
 )
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
+from campaign.results.environment.facts import ExecutedFile
 from campaign.results.source.facts import TreeComparison
 
 MOST_FLAGS = 50  # findings of SRC-03; further ones are only counted
@@ -182,7 +183,7 @@ def flags_of_category(submission: Submission) -> Iterator[Finding]:
     category = submission.pack.build
     if category is None or not category.flags.given:
         return
-    used = {program.sha256 for case in _ended(submission) for program in ran.programs(case)}
+    used = {program.sha256 for case in _ended(submission) for program in case.programs}
     builds = [build for build in submission.sources.builds if not used or build.binary_sha256 in used]
     if not any(build.flags for build in builds):
         yield unchecked("flags of the build not recorded")
@@ -207,13 +208,16 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
         yield unchecked("nothing has been measured")
         yield from _of_recorded_builds(submission, submission.programs)
         return
+    declared: dict[tuple[str, int, int], tuple[Finding, ...]] = {}
     known = []  # attempts with all files of which the programs' hashes are known
     for case in ended:
-        programs = ran.programs(case)
-        files = (*programs, *ran.before(case))
-        found = (*_on_all_nodes(case, files), *ran.as_declared(case), *attested.loaded(case))
+        files = (*case.programs, *ran.before(case))
+        alike = case.run.fingerprint, id(case.evidence.environment.facts), id(case.evidence.witness)
+        if alike not in declared:  # all that this is judged by
+            declared[alike] = tuple(ran.as_declared(case))
+        found = (*_on_all_nodes(case, files), *declared[alike], *attested.loaded(case))
         yield from of_rule("SRC-04", case.subject, found)
-        if all(program.sha256 for program in programs):
+        if all(program.sha256 for program in case.programs):
             known.append((case, files))
     for launcher in sorted({" ".join(case.run.launcher.prefix) for case in ended} - {""}):
         yield left_to_buyer("the benchmark was started through {launcher}", launcher=launcher)
@@ -236,7 +240,7 @@ def _of_recorded_builds(submission: Submission, hashes: Iterable[str]) -> Iterat
             yield violation("the executed binary is not from a recorded build", recorded, wanted)
 
 
-def _same_files(executed: Sequence[tuple[Case, Sequence[ran.ExecutedFile]]]) -> Iterator[Finding]:
+def _same_files(executed: Sequence[tuple[Case, Sequence[ExecutedFile]]]) -> Iterator[Finding]:
     """Every program of the pack, and every word before it, is the same file in all attempts that used it."""
     newest: dict[str, tuple[Case, str]] = {}
     for case, files in sorted(executed, key=lambda each: _age(each[0])):
@@ -261,10 +265,10 @@ def _age(case: Case) -> tuple[float, str, int]:
 
 def binary(case: Case) -> str:
     """The hash of the program of an attempt's first phase; "" if unknown."""
-    return ran.programs(case)[0].sha256
+    return case.programs[0].sha256
 
 
-def _on_all_nodes(case: Case, files: Iterable[ran.ExecutedFile]) -> Iterator[Finding]:
+def _on_all_nodes(case: Case, files: Iterable[ExecutedFile]) -> Iterator[Finding]:
     if case.seen.binary_agreed is False:
         told = "; ".join(map(str, case.seen.warnings)) or "see the run's output"
         yield violation("the ranks ran different executables", "one", told)
@@ -286,7 +290,7 @@ def build_recorded(submission: Submission) -> Iterator[Finding]:
     yield from _preloads(submission, ended)
     yield from _replaced(submission, ended)
     yield from attested.beside(ended)
-    of_case = ((case, {program.sha256 for program in ran.programs(case)} - {""}) for case in ended)
+    of_case = ((case, {program.sha256 for program in case.programs} - {""}) for case in ended)
     used = grouped((digest, case) for case, digests in of_case for digest in digests)
     used |= {digest: [] for digest in submission.programs}
     if not used:

@@ -5,7 +5,7 @@ the proposed one. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -206,9 +206,10 @@ def unchanged(submission: Submission) -> Iterator[Finding]:
     yield from _silent(jobs)
     # Of each item, what was said on which node ("" for the whole job), with the attempts of each job that said so.
     said: dict[_Item, dict[tuple[str, str], list[Sequence[str]]]] = {}
-    for environment, target, executable, attempts in jobs:
+    for alike in grouped((_told(job), job) for job in jobs).values():
+        environment, target, executable, _ = alike[0]
         for item, node, text in _items(environment, target, executable):
-            said.setdefault(item, {}).setdefault((node, text), []).append(attempts)
+            said.setdefault(item, {}).setdefault((node, text), []).extend(attempts for *_, attempts in alike)
     for item, by_node in said.items():
         name = " of ".join(filter(None, item))
         first = next(text for _, text in by_node)
@@ -247,6 +248,15 @@ def _silent(jobs: Sequence[_Job]) -> Iterator[Finding]:
             first=names[0],
             why=why,
         )
+
+
+def _told(job: _Job) -> Hashable:
+    """All that its items follow from: jobs in which it is the same are compared as one."""
+    environment, target, executable, _ = job
+    variables = [item for item in environment.variables.items() if not item[0].startswith(_OF_THE_JOB)]
+    said = [tuple(items) for items in (environment.software.items(), environment.storage.items(), variables)]
+    nodes = [node.name for node in environment.nodes]
+    return id(environment.facts), tuple(nodes), *said, target, executable
 
 
 def _items(environment: Environment, target: str, executable: str) -> Iterator[tuple[_Item, str, str]]:

@@ -199,7 +199,7 @@ def _lines(case: Case) -> Iterator[_Line]:
     yield "launcher", shlex.join([launcher.program, *launcher.options]), ""
     if launcher.prefix:
         yield "prefix", shlex.join(launcher.prefix), ""
-    for file in ran.programs(case):
+    for file in case.programs:
         yield "program", file.path, file.sha256
     for file in ran.before(case):
         yield "before the program", file.path, file.sha256

@@ -18,7 +18,7 @@ from campaign.core import formula
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Command, Finding, Iteration, Observation, Record, Run, State
 from campaign.results.environment import energy
-from campaign.results.environment.facts import NOTHING, Evidence, Metered
+from campaign.results.environment.facts import EXECUTABLE, NOTHING, Evidence, ExecutedFile, Metered
 
 Judge = Callable[["Case", bool], Iterable[Finding]]  # the rules' findings; if True, only those that may make it invalid
 TIMED = ("-W", "-x", "--stonewall")  # beginnings of words that may end a phase by a timer before all items are done
@@ -163,6 +163,17 @@ class Case:
         return energy.records(
             self.metered, place if self.run.energy == energy.SLURM else f"runs/{self.subject}/{energy.FILE}"
         )
+
+    @cached_property
+    def programs(self) -> tuple[ExecutedFile, ...]:
+        """The programs of all phases, without duplicates, beginning with the first phase's."""
+        told: dict[str, str] = {}
+        for command in self.run.launched:
+            seen = self.seen.phases.get(command.phase) if command.phase else self.seen
+            told[command.executable] = told.get(command.executable) or (seen and seen.binary_sha256) or ""
+        environment = self.evidence.environment
+        facts = {path: name for name, (path, _) in environment.beside.items()} | {self.run.executable: EXECUTABLE}
+        return tuple(environment.file(path, facts.get(path, ""), digest) for path, digest in told.items())
 
     @cached_property
     def worth(self) -> float:

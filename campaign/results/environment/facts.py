@@ -60,11 +60,24 @@ class FileSystemSpace:
     inodes_free: int
 
 
+EXECUTABLE = "executable.sha256"  # a fact
 PREFIX = "prefix."  # facts about the words before the benchmark
+UNREAD = "unread"  # in place of a hash that took too long
 SHORT = 16  # digits of a hash in ran.txt
 
 
 Facts = Mapping[str, tuple[Value, ...]]  # what nodes reported, by name
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutedFile:
+    """A file that an attempt executed, with its SHA-256 on each node. `sha256`: as its ranks reported, otherwise as the
+    job's first node saw it; "" if neither is known.
+    """
+
+    path: str
+    nodes: Mapping[str, str]
+    sha256: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +130,12 @@ class Environment(Once):
     def by_node(self, fact: str) -> Mapping[str, str]:
         """A fact's value on each node that reported it, by the node's name."""
         return {self.nodes[node].name: value.text for value in self.facts.get(fact, ()) for node in value.indices}
+
+    def file(self, path: str, fact: str, told: str = "") -> ExecutedFile:
+        """A file whose hash a fact gives. `told`: the one that its ranks reported."""
+        hashes = {node: text.rpartition(" ")[2] for node, text in self.by_node(fact).items()}
+        known = {node: digest for node, digest in hashes.items() if digest != UNREAD}
+        return ExecutedFile(path, known, told or next(iter(known.values()), ""))
 
     @property
     def devices(self) -> tuple[tuple[int, ...], ...]:
