@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Callable
@@ -278,7 +279,7 @@ title: Creation over the number of files, a pack of its own
 document: nothing but this test
 caption: Creation (ops/s)
 applet: mdtest
-arguments: "-F -C -r -n {items_per_process} -w {bytes} -d {directory} {flags}"
+arguments: "-F -C -r --latency -n {items_per_process} -w {bytes} -d {directory} {flags}"
 variables:
   - {id: bytes, full: 4096, rehearsal: 0, clause: "1"}
 launch:
@@ -293,6 +294,7 @@ fixed:
   - {flag: -F, clause: "1"}
   - {flag: -C, clause: "1"}
   - {flag: -r, clause: "1"}
+  - {flag: --latency, clause: "1"}
 derived:
   - {flag: -n, value: true, clause: "1"}
   - {flag: -w, value: true, clause: "1"}
@@ -302,6 +304,7 @@ selection: {operation: create, best: highest, clause: "1"}
 checks: {FLG-01: "1", FLG-02: "1", FLG-03: "1", FLG-04: "1", FLG-05: "1", GEO-01: "1", GEO-02: "1", RUN-06: "1"}
 plots:
   - {id: rates, title: Rates, kind: bars, operations: [create, gone], x: files}
+  - {id: over-time, title: Latency over time, kind: latency, operations: [create, gone]}
 """
 
 
@@ -311,12 +314,18 @@ def test_a_pack_of_ones_own_is_listed_planned_run_and_reported(tmp_path: Path, s
     listed = call("rules", environment=case.environment())
     assert "own-metadata        version 1  Creation over the number of files, a pack of its own" in listed.stdout
     plan = case.call("plan")
-    assert re.search(r"mdtest -F -C -r -n 16 -w 0 -d \S+campaign-TOKEN -u$", plan, re.MULTILINE)
+    assert re.search(r"mdtest -F -C -r --latency -n 16 -w 0 -d \S+campaign-TOKEN -u$", plan, re.MULTILINE)
     case.call("run")
     assert {row["operation"] for row in case.table()} == {"create", "gone"}
     assert "64 files of 0 bytes" in case.call("table")
     case.call("report", "-o", str(tmp_path / "out"))
     assert (tmp_path / "out" / "scratch-rates.svg").exists()
+    assert (tmp_path / "out" / "scratch-over-time.svg").exists()
+    with (tmp_path / "out" / "scratch-over-time.csv").open(newline="") as file:
+        intervals = list(csv.DictReader(file))
+    for row in case.table():
+        of_row = [one for one in intervals if (one["files"], one["operation"]) == (row["files"], row["operation"])]
+        assert sum(int(one["count"]) for one in of_row) == 64
 
 
 MIXED = """\

@@ -357,7 +357,12 @@ def _check_plot(plot: Values, operations: list[str], swept: list[str]) -> None:
             plot.problem(f"found {plot[key]}, but the pack has no sweeps; remove the key", key)
         else:
             plot.require(plot[key], allowed, key)
-    needs = {"bars": ("operations",), "lines": ("operations", "x"), "contention": ("operations", "x", "series")}
+    needs = {
+        "bars": ("operations",),
+        "latency": ("operations",),
+        "lines": ("operations", "x"),
+        "contention": ("operations", "x", "series"),
+    }
     for key in needs.get(plot["kind"] or "", ()):
         if plot[key] in ("", ()):
             plot.problem(f"required key missing; a plot of kind {plot['kind']} needs it", key)

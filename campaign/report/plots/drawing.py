@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from campaign.config.rules.entries import FileConfiguration, LaunchCondition, Operation, Plot
 from campaign.config.rules.pack import RulePack
@@ -22,13 +23,16 @@ MOST_LINES = 6  # of a title below an axis
 
 @dataclass(frozen=True, slots=True)
 class DrawnPlot:
-    """Panels; a description for those who cannot see it; and the models fitted for it, by name."""
+    """Panels; a description for those who cannot see it; the models fitted for it, by name; and numbers that
+    the table does not have.
+    """
 
     panels: tuple[Panel, ...]
     about: str
     legend: tuple[Key, ...] = ()
     remarks: tuple[str, ...] = ()
     models: tuple[tuple[str, contention.ContentionFit], ...] = ()
+    numbers: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

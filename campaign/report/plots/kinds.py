@@ -6,18 +6,21 @@ A plot without numbers is left out. Invalid numbers are drawn and marked.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from campaign.config.rules.pack import RulePack
 from campaign.core import atomic, units, untrusted
 from campaign.core.grouping import grouped
 from campaign.core.model import Status
+from campaign.report import printing
 from campaign.report.notes import measures_memory
 from campaign.report.plots import drawing, shapes, svg
 from campaign.results.cells import Row
-from campaign.results.parsers.bench_jsonl import Timeline, timelines
+from campaign.results.parsers.bench_jsonl import latencies, timelines
+from campaign.results.parsers.json_applets import PERCENTILES, Latencies, Timeline
 from campaign.statistics import contention
 
 WIDTH, MARGINS, NARROWEST = 340, 76, 62  # of bars: width of a panel, margins, least width of a group
@@ -49,8 +52,10 @@ def draw_plots(pack: RulePack, target: str, rows: Sequence[Row], root: Path, dir
 
 
 def write(path: Path, title: str, drawn: drawing.DrawnPlot) -> None:
-    """Write it as a file of its own, for a letter or slides."""
+    """Write it as a file of its own, for a letter or slides; its numbers beside it."""
     atomic.write(path, svg.document(title, drawn.remarks, drawn.panels, drawn.legend))
+    if drawn.numbers:
+        atomic.write(path.with_suffix(".csv"), printing.as_csv(tuple(drawn.numbers[0]), drawn.numbers))
 
 
 # --- bars
@@ -294,11 +299,16 @@ def processes(figure: drawing.Drawing) -> drawing.DrawnPlot | None:
 def _recorded(figure: drawing.Drawing, files: drawing.Entry, launch: drawing.Entry) -> dict[str, list[Timeline]]:
     """The timelines of the attempt that the table reports."""
     origins = [row.origin for row in figure.planned(files, launch) if row.origin and row.record]
+    return timelines(_lines(figure.root / "runs" / origins[0])) if origins else {}
+
+
+def _lines(folder: Path) -> str:
+    """The benchmark's JSON lines, "" if they cannot be read."""
     try:
-        raw, size = untrusted.read(figure.root / "runs" / origins[0] / "bench.jsonl", READ_BYTES)
-    except (IndexError, OSError, untrusted.NotPlain):
-        return {}
-    return timelines(raw.decode("utf-8", errors="replace")) if size <= READ_BYTES else {}
+        raw, size = untrusted.read(folder / "bench.jsonl", READ_BYTES)
+    except (OSError, untrusted.NotPlain):
+        return ""
+    return raw.decode("utf-8", errors="replace") if size <= READ_BYTES else ""
 
 
 def _reached(figure: drawing.Drawing, files: drawing.Entry, launch: drawing.Entry, operation: str) -> str:
@@ -338,6 +348,65 @@ def _map_panel(title: str, lines: Sequence[Timeline], longest: float, most: floa
     return shapes.Panel(title, x, shapes.Axis(-count, 0.0, ticks), (raster,), height=max(60, min(230, 18 * len(rows))))
 
 
+# --- latency: what single operations took over time
+
+SHOWN = {"p50": "median", "p95": "95%", "p99": "99%", "p999": "99.9%", "max": "longest"}
+FEW = 40  # points of a line that are marked
+
+
+def latency(figure: drawing.Drawing) -> drawing.DrawnPlot | None:
+    """Percentiles over time, a panel for each result and iteration; an upright where no operation ended."""
+    recorded = functools.cache(lambda folder: latencies(_lines(folder)))
+    found = [
+        (row, row.record.iterations, iteration, intervals)
+        for row in figure.shown
+        if row.record
+        for (operation, iteration), intervals in recorded((figure.root / row.record.source.file).parent).items()
+        # A record's name begins with its phase; the only test of ior has no number in it.
+        if row.record.operation.rpartition("/")[2] in (operation, operation.rpartition("-")[0])
+    ]
+    if not found:
+        return None
+    shown = [interval.percentiles.get(name, 0) * 1e3 for *_, each in found for interval in each for name in SHOWN]
+    y = shapes.value_axis([value for value in shown if value > 0], "latency (ms)")
+    panels = []
+    for row, iterations, iteration, intervals in found:
+        title = drawing.said(row) + (f", iteration {iteration + 1}" if iterations > 1 else "")
+        x = shapes.linear_axis(intervals[-1].start_s + intervals[-1].length_s, "time (s)")
+        panels.append(shapes.Panel(title, x, y, tuple(_latency_marks(intervals))))
+    legend = (
+        *(shapes.Key(name, shapes.colour(number), "line", number) for number, name in enumerate(SHOWN.values())),
+        shapes.Key("no operation ended", shapes.colour(len(SHOWN)), "upright"),
+    )
+    numbers = tuple(
+        {**asdict(row.cell), "attempt": row.origin, "iteration": iteration + 1}
+        | {"start_s": interval.start_s, "length_s": interval.length_s, "count": interval.count}
+        | {f"{name}_s": interval.percentiles.get(name) for name in PERCENTILES}
+        for row, _, iteration, intervals in found
+        for interval in intervals
+    )
+    about = f"Percentiles of the latency of single operations over time: {', '.join(SHOWN.values())}."
+    return drawing.DrawnPlot(
+        tuple(panels),
+        about,
+        legend,
+        (*figure.remarks, "each point: the operations that ended in the interval that begins there"),
+        numbers=numbers,
+    )
+
+
+def _latency_marks(intervals: Sequence[Latencies]) -> Iterator[shapes.Mark]:
+    """Lines end at an interval without operations. The last interval may be too short for one."""
+    for number, name in enumerate(SHOWN):
+        for busy, together in itertools.groupby(intervals, lambda interval: interval.count > 0):
+            if busy:
+                points = tuple((interval.start_s, interval.percentiles[name] * 1e3) for interval in together)
+                yield shapes.Line(points, shapes.colour(number), number, marked=len(points) <= FEW)
+    for interval in intervals:
+        if not interval.count and interval.length_s == intervals[0].length_s:
+            yield shapes.Upright(interval.start_s, shapes.colour(len(SHOWN)))
+
+
 # --- cells that report each node by itself
 
 NODES_FILE, NODES_TITLE = "by_node", "Values of the nodes, each by itself"  # no plot of a pack has this id
@@ -375,10 +444,11 @@ def _node_panel(row: Row) -> shapes.Panel:
 
 
 # By the kinds that a rule pack names. To add one: a function here, and a word in PLOTS of
-# config/rules/format.py.
+# config/rules/kinds.py.
 _KINDS: Mapping[str, Callable[[drawing.Drawing], drawing.DrawnPlot | None]] = {
     "bars": bars,
     "lines": lines,
     "contention": pairs,
     "timeline": processes,
+    "latency": latency,
 }

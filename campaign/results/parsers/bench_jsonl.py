@@ -6,19 +6,17 @@ lines of their own.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from campaign.core import units
 from campaign.core.model import Attestation, Observation, RankGroup, Record
 from campaign.core.untrusted import WrongField
-from campaign.results.parsers.json_applets import READERS, Execution, JsonLine, LineReader, decode
+from campaign.results.parsers.json_applets import READERS, Execution, JsonLine, Latencies, LineReader, Timeline, decode
 from campaign.results.parsers.lines import Notes, Repeats
 
 FORMAT = 1
 MOST_RANKS = 10_000_000
-MOST_PROCESSES = 1 << 16  # of which timelines are read
 
 
 def parse(text: str, file: str) -> tuple[list[Record], Observation]:
@@ -28,22 +26,7 @@ def parse(text: str, file: str) -> tuple[list[Record], Observation]:
     and an error.
     """
     notes = Notes(file)
-    run: Execution | None = None
-    lines = text.split("\n")
-    for number, raw in enumerate(lines, 1):
-        if not raw.strip():
-            continue
-        try:
-            line = decode(number, raw, last=number == len(lines))
-            if run is None:
-                run = _start(line, file, notes)
-            else:
-                _take(run, line)
-        except WrongField as wrong:
-            notes.error(number, f"{wrong}; file ignored" if run is None else str(wrong))
-            notes.unparsed(number, raw)
-            if run is None:
-                break
+    run = _execution(text, notes)
     if run is None:
         if not text.strip():
             notes.error(None, "empty: the benchmark wrote no results")
@@ -55,6 +38,44 @@ def parse(text: str, file: str) -> tuple[list[Record], Observation]:
     failed = max(run.seen.failed_operations or 0, run.failed_operations)
     failed_operations = failed if run.ended or failed else None
     return records, notes.added_to(replace(run.seen, failed_operations=failed_operations, complete=run.ended))
+
+
+def latencies(text: str) -> dict[tuple[str, int], list[Latencies]]:
+    """By operation and iteration, in order: those of `latency` lines in which `parse` finds no error."""
+    run = _execution(text, Notes(""))
+    return run.latencies if run else {}
+
+
+def timelines(text: str) -> dict[str, list[Timeline]]:
+    """By operation, in the order of the ranks: those in which `parse` finds no error, with the first one's interval."""
+    run = _execution(text, Notes(""))
+    return {
+        operation: sorted(
+            (line for line in lines if line.interval_s == lines[0].interval_s), key=lambda line: line.rank
+        )
+        for operation, lines in (run.timelines if run else {}).items()
+    }
+
+
+def _execution(text: str, notes: Notes) -> Execution | None:
+    """All that the lines say, None if the first is not that of this format."""
+    run: Execution | None = None
+    lines = text.split("\n")
+    for number, raw in enumerate(lines, 1):
+        if not raw.strip():
+            continue
+        try:
+            line = decode(number, raw, last=number == len(lines))
+            if run is None:
+                run = _start(line, notes)
+            else:
+                _take(run, line)
+        except WrongField as wrong:
+            notes.error(number, f"{wrong}; file ignored" if run is None else str(wrong))
+            notes.unparsed(number, raw)
+            if run is None:
+                break
+    return run
 
 
 def _take(run: Execution, line: JsonLine) -> None:
@@ -71,14 +92,14 @@ def _take(run: Execution, line: JsonLine) -> None:
 # --- lines of every applet
 
 
-def _start(line: JsonLine, file: str, notes: Notes) -> Execution:
+def _start(line: JsonLine, notes: Notes) -> Execution:
     if line.get("type") != "start":
         raise WrongField(f"first line is `{line.get('type')}`; expected `start`")
     if line.get("format") != FORMAT or isinstance(line.get("format"), bool):
         raise WrongField(f"format {line.get('format')!r}; expected {FORMAT}")
     placement = line.one_of("placement", "block", "cyclic", "irregular")
     applet = line.word("applet")
-    run = Execution(notes, applet, Repeats(file, of_sample=applet != "ior"))
+    run = Execution(notes, applet, Repeats(notes.file, of_sample=applet != "ior"))
     run.seen = Observation(
         program=f"campaign {line.word('program')} {line.word('version')}",
         argv=line.words("argv"),
@@ -201,6 +222,14 @@ def _record(run: Execution, line: JsonLine) -> None:
     run.results.add(line.word("record"), line.number_of("value"), line.word("unit"), line.number, details)
 
 
+def _process(run: Execution, line: JsonLine) -> None:
+    interval_s, moved = line.number_of("interval_s"), line.counts("timeline_bytes")
+    if not 0 < interval_s < 1e9:
+        raise WrongField(f"interval_s: {interval_s:g} is not above 0 and below 1e9")
+    timeline = Timeline(line.count("rank"), line.text("node"), interval_s, tuple(moved))
+    run.timelines.setdefault(line.text("operation"), []).append(timeline)
+
+
 def _beside(run: Execution, line: JsonLine) -> None:
     """For lines that campaigns do not read: what is measured beside the results, or computed of them."""
 
@@ -211,7 +240,8 @@ _COMMON: Mapping[str, LineReader] = {
     "warning": lambda run, line: run.notes.warning(line.number, _message(line)),
     "error": lambda run, line: run.notes.error(line.number, _message(line)),
     "end": _end,
-    **dict.fromkeys(("bandwidth", "plan", "process", "result", "verify"), _beside),
+    "process": _process,
+    **dict.fromkeys(("bandwidth", "plan", "result", "verify"), _beside),
 }
 _OTHERS: Mapping[str, LineReader] = {"record": _record, "phase": _beside}
 
@@ -225,42 +255,3 @@ def _records(run: Execution) -> list[Record]:
     if run.applet == "ior" and len({record.operation.rpartition("-")[2] for record in records}) == 1:
         return [replace(record, operation=record.operation.rpartition("-")[0]) for record in records]
     return records
-
-
-# --- what each process moved over time
-
-
-@dataclass(frozen=True, slots=True)
-class Timeline:
-    """Bytes that a process moved in each interval from the start of the phase; intervals of one phase are equal."""
-
-    operation: str
-    rank: int
-    node: str
-    interval_s: float
-    bytes: tuple[int, ...]
-
-
-def timelines(text: str) -> dict[str, list[Timeline]]:
-    """By operation, in the order of the ranks. Invalid or incomplete timelines are left out: nothing is raised."""
-    by_operation: dict[str, list[Timeline]] = {}
-    for number, raw in enumerate(text.splitlines(), 1):
-        with contextlib.suppress(WrongField):
-            if '"process"' in raw and (line := decode(number, raw)).get("type") == "process":
-                timeline = _timeline(line)
-                if len(by_operation.setdefault(timeline.operation, [])) < MOST_PROCESSES:
-                    by_operation[timeline.operation].append(timeline)
-    return {operation: _alike(lines) for operation, lines in by_operation.items()}
-
-
-def _timeline(line: JsonLine) -> Timeline:
-    interval, moved = line.number_of("interval_s"), line.counts("timeline_bytes")
-    if not 0 < interval < 1e9:
-        raise WrongField
-    return Timeline(line.text("operation"), line.count("rank"), line.text("node"), interval, tuple(moved))
-
-
-def _alike(lines: list[Timeline]) -> list[Timeline]:
-    """Those with the interval of the first rank, in the order of the ranks."""
-    lines.sort(key=lambda timeline: timeline.rank)
-    return [line for line in lines if line.interval_s == lines[0].interval_s]

@@ -4,11 +4,10 @@ whose results are `phase` lines of their own: one for each iteration. Pure.
 
 from __future__ import annotations
 
-import bisect
-import itertools
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 from campaign.core import untrusted
 from campaign.core.model import Observation
@@ -59,24 +58,6 @@ def decode(number: int, raw: str, last: bool = False) -> JsonLine:
     return JsonLine(data, number)
 
 
-@dataclass(slots=True)
-class Execution:
-    """What the lines so far have said."""
-
-    notes: Notes
-    applet: str
-    results: Repeats
-    seen: Observation = field(default_factory=Observation)
-    failed_operations: int = 0  # of the phases
-    phases_s: float = 0.0  # of phases that follow one another
-    ended: bool = False
-
-
-LineReader = Callable[[Execution, JsonLine], None]
-
-
-# --- with --latency, after each phase: its operations, interval by interval
-
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1.0}
 
 
@@ -92,30 +73,63 @@ class Latencies:
     percentiles: Mapping[str, float]
 
 
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Bytes that a process moved in each interval from the start of the phase; intervals of one phase are equal."""
+
+    rank: int
+    node: str
+    interval_s: float
+    bytes: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Execution:
+    """What the lines so far have said."""
+
+    notes: Notes
+    applet: str
+    results: Repeats
+    seen: Observation = field(default_factory=Observation)
+    failed_operations: int = 0  # of the phases
+    phases_s: float = 0.0  # of phases that follow one another
+    ended: bool = False
+    timelines: dict[str, list[Timeline]] = field(default_factory=dict)  # by operation
+    latencies: dict[tuple[str, int], list[Latencies]] = field(default_factory=dict)  # by operation and iteration
+
+
+LineReader = Callable[[Execution, JsonLine], None]
+
+
+# --- with --latency, after each phase: its operations, interval by interval
+
+
 def latencies(line: JsonLine) -> Latencies:
     """Raises WrongField also if a percentile is not that of the buckets."""
     limits, counts, count = line.counts("bucket_ns"), line.counts("counts"), line.count("count")
-    if len(limits) != len(counts) or limits != sorted(set(limits)) or 0 in counts:
-        raise WrongField(f"bucket_ns, counts: not {len(limits)} rising limits, each with its count above 0")
-    if sum(counts) != count:
-        raise WrongField(f"count: {count}, but the counts of the buckets add up to {sum(counts)}: inconsistent output")
-    percentiles = {}
-    if count:
-        given, reached = JsonFields(line.entries("percentiles_s")), list(itertools.accumulate(counts))
-        for name, share in PERCENTILES.items():
-            percentiles[name] = given.number_of(name)
-            of_buckets = limits[bisect.bisect_left(reached, share * count)] * 1e-9
-            if abs(percentiles[name] - of_buckets) > 1e-9 + of_buckets * 1e-9:
-                raise WrongField(
-                    f"percentiles_s: {name} is {percentiles[name]:.9f}, but {of_buckets:.9f} by the buckets: "
-                    "inconsistent output"
-                )
+    if len(limits) != len(counts) or limits != sorted(set(limits)) or 0 in counts or sum(counts) != count:
+        raise WrongField(
+            f"bucket_ns, counts: {len(limits)} limits and {len(counts)} counts, {sum(counts)} in all; expected: rising "
+            f"limits, each with its count above 0, {count} in all"
+        )
+    reached = list(zip(limits, accumulate(counts), strict=True))
+    percentiles = {
+        name: next((limit for limit, seen in reached if seen >= share * count), limits[-1]) / 1e9
+        for name, share in PERCENTILES.items()
+        if count
+    }
+    given = JsonFields.of(line.get("percentiles_s"))
+    for name, of_buckets in percentiles.items():
+        if abs(given.number_of(name) - of_buckets) > 1e-9 * (0.5 + of_buckets):
+            raise WrongField(f"percentiles_s: {name} is {given.get(name)}; by the buckets {of_buckets:.9f}")
     return Latencies(line.number_of("start_s"), line.number_of("length_s"), count, percentiles)
 
 
 def _latency(run: Execution, line: JsonLine) -> None:
-    """They stay in the file, from which plots are drawn."""
-    latencies(line)
+    found = latencies(line)
+    if _is_of_all(run, line):
+        operation = _operation(line) if "object" in line.data else _of_test(line)
+        run.latencies.setdefault((operation, line.count("iteration")), []).append(found)
 
 
 # --- ior
@@ -132,8 +146,7 @@ def _test(run: Execution, line: JsonLine) -> None:
 
 
 def _transfer(run: Execution, line: JsonLine) -> None:
-    access = line.one_of("operation", *ACCESSES)
-    writes = access.endswith("write")
+    writes = line.text("operation").endswith("write")
     details = {
         "elapsed_s": line.number_of("elapsed_s"),
         "moved_bytes": line.count("bytes") if "bytes" in line.data else None,
@@ -142,8 +155,12 @@ def _transfer(run: Execution, line: JsonLine) -> None:
         "dirty_share": line.optional("dirty_share") if writes else None,
         **line.spread("rank_rate_mib_s"),
     }
-    # A script may have several tests.
-    run.results.add(f"{access}-{line.count('test')}", line.number_of("rate_mib_s"), "MiB/s", line.number, details)
+    run.results.add(_of_test(line), line.number_of("rate_mib_s"), "MiB/s", line.number, details)
+
+
+def _of_test(line: JsonLine) -> str:
+    """Name of the record: a script may have several tests."""
+    return f"{line.one_of('operation', *ACCESSES)}-{line.count('test')}"
 
 
 def _check(run: Execution, line: JsonLine) -> None:

@@ -105,13 +105,13 @@ class Notes:
     """Errors, warnings and unknown lines of one file."""
 
     def __init__(self, file: str) -> None:
-        self._file = file
+        self.file = file
         self._kept: dict[str, list[OutputRemark]] = {kind: [] for kind in _KINDS}  # the first few
         self._more = Counter[str]()
 
     def _add(self, kind: str, line: int | None, text: str) -> None:
         if len(self._kept[kind]) < _KINDS[kind][0]:
-            self._kept[kind].append(OutputRemark(shown(text), self._file, line))
+            self._kept[kind].append(OutputRemark(shown(text), self.file, line))
         else:
             self._more[kind] += 1
 
@@ -119,7 +119,7 @@ class Notes:
         more = self._more[kind]
         return (
             *self._kept[kind],
-            *([OutputRemark(_KINDS[kind][1].format(count=more), self._file, count=more)] if more else []),
+            *([OutputRemark(_KINDS[kind][1].format(count=more), self.file, count=more)] if more else []),
         )
 
     def error(self, line: int | None, text: str) -> None:

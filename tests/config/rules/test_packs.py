@@ -300,6 +300,9 @@ SWEPT_CHANGES: dict[tuple[str, str], list[str]] = {
     ('kind: lines, operations: ["rate-{count}-{size}"], x: size, series: count', "kind: bars"): [
         "22:9: plots[0].operations: required key missing; a plot of kind bars needs it"
     ],
+    ('kind: lines, operations: ["rate-{count}-{size}"], x: size, series: count', "kind: latency"): [
+        "22:9: plots[0].operations: required key missing; a plot of kind latency needs it"
+    ],
 }
 
 

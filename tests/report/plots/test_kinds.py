@@ -17,12 +17,13 @@ from campaign.config.rules.sweeps import Sweep
 from campaign.core.model import Cell, Record, Source, Status
 from campaign.report.plots import kinds
 from campaign.report.plots.drawing import Drawing, DrawnPlot
-from campaign.report.plots.kinds import COLUMNS, ROWS, bars, draw_plots, lines, pairs, processes, rates
-from campaign.report.plots.shapes import Axis, Bar, Line, Panel, Raster, linear_axis, value_axis
+from campaign.report.plots.kinds import COLUMNS, ROWS, bars, draw_plots, latency, lines, pairs, processes, rates
+from campaign.report.plots.shapes import Axis, Bar, Line, Panel, Raster, Upright, linear_axis, value_axis
 from campaign.results.cells import Row
-from campaign.results.parsers.bench_jsonl import Timeline
+from campaign.results.parsers.json_applets import Timeline
 from campaign.statistics.contention import ContentionModel
 from tests.support import builders, captures
+from tests.support.latency_lines import fields
 
 GEOMETRIES = {name: geometry for name, geometry in builders.GEOMETRIES.items() if name in ("single", "peak")}
 LAUNCH = tuple(one for one in builders.pack().launch if one.id in GEOMETRIES)
@@ -285,7 +286,7 @@ def test_a_map_shows_what_each_process_moved_in_each_interval(tmp_path: Path) ->
 
 
 def test_a_map_of_many_processes_and_intervals_is_bounded_by_means() -> None:
-    lines = [Timeline("write", rank, "n0", 0.5, (1 << 20,) * 250) for rank in range(100)]
+    lines = [Timeline(rank, "n0", 0.5, (1 << 20,) * 250) for rank in range(100)]
     found = rates(lines)
     assert len(found) <= ROWS and len(found[0]) <= COLUMNS
     assert found[0][0] == 2.0
@@ -298,6 +299,66 @@ def test_a_link_or_an_absent_file_draws_nothing(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "bench.jsonl").symlink_to(CAPTURE)
     assert processes(drawing(rules, rows(rules, numbered), tmp_path)) is None
+
+
+# --- latency
+
+OVER_TIME = Plot("over-time", "Latency over time", "latency", ("create", "stat"))
+MDTEST = (captures.DATA / "mdtest" / "bench-0.1.0-two-nodes-three-iterations" / "bench.jsonl").read_text()
+CREATED = {0: [*range(2000, 4000, 7), 90_000], 1: [*range(2500, 5000, 9)], 2: [], 3: [3000, 2_100_000_000], 4: []}
+
+
+def with_latencies(root: Path) -> Drawing:
+    """A run that created for 4.25 s, with nothing in the third second, and did not record its stat."""
+    rules = pack(OVER_TIME, files=builders.pack().files[:1])
+    told = [fields(values, start_s=float(at), length_s=1.0 if at < 4 else 0.25) for at, values in CREATED.items()]
+    recorded(root, "scratch.peak.shared.r1", MDTEST.splitlines(keepends=True)[0] + "".join(map(encoded, told)))
+    table = [replace(row, record=replace(row.record, source=Source(f"runs/{row.run.id}/1/stdout", 1)))
+             for row in rows(rules, numbered) if row.record and row.run]  # fmt: skip
+    return drawing(rules, table, root)
+
+
+def encoded(line: object) -> str:
+    return json.dumps(line) + "\n"
+
+
+def test_percentiles_over_time_stop_where_no_operation_ended(tmp_path: Path) -> None:
+    found = made(latency, with_latencies(tmp_path))
+    (panel,) = found.panels
+    assert panel.title == "scratch/peak/shared/create: 1001 ops/s, 8 × 2"
+    assert (panel.x.high, panel.x.title, panel.y.title, panel.y.log) == (4.25, "time (s)", "latency (ms)", True)
+    lines = marks(panel, Line)
+    assert [[x for x, _ in line.points] for line in lines] == [[0.0, 1.0], [3.0]] * 5
+    longest = [value for line in lines[-2:] for _, value in line.points]
+    assert longest == pytest.approx([0.09, 0.004993, 2100])
+    assert [mark.x for mark in marks(panel, Upright)] == [2.0]  # the last interval is too short to say anything
+    assert [key.label for key in found.legend] == ["median", "95%", "99%", "99.9%", "longest", "no operation ended"]
+
+
+def test_percentiles_over_time_are_a_file_and_a_table(tmp_path: Path) -> None:
+    figure = with_latencies(tmp_path)
+    (picture,) = draw_plots(figure.pack, "scratch", figure.rows, tmp_path, tmp_path)
+    builders.golden("latency.svg", (tmp_path / picture.file).read_text(encoding="utf-8"))
+    builders.golden("latency.csv", (tmp_path / "scratch-over-time.csv").read_text(encoding="utf-8"))
+
+
+def test_several_iterations_have_a_panel_each_and_a_phase_its_own_file(tmp_path: Path) -> None:
+    figure = with_latencies(tmp_path)
+    of_phase = tmp_path / "runs" / "scratch.peak.shared.r1" / "1" / "first"
+    of_phase.mkdir()
+    told = [fields([1000], iteration=iteration, operation="stat") for iteration in (0, 1)]
+    (of_phase / "bench.jsonl").write_text(MDTEST.splitlines(keepends=True)[0] + "".join(map(encoded, told)))
+    row = next(row for row in figure.rows if str(row.cell) == "scratch/peak/shared/stat")
+    assert row.record is not None
+    source = Source("runs/scratch.peak.shared.r1/1/first/stdout", 1)
+    record = replace(row.record, operation="first/stat", iterations=2, source=source)
+    found = made(latency, replace(figure, rows=[replace(row, record=record)]))
+    assert [panel.title.partition(", ")[2] for panel in found.panels] == ["8 × 2, iteration 1", "8 × 2, iteration 2"]
+
+
+def test_without_recorded_latencies_nothing_is_drawn(tmp_path: Path) -> None:
+    rules = pack(OVER_TIME)
+    assert latency(drawing(rules, rows(rules, numbered), tmp_path)) is None
 
 
 # --- all kinds

@@ -234,7 +234,10 @@ def test_a_record_line_is_a_result_of_whichever_applet_wrote_it() -> None:
 
 
 def test_lines_beside_the_results_of_an_applet_are_known() -> None:
-    others = [{"type": kind} for kind in ("bandwidth", "phase", "plan", "process", "result", "verify")]
+    others: list[dict[str, object]] = [{"type": kind} for kind in ("bandwidth", "phase", "plan", "result", "verify")]
+    others.append(
+        {"type": "process", "operation": "write", "rank": 0, "node": "n", "interval_s": 1, "timeline_bytes": []}
+    )
     _, seen = parse(text(START | {"applet": "pool"}, *others, {"type": "odd"}, END), "bench.jsonl")
     assert (seen.errors, said(seen.unparsed)) == ((), ("bench.jsonl:8: unknown line type 'odd' of applet pool",))
 
