@@ -13,7 +13,6 @@ from pathlib import Path
 
 from campaign.config import values
 from campaign.core import keys, schema
-from campaign.core.strict_yaml import Document
 
 FIELDS = ("value", "processes", "nodes", "processes_per_node", "unit", "status", "note")
 ANSWERS = "answers/"  # before a clause: the campaign file's answer to it
@@ -85,13 +84,6 @@ class FormMapping:
     )
 
 
-SCHEMA = keys.record(FormMapping)
-
-
 def load(path: Path) -> FormMapping:
     """A mapping in a file of its own. Raises InputError with everything that is wrong in it."""
-    document = Document.open(path)
-    given = schema.read(SCHEMA, document)
-    document.finish()
-    mapping: FormMapping = keys.make(SCHEMA, given, path)
-    return mapping
+    return keys.load(FormMapping, path)

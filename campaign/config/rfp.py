@@ -7,7 +7,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from campaign.config import forms
@@ -99,19 +99,10 @@ class Rfp:
         return alike[0] if len(alike) == 1 else None
 
 
-SCHEMA = keys.record(Rfp)
-
-
 def load(path: Path) -> Rfp:
     """Read an RFP. Raises InputError with everything that is wrong in it."""
-    document = Document.open(path)
-    values = schema.read(SCHEMA, document)
-    if values is not None:
-        _check(values)
-    document.finish()
-    digest = untrusted.digest(path)
-    rfp: Rfp = keys.make(SCHEMA, values, path, path=path.absolute(), digest=digest)
-    return rfp
+    read = keys.load(Rfp, path, _check, path=path.absolute(), digest="")
+    return replace(read, digest=untrusted.digest(path))
 
 
 def with_packs(path: Path) -> tuple[Rfp, dict[str, RulePack]]:

@@ -5,18 +5,21 @@
         partition: str = key(NAME, "partition", "", says_default="the cluster's default")
 
 `record(Slurm)` is the mapping that a document is read by, from which the reference and the JSON Schema are made;
-`make` gives the dataclass of what was read.
+`make` gives the dataclass of what was read, and `load` that of a file.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from campaign.core.schema import Boolean, Field, KeyedMap, ListOf, MapOf, OneOf, Schema, Text
+from campaign.core.schema import Boolean, Field, KeyedMap, ListOf, MapOf, OneOf, Schema, Text, Values
+from campaign.core.strict_yaml import Document
 
 _KEY = "key"
+Made = TypeVar("Made")
 
 
 def key(
@@ -73,3 +76,16 @@ def make(kind: Schema, value: Any, file: Path, **others: Any) -> Any:
             }
             return (kind.of or dict)(**given, **others)
     return value
+
+
+def load(of: type[Made], file: Path, check: Callable[[Values], object] | None = None, /, **others: Any) -> Made:
+    """The dataclass of a file whose keys are its fields. `check` reports further problems. Raises InputError with
+    everything that is wrong in it.
+    """
+    kind, document = record(of), Document.open(file)
+    values = kind.read(document.root, (), document)
+    if values is not None and check is not None:
+        check(values)
+    document.finish()
+    made: Made = make(kind, values, file, **others)
+    return made

@@ -10,6 +10,7 @@ import fnmatch
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from posixpath import normpath
 
@@ -20,7 +21,7 @@ from campaign.core import keys, schema
 from campaign.core.errors import InputError
 from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Finding, Severity, matches
-from campaign.core.strict_yaml import Document, has_key
+from campaign.core.strict_yaml import has_key
 from campaign.core.units import listed
 from campaign.judge.findings import unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
@@ -143,28 +144,23 @@ class OfferTerms:
                 )
 
 
-SCHEMA = keys.record(OfferTerms)
-
-
 def _allowed(text: str, allowed: Iterable[str]) -> bool:
     return any(fnmatch.fnmatchcase(text, pattern) for pattern in allowed)
 
 
 def load(path: Path) -> OfferTerms:
     """Read the terms. Raises InputError with everything that is wrong in them."""
-    document = Document.open(path)
-    read = schema.read(SCHEMA, document)
-    if read is not None:
-        for name in ("signers", "waiver_signers", "authority"):
-            given = read[name] and values.beside(path, read[name])
-            if given and not given.is_file():
-                document.problem((name,), f"{given} does not exist")
-        for proof, source in ((NONCE, "nonce"), (TIMESTAMP, "authority")):
-            if proof in read["proof"] and not read[source]:
-                document.problem(("proof",), f"asks for a {proof}, and {source} is missing; add it")
-    document.finish()
-    terms: OfferTerms = keys.make(SCHEMA, read, path, path=path.absolute())
-    return terms
+    return keys.load(OfferTerms, path, partial(_check, path), path=path.absolute())
+
+
+def _check(path: Path, read: schema.Values) -> None:
+    for name in ("signers", "waiver_signers", "authority"):
+        given = read[name] and values.beside(path, read[name])
+        if given and not given.is_file():
+            read.problem(f"{given} does not exist", name)
+    for proof, source in ((NONCE, "nonce"), (TIMESTAMP, "authority")):
+        if proof in read["proof"] and not read[source]:
+            read.problem(f"asks for a {proof}, and {source} is missing; add it", "proof")
 
 
 def to_copy(findings: Iterable[Finding], universe: Sequence[Cell], part: str = "") -> str:

@@ -26,6 +26,7 @@ from campaign.config import forms, rfp
 from campaign.config.rules import catalogue, output_format, packs
 from campaign.config.rules import format as rules_format
 from campaign.core import formula
+from campaign.core.keys import record
 from campaign.core.schema import KeyedMap
 from campaign.evidence import compared, terms, verify
 from campaign.report import decision, printing
@@ -43,9 +44,9 @@ SIGNERS = BUNDLE.with_name("KEYS")
 FENCE = "```\n"
 FILES = (  # the page of a file, its man page, what it is, its schema
     ("campaign-file.md", "campaign-file", "the campaign file", config_format.SCHEMA),
-    ("evidence.md", "campaign-buyer-terms", "a buyer's terms", terms.SCHEMA),
-    ("forms.md", "campaign-form", "the mapping of a form", forms.SCHEMA),
-    ("rfp.md", "campaign-rfp", "an RFP of several rule packs", rfp.SCHEMA),
+    ("evidence.md", "campaign-buyer-terms", "a buyer's terms", record(terms.OfferTerms)),
+    ("forms.md", "campaign-form", "the mapping of a form", record(forms.FormMapping)),
+    ("rfp.md", "campaign-rfp", "an RFP of several rule packs", record(rfp.Rfp)),
     ("rule-pack-keys.md", "campaign-pack", "a rule pack", rules_format.SCHEMA),
 )
 NAMES = re.compile(r"^Keys by section:\n\n(?:- `.*\n)+", re.MULTILINE)
@@ -84,9 +85,9 @@ def generated() -> dict[Path, str]:
     """Every generated file with its text."""
     of_files = {
         "campaign-file": schemas.document(config_format.SCHEMA, "Campaign file"),
-        "form": schemas.document(forms.SCHEMA, "Mapping of a form"),
-        "terms": schemas.document(terms.SCHEMA, "Buyer's terms"),
-        "rfp": schemas.document(rfp.SCHEMA, "RFP of several rule packs"),
+        "form": schemas.document(record(forms.FormMapping), "Mapping of a form"),
+        "terms": schemas.document(record(terms.OfferTerms), "Buyer's terms"),
+        "rfp": schemas.document(record(rfp.Rfp), "RFP of several rule packs"),
         "rule-pack": schemas.document(rules_format.SCHEMA, "Rule pack"),
         **{f"outputs/{name}": schema for name, schema in outputs.documents().items()},
     }

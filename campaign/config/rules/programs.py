@@ -12,9 +12,8 @@ from typing import Any
 
 from campaign.config.rules import formulas, output_format
 from campaign.config.rules.kinds import PLACES
-from campaign.core import keys, schema
+from campaign.core import keys
 from campaign.core.model import BRACE
-from campaign.core.strict_yaml import Document
 
 OUTPUTS = Path(__file__).with_name("outputs")
 
@@ -24,12 +23,7 @@ def described(applet: str) -> output_format.OutputFormat:
     """How the output of one of the project's own programs is read: outputs/NAME.yaml, with the keys of a pack's
     `results`. `applet` is one of DESCRIBED.
     """
-    path = OUTPUTS / f"{applet}.yaml"
-    document = Document.open(path)
-    values = schema.read(output_format.RESULTS, document)
-    document.finish()
-    made: output_format.OutputFormat = keys.make(output_format.RESULTS, values, path)
-    return replace(made, applet=applet)
+    return replace(keys.load(output_format.OutputFormat, OUTPUTS / f"{applet}.yaml"), applet=applet)
 
 
 @dataclass(frozen=True, slots=True)
