@@ -1,18 +1,25 @@
-"""mdtest with up to 512 ranks on this machine: 4 virtual nodes of the sandbox, each layout of files; wall times.
+"""mdtest with up to 1,024 ranks on this machine: 4 virtual nodes of the sandbox, each layout of files; wall times.
 
-Every file must be created, found and removed. `MDTEST=/path/to/mdtest` adds an upstream binary: ours must not take
-longer for the same number of ranks, all layouts together, start of MPI included. `RANKS=64,128` measures other
-numbers. The programs take turns; other work on the machine adds to all times.
+Every file must be created, found and removed, and the JSON lines must not grow with the ranks. `start` is from srun to
+the first of these lines, `beside` what lies between and around the phases: collectives, trees, reports. Then the memory
+of a rank (its share of what ranks share) before it measures, beside a program of MPI that does nothing.
+`MDTEST=/path/to/mdtest` adds an upstream binary: ours must not take longer for the same number of ranks, all layouts
+together, start of MPI included. `RANKS=64,128` measures other numbers, `LAYOUTS=unique` fewer layouts. The programs
+take turns; other work on the machine adds to all times.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import signal
+import statistics
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +34,18 @@ from tests.bench.mdtest_limit import BUILD
 from tests.bench.upstream import mdtests
 
 NODES, FILES = 4, 10  # files of a rank
-RANKS = tuple(int(ranks) for ranks in os.environ.get("RANKS", "64,128,256,512").split(","))
-LAYOUTS = {"shared": (), "unique": ("-u",), "onefile": ("-S",)}
+RANKS = tuple(int(ranks) for ranks in os.environ.get("RANKS", "64,256,512,1024").split(","))
+OF_LAYOUT = {"shared": (), "unique": ("-u",), "onefile": ("-S",)}
+LAYOUTS = os.environ.get("LAYOUTS", ",".join(OF_LAYOUT)).split(",")
 PHASES = ("create", "stat", "read", "remove")
 LIMIT_S = 600
+MOST_KIB = 512  # of memory that a rank may have beyond a program that does nothing
+ASKED = 64  # ranks whose memory is looked at
+
+
+def launched(ranks: int) -> list[str]:
+    return ["srun", "-Q", f"-N{NODES}", f"-n{ranks}", f"--ntasks-per-node={ranks // NODES}", "--distribution=block",
+            "--mpi=pmix"]  # fmt: skip
 
 
 def run(program: Path, ranks: int, layout: str, directory: Path, *words: str) -> float:
@@ -38,23 +53,25 @@ def run(program: Path, ranks: int, layout: str, directory: Path, *words: str) ->
     shift, *_ = dialect.offset_argument(
         dialect.identify(program, lambda words, s: commands.call(words, s).out), Geometry(NODES, ranks)
     )
-    work = ["-F", "-n", str(FILES), "-N", str(shift), *LAYOUTS[layout], "-d", str(directory), *words]
-    spread = [f"-N{NODES}", f"-n{ranks}", f"--ntasks-per-node={ranks // NODES}", "--distribution=block"]
+    work = ["-F", "-n", str(FILES), "-N", str(shift), *OF_LAYOUT[layout], "-d", str(directory), *words]
     began = time.monotonic()
-    done = subprocess.run(
-        ["srun", "-Q", *spread, "--mpi=pmix", program, *work], capture_output=True, text=True, timeout=LIMIT_S
-    )
+    done = subprocess.run([*launched(ranks), program, *work], capture_output=True, text=True, timeout=LIMIT_S)
     took_s = time.monotonic() - began
     if done.returncode != 0:
         raise SystemExit(f"{program} with {ranks} ranks ended with status {done.returncode}:\n{done.stderr[:2000]}")
     return took_s
 
 
-def ours(ranks: int, layout: str, folder: Path) -> tuple[float, float]:
-    """Seconds of wall time, and of them from our first JSON line to the last."""
-    lines = folder / "bench.jsonl"
-    took_s = run(BUILD / "mdtest", ranks, layout, folder / "d", "--json", str(lines))
-    read = [json.loads(line) for line in lines.read_text(encoding="utf-8").splitlines()]
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def ours(ranks: int, layout: str, folder: Path) -> tuple[list[float], tuple[int, int]]:
+    """Seconds: wall time, up to the first JSON line, of the phases, beside them; number and bytes of the lines."""
+    file = folder / "bench.jsonl"
+    began = time.time()
+    took_s = run(BUILD / "mdtest", ranks, layout, folder / "d", "--json", str(file))
+    read = lines_of(file)
     phases = {line["operation"]: line for line in read if line["type"] == "phase" and line["object"] == "file"}
     expected = FILES if layout == "onefile" else ranks * FILES
     wrong = [
@@ -65,12 +82,71 @@ def ours(ranks: int, layout: str, folder: Path) -> tuple[float, float]:
     ]  # fmt: skip
     if wrong or any((folder / "d").iterdir()):
         raise SystemExit(f"{ranks} ranks, {layout}: wrong: {', '.join(wrong) or 'files are left'}")
-    return took_s, float(read[-1]["unix_time"]) - float(read[0]["unix_time"])
+    first, last = (float(read[place]["unix_time"]) for place in (0, -1))
+    phases_s = sum(line["elapsed_s"] for line in phases.values())
+    return [took_s, first - began, phases_s, last - first - phases_s], (len(read), file.stat().st_size)
+
+
+@contextlib.contextmanager
+def resting(ranks: int, folder: Path, *command: object) -> Iterator[Path]:
+    """A program whose ranks sleep once they have begun; gives its text output. It is ended afterwards."""
+    said = folder / "said"
+    with said.open("w") as out:
+        process = subprocess.Popen([*launched(ranks), *map(str, command)], stdout=out, stderr=subprocess.STDOUT)
+    try:
+        yield said
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(LIMIT_S)
+
+
+def awaited(told: Callable[[], bool]) -> None:
+    until = time.monotonic() + LIMIT_S
+    while not told():
+        if time.monotonic() > until:
+            raise SystemExit(f"ranks have not begun after {LIMIT_S} s")
+        time.sleep(0.2)
+    time.sleep(2)
+
+
+def memory_kib(program: Path) -> float:
+    """Mean of ranks: their own pages, and their part of those that they share (PSS)."""
+    shares: list[float] = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if len(shares) < ASKED and (process / "exe").resolve() == program.resolve():
+                fields = dict(line.split(":") for line in (process / "smaps_rollup").read_text().splitlines()[1:])
+                shares.append(float(fields["Pss"].split()[0]))
+    return statistics.mean(shares)
+
+
+def memories_kib(ranks: int, folder: Path) -> tuple[float, float]:
+    """Of a rank of mdtest, and of one of a program that does nothing."""
+    file = folder / "resting.jsonl"
+    file.unlink(missing_ok=True)
+    words = ("-F", "-n", FILES, "-d", folder / "rest", "-p", LIMIT_S, "--json", file)
+    with resting(ranks, folder, BUILD / "mdtest", *words):
+        awaited(lambda: file.exists() and '"attestation"' in file.read_text())
+        own = memory_kib(BUILD / "bench")
+    with resting(ranks, folder, BUILD / "limits" / "mpi_alone", LIMIT_S) as said:
+        awaited(lambda: "ready" in said.read_text())
+        return own, memory_kib(BUILD / "limits" / "mpi_alone")
+
+
+def measured(ranks: int, folder: Path) -> Iterator[list[Any]]:
+    """A row for each layout."""
+    for layout in LAYOUTS:
+        (folder / "d").mkdir()
+        seconds, lines = ours(ranks, layout, folder)
+        theirs = [run(path, ranks, layout, folder / "d") for path in mdtests()]
+        shutil.rmtree(folder / "d")
+        yield [ranks, layout, *seconds, lines[0], lines[1] / 1024, *theirs]
 
 
 def main() -> int:
-    missed = 0
+    missed, lines = 0, set()
     body: list[list[Any]] = []
+    memory: list[list[Any]] = []
     with tempfile.TemporaryDirectory(prefix="campaign-bench-") as name:
         folder = Path(name)
         sandbox = Sandbox.start(folder / "box", Shape(NODES, max(RANKS) // NODES), os.getpid())
@@ -78,21 +154,26 @@ def main() -> int:
         try:
             print(f"load before: {os.getloadavg()[0]:.1f}, {os.cpu_count()} processors, {FILES} files a rank")
             for ranks in RANKS:
-                for layout in LAYOUTS:
-                    (folder / "d").mkdir()
-                    took_s, measuring_s = ours(ranks, layout, folder)
-                    theirs = [run(path, ranks, layout, folder / "d") for path in mdtests()]
-                    body.append([ranks, layout, took_s, measuring_s, *theirs])
-                    shutil.rmtree(folder / "d")
-                ours_s, _measuring_s, *theirs_s = (
-                    sum(column) for column in zip(*(row[2:] for row in body[-len(LAYOUTS) :]), strict=True)
-                )
-                missed += sum(ours_s > other_s for other_s in theirs_s)
+                rows = list(measured(ranks, folder))
+                print(*(f"{row[0]} {row[1]}: {row[2]:.1f} s" for row in rows), sep="\n", flush=True)
+                body += rows
+                lines |= {row[6] for row in rows}
+                for place in range(8, len(rows[0])):
+                    missed += sum(row[2] for row in rows) > sum(row[place] for row in rows)
+                own, bare = memories_kib(ranks, folder)
+                missed += own - bare > MOST_KIB
+                memory.append([ranks, own, bare, own - bare])
         finally:
             sandbox.stop()
-    headers = ["ranks", "layout", "ours, s", "of it measuring, s", *(f"{path}, s" for path in mdtests())]
+    missed += len(lines) > 1
+    headers = ["ranks", "layout", "ours, s", "start, s", "phases, s", "beside, s", "lines", "KiB",
+               *(f"{path}, s" for path in mdtests())]  # fmt: skip
     print(tabulate(body, headers, floatfmt=".1f"))
-    print("every file was created, read and removed; bar: no longer than upstream's, all layouts together")
+    print(tabulate(memory, ["ranks", "a rank, KiB", "MPI alone, KiB", f"beyond it (bar {MOST_KIB})"], floatfmt=".0f"))
+    print(
+        "every file was created, read and removed; bars: no longer than upstream's, all layouts together; as many JSON"
+    )
+    print("lines whatever the number of ranks; the memory of a rank beyond that of MPI alone")
     return missed
 
 
