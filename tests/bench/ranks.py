@@ -145,8 +145,8 @@ def measured(ranks: int, folder: Path) -> Iterator[list[Any]]:
 
 def main() -> int:
     missed, lines = 0, set()
-    body: list[list[Any]] = []
-    memory: list[list[Any]] = []
+    headers = ["ranks", "layout", "ours, s", "start, s", "phases, s", "beside, s", "lines", "KiB",
+               *(f"{path}, s" for path in mdtests())]  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="campaign-bench-") as name:
         folder = Path(name)
         sandbox = Sandbox.start(folder / "box", Shape(NODES, max(RANKS) // NODES), os.getpid())
@@ -155,25 +155,20 @@ def main() -> int:
             print(f"load before: {os.getloadavg()[0]:.1f}, {os.cpu_count()} processors, {FILES} files a rank")
             for ranks in RANKS:
                 rows = list(measured(ranks, folder))
-                print(*(f"{row[0]} {row[1]}: {row[2]:.1f} s" for row in rows), sep="\n", flush=True)
-                body += rows
+                print(tabulate(rows, headers, floatfmt=".1f"), flush=True)
                 lines |= {row[6] for row in rows}
                 for place in range(8, len(rows[0])):
                     missed += sum(row[2] for row in rows) > sum(row[place] for row in rows)
                 own, bare = memories_kib(ranks, folder)
                 missed += own - bare > MOST_KIB
-                memory.append([ranks, own, bare, own - bare])
+                print(f"memory of a rank: {own:.0f} KiB, of MPI alone {bare:.0f}: {own - bare:.0f} more", flush=True)
         finally:
             sandbox.stop()
     missed += len(lines) > 1
-    headers = ["ranks", "layout", "ours, s", "start, s", "phases, s", "beside, s", "lines", "KiB",
-               *(f"{path}, s" for path in mdtests())]  # fmt: skip
-    print(tabulate(body, headers, floatfmt=".1f"))
-    print(tabulate(memory, ["ranks", "a rank, KiB", "MPI alone, KiB", f"beyond it (bar {MOST_KIB})"], floatfmt=".0f"))
     print(
-        "every file was created, read and removed; bars: no longer than upstream's, all layouts together; as many JSON"
+        f"every file was created, read and removed; bars: at most {MOST_KIB} KiB more; as many JSON lines whatever the"
     )
-    print("lines whatever the number of ranks; the memory of a rank beyond that of MPI alone")
+    print("number of ranks; no longer than upstream's, all layouts together")
     return missed
 
 
