@@ -8,6 +8,7 @@ itself, so that they have the form of today and the numbers of that campaign.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -80,6 +81,7 @@ SIMPLER = (  # how a value is built, in fewer words
 )
 
 
+@functools.cache
 @mock.patch.dict(os.environ, COLUMNS="100")  # argparse wraps at the terminal's width
 def generated() -> dict[Path, str]:
     """Every generated file with its text."""
