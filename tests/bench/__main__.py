@@ -6,6 +6,7 @@ misses.
 """
 
 import importlib
+import os
 import pkgutil
 import sys
 
@@ -13,6 +14,8 @@ import tests.bench
 
 
 def main(names: list[str]) -> int:
+    # Each process of a pool would start as many threads for small matrices as there are cores.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     found = [module.name for module in pkgutil.iter_modules(tests.bench.__path__)]
     modules = {name: importlib.import_module(f"tests.bench.{name}") for name in found if name != "__main__"}
     modules = {name: module for name, module in modules.items() if hasattr(module, "main")}

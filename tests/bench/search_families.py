@@ -39,7 +39,7 @@ RUNS = 0.60  # of three of every count, on one node at 10% noise
 HOLDS = (0.93, 0.98)  # of the intervals of typical rates; of the minimum at least the first
 CLAIMS = 0.02  # of false ones about measured counts, in each family
 ALARMS = 0.01  # at most, up to 10% noise
-SEARCHES = {0.05: 100, 0.10: 100, 0.02: 40, 0.20: 40}  # of each family and space, by noise
+SEARCHES = {0.05: 130, 0.10: 130, 0.02: 50, 0.20: 50}  # of each family and space, by noise
 
 Curve = Callable[[Geometry], float]
 NORMAL = statistics.NormalDist()
