@@ -111,7 +111,7 @@ void latency_end(struct latency *latency, uint64_t now_ns)
 
 void latency_reduce(struct latency *latency, MPI_Comm comm)
 {
-    struct latency all = {.count = 0};
+    struct latency all = {.begun_ns = latency->begun_ns};
     int rank, count;
     MPI_Comm_rank(comm, &rank);
     MPI_Allreduce(&latency->elapsed_s, &all.elapsed_s, 1, MPI_DOUBLE, MPI_MAX, comm);
