@@ -311,10 +311,10 @@ def test_where_sbatch_fails_for_too_long_the_other_jobs_are_not_tried(
 ) -> None:
     driver = Driving(tmp_path, monkeypatch, targets=2, allocation="run")
     scripts = losing(monkeypatch, 10**6)
-    monkeypatch.setattr(submit, "PATIENCE_S", 1.0)
+    monkeypatch.setattr(submit, "PATIENCE_S", 2.0)
     driver.send()
-    assert 1 < len(scripts) < 10
     states = driver.states()  # of the last one it is not known yet, perhaps
+    assert 1 < len(scripts) < len(states)
     assert states.count(State.REFUSED) >= len(states) - 1
     reasons = {attempt.reason for attempt in driver.store.attempts() if attempt.number == 1}
     assert any(reason.startswith("not submitted: sbatch has failed for 0 min (") for reason in reasons)

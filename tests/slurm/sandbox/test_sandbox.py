@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import jinja2
+import markupsafe
 import pytest
 
 import campaign
@@ -463,20 +465,19 @@ def as_user(sandbox_directory: Path) -> list[str]:
     """The start of a command line that runs the sandbox as a normal user, from a copy that this user can read."""
     if os.geteuid() != 0:
         return command()
-    package, original = sandbox_directory.parent / "python" / "campaign", Path(str(campaign.__file__)).parent
-    for module in ["__init__.py", "core/__init__.py", "core/errors.py", "slurm/__init__.py"]:
-        (package / module).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(original / module, package / module)
-    shutil.copytree(original / "slurm" / "sandbox", package / "slurm" / "sandbox")
+    copy, original = sandbox_directory.parent / "python", Path(str(campaign.__file__)).parent
+    libraries = [Path(str(library.__file__)).parent for library in (jinja2, markupsafe)]
+    for folder in (original, original.parent / "templates", *libraries):
+        shutil.copytree(folder, copy / folder.name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.chown(sandbox_directory.parent, "nobody", "nogroup")
     become = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--inh-caps=-all", "env", "-i"]
     python = os.path.realpath(sys.executable)
     return [
         *become,
         f"PATH={os.environ['PATH']}",
-        f"PYTHONPATH={package.parent}",
+        f"PYTHONPATH={copy}",
         python,
-        "-B",
+        "-BP",
         "-m",
         "campaign",
         "sandbox",
