@@ -158,7 +158,8 @@ def test_one_cancel_ends_also_what_a_driver_is_submitting(tmp_path: Path, sandbo
     driver.communicate(timeout=100)
     assert cancel.returncode == 0, said
     assert "cancelled 1 job" in said
-    assert {state["state"] for state in case.states().values()} <= {"cancelled", "refused"}
+    states = case.states()
+    assert {state["state"] for state in states.values()} <= {"cancelled", "refused"}, states
     assert "campaign-between" not in case.slurm("squeue", "-h", "-t", "PD,R", "-o", "%j")
 
 
