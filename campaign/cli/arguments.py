@@ -455,8 +455,7 @@ def check_verb(*words: str) -> None:
     raise InputError(f"unknown verb {verb}; {suggestion(verb, names, 0.6, allowed)}")
 
 
-def parser(inner: bool) -> argparse.ArgumentParser:
-    """`inner`: with the verbs of verbs, which take time to make."""
+def parser() -> argparse.ArgumentParser:
     top = Parser(
         prog="campaign",
         description="Run RFP benchmarks on Slurm under the RFP's run rules;\nproduce verifiable result tables.",
@@ -467,7 +466,7 @@ def parser(inner: bool) -> argparse.ArgumentParser:
     all_verbs = top.add_subparsers(metavar="VERB", required=True, parser_class=VerbParser)
     for listed in VERBS:
         verb = _added(all_verbs, listed)
-        if inner and listed.verbs:
+        if listed.verbs:
             names = "|".join(each.name for each in listed.verbs)
             verbs = verb.add_subparsers(metavar=names, required=True)
             for each in listed.verbs:

@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if "_ARGCOMPLETE" in os.environ:  # a shell asks for completions
         from campaign.cli import completion
 
-        completion.answer(parser(inner=True))
+        completion.answer(parser())
     gc.set_threshold(1_000_000)  # a large campaign's objects live until the end: collecting garbage finds nothing
     words = sys.argv[1:] if argv is None else list(argv)
     if argv is None:
@@ -62,7 +62,7 @@ def _do(words: Sequence[str]) -> int:
     try:
         if words:
             check_verb(*words)
-        arguments = parser(inner=words[:1] == ["sandbox"]).parse_args(words)
+        arguments = parser().parse_args(words)
         with waiting.told_to((lambda _: None) if "--json" in words else say):  # nobody reads messages beside data
             module, name = arguments.do
             verb: Callable[[argparse.Namespace], int] = import_module(f"campaign.cli.{module}").FUNCTIONS[name]

@@ -65,7 +65,7 @@ def print_completion(arguments: argparse.Namespace) -> int:
 
 
 def show_help(arguments: argparse.Namespace) -> int:
-    top = parser(inner=True)
+    top = parser()
     if arguments.verb is not None:
         check_verb(arguments.verb)
         top = of_verb(top, arguments.verb)

@@ -307,7 +307,7 @@ def test_cells_after_a_run_are_said_a_line_for_each_number_and_for_each_cause() 
 @pytest.mark.parametrize("verb", ["", *VERBS])
 def test_help_fits_a_narrow_terminal(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
-    top = arguments.parser(inner=True)
+    top = arguments.parser()
     text = (arguments.of_verb(top, verb) if verb else top).format_help()
     assert [line for line in text.splitlines() if len(line) > 60] == []
 

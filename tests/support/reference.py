@@ -100,7 +100,7 @@ def generated() -> dict[Path, str]:
             DOCS / "man5" / f"{name}.5": man_pages.keys(name, title, schemas.reference(schema))
             for _, name, title, schema in FILES
         },
-        **{DOCS / "man" / name: page for name, page in man_pages.pages(parser(inner=True)).items()},
+        **{DOCS / "man" / name: page for name, page in man_pages.pages(parser()).items()},
         **{DOCS / "schema" / f"{name}.json": json.dumps(schema, indent=1) + "\n" for name, schema in of_files.items()},
     }
 
@@ -118,7 +118,7 @@ def for_the_site() -> dict[str, str]:
 
 
 def _commands() -> list[str]:
-    shown = parser(inner=True).format_help().rstrip()
+    shown = parser().format_help().rstrip()
     return ["# Command line", "", "Generated from the program's own help by `make docs`.", "", "```", shown, "```"]
 
 
@@ -131,7 +131,7 @@ def _verbs_alone() -> str:
 
 
 def _reference() -> str:
-    top = parser(inner=True)
+    top = parser()
     parts = _commands()
     for name, verb, _ in verbs(top):
         parts += _section(f"campaign {name}", verb.format_help())
