@@ -63,12 +63,17 @@ class Challenge:
 
 def parse_aims(honest: str, catch: str) -> designs.Aims:
     """`5%` and `15%,25%,90%`. Raises InputError."""
+    chance = parse_percent(0.1, 99.9)
     try:
-        return designs.Aims(*map(parse_percent(0.1, 900), (honest, *catch.split(","))))
-    except (TypeError, ValueError) as error:
+        inflation, share, power = catch.split(",")
+        return designs.Aims(
+            chance(honest), parse_percent(0.1, 900)(inflation), parse_percent(0.1, 100)(share), chance(power)
+        )
+    except ValueError as error:
         raise InputError(
-            f"--honest {shown(honest)}, --catch {shown(catch)}: allowed: percentages from 0.1% to 900%, as in --honest "
-            "5% --catch 15%,25%,90% (inflation, share, power)"
+            f"--honest {shown(honest)}, --catch {shown(catch)}: allowed: percentages from 0.1% to 900%, all but the "
+            "inflation below 100% (a share: up to 100%), as in --honest 5% --catch 15%,25%,90% (inflation, share, "
+            "power)"
         ) from error
 
 

@@ -130,7 +130,16 @@ def test_a_buyer_may_insist_on_a_sample_that_shows_less() -> None:
 
 
 @pytest.mark.parametrize(
-    ("honest", "catch"), [("5", "15%,25%,90%"), ("5%", "15%,25%"), ("5%", "15%,x,90%"), ("5%", "")]
+    ("honest", "catch"),
+    [
+        ("5", "15%,25%,90%"),
+        ("5%", "15%,25%"),
+        ("5%", "15%,x,90%"),
+        ("5%", ""),
+        ("150%", "15%,25%,90%"),
+        ("5%", "15%,125%,90%"),
+        ("5%", "15%,25%,100%"),
+    ],
 )
 def test_wrong_percentages_are_named(honest: str, catch: str) -> None:
     assert sample.parse_aims("5%", "15%,25%,90%") == AIMS
