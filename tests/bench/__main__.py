@@ -1,38 +1,70 @@
 """Runs the benchmarks of the project against their limits: `make bench`, or `python -m tests.bench NAME…` for some of
 them.
 
-Every module here with a `main()` is one. Each prints a table of medians and ratios and says which bar a figure
-misses.
+Each prints tables of its own while it runs; at the end comes one table of all. `TABLE=FILE` writes it into a file, in
+place of the table that is there. One that fails, or takes three times its budget, is a row of the table, and the others
+go on. `FULL=1`: simulations at full size, without a limit of time.
 """
 
 import importlib
 import os
-import pkgutil
+import signal
 import sys
+import time
+import traceback
+from collections.abc import Iterable
+from pathlib import Path
+from types import FrameType
+from unittest import mock
 
-import tests.bench
+from tests.bench.table import Row, markdown, write
+
+BUDGETS_S = {  # in all less than 30 minutes
+    "campaign_wall": 240, "cold_start": 20, "compare_power": 60, "compare_time": 60, "contention": 30, "coverage": 40,
+    "environment_capture": 20, "instructions": 90, "ior_limit": 300, "mbw_mr_limit": 60, "mdtest_limit": 120,
+    "mutations": 40, "network_storage": 60, "pool_limit": 60, "ranks": 120, "sample_rates": 60, "scale": 180,
+    "search_families": 120, "submission": 60, "uring_limit": 30, "verify_time": 30,
+}  # fmt: skip
 
 
 def main(names: list[str]) -> int:
     # Each process of a pool would start as many threads for small matrices as there are cores.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    found = [module.name for module in pkgutil.iter_modules(tests.bench.__path__)]
-    modules = {name: importlib.import_module(f"tests.bench.{name}") for name in found if name != "__main__"}
-    modules = {name: module for name, module in modules.items() if hasattr(module, "main")}
-    unknown = set(names) - set(modules)
-    if unknown:
-        print(
-            f"no such benchmark: {', '.join(sorted(unknown))}; there are: {', '.join(sorted(modules))}", file=sys.stderr
-        )
+    if unknown := set(names) - set(BUDGETS_S):
+        print(f"no such benchmark: {', '.join(sorted(unknown))}; there are: {', '.join(BUDGETS_S)}", file=sys.stderr)
         return 2
-    missed = []
-    for name in names or sorted(modules):
-        print(f"\n== {name}: {(modules[name].__doc__ or '').strip().splitlines()[0]}", flush=True)
-        if modules[name].main():
-            missed.append(name)
-    if missed:
-        print(f"\nbars missed in: {', '.join(missed)}")
-    return 1 if missed else 0
+    signal.signal(signal.SIGALRM, _too_late)
+    rows = [row for name in names or BUDGETS_S for row in measured(name)]
+    table = markdown(rows)
+    print(f"\n{table}")
+    if file := os.environ.get("TABLE"):
+        write(Path(file), table)
+    return int(any(row.missed for row in rows))
+
+
+def measured(name: str) -> list[Row]:
+    """The rows of a benchmark, behind one of its own time."""
+    module, budget_s = importlib.import_module(f"tests.bench.{name}"), BUDGETS_S[name]
+    print(f"\n== {name}: {(module.__doc__ or '').strip().splitlines()[0]}", flush=True)
+    rows, began = list[Row](), time.monotonic()
+    signal.alarm(0 if os.environ.get("FULL") else 3 * budget_s)
+    try:
+        with mock.patch.dict(os.environ):
+            found = module.main()
+            for row in found if isinstance(found, Iterable) else [Row(name, us="", missed=bool(found))]:
+                rows.append(row)
+    except (Exception, SystemExit) as error:
+        traceback.print_exc()
+        rows.append(Row(f"{name}: failed", us=str(error).split("\n", 1)[0], missed=True))
+    finally:
+        signal.alarm(0)
+    took_s = time.monotonic() - began
+    print(f"{name} took {took_s:.0f} s, budget {budget_s} s", flush=True)
+    return [Row(f"**{name}**: time of all", f"≤ {budget_s} s", f"{took_s:.0f} s", missed=took_s > budget_s), *rows]
+
+
+def _too_late(_number: int, _frame: FrameType | None) -> None:
+    raise TimeoutError("three times its budget is over")
 
 
 if __name__ == "__main__":
