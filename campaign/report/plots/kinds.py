@@ -88,13 +88,13 @@ def _bar_panel(
     width = max(WIDTH, MARGINS + NARROWEST * len(groups))
     letters = int((width - MARGINS) / len(groups) / 6)
     names = [drawing.folded(group.title, letters) for group in groups]
-    title, x = panel.title, svg.axis_of_groups(names)
+    title, x = panel.title, shapes.axis_of_groups(names)
     if figure.plot.x == "files":
         title = drawing.with_geometry(title, [row for rows in by_group for row in rows])
     else:
         planned = [drawing.geometries(figure.planned(panel, group)) for group in groups]
         labels = [f"{geometry}\n{name}" for geometry, name in zip(planned, names, strict=True)]
-        x = svg.axis_of_groups(labels, "processes × nodes, launch condition")
+        x = shapes.axis_of_groups(labels, "processes × nodes, launch condition")
     marks = tuple(bar for place, rows in enumerate(by_group) for bar in _bar_group(place, rows, figure))
     return shapes.Panel(drawing.untold(title), x, y, marks, width)
 
@@ -142,7 +142,7 @@ def lines(figure: drawing.Drawing) -> drawing.DrawnPlot | None:
             _line(figure, line, points, names.setdefault(name, len(names)))
             for name, line in grouped((_line_name(figure, row), row) for row in rows).items()
         )
-        x = svg.axis_of_groups(labels, figure.sweep(figure.plot.x))
+        x = shapes.axis_of_groups(labels, figure.sweep(figure.plot.x))
         drawn.append(shapes.Panel(figure.heading(files, launch), x, y, marks))
     legend = tuple(shapes.Key(name, shapes.colour(number), "line", number) for name, number in names.items())
     about = f"Lines of {figure.units()} over {figure.sweep(figure.plot.x)}; {len(panels)} panels, {len(names)} lines."

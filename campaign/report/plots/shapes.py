@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+
+from campaign.core import escaping
 
 # Colours that differ in lightness too, for grey print and colour-blind readers.
 COLOURS = ("#12436d", "#e07b12", "#8fd3c8", "#801650", "#a285d1", "#3d3d3d", "#28a197", "#f0c04a")
 MARKERS = ("circle", "square", "diamond", "triangle")
 DASHES = ("", "6 3", "2 3", "8 3 2 3")
+LEFT, RIGHT, TITLE = 58, 18, 17  # a panel's margins; height of a line of its title
+BOLD = 7.6  # width of a letter of a title
+LEVELS = 10  # shades of a raster
 
 
 def colour(series: int) -> str:
@@ -84,6 +91,23 @@ class Raster:
     rows: tuple[tuple[float | None, ...], ...]
     high: float  # where a row ends on the x axis
 
+    def ways(self, panel: Panel) -> Iterator[tuple[str, str]]:
+        """A path for each shade; adjacent cells with the same shade are one line of it."""
+        tall = panel.height / max(1, len(self.rows))
+        ways: dict[int, list[str]] = {}
+        for number, row in enumerate(self.rows):
+            y = shortest(panel.top + tall * (number + 0.5))
+            wide, start = (panel.at_x(self.high) - LEFT) / max(1, len(row)), 0
+            levels = groupby(row, lambda value: None if value is None else min(int(value * LEVELS), LEVELS - 1))
+            for level, run in levels:
+                count = len(list(run))
+                if level is not None:
+                    way = f"M{shortest(LEFT + wide * start)} {y}h{shortest(wide * count)}"
+                    ways.setdefault(level, []).append(way)
+                start += count
+        for level, parts in sorted(ways.items()):
+            yield shade((level + 0.5) / LEVELS), "".join(parts)
+
 
 Mark = Bar | Line | Interval | Upright | Raster
 
@@ -97,6 +121,30 @@ class Panel:
     width: int = 340
     height: int = 230  # of the area between the axes
 
+    @property
+    def title_lines(self) -> list[str]:
+        return textwrap.wrap(escaping.plain(self.title), int((self.width - LEFT) / BOLD))[:4]
+
+    @property
+    def label_lines(self) -> int:
+        """How many lines the labels of the x axis have."""
+        return max((label.count("\n") + 1 for _, label in self.x.ticks), default=1)
+
+    @property
+    def top(self) -> int:
+        return 12 + TITLE * len(self.title_lines)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Its width, and its height with title and labels."""
+        return self.width, self.top + self.height + 6 + 13 * self.label_lines + (16 if self.x.title else 0)
+
+    def at_x(self, value: float) -> float:
+        return LEFT + self.x.place(value) * (self.width - RIGHT - LEFT)
+
+    def at_y(self, value: float) -> float:
+        return self.top + (1 - self.y.place(value)) * self.height
+
 
 @dataclass(frozen=True, slots=True)
 class Key:
@@ -106,6 +154,16 @@ class Key:
     colour: str
     kind: str = "bar"
     series: int = 0
+
+
+def shortest(value: float) -> str:
+    """At most one decimal place."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def axis_of_groups(labels: Sequence[str], title: str = "") -> Axis:
+    """A position for each label, with half a position at both ends."""
+    return Axis(-0.5, len(labels) - 0.5, tuple(enumerate(labels)), title)
 
 
 def value_axis(values: Sequence[float], title: str) -> Axis:
