@@ -15,9 +15,10 @@
 enum { ELEMENT_BYTES = 8 };
 
 struct store_file {
-    hid_t handle, dataset, space, transfer; /* space: of a dataset; transfer: properties of reading and writing */
-    int64_t segment, created;               /* of the open dataset, or -1; how many this opening has made */
-    int64_t segment_bytes;
+    hid_t handle, dataset, transfer; /* transfer: properties of reading and writing */
+    hid_t space, memory;             /* of a dataset; of what one call moves */
+    int64_t segment, created;        /* of the open dataset, or -1; how many this opening has made */
+    int64_t segment_bytes, memory_bytes;
     struct store_hdf5 how;
     bool writes, collective;
 };
@@ -55,6 +56,13 @@ static hid_t open_handle(const char *path, const struct store_options *options, 
     return handle;
 }
 
+/* Of at least one element. */
+static hid_t space_of(int64_t bytes)
+{
+    hsize_t elements = bytes > 0 ? (hsize_t)(bytes / ELEMENT_BYTES) : 1;
+    return H5Screate_simple(1, &elements, NULL);
+}
+
 static int open_file(struct store_file **file, const char *path, const struct store_options *options)
 {
     const struct store_shape *shape = &options->shape;
@@ -79,8 +87,9 @@ static int open_file(struct store_file **file, const char *path, const struct st
     made->how = options->hdf5;
     made->writes = options->writes;
     made->collective = options->collective;
-    hsize_t elements = (hsize_t)(made->segment_bytes / ELEMENT_BYTES);
-    made->space = H5Screate_simple(1, &elements, NULL);
+    made->space = space_of(made->segment_bytes);
+    made->memory_bytes = shape->transfer;
+    made->memory = space_of(made->memory_bytes);
     made->transfer = H5Pcreate(H5P_DATASET_XFER);
     H5Pset_dxpl_mpio(made->transfer, options->collective ? H5FD_MPIO_COLLECTIVE : H5FD_MPIO_INDEPENDENT);
     *file = made;
@@ -120,31 +129,33 @@ static int enter_segment(struct store_file *file, int64_t segment)
     return 0;
 }
 
-/* The elements at `offset` of the segment, on both sides; none where bytes is 0. Gives the memory's side. */
-static hid_t select_elements(const struct store_file *file, int64_t bytes, int64_t offset)
+/* The elements at `offset` of the segment, on both sides; none where bytes is 0. The memory's side is kept for the next
+ * call, which as a rule moves as many. */
+static void select_elements(struct store_file *file, int64_t bytes, int64_t offset)
 {
     hsize_t start = (hsize_t)(offset % file->segment_bytes / ELEMENT_BYTES), count = (hsize_t)(bytes / ELEMENT_BYTES);
-    hsize_t one = count > 0 ? count : 1;
-    hid_t memory = H5Screate_simple(1, &one, NULL);
+    if (file->memory_bytes != bytes) {
+        H5Sclose(file->memory);
+        file->memory = space_of(bytes);
+        file->memory_bytes = bytes;
+    }
     if (count == 0) {
-        H5Sselect_none(memory);
+        H5Sselect_none(file->memory);
         H5Sselect_none(file->space);
     } else {
         H5Sselect_hyperslab(file->space, H5S_SELECT_SET, &start, NULL, &count, NULL);
     }
-    return memory;
 }
 
 /* One call of HDF5: 0, or -errno. */
 static int move_piece(struct store_file *file, bool writes, void *buffer, int64_t bytes, int64_t offset)
 {
-    hid_t memory = select_elements(file, bytes, offset);
+    select_elements(file, bytes, offset);
     errno = 0;
-    herr_t moved = writes ? H5Dwrite(file->dataset, H5T_NATIVE_LLONG, memory, file->space, file->transfer, buffer)
-                          : H5Dread(file->dataset, H5T_NATIVE_LLONG, memory, file->space, file->transfer, buffer);
-    int error = moved < 0 ? failure() : 0;
-    H5Sclose(memory);
-    return error;
+    herr_t moved = writes
+                       ? H5Dwrite(file->dataset, H5T_NATIVE_LLONG, file->memory, file->space, file->transfer, buffer)
+                       : H5Dread(file->dataset, H5T_NATIVE_LLONG, file->memory, file->space, file->transfer, buffer);
+    return moved < 0 ? failure() : 0;
 }
 
 /* Independent transfers are cut: HDF5 hands each to MPI as a whole, which fails where Linux takes only a part of it. */
@@ -182,6 +193,7 @@ static int close_file(struct store_file *file)
     errno = 0;
     bool failed = file->segment >= 0 && H5Dclose(file->dataset) < 0;
     H5Sclose(file->space);
+    H5Sclose(file->memory);
     H5Pclose(file->transfer);
     failed = H5Fclose(file->handle) < 0 || failed;
     free(file);
