@@ -41,7 +41,8 @@ class Case:
     each: int = 1  # operations for each of the count
     processes: int = 1
     calls: int = 0  # of libraries that it may have more
-    libc: bool = True  # what the C library does counts: not where the MPI library calls it while it waits
+    libc: bool = True  # what the C library does counts: not where another library calls it
+    modules: tuple[str, ...] = ()  # which the applet loads: counted with it
 
     def bars(self) -> Cost:
         instructions, accesses, code, data = self.more
@@ -120,6 +121,17 @@ CASES = [
         more=(130, 45, 18, 9),
         counts=(1024, 4096),
     ),
+    Case(
+        "ior -a HDF5",  # without what the libraries of HDF5 and MPI do
+        IOR_PHASES,
+        ior("-a", "HDF5"),
+        ior_loop(),
+        IOR_FUNCTIONS,
+        more=(180, 80, 24, 18),
+        calls=3,
+        libc=False,
+        modules=("hdf5.so",),
+    ),
     Case("nfstest", IOR_PHASES, nfstest, ior_loop(), ("do_files", "measure"), more=(30, 10, 7, 3)),
     Case("checkpoint", IOR_PHASES, checkpoint, ior_loop(), ("image_move", "measure"), more=(90, 40, 11, 4)),
     Case("mpiio", IOR_PHASES, mpiio, ior_loop("clock"), ("work", "measure"), more=(350, 150, 32, 18)),
@@ -155,8 +167,8 @@ class Part:
     code: Counter[tuple[str, int]] = field(default_factory=Counter)  # instructions by object and line of code
 
 
-def read(path: Path, program: str, libc: bool, part: Part) -> None:
-    """Adds what the program, and the C library for it, did by themselves."""
+def read(path: Path, program: set[str], libc: bool, part: Part) -> None:
+    """Adds what the program's objects, and the C library for them, did by themselves."""
     names: list[str] = []
     owner, called, called_object = "", "", ""
     calls: int | None = None
@@ -173,13 +185,13 @@ def read(path: Path, program: str, libc: bool, part: Part) -> None:
         elif key == "calls":
             calls = int(value.split()[0])
         elif line.startswith("0x"):
-            own = owner == program or (libc and owner.startswith("libc.so"))
+            own = owner in program or (libc and owner.startswith("libc.so"))
             address, _line, *numbers = line.split()
             if own and calls is None:
                 part.events.update(dict(zip(names, map(int, numbers), strict=False)))
                 part.code[owner, int(address, 16) // LINE_BYTES] += int(numbers[0])
             elif own and calls is not None and int(numbers[0]) > 0:  # 0: before the phase or after it
-                part.events["calls"] += calls if owner == program and called_object not in ("", program) else 0
+                part.events["calls"] += calls if owner in program and called_object not in {"", *program} else 0
                 part.events["allocations"] += calls if called in ALLOCATIONS else 0
             called, called_object, calls = "", "", None
 
@@ -207,7 +219,7 @@ def run(case: Case, command: list[object], function: str) -> list[Part]:
             if len(files) != case.processes:
                 raise SystemExit(f"{command[0]}: {function} was not called {len(parts)} times by each process")
             for file in files:
-                read(file, Path(str(command[0])).resolve().name, case.libc, part)
+                read(file, {Path(str(command[0])).resolve().name, *case.modules}, case.libc, part)
         return parts
 
 

@@ -39,7 +39,7 @@ fn=MPI_Barrier
 def test_what_the_program_and_the_c_library_did_counts_by_itself(tmp_path: Path) -> None:
     (tmp_path / "counted").write_text(COUNTED)
     part = Part()
-    read(tmp_path / "counted", "loop", True, part)
+    read(tmp_path / "counted", {"loop"}, True, part)
     assert part.events == {"Ir": 50, "Dr": 2, "sysCount": 10, "calls": 10, "allocations": 3}
     assert part.code == {("loop", 0x40): 20, ("loop", 0x41): 10, ("libc.so.6", 0x40): 20}
 
@@ -47,5 +47,12 @@ def test_what_the_program_and_the_c_library_did_counts_by_itself(tmp_path: Path)
 def test_the_program_alone(tmp_path: Path) -> None:
     (tmp_path / "counted").write_text(COUNTED)
     part = Part()
-    read(tmp_path / "counted", "loop", False, part)
+    read(tmp_path / "counted", {"loop"}, False, part)
     assert (part.events["Ir"], part.events["sysCount"], part.events["calls"]) == (30, 0, 10)
+
+
+def test_a_module_that_the_program_loads_counts_with_it(tmp_path: Path) -> None:
+    (tmp_path / "counted").write_text(COUNTED.replace("libmpi.so", "module.so"))
+    part = Part()
+    read(tmp_path / "counted", {"loop", "module.so"}, False, part)
+    assert (part.events["Ir"], part.events["sysCount"], part.events["calls"]) == (7807, 7777, 10)
