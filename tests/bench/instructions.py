@@ -246,6 +246,10 @@ def main() -> int:
     subprocess.run(["make", "--silent", "-C", str(BUILD.parent), "build/test/cold_cache.so"], check=True)
     missed = 0
     for case in CASES:
+        lacking = [module for module in case.modules if not (BUILD / module).exists()]
+        if lacking:
+            print(f"{case.name}: not measured: the benchmark was built without {' '.join(lacking)}\n")
+            continue
         bars = case.bars()
         applet, loop = costs(case, case.applet, case.functions[0]), costs(case, case.loop, case.functions[1])
         body = []
