@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import math
@@ -14,14 +15,13 @@ from typing import Any, NamedTuple
 from campaign.config.format import Campaign
 from campaign.config.opened import Opened
 from campaign.config.rules.catalogue import CATALOGUE, PRACTICE
-from campaign.config.rules.entries import Variable
 from campaign.config.rules.pack import RulePack
-from campaign.core import units
+from campaign.core import resources, units
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Finding, Run, Severity
 from campaign.judge.submission import Submission
 from campaign.pipeline.planning import Plan
-from campaign.plan import matrix, searches
+from campaign.plan import matrix
 from campaign.plan.estimate import estimate
 from campaign.report import causes, decision, printing
 from campaign.results.cells import Row, left_out, patterns
@@ -41,53 +41,28 @@ def plan_text(
     """
     campaign, pack = opened.campaign, opened.pack
     planned = replace(planned, runs=tuple(run for run in planned.runs if not left_out(campaign, run.cells())))
-    cells = [cell for cell in matrix.cells(campaign, pack) if not left_out(campaign, (cell,))]
-    without = len(matrix.cells(campaign, pack)) - len(cells)
-    jobs = len(matrix.batches(planned.runs, campaign.slurm.allocation))
-    lines = [
-        _title(campaign, pack),
-        (
-            f"{units.several(len(planned.runs), 'run')} for {units.several(len(cells), 'cell')} in "
-            f"{units.several(jobs, 'job')} (allocation: {campaign.slurm.allocation})"
-        ),
-        *[f"{units.several(without, 'cell')} declined or projected, without runs"] * bool(without),
-        "",
+    every = matrix.cells(campaign, pack)
+    cells = [cell for cell in every if not left_out(campaign, (cell,))]
+    headers = ["run", "nodes", "processes", *(["n", pack.items_unit] if pack.items_total else [])]
+    body = [
+        [run.id, *map(str, (run.geometry.nodes, run.geometry.processes, run.items_per_process, run.items_total))]
+        for run in planned.runs
     ]
-    if planned.partition is not None:
-        lines[-1:] = [planned.partition.account, ""]
-    unsettled = [f"not settled: {reason}" for reason in planned.unresolved.values()]
-    unsettled.append(estimate(campaign, planned.runs, planned.searches, attempts, bool(planned.unresolved)).text)
-    if brief:
-        return "\n".join([*lines[:-1], *unsettled])
-    headers = ["run", "nodes", "processes"]
-    body = [[run.id, str(run.geometry.nodes), str(run.geometry.processes)] for run in planned.runs]
-    if pack.items_total:
-        headers += ["n", pack.items_unit]
-        body = [
-            [*line, str(run.items_per_process), str(run.items_total)]
-            for line, run in zip(body, planned.runs, strict=True)
-        ]
-    lines += [printing.plain_grid(headers, body, (), width), ""]
-    lines += [_variable(variable, pack) for variable in pack.variables]
-    lines += [""] * bool(pack.variables)
-    lines += [f"input {each.id}: {each.path} (SHA-256 {each.sha256}, by {each.by})" for each in planned.inputs]
-    lines += [""] * bool(planned.inputs)
-    within = width if folded_commands else math.inf
-    for run in planned.runs:
-        lines.append(f"{run.id}:")
-        for words in scripts.each_command(run, campaign.slurm, "TOKEN"):
-            lines += _command(words, within)
-        lines += [f"  note: {note}" for note in run.notes]
-    for standing in planned.searches:
-        lines.append(f"search {standing.sought.key}: {_standing(standing)}")
-        if standing.decision:
-            lines += [f"  note: {remark}" for remark in standing.decision.remarks]
-    if planned.searches and campaign.search.per == "operation" and "STA-01" in pack.checks:
-        lines.append(
-            "note: with search.per: operation the operations of one row come from different runs, which violates "
-            f"STA-01 (clause {pack.checks['STA-01']}); use per: configuration"
-        )
-    return "\n".join([*lines, *unsettled])
+    return resources.rendered(
+        "plan.txt.j2",
+        campaign=campaign,
+        pack=pack,
+        planned=planned,
+        cells=cells,
+        without=len(every) - len(cells),
+        jobs=len(matrix.batches(planned.runs, campaign.slurm.allocation)),
+        brief=brief,
+        grid=printing.plain_grid(headers, [line[: len(headers)] for line in body], (), width),
+        commands=lambda run: scripts.each_command(run, campaign.slurm, "TOKEN"),
+        command=functools.partial(_command, width=width if folded_commands else math.inf),
+        estimate=estimate(campaign, planned.runs, planned.searches, attempts, bool(planned.unresolved)).text,
+        several=units.several,
+    )
 
 
 def before_text(judged: Submission, width: int = printing.WIDEST) -> str:
@@ -105,7 +80,7 @@ def before_text(judged: Submission, width: int = printing.WIDEST) -> str:
     return "\n".join(lines)
 
 
-def _command(words: Sequence[str], width: float) -> list[str]:
+def _command(words: Sequence[str], width: float) -> str:
     """A command on several lines that a shell reads as one."""
     lines = [f"  {shlex.quote(words[0])}"]
     for word in map(shlex.quote, words[1:]):
@@ -114,26 +89,7 @@ def _command(words: Sequence[str], width: float) -> list[str]:
             lines.append(f"      {word}")
         else:
             lines[-1] += f" {word}"
-    return lines
-
-
-def _variable(variable: Variable, pack: RulePack) -> str:
-    value = pack.values[variable.id]
-    full = "" if value == variable.full else f", at full size {variable.full}"
-    return f"{variable.id}: {value}{full}{f' ({variable.why})' if variable.why else ''}"
-
-
-def _standing(standing: searches.SearchProgress) -> str:
-    if standing.decision:
-        return standing.decision.reason
-    space, settings = standing.sought.space, standing.sought.settings
-    nodes = units.several(space.most_nodes, "node")
-    if space.fewest_nodes < space.most_nodes:
-        nodes = f"{space.fewest_nodes} to {nodes}"
-    return (
-        f"in progress: {nodes} with up to {space.most_per_node} processes each, to within {100 * settings.margin:g}%: "
-        f"{len(standing.points)} points measured, {len(standing.wanted)} runs next"
-    )
+    return "\n".join(lines)
 
 
 def states(submission: Submission) -> list[dict[str, Any]]:
@@ -239,10 +195,6 @@ def check_text(submission: Submission, block: decision.DecisionBlock, width: int
     lines = [*_grouped(pack, findings, submission.rows), *_clauses(pack, findings)]
     lines.append(_FindingLine(rules_summary(pack, findings)))
     return f"{decision.printed(block, width)}\n\n{_folded(lines, width)}"
-
-
-def _title(campaign: Campaign, pack: RulePack) -> str:
-    return f"campaign {campaign.name}: rules {pack.id} version {pack.version}, profile {campaign.profile}"
 
 
 def _clauses(pack: RulePack, findings: Sequence[Finding]) -> list[_FindingLine]:
