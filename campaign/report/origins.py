@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from campaign.core import units, untrusted
+from campaign.core import untrusted
 from campaign.core.model import Record
 from campaign.report.contents import Contents
 from campaign.results.case import Case
@@ -65,12 +65,6 @@ def _origin(
     formula = formulas.get(row.cell.operation, "") if record is not None and record.parts else ""
     if run is not None and attempt is not None and (case := cases.get((run.id, attempt.number))):
         nodes = ", ".join(case.seen.node_names)
-    geometry = row.geometry
-    ran = ""
-    if geometry is not None:
-        spread = geometry.spread if geometry.larger else f"{geometry.processes_per_node} on each"
-        each = f" ({spread})" if geometry.nodes > 1 else ""
-        ran = f"{geometry.processes} × {geometry.nodes}{each}"
     commands: Iterable[Sequence[str]] = ()
     if run is not None and row.projection is None:
         commands = scripts.each_command(run, contents.campaign.slurm, attempt.token if attempt is not None else "TOKEN")
@@ -84,24 +78,8 @@ def _origin(
         "places": places,  # several for a computed number
         "formula": formula,
         "command": "\n".join(map(shlex.join, commands)),
-        "ran": ran,
         "nodes": nodes,
-        "spread": _spread(row),
     }
-
-
-def _spread(row: Row) -> str:
-    summary = row.summary
-    if summary.n < 2 or summary.median is None:
-        return ""
-    text = f"median of {summary.n}: {units.digits(summary.median)}"
-    if summary.low is not None and summary.high is not None:
-        text += f", 95% interval {units.digits(summary.low)} to {units.digits(summary.high)}"
-    if row.selection is not None:
-        text += f", reported value {row.selection:+.1%} by selection"
-    if summary.cv is not None:
-        text += f", variation {summary.cv:.1%}"
-    return text
 
 
 class _Logs:

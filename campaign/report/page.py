@@ -22,7 +22,7 @@ from campaign.core.model import Finding, Run, Status
 from campaign.report import causes, clauses, decision, notes, origins, table
 from campaign.report.contents import Contents
 from campaign.report.plots import svg
-from campaign.report.plots.kinds import Picture, model_lines
+from campaign.report.plots.kinds import Picture
 from campaign.results.cells import Row
 from campaign.statistics import contention
 
@@ -65,7 +65,7 @@ def html(
             for target in campaign.targets
         ],
         overview=_overview(rows, campaign.targets, pack, numbers),
-        models=[(name, model_lines(fit)) for name, fit in models.items()],
+        models=models,
         searches=searches,
         # svg escapes every text that it is given.
         panel_svg=lambda panel: Markup(svg.panel_svg(panel)),
@@ -74,11 +74,12 @@ def html(
         clauses=clauses.section(contents.clauses),
         modifications=contents.modifications,
         environment=contents.environment,
-        projections=[_projection(row) for row in rows if row.projection is not None],
+        projections=[row for row in rows if row.projection is not None],
         origins=origins.origins(directory, contents),
         column_of={operation.id: operation.title for operation in pack.operations},
         runs=contents.runs,
         words=_words,
+        digits=units.digits,
     )
 
 
@@ -155,21 +156,6 @@ def _entry(row: Row, noted: notes.TableNotes, numbers: Mapping[str, int]) -> dic
         "marks": noted.of(row),
         "anchor": origins.anchor(row),
         "origin": origins.place(row),
-    }
-
-
-def _projection(row: Row) -> dict[str, Any]:
-    assert row.projection is not None and row.value is not None
-    projection = row.projection
-    return {
-        "cell": str(row.cell),
-        "value": f"{units.digits(row.value)} {row.unit}",
-        "range": " to ".join(units.digits(row.value * (1 + sign * projection.uncertainty)) for sign in (-1, 1)),
-        "base": f"{projection.base_system} ({projection.generation})",
-        "formula": projection.formula,
-        "inputs": ", ".join(f"{name} = {number:.15g}" for name, number in projection.inputs),
-        "uncertainty": f"{projection.uncertainty:.3g}",
-        "logs": ", ".join(str(path) for path in projection.logs),
     }
 
 

@@ -229,43 +229,6 @@ def _pairs_panel(
     return shapes.Panel(f"{name}, {which}" if name else which, x, y, tuple(marks))
 
 
-def model_lines(fit: contention.ContentionFit) -> list[tuple[str, str]]:
-    """The parameters of a fitted model: meaning, and number with its unit."""
-
-    def ranged(name: str, divisor: float, unit: str, over: str = "") -> str:
-        value, low, high = (units.digits(each / divisor) for each in (getattr(fit.model, name), *fit.ranges[name]))
-        return f"{value} {unit} ({low} to {high}{over})"
-
-    rate = functools.partial(ranged, divisor=1e6, unit="MB/s", over=" over the fits")
-    lines = [
-        ("T", "α + (k − 1)·g + k·m / min(R_N, R_Cb + (k − 1)·R_Ci), for k pairs and messages of m bytes"),
-        ("α, latency of a message", ranged("latency_s", 1e-6, "µs")),
-        ("g, what each further pair adds to it", ranged("further_s", 1e-6, "µs")),
-        (
-            "R_N, highest rate of a node",
-            rate("node_bytes_s")
-            if fit.node_limit_reached
-            else f"at least {units.digits(fit.model.rate(fit.pairs) / 1e6)} MB/s (limit not reached)",
-        ),
-        ("R_Cb, rate of its first process", rate("first_bytes_s")),
-        ("R_Ci, rate that each further process adds", rate("further_bytes_s")),
-        ("error on the points of the fit", _errors(fit.fitted)),
-        ("prediction error on held-out points", _errors(fit.held_back)),
-    ]
-    if fit.most_pairs is not None:
-        lines.append(("prediction error on the most pairs, held out together", _errors(fit.most_pairs)))
-    if fit.without_model is not None:
-        lines.append(("error of the simple estimate (single-pair rate)", _errors(fit.without_model)))
-    return lines
-
-
-def _errors(errors: contention.Errors) -> str:
-    return (
-        f"{errors.median:.1%} median, {errors.ninth_decile:.1%} ninth decile, {errors.largest:.1%} largest, of "
-        f"{errors.points} points"
-    )
-
-
 # --- timeline: what each process moved over time
 
 

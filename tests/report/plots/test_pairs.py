@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import re
 
-from campaign.report.plots import kinds
+from campaign.core import units
+from campaign.report import page
 from campaign.statistics import contention
 from tests.statistics.test_contention import FREE, LIMITED, fitted, sweep
 
 
+def lines_of(fit: contention.ContentionFit) -> dict[str, str]:
+    """The rows of the page's table, by their first cells."""
+    shown = page.rendered("contention.html.j2", fit=fit, digits=units.digits)
+    return dict(re.findall('<th scope="row">(.*?)</th><td>(.*?)</td>', shown))
+
+
 def test_a_model_is_told_with_its_units_and_its_errors() -> None:
-    lines = dict(kinds.model_lines(fitted(LIMITED)))
+    lines = lines_of(fitted(LIMITED))
     assert lines["α, latency of a message"].startswith("2 µs (")
     assert lines["R_N, highest rate of a node"].startswith("3000 MB/s (")
     assert lines["R_Ci, rate that each further process adds"].startswith("500 MB/s (")
@@ -22,10 +29,10 @@ def test_a_model_is_told_with_its_units_and_its_errors() -> None:
 
 
 def test_large_rates_are_written_out() -> None:
-    lines = dict(kinds.model_lines(contention.fit(sweep(FREE, pairs=20))))
+    lines = lines_of(contention.fit(sweep(FREE, pairs=20)))
     assert lines["R_N, highest rate of a node"] == "at least 16200 MB/s (limit not reached)"
 
 
 def test_a_limit_that_was_not_reached_is_told_as_a_bound() -> None:
-    lines = dict(kinds.model_lines(fitted(FREE)))
+    lines = lines_of(fitted(FREE))
     assert lines["R_N, highest rate of a node"] == "at least 6600 MB/s (limit not reached)"
