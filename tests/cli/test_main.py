@@ -71,9 +71,11 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("path", reference.generated(), ids=lambda path: path.name)
-def test_what_is_generated_in_the_docs_is_up_to_date(path: Path) -> None:
-    assert path.read_text(encoding="utf-8") == reference.generated()[path], "run 'make docs'"
+def test_what_is_generated_in_the_docs_is_up_to_date() -> None:
+    generated = reference.generated()
+    outdated = [path.name for path, text in generated.items() if path.read_text(encoding="utf-8") != text]
+    assert len(generated) > 50
+    assert outdated == [], "run 'make docs'"
 
 
 def test_every_verb_has_its_function() -> None:

@@ -130,7 +130,7 @@ def innocent(text: str, style: str) -> str:
 
 
 @pytest.mark.parametrize("style", STYLES)
-@settings(max_examples=examples(25))
+@settings(max_examples=examples(15))
 @given(text=hostile)
 def test_no_text_changes_the_structure_of_a_table(style: str, text: str) -> None:
     # Long texts are folded in some formats and a wide table comes in parts, as one of innocent words as wide does.

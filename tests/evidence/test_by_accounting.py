@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,12 +23,13 @@ COLUMNS = ("JobIDRaw", "JobName", "State", "Start", "End", "NodeList", "WorkDir"
 Rows = list[dict[str, str]]
 
 
-@pytest.fixture
-def bag(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle of a campaign on a real Slurm with accounting."""
+    folder = tmp_path_factory.mktemp("accounted")
     with zipfile.ZipFile(reference.BUNDLE) as archive:
-        archive.extractall(tmp_path)
-    return tmp_path / "my-rfp"
+        archive.extractall(folder)
+    return folder / "my-rfp"
 
 
 def of_buyer(bag: Path) -> Rows:
@@ -40,21 +42,24 @@ def of_buyer(bag: Path) -> Rows:
     return rows
 
 
-def found_by(bag: Path, rows: Rows, columns: Sequence[str] = COLUMNS) -> list[Finding]:
+@functools.cache
+def found_without(bag: Path) -> frozenset[Finding]:
+    with verify.verify(bag, Asked()) as found:
+        return frozenset(found.findings)
+
+
+def found_by(bag: Path, rows: Rows) -> list[Finding]:
     """What is found by the accounting alone."""
     file = bag.parent / "sacct.txt"
-    lines = ["|".join(columns), *("|".join(row[name] for name in columns) for row in rows)]
+    lines = ["|".join(COLUMNS), *("|".join(row[name] for name in COLUMNS) for row in rows)]
     file.write_text("\n".join(lines) + "\n")
-    with verify.verify(bag, Asked()) as without:
-        before = set(without.findings)
     with verify.verify(bag, Asked(sacct=file)) as found:
-        return [one for one in found.findings if one not in before]
+        return [one for one in found.findings if one not in found_without(bag)]
 
 
 def test_an_honest_bundle_agrees_with_the_accounting(bag: Path) -> None:
     assert found_by(bag, of_buyer(bag)) == []
     jobs = [row for row in of_buyer(bag) if "." not in row["JobIDRaw"]]  # sacct --allocations
-    assert found_by(bag, jobs) == []
     of_others = {**jobs[0], "JobIDRaw": "999", "JobName": "other", "WorkDir": "/home/other/work"}
     assert found_by(bag, [*jobs, of_others]) == []
 
@@ -94,29 +99,29 @@ YOURS = "by the accounting that you gave: "
 
 
 @pytest.mark.parametrize(
-    ("change", "message", "severity"),
+    ("change", "messages", "severity"),
     [
-        (without_a_job, "job 5 is not in the accounting that you gave", "E"),
-        (with_another_job, "the accounting that you gave has jobs of this campaign that are not in its journal",
+        (without_a_job, ["job 5 is not in the accounting that you gave"], "E"),
+        (with_another_job, ["the accounting that you gave has jobs of this campaign that are not in its journal"],
          "W"),
-        (last_job(NodeList="node9"), f"{YOURS}node list differs between the records", "E"),
-        (last_job(JobName="x", WorkDir="/y"), f"{YOURS}job name differs between the records", "E"),
-        (shifted, f"{YOURS}the run's times lie outside those of its job", "E"),
-        (shifted_without_steps, f"{YOURS}the run's times lie outside those of its job", "E"),
-        (shifted, f"{YOURS}start of the job differs between the records", "E"),
-        (with_more_steps, f"{YOURS}sacct shows a different number of benchmark runs in job 5 than submitted attempts",
+        (last_job(NodeList="node9", JobName="x", WorkDir="/y"),
+         [f"{YOURS}node list differs between the records", f"{YOURS}job name differs between the records"], "E"),
+        (shifted, [f"{YOURS}the run's times lie outside those of its job",
+                   f"{YOURS}start of the job differs between the records"], "E"),
+        (shifted_without_steps, [f"{YOURS}the run's times lie outside those of its job"], "E"),
+        (with_more_steps, [f"{YOURS}sacct shows a different number of benchmark runs in job 5 than submitted attempts"],
          "E"),
-        (without_steps_of_the_benchmark, f"{YOURS}sacct lacks job steps of job 5: Slurm numbers the steps of a job "
-                                         "without gaps", "W"),
+        (without_steps_of_the_benchmark, [f"{YOURS}sacct lacks job steps of job 5: Slurm numbers the steps of a job "
+                                          "without gaps"], "W"),
     ],
 )  # fmt: skip
 def test_what_the_accounting_contradicts_is_found(
-    bag: Path, change: Callable[[Rows], object], message: str, severity: str
+    bag: Path, change: Callable[[Rows], object], messages: list[str], severity: str
 ) -> None:
     rows = of_buyer(bag)
     change(rows)
     found = found_by(bag, rows)
-    assert message in [one.message for one in found if one.severity == severity and one.rule == "EVD-06"]
+    assert {one.message for one in found if one.severity == severity and one.rule == "EVD-06"} >= set(messages)
 
 
 @pytest.mark.parametrize(

@@ -115,12 +115,11 @@ def _without(value: Any, clause: str) -> Any:
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_pack_without_what_checks_a_clause_is_refused(name: str, tmp_path: Path) -> None:
+    """Of each pack one clause that rules check, and one that other parts of the pack do."""
     pack = packs.load(name)
     assert pack.path is not None
     written = yaml.load(pack.path.read_text(), Loader=yaml.CSafeLoader)
-    for clause in pack.clauses:
-        if not clause.evidence:
-            continue
+    for clause in {bool(clause.by): clause for clause in pack.clauses if clause.evidence}.values():
         less = _without(written, clause.id)
         less["checks"] = {
             rule: given for rule, given in less["checks"].items() if given != clause.id and rule not in clause.by

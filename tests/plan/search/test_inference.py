@@ -24,9 +24,9 @@ def even_in_groups(one: Geometry) -> float:
 @pytest.mark.parametrize(
     ("space", "rates", "minimum", "searches"),
     [
-        (SearchSpace(1, 1, 64), knee_at(16), 16, 12),
-        (SearchSpace(1, 1, 64), even_in_groups, 40, 8),
-        (SearchSpace(2, 8, 16), knee_at(40), 39, 8),
+        (SearchSpace(1, 1, 64), knee_at(16), 16, 6),
+        (SearchSpace(1, 1, 64), even_in_groups, 40, 5),
+        (SearchSpace(2, 8, 16), knee_at(40), 39, 4),
     ],
     ids=["flat from 16", "groups of 8 cores", "several nodes"],
 )
