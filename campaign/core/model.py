@@ -12,6 +12,7 @@ import fnmatch
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -180,7 +181,7 @@ class Run:
     @property
     def arguments(self) -> tuple[str, ...]:
         """The arguments of all commands."""
-        return tuple(word for command in self.commands for word in command.arguments)
+        return tuple(chain.from_iterable(command.arguments for command in self.commands))
 
     @property
     def launched(self) -> tuple[Command, ...]:

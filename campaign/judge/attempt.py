@@ -321,12 +321,13 @@ def clean_output(case: Case) -> Iterator[Finding]:
         yield violation("operations failed", 0, seen.failed_operations)
     if not seen.complete:
         yield violation("the benchmark output is incomplete (no closing line)")
-    keys = {operation.key for operation in case.operations}
-    others = listed(record.operation for record in case.records if record.operation not in keys)
+    results = {operation.id: record for operation, record in case.reported}
     for operation in case.operations:
-        record = case.result(operation)
+        record = results.get(operation.id)
         if record is None:
             # The output's records that belong to no operation are of another size or program.
+            keys = {each.key for each in case.operations}
+            others = listed(each.operation for each in case.records if each.operation not in keys)
             instead = (operation.key, others) if operation.record and others else ()
             yield violation("no result for {name} in the output", *instead, name=operation.id)
         elif not record.value > 0 and not (record.value < 0 and may_be_negative(record.unit)):  # also true for NaN

@@ -87,6 +87,10 @@ OF_WHOLE = frozenset({"ENV-06", "INP-01", "RES-01", "RUN-01", "RUN-05", "RUN-09"
 OF_BOTH = frozenset({"EVD-06"})
 # Decided by the planned run: its words, its geometry and the variables of its job.
 OF_PLANNED = frozenset({"FLG-04", "FLG-05", "GEO-02", "GEO-04", "GEO-05"})
+# Decided by the executed words and the run's plan: the same for all attempts that executed the planned words.
+OF_WORDS = frozenset({"FLG-01", "FLG-02", "FLG-03", "FLG-05", "FLG-06"})
+# Whatever these find makes no result invalid.
+HARMLESS = frozenset({"RUN-04", "CCH-01", "CCH-03", "CCH-04"})
 # Of a campaign that has not run, it says only that.
 OF_ENDED = frozenset({"CMP-03"})
 OVER_NUMBERS = frozenset({
@@ -164,13 +168,24 @@ def _judge(case: Case, rules: Set[str], invalidating: bool) -> Iterator[Finding]
         rules = rules & (OF_COUNTED if counted else OF_FAILED if case.evidence.altered else WITHOUT_NUMBERS)
     elif case.attempt.state is not State.DONE:
         rules = rules & OF_FAILED
-    cells = case.run.cells()
-    of_operation = {cell.operation: (cell,) for cell in cells}
+    if _words_hold(case, invalidating):
+        rules = rules - OF_WORDS
 
     def concerned(found: Finding) -> tuple[Cell, ...]:
-        return of_operation.get(found.operation, cells)
+        cells = case.run.cells()
+        return tuple(cell for cell in cells if cell.operation == found.operation) or cells
 
     return by_rules(ATTEMPT_RULES, rules, case, case.subject, concerned, invalidating)
+
+
+def _words_hold(case: Case, invalidating: bool) -> bool:
+    """Whether it executed the planned words, and these give no finding."""
+    run = case.run
+    if case.seen.argv != (run.executable, *case.planned):
+        return False
+    alike = ("words", invalidating, run.files, run.commands, run.geometry, run.inputs)
+    found = by_rules(ATTEMPT_RULES, OF_WORDS, case, case.subject, invalidating=invalidating)
+    return case.pack.once(alike, lambda: not any(True for _ in found))
 
 
 def _together(case: Case, by_phase: Mapping[str, Sequence[Finding]]) -> Iterator[Finding]:
@@ -202,9 +217,10 @@ def by_rules(
     those that may make a result invalid.
     """
     for rule, check in checks.items():
-        if rule in rules:
-            found = (each for each in check(given) if each.severity is Severity.ERROR or not invalidating)
-            yield from of_rule(rule, subject, found, concerned)
+        if rule in rules and not (invalidating and rule in HARMLESS):
+            for found in check(given):
+                if found.severity is Severity.ERROR or not invalidating:
+                    yield from of_rule(rule, subject, [found], concerned)
 
 
 def measured(
@@ -231,8 +247,8 @@ def measured(
 
 def _judged(answers: Answers, case: Case, invalidating: bool) -> Iterator[Finding]:
     """The findings about an attempt, with the campaign's answers."""
-    day, cells = answered.day_of([case.attempt]), case.run.cells()
-    return (answered.answer(answers, found, cells, day) for found in judge(case, invalidating))
+    for found in judge(case, invalidating):
+        yield answered.answer(answers, found, case.run.cells(), answered.day_of([case.attempt]))
 
 
 def judge_submission(whole: submission.Submission) -> tuple[Finding, ...]:

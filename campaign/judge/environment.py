@@ -147,9 +147,7 @@ def _printed_times(case: Case) -> tuple[dict[str, float], str]:
     exact = {what: time - offset for what, time in printed.items() if time is not None}
     of_clock = {"start time": seen.began_local, "end time": seen.ended_local}
     clock = {what: time for what, time in of_clock.items() if time is not None}
-    by_node = environment.by_node("zone")
-    zones = {by_node[names[0]]} if names and names[0] in by_node else set(environment.values("zone"))
-    zone = _zone(zones.pop()) if len(zones) == 1 else None
+    zone = environment.once(("zone", names[:1]), lambda: _zone(environment, names[:1]))
     if clock and zone is None:
         unclear = "timestamps in the output have no time zone, and the nodes' time zone was not recorded"
         return exact, "" if exact else unclear
@@ -450,9 +448,11 @@ def _why(environment: Environment) -> str:
     return f": {environment.problems[0]}" if environment.problems else ""
 
 
-def _zone(text: str) -> float | None:
-    """+0130 -> seconds east of Greenwich."""
-    match = re.fullmatch(r"([+-])(\d\d)(\d\d)", text)
+def _zone(environment: Environment, first: Sequence[str]) -> float | None:
+    """Seconds east of Greenwich, from +0130: of the first node, or of all if its own zone is not recorded."""
+    by_node = environment.by_node("zone")
+    zones = {by_node[name] for name in first if name in by_node} or {*environment.values("zone")}
+    match = re.fullmatch(r"([+-])(\d\d)(\d\d)", zones.pop()) if len(zones) == 1 else None
     return (1 if match[1] == "+" else -1) * (int(match[2]) * 3600 + int(match[3]) * 60) if match else None
 
 

@@ -47,7 +47,8 @@ def agree(case: Case) -> Iterator[Finding]:
     yield from _order(case)
     yield from _slurm(case)
     yield from _step(case)
-    yield from _file_system(case.evidence.environment)
+    around = case.evidence.environment
+    yield from around.once("file system", lambda: tuple(_file_system(around)))
     yield from attested.agrees(case)
 
 

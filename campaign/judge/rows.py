@@ -144,9 +144,9 @@ def _number(
     row: Row, status: Status, result: Case, operation: Operation, tried: Sequence[Case], good: Sequence[Case]
 ) -> Row:
     record = result.result(operation)
-    counted = [(case.attempt.job_id, each.value) for case in good if (each := case.result(operation)) is not None]
+    counted = [(case.attempt, each.value) for case in good if (each := case.result(operation)) is not None]
     values = tuple(value for _, value in counted)
-    started = [case.attempt.started for case in good if case.result(operation) is not None]
+    started = [attempt.started for attempt, _ in counted]
     return replace(
         row,
         status=status,
@@ -155,7 +155,7 @@ def _number(
         attempt=result.attempt,
         record=record,
         attempts=len(tried),
-        summary=intervals.summarize(values, [job for job, _ in counted]),
+        summary=intervals.summarize(values, [attempt.job_id for attempt, _ in counted]),
         findings=result.findings,
         values=values,
         jobs=len({case.attempt.job_id for case in good}),

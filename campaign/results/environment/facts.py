@@ -124,7 +124,8 @@ class Environment(Once):
 
     def values(self, fact: str) -> tuple[str, ...]:
         """The different values of a fact, most nodes first."""
-        ordered = sorted(self.facts.get(fact, ()), key=lambda value: -len(value.indices))
+        found = self.facts.get(fact, ())
+        ordered = sorted(found, key=lambda value: -len(value.indices)) if len(found) > 1 else found
         return tuple([value.text for value in ordered])
 
     def by_node(self, fact: str) -> Mapping[str, str]:
@@ -133,6 +134,9 @@ class Environment(Once):
 
     def file(self, path: str, fact: str, told: str = "") -> ExecutedFile:
         """A file whose hash a fact gives. `told`: the one that its ranks reported."""
+        return self.once(("file", path, fact, told), lambda: self._file(path, fact, told))
+
+    def _file(self, path: str, fact: str, told: str) -> ExecutedFile:
         hashes = {node: text.rpartition(" ")[2] for node, text in self.by_node(fact).items()}
         known = {node: digest for node, digest in hashes.items() if digest != UNREAD}
         return ExecutedFile(path, known, told or next(iter(known.values()), ""))
