@@ -56,10 +56,11 @@ def prepared(folder: Path, sandbox: Sandbox) -> Case:
     return with_program(folder, sandbox, "prepared", "all: {nodes: 4, processes: 8}", program, place)
 
 
-def test_each_phase_runs_with_its_own_counts_and_the_bundle_is_judged_the_same(
+def test_each_phase_runs_with_its_own_counts_and_the_variables_that_its_ranks_had_are_judged(
     tmp_path: Path, sandbox: Sandbox
 ) -> None:
     case = prepared(tmp_path, sandbox)
+    case.variables["OLD_HABIT"] = "x"  # the user's own, which the job removes
     case.call("run", status=None)
     rows = case.table(status=None)
     assert {(row["status"], row["nodes"], row["processes"]) for row in rows} == {("measured", 4, 8)}
@@ -75,17 +76,12 @@ def test_each_phase_runs_with_its_own_counts_and_the_bundle_is_judged_the_same(
     assert violated(case) == set()
     case.bundle_is_intact(tmp_path / "evidence.zip")
 
-
-def test_what_the_ranks_had_of_the_variables_of_the_rules_is_judged(tmp_path: Path, sandbox: Sandbox) -> None:
-    case = prepared(tmp_path, sandbox)
-    case.variables["OLD_HABIT"] = "x"  # the user's own, which the job removes
-    text = case.file.read_text()
-    case.call("run", status=None)
-    assert violated(case) == set()
-    case.file.write_text(f"{text}launcher: {{prefix: [/usr/bin/env, OMP_PLACES=threads, OLD_HABIT=x]}}\n")
+    case.file.write_text(
+        f"{case.file.read_text()}launcher: {{prefix: [/usr/bin/env, OMP_PLACES=threads, OLD_HABIT=x]}}\n"
+    )
     case.call("run", status=None)
     assert violated(case) - {"SRC-04"} == {"ENV-06"}  # echo may end while only the prefix was seen
-    case.bundle_is_intact(tmp_path / "evidence.zip")
+    case.bundle_is_intact(tmp_path / "other.zip")
 
 
 def violated(case: Case) -> set[str]:

@@ -111,65 +111,36 @@ def overlaps(completions: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return [(a["run"], b["run"]) for a, b in itertools.pairwise(ordered) if b["started"] < a["ended"]]
 
 
-def test_two_drivers_of_one_campaign_measure_each_run_once(tmp_path: Path, sandbox: Sandbox) -> None:
-    case = make_case(tmp_path, sandbox, "twice")
-    drivers = [case.start("run", "--only", "scratch/[sn]*/*/*") for _ in range(2)]
-    for driver in drivers:
-        out, err = driver.communicate(timeout=300)
-        assert driver.returncode == 0, out + err
-    assert len(case.completions()) == 6
-    assert overlaps(case.completions()) == []
-
-
 def test_two_campaigns_on_one_target_never_overlap(tmp_path: Path, sandbox: Sandbox) -> None:
     first = make_case(tmp_path, sandbox, "tenant1")
     second = make_case(tmp_path, sandbox, "tenant2", target=first.target)
-    drivers = [case.start("run", "--only", "scratch/[sn]*/*/*") for case in (first, second)]
+    drivers = [case.start("run", "--only", "scratch/[sn]*/shared/*") for case in (first, second)]
     for driver in drivers:
         out, err = driver.communicate(timeout=300)
         assert driver.returncode == 0, out + err
     both = first.completions() + second.completions()
-    assert len(both) == 12
+    assert len(both) == 4
     assert overlaps(both) == []
 
 
 # --- drivers that die or go away
 
 
-@pytest.mark.parametrize("seconds", [0.3, 1.0, 2.0])
-def test_a_killed_driver_is_followed_by_one_that_loses_and_repeats_nothing(
-    tmp_path: Path, sandbox: Sandbox, seconds: float
-) -> None:
-    case = make_case(tmp_path, sandbox, f"killed{int(seconds * 100)}")
-    only = ("--only", "scratch/[sn]*/*/*")
+def test_a_killed_driver_is_followed_by_one_that_loses_and_repeats_nothing(tmp_path: Path, sandbox: Sandbox) -> None:
+    """tests/slurm/test_submit.py kills drivers at many lines, on a stand-in for Slurm."""
+    case = make_case(tmp_path, sandbox, "killed")
+    only = ("--only", "scratch/[sn]*/shared/*")
     driver = case.start("run", *only)
-    time.sleep(seconds)
+    wait_until(lambda: case.slurm("squeue", "-h", "-o", "%j").count("campaign-killed") == 1, what="the first job")
     driver.send_signal(signal.SIGKILL)
     driver.communicate(timeout=300)
     case.call("run", *only)
     completions = case.completions()
-    assert sorted(record["run"] for record in completions) == sorted(
-        f"scratch.{launch}.{files}.r1" for launch in ("node", "single") for files in ("onefile", "shared", "unique")
-    )
+    assert sorted(record["run"] for record in completions) == ["scratch.node.shared.r1", "scratch.single.shared.r1"]
     measured = [row for row in case.table(status=1) if row["status"] == "measured"]
-    assert len(measured) == 18
+    assert len(measured) == 6
     assert {row["statistics"]["n"] for row in measured} == {1}
     wait_until(lambda: case.file.stem not in case.slurm("squeue", "-h", "-o", "%j"), what="no job to be left over")
-
-
-def test_ctrl_c_detaches_and_says_how_to_come_back(tmp_path: Path, sandbox: Sandbox) -> None:
-    case = make_case(tmp_path, sandbox, "ctrlc")
-    hold_up(case)
-    driver = case.start("run", "--only", "scratch/node/*/*")
-    wait_until(lambda: case.slurm("squeue", "-h", "-o", "%j").count("campaign-ctrlc") == 1, what="the job")
-    driver.send_signal(signal.SIGINT)
-    _, err = driver.communicate(timeout=300)
-    assert driver.returncode == 130
-    assert "interrupted; 1 job of this campaign in Slurm: " in err
-    assert f"campaign run {case.file}" in err
-    (case.target / ".campaign-lock").rmdir()
-    case.call("run", "--only", "scratch/node/*/*")
-    assert len(case.completions()) == 3
 
 
 def test_a_detached_campaign_is_collected_by_whoever_looks(tmp_path: Path, sandbox: Sandbox) -> None:
@@ -371,34 +342,31 @@ def test_a_number_changed_in_the_database_does_not_survive_a_check(tmp_path: Pat
     assert case.table(status=1) == before
 
 
-@pytest.mark.parametrize(
-    ("file", "old", "new", "told"),
-    [
+def test_raw_output_that_was_changed_or_removed_makes_the_number_invalid(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, sandbox, "changed")
+    case.call("run", "--only", "scratch/single/shared/*")
+    before = case.table(status=1)
+    assert before[0]["status"] == "measured"
+    for file, old, new, told in (
         ("completion.json", '"exit_status": 0', '"exit_status": 9', "recorded as done"),
         ("completion.json", '"restart_count": 0', '"restart_count": 3', "recorded as done"),
         ("bench.jsonl", None, None, "bench.jsonl"),
         ("completion.json", None, None, "completion.json"),
-    ],
-)
-def test_raw_output_that_was_changed_or_removed_makes_the_number_invalid(
-    tmp_path: Path, sandbox: Sandbox, file: str, old: str | None, new: str | None, told: str
-) -> None:
-    case = make_case(tmp_path, sandbox, "changed")
-    try:
-        case.call("run", "--only", "scratch/single/shared/*")
-    finally:
-        case.target.rmdir()
-    path = case.results / "runs/scratch.single.shared.r1/1" / file
-    if old is None or new is None:
-        path.unlink()
-    else:
+    ):
+        path = case.results / "runs/scratch.single.shared.r1/1" / file
         text = path.read_text()
-        assert old in text
-        path.write_text(text.replace(old, new))
-    case.call("collect")
-    row = case.table(status=1)[0]
-    assert row["status"] == "invalid"
-    assert any(told in finding["message"] for finding in row["findings"] if finding["severity"] == "E")
+        if old is None or new is None:
+            path.unlink()
+        else:
+            assert old in text
+            path.write_text(text.replace(old, new))
+        case.call("collect")
+        row = case.table(status=1)[0]
+        assert row["status"] == "invalid", file
+        assert any(told in finding["message"] for finding in row["findings"] if finding["severity"] == "E")
+        path.write_text(text)
+        case.call("collect")
+        assert case.table(status=1) == before
 
 
 def test_nodes_that_complete_late_are_no_contradiction_and_an_early_record_of_them_is_mended(

@@ -84,9 +84,10 @@ def violated(case: Case) -> set[str]:
     return {each["rule"] for each in findings(case) if each["severity"] == "E" and each["checked"]}
 
 
-def test_a_load_runs_beside_the_benchmark_on_other_nodes_and_the_bundle_is_judged_the_same(
-    tmp_path: Path, sandbox: Sandbox
+def test_a_load_runs_beside_the_benchmark_on_other_nodes_and_the_accounting_has_the_steps_that_may_overlap(
+    tmp_path: Path, sandbox_directory: Path
 ) -> None:
+    sandbox = Sandbox.start(sandbox_directory, Shape(nodes=4, accounting=True))
     case = loaded(tmp_path, sandbox, LONG)
     case.call("run", status=None)
     assert {row["status"] for row in case.table(status=None)} == {"measured"}
@@ -100,15 +101,6 @@ def test_a_load_runs_beside_the_benchmark_on_other_nodes_and_the_bundle_is_judge
     }
     assert on == {"alone": {"node1", "node2"}, "loaded": {"node1", "node2"}, "load": {"node3"}}
     assert (folder / "after" / "stdout").read_text() == "after 2\n" * 2
-    assert violated(case) == set()
-    assert [each for each in findings(case) if each["rule"] in ("RUN-09", "EVD-07") and each["severity"] != "I"] == []
-    case.bundle_is_intact(tmp_path / "evidence.zip")
-
-
-def test_with_accounting_the_steps_that_overlap_are_those_that_may(sandbox_directory: Path, tmp_path: Path) -> None:
-    sandbox = Sandbox.start(sandbox_directory, Shape(nodes=4, accounting=True))
-    case = loaded(tmp_path, sandbox, LONG)
-    case.call("run", status=None)
     assert violated(case) == set()
     assert [each for each in findings(case) if each["rule"] in ("RUN-09", "EVD-07")] == []
     case.bundle_is_intact(tmp_path / "evidence.zip")
