@@ -18,7 +18,7 @@ from campaign.config.rules.kinds import CLAUSE, FORMULA
 from campaign.config.rules.kinds import NAME as FIGURE
 from campaign.config.rules.pack import RulePack
 from campaign.config.values import CELLS, INPUT, LINE
-from campaign.core import formula, keys, schema, untrusted
+from campaign.core import formula, keys, resources, schema, untrusted
 from campaign.core.errors import InputError
 from campaign.core.strict_yaml import Document, has_key
 
@@ -156,15 +156,7 @@ def is_path(pack: str) -> bool:
 
 def text(rfp: Rfp, found: Mapping[str, RulePack]) -> str:
     """The RFP with its parts and scores, for `campaign rules`."""
-    lines = [f"{rfp.id} version {rfp.version}: {rfp.title}", ""]
-    for part in rfp.parts:
-        pack, clause = found[part.id], f" [{part.clause}]" if part.clause else ""
-        duty = "mandatory" if part.mandatory else "optional"
-        lines.append(f"  {part.id}{clause}  {pack.id} version {pack.version}, {duty}: {part.title or pack.title}")
-    for score in rfp.scores:
-        terms = ", ".join(f"{term.formula} / {term.reference:g} (weight {term.weight:g})" for term in score.of)
-        lines.append(f"  score {score.id}: {score.title}: {score.mean} mean of {terms}")
-    return "\n".join(lines)
+    return resources.rendered("rfp.txt.j2", rfp=rfp, packs=found).rstrip("\n")
 
 
 def _check(values: schema.Values) -> None:

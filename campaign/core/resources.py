@@ -48,12 +48,11 @@ def templates(**options: Any) -> jinja2.Environment:
     import jinja2
 
     return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        **options,
+        **{"loader": jinja2.FileSystemLoader(TEMPLATES), **options},
     )
 
 

@@ -9,7 +9,7 @@ from campaign.config.rules import formulas
 from campaign.config.rules.kinds import PROFILES
 from campaign.config.rules.pack import RulePack, settle
 from campaign.config.rules.programs import Program
-from campaign.core import line_pattern
+from campaign.core import line_pattern, resources
 from campaign.core.errors import InputError
 from campaign.core.model import Observation, Record
 from campaign.results import case
@@ -31,8 +31,9 @@ def show(pack: RulePack, logs: Sequence[Path], say: Callable[[str], None]) -> bo
     clean = True
     together: dict[str, Record] = {}  # of all phases, as operations name them
     for log, phases, (records, seen) in read:
-        say(_text(log, records, seen))
-        _say_patterns(log, seen, say)
+        table = _columns([_HEADINGS, *map(_row, records)]) if records else ()
+        told = {"log": log, "records": records, "seen": seen, "table": table, "patterns": _patterns(log, seen)}
+        say(resources.rendered("sample.txt.j2", **told).removesuffix("\n"))
         by_name = {record.operation: record for record in records}
         operations = [each for each in settled.operations if each.phase in phases and each.record in by_name]
         values = {each.key: by_name[each.record] for each in operations}
@@ -78,27 +79,13 @@ def _asked(settled: RulePack) -> dict[str, None]:
     return dict.fromkeys(operation.record for operation in settled.operations if operation.record)
 
 
-def _text(log: Path, records: Sequence[Record], seen: Observation) -> str:
-    facts = {"program": seen.program, "command": " ".join(seen.argv), "processes": seen.processes, "nodes": seen.nodes}
-    lines = [f"{log}: {'complete' if seen.complete else 'not complete: its numbers are not used'}"]
-    lines += [f"  {name}: {value}" for name, value in facts.items() if value]
-    if records:
-        lines += _columns([_HEADINGS, *map(_row, records)])
-    for kind, remarks in (("error", seen.errors), ("warning", seen.warnings), ("unrecognised", seen.unparsed)):
-        lines += [f"  {kind}: {remark}" for remark in remarks]
-    errors, warnings, unread = (sum(each.count for each in one) for one in (seen.errors, seen.warnings, seen.unparsed))
-    counts = f"{len(records)} numbers, {errors} errors, {warnings} warnings, {unread} unrecognised lines"
-    return "\n".join((*lines, counts, ""))
-
-
-def _say_patterns(log: Path, seen: Observation, say: Callable[[str], None]) -> None:
-    """Print unrecognised lines as patterns that match them alone, to be copied into the pack."""
+def _patterns(log: Path, seen: Observation) -> list[str]:
+    """Unrecognised lines as patterns that match them alone, to be copied into the pack."""
     if not seen.unparsed:
-        return
+        return []
     lines = [line.removesuffix("\r") for line in log.read_text("utf-8", "replace").split("\n")]
     found = dict.fromkeys(lines[each.line - 1] for each in seen.unparsed if each.line and each.line <= len(lines))
-    quoted = ["'{}'".format(line_pattern.of_line(line).replace("'", "''")) for line in found]
-    say("\n".join(["  the unrecognised lines as patterns:", *(f"    - {text}" for text in quoted), ""]))
+    return list(map(line_pattern.of_line, found))
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -9,7 +9,7 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from campaign.config.format import Campaign
@@ -187,17 +187,18 @@ def _group(finding: Finding) -> int:
 
 
 LISTED = 4  # subjects and values that are listed
+DETAIL = 6  # indentation of what is said of a finding
 
 
 def check_text(submission: Submission, block: decision.DecisionBlock, width: int = printing.WIDEST) -> str:
     """`check`'s output: the decision, the findings, and how many rules are kept."""
     pack, findings = submission.pack, submission.all_findings
     lines = [*_grouped(pack, findings, submission.rows), *_clauses(pack, findings)]
-    lines.append(_FindingLine(rules_summary(pack, findings)))
+    lines.append(rules_summary(pack, findings))
     return f"{decision.printed(block, width)}\n\n{_folded(lines, width)}"
 
 
-def _clauses(pack: RulePack, findings: Sequence[Finding]) -> list[_FindingLine]:
+def _clauses(pack: RulePack, findings: Sequence[Finding]) -> list[str]:
     """What the words in brackets after the rules mean."""
     named = {pack.checks.get(finding.rule, "") for finding in findings} - {""}
     texts = {
@@ -207,7 +208,7 @@ def _clauses(pack: RulePack, findings: Sequence[Finding]) -> list[_FindingLine]:
         "[practice]: in no clause of the RFP, but sound measurement requires it.": named & {PRACTICE},
     }
     meanings = [text for text, clauses in texts.items() if clauses]
-    return [_FindingLine(" ".join(meanings)), _FindingLine()] if meanings else []
+    return [" ".join(meanings), ""] if meanings else []
 
 
 def findings_text(
@@ -217,22 +218,18 @@ def findings_text(
     return _folded(_grouped(pack, findings, rows), width) or "no findings"
 
 
-@dataclass(frozen=True, slots=True)
-class _FindingLine:
-    """A text with its indentation, and that of continuation lines."""
-
-    text: str = ""
-    first: int = 0
-    others: int = 4
-
-
-def _folded(lines: Sequence[_FindingLine], width: int) -> str:
-    folded = [printing.wrapped(each.text, width, " " * each.first, " " * each.others) or [""] for each in lines]
-    return "\n".join(itertools.chain.from_iterable(folded)).rstrip("\n")
+def _folded(lines: Sequence[str], width: int) -> str:
+    """Lines with their indentation; those that continue one are indented more."""
+    folded = []
+    for line in lines:
+        indent = len(line) - len(line.lstrip())
+        more = 9 if indent == DETAIL else 4
+        folded += printing.wrapped(line.lstrip(), width, " " * indent, " " * more) or [""]
+    return "\n".join(folded).rstrip("\n")
 
 
-def _grouped(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]) -> list[_FindingLine]:
-    lines: list[_FindingLine] = []
+def _grouped(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]) -> list[str]:
+    lines: list[str] = []
     guided: set[str] = set()  # once for each rule
     members = grouped((_group(finding), finding) for finding in findings)
     for number, group in enumerate(GROUPS):
@@ -245,24 +242,24 @@ def _grouped(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]) -
             for each, text in zip(of_group, told, strict=True)
         )
         if by_cause:
-            lines.append(_FindingLine(f"{group.title}:"))
+            lines.append(f"{group.title}:")
         for rule, of_rule in itertools.groupby(by_cause.items(), key=lambda cause: cause[0][0]):
             for (_, text, _), same in of_rule:
                 lines += _same(pack, text, same, rows)
             if group.guided and rule not in guided:
                 guided.add(rule)
                 lines += _guidance(rule)
-        lines += [_FindingLine()] * bool(by_cause)
+        lines += [""] * bool(by_cause)
     return lines
 
 
-def _guidance(rule: str) -> list[_FindingLine]:
+def _guidance(rule: str) -> list[str]:
     entry = CATALOGUE.get(rule)
     texts = [f"why it matters: {entry.why}", f"what to do: {entry.remedy}"] if entry else []
-    return [_FindingLine(text, 6, 9) for text in texts]
+    return [" " * DETAIL + text for text in texts]
 
 
-def _same(pack: RulePack, text: str, same: Sequence[Finding], rows: Sequence[Row]) -> list[_FindingLine]:
+def _same(pack: RulePack, text: str, same: Sequence[Finding], rows: Sequence[Row]) -> list[str]:
     """Equal findings as one sentence, with their subjects and the values found."""
     first = same[0]
     rules = {finding.rule: pack.checks.get(finding.rule, "") for finding in same}
@@ -282,7 +279,7 @@ def _same(pack: RulePack, text: str, same: Sequence[Finding], rows: Sequence[Row
         details.append(f"and {len(alike) - LISTED} more like this; with --json all are listed")
     answers = {"explained": first.explained, "waived": first.waived}
     details += [f"{word}: {answer}" for word, answer in answers.items() if answer]
-    return [_FindingLine(f"{names}  {text}", 2, 4), *(_FindingLine(detail, 6, 9) for detail in details if detail)]
+    return [f"  {names}  {text}", *(" " * DETAIL + detail for detail in details if detail)]
 
 
 def _about(same: Sequence[Finding], rows: Sequence[Row]) -> str:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from campaign.config.format import Slurm
 from campaign.config.rules import sweeps
 from campaign.config.rules.kinds import GEOMETRY
+from campaign.core import resources
 from campaign.core.errors import InputError
 from campaign.core.model import ASKED_NAMES, Command, Planned, Run
 from campaign.core.resources import TEMPLATES
@@ -276,13 +277,7 @@ def _templates(folder: Path) -> jinja2.Environment:
                 return functions(), None, None
             return super().get_source(environment, template)
 
-    environment = jinja2.Environment(
-        loader=Loader([folder, TEMPLATES]),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    environment = resources.templates(loader=Loader([folder, TEMPLATES]))
     environment.filters["quote"] = lambda value: shlex.quote(str(value))
     return environment
 
