@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from campaign.core import atomic, units
+from campaign.core import atomic
 from campaign.core.errors import EnvironmentLacks, InputError, unwritten
 from campaign.plan import searches
 from campaign.report import page, table
@@ -68,7 +68,7 @@ def write_report(directory: Path, contents: Contents) -> Path:
 
 
 def _searches(directory: Path, contents: Contents) -> list[dict[str, Any]]:
-    """How each number of processes was determined: in words, with its plot, if anything was measured."""
+    """How each number of processes was determined, with its plot, if anything was measured."""
     units = {operation.id: operation.unit for operation in contents.pack.operations}
     summaries = []
     for number, standing in enumerate(contents.searches, 1):
@@ -77,39 +77,17 @@ def _searches(directory: Path, contents: Contents) -> list[dict[str, Any]]:
         if drawn is not None:
             name = standing.sought.key.replace("/", "-").replace("*", "all")
             kinds.write(directory / f"search-{number}-{name}.svg", f"Search for {standing.sought.key}", drawn)
-        decision = standing.decision
+        most = max((request.processes for request in standing.points), default=0)
         summaries.append(
             {
-                "key": standing.sought.key,
-                "reason": decision.reason if decision else "Tuning has not finished.",
-                "remarks": (*(decision.remarks if decision else ()), *_law(standing, unit)),
+                "standing": standing,
                 "drawn": drawn,
+                "unit": unit,
+                "law": searches.fitted(standing),
+                "beyond": 2 * most,  # the processes for which the law is asked
             }
         )
     return summaries
-
-
-def _law(standing: searches.SearchProgress, unit: str) -> list[str]:
-    """What the Universal Scalability Law predicts at twice the largest measured count."""
-    most = max((request.processes for request in standing.points), default=0)
-    law = searches.fitted(standing)
-    if law is None:
-        return []
-    rate, low, high = (units.digits(value) for value in law.at(2 * most))
-    if not law.holds:
-        return [
-            (
-                "no extrapolation: the points do not follow the Universal Scalability Law (largest error "
-                f"{law.largest_error:.0%}), are too few to show it, or fit a plateau as well; its {rate} {unit} at "
-                f"{2 * most} processes has no interval"
-            )
-        ]
-    return [
-        (
-            f"extrapolated by the Universal Scalability Law, not measured: {2 * most} processes, {rate} {unit} (95% "
-            f"interval, if the law holds beyond the measured points: {low} to {high})"
-        )
-    ]
 
 
 def _files(contents: Contents, models: Mapping[str, contention.ContentionFit]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from campaign.core import resources
 from campaign.core.model import Status
 from campaign.core.units import digits, several
 from campaign.report import decision, printing
@@ -191,64 +192,34 @@ def _summary(comparison: verdicts.OfferComparison) -> Table:
     return ["geometric mean gain", *shown, "of cells", "all", *launches, *operations], body
 
 
-def _legend(comparison: verdicts.OfferComparison) -> Iterable[str]:
+def _legend(comparison: verdicts.OfferComparison) -> list[str]:
+    """What marks and numbers mean."""
     cells = [cell for column in comparison.cells for cell in column]
-    means = comparison.terms is not None and comparison.terms.means
-    if len(comparison.offers) > 2:
-        shown = {cell.verdict for cell in cells}
-        marks = ", ".join(f"{MARKS[verdict]} {verdict}" for verdict in verdicts.CellVerdict if verdict in shown)
-        yield f"Ratio to A. {marks}. {BEST} best median; {NOT_TOLD} not significantly different from the best."
-    yield (
-        "Columns show reported values. Ratios are those of the geometric means of all valid repetitions."
-        if means
-        else (
-            "Columns show reported values. Ratios use all valid repetitions (Hodges-Lehmann estimate); reported values "
-            "where one side has no repetitions."
-        )
+    shown = {cell.verdict for cell in cells}
+    entries = (entry for offer in comparison.offers for entry in offer.entries.values())
+    text = resources.rendered(
+        "comparison.txt.j2",
+        comparison=comparison,
+        cells=cells,
+        means=comparison.terms is not None and comparison.terms.means,
+        marks=", ".join(f"{MARKS[verdict]} {verdict}" for verdict in verdicts.CellVerdict if verdict in shown),
+        best=BEST,
+        not_told=NOT_TOLD,
+        inflated=any(entry.inflation > verdicts.INFLATED for entry in entries),
+        session=SESSION,
+        lacking=_lacking_repetitions(comparison),
     )
-    if any(entry.inflation > verdicts.INFLATED for offer in comparison.offers for entry in offer.entries.values()):
-        yield "Geometric means use actual rates where the benchmark's formula inflates the reported ones."
-    if comparison.terms is None:
-        yield (
-            "95% intervals are per cell (Mann-Whitney, each side with its own spread). Differences are significant at "
-            "5% across all cells (Benjamini-Hochberg). 'no difference shown' does not mean equal: see the interval."
-        )
-        if any(cell.verdict is SESSION for cell in cells):
-            yield (
-                "'may be the day's': more than the noise within a session, but two days of one system differ too, by "
-                f"up to a factor of {comparison.day:g} (--day). To tell, let the runs of both take turns on one system "
-                "(A, B, A, B, …), or measure each in 4 sessions or more, on other days."
-            )
-        yield from _power(comparison)
-    elif not means:
-        yield (
-            f"Reached: the reported value is at least {100 * comparison.terms.least:.6g}% of the commitment."
-            if comparison.terms.reported
-            else (
-                f"Reached: the reported value is at least {100 * comparison.terms.least:.6g}% of the commitment, and "
-                "so is the worse end of the 90% interval."
-            )
-        )
-    if any(cell.best == "lowest" and cell.ratio is not None for cell in cells):
-        yield (
-            "Where the lowest value is the best, a ratio below 1 is better; gains in the summary are inverted, so that "
-            "above 1 is always better."
-        )
+    return text.splitlines()
 
 
-def _power(comparison: verdicts.OfferComparison) -> Iterable[str]:
-    """What cannot be shown with the smallest number of repetitions."""
+def _lacking_repetitions(comparison: verdicts.OfferComparison) -> tuple[int, int] | None:
+    """How many repetitions a difference in one of so many cells needs, if a side has fewer."""
     tested = [[cell for cell in column if cell.ratio is not None] for column in comparison.cells]
     sides = [side for column in tested for cell in column for side in (cell.first, cell.second) if side]
-    if not sides:
-        return
-    fewest, cells = min(min(len(side.values), side.jobs or MAX_VALUES) for side in sides), max(map(len, tested))
-    alone = ranks.fewest(verdicts.LEVEL / 2, cells)
-    if fewest < alone:
-        yield (
-            f"With fewer than {alone} repetitions on both sides, no difference in a single cell of {cells} can be "
-            "significant, however large."
-        )
+    cells = max(map(len, tested))
+    alone = ranks.fewest(verdicts.LEVEL / 2, cells) if cells else 0
+    fewest = min((min(len(side.values), side.jobs or MAX_VALUES) for side in sides), default=alone)
+    return (alone, cells) if fewest < alone else None
 
 
 # --- the decision
