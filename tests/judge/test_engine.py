@@ -104,8 +104,10 @@ def judged_by(rule: str, given: Case) -> Case:
     return replace(given, pack=replace(given.pack, checks=dict.fromkeys(rules, "9")))
 
 
-EXAMPLES_OF_ATTEMPTS = [(example.rule, example.given) for example in EXAMPLES if isinstance(example.given, Case)]
-ATTEMPTS = [judged_by(rule, given) for rule, given in EXAMPLES_OF_ATTEMPTS if fits(given)]
+@pytest.fixture(scope="module")
+def attempts(examples: list[Example]) -> list[Case]:
+    of_attempts = [(example.rule, example.given) for example in examples if isinstance(example.given, Case)]
+    return [judged_by(rule, given) for rule, given in of_attempts if fits(given)]
 
 
 def alone(given: Case) -> Case:
@@ -123,8 +125,10 @@ def as_planned(given: Case) -> Case:
 
 
 @pytest.mark.parametrize("invalidating", [False, True])
-def test_an_attempt_is_judged_by_itself_beside_others_of_its_run_and_job(invalidating: bool) -> None:
-    for given in ATTEMPTS:
+def test_an_attempt_is_judged_by_itself_beside_others_of_its_run_and_job(
+    invalidating: bool, attempts: list[Case]
+) -> None:
+    for given in attempts:
         wanted = [list(engine.judge(alone(each), invalidating)) for each in (given, as_planned(given))]
         for first, second in ((0, 1), (1, 0)):
             together = alone(given)
@@ -133,18 +137,18 @@ def test_an_attempt_is_judged_by_itself_beside_others_of_its_run_and_job(invalid
             assert [found[0], found[1]] == wanted
 
 
-def test_asked_only_for_what_makes_it_invalid_every_violation_is_found() -> None:
+def test_asked_only_for_what_makes_it_invalid_every_violation_is_found(attempts: list[Case]) -> None:
     judged = set()
-    for given in ATTEMPTS:
+    for given in attempts:
         violations = [finding for finding in engine.judge(given) if finding.severity is Severity.ERROR]
         assert list(engine.judge(given, invalidating=True)) == violations
         judged |= {finding.rule for finding in violations}
     assert {*engine.ATTEMPT_RULES} - engine.HARMLESS - judged == {"RUN-09"}  # whose cases have phases of no pack
 
 
-def test_what_harmless_rules_find_makes_no_result_invalid() -> None:
-    assert {example.rule for example in EXAMPLES} >= engine.HARMLESS
-    assert all(valid(example.findings()) for example in EXAMPLES if example.rule in engine.HARMLESS)
+def test_what_harmless_rules_find_makes_no_result_invalid(examples: list[Example]) -> None:
+    assert {example.rule for example in examples} >= engine.HARMLESS
+    assert all(valid(example.findings()) for example in examples if example.rule in engine.HARMLESS)
 
 
 FORGED = {  # of one attempt among equals: another command line
