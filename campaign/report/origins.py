@@ -61,8 +61,6 @@ def _origin(
         }
         for part in (record.measured if record is not None else ())
     ]
-    formulas = {operation.id: operation.formula for operation in contents.pack.operations}
-    formula = formulas.get(row.cell.operation, "") if record is not None and record.parts else ""
     if run is not None and attempt is not None and (case := cases.get((run.id, attempt.number))):
         nodes = ", ".join(case.seen.node_names)
     commands: Iterable[Sequence[str]] = ()
@@ -76,7 +74,6 @@ def _origin(
         "unchecked": ", ".join(dict.fromkeys(finding.rule for finding in row.findings if not finding.checked)),
         "anchor": anchor(row),  # the address of its part of the page
         "places": places,  # several for a computed number
-        "formula": formula,
         "command": "\n".join(map(shlex.join, commands)),
         "nodes": nodes,
     }

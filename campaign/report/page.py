@@ -76,7 +76,7 @@ def html(
         environment=contents.environment,
         projections=[row for row in rows if row.projection is not None],
         origins=origins.origins(directory, contents),
-        column_of={operation.id: operation.title for operation in pack.operations},
+        operations={operation.id: operation for operation in pack.operations},
         runs=contents.runs,
         words=_words,
         digits=units.digits,

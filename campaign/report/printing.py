@@ -75,7 +75,7 @@ def grid(
     )
     if style not in FOLDED:
         return _grid(_indented(table) if style in COLLAPSED else table, style)
-    table = labelled(table)
+    table = replace(table, lines=_folded(table.lines, {0: LABEL}))
     padded = replace(table, headers=[text + " " * PADDING for text in table.headers])
     if padded.width <= width:
         return _grid(table, style)
@@ -168,16 +168,10 @@ def wrapped(text: str, width: int, first: str, others: str) -> list[str]:
     )
 
 
-def labelled(table: TextTable) -> TextTable:
-    """The table with long first columns folded."""
-    return replace(table, lines=_folded(table.lines, {0: LABEL}))
-
-
 def fitted(table: TextTable, width: int) -> list[TextTable]:
     """The table, or its parts, each no wider than requested as far as whole words permit. Leading text columns are in
     each part.
     """
-    table = labelled(table)
     table = replace(table, headers=_narrow(table.headers, table.lines))
     headed = [(place, table.headers[place]) for place, text in enumerate(table.texts) if text]
     natural = {place: _widest([header, *(line[place] for line in table.lines)]) for place, header in headed}

@@ -66,27 +66,16 @@ def printed(
         headers, body = table
         return printing.grid(headers, body, style, ("unit", VERDICT), width)
 
+    offers = resources.rendered("offers.txt.j2", comparison=comparison, letters=verdicts.letters)
     several_offers, of_sample = len(comparison.offers) > 2, comparison.terms is not None and comparison.terms.means
     parts = [
         *(*decision.in_format(block, style, width), ""),
-        *(*paragraphs(_offers(comparison)), ""),
+        *(*paragraphs(offers.splitlines()), ""),
         *(grid(_many(comparison) if several_offers else _pair(comparison)), ""),
         *([] if of_sample else [grid(_summary(comparison)), ""]),
         *paragraphs(_legend(comparison)),
     ]
     return printing.document(parts, style).rstrip("\n") + "\n"
-
-
-def _offers(comparison: verdicts.OfferComparison) -> Iterable[str]:
-    for place, (offer, remarks) in enumerate(zip(comparison.offers, comparison.remarks, strict=True)):
-        yield f"{verdicts.letters(place)}: {offer.source}{_made(offer)}"
-        yield from (f"{verdicts.letters(place)}: {remark}" for remark in remarks)
-
-
-def _made(offer: Offer) -> str:
-    if offer.rules is None:
-        return ""
-    return f" (campaign {offer.campaign}, rules {offer.rules} version {offer.version}, profile {offer.profile})"
 
 
 def _number(entry: OfferedCell | None) -> str:
