@@ -21,9 +21,9 @@ from tests.bench.table import Row, markdown, write
 
 BUDGETS_S = {  # in all less than 30 minutes
     "campaign_wall": 240, "cold_start": 20, "compare_power": 60, "compare_time": 60, "contention": 30, "coverage": 40,
-    "environment_capture": 20, "instructions": 90, "ior_limit": 300, "mbw_mr_limit": 60, "mdtest_limit": 120,
+    "environment_capture": 20, "instructions": 90, "ior_limit": 300, "mbw_mr_limit": 90, "mdtest_limit": 120,
     "mutations": 40, "network_storage": 60, "pool_limit": 60, "ranks": 120, "sample_rates": 60, "scale": 180,
-    "search_families": 120, "submission": 60, "uring_limit": 30, "verify_time": 30,
+    "search_families": 120, "submission": 60, "uring_limit": 30, "verify_time": 70,
 }  # fmt: skip
 
 

@@ -10,9 +10,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
-from tabulate import tabulate
+from tests.bench.machine import Middle
+from tests.bench.table import Row
 
 ROUNDS = 15
 CAMPAIGN = """
@@ -35,7 +37,7 @@ def seconds(arguments: list[str]) -> float:
     return time.monotonic() - began
 
 
-def main() -> int:
+def main() -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="campaign-bench-") as scratch:
         file = Path(scratch) / "cold.yaml"
         file.write_text(CAMPAIGN)
@@ -50,11 +52,9 @@ def main() -> int:
             for name, (command, _bar) in commands.items():
                 times[name].append(seconds(command))
     floor = statistics.median(times["python -c pass"])
-    missed = 0
-    body = []
     for name, (_command, bar) in commands.items():
-        median = statistics.median(times[name])
-        missed += bar is not None and median > bar
-        body.append([name, f"{median:.3f}", f"{median / floor:.1f}", f"{bar:.2f}" if bar else "none"])
-    print(tabulate(body, ["command", "median s", "of the limit", "bar s"], disable_numparse=True))
-    return missed
+        took = Middle.of(times[name])
+        print(f"{name}: {took.median:.3f} s, {took.median / floor:.1f} of the limit")
+        if bar is not None:
+            us, python = f"{took.median:.2f} s", f"{floor:.2f} s (Python)"
+            yield Row(f"`{name}`, cold", f"≤ {bar:.2f} s", us, python, f"{took.spread} s", missed=took.low > bar)

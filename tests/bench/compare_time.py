@@ -12,11 +12,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from tabulate import tabulate
+
+from tests.bench.table import Row
 
 CAMPAIGN = Path(sys.executable).with_name("campaign")
 CAMPAIGNS = 1000
@@ -61,9 +63,9 @@ def _row(name: str, cell: Sequence[str], rate: float, random_: random.Random) ->
     }  # fmt: skip
 
 
-def main() -> int:
+def main() -> Iterator[Row]:
     random_ = random.Random(5)
-    body, missed = [], 0
+    body, times = [], list[float]()
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / f"offer-{number}.json" for number in range(CAMPAIGNS)]
         for number, file in enumerate(files):
@@ -74,15 +76,18 @@ def main() -> int:
         for style in ("simple", "csv", "json"):
             start, used = time.monotonic(), os.times()
             done = subprocess.run(
-                [CAMPAIGN, "compare", *files, "--format", style, "-o", Path(folder) / "out"], check=False
+                [CAMPAIGN, "compare", *files, "--format", style, "-o", Path(folder) / "out"], timeout=120
             )
             took, now = time.monotonic() - start, os.times()
             cpu = now.children_user + now.children_system - used.children_user - used.children_system
             if done.returncode not in (0, 1):
                 raise RuntimeError(f"compare ended with status {done.returncode}")
-            missed += took > BAR_S
-            body.append(
-                [style, f"{took:.2f}", f"{cpu:.2f}", f"{1e6 * took / cells:.0f}", "missed" if took > BAR_S else ""]
-            )
-    print(tabulate(body, ["format", "s", "CPU s", "us a cell", ""], disable_numparse=True))
-    return missed
+            times.append(took)
+            body.append([style, f"{took:.2f}", f"{cpu:.2f}", f"{1e6 * took / cells:.0f}"])
+    print(tabulate(body, ["format", "s", "CPU s", "us a cell"], disable_numparse=True))
+    yield Row(
+        f"`campaign compare` of {CAMPAIGNS:,} campaigns, {cells:,} cells: as text, CSV, JSON",
+        f"≤ {BAR_S:.0f} s",
+        ", ".join(f"{took:.1f} s" for took in times),
+        missed=max(times) > BAR_S,
+    )

@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 import os
 import random
-from collections.abc import Callable, Sequence
+import statistics
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -23,9 +24,11 @@ from campaign.core.model import Cell, Status
 from campaign.report.compare import verdicts
 from campaign.report.compare.offers import Offer, OfferedCell
 from campaign.statistics import intervals, scaling
+from tests.bench.machine import FULL
+from tests.bench.shares import told, wilson
+from tests.bench.table import Row
 
-TRIALS = 2000
-FITS = 200
+TRIALS, FITS = (2000, 200) if FULL else (500, 50)
 BAR = (0.93, 0.98)
 MOST_SHOWN = 0.05  # of curves that follow no such law
 COUNTS = (1, 2, 4, 8, 16, 32, 64)
@@ -137,43 +140,36 @@ def situations() -> list[Situation]:
     return found
 
 
-def wilson(hits: int, of: int) -> tuple[float, float]:
-    """95% interval of a share."""
-    middle, half = hits + 1.92, 1.96 * math.sqrt(hits * (of - hits) / max(1, of) + 0.96)
-    return (middle - half) / (of + 3.84), (middle + half) / (of + 3.84)
-
-
 def measured(number: int) -> Sequence[bool | None]:
     situation = situations()[number]
     source = random.Random(f"{situation.interval} {situation.name}")
     return [situation.trial(source) for _ in range(situation.trials)]
 
 
-def main() -> int:
-    body, missed = [], []
+def main() -> Iterator[Row]:
+    body, missed = [], list[str]()
+    shares: dict[str, list[float]] = {}
     chosen = situations()
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         for situation, found in zip(chosen, pool.map(measured, range(len(chosen))), strict=True):
             given = [contained for contained in found if contained is not None]
             low, high = wilson(sum(given), len(given))
-            share = f"{sum(given) / len(given):.1%}" if given else ""
-            within = f"{low:.1%} to {high:.1%}" if given else ""
-            bar = situation.bar
-            bad = bar is not None and (high < bar[0] or low > bar[1])
-            bad |= wilson(len(given), len(found))[0] > situation.most_shown
-            body.append(
-                [situation.interval, situation.name, f"{len(given) / len(found):.0%}", share, within, _bar(situation)]
-            )
-            if bad:
+            shown, bar = f"{len(given) / len(found):.0%}", situation.bar
+            body.append([situation.interval, situation.name, shown, told(sum(given), len(given)), _bar(situation)])
+            if bar:
+                shares.setdefault(situation.interval, []).append(sum(given) / len(given))
+            if (bar and (high < bar[0] or low > bar[1])) or wilson(len(given), len(found))[0] > situation.most_shown:
                 missed.append(" ".join(body[-1]))
-    print(
-        tabulate(
-            body, ["interval of", "situation", "shown", "coverage", "its 95% interval", "bar"], disable_numparse=True
+    print(tabulate(body, ["interval of", "situation", "shown", "coverage", "bar"], disable_numparse=True))
+    print("\n".join(missed))
+    for interval, of in shares.items():
+        yield Row(
+            f"95% intervals of a {interval} that contain the truth, in {len(of)} simulated situations",
+            f"{BAR[0]:.0%} to {BAR[1]:.0%}",
+            f"{statistics.median(of):.1%}",
+            spread=f"{min(of):.1%}–{max(of):.1%}",
+            missed=any(text.startswith(interval) for text in missed),
         )
-    )
-    for text in missed:
-        print(f"bar missed: {text}")
-    return len(missed)
 
 
 def _bar(situation: Situation) -> str:

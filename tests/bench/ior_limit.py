@@ -2,11 +2,11 @@
 
 The programs take turns; a turn repeats its test several times, and the best repetition counts, since other work on the
 machine can only slow one down. The figure is the median, over the rounds, of the ratio of two neighbouring turns, since
-the speed of the machine drifts; the spread is from the lowest round to the highest. Each case has its share of five
-minutes and at least three rounds, so that a slow machine has fewer; its rows are printed when it ends.
-`IOR=/path/to/ior` adds an upstream binary's columns. Then: what the harness costs without any storage, and which share
-of the timed part making the data and asking about the page cache take outside it. ext4 is mounted from an image file,
-which needs root.
+the speed of the machine drifts, within its 95% interval; a bar is missed where the whole interval is below it. A case
+ends after six rounds if its intervals are wholly on one side of the bar, and otherwise when its share of the time is
+over; its rows are printed when it ends. `IOR=/path/to/ior` adds an upstream binary's columns, of three rounds. Then:
+what the harness costs without any storage, and which share of the timed part making the data and asking about the page
+cache take outside it. ext4 is mounted from an image file, which needs root.
 """
 
 from __future__ import annotations
@@ -17,22 +17,35 @@ import re
 import statistics
 import subprocess
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bench.mdtest_limit import BUILD, journaled_ext4, mpirun, tmpfs, watch_other_work
+from tests.bench import instructions
+from tests.bench.machine import (
+    BUILD,
+    Middle,
+    Rates,
+    journaled_ext4,
+    medians,
+    mpirun,
+    ratios_of,
+    spreads,
+    tmpfs,
+    watch_other_work,
+)
+from tests.bench.table import Row
 
 BAR = 0.98
 OUTSIDE_BAR = 0.01  # of the timed part, for making data and looking at the page cache
-SECONDS = 300  # for all cases
-ROUNDS = 7  # at most
-FEWEST_ROUNDS = 3
+SECONDS = 270  # for all cases
+ROUNDS = 12  # at most
+FEWEST_ROUNDS = 6  # what an interval needs
+ROUNDS_WITHOUT_BAR = 3  # also of the upstream program
 REPETITIONS = 3
+OPERATIONS = ("write", "read")
 MIB = 1 << 20
 MANY = 8  # more than there are cores on the machines that this runs on: no bar
-
-Rates = dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -44,7 +57,7 @@ class Case:
     mib: int
     what: str = ""
     words: tuple[str, ...] = ()  # of the loop
-    options: tuple[object, ...] = ()  # of ior
+    options: tuple[str, ...] = ()  # of ior
     processes: tuple[int, ...] = (1, 2)
     bar: float | None = BAR
     one_file: bool = False
@@ -66,18 +79,18 @@ class Case:
 
 CASES = [
     Case("tmpfs", MIB, 128),
-    Case("tmpfs", 4096, 64),
-    Case("ext4", MIB, 256),
-    Case("ext4", 4096, 128),
-    Case("ext4", MIB, 128, "fsync", ("fsync",), ("-e",)),
-    Case("ext4", 4096, 64, "fsync", ("fsync",), ("-e",)),
-    Case("ext4", MIB, 256, "O_DIRECT", ("direct",), ("--posix.odirect",)),
-    Case("ext4", 4096, 16, "O_DIRECT", ("direct",), ("--posix.odirect",)),
-    Case("tmpfs", 4096, 64, "random", ("random",), ("-z",)),
-    Case("ext4", 4096, 16, "random, O_DIRECT", ("random", "direct"), ("-z", "--posix.odirect")),
-    Case("tmpfs", 4096, 64, "stonewall", ("clock",), ("-D", 1000)),
+    Case("tmpfs", 4096, 32),
+    Case("ext4", MIB, 96),
+    Case("ext4", 4096, 48),
+    Case("ext4", MIB, 48, "fsync", ("fsync",), ("-e",)),
+    Case("ext4", 4096, 32, "fsync", ("fsync",), ("-e",)),
+    Case("ext4", MIB, 96, "O_DIRECT", ("direct",), ("--posix.odirect",)),
+    Case("ext4", 4096, 8, "O_DIRECT", ("direct",), ("--posix.odirect",)),
+    Case("tmpfs", 4096, 32, "random", ("random",), ("-z",)),
+    Case("ext4", 4096, 8, "random, O_DIRECT", ("random", "direct"), ("-z", "--posix.odirect")),
+    Case("tmpfs", 4096, 32, "stonewall", ("clock",), ("-D", "1000")),
     Case("tmpfs", MIB, 128, "one file", processes=(MANY,), bar=None, one_file=True),
-    Case("tmpfs", 4096, 64, "one file", processes=(MANY,), bar=None, one_file=True),
+    Case("tmpfs", 4096, 32, "one file", processes=(MANY,), bar=None, one_file=True),
     Case("tmpfs", MIB, 128, "HDF5", options=("-a", "HDF5"), bar=None),  # the loop is that of POSIX
 ]
 
@@ -95,7 +108,7 @@ def phases(processes: int, arguments: Sequence[object], lines: Path) -> dict[str
     mpirun(processes, [BUILD / "ior", *arguments, "--json", lines])
     found = [json.loads(line) for line in lines.read_text().splitlines()]
     seen = {}
-    for operation in ("write", "read"):
+    for operation in OPERATIONS:
         repetitions = [line for line in found if line["type"] == "phase" and line["operation"] == operation]
         timed = sum(line["elapsed_s"] for line in repetitions)
         outside = sum(line["prepare_s"] + line["cache_check_s"] for line in repetitions)
@@ -113,96 +126,114 @@ def printed_rates(reply: str) -> Rates:
     return best
 
 
-@dataclass
 class Rounds:
-    rates: dict[str, list[Rates]] = field(default_factory=dict)  # of every program
-    outside: dict[str, list[float]] = field(default_factory=dict)  # shares of the applet's phases
+    """Of one case: the rates of every program, and shares outside the timed part of the applet's phases."""
 
-    def ratios(self, name: str, operation: str) -> list[float]:
-        pairs = zip(self.rates[name], self.rates["bare loop"], strict=True)
-        return [own[operation] / loop[operation] for own, loop in pairs]
+    def __init__(self) -> None:
+        self.rates: dict[str, list[Rates]] = {}
+        self.outside: dict[str, list[float]] = {}
+
+    def ratios(self, name: str) -> list[Middle]:
+        return ratios_of(self.rates[name], self.rates["bare loop"][: len(self.rates[name])], OPERATIONS)
+
+    def decided(self, bar: float | None) -> bool:
+        return bar is None or all(each.low >= bar or each.high < bar for each in self.ratios("applet"))
 
 
-def compare(case: Case, directory: Path, processes: int, upstream: str | None, seconds: float) -> Rounds:
-    """As many rounds as the seconds allow. The first repetition of a turn warms up, since the best one counts."""
+def compare(case: Case, directory: Path, processes: int, upstream: str | None, until: float) -> Rounds:
+    """The first repetition of a turn warms up, since the best one counts."""
     path, lines = directory / "f", directory / "bench.jsonl"
-    found = Rounds()
-    until = time.monotonic() + seconds
+    found, fewest = Rounds(), ROUNDS_WITHOUT_BAR if case.bar is None else FEWEST_ROUNDS
     for number in range(ROUNDS):
-        if number >= FEWEST_ROUNDS and time.monotonic() > until:
+        if number >= fewest and (found.decided(case.bar) or time.monotonic() > until):
             break
-        seen: dict[str, Rates] = {}
         for name in ("bare loop", "applet") if number % 2 else ("applet", "bare loop"):
             if name == "bare loop":
-                reply = mpirun(processes, [BUILD / "limits" / "ior_loop", *case.loop_arguments(path, processes)])
-                seen[name] = printed_rates(reply)
+                loop = [BUILD / "limits" / "ior_loop", *case.loop_arguments(path, processes)]
+                found.rates.setdefault(name, []).append(printed_rates(mpirun(processes, loop)))
                 continue
             by_operation = phases(processes, case.ior_arguments(path, processes), lines)
-            seen[name] = {operation: phase.rate for operation, phase in by_operation.items()}
+            rates = {operation: phase.rate for operation, phase in by_operation.items()}
+            found.rates.setdefault(name, []).append(rates)
             for operation, phase in by_operation.items():
                 found.outside.setdefault(operation, []).append(phase.outside)
-        if upstream is not None:
+        if upstream and number < ROUNDS_WITHOUT_BAR:
             try:
-                seen["upstream"] = printed_rates(mpirun(processes, [upstream, *case.ior_arguments(path, processes)]))
+                rates = printed_rates(mpirun(processes, [upstream, *case.ior_arguments(path, processes)]))
+                found.rates.setdefault("upstream", []).append(rates)
             except subprocess.CalledProcessError:  # it was built without this back end
                 upstream = None
-        for name, rates in seen.items():
-            found.rates.setdefault(name, []).append(rates)
     return found
 
 
-def can_run(case: Case) -> bool:
-    if "HDF5" not in case.options or (BUILD / "hdf5.so").exists():
-        return True
-    print(f"{case.label}: not measured: the benchmark was built without HDF5")
-    return False
+def row_of(case: Case, found: Sequence[Rounds]) -> Row:
+    """With one of `found` for each number of processes."""
+    own = [rounds.ratios("applet") for rounds in found]
+    beside = [rounds.ratios("upstream") for rounds in found if "upstream" in rounds.rates]
+    applet = {(): "ior", ("-z",): "ior -z"}.get(case.options) if case.transfer == 4096 and not case.one_file else None
+    counts = " and ".join(map(str, case.processes))
+    return Row(
+        f"ior / bare loop, {case.label}, processes: {counts}: write, read",
+        f"≥ {case.bar}" if case.bar else "",
+        "; ".join(map(medians, own)),
+        "; ".join(map(medians, beside)),
+        "; ".join(map(spreads, own)),
+        instructions.said(applet) if applet else "",
+        case.bar is not None and any(each.high < case.bar for ratios in own for each in ratios),
+    )
 
 
-def print_rates(directories: dict[str, Path | None]) -> int:
+def of_rates(directories: dict[str, Path | None]) -> Iterator[Row]:
     upstream = os.environ.get("IOR")
     names = ["applet", *(["upstream"] if upstream else [])]
-    row = "{:<27} {:>5} {:<6} {:>6} {:>12}" + " {:>14} {:>6} {:<14}" * len(names) + " {:>5}"
-    columns = [column for name in names for column in (f"{name} MiB/s", "ratio", "of rounds")]
-    print(row.format("", "ranks", "phase", "rounds", "loop MiB/s", *columns, "bar"), flush=True)
-    turns = [(case, processes) for case in CASES if can_run(case) for processes in case.processes]
-    missed, worst_outside = 0, 0.0
-    for case, processes in turns:
+    line = "{:<27} {:>5} {:<6} {:>6} {:>12}" + " {:>14} {:>6} {:<14}" * len(names) + " {:>5}"
+    columns = [column for name in names for column in (f"{name} MiB/s", "ratio", "interval")]
+    print(line.format("", "ranks", "phase", "rounds", "loop MiB/s", *columns, "bar"), flush=True)
+    left, worst_outside = sum(len(case.processes) for case in CASES), 0.0
+    ends = time.monotonic() + SECONDS
+    for case in CASES:
         directory = directories[case.file_system]
-        if directory is None:
-            print(f"{case.label}: not measured: mounting an image needs root, and mkfs.ext4")
+        if directory is None or ("HDF5" in case.options and not (BUILD / "hdf5.so").exists()):
+            yield Row(f"ior / bare loop, {case.label}", us="not measured: no ext4, or built without HDF5")
+            left -= len(case.processes)
             continue
-        found = compare(case, directory, processes, upstream, SECONDS / len(turns))
-        if case.bar is not None:
-            worst_outside = max(worst_outside, *map(statistics.median, found.outside.values()))
-        for operation in ("write", "read"):
-            medians = {name: statistics.median(r[operation] for r in rates) for name, rates in found.rates.items()}
-            cells: list[object] = []
-            for name in names:
-                if name not in found.rates:
-                    cells += ["not run", "", ""]
-                    continue
-                ratios = found.ratios(name, operation)
-                spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
-                cells += [f"{medians[name]:,.0f}", f"{statistics.median(ratios):.3f}", spread]
-            missed += case.bar is not None and statistics.median(found.ratios("applet", operation)) < case.bar
-            loop = [len(found.rates["bare loop"]), f"{medians['bare loop']:,.0f}"]
-            print(row.format(case.label, processes, operation, *loop, *cells, case.bar or ""), flush=True)
-    print(f"data and page cache, outside the timed part: at most {worst_outside:.2%} of it (bar {OUTSIDE_BAR:.0%})")
-    return missed + (worst_outside > OUTSIDE_BAR)
+        of_case = []
+        for processes in case.processes:
+            now = time.monotonic()
+            found = compare(case, directory, processes, upstream, now + (ends - now) / left)
+            of_case.append(found)
+            left -= 1
+            if case.bar is not None:
+                worst_outside = max(worst_outside, *map(statistics.median, found.outside.values()))
+            for place, operation in enumerate(OPERATIONS):
+                middle = {name: statistics.median(r[operation] for r in rates) for name, rates in found.rates.items()}
+                cells: list[object] = [len(found.rates["bare loop"]), f"{middle['bare loop']:,.0f}"]
+                for name in names:
+                    if name in found.rates:
+                        ratio = found.ratios(name)[place]
+                        cells += [f"{middle[name]:,.0f}", f"{ratio.median:.3f}", ratio.spread]
+                    else:
+                        cells += ["not run", "", ""]
+                print(line.format(case.label, processes, operation, *cells, case.bar or ""), flush=True)
+        yield row_of(case, of_case)
+    yield Row(
+        "ior: making data and asking about the page cache, outside the timed part, as a share of it",
+        f"≤ {OUTSIDE_BAR:.0%}",
+        f"{worst_outside:.2%}",
+        missed=worst_outside > OUTSIDE_BAR,
+    )
 
 
-def print_harness(directory: Path) -> None:
+def of_harness(directory: Path) -> Row:
     """What the loop costs beside the store's own work."""
     arguments = ["-a", "DUMMY", "-w", "-r", "-t", 4096, "-b", "16g", "-o", directory / "f"]
     found = phases(1, arguments, directory / "bench.jsonl")
-    costs = [f"{operation} {4096 / (phase.rate * MIB) * 1e9:.1f} ns" for operation, phase in found.items()]
-    print(f"the harness without storage, for a transfer of 4 KiB: {', '.join(costs)}")
+    costs = [f"{4096 / (found[operation].rate * MIB) * 1e9:.1f} ns" for operation in OPERATIONS]
+    return Row("ior without storage, a transfer of 4 KiB: write, read", us=", ".join(costs))
 
 
-def main() -> int:
+def main() -> Iterator[Row]:
     with tmpfs() as memory, journaled_ext4() as disk:
-        assert memory is not None
         with watch_other_work():
-            missed = print_rates({"tmpfs": memory, "ext4": disk})
-        print_harness(memory)
-    return missed
+            yield from of_rates({"tmpfs": memory, "ext4": disk})
+        yield of_harness(memory)

@@ -14,6 +14,7 @@ import statistics
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,19 +27,16 @@ from campaign.slurm import commands
 from campaign.slurm.sandbox.cluster import Sandbox
 from campaign.slurm.sandbox.layout import Shape
 from campaign.slurm.sandbox.storage import Storage
-from campaign.statistics.intervals import median_interval
-from tests.bench.mdtest_limit import BUILD
-from tests.bench.upstream import mdtests
+from tests.bench.machine import BUILD, Rates, mdtests, medians, ratios_of, spreads
+from tests.bench.table import Row
 
 NODES, PER_NODE, FILES = 4, 2, 150  # files of a process: a phase must be over before caches let go, after 1 s
-ROUNDS = int(os.environ.get("ROUNDS", "9"))
+ROUNDS = int(os.environ.get("ROUNDS", "6"))
 BAR = 1.0
 START_BAR_S = 5.0
 OPERATIONS = ("create", "stat", "remove")
 OF_FASTEST_RANK = "mdtest-1."
 GEOMETRY = Geometry(NODES, NODES * PER_NODE)
-
-Rates = dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -82,45 +80,33 @@ def measured(directory: Path) -> dict[tuple[str, bool], list[Rates]]:
     return rounds
 
 
-def ours_against(
-    ours: list[Rates], theirs: list[Rates], operation: str, confidence: float
-) -> tuple[float, float, float]:
-    """The median of the ratios of all rounds, within its interval: (low, median, high)."""
-    ratios = sorted(own[operation] / other[operation] for own, other in zip(ours, theirs, strict=True))
-    low, high = median_interval(ratios, confidence) or (ratios[0], ratios[-1])
-    return low, statistics.median(ratios), high
-
-
-def print_rates(rounds: dict[tuple[str, bool], list[Rates]]) -> int:
-    medians = {
-        case: {operation: statistics.median(rates[operation] for rates in found) for operation in OPERATIONS}
-        for case, found in rounds.items()
-    }
+def of_rates(rounds: dict[tuple[str, bool], list[Rates]]) -> Iterator[Row]:
     names = sorted({name for name, _ in rounds}, key=lambda name: (name != "ours", name))
     confidence = 1 - 0.05 / max(1, 2 * len(OPERATIONS) * (len(names) - 1))  # of all ratios together: 95%
-    body, missed = [], 0
+    body, rows = [], []
     for name in names:
-        for shifted in (False, True):
-            rates = medians[name, shifted]
-            beside = [""] * len(OPERATIONS)
+        rates = {
+            shifted: [statistics.median(each[operation] for each in rounds[name, shifted]) for operation in OPERATIONS]
+            for shifted in (False, True)
+        }
+        for shifted, how in ((False, "unshifted"), (True, "shifted")):
+            factor = f"{rates[False][1] / rates[True][1]:.1f}" if shifted else ""
+            body.append([name, "one node" if shifted else "0", *(f"{rate:,.0f}" for rate in rates[shifted]), factor])
             if name != "ours":
-                pair = rounds["ours", shifted], rounds[name, shifted]
-                ratios = [ours_against(*pair, operation, confidence) for operation in OPERATIONS]
-                beside = [f"{middle:.2f} ({low:.2f} to {high:.2f})" for low, middle, high in ratios]
-                if not name.startswith(OF_FASTEST_RANK):
-                    missed += sum(high < BAR for _low, _middle, high in ratios)
-            factor = f"{medians[name, False]['stat'] / rates['stat']:.1f}" if shifted else ""
-            shift = "one node" if shifted else "0"
-            body.append([name, shift, *(f"{rates[operation]:,.0f}" for operation in OPERATIONS), factor, *beside])
+                ratios = ratios_of(rounds["ours", shifted], rounds[name, shifted], OPERATIONS, confidence)
+                bar = not name.startswith(OF_FASTEST_RANK)
+                rows.append(
+                    Row(
+                        f"mdtest / {name} on network storage, {how}: {', '.join(OPERATIONS)}",
+                        f"≥ {BAR:g}" if bar else "",
+                        medians(ratios),
+                        spread=spreads(ratios),
+                        missed=bar and any(each.high < BAR for each in ratios),
+                    )
+                )
     headers = ["mdtest", "shift", *(f"{operation}/s" for operation in OPERATIONS), "stat, unshifted / shifted"]
-    headers += [f"ours / it: {operation}" for operation in OPERATIONS]
-    align = ["left", "left", *["right"] * 7]
-    print(tabulate(body, headers, disable_numparse=True, colalign=align))
-    print(
-        f"bar for ours, as a multiple of upstream's: {BAR}; {ROUNDS} rounds; "
-        "no bar for mdtest 1.x, whose rate is that of its fastest rank (ours and 4.x: of the slowest)"
-    )
-    return missed
+    print(tabulate(body, headers, disable_numparse=True, colalign=["left", "left", *["right"] * 4]))
+    yield from rows
 
 
 def start_s(directory: Path, storage: Storage) -> float:
@@ -131,27 +117,26 @@ def start_s(directory: Path, storage: Storage) -> float:
     return took
 
 
-def print_start(folder: Path) -> int:
+def of_start(folder: Path) -> Row:
     kinds = {"plain": Storage(), "with storage": Storage(bricks=2)}
     times: dict[str, list[float]] = {kind: [] for kind in kinds}
     for _ in range(3):
         for kind, storage in kinds.items():
             times[kind].append(start_s(folder / "started", storage))
     plain, stored = (statistics.median(times[kind]) for kind in kinds)
-    print(f"start of the cluster: {plain:.2f} s, with storage {stored:.2f} s (bar {START_BAR_S:g} s more)")
-    return stored - plain > START_BAR_S
+    more = f"≤ {START_BAR_S:g} s more"
+    return Row("start of the sandbox, with network storage", more, f"{plain:.2f} s, {stored:.2f} s",
+               missed=stored - plain > START_BAR_S)  # fmt: skip
 
 
-def main() -> int:
+def main() -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="campaign-bench-") as name:
         folder = Path(name)
-        missed = print_start(folder)
+        yield of_start(folder)
         sandbox = Sandbox.start(folder / "box", Shape(NODES, 8, storage=Storage(bricks=1)), os.getpid())
         os.environ.update(sandbox.environment())
         try:
-            load = os.getloadavg()[0]
             rounds = measured(sandbox.layout.storage / "d")
         finally:
             sandbox.stop()
-        print(f"load average before: {load:.1f} on {os.cpu_count()} processors")
-        return missed + print_rates(rounds)
+    yield from of_rates(rounds)

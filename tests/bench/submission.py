@@ -12,7 +12,7 @@ import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,9 +20,11 @@ from tabulate import tabulate
 
 from campaign.slurm.sandbox.cluster import Sandbox
 from campaign.slurm.sandbox.layout import Shape
+from tests.bench.machine import Middle
+from tests.bench.table import Row
 from tests.support.command_line import CAMPAIGN
 
-ROUNDS = 3
+ROUNDS = 2
 JOBS = 1000
 BAR_S, BAR_RATIO = 60.0, 1.05  # where the loop itself takes longer, as on a busy machine, the ratio has to do
 
@@ -65,7 +67,7 @@ def took(command: Sequence[str | Path]) -> Took:
     while slurm("squeue", "--noheader"):
         time.sleep(0.2)
     before, began = os.times(), time.monotonic()
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     wall_s, after = time.monotonic() - began, os.times()
     jobs = len(slurm("squeue", "--noheader").splitlines())
     if done.returncode != 0 or jobs != JOBS:
@@ -78,7 +80,7 @@ def slurm(*words: str) -> str:
     return subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True, timeout=60).stdout
 
 
-def main() -> int:
+def main() -> Iterator[Row]:
     times: dict[str, list[Took]] = {"sbatch in a loop": [], "campaign": []}
     with tempfile.TemporaryDirectory(prefix="campaign-bench-") as scratch:
         sandbox = Sandbox.start(Path(scratch) / "sandbox", owner=os.getpid())
@@ -98,16 +100,19 @@ def main() -> int:
         finally:
             sandbox.stop()
     pairs = zip(times["campaign"], times["sbatch in a loop"], strict=True)
-    ratio = statistics.median(own.wall_s / loop.wall_s for own, loop in pairs)
+    ratio = Middle.of(own.wall_s / loop.wall_s for own, loop in pairs)
     wall_s = {name: statistics.median(each.wall_s for each in taken) for name, taken in times.items()}
-    missed = wall_s["campaign"] > BAR_S and ratio > BAR_RATIO
     body = [
         [name, f"{wall_s[name]:.1f}", f"{statistics.median(each.cpu_s for each in taken):.1f}"]
         for name, taken in times.items()
     ]
     print(tabulate(body, [f"{JOBS} jobs", "wall s", "CPU s"], disable_numparse=True))
-    print(f"campaign / loop: {ratio:.2f} (median of {ROUNDS} rounds); bar: {BAR_S:.0f} s, or {BAR_RATIO} of the loop")
     print(f"load at the end: {os.getloadavg()[0]:.0f} on {os.cpu_count()} cores")
-    if missed:
-        print("bar missed")
-    return int(missed)
+    yield Row(
+        f"`campaign run --detach`, {JOBS:,} jobs, from its start to the last `sbatch` (peer: a loop of `sbatch`)",
+        f"≤ {BAR_S:.0f} s, or {BAR_RATIO} of the loop",
+        f"{wall_s['campaign']:.1f} s",
+        f"{wall_s['sbatch in a loop']:.1f} s",
+        f"{ratio.spread} of the loop",
+        missed=wall_s["campaign"] > BAR_S and ratio.median > BAR_RATIO,
+    )

@@ -12,36 +12,43 @@ import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tabulate import tabulate
 
 from campaign.core.events import hash_of
+from tests.bench.table import Row
 from tests.support import bundled
 from tests.support.command_line import CAMPAIGN
 
-ROUNDS = 5
+ROUNDS = 3
 BAR_S = 3.0
 EVENTS = 1_000_000
 
 
-def main() -> bool:
-    rows = []
+def main() -> Iterator[Row]:
+    rows = list[tuple[str, int, str, float]]()
     for repetitions in (1, 6):
         with tempfile.TemporaryDirectory() as place:
             made = bundled.make(Path(place) / "campaign", repetitions)
             made.call("bundle", made.file, "-o", Path(place) / "b.zip", "--sign", made.key)
             for bundle in (made.root / "bag", Path(place) / "b.zip"):
-                rows.append([bundle.suffix or "directory", 12 * repetitions, "wall", _median(made, bundle, _wall_s)])
+                rows.append((bundle.suffix or "directory", 12 * repetitions, "wall", _median(made, bundle, _wall_s)))
             if repetitions == 1:
                 _lengthen(made.root / "results/bundled/journal.jsonl")
                 made.call("bundle", made.file, "-o", Path(place) / "long", "--sign", made.key)
-                rows.append([f"{EVENTS} events", 12, "CPU", _median(made, Path(place) / "long", _cpu_s)])
+                rows.append((f"{EVENTS} events", 12, "CPU", _median(made, Path(place) / "long", _cpu_s)))
     print(
         tabulate(([*row, f"{BAR_S:.0f}"] for row in rows), ["bundle", "attempts", "of", "s", "bar s"], floatfmt=".2f")
     )
-    return any(row[-1] > BAR_S for row in rows)
+    times = [seconds for *_, seconds in rows]
+    yield Row(
+        "`campaign verify`: 12 attempts, as folder and zip; a million events more in the journal, CPU; 72 attempts",
+        f"≤ {BAR_S:g} s each",
+        ", ".join(f"{seconds:.1f} s" for seconds in times),
+        missed=max(times) > BAR_S,
+    )
 
 
 def _median(made: bundled.Made, bundle: Path, clock: Callable[[], float]) -> float:
