@@ -59,7 +59,7 @@ lint: test-setup ## ruff, mypy --strict, shellcheck, and the C with -Wall -Wextr
 	$(BIN)/shellcheck --shell=bash templates/*.bash .ci/run .ci/needs .ci/install.sh .ci/wheel-test tests/support/fake_slurm/bin/mdtest tests/support/fake_slurm/bin/srun
 	$(MAKE) --no-print-directory -C bench-src lint
 
-bench: test-setup ## performance against the limits; MDTEST=, IOR=, OSU_MBW_MR=, FIO=, IOPS= add other programs' columns
+bench: test-setup ## performance against the limits, in one table (TABLE=FILE); MDTEST=, IOR=, OSU_MBW_MR=, FIO=, IOPS= add other programs; FULL=1: simulations at full size
 	$(BIN)/python -m tests.bench
 
 soak: test-setup ## property tests with new examples, one campaign under some hundred kills and faults, and two on targets under attack; SEED=, SOAK_DRIVER=, HOSTILE_JOBS= …

@@ -38,7 +38,7 @@ from tests.bench.table import Row
 
 NOISES = (0.02, 0.05, 0.10, 0.20)
 REPETITIONS = (6, 10)
-CAMPAIGNS, NULLS = (400, 1000) if FULL else (100, 120)
+CAMPAIGNS, NULLS = (400, 1000) if FULL else (100, 100)
 NULL_NOISE = 0.05  # of the campaigns of which only the sessions differ
 STEADY = CATALOGUE["STA-04"].parameters["drift"].default
 BARS = {"false alarms": 0.05, "reached at 94.9%": 0.05}

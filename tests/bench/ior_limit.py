@@ -38,7 +38,7 @@ from tests.bench.table import Row
 
 BAR = 0.98
 OUTSIDE_BAR = 0.01  # of the timed part, for making data and looking at the page cache
-SECONDS = 270  # for all cases
+SECONDS = 260  # for all cases
 ROUNDS = 12  # at most
 FEWEST_ROUNDS = 6  # what an interval needs
 ROUNDS_WITHOUT_BAR = 3  # also of the upstream program
@@ -134,7 +134,7 @@ class Rounds:
         self.outside: dict[str, list[float]] = {}
 
     def ratios(self, name: str) -> list[Middle]:
-        return ratios_of(self.rates[name], self.rates["bare loop"][: len(self.rates[name])], OPERATIONS)
+        return ratios_of(self.rates[name], self.rates["bare loop"], OPERATIONS)
 
     def decided(self, bar: float | None) -> bool:
         return bar is None or all(each.low >= bar or each.high < bar for each in self.ratios("applet"))

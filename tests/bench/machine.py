@@ -121,8 +121,8 @@ class Middle:
 def ratios_of(
     own: Sequence[Rates], other: Sequence[Rates], operations: Iterable[str], confidence: float = 0.95
 ) -> list[Middle]:
-    """Of each operation, over the rounds."""
-    pairs = list(zip(own, other, strict=True))
+    """Of each operation, over the first rounds, in which both took part."""
+    pairs = list(zip(own, other, strict=False))
     return [Middle.of((mine[each] / theirs[each] for mine, theirs in pairs), confidence) for each in operations]
 
 

@@ -10,7 +10,7 @@ from scipy.stats import binom
 def wilson(hits: int, of: int) -> tuple[float, float]:
     """95% interval of a share."""
     middle, half = hits + 1.92, 1.96 * math.sqrt(hits * (of - hits) / max(1, of) + 0.96)
-    return (middle - half) / (of + 3.84), (middle + half) / (of + 3.84)
+    return max(0.0, (middle - half) / (of + 3.84)), (middle + half) / (of + 3.84)
 
 
 def told(hits: int, of: int) -> str:
