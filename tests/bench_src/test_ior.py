@@ -800,13 +800,16 @@ def test_some_read_what_was_written_while_others_write(tmp_path: Path, options: 
 
 
 def test_both_sides_of_a_mixed_load_go_on_until_the_deadline(tmp_path: Path) -> None:
-    reply = ior(tmp_path, *MIXED, "-F", "-D", 1, "-W", "-R", ranks=3)
+    nodes = "R>8?2:R>5"  # of 6, 3 and 2 processes
+    reply = ior(tmp_path, *MIXED, "-F", "-D", 1, "-W", "-R", "--latency", ranks=11, node_of_rank=nodes)
     assert reply.status == 0
     assert [row[0] for row in rows(reply)] == ["write", *SIDES] == [row[0] for row in summary(reply)]
-    for name, processes in (("mix-write", 1), ("mix-read", 2)):
+    for name, processes in (("mix-write", 5), ("mix-read", 6)):
         phase = reply.one("phase", operation=name)
         assert phase["processes"] == processes and phase["beside_share"] > 0.5
         assert phase["stonewall"]["elapsed_s"] >= 1 and phase["bytes"] > MIB // 2 * processes
+        assert phase["bytes"] == sum(phase["over_time"]["bytes"]) == 65536 * phase["transfers"]
+        assert phase["transfers"] == sum(line["count"] for line in reply.of("latency", operation=name))
     assert not any("keeps both at it" in warning for warning in warnings(reply))
     short = ior(tmp_path, *MIXED, "-a", "DUMMY", "--dummy.delay-create", 300_000, ranks=2)
     assert short.one("phase", operation="mix-write")["beside_share"] < 0.5
