@@ -57,9 +57,6 @@ void ior_lines_result(const struct ior_record *record);
 /* --- warnings, in the text (or on stderr where that is silent) and as JSON lines, by rank 0 */
 void ior_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same, about what a number measures: IOR has no such warnings, and --warningAsErrors leaves them what they are. */
-void ior_caution(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
 /* How often ior_warn was called. */
 int ior_warned(void);
 

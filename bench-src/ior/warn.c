@@ -42,7 +42,8 @@ void ior_warn(const char *format, ...)
     warned++;
 }
 
-void ior_caution(const char *format, ...)
+/* The same, about what a number measures: IOR has no such warnings, and --warningAsErrors leaves them what they are. */
+static void __attribute__((format(printf, 1, 2))) caution(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -68,20 +69,20 @@ void ior_warn_test(const struct ior_test *test)
         ior_warn("this machine has no %s: api %s is used", c->store->name, test->store->name);
     ior_config_unused(c, warn_unused);
     if (!test->store->keeps_bytes)
-        ior_caution("api %s moves no bytes: the numbers measure this program alone", test->store->name);
+        caution("api %s moves no bytes: the numbers measure this program alone", test->store->name);
     else if (test->in_memory)
-        ior_caution("'%s' is on %s, which has no storage behind it: all numbers measure memory", c->test_file,
-                    test->file_system);
+        caution("'%s' is on %s, which has no storage behind it: all numbers measure memory", c->test_file,
+                test->file_system);
     if ((c->reorder || c->random_tasks == 1) && (c->read || c->mixed > 0) && test->place.nodes == 1)
-        ior_caution("-%s has no effect on the page cache: all %d processes are on one node, which wrote what they read",
-                    c->reorder ? "C" : "Z", test->place.ranks);
+        caution("-%s has no effect on the page cache: all %d processes are on one node, which wrote what they read",
+                c->reorder ? "C" : "Z", test->place.ranks);
 }
 
 static void warn_memory(const struct ior_result *result, double share, const char *what, const char *advice)
 {
     bool *given = &advice_given[result->operation];
-    ior_caution("%s %" PRId64 ": %.1f%% of the bytes %s: %s measures memory%s", ior_operation_name(result->operation),
-                result->iteration, 100 * share, what, share > 0.5 ? "the number" : "part of the number", *given ? "" : advice);
+    caution("%s %" PRId64 ": %.1f%% of the bytes %s: %s measures memory%s", ior_operation_name(result->operation),
+            result->iteration, 100 * share, what, share > 0.5 ? "the number" : "part of the number", *given ? "" : advice);
     *given = true;
 }
 
@@ -89,7 +90,7 @@ static void warn_unknown(const struct ior_result *result, const char *what, cons
 {
     bool *given = &advice_given[result->operation];
     if (!*given)
-        ior_caution("%s: how many of the bytes %s is unknown%s", ior_operation_name(result->operation), what, advice);
+        caution("%s: how many of the bytes %s is unknown%s", ior_operation_name(result->operation), what, advice);
     *given = true;
 }
 
@@ -102,8 +103,8 @@ void ior_warn_result(const struct ior_test *test, const struct ior_result *resul
                  "the furthest: rank %d, %.3f s", ior_operation_name(result->operation), result->iteration,
                  result->outliers, c->outlier_s, result->mean_s, result->outlier_rank, result->outlier_s);
     if (result->beside_share >= 0 && result->beside_share < MOSTLY)
-        ior_caution("%s %" PRId64 ": for %.1f%% of its time the other side was at work too; -D SECONDS keeps both at it",
-                    ior_operation_name(result->operation), result->iteration, 100 * result->beside_share);
+        caution("%s %" PRId64 ": for %.1f%% of its time the other side was at work too; -D SECONDS keeps both at it",
+                ior_operation_name(result->operation), result->iteration, 100 * result->beside_share);
     if (!test->store->uses_page_cache || test->in_memory || c->direct)
         return;
     if (ior_writes(result->operation)) {

@@ -54,7 +54,8 @@ static bool is_empty(int fd)
     return is;
 }
 
-int owned_open(const char *directory)
+/* A directory of the job's own: -1 where something else is there. */
+static int open_own(const char *directory)
 {
     int fd = open(directory, OPEN_DIRECTORY);
     if (fd >= 0 && is_own(fd))
@@ -66,7 +67,7 @@ int owned_open(const char *directory)
 
 int owned_open_new(const char *directory)
 {
-    int fd = owned_open(directory);
+    int fd = open_own(directory);
     if (fd < 0 || is_empty(fd))
         return fd;
     close(fd);
@@ -189,7 +190,7 @@ int owned_clear(const char *directory)
 int owned_remove_stale(const char *directory, const char *inode)
 {
     struct stat found;
-    int fd = owned_open(directory);
+    int fd = open_own(directory);
     if (fd < 0 || fstat(fd, &found) != 0)
         return refuse(owned_replaced(directory));
     if (inode != NULL && (uint64_t)found.st_ino != strtoull(inode, NULL, 10))

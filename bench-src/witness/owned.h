@@ -7,10 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Opens a directory of the job's own: -1 where something else is there. */
-int owned_open(const char *directory);
-
-/* The same right after it was created: it is still empty. */
+/* Opens a directory of the job's own right after it was created, when it is still empty: -1 where something else is there. */
 int owned_open_new(const char *directory);
 
 /* Why nothing may be done there; to be freed. */

@@ -28,7 +28,7 @@ static bool is_among(const char *name, const char *const *starts, size_t count, 
     return false;
 }
 
-bool variables_told(const char *name, const char *value)
+static bool is_told(const char *name, const char *value)
 {
     return is_among(name, beginnings, sizeof beginnings / sizeof *beginnings, names, sizeof names / sizeof *names) &&
            !secret_is(name, value);
@@ -59,7 +59,7 @@ void variables_each(void (*with)(const char *name, const char *value))
         char *name = text_of("%s", sorted[i]), *value = strchr(name, '=');
         if (value != NULL) {
             *value++ = '\0';
-            if (variables_told(name, value))
+            if (is_told(name, value))
                 with(name, value);
         }
         free(name);
@@ -77,7 +77,7 @@ void variables_set_by_slurm(const char *first, size_t bytes, const char *submitt
         if (equals == NULL || strncmp(at, "SLURM", 5) == 0)
             continue;
         char *name = text_of("%.*s", (int)(equals - at), at), *word = text_of(" %s ", name);
-        if (strstr(named, word) == NULL && (now = getenv(name)) != NULL && strcmp(now, equals + 1) == 0 && variables_told(name, now))
+        if (strstr(named, word) == NULL && (now = getenv(name)) != NULL && strcmp(now, equals + 1) == 0 && is_told(name, now))
             with(name);
         free(name);
         free(word);

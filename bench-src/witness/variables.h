@@ -4,8 +4,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-bool variables_told(const char *name, const char *value);
-
 /* Whether only the job tells it: it is the same on all nodes, or says nothing of what a node loads. */
 bool variables_of_job(const char *name);
 
