@@ -49,7 +49,7 @@ CHAINS = (
 # A loaded machine may take long over one example; no test asks how long. The same examples each time: whether a change
 # passes does not hang on luck. `make soak` looks for new ones, and more of them (tests/support/examples.py).
 settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("campaign", settings.get_profile("search"), derandomize=True, max_examples=40)
+settings.register_profile("campaign", settings.get_profile("search"), derandomize=True, max_examples=25)
 settings.load_profile("campaign")
 
 
