@@ -1,16 +1,19 @@
 """Prints every text of the program with its place, to be reviewed: `python -m tests.support.texts [FOLDER OR FILE...]`.
 
-A text is a literal of three words or more; what stands in braces is computed.
+A text is a literal of three words or more, or such a line of a template that makes text; what stands in braces is
+computed.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import campaign
+from campaign.core.resources import TEMPLATES
 
 PACKAGE = Path(campaign.__file__).parent
 WORDS = 3
@@ -41,6 +44,10 @@ def main(*places: str) -> None:
         for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
             for line, text in texts(ast.parse(path.read_text(encoding="utf-8"))):
                 print(f"{path.relative_to(PACKAGE.parent) if path.is_absolute() else path}:{line}: {text!r}")
+    for path in sorted(TEMPLATES.rglob("*.txt.j2")) if not places else ():
+        for number, written in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if len(re.sub(r"\{[{#%].*?[}#%]\}|\{#.*", "", written).split()) >= WORDS:
+                print(f"{path.relative_to(TEMPLATES.parent)}:{number}: {written!r}")
 
 
 if __name__ == "__main__":
