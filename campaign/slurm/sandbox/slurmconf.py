@@ -1,4 +1,4 @@
-"""slurm.conf and slurmdbd.conf, by their templates, and each daemon's command line. Nothing is started here."""
+"""slurm.conf by its template, and each daemon's command line. Nothing is started here."""
 
 from __future__ import annotations
 
@@ -32,11 +32,6 @@ class Daemon:
     ready_s: float = 60.0
 
 
-def hosts(shape: Shape, of_machine: str) -> str:
-    """/etc/hosts of the nodes: the machine's, with the nodes' names."""
-    return f"{of_machine.rstrip()}\n127.0.0.1 {HEAD} {' '.join(shape.node_names)}\n"
-
-
 def slurm_conf(layout: Layout, shape: Shape, base_port: int, user: str, memory_mib: int, mpi: str) -> str:
     """slurm.conf of a sandbox run by `user`, whose nodes have `memory_mib` each; `mpi`: srun's default plugin."""
     return resources.rendered(
@@ -50,12 +45,6 @@ def slurm_conf(layout: Layout, shape: Shape, base_port: int, user: str, memory_m
         controller=base_port + CONTROLLER,
         accounting=base_port + ACCOUNTING,
         first_node=base_port + FIRST_NODE,
-    )
-
-
-def slurmdbd_conf(layout: Layout, base_port: int, user: str) -> str:
-    return resources.rendered(
-        "sandbox/slurmdbd.conf.j2", layout=layout, accounting=base_port + ACCOUNTING, user=user, database=DATABASE
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from campaign.core import users
+from campaign.core import resources, users
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.slurm.sandbox import keeper, machine, query, slurmconf, storage
 from campaign.slurm.sandbox.layout import Layout, SandboxState, Shape
@@ -111,7 +111,8 @@ def _write_configuration(layout: Layout, state: SandboxState) -> None:
     key = layout.munge / "key"
     key.touch(mode=0o600)
     key.write_bytes(os.urandom(128))
-    layout.hosts.write_text(slurmconf.hosts(state.shape, Path("/etc/hosts").read_text()))
+    of_machine = Path("/etc/hosts").read_text().rstrip()
+    layout.hosts.write_text(f"{of_machine}\n127.0.0.1 {slurmconf.HEAD} {' '.join(state.shape.node_names)}\n")
     memory_mib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20 // state.shape.nodes
     user, mpi = users.name_of(os.geteuid()), machine.mpi_plugin()
     layout.slurm_conf.write_text(
@@ -121,7 +122,10 @@ def _write_configuration(layout: Layout, state: SandboxState) -> None:
         _write_volumes(layout, state)
     if state.shape.accounting:
         layout.slurmdbd_conf.touch(mode=0o600)  # slurmdbd refuses one that others can read
-        layout.slurmdbd_conf.write_text(slurmconf.slurmdbd_conf(layout, state.base_port, users.name_of(os.geteuid())))
+        port, name = state.base_port + slurmconf.ACCOUNTING, slurmconf.DATABASE
+        layout.slurmdbd_conf.write_text(
+            resources.rendered("sandbox/slurmdbd.conf.j2", layout=layout, accounting=port, user=user, database=name)
+        )
 
 
 def _write_volumes(layout: Layout, state: SandboxState) -> None:
@@ -129,8 +133,10 @@ def _write_volumes(layout: Layout, state: SandboxState) -> None:
     slow = dict.fromkeys(ports, 0) | {list(ports)[-1]: state.shape.storage.slow_ms}
     for name, port in ports.items():
         (layout.bricks / name).mkdir(exist_ok=True)
-        (layout.bricks / f"{name}.vol").write_text(storage.brick_volume(layout.bricks / name, port, slow[name]))
-    layout.client_volume.write_text(storage.client_volume(ports))
+        volume = {"directory": layout.bricks / name, "port": port, "delay_ms": slow[name], "cached_s": storage.CACHED_S}
+        (layout.bricks / f"{name}.vol").write_text(resources.rendered("sandbox/brick.vol.j2", **volume))
+    waits = {"cached_s": storage.CACHED_S, "ping_timeout_s": storage.PING_TIMEOUT_S}
+    layout.client_volume.write_text(resources.rendered("sandbox/client.vol.j2", ports=ports, **waits))
     layout.counters.write_text(storage.counters_script(layout.bricks))
     layout.counters.chmod(0o755)
 

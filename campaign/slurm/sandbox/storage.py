@@ -7,11 +7,9 @@ namespace, so that nodes share what the servers have, and nothing that a client'
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from campaign.core import resources
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.schema import near
 from campaign.slurm.sandbox import machine
@@ -100,18 +98,6 @@ def require() -> None:
             f"sandbox: gluster storage needs FUSE, but {FUSE} cannot be opened: {error.strerror}; load the module "
             "fuse, or give the device to the container"
         ) from error
-
-
-def brick_volume(directory: Path, port: int, delay_ms: int) -> str:
-    """A brick's volume file."""
-    return resources.rendered(
-        "sandbox/brick.vol.j2", directory=directory, port=port, delay_ms=delay_ms, cached_s=CACHED_S
-    )
-
-
-def client_volume(ports: Mapping[str, int]) -> str:
-    """The volume file of every client."""
-    return resources.rendered("sandbox/client.vol.j2", ports=ports, cached_s=CACHED_S, ping_timeout_s=PING_TIMEOUT_S)
 
 
 def counters_script(bricks: Path) -> str:
