@@ -151,7 +151,7 @@ def test_it_builds_with_mpich_and_runs(tmp_path: Path) -> None:
 def test_any_edit_of_the_source_makes_the_record_again(built: Path) -> None:
     before = make(built)
     assert make(built) == before
-    header = built / "mdtest" / "config.h"  # which few include
+    header = built / "find" / "walk.h"  # which two include
     text = header.read_text()
     header.write_text(text + "/* a word more */\n")
     edited = make(built)
