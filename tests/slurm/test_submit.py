@@ -17,7 +17,8 @@ import pytest
 from campaign.config.opened import Opened
 from campaign.core import waiting
 from campaign.core.errors import EnvironmentLacks, InputError
-from campaign.core.model import Paths, State
+from campaign.core.model import Paths, Run, State
+from campaign.results import store
 from campaign.results.store import Store, StoredJob
 from campaign.slurm import commands, sbatch, scripts, submit
 from campaign.slurm.sandbox.machine import Process
@@ -85,6 +86,24 @@ def test_an_attempt_is_on_record_with_all_that_it_executes_before_sbatch_is_call
     }
     script = driver.paths.jobs(attempt.job) / "job.sbatch"
     assert script.read_text() == (driver.folder() / "job.sbatch").read_text()
+
+
+def test_no_other_driver_can_record_anything_while_runs_are_chosen(
+    driver: Driving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "LOCK_TIMEOUT_S", 0.1)
+    other = Store(driver.paths)
+    refused = []
+
+    def choose() -> Sequence[Run]:
+        with pytest.raises(EnvironmentLacks, match="database is locked") as caught:
+            other.note("cancel")
+        refused.append(caught.value)
+        return ()
+
+    submit.send(Opened(driver.campaign, driver.pack), driver.store, choose, driver.said.append)
+    other.close()
+    assert len(refused) == 1
 
 
 def test_nothing_is_submitted_where_one_script_of_many_is_wrong(tmp_path: Path, driver: Driving, cluster: Fake) -> None:
