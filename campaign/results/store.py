@@ -419,19 +419,24 @@ class Store(AbstractContextManager["Store"]):
     ) -> None:
         """Replace what is stored for an attempt."""
         with self.transaction():
-            for table in ("records", "observations", "evidence"):
-                self._sql(f"DELETE FROM {table} WHERE run = ? AND attempt = ?", (run, attempt))
-            for record in records:
-                place = (run, attempt, record.source.file, record.source.line, dumps(record.each))
-                self._sql(_INSERT_RECORD, (*place, *(getattr(record, name) for name in _RECORD_FIELDS)))
-            self._sql("INSERT INTO observations VALUES (?, ?, ?)", (run, attempt, dumps(observation)))
+            self._sql("DELETE FROM records WHERE run = ? AND attempt = ?", (run, attempt))
+            rows = [
+                (
+                    *(run, attempt, each.source.file, each.source.line, dumps(each.each)),
+                    *(getattr(each, name) for name in _RECORD_FIELDS),
+                )
+                for each in records
+            ]
+            with self._explained():
+                self._db.executemany(_INSERT_RECORD, rows)
+            self._sql("INSERT OR REPLACE INTO observations VALUES (?, ?, ?)", (run, attempt, dumps(observation)))
             of_job = evidence.environment.once("stored", lambda: _stored(evidence.environment))
             shared = (*of_job, _hashed(evidence.witness))
             for digest, data in shared:
                 self._sql("INSERT OR IGNORE INTO shared VALUES (?, ?)", (digest, data))
             own = dumps(replace(evidence, environment=NOTHING.environment, accounting=None, witness=NOTHING.witness))
             digests = (digest for digest, _ in shared)
-            self._sql("INSERT INTO evidence VALUES (?, ?, ?, ?, ?, ?)", (run, attempt, *digests, own))
+            self._sql("INSERT OR REPLACE INTO evidence VALUES (?, ?, ?, ?, ?, ?)", (run, attempt, *digests, own))
 
     def save_accounting(self, job: str, accounting: Accounting) -> None:
         """Store Slurm's final record of a job."""

@@ -52,9 +52,8 @@ def import_results(paths: Paths, store: Store, form: Form | PhasedOutput, attemp
         phase: _with_placement(seen, _placement(text_of(folder / phase / "placement.txt"), evidence.witness, phase))
         for phase, seen in observation.phases.items()
     }
-    observation = replace(_with_placement(observation, evidence.placement), phases=phases)
-    against = _against_record(folder, attempt, evidence.completion, problems)
-    observation = replace(observation, errors=(*observation.errors, *against))
+    errors = (*observation.errors, *_against_record(folder, attempt, evidence.completion, problems))
+    observation = replace(_with_placement(observation, evidence.placement), phases=phases, errors=errors)
     store.save_results(attempt.run, attempt.number, records, observation, evidence)
     # A program's message on stderr is the cause; an incomplete stdout follows from it.
     of_stderr = [error for error in observation.errors if Path(error.file).name == "stderr"]

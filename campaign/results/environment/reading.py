@@ -50,18 +50,21 @@ def parse(content: bytes, name: str = "environment.json") -> facts.Evidence:
     try:
         data = _object(content, FORMAT)
         environment = _environment(json.dumps({key: data[key] for key in data if key not in _OF_ATTEMPT}), name)
+        witness = _witness(json.dumps(data.get("ran")), name)
     except (untrusted.WrongField, RecursionError) as wrong:
         return facts.Evidence(facts.Environment(problems=(f"{name}: {wrong}",)))
     reader = _PartsReader(data, name)
     made = reader.take("made", reader.fields.truth, None)
-    before, after, witness = reader.space("before"), reader.space("after"), _witness(data.get("ran"), name)
+    before, after = reader.space("before"), reader.space("after")
     if reader.problems:
         environment = replace(environment, problems=(*environment.problems, *reader.problems))
     return facts.Evidence(environment, made, before, after, witness=witness)
 
 
-def _witness(data: Any, name: str) -> facts.Witness:
+@lru_cache(maxsize=4)  # attempts of one program see the same
+def _witness(ran: str, name: str) -> facts.Witness:
     """What was seen of the ranks, but for `ranks`; empty if the job did not look."""
+    data = json.loads(ran)
     if not isinstance(data, dict):
         return facts.Witness()
     reader = _PartsReader(data, name)

@@ -161,9 +161,10 @@ class _MdtestReader(TextReader):
     def _possible(self, summary: _SummaryTable, operation: str, words: Sequence[str]) -> bool:
         """Whether some numbers have these statistics."""
         *of_ranks, maximum, minimum, mean, stddev = (float(word) for word in words)
-        spread = Spread(summary.iterations, maximum, minimum, mean, stddev, half_digit(words[-1]))
         ordered = not of_ranks or of_ranks[1] <= of_ranks[2] <= of_ranks[0]
-        return ordered and any(replace(spread, count=n).possible() for n in self._counts(summary, operation))
+        half = half_digit(words[-1])
+        spreads = (Spread(n, maximum, minimum, mean, stddev, half) for n in self._counts(summary, operation))
+        return ordered and any(spread.possible() for spread in spreads)
 
     def _counts(self, summary: _SummaryTable, operation: str) -> tuple[int, ...]:
         """How many numbers a row summarises: IOR 3.3's mdtest, also called 1.9.3, summarises all ranks and iterations,

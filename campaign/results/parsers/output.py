@@ -73,7 +73,9 @@ def _timed(form: Form, folder: Path, root: Path, phase: str = "") -> Parsed:
 
 def _read(form: Form, folder: Path, root: Path) -> Parsed:
     applet, parse = parser(form)
-    out, err, lines = (_load(folder / name, root) for name in ("stdout", "stderr", "bench.jsonl"))
+    place = (folder.relative_to(root) if folder.is_relative_to(root) else folder).as_posix()
+    names = (f"{place}/{name}".removeprefix("./") for name in ("stdout", "stderr", "bench.jsonl"))
+    out, err, lines = (_load(folder, name) for name in names)
     if isinstance(form, OutputFormat) and form.stream == "stderr":
         out, err = err, out
     if out.text is None:
@@ -153,7 +155,7 @@ def parser(form: Form) -> tuple[str, Callable[[str, str], Parsed]]:
 
 def read_sample(form: Form, path: Path) -> Parsed:
     """What the parser reads from one file alone. Raises InputError if it is not a readable file."""
-    raw = _load(path, path.parent)
+    raw = _load(path.parent, path.name)
     if raw.text is None:
         why = "; ".join(problem.text for problem in raw.trouble) or "not found"
         raise InputError(f"{path}: {why}; expected the output of a benchmark")
@@ -161,11 +163,12 @@ def read_sample(form: Form, path: Path) -> Parsed:
     return records, replace(seen, errors=(*raw.trouble, *seen.errors))
 
 
-def _load(path: Path, root: Path) -> _Raw:
-    """At most READ_BYTES of a plain file; links are not followed, pipes and devices are not read."""
-    name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+def _load(folder: Path, name: str) -> _Raw:
+    """At most READ_BYTES of a plain file; links are not followed, pipes and devices are not read. `name`: as messages
+    have it.
+    """
     try:
-        content, size = untrusted.read(path, READ_BYTES)
+        content, size = untrusted.read(folder / name.rpartition("/")[2], READ_BYTES)
     except FileNotFoundError:
         return _Raw(name, None)
     except untrusted.NotPlain:

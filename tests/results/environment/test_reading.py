@@ -55,6 +55,14 @@ def read(**changes: Any) -> Evidence:
     return parse(json.dumps(GIVEN | changes).encode())
 
 
+def test_a_part_that_is_nested_too_deeply_is_a_problem() -> None:
+    deep = b"[" * 100_000 + b"]" * 100_000
+    assert parse(b'{"format": 2, "ran": %b}' % deep).environment.problems
+    for depth in range(900, 1100, 7):
+        nested = b"[" * depth + b"]" * depth
+        assert not parse(b'{"format": 2, "ran": %b}' % nested).witness.watched
+
+
 def test_a_whole_file_is_read() -> None:
     space = FileSystemSpace(1.5, 4096, 10, 9, 8, 7, 6)
     assert read() == Evidence(

@@ -62,3 +62,13 @@ def test_lines_that_are_none_are_left_out() -> None:
 def test_the_database_gives_it_back() -> None:
     evidence = reading.parse(json.dumps({"format": 2, "ran": RAN}).encode())
     assert decode(Evidence, json.loads(dumps(evidence))).witness == evidence.witness
+
+
+def test_one_attempt_that_saw_another_program_is_read_by_itself_among_equals() -> None:
+    forged = json.loads(json.dumps(RAN).replace("value", "other"))
+    found = [read(RAN), read(forged), read(RAN), read({**RAN, "problems": ["not seen"]}), read("no object")]
+    reading._witness.cache_clear()
+    assert found[0] == found[2] == read(RAN)
+    assert found[1] == read(forged) != found[0]
+    assert found[3].problems == ("not seen", *found[0].problems)
+    assert not found[4].watched
