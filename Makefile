@@ -60,7 +60,7 @@ lint: test-setup ## ruff, mypy --strict, shellcheck, and the C with -Wall -Wextr
 	$(MAKE) --no-print-directory -C bench-src lint
 
 bench: test-setup ## performance against the limits, in one table (TABLE=FILE); MDTEST=, IOR=, OSU_MBW_MR=, FIO=, IOPS= add other programs; FULL=1: simulations at full size
-	$(BIN)/python -m tests.bench
+	$(BIN)/python -u -m tests.bench
 
 soak: test-setup ## property tests with new examples, one campaign under some hundred kills and faults, and two on targets under attack; SEED=, SOAK_DRIVER=, HOSTILE_JOBS= …
 	$(BIN)/python -m pytest --numprocesses=auto -m unit --hypothesis-profile=search

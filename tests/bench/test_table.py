@@ -50,13 +50,14 @@ def test_one_that_fails_or_hangs_is_a_row_and_the_others_go_on(
     assert other == "| other | table |\n"
     rows = [[cell.strip() for cell in line.split("|")[1:4]] for line in table.splitlines()[2:]]
     assert rows == [
-        ["**hangs**: time of all", "≤ 1 s", "3 s (missed)"],
+        ["**hangs**: time", "≤ 1 s", "3 s (missed)"],
         ["hangs: failed", "", "three times its budget is over (missed)"],
-        ["**breaks**: time of all", "≤ 1 s", "0 s"],
+        ["**breaks**: time", "≤ 1 s", "0 s"],
         ["before", "≤ 2 s", "3 s (missed)"],
         ["breaks: failed", "", "it ended with status 3: (missed)"],
-        ["**works**: time of all", "≤ 1 s", "0 s"],
+        ["**works**: time", "≤ 1 s", "0 s"],
         ["a figure", "≤ 2 s", "1 s"],
+        [f"**all**, on {os.cpu_count()} processors: time", "≤ 3 s", "3 s (missed)"],
     ]
     assert "LEFT" not in os.environ
 
