@@ -1,9 +1,9 @@
 """Runs the benchmarks of the project against their limits: `make bench`, or `python -m tests.bench NAME…` for some of
 them.
 
-Each prints tables of its own while it runs; at the end comes one table of all. `TABLE=FILE` writes it into a file, in
-place of the table that is there. One that fails, or takes three times its budget, is a row of the table, and the others
-go on. `FULL=1`: simulations at full size, without a limit of time.
+Each prints tables of its own while it runs, and then its rows of the table that comes at the end. `TABLE=FILE` writes
+that one into a file, in place of the table that is there. One that fails, or takes three times its budget, is a row,
+and the others go on. `FULL=1`: simulations at full size, without a limit of time.
 """
 
 import importlib
@@ -12,7 +12,6 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Iterable
 from pathlib import Path
 from types import FrameType
 from unittest import mock
@@ -49,23 +48,22 @@ def main(names: list[str]) -> int:
 
 def measured(name: str) -> list[Row]:
     """The rows of a benchmark, behind one of its own time."""
-    module, budget_s = importlib.import_module(f"tests.bench.{name}"), BUDGETS_S[name]
-    print(f"\n== {name}: {(module.__doc__ or '').strip().splitlines()[0]}", flush=True)
-    rows, began = list[Row](), time.monotonic()
+    budget_s, rows, began = BUDGETS_S[name], list[Row](), time.monotonic()
     signal.alarm(0 if os.environ.get("FULL") else 3 * budget_s)
     try:
+        module = importlib.import_module(f"tests.bench.{name}")
+        print(f"\n== {name}: {(module.__doc__ or '').strip().splitlines()[0]}", flush=True)
         with mock.patch.dict(os.environ):
-            found = module.main()
-            for row in found if isinstance(found, Iterable) else [Row(name, us="", missed=bool(found))]:
+            for row in module.main():
                 rows.append(row)
     except (Exception, SystemExit) as error:
         traceback.print_exc()
         rows.append(Row(f"{name}: failed", us=str(error).split("\n", 1)[0], missed=True))
     finally:
         signal.alarm(0)
-    took_s = time.monotonic() - began
-    print(f"{name} took {took_s:.0f} s, budget {budget_s} s", flush=True)
-    return [of_time(f"**{name}**", budget_s, took_s), *rows]
+    rows.insert(0, of_time(f"**{name}**", budget_s, time.monotonic() - began))
+    print(f"\n{markdown(rows)}", flush=True)
+    return rows
 
 
 def of_time(figure: str, budget_s: float, took_s: float) -> Row:

@@ -43,7 +43,7 @@ def main() -> Iterator[Row]:
             "a program that does nothing": (lambda: subprocess.run(["true"], check=True, timeout=60), None),
             "one node's facts": (lambda: witness.node("-d", scratch, "-x", "/bin/bash"), BAR_NODE_S),
             f"{NODES} nodes read": (
-                lambda: (folder / "said").read_text().split(),
+                lambda: (folder / "said").read_bytes().splitlines(),
                 None,
             ),
             f"{NODES} nodes put together": (lambda: witness.around(folder, said, NODES), BAR_FOLD_S),
