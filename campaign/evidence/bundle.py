@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import errno
 import glob
-import hashlib
 import os
 import shutil
 import tempfile
@@ -34,7 +33,7 @@ from campaign import __version__
 from campaign.config import resolution
 from campaign.config.format import Campaign
 from campaign.config.opened import Opened, digest_of_input, open_campaign
-from campaign.core import bagit, events, signatures
+from campaign.core import bagit, events, signatures, untrusted
 from campaign.core.atomic import locked
 from campaign.core.errors import InputError, no_room, typed, unwritten
 from campaign.core.model import Attempt, Paths, Run, State
@@ -266,8 +265,7 @@ def _index(paths: Paths, attempts: Sequence[Attempt], counted: set[tuple[str, in
             folder = paths.attempt(attempt.run, attempt.number)
             files = bagit.files(folder) if folder.is_dir() else ()
             entry["files"] = {
-                name: {"size": file.stat().st_size, "sha256": hashlib.sha256(Path(file.path).read_bytes()).hexdigest()}
-                for name, file in files
+                name: {"size": file.stat().st_size, "sha256": untrusted.digest(Path(file.path))} for name, file in files
             }
         listed.append(entry)
     return {"format": 1, "counts": counts(attempts), "attempts": listed}

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from campaign.core import bagit, resources, temporary
+from campaign.core import bagit, resources, temporary, untrusted
 from campaign.core.errors import InputError
 from campaign.core.escaping import plain
 from campaign.core.units import listed
@@ -117,8 +117,7 @@ def _statement(
 
 
 def _file(data: Path, name: str) -> dict[str, Any]:
-    with (data / name).open("rb") as file:  # a journal may have 256 MiB
-        return _named(name, hashlib.file_digest(file, "sha256").hexdigest())
+    return _named(name, untrusted.digest(data / name))
 
 
 def _named(name: str, sha256: str) -> dict[str, Any]:

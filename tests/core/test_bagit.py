@@ -64,6 +64,19 @@ def test_an_archive_is_read_as_its_directory_and_made_the_same_each_time(tmp_pat
     )
 
 
+@pytest.mark.parametrize("level", [0, 6, 9])
+def test_a_zip_of_another_version_is_read_as_the_one_of_this(tmp_path: Path, level: int) -> None:
+    """Version 0.3 compressed by the default level."""
+    bagit.pack(bag(tmp_path / "bag", other="x" * 9999), tmp_path / "now.zip")
+    with zipfile.ZipFile(tmp_path / "now.zip") as now, zipfile.ZipFile(tmp_path / "then.zip", "w") as then:
+        for member in now.infolist():
+            then.writestr(member.filename, now.read(member), zipfile.ZIP_DEFLATED, level)
+        assert {member.compress_type for member in now.infolist()} == {zipfile.ZIP_DEFLATED}
+    found = read(tmp_path / "then.zip", tmp_path)
+    (tmp_path / "again").mkdir()
+    assert (found.problems, found.digests) == ([], read(tmp_path / "now.zip", tmp_path / "again").digests)
+
+
 def test_files_that_are_alike_are_all_there(tmp_path: Path) -> None:
     texts = {"a": "x\n", "b": "x\n", "c/a": "x\n", "c/b": "", "d": "", "e": "y\n"}
     found = read(bag(tmp_path / "bag", **texts), tmp_path)
@@ -357,6 +370,18 @@ def test_a_file_and_a_folder_of_one_name_are_refused(tmp_path: Path, order: tupl
 def test_folders_that_differ_in_case_alone_are_refused(tmp_path: Path) -> None:
     found = problems(zipped(tmp_path / "b.zip", **{"data/A/x": b"1", "data/a/y": b"2"}), tmp_path)
     assert '"data/a/y": its directory differs from "data/A" in upper and lower case only: refused' in found
+
+
+def test_every_file_below_a_folder_that_differs_in_case_alone_is_refused(tmp_path: Path) -> None:
+    names = ("data/A/b/x", "data/a/b/x2", "data/a/c/y", "data/a/c/z", "data/A/b/w")
+    found = read(zipped(tmp_path / "b.zip", **dict.fromkeys(names, b"1")), tmp_path)
+    refused = [problem for problem in found.problems if problem.endswith("in upper and lower case only: refused")]
+    assert refused == [
+        '"data/a/b/x2": its directory differs from "data/A/b" in upper and lower case only: refused',
+        '"data/a/c/y": its directory differs from "data/A" in upper and lower case only: refused',
+        '"data/a/c/z": its directory differs from "data/A" in upper and lower case only: refused',
+    ]
+    assert {"data/A/b/x", "data/A/b/w"} == {name for name in found.digests if name.startswith("data/")}
 
 
 def test_a_full_disk_is_no_fault_of_the_bundle(tmp_path: Path) -> None:
