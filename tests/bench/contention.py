@@ -22,7 +22,7 @@ from tests.bench.machine import FULL
 from tests.bench.shares import told, wilson
 from tests.bench.table import Row
 
-SWEEPS = 60 if FULL else 24
+SWEEPS = 60 if FULL else 20
 NOISE = 0.1
 MOST_WRONG = 0.05  # of claims of a limit that the sweep did not reach
 LEAST_RIGHT = 0.9
