@@ -36,6 +36,7 @@ from tests.bench.table import Row
 
 SECONDS = 220  # for all
 ROUNDS = 5  # at most
+LONGEST_S = 120  # of one turn
 STEPS = 12
 STEP_S = 1.75
 FEW = 16384  # files of which the time of a step is measured; part of it does not grow with them
@@ -255,6 +256,8 @@ class Contest:
         script.write_text(f"{head}{''.join(lines)}touch {end}\n")
         sent = run(["sbatch", f"--output={folder}/out", script])
         while not end.exists():  # `sbatch --wait` looks after 2, 6, 14, 30 … seconds
+            if time.time() > sent.ended + LONGEST_S:
+                raise SystemExit(f"{script}: the job has not ended after {LONGEST_S} s")
             time.sleep(0.05)
         done = Done(sent.began, time.time(), sent.processor_s)
         table = [line for line in (folder / "out").read_text().splitlines() if line.startswith("   File ")]
@@ -329,7 +332,7 @@ def read(times: Path) -> list[tuple[float, float]]:
 
 def run(command: Sequence[object], folder: Path | None = None) -> Done:
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.time()
-    done = subprocess.run(list(map(str, command)), cwd=folder, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(list(map(str, command)), cwd=folder, capture_output=True, text=True, timeout=LONGEST_S)
     if done.returncode != 0:
         raise SystemExit(f"{command[0]} ended with status {done.returncode}:\n{done.stdout}\n{done.stderr}")
     ended, after = time.time(), resource.getrusage(resource.RUSAGE_CHILDREN)
