@@ -261,7 +261,7 @@ def more(name: str) -> list[Cost]:
 
 def said(name: str, figure: str = "instructions") -> str:
     """Of each phase, and the bar."""
-    return f"{', '.join(f'{cost[figure]:.0f}' for cost in more(name))} (≤ {CASES[name].bars()[figure]:g})"
+    return f"{', '.join(f'{round(cost[figure])}' for cost in more(name))} (≤ {CASES[name].bars()[figure]:g})"
 
 
 def main() -> Iterator[Row]:

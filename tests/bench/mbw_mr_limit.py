@@ -24,7 +24,7 @@ from tests.bench.table import Row
 ROUNDS, CROWDED_ROUNDS = 6, 3
 BAR = 0.98
 # (range of sizes, iterations, warm-up): long enough that one pause of the machine does not decide.
-LOADS = [((1, 8192), 1000, 50), ((16384, 1048576), 100, 10)]
+LOADS = [((1, 8192), 500, 50), ((16384, 1048576), 50, 5)]
 
 Rates = dict[int, float]  # message size to MB/s
 
