@@ -453,7 +453,7 @@ class Store(AbstractContextManager["Store"]):
         with self._explained():
             stored = dict(map(tuple, self._sql("SELECT digest, data FROM shared")))
             accounting = self.accounting()
-            rows = self._sql(
+            rows = self._db.execute(
                 "SELECT e.run, e.attempt, e.environment, e.facts, e.witness, e.data, a.job FROM evidence e "
                 "JOIN attempts a ON a.run = e.run AND a.number = e.attempt"
             )
@@ -480,13 +480,14 @@ class Store(AbstractContextManager["Store"]):
     def records(self) -> dict[tuple[str, int], tuple[Record, ...]]:
         """All records by (run, attempt)."""
         with self._explained():
-            by_attempt = grouped(map(_record, self._sql(f"SELECT {_RECORD_COLUMNS} FROM records ORDER BY rowid")))
+            rows = self._db.execute(f"SELECT {_RECORD_COLUMNS} FROM records ORDER BY rowid")
+            by_attempt = grouped(map(_record, rows))
             return {key: tuple(records) for key, records in by_attempt.items()}
 
     def observations(self) -> dict[tuple[str, int], Observation]:
         """What each attempt's output says besides its numbers, by (run, attempt)."""
         with self._explained():
-            rows = self._sql("SELECT run, attempt, data FROM observations")
+            rows = self._db.execute("SELECT run, attempt, data FROM observations")
             return {(run, attempt): decode(Observation, json.loads(data)) for run, attempt, data in rows}
 
     def lacks_results(self) -> bool:
