@@ -16,7 +16,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist, median, variance
+from statistics import NormalDist, fmean, median
 
 FEWEST_PAIRS = 36  # that of 6 values on both sides; fewer show too little of how each side varies
 EXACT = 2500  # pairs up to which all orders are counted; above, the normal approximation is good to three digits
@@ -115,7 +115,7 @@ def _spread(
     else:
         shift = median(ordered)
         beside = [value - shift for value in second]
-        variances = m * variance(_places(first, beside)), n * variance(_places(beside, first))
+        variances = m * _variance(_places(first, beside)), n * _variance(_places(beside, first))
         over = 1 + 0.3 * (1 / m + 1 / n)  # the shift's effect on the variance, by simulation of sides that vary alike
     varies = [one * more for one, more in zip(variances, inflation, strict=True)]
     if not sum(varies):
@@ -128,6 +128,12 @@ def _spread(
 def _places(values: Sequence[float], others: Sequence[float]) -> list[float]:
     ordered = sorted(others)
     return [(bisect_left(ordered, value) + bisect_right(ordered, value)) / 2 for value in values]
+
+
+def _variance(values: Sequence[float]) -> float:
+    """By floating point: the exact one of the standard library takes half of the time of a whole comparison."""
+    middle = fmean(values)
+    return math.fsum((value - middle) ** 2 for value in values) / (len(values) - 1)
 
 
 @functools.cache

@@ -45,7 +45,7 @@ def main() -> Iterator[Row]:
         commands = {
             "python -c pass": ([sys.executable, "-c", "pass"], None),
             "campaign --help": ([campaign, "--help"], 0.20),
-            "campaign plan": ([campaign, "plan", str(file)], 0.35),
+            "campaign plan": ([campaign, "plan", str(file)], 0.50),
         }
         times: dict[str, list[float]] = {name: [] for name in commands}
         for _ in range(ROUNDS):
