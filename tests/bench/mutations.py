@@ -42,6 +42,9 @@ ALONE = {
     "mbw_mr": r"# \[ pairs: .*|[0-9]+( +[0-9.]+){8}",  # the number of processes is not printed; windows without a sum
     "mdtest": r"   (File|Directory) .*",  # of four numbers or more; where of fewer, it is noticed
     "mpiio": r"Processes:.*|BW:.*",  # three of the processes; a rate alone, in the text of the older program
+    "hpcc": r"RandomlyOrderedRing.*",  # two of some hundred numbers that are measured by themselves
+    "esif": r"Loop time of .* atoms",  # the number of atoms after they were replicated
+    "mlperf": r' *("data_size_per_host_GB": )?[0-9.]+,?',  # what the tool computed, and the memory of the only host
     "fio": r'\s*"99\.0+" : .*',  # a percentile between its neighbours
     "omb": r"[0-9]+ +[0-9.]+",  # a number alone
     "osu": r"[0-9]+ +[0-9.]+( +[0-9.]+ +[0-9.]+ +[0-9]+)?",  # a number alone; the mean of others, between the two
