@@ -132,7 +132,7 @@ CASES = {
         libc=False,
         modules=("hdf5.so",),
     ),
-    "nfstest": Case(IOR_PHASES, nfstest, ior_loop(), ("do_files", "measure"), more=(30, 10, 7, 3)),
+    "nfstest": Case(IOR_PHASES, nfstest, ior_loop(), ("do_files", "measure"), more=(30, 10, 7, 4)),
     "checkpoint": Case(IOR_PHASES, checkpoint, ior_loop(), ("image_move", "measure"), more=(90, 40, 11, 4)),
     "mpiio": Case(IOR_PHASES, mpiio, ior_loop("clock"), ("work", "measure"), more=(350, 150, 32, 18)),
     "find": Case(
