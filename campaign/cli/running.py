@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from typing import Any
 
 from campaign.cli import progress
 from campaign.cli.output import columns, say, show, verdict
@@ -289,16 +290,21 @@ def status(arguments: argparse.Namespace) -> int:
     opened, shown = open_campaign(arguments.file, arguments.part), ""
     while True:
         driven = _is_driven(opened)  # asked before: what it does last is shown
-        submission = standing.current(opened, say)
-        states = views.states(submission)
+        states, found = _states(opened)
         text = json.dumps(states, indent=1) if arguments.json else views.states_text(states, columns())
         if text != shown:
             show(text)
             sys.stdout.flush()
         if not arguments.watch or not (driven or any(state["active"] for state in states)):
-            return verdict(submission.rows)
+            return found
         shown = text
         time.sleep(2)
+
+
+def _states(opened: Opened) -> tuple[list[dict[str, Any]], int]:
+    """The runs' states, and the exit status. What they are judged by takes memory that their table needs."""
+    submission = standing.current(opened, say)
+    return views.states(submission), verdict(submission.rows)
 
 
 def _is_driven(opened: Opened) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -63,6 +64,8 @@ def _reader(kind: Any, pass_over: bool) -> Callable[[Any], Any]:
     if origin in (types.UnionType, typing.Union):
         given = _reader(inner[0], pass_over)
         return lambda value: None if value is None else given(value)
+    if kind == tuple[str, ...]:
+        return _words
     if origin is tuple:
         return functools.partial(_tuple, _reader(inner[0], pass_over))
     if origin is Mapping:
@@ -82,6 +85,11 @@ def _scalar(kind: type, value: Any) -> Any:
     if type(value) is not kind and not (kind is float and type(value) is int):
         raise _WrongError(f"found {value!r}; allowed: {kind.__name__}")
     return value
+
+
+def _words(value: Any) -> tuple[str, ...]:
+    """Words of a command line, or nodes of ranks: the same in most attempts, and kept once for all."""
+    return tuple(map(sys.intern, _tuple(functools.partial(_scalar, str), value)))
 
 
 def _tuple(read: Callable[[Any], Any], value: Any) -> tuple[Any, ...]:

@@ -196,11 +196,11 @@ class Case:
         """Whether it ended well with a result for each of its operations."""
         return self.attempt.state is State.DONE and len(self.reported) == len(self.operations)
 
-    @cached_property
+    @property
     def directory(self) -> str:
         return self.run.attempt_directory(self.attempt.token)
 
-    @cached_property
+    @property
     def planned(self) -> tuple[str, ...]:
         """The planned arguments with this attempt's directory."""
         return tuple(word.replace("{directory}", self.directory) for word in self.run.arguments)

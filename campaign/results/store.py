@@ -13,6 +13,7 @@ import json
 import os
 import sqlite3
 import stat
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
@@ -546,7 +547,7 @@ def _attempt(row: sqlite3.Row) -> Attempt:
 
 def _record(row: sqlite3.Row) -> tuple[tuple[str, int], Record]:
     run, attempt, file, line, each, operation, value, unit, *others = row
-    record = Record(operation, value, unit, Source(file, line), *others)
+    record = Record(sys.intern(operation), value, sys.intern(unit), Source(sys.intern(file), line), *others)
     if each != "[]":  # as most are
         record = replace(record, each=decode(tuple[Iteration, ...], json.loads(each)))
     return (run, attempt), record
