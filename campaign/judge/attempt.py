@@ -127,13 +127,14 @@ def own_directory(case: Case) -> Iterator[Finding]:
             expected,
             " ".join(own),
         )
+    words = case.planned
     for position, word in enumerate(case.run.arguments):
         if "{directory}" not in word:
             continue
         if not case.seen.argv:
             yield not_printed(case)(_NO_COMMAND_LINE)
             return
-        planned, before = case.planned[position], case.planned[position - 1] if position else ""
+        planned, before = words[position], words[position - 1] if position else ""
         stem = word.partition("{directory}")[0]
         if case.seen.argv[position + 1 : position + 2] == (planned,):
             continue

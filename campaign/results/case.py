@@ -203,7 +203,8 @@ class Case:
     @property
     def planned(self) -> tuple[str, ...]:
         """The planned arguments with this attempt's directory."""
-        return tuple(word.replace("{directory}", self.directory) for word in self.run.arguments)
+        directory = self.directory
+        return tuple(word.replace("{directory}", directory) for word in self.run.arguments)
 
     @cached_property
     def stonewalled(self) -> bool:
