@@ -3,6 +3,7 @@
  *     # a comment
  *     IOR_HINT__MPI__cb_nodes = 4
  *     setenv IOR_HINT__MPI__striping_unit 1048576
+ *     IOR_HINT__GPFS__hint = value        # of a layer that is none of the program's
  */
 #pragma once
 

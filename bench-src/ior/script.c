@@ -124,7 +124,7 @@ static int take_line(struct reader *reader, char *line, struct refusal *why)
 {
     line[strcspn(line, "#")] = '\0';
     line = trim(line);
-    if (*line == '\0' || reader->stage == AFTER_STOP)
+    if (*line == '\0')
         return 0;
     if (reader->stage == BEFORE_START) {
         if (!is_keyword(line, "IOR", "START"))
@@ -135,7 +135,7 @@ static int take_line(struct reader *reader, char *line, struct refusal *why)
     }
     if (is_keyword(line, "IOR", "STOP")) {
         reader->stage = AFTER_STOP;
-        return reader->pending ? add_test(reader, why) : 0;
+        return 0;
     }
     if (strcasecmp(line, "RUN") == 0)
         return add_test(reader, why);
@@ -146,17 +146,16 @@ int ior_script_parse(struct ior_script *script, char *text, const char *name, co
                      struct refusal *why)
 {
     struct reader reader = {.script = script, .defaults = defaults, .current = *defaults, .name = name};
-    char *line;
     *script = (struct ior_script){0};
-    while ((line = strsep(&text, "\n")) != NULL) {
+    while (reader.stage != AFTER_STOP && text != NULL && *text != '\0') { /* the file's end is an IOR STOP too */
         reader.line++;
-        if (take_line(&reader, line, why) != 0)
+        if (take_line(&reader, strsep(&text, "\n"), why) != 0)
             return -1;
     }
     if (reader.stage == BEFORE_START)
         return refuse(why, "script '%s' has no IOR START", name);
-    if (reader.stage == IN_SCRIPT)
-        return refuse(why, "script '%s' ends without IOR STOP", name);
+    if (reader.pending && add_test(&reader, why) != 0)
+        return -1;
     if (script->count == 0)
         return refuse(why, "script '%s' has no RUN: there is nothing to test", name);
     return 0;

@@ -6,7 +6,7 @@
  *     RUN
  *       transferSize=4k                  # the other settings stay
  *     RUN
- *     IOR STOP
+ *     IOR STOP                           # may be missing
  */
 #pragma once
 

@@ -2,6 +2,7 @@
 #include "ior/report.h"
 
 #include "common/emit.h"
+#include "store/info.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -61,6 +62,13 @@ static void warn_unused(const char *what, const char *why)
     ior_warn("%s is not used%s", what, why);
 }
 
+static void warn_hints(const struct store_hints *hints)
+{
+    for (int i = 0; hints != NULL && i < hints->count; i++)
+        if (store_info_name(hints->list[i].name) == NULL)
+            ior_warn("hint %s is not used: only IOR_HINT__MPI__NAME reaches the library", hints->list[i].name);
+}
+
 void ior_warn_test(const struct ior_test *test)
 {
     const struct ior_config *c = test->config;
@@ -68,6 +76,7 @@ void ior_warn_test(const struct ior_test *test)
     if (test->store != c->store)
         ior_warn("this machine has no %s: api %s is used", c->store->name, test->store->name);
     ior_config_unused(c, warn_unused);
+    warn_hints(c->hints);
     if (!test->store->keeps_bytes)
         caution("api %s moves no bytes: the numbers measure this program alone", test->store->name);
     else if (test->in_memory)

@@ -14,18 +14,25 @@ static void set(MPI_Info info, const char *name, size_t length, const char *valu
     MPI_Info_set(info, key, value);
 }
 
-MPI_Info store_info_of(const struct store_hints *hints)
+const char *store_info_name(const char *hint)
 {
     static const char prefix[] = "IOR_HINT__MPI__";
+    return strncmp(hint, prefix, sizeof prefix - 1) == 0 ? hint + sizeof prefix - 1 : NULL;
+}
+
+MPI_Info store_info_of(const struct store_hints *hints)
+{
+    const char *name;
     MPI_Info info;
     MPI_Info_create(&info);
     for (char **variable = environ; *variable != NULL; variable++) {
-        const char *start = *variable + sizeof prefix - 1, *end = strchr(*variable, '=');
-        if (end != NULL && end > start && strncmp(*variable, prefix, sizeof prefix - 1) == 0)
-            set(info, start, (size_t)(end - start), end + 1);
+        const char *end = strchr(*variable, '=');
+        if (end != NULL && (name = store_info_name(*variable)) != NULL && end > name)
+            set(info, name, (size_t)(end - name), end + 1);
     }
     for (int i = 0; hints != NULL && i < hints->count; i++)
-        set(info, hints->list[i].name, strlen(hints->list[i].name), hints->list[i].value);
+        if ((name = store_info_name(hints->list[i].name)) != NULL)
+            set(info, name, strlen(name), hints->list[i].value);
     return info;
 }
 

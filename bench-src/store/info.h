@@ -5,6 +5,9 @@
 
 #include <limits.h>
 
+/* The library's own name of the hint IOR_HINT__MPI__NAME; NULL for one of another layer, which the library is not told. */
+const char *store_info_name(const char *hint);
+
 /* The hints that are given in the environment (IOR_HINT__MPI__NAME=VALUE), and those of the list, which come after them. To be
  * freed with MPI_Info_free. */
 MPI_Info store_info_of(const struct store_hints *hints);

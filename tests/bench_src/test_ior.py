@@ -1223,6 +1223,17 @@ def test_mpi_io_that_is_cut_short_says_why(tmp_path: Path, collective: list[str]
     assert files(tmp_path) == []
 
 
+def test_a_hint_for_another_layer_is_a_warning(tmp_path: Path) -> None:
+    """IOR's own examples contain hints for GPFS next to those for MPI."""
+    (tmp_path / "hints").write_text("IOR_HINT__GPFS__important=1\nIOR_HINT__MPI__cb_buffer_size=77777\n")
+    words = ("-a", "MPIIO", "-H", "-w", "-b", "256k", "-o", tmp_path / "f", "-U", tmp_path / "hints")
+    reply = launch(tmp_path, "ior", *words, ranks=2)
+    assert (reply.status, messages(reply)) == (0, [])
+    assert "hint                : cb_buffer_size = 77777\n" in reply.out
+    why = "is not used: only IOR_HINT__MPI__NAME reaches the library"
+    assert f"WARNING: hint IOR_HINT__GPFS__important {why}" in warnings(reply)
+
+
 def test_hints_of_the_environment_reach_mpi_io(tmp_path: Path) -> None:
     hints = {"IOR_HINT__MPI__cb_buffer_size": "77777", "IOR_HINT__MPI__": "1", "IOR_HINT__MPI__empty": ""}
     reply = launch(tmp_path, "ior", "-a", "MPIIO", "-H", "-w", "-b", "256k", "-o", tmp_path / "f", ranks=2, env=hints)

@@ -277,6 +277,25 @@ static void test_settings_after_the_last_run_are_a_test(void)
     ior_script_free(&script);
 }
 
+static void test_the_end_of_the_file_ends_a_script_too(void)
+{
+    static const char *const ends[] = {"", "\n", "\n\n# the end", "\nIOR STOP", "\nIOR STOP\nnothing here counts"};
+    struct ior_config defaults = config_of("repetitions=3");
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        struct ior_script script;
+        char text[128];
+        snprintf(text, sizeof text, "IOR START\nRUN\nblockSize=2m%s", ends[i]);
+        CHECK_INT(parse(&script, text, &defaults), 0);
+        CHECK_INT(script.count, 2);
+        CHECK_INT(script.tests[1].block, 2 << 20);
+        ior_script_free(&script);
+        snprintf(text, sizeof text, "IOR START\nblockSize=2m\nRUN%s", ends[i]);
+        CHECK_INT(parse(&script, text, &defaults), 0);
+        CHECK_INT(script.count, 1);
+        ior_script_free(&script);
+    }
+}
+
 static void test_a_check_before_the_script_is_added_to_what_its_tests_do(void)
 {
     struct ior_config defaults = config_of("checkWrite=1"), known = config_of("checkWrite=1,setTimeStampSignature=5");
@@ -314,16 +333,17 @@ static void test_a_file_of_hints(void)
 {
     struct store_hints hints;
     char text[] = "# of the site\nIOR_HINT__MPI__cb_nodes=4\n\n  setenv IOR_HINT__MPI__striping_unit 1048576 # bytes\r\n"
-                  "export IOR_HINT__MPI__a = b\n";
+                  "export IOR_HINT__MPI__a = b\nIOR_HINT__GPFS__important 1\n";
     CHECK_INT(ior_hints_parse(&hints, text, "h", &why), 0);
-    CHECK_INT(hints.count, 3);
-    CHECK_TEXT(hints.list[0].name, "cb_nodes");
+    CHECK_INT(hints.count, 4);
+    CHECK_TEXT(hints.list[0].name, "IOR_HINT__MPI__cb_nodes");
     CHECK_TEXT(hints.list[0].value, "4");
-    CHECK_TEXT(hints.list[1].name, "striping_unit");
+    CHECK_TEXT(hints.list[1].name, "IOR_HINT__MPI__striping_unit");
     CHECK_TEXT(hints.list[1].value, "1048576");
     CHECK_TEXT(hints.list[2].value, "b");
+    CHECK_TEXT(hints.list[3].name, "IOR_HINT__GPFS__important");
     ior_hints_free(&hints);
-    static const char *const wrong[] = {"\ncb_nodes=4", "\nIOR_HINT__MPI__=4", "\nIOR_HINT__MPI__a", "\nIOR_HINT__MPI__a=b c"};
+    static const char *const wrong[] = {"\ncb_nodes=4", "\nIOR_HINT__cb_nodes=4", "\nIOR_HINT__MPI__=4", "\nIOR_HINT__MPI__a", "\nIOR_HINT__MPI__a=b c"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         char copy[64];
         snprintf(copy, sizeof copy, "%s", wrong[i]);
@@ -346,7 +366,7 @@ static void test_wrong_scripts_are_refused_with_their_line(void)
 {
     check_script_refused("", "script 's' has no IOR START");
     check_script_refused("# only this\napi=POSIX\n", "script 's' line 2: 'api=POSIX' stands where IOR START is expected");
-    check_script_refused("IOR START\nRUN\n", "script 's' ends without IOR STOP");
+    check_script_refused("IOR START\n", "script 's' has no RUN: there is nothing to test");
     check_script_refused("IOR START\nIOR STOP\n", "script 's' has no RUN: there is nothing to test");
     check_script_refused("IOR START\nblockSize=1q\nRUN\nIOR STOP\n",
                          "script 's' line 2: option --blockSize: '1q' is not a whole number, with k, m, g, t, p or e for "
@@ -365,6 +385,7 @@ int main(void)
     test_what_has_no_effect_is_named();
     test_tests_of_a_script_inherit();
     test_settings_after_the_last_run_are_a_test();
+    test_the_end_of_the_file_ends_a_script_too();
     test_a_check_before_the_script_is_added_to_what_its_tests_do();
     test_what_a_script_decides_otherwise_is_noted();
     test_a_file_of_hints();
