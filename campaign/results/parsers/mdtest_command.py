@@ -72,6 +72,12 @@ def rank_offset(argv: Sequence[str]) -> int | None:
     return int(value) if value is not None and re.fullmatch(r"-?[0-9]{1,9}", value) else None
 
 
+def iterations(argv: Sequence[str]) -> int:
+    """The value of -i, 1 without a readable one."""
+    value = dict(options(argv[1:])).get("i") or ""
+    return int(value) if re.fullmatch(r"[0-9]{1,9}", value) else 1
+
+
 def shared_files(argv: Sequence[str]) -> int | None:
     """How many files all processes share (-S); None if they do not, or if the number is not given as it stands."""
     given = dict(options(argv[1:]))

@@ -155,6 +155,9 @@ class Layout:
 
 LAYOUTS = {
     "1.8": Layout("mdtest-1.8.4", "nodes", "", "SUMMARY:", "   {:18}: ", "{:10.3f}", nodemap=False),
+    "1.8 with the unit": Layout(
+        "mdtest-1.8.1", "nodes", "", "SUMMARY (in ops/sec):", "   {:18}: ", "{:10.3f}", nodemap=False
+    ),
     "1.9": Layout("mdtest-1.9.3", "node(s)", "", "SUMMARY:", "   {:18}: ", nodemap=False),
     "3.2": Layout("mdtest-1.9.3", "node(s)", '"', "SUMMARY rate:", "   {:18}: ", nodemap=False),
     "3.3": Layout("mdtest-3.3.0", "node(s)", "'", "SUMMARY rate:", "   {:26}: "),
@@ -253,6 +256,41 @@ def test_a_plain_text_is_read_without_a_complaint(layout: str) -> None:
     assert seen.complete
 
 
+OF_1_8_1 = """\
+-- started at 11/23/2009 09:05:29 --
+
+mdtest-1.8.1 was launched with 2 total task(s) on 1 nodes
+Command line used: ./mdtest -F -d /scratch/user -n 100 -i 2
+Path: /scratch
+FS: 28.8 GiB   Used FS: 8.6%   8.6%Inodes: 1.8 Mi   Used Inodes: 5.1%
+
+time to create tree: 0.000078 sec
+tree creation rate: 12826.617737 ops/sec
+
+2 tasks, 200 files
+
+SUMMARY (in ops/sec):
+   Operation                  Max        Min       Mean    Std Dev
+   ---------                  ---        ---       ----    -------
+   File creation     :  42024.989  28731.061  35378.025   6646.964
+   File stat         : 146756.613  17447.551  82102.082  64654.531
+   File removal      : 156884.384  42024.989  99454.686  57429.698
+
+time to remove tree: 0.001031 sec
+tree removal rate: 970.005550 ops/sec
+
+-- finished at 11/23/2009 09:05:29 --
+"""
+
+
+def test_the_heading_of_1_8_1_has_the_unit_and_no_iterations() -> None:
+    """They are those of the command line. It has no rows of reading and of trees."""
+    records, seen = parse(OF_1_8_1, "stdout")
+    assert rates(records) == {"create": 42024.989, "stat": 146756.613, "remove": 156884.384}
+    assert {record.iterations for record in records} == {2}
+    assert (said(seen.errors), said(seen.unparsed), seen.complete) == ((), (), True)
+
+
 def test_a_phase_that_was_not_asked_for_has_no_record_and_one_that_gave_nothing_has_a_zero() -> None:
     case = plain(numbers=plain().numbers | {"File stat": (0, 0, 0, 0)})
     assert rates(parse(case.text(), "stdout")[0]).get("stat") == 0
@@ -339,11 +377,13 @@ def test_a_row_that_the_benchmark_marks_as_invalid_is_kept_with_an_error() -> No
     assert "invalid" in said(seen.errors)[0]
 
 
-def test_a_row_that_is_missing_is_an_error() -> None:
+def test_a_row_that_is_missing_leaves_the_others_as_they_are() -> None:
+    """Whether the rules use that row is known to RUN-06 alone."""
     text = re.sub(".*File stat.*\n", "", plain().text())
-    assert said(parse(text, "stdout")[1].errors) == (
-        "stdout:11: the summary lacks stat, requested on the command line",
-    )
+    records, seen = parse(text, "stdout")
+    assert said(seen.warnings) == ("stdout:11: the summary lacks stat, requested on the command line",)
+    assert not seen.errors
+    assert rates(records).keys() == {"create", "remove", "tree_create", "tree_remove"}
 
 
 @pytest.mark.parametrize(
@@ -524,12 +564,16 @@ def test_whatever_is_printed_in_any_layout_is_read_back_exactly(case: Case) -> N
         assert seen.whole_nodes == (case.nodes > 1)
 
 
-def test_a_phase_of_the_command_line_whose_row_is_zero_is_an_error() -> None:
+def test_a_phase_of_the_command_line_whose_row_is_zero_leaves_the_others_as_they_are() -> None:
+    """As mdtest on DAOS prints a row of 0. A rate of 0 that the rules use is one for RUN-06."""
     text = (DATA / "mdtest-4.1-two-nodes-unique-dirs.txt").read_text()
-    assert not parse(text, "stdout")[1].errors
+    assert not parse(text, "stdout")[1].warnings
     damaged = text.replace("'-r'", "'-E'")
     assert damaged != text
-    assert said(parse(damaged, "stdout")[1].errors)[0].endswith("requests phases whose rows are 0: read")
+    records, seen = parse(damaged, "stdout")
+    assert said(seen.warnings)[0].endswith("requests phases whose rows are 0: read")
+    assert not seen.errors
+    assert {**rates(parse(text, "stdout")[0]), "read": 0.0} == rates(records)
 
 
 def asked_rows(argv: tuple[str, ...]) -> set[str]:
