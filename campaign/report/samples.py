@@ -20,7 +20,9 @@ _LEFT = ("record", "unit", "line")
 
 
 def show(pack: RulePack, logs: Sequence[Path], say: Callable[[str], None]) -> bool:
-    """Print what is read from each output; gives whether all are complete, without errors or unrecognised lines."""
+    """Print what is read from each output; gives whether all are complete, without errors, failed operations or
+    unrecognised lines.
+    """
     if not logs:
         raise InputError(f"--test {pack.id}: no LOG; expected one or more outputs of {pack.applets}")
     read = [(log, *_read(pack, log)) for log in logs]
@@ -41,7 +43,7 @@ def show(pack: RulePack, logs: Sequence[Path], say: Callable[[str], None]) -> bo
             _say_computed(settled, values, say)
         elif len({each.phase for each in operations}) == 1:
             together |= values
-        clean &= seen.complete and not (seen.errors or seen.unparsed)
+        clean &= seen.complete and not (seen.errors or seen.unparsed or seen.failed_operations)
     _say_computed(settled, together, say)
     lacking = [name for name in _asked(settled) if name not in seen_records]
     if lacking:

@@ -80,3 +80,25 @@ def test_all_unrecognised_lines_are_counted_though_not_all_are_shown(
     log.write_text("hello\n" * 70 + (CAPTURES / "stream-5.10.txt").read_text())
     main(["rules", "--test", "stream", str(log)])
     assert "4 numbers, 0 errors, 0 warnings, 70 unrecognised lines" in capsys.readouterr().out
+
+
+def test_operations_that_failed_are_shown_and_are_not_clean(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """fio goes on after an error and ends with its output complete; a run with it is INVALID (RUN-06)."""
+    text = (CAPTURES / "fio-3.33-write.json").read_text()
+    (tmp_path / "fio.json").write_text(text.replace('"error" : 0', '"error" : 28', 1))
+    assert main(["rules", "--test", "fio", str(tmp_path / "fio.json")]) == 1
+    assert "  failed operations: 28" in capsys.readouterr().out.splitlines()
+    main(["rules", "--test", "fio", str(CAPTURES / "fio-3.33-write.json")])
+    assert "failed operations" not in capsys.readouterr().out
+
+
+def test_results_that_fio_prints_meanwhile_are_not_blamed_on_copies(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With --status-interval it prints the same document again and again, each with the numbers so far."""
+    text = (CAPTURES / "fio-3.33-write.json").read_text()
+    (tmp_path / "fio.json").write_text(text + text)
+    assert main(["rules", "--test", "fio", str(tmp_path / "fio.json")]) == 1
+    shown = capsys.readouterr().out
+    assert f"fio.json:{text.count(chr(10)) + 1}: a second JSON document, which is not used" in shown
+    assert "--status-interval" in shown and "MPI job" not in shown

@@ -20,6 +20,10 @@ from campaign.results.parsers.lines import TWO_RUNS, Notes, Parsed, grade, is_fa
 LONGEST_LINE = 10_000  # characters of a line that patterns are tried on
 
 _BEGINS_JSON = re.compile(r"[ \t]*(?:\{|\[[ \t\r]*(?:$|[\[{]))", re.MULTILINE)
+_TWO_DOCUMENTS = (
+    "a second JSON document, which is not used: leave out an option that prints intermediate results (as fio's "
+    "--status-interval), and start one copy of the program"
+)
 _RULER = re.compile(r"[-=_+|\s]*")
 
 
@@ -290,7 +294,7 @@ class _DeclaredJson(_DeclaredReader):
             if not _BEGINS_JSON.match(text, at):
                 self.grade(line, text[at:end].rstrip("\r\n"))
             elif self.form.format == "json" and self.complete and not self.form.has_several_files:
-                self.notes.error(line, TWO_RUNS)
+                self.notes.error(line, _TWO_DOCUMENTS)
                 return
             else:
                 end = self._document(text, at, end, line)
