@@ -30,12 +30,16 @@ WORKERS ?= $(shell echo $$((3 * $$(nproc) < 8 ? 3 * $$(nproc) : 8)))
 
 .PHONY: help run unit test lint bench soak docs site build dist wheelhouse zipapp release wheel-test setup test-setup build-needs run-needs test-needs clean
 .DEFAULT_GOAL := help
+# Two targets that install packages at the same time would wait for one lock; what can run in parallel says so itself.
+.NOTPARALLEL:
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# Debian's Slurm 26.05 has no PMIx plugin: Open MPI's own launcher is used.
-PMIX := $(wildcard $(addsuffix /mpi_pmix*.so,/usr/lib/*/slurm* /usr/lib64/slurm* /usr/lib/slurm* /usr/local/lib/slurm*))
+# Debian's Slurm 26.05 has no PMIx plugin: Open MPI's own launcher is used. Asked by a shell when the recipe runs, since Slurm
+# may be installed just before, and make remembers the directories that it has read.
+SLURM_PLUGINS ?= /usr/lib/*/slurm* /usr/lib64/slurm* /usr/lib/slurm* /usr/local/lib/slurm*
+PMIX    = $(shell ls $(addsuffix /mpi_pmix*.so,$(SLURM_PLUGINS)) 2>/dev/null)
 EXAMPLE = $(or $(RFP),docs/examples/crossroads-$(if $(STORAGE),gluster,$(if $(PMIX),rehearsal,mpirun)).yaml)
 
 run: setup run-needs ## the whole Crossroads matrix at rehearsal size, on a Slurm started here if none answers; STORAGE=gluster: its nodes with a network file system; RFP=docs/examples/rfp/response.yaml: a whole RFP

@@ -80,6 +80,33 @@ def test_on_debian_what_is_missing_is_installed(programs: Path) -> None:
     assert calls.read_text() == f"-qq update\n-qq install --yes --no-install-recommends {packages}\n"
 
 
+@pytest.mark.parametrize(("pmix", "example"), [(True, "rehearsal"), (False, "mpirun")])
+def test_run_chooses_its_example_by_the_slurm_that_it_has_just_installed(
+    programs: Path, pmix: bool, example: str
+) -> None:
+    (programs / "srun").unlink()
+    plugins, campaign = programs.parent / "slurm", programs.parent / "venv"
+    plugins.mkdir()
+    installers(programs)
+    with (programs / "apt-get").open("a") as apt:
+        apt.write(f"touch {plugins}/mpi_pmix_v5.so\n" if pmix else "")
+    campaign.mkdir()
+    for name in ("python", "campaign"):
+        (campaign / name).write_text('#!/bin/sh\necho "$@"\n')
+        (campaign / name).chmod(0o755)
+    done = make(programs, "run", f"SLURM_PLUGINS={plugins}", f"BIN={campaign}", "SANDBOX_NEEDS=")
+    assert done.stdout.splitlines()[-1] == f"run --sandbox docs/examples/crossroads-{example}.yaml", done.stderr
+
+
+def test_targets_that_install_packages_never_run_at_the_same_time(programs: Path) -> None:
+    calls = installers(programs)
+    (programs / "mpicc").unlink()
+    (programs / "srun").unlink()
+    (programs / "apt-get").write_text(f"#!/bin/sh\necho begins >> {calls}; sleep 0.2; echo ends >> {calls}\n")
+    assert make(programs, "--jobs=2", "build-needs", "run-needs", "SANDBOX_NEEDS=").returncode == 0
+    assert calls.read_text() == "begins\nends\n" * 4
+
+
 def test_a_python_that_is_too_old_or_has_no_venv_is_named(programs: Path) -> None:
     old = programs.parent / "python"
     old.write_text("#!/bin/sh\nexit 1\n")
