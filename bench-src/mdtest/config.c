@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { DIRECT_BYTES = 512 };
@@ -129,20 +130,26 @@ static int split_roots(struct mdtest_config *config)
     return EXIT_CODE_OK;
 }
 
-/* Is it the root of the file system or a home directory, by whatever name? */
+static bool is_same(const struct stat *directory, const char *path)
+{
+    struct stat other;
+    return path != NULL && stat(path, &other) == 0 && other.st_dev == directory->st_dev && other.st_ino == directory->st_ino;
+}
+
+/* Is it the root of the file system or a home directory, by whatever path or mount? */
 static int check_root(const char *root)
 {
-    char real[PATH_MAX], home[PATH_MAX];
-    if (realpath(root, real) == NULL)
+    struct stat directory;
+    if (stat(root, &directory) != 0)
         return EXIT_CODE_OK; /* absent yet */
     const struct passwd *user = getpwuid(getuid());
     const char *homes[] = {getenv("HOME"), user == NULL ? NULL : user->pw_dir};
-    if (strcmp(real, "/") == 0)
+    if (is_same(&directory, "/"))
         return usage_error("-d '%s' is the root directory: name a directory for the test (-d /scratch/…)", root);
     for (int i = 0; i < 2; i++)
-        if (homes[i] != NULL && realpath(homes[i], home) != NULL && strcmp(real, home) == 0)
+        if (is_same(&directory, homes[i]))
             return usage_error("-d '%s' is the home directory '%s': name a directory for the test (-d /scratch/…)", root,
-                               home);
+                               homes[i]);
     return EXIT_CODE_OK;
 }
 

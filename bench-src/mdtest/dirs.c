@@ -46,6 +46,14 @@ static bool has_root(const struct mdtest_test *test)
     return test->place.rank < mdtest_roots_used(test->config, &test->place);
 }
 
+/* Two directories of -d may be one by two paths: links, bind mounts, one export mounted twice, whose device numbers differ.
+ * What shows it on all of them: no test directory was there, and another rank of this run has made it. With -u the ranks
+ * then share that one, as each has its own tree in it. */
+static bool may_share(const struct mdtest_test *test)
+{
+    return test->config->unique && mdtest_roots_used(test->config, &test->place) > 1;
+}
+
 int mdtest_root_make(const struct mdtest_config *config, const struct place *place, struct faults *faults)
 {
     char path[PATH_MAX];
@@ -108,6 +116,8 @@ static bool is_rescued(const struct mdtest_test *test)
 }
 
 static const char left[] = "if an earlier run left it, remove it with -r or by hand";
+static const char same[] = "it was not there before: another DIR of -d is this directory by another path; name it once, or add -u: "
+                           "a tree for each process";
 
 void mdtest_test_dir_look(struct mdtest_test *test)
 {
@@ -137,7 +147,10 @@ bool mdtest_test_dir_make(struct mdtest_test *test)
         number_base(end, made);
         if (make_directory(test->config, base) == 0)
             continue;
-        faults_add(&test->faults, "mkdir", base, errno, errno == EEXIST ? left : NULL);
+        if (errno == EEXIST && may_share(test))
+            return false;
+        const bool one_root = mdtest_roots_used(test->config, &test->place) == 1;
+        faults_add(&test->faults, "mkdir", base, errno, errno != EEXIST ? NULL : one_root ? left : same);
         while (made-- > 0) {
             number_base(end, made);
             remove_directory(test->config, base);
@@ -167,7 +180,7 @@ void mdtest_test_dir_remove(struct mdtest_test *test)
     char *end = base + strlen(base);
     for (int64_t dir = 0; dir < test->tree.test_dirs; dir++) {
         number_base(end, dir);
-        if (remove_directory(test->config, base) != 0)
+        if (remove_directory(test->config, base) != 0 && !(errno == ENOENT && may_share(test)))
             faults_add(&test->faults, "rmdir", base, errno, NULL);
     }
 }

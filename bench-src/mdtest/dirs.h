@@ -25,7 +25,8 @@ void mdtest_test_dir_look(struct mdtest_test *test);
  * each node. */
 void mdtest_test_dir_guard(const struct mdtest_test *test);
 
-/* Makes them; one that exists is an error. True where this rank made all of its own. */
+/* Makes them; one that exists is an error, unless another rank of -u made it by another path. True where this rank made all
+ * of its own. */
 bool mdtest_test_dir_make(struct mdtest_test *test);
 void mdtest_test_dir_remove(struct mdtest_test *test);
 

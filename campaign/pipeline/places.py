@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.config import init
-from campaign.config.check import overlap
 from campaign.config.format import Campaign
 from campaign.config.opened import Opened
 from campaign.config.values import forbidden
@@ -96,15 +95,31 @@ def _surely_missing(directory: Path) -> bool:
 
 
 def _overlaps(campaign: Campaign) -> Iterator[Mistake]:
-    real = [os.path.realpath(target.directory) for target in campaign.targets]
+    lines = [_ancestry(target.directory) for target in campaign.targets]
     for index, target in enumerate(campaign.targets):
         for earlier, other in enumerate(campaign.targets[:index]):
-            if overlap(real[index], real[earlier]):
+            if lines[index][0] in lines[earlier] or lines[earlier][0] in lines[index]:
                 problem = (
-                    f"{target.directory} resolves to {real[index]}, which shares files with {real[earlier]} of target "
-                    f"{other.name}; name separate directories"
+                    f"{target.directory} resolves to {os.path.realpath(target.directory)}, which shares files with "
+                    f"{os.path.realpath(other.directory)} of target {other.name}; name separate directories"
                 )
                 yield Mistake(("targets", index, "directory"), problem)
+
+
+def _ancestry(directory: str) -> list[tuple[int, int] | Path]:
+    """A directory and those above it, each by its device and inode, which links and bind mounts do not change; by its
+    path if it is missing here.
+    """
+    path = Path(os.path.realpath(directory))
+    return [_identity(place) or place for place in (path, *path.parents)]
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _results(paths: Paths) -> str:

@@ -258,6 +258,16 @@ def test_file_per_process_directories_and_several_names(tmp_path: Path) -> None:
     assert files(tmp_path) == ["a.00000000", "a.00000002", "b.00000001"]
 
 
+def test_two_paths_of_one_directory_hold_a_file_of_each_process(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    place = ("-F", "-o", f"{tmp_path}/a/f@{tmp_path}/b/f")
+    reply = launch(tmp_path, "ior", "-w", "-r", "-W", "-R", "-k", *SMALL, *place, ranks=3)
+    assert (reply.status, messages(reply), files(tmp_path)) == (0, [], [f"a/f.0000000{rank}" for rank in range(3)])
+    assert launch(tmp_path, "ior", *SMALL, *place, ranks=3).status == 0
+    assert files(tmp_path) == []
+
+
 def test_files_and_directories_are_removed_at_the_end(tmp_path: Path) -> None:
     assert ior(tmp_path, *SMALL, "-F", "-u", "-i", 2).status == 0
     assert [path.name for path in tmp_path.iterdir()] == ["bench.jsonl"]

@@ -620,6 +620,44 @@ def test_ranks_take_turns_among_several_directories(tmp_path: Path) -> None:
     assert (reply.status, names_below(tmp_path)) == (0, ["a", "b", "bench.jsonl"])
 
 
+@pytest.fixture(params=["link", "mount"])
+def two_paths(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path, tuple[object, ...]]:
+    """One directory by two paths: the words of -d, the directory, and what starts a program that sees both."""
+    first, second = tmp_path / "a", tmp_path / "b"
+    first.mkdir()
+    if request.param == "link":
+        second.symlink_to(first)
+        return f"{first}@{second}", first, ()
+    second.mkdir()
+    mount = f'mount --bind {first} {second} && exec "$@"'
+    return f"{first}@{second}", first, ("/usr/bin/unshare", "--map-root-user", "--mount", "sh", "-c", mount, "sh")
+
+
+@pytest.mark.parametrize("options", [(), ("-F", "-N", 1), ("-F", "-c", "-t"), ("-i", 2, "-z", 1)])
+def test_with_a_tree_for_each_process_two_paths_of_one_directory_are_as_good_as_two_directories(
+    two_paths: tuple[str, Path, tuple[object, ...]], tmp_path: Path, options: tuple[object, ...]
+) -> None:
+    place, directory, start = two_paths
+    words = (*start, build() / "mdtest", "-u", "-n", 4, *options, "-d", place)
+    reply = launch(tmp_path, *words, ranks=4)
+    assert (reply.status, reply.errors, names_below(directory)) == (0, [], [])
+    assert {phase["failed"] for phase in reply.of("phase")} == {0}
+    assert launch(tmp_path, *words, "-C", ranks=4).status == 0
+    assert launch(tmp_path, *words, "-C", ranks=4).errors[0].count("if an earlier run left it") == 1
+    assert launch(tmp_path, *words, "-T", "-r", ranks=4).status == 0
+    assert names_below(directory) == []
+
+
+def test_without_a_tree_for_each_process_two_paths_of_one_directory_are_refused_with_the_reason(
+    two_paths: tuple[str, Path, tuple[object, ...]], tmp_path: Path
+) -> None:
+    place, directory, start = two_paths
+    reply = launch(tmp_path, *start, build() / "mdtest", "-F", "-n", 4, "-d", place, ranks=4)
+    assert (reply.status, reply.of("phase"), names_below(directory)) == (1, [], [])
+    (error,) = reply.errors
+    assert "another DIR of -d is this directory by another path; name it once, or add -u" in error
+
+
 def test_a_directory_made_for_the_test_is_removed_again_and_an_older_one_stays(tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "data").write_text("precious")

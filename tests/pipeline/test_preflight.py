@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -434,6 +436,25 @@ def test_the_directory_of_init_is_a_placeholder_that_is_named(cluster: Fake) -> 
 def test_a_directory_whose_file_system_only_the_nodes_may_mount_is_not_refused(cluster: Fake) -> None:
     assert check(opened(**{"HERE/target": "/lustre/scratch"}))
     assert "does not exist" in refused(opened(**{"HERE/target": f"{Path.cwd()}/nowhere"}))
+
+
+@pytest.mark.parametrize(
+    ("second", "allowed"), [("mounted", False), ("mounted/inside", False), ("other", True), ("absent", True)]
+)
+def test_a_target_that_a_mount_makes_part_of_another_is_refused(cluster: Fake, second: str, allowed: bool) -> None:
+    for name in ("mounted", "other", "target/inside"):
+        Path(name).mkdir()
+    opened(**{"launch:": f"  - name: again\n    directory: HERE/{second}\nlaunch:"})
+    look = "import sys; from pathlib import Path; from campaign.config.opened import open_campaign as o; "
+    look += "from campaign.pipeline import places; "
+    look += "print(*(m.text for m in places.mistakes(o(Path('c.yaml'))) if 'shares files' in m.text))"
+    mount = ["sh", "-c", 'mount --bind target mounted && exec "$@"', "sh", sys.executable, "-c", look]
+    words = ["unshare", "--map-root-user", "--mount", *mount]
+    said = subprocess.run(words, capture_output=True, text=True)
+    assert (said.returncode, said.stderr) == (0, "")
+    here = Path.cwd()
+    problem = f"{here}/{second} resolves to {here}/{second}, which shares files with {here}/target of target scratch"
+    assert said.stdout.strip() == ("" if allowed else f"{problem}; name separate directories")
 
 
 # --- the probe
