@@ -209,7 +209,7 @@ campaign_phase() {
 # again where it never reached the benchmark, and ended where the benchmark does not end behind its last line, which is closing
 # then, or where another has failed (bench-src/witness/launch.h). False where no other phase may follow.
 campaign_execute() {
-    local said="$campaign_job_folder/launched" failed i line lines=() place began ended up closing lost=''
+    local said="$campaign_job_folder/launched" failed i line lines=() place began ended up until closing lost=''
     campaign_now
     line="$REPLY $campaign_uptime"
     if [[ ${launch[5]} == campaign_* ]]; then
@@ -223,17 +223,17 @@ campaign_execute() {
     fi
     status=$?
     campaign_now
-    line="$status ${line% *} $REPLY ${line#* }"
+    line="$status ${line% *} $REPLY ${line#* } $campaign_uptime"
     [[ ! -e $said ]] || { mapfile -t lines <"$said" && rm -f -- "$said"; }
     failed=${lines[0]:-$((status == 0 ? -1 : 0))}
     for i in "${!names[@]}"; do
         name=${names[i]} place=$folder${names[i]:+/${names[i]}} closing=${lines[2 * i + 2]:-}
-        read -r status began ended up <<<"${lines[2 * i + 1]:-$line}"
+        read -r status began ended up until <<<"${lines[2 * i + 1]:-$line}"
         [[ ${launch[5]} == campaign_* ]] || campaign_look_for_loss "$place/stderr"
         [[ -z ${files[i]} ]] || campaign_show "${files[i]}" >>"$place/stdout" 2>>"$place/stderr"
         [[ -n $times ]] || { started=$began && uptime=$up; }
         # Names of phases are plain.
-        [[ -z $name ]] || times+="${times:+, }{\"phase\": \"$name\", \"exit_status\": $status, \"started\": $began, \"ended\": $ended}"
+        [[ -z $name ]] || times+="${times:+, }{\"phase\": \"$name\", \"exit_status\": $status, \"started\": $began, \"ended\": $ended${until:+, \"uptime\": [$up, $until]}}"
         unended+=${closing:+${unended:+; }${name:+$name: }$closing}
     done
     # What servers count of several at the same time is none of theirs alone.

@@ -124,18 +124,19 @@ static void say_to_job(const char *what, const char *line)
 /* What a launch came to, as the process of the launch has it: in memory that it shares with the one that was called. */
 struct end {
     double started_s, ended_s;
-    char uptime[32];            /* at the start, by the kernel's clock that nobody sets */
+    char up_at_start[32], up_at_end[32]; /* by the kernel's clock that nobody sets */
     bool told;                  /* it was told to end: by the job, or since another has failed */
     bool killed;                /* its launcher was, so its step may go on */
     char line[TAIL_BYTES + 1];  /* the benchmark's last one where it was ended behind that, otherwise "" */
 };
 
-static void begins(struct end *end)
+/* The time now, and what the kernel's clock says, "" where that cannot be read. */
+static double now_s(char uptime[32])
 {
-    char *uptime = text_line("/proc/uptime");
-    end->started_s = record_now_s();
-    snprintf(end->uptime, sizeof end->uptime, "%.*s", uptime == NULL ? 0 : (int)strcspn(uptime, " "), uptime == NULL ? "" : uptime);
-    free(uptime);
+    char *line = text_line("/proc/uptime");
+    snprintf(uptime, 32, "%.*s", line == NULL ? 0 : (int)strcspn(line, " "), line == NULL ? "" : line);
+    free(line);
+    return record_now_s();
 }
 
 static pid_t start(const struct launch *launch, const sigset_t *before)
@@ -239,9 +240,9 @@ static int run(const struct launch *launch, const sigset_t *signals, const sigse
     int64_t until_us = ask_now_us() + AGAIN_FOR_S * (int64_t)1000000;
     int status = 0;
     for (bool again = true; again;) {
-        begins(end);
+        end->started_s = now_s(end->up_at_start);
         status = wait_for(launch, start(launch, before), signals, end);
-        end->ended_s = record_now_s();
+        end->ended_s = now_s(end->up_at_end);
         again = status != 0 && !end->told && ask_now_us() < until_us && reached_nothing(launch);
         if (again) {
             char *line = last_line(launch->folder, "stderr"), *what = text_of("not launched, again in %d s", launch->again_s);
@@ -263,8 +264,8 @@ static void write_ends(const char *path, int failed, const int *statuses, const 
     FILE *file = fopen(path, "we");
     bool wrong = file == NULL || fprintf(file, "%d\n", failed) < 0;
     for (int i = 0; !wrong && i < count; i++)
-        wrong = fprintf(file, "%d %.6f %.6f %s\n%s\n", statuses[i], ends[i].started_s, ends[i].ended_s, ends[i].uptime,
-                        ends[i].line) < 0;
+        wrong = fprintf(file, "%d %.6f %.6f %s %s\n%s\n", statuses[i], ends[i].started_s, ends[i].ended_s, ends[i].up_at_start,
+                        ends[i].up_at_end, ends[i].line) < 0;
     if (file != NULL && fclose(file) != 0)
         wrong = true;
     if (wrong)

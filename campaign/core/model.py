@@ -454,6 +454,7 @@ class PhaseTimes:
     exit_status: int
     started: float
     ended: float
+    uptime: tuple[float, ...] = ()  # at `started` and at `ended`, by the kernel's clock; empty if it was not recorded
 
 
 @dataclass(frozen=True, slots=True)

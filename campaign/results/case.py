@@ -99,7 +99,7 @@ class Case:
         name, completion, attempt = command.phase, self.evidence.completion, self.attempt
         times = next((each for each in completion.phases if each.phase == name), None) if completion else None
         if completion and times:
-            completion = replace(completion, started=times.started, ended=times.ended, phases=())
+            completion = replace(completion, started=times.started, ended=times.ended, uptime=times.uptime, phases=())
             attempt = replace(attempt, started=times.started, ended=times.ended)
         pack, run = self.pack.of_phase(name), self.run
         counted = any("{items_" in word for word in pack.arguments)

@@ -61,6 +61,7 @@ def test_every_number_is_of_its_line_and_the_score_of_all_of_them(io500: Case) -
 def test_no_rule_is_broken_and_a_rehearsal_is_invalid_as_a_result(io500: Case) -> None:
     findings = json.loads(io500.call("check", "--json"))
     assert [finding for finding in findings if finding["severity"] == "E"] == []
+    assert [finding["message"] for finding in findings if finding["rule"] == "EVD-06" and finding["checked"]] == []
     short = [finding["message"] for finding in findings if finding["rule"] == "RUN-07"]
     assert any("INVALID as a result" in message for message in short)
 

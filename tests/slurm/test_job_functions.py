@@ -645,6 +645,8 @@ def test_phases_that_start_together_run_at_the_same_time_and_each_keeps_its_own_
     assert [each.phase for each in completion.phases] == ["load0", "load1", "look"]
     assert max(first.started, second.started) < min(first.ended, second.ended)
     assert max(first.ended, second.ended) <= last.started
+    assert completion.uptime[0] == first.uptime[0]
+    assert max(first.uptime[1], second.uptime[1]) <= last.uptime[0] <= last.uptime[1] <= completion.uptime[1]
     places = [next(word for word in words if word.startswith("--relative")) for words, _ in cluster.launched()]
     assert sorted(places[:2]) == ["--relative=0", f"--relative={ONE.nodes}"]
     assert {environment["BENCH_JSON"] for _, environment in cluster.launched()} == {

@@ -328,9 +328,9 @@ def _times(whole: Completion, phase: str, source: Source) -> Iterator[Record]:
     if not (math.isfinite(seconds) and seconds >= 0):
         return
     yield Record(WALL, seconds, "s", source)
-    if len(clock := whole.uptime) == 2:
-        # A clock that was set during the run differs from the kernel's, which cannot be set.
-        set_by = abs((clock[1] - clock[0]) - (whole.ended - whole.started))
+    if times and len(clock := times.uptime) == 2:
+        # A clock that was set meanwhile differs from the kernel's, which cannot be set.
+        set_by = abs((clock[1] - clock[0]) - seconds)
         yield Record(UNCERTAINTY, set_by + _STEP_S, "s", source)
 
 

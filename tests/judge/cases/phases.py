@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from campaign.config.rules.pack import RulePack
 from campaign.core.model import Command, Geometry, Observation, PhaseTimes, Severity
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
@@ -49,6 +50,11 @@ def unaccounted() -> Case:
     return replace(made, evidence=replace(made.evidence, accounting=Accounting(job={"JobId": "17"})))
 
 
+def of_phases(pack: RulePack) -> RulePack:
+    """A pack with the phases of COMMANDS."""
+    return replace(pack, phases=tuple(replace(pack.phases[0], id=command.phase) for command in COMMANDS))
+
+
 ALONE = replace(COMMANDS[0], geometry=Geometry(1, 1))  # the first phase, with counts of its own
 
 
@@ -56,9 +62,8 @@ def alone(**seen: Any) -> Case:
     """A phase with one process on one node, of a run with more; `seen`: what its output says."""
     said = {"placement": "block", "processes_per_node": 1, "processes": 1, "nodes": 1, **seen}
     made = phased(write=said)
-    run, phase = replace(made.run, commands=(ALONE, COMMANDS[1])), made.pack.phases[0]
-    of_pack = tuple(replace(phase, id=each.phase) for each in COMMANDS)
-    return dict(replace(made, run=run, pack=replace(made.pack, phases=of_pack)).phases)["write"]
+    run = replace(made.run, commands=(ALONE, COMMANDS[1]))
+    return dict(replace(made, run=run, pack=of_phases(made.pack)).phases)["write"]
 
 
 def watched(processes: int) -> Submission:
@@ -109,6 +114,24 @@ def beside(
     )
 
 
+def long(*uptimes: tuple[float, ...], run: tuple[float, ...] = (50.0, 176.5), set_s: float = 0.0) -> Case:
+    """The first of two phases of 63 s each. `uptimes`: what the kernel's clock showed at the start and the end of each
+    phase, `run` of both together; `set_s`: by how much the node's clock was set during the first.
+    """
+    times = (
+        PhaseTimes("write", 0, 110.0, 173.0 + set_s, *uptimes[:1]),
+        PhaseTimes("read", 0, 173.5 + set_s, 236.5 + set_s, *uptimes[1:]),
+    )
+    made = phased(times, write={"began": 110.5, "ended": 172.5 + set_s})
+    after = replace(builders.SPACE, time=times[1].ended)
+    assert made.evidence.completion is not None
+    completion = replace(made.evidence.completion, ended=times[1].ended, uptime=run)
+    final = builders.accounting(EndTime="240")
+    evidence = replace(made.evidence, completion=completion, after=after, accounting=final)
+    attempt = builders.attempt(ended=times[1].ended)
+    return dict(replace(made, pack=of_phases(made.pack), attempt=attempt, evidence=evidence).phases)["write"]
+
+
 SHORT = replace(LOAD, ended=110.5)
 FOREIGN = {"JobIDRaw": "17.2", "JobName": "dd", "Start": "111", "End": "111"}
 EXAMPLES: list[Example] = [
@@ -124,6 +147,12 @@ EXAMPLES: list[Example] = [
     ),
     kept("SRC-04", "all ranks of a serial phase and of another", watched(3)),
     unchecked("SRC-04", "a rank of the phase that is not serial was not seen", watched(2)),
+    kept("EVD-06", "a phase of 63 s in a run of 126 s", long((50.0, 113.0), (113.5, 176.5))),
+    kept("EVD-06", "a phase of 63 s, of a job that recorded the kernel's clock for the run only", long()),
+    disclosed("EVD-06", "the clock of the job's first node was set during the run",
+              long((50.0, 113.0), (113.5, 176.5), set_s=4.0), "", "by +4.0 s"),
+    kept("RUN-02", "a phase in which the clock was set back",
+         long((50.0, 113.0), (113.5, 176.5), set_s=-4.0)),
     kept("RUN-09", "all phases in order", phased()),
     kept("RUN-09", "the job's own probe of the placement", phased(steps=(*STEPS, {**FOREIGN, "JobName": "bash"}))),
     kept("RUN-09", "a step after the last phase", phased(steps=(*STEPS, {**FOREIGN, "Start": "112", "End": "114"}))),

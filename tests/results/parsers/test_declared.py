@@ -598,3 +598,15 @@ def test_the_job_gives_the_time_of_a_launch(tmp_path: Path) -> None:
     assert found["wall-uncertainty"].value == pytest.approx(0.03)
     (tmp_path / "completion.json").write_text(record[:40])
     assert [each.operation for each in output.read(taking, tmp_path, tmp_path)[0]] == ["rate"]
+
+
+def test_the_uncertainty_of_a_phase_is_that_of_its_own_clock(tmp_path: Path) -> None:
+    phases = [
+        {"phase": "one", "exit_status": 0, "started": 100.0, "ended": 112.5, "uptime": [7.00, 19.48]},
+        {"phase": "two", "exit_status": 0, "started": 113.0, "ended": 183.0},  # of a job that recorded only the run's
+    ]
+    record = {**COMPLETION, "started": 100.0, "ended": 190.0, "uptime": [7.00, 97.00], "phases": phases}
+    (tmp_path / "completion.json").write_text(json.dumps(record))
+    found = {each.operation: each.value for each in output.wall_times(tmp_path, tmp_path, "one")}
+    assert found == {"wall": pytest.approx(12.5), "wall-uncertainty": pytest.approx(0.03)}
+    assert [each.operation for each in output.wall_times(tmp_path, tmp_path, "two")] == ["wall"]
