@@ -103,14 +103,8 @@ def _complete(response: Response, status: int) -> int:
 
 def _decision(arguments: argparse.Namespace, response: Response) -> str:
     """That on all parts, for the vendor."""
-    parts = {
-        part.id: decision.of_campaign(results.judged(_of_part(arguments, part.id, "")), typed(arguments.file, part.id))
-        for part in response.parts
-    }
-    asked = [whole.every_part([part.id for part in response.unanswered], len(parts))]
-    rfp = response.rfp
-    of_part = decision.Step(decision.VENDOR, f"campaign check {typed(arguments.file)}")
-    block = whole.decision_of((f"RFP {rfp.id} {rfp.version}",), asked, parts, (), of_part)
+    parts = {part.id: results.judged(_of_part(arguments, part.id, "")) for part in response.parts}
+    block = whole.decision_of(response, parts, arguments.file)
     return decision.printed(block, columns())
 
 

@@ -103,6 +103,8 @@ def read(path: Path, document: Document | None = None) -> Response:
                     values.require(name, names, section, name)
         else:
             values.problem("required key missing; allowed: the path of an RFP (rfp.yaml)", "rules")
+        if values["parts"] == ():
+            values.problem("found none; allowed: at least one part of the RFP", "parts")
     document.finish()
     assert known is not None, "without an RFP there is a problem"
     given = dict(values["parts"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -36,19 +36,19 @@ ONLY_A_REHEARSAL = 5
 OF_RULES = frozenset({"EVD-05", "ENV-04", "WVR-01", "RUN-08"})  # findings about a bundle that are about the rules
 
 
-class VerifyOutcome(StrEnum):
-    COMPLIANT = "compliant"  # consistent, kept, nothing open, and everything accepted by the buyer's terms
-    OPEN = "not fully checked"  # no known violation
-    REHEARSAL = "rehearsal"  # no known violation, but a rehearsal never complies
+class VerifyOutcome(StrEnum):  # the worst first
     NOT_VALID = "NOT VALID"
+    REHEARSAL = "rehearsal"  # no known violation, but a rehearsal never complies
+    OPEN = "not fully checked"  # no known violation
+    COMPLIANT = "compliant"  # consistent, kept, nothing open, and everything accepted by the buyer's terms
 
 
-# Of each outcome: the kind of the decision, and the exit status.
-_MEANING = {
-    VerifyOutcome.COMPLIANT: (Compliance.COMPLIES, OK),
-    VerifyOutcome.NOT_VALID: (Compliance.BROKEN, INCOMPLETE),
-    VerifyOutcome.OPEN: (Compliance.UNCHECKED, NOT_FULLY_CHECKED),
-    VerifyOutcome.REHEARSAL: (Compliance.REHEARSAL, ONLY_A_REHEARSAL),
+# Of each outcome: the headline and the kind of the decision, and the exit status.
+MEANING = {
+    VerifyOutcome.COMPLIANT: ("ACCEPTABLE", Compliance.COMPLIES, OK),
+    VerifyOutcome.NOT_VALID: ("NOT YET ACCEPTABLE", Compliance.BROKEN, INCOMPLETE),
+    VerifyOutcome.OPEN: ("NOT YET ACCEPTABLE", Compliance.UNCHECKED, NOT_FULLY_CHECKED),
+    VerifyOutcome.REHEARSAL: ("REHEARSAL", Compliance.REHEARSAL, ONLY_A_REHEARSAL),
 }
 
 
@@ -118,7 +118,7 @@ class Conclusion:
 
     @property
     def exit_status(self) -> int:
-        return _MEANING[self.outcome][1]
+        return MEANING[self.outcome][2]
 
     def as_json(self) -> dict[str, Any]:
         undecided = [finding.as_json() | {"text": finding.said} for finding in self.undecided]
@@ -188,12 +188,6 @@ def _seal(known: Known, wrong: set[str]) -> Seal:
 
 
 def _decision(said: Conclusion, known: Known, found: SortedBundle, rows: Sequence[Row]) -> DecisionBlock:
-    headlines = {
-        VerifyOutcome.COMPLIANT: "ACCEPTABLE",
-        VerifyOutcome.OPEN: "NOT YET ACCEPTABLE",
-        VerifyOutcome.REHEARSAL: "REHEARSAL",
-        VerifyOutcome.NOT_VALID: "NOT VALID" if said.evidence is EvidenceAnswer.CONTRADICTED else "NOT YET ACCEPTABLE",
-    }
     signed = {
         Seal.TRUSTED: f"{known.signature} (signature ok)",
         Seal.UNKNOWN: "signed by an unknown key",
@@ -202,24 +196,44 @@ def _decision(said: Conclusion, known: Known, found: SortedBundle, rows: Sequenc
     }
     whose = {Copy.GIVEN: "the copy that you named", Copy.INSTALLED: "your copy", Copy.BUNDLE: "the vendor's copy"}
     rules = f"{said.rules} ({whose[said.rules_copy]})" if said.rules else "not re-evaluated"
-    follows = "the numbers are those of the logs" if said.consistent else "nothing: its records do not agree"
-    if said.consistent and not known.trusted:
-        follows += ", which anybody may have changed"
-    if said.outcome is VerifyOutcome.COMPLIANT:
-        follows += ", and they were obtained by your terms"
-    sampled = buyers.SAMPLE in known.proofs
-    beyond = [] if sampled else ["that the system reaches them"]
-    if not {buyers.HEAD, buyers.TIMESTAMP} & {*known.proofs}:
-        beyond.append("that no attempt was left out")
-    return DecisionBlock(
-        headlines[said.outcome],
+    return block(
+        said.outcome,
+        said.evidence is EvidenceAnswer.CONTRADICTED,
         (known.name, signed[said.seal], rules),
-        tuple(_questions(said, known, found, rows)),
-        f"{follows}.",
-        f"{', or '.join(beyond)}." if beyond else "that the system will be installed as it was measured.",
-        tuple(_steps(said, known, found, sampled)),
-        _MEANING[said.outcome][0],
+        _questions(said, known, found, rows),
+        follows("" if said.consistent else "its records do not agree", known.trusted, said.outcome),
+        known.proofs,
+        _steps(said, known, found, buyers.SAMPLE in known.proofs),
     )
+
+
+def block(
+    outcome: VerifyOutcome,
+    is_contradicted: bool,
+    about: tuple[str, ...],
+    questions: Iterable[Question],
+    may: str,
+    proofs: Collection[str],
+    steps: Iterable[Step],
+) -> DecisionBlock:
+    """The buyer's decision on a bundle. `proofs`: of `terms.PROOFS`, what limits `may`."""
+    headline, kind, _ = MEANING[outcome]
+    unproven = [] if buyers.SAMPLE in proofs else ["that the system reaches them"]
+    if not {buyers.HEAD, buyers.TIMESTAMP} & {*proofs}:
+        unproven.append("that no attempt was left out")
+    may_not = f"{', or '.join(unproven)}." if unproven else "that the system will be installed as it was measured."
+    headline = "NOT VALID" if is_contradicted else headline
+    return DecisionBlock(headline, about, tuple(questions), may, may_not, tuple(steps), kind)
+
+
+def follows(problem: str, is_trusted: bool, outcome: VerifyOutcome) -> str:
+    """What may be concluded from the numbers of a bundle; `problem`: why nothing may be."""
+    if problem:
+        return f"nothing: {problem}."
+    text = "the numbers are those of the logs"
+    if not is_trusted:
+        text += ", which anybody may have changed"
+    return f"{text}, and they were obtained by your terms." if outcome is VerifyOutcome.COMPLIANT else f"{text}."
 
 
 def _questions(said: Conclusion, known: Known, found: SortedBundle, rows: Sequence[Row]) -> Iterator[Question]:

@@ -85,6 +85,7 @@ class VerifiedBundle:
     findings: tuple[Finding, ...]
     judged: replay.Judged | None
     conclusion: Conclusion
+    proofs: tuple[str, ...]  # of `terms.PROOFS`
 
     @property
     def intact(self) -> bool:
@@ -239,7 +240,7 @@ def of_bag(name: str, bag: bagit.Bag, asked: Asked) -> VerifiedBundle:
         (data / provenance.SOURCE).is_file(),
     )
     conclusion = conclude(known, findings, by_buyer.submission if by_buyer else None)
-    return VerifiedBundle(name, len(bag.digests), bag.size, signed, tool, chain, findings, by_buyer, conclusion)
+    return VerifiedBundle(name, len(bag.digests), bag.size, signed, tool, chain, findings, by_buyer, conclusion, proofs)
 
 
 _STAMPS_UNREAD = (

@@ -16,17 +16,19 @@ from typing import Any
 from campaign import __version__
 from campaign.config import rfp
 from campaign.core import bagit, journal, timestamps
-from campaign.core.errors import INCOMPLETE, OK, CampaignError, InputError
+from campaign.core.errors import CampaignError, InputError
 from campaign.core.escaping import plain
 from campaign.core.model import Finding, Move
 from campaign.core.strict_yaml import shown
+from campaign.core.units import listed
 from campaign.evidence import bundle, compared, replay, text, verify
-from campaign.evidence.conclusion import NOT_FULLY_CHECKED
+from campaign.evidence.conclusion import MEANING, EvidenceAnswer, VerifyOutcome, block, follows
+from campaign.evidence.terms import PROOFS
 from campaign.judge.findings import note, of_rule, unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
 from campaign.report import decision, scores
-from campaign.report.decision import VENDOR, YOU, Compliance, DecisionBlock, Question, Step
-from campaign.report.whole import decision_of, every_part
+from campaign.report.decision import VENDOR, YOU, DecisionBlock, Question, Step
+from campaign.report.whole import every_part, of_parts, worst_first
 
 RFP, RESPONSE = "data/rfp.yaml", "data/response.json"
 
@@ -43,15 +45,20 @@ class VerifiedResponse:
     scored: tuple[scores.Scored, ...]
 
     @property
-    def exit_status(self) -> int:
+    def outcome(self) -> VerifyOutcome:
         """The worst of the parts; altered, or without a mandatory part, it is not valid; what was not checked on the
         whole counts as in a part.
         """
-        wrong = any(each.violated for each in self.findings)
-        statuses = [part.conclusion.exit_status for part in self.parts.values()]
-        if wrong or self.unanswered or INCOMPLETE in statuses or not statuses:
-            return INCOMPLETE
-        return max([*statuses, OK if all(finding.checked for finding in self.findings) else NOT_FULLY_CHECKED])
+        if any(finding.violated for finding in self.findings) or self.unanswered or not self.parts:
+            return VerifyOutcome.NOT_VALID
+        outcomes = [part.conclusion.outcome for part in self.parts.values()]
+        if not all(finding.checked for finding in self.findings):
+            outcomes.append(VerifyOutcome.OPEN)
+        return min(outcomes, key=list(VerifyOutcome).index)
+
+    @property
+    def exit_status(self) -> int:
+        return MEANING[self.outcome][2]
 
     @property
     def decision(self) -> DecisionBlock:
@@ -60,17 +67,34 @@ class VerifiedResponse:
         left = [each for each in self.findings if each.open]
         answer = "CONTRADICTED" if wrong else "unproven" if left else "consistent"
         first = decision.first_of(wrong or left) if wrong or left else "the scores follow from the parts"
-        parts = {part: each.conclusion.decision for part, each in self.parts.items()}
-        asked = (Question("bundle", answer, first), every_part(self.unanswered, len(parts)))
+        conclusions = {part: each.conclusion for part, each in self.parts.items()}
+        order = worst_first({part: each.outcome for part, each in conclusions.items()})
         steps = [Step(VENDOR, f"campaign run FILE --part {part}") for part in self.unanswered[:1]]
         steps += decision.of_vendor([each for each in left if each.move is Move.VENDOR])
         yours = [each for each in left if each.move is Move.BUYER]
         steps += [Step(YOU, decision.first_of(yours))] if yours else []
+        steps += [Step(YOU, f"campaign verify {self.name} --part {part}") for part in order[:1]]
         rules = (f"RFP {self.rfp.id} {self.rfp.version}",) if self.rfp else ()
-        whole = decision_of((self.name, *rules), asked, parts, steps, Step(YOU, f"campaign verify {self.name}"))
-        if wrong:
-            return replace(whole, headline="NOT VALID", may="nothing: it is not one answer.", kind=Compliance.BROKEN)
-        return replace(whole, headline="NOT YET ACCEPTABLE", kind=Compliance.BROKEN) if self.unanswered else whole
+        torn = [part for part, each in conclusions.items() if not each.consistent]
+        problem = f"the records of {listed(torn)} do not agree" if torn else ""
+        proofs = set(PROOFS).intersection(*(part.proofs for part in self.parts.values()))
+        return block(
+            self.outcome,
+            bool(wrong) or any(each.evidence is EvidenceAnswer.CONTRADICTED for each in conclusions.values()),
+            (self.name, *rules),
+            (
+                Question("bundle", answer, first),
+                every_part(self.unanswered, len(self.parts)),
+                *of_parts({part: conclusions[part].decision for part in order}),
+            ),
+            follows(
+                "it is not one answer" if wrong else problem,
+                all(finding.rule != "EVD-03" for finding in self.findings),
+                self.outcome,
+            ),
+            proofs,
+            steps,
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Beside the JSON of the parts."""

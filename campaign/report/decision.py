@@ -26,11 +26,17 @@ from campaign.results.cells import Row
 OPEN = (Status.INVALID, Status.FAILED, Status.MISSING)
 
 
-class Compliance(StrEnum):
-    REHEARSAL = "rehearsal"  # says nothing about compliance, whatever its numbers
+class Compliance(StrEnum):  # the worst first
     BROKEN = "broken"
+    REHEARSAL = "rehearsal"  # says nothing about compliance, whatever its numbers
     UNCHECKED = "unchecked"  # no known violation
     COMPLIES = "complies"
+
+
+class Readiness(StrEnum):  # for the vendor; the worst first
+    NOT_READY = "NOT READY"
+    REHEARSAL = "REHEARSAL"
+    READY = "READY TO HAND IN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,25 +285,28 @@ def of_vendor(findings: Sequence[Finding]) -> Iterator[Step]:
 
 def of_campaign(whole: Submission, file: str = "FILE") -> DecisionBlock:
     """For the vendor, before anything is handed in. `file`: the campaign file, as it is typed."""
-    found = SortedFindings(each for each in whole.all_findings if each.rule not in BUNDLE_RULES)
+    found = for_vendor(whole)
     asked = (complete(whole.rows), rules(found, "the buyer", "none violated"), decisions(found, "nothing waits"))
-    kind = verdict(whole).kind
-    full, good = kind is not Compliance.REHEARSAL, asked[0].answer == "yes" and not found.violated
-    headline = "REHEARSAL" if not full else "READY TO HAND IN" if good else "NOT READY"
+    full, good = whole.campaign.profile == "full", asked[0].answer == "yes" and not found.violated
     steps = [*_of_gaps(whole.rows, file), *of_vendor([*found.violated, *found.of(Move.VENDOR)])]
     if good:
         last = f"campaign bundle {file} -o {whole.campaign.name}.zip --sign KEY"
         steps.append(Step(VENDOR, last if full else f"set profile: full in {file}, then campaign run {file}"))
-    waits = "what is explained, declined or open is the buyer's decision"
     return DecisionBlock(
-        headline,
+        Readiness.REHEARSAL if not full else Readiness.READY if good else Readiness.NOT_READY,
         (f"campaign {whole.campaign.name}", f"{whole.pack.id} {whole.pack.version}", f"{whole.campaign.profile} size"),
         asked,
-        _may(asked[0].answer == "yes", found),
-        f"that the buyer accepts it: {waits if full else 'a rehearsal never complies'}.",
+        vendor_may(asked[0].answer == "yes", found),
+        vendor_may_not(full),
         tuple(steps),
-        kind,
+        verdict(whole).kind,
     )
+
+
+def for_vendor(*submissions: Submission) -> SortedFindings:
+    """The findings about campaigns, without those about a bundle, which does not exist yet."""
+    findings = (finding for submission in submissions for finding in submission.all_findings)
+    return SortedFindings(finding for finding in findings if finding.rule not in BUNDLE_RULES)
 
 
 def _of_gaps(rows: Sequence[Row], file: str) -> Iterator[Step]:
@@ -308,12 +317,19 @@ def _of_gaps(rows: Sequence[Row], file: str) -> Iterator[Step]:
         yield Step(VENDOR, f"campaign run {file}")
 
 
-def _may(is_complete: bool, found: SortedFindings) -> str:
+def vendor_may(is_complete: bool, found: SortedFindings) -> str:
+    """What may be concluded from results and findings."""
     if found.violated:
         return "it would be refused as it is."
     if is_complete:
         return "all results are there, and none violates a rule that was checked."
     return "what is there violates no rule that was checked."
+
+
+def vendor_may_not(is_full: bool) -> str:
+    """What may not be concluded, at full size or of a rehearsal."""
+    waits = "what is explained, declined or open is the buyer's decision"
+    return f"that the buyer accepts it: {waits if is_full else 'a rehearsal never complies'}."
 
 
 def of_table(whole: Submission) -> DecisionBlock:
@@ -325,7 +341,7 @@ def of_table(whole: Submission) -> DecisionBlock:
         "NO VIOLATION FOUND" if good else "NOT ACCEPTABLE",
         (f"table {whole.campaign.path.name}", f"{whole.pack.id} {whole.pack.version}"),
         asked,
-        _may(asked[0].answer == "yes", found),
+        vendor_may(asked[0].answer == "yes", found),
         "that the numbers were measured: a table has no logs, so most rules cannot be checked.",
         (*of_vendor(found.violated), Step(VENDOR, "send the bundle of the campaign: campaign bundle FILE -o OUT.zip")),
     )

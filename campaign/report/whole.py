@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +16,11 @@ from campaign.core import atomic, units
 from campaign.core.errors import typed, unwritten
 from campaign.judge.submission import Submission
 from campaign.report import decision, page, printing, table
+from campaign.report.decision import VENDOR, Compliance, Question, Readiness, Step
 from campaign.report.scores import Scored
 
 TEMPLATE = "whole.html.j2"
 MOST_PARTS = 5  # in a decision
-_WORST_FIRST = (
-    decision.Compliance.BROKEN,
-    decision.Compliance.UNCHECKED,
-    decision.Compliance.REHEARSAL,
-    decision.Compliance.COMPLIES,
-)
 
 
 def heading(part: Part) -> str:
@@ -45,34 +41,49 @@ def as_json(response: Response, texts: Mapping[str, str], scored: Sequence[Score
     return json.dumps(whole, indent=1) + "\n"
 
 
-def decision_of(
-    about: tuple[str, ...],
-    asked: Sequence[decision.Question],
-    parts: Mapping[str, decision.DecisionBlock],
-    steps: Sequence[decision.Step],
-    of_part: decision.Step,
-) -> decision.DecisionBlock:
-    """Of an answer in parts, which is as good as the worst of them. `asked`, `steps`: about the whole; `of_part`: the
-    command for one, without its name.
-    """
-    worst = sorted(parts, key=lambda part: _WORST_FIRST.index(parts[part].kind))
-    shown = [
-        decision.Question(
-            part, parts[part].headline, "; ".join(f"{step.who}: {step.what}" for step in parts[part].steps)
-        )
-        for part in worst[:MOST_PARTS]
-    ]
-    if more := worst[MOST_PARTS:]:
-        shown.append(decision.Question("others", f"{len(more)} more", units.listed(more)))
-    whole = parts[worst[0]] if worst else decision.DecisionBlock("NOT VALID", (), (), "nothing.", "anything.")
-    of_worst = [replace(of_part, what=f"{of_part.what} --part {part}") for part in worst[:1]]
-    return replace(whole, about=about, questions=(*asked, *shown), steps=(*steps, *of_worst))
+def decision_of(response: Response, parts: Mapping[str, Submission], file: Path | str) -> decision.DecisionBlock:
+    """For the vendor, from the results and findings of all parts. `file`: the campaign file, as it is typed."""
+    rfp, unanswered = response.rfp, [part.id for part in response.unanswered]
+    blocks = {part: decision.of_campaign(submission, typed(file, part)) for part, submission in parts.items()}
+    states = {part: Readiness(block.headline) for part, block in blocks.items()}
+    order = worst_first(states)
+    worst = states[order[0]]
+    rows = [row for submission in parts.values() for row in submission.rows]
+    is_complete = not unanswered and decision.complete(rows).answer == "yes"
+    steps = [Step(VENDOR, f"add {part} to the parts in {typed(file)}") for part in unanswered[:1]]
+    if worst is not Readiness.READY:
+        steps.append(Step(VENDOR, f"campaign check {typed(file, order[0])}"))
+    elif not unanswered:
+        name = parts[order[0]].campaign.name
+        steps.append(Step(VENDOR, f"campaign bundle {typed(file)} -o {name}.zip --sign KEY"))
+    return decision.DecisionBlock(
+        Readiness.NOT_READY if unanswered else worst,
+        (f"RFP {rfp.id} {rfp.version}",),
+        (every_part(unanswered, len(parts)), *of_parts({part: blocks[part] for part in order})),
+        decision.vendor_may(is_complete, decision.for_vendor(*parts.values())),
+        decision.vendor_may_not(all(submission.campaign.profile == "full" for submission in parts.values())),
+        tuple(steps),
+        Compliance.BROKEN if unanswered else min((each.kind for each in blocks.values()), key=list(Compliance).index),
+    )
 
 
-def every_part(unanswered: Sequence[str], number: int) -> decision.Question:
+def worst_first(states: Mapping[str, StrEnum]) -> list[str]:
+    """The parts by their states, which are of an enumeration that begins with the worst."""
+    return sorted(states, key=lambda part: list(type(states[part])).index(states[part]))
+
+
+def of_parts(blocks: Mapping[str, decision.DecisionBlock]) -> Iterator[Question]:
+    """A line for each of the first parts, and one for all others."""
+    for part, block in list(blocks.items())[:MOST_PARTS]:
+        yield Question(part, block.headline, "; ".join(f"{step.who}: {step.what}" for step in block.steps))
+    if others := list(blocks)[MOST_PARTS:]:
+        yield Question("others", f"{len(others)} more", units.listed(others))
+
+
+def every_part(unanswered: Sequence[str], number: int) -> Question:
     if unanswered:
-        return decision.Question("parts", "NO", f"mandatory parts missing: {', '.join(unanswered)}")
-    return decision.Question("parts", "yes", f"{units.several(number, 'part')}, no mandatory one is missing")
+        return Question("parts", "NO", f"mandatory parts missing: {', '.join(unanswered)}")
+    return Question("parts", "yes", f"{units.several(number, 'part')}, no mandatory one is missing")
 
 
 def scores_text(scored: Sequence[Scored], width: int, more: bool = True) -> str:
@@ -131,11 +142,20 @@ def write_page(
         for judged in [parts[part.id]]
     ]
     path = directory / "index.html"
+    file = next(iter(parts.values())).campaign.path.name
+    variables = {
+        "response": response,
+        "decision": decision_of(response, parts, file),
+        "scored": scored,
+        "parts": folded,
+        "value": value,
+        "digits": units.digits,
+    }
     try:
         directory.mkdir(parents=True, exist_ok=True)
         atomic.write(
             path,
-            page.rendered(TEMPLATE, response=response, scored=scored, parts=folded, value=value, digits=units.digits),
+            page.rendered(TEMPLATE, **variables),
         )
     except OSError as error:
         raise unwritten(error, f"{path}: cannot be written: {error.strerror}") from error

@@ -79,7 +79,7 @@ def test_one_command_runs_all_parts_and_every_verb_works_on_the_whole_and_on_a_p
     assert reported.stdout.endswith("wrote page/index.html\n")
     page = (tmp_path / "page/index.html").read_text()
     assert page.index('href="fast/index.html"') < page.index('href="slow/index.html"') < page.index("Both tiers")
-    assert page.count('<p class="headline">REHEARSAL</p>') == 2
+    assert page.count('<p class="headline">REHEARSAL</p>') == 3, "of the whole, and of each part"
     assert (tmp_path / "page/fast/index.html").is_file()
 
     rerun = called(tmp_path, "rerun", "c.yaml", "slow/home/single/shared/*")

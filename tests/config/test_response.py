@@ -62,6 +62,7 @@ def test_the_category_of_builds_is_that_of_the_rfp(tmp_path: Path) -> None:
             "parts.slow.name: is a key of the whole file; move it to the left margin",
         ),
         ("  fat: {{slurm", "  fat: many #", "node_classes.fat: allowed: a mapping with keys of a campaign file"),
+        (ANSWER.partition("parts:")[2], " {{}}\n", "parts: found none; allowed: at least one part of the RFP"),
         ("rules: rfp.yaml\n", "", "rules: required key missing; allowed: the path of an RFP (rfp.yaml)"),
         ("rules: rfp.yaml\n", "rules: none.yaml\n", "none.yaml: cannot be read: No such file or directory"),
     ],

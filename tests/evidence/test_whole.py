@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from campaign.config import rfp as rfps
 from campaign.core import bagit, resources
+from campaign.core.model import Finding, Move, Severity
 from campaign.evidence import verify, whole
 from campaign.evidence.whole import VerifiedResponse
 from campaign.report.decision import Step
+from tests.evidence.test_conclusion import UNCHECKED, VIOLATION
+from tests.evidence.test_conclusion import said as conclusion
 from tests.support import command_line, fake_slurm, rfp
 from tests.support.rfp import ANSWER, RFP
 
@@ -131,6 +137,45 @@ def test_a_mandatory_part_that_is_missing_makes_the_whole_not_valid(site: Path, 
     assert found.unanswered == ("slow",)
     assert "parts NO (mandatory parts missing: slow)" in found.decision.sentence
     assert found.decision.steps[0] == Step("vendor", "campaign run FILE --part slow")
+
+
+OPEN = Finding("EVD-05", Severity.WARNING, "bundle", "the RFP is the vendor's copy", checked=False, move=Move.BUYER)
+CHANGED = Finding("EVD-01", Severity.ERROR, "bundle", "rfp.yaml was changed")
+CONCLUSIONS = {  # on a part, the worst first; the headline of the whole, and its exit status
+    "violated": ("NOT YET ACCEPTABLE", 1, lambda: conclusion(VIOLATION)),
+    "rehearsal": ("REHEARSAL", 5, lambda: conclusion(profile="rehearsal")),
+    "open": ("NOT YET ACCEPTABLE", 4, lambda: conclusion(UNCHECKED)),
+    "compliant": ("ACCEPTABLE", 0, lambda: conclusion()),
+}
+OF_WHOLE = {"nothing": ((), ()), "open": ((OPEN,), ()), "changed": ((CHANGED,), ()), "unanswered": ((), ("p9",))}
+
+
+@pytest.mark.parametrize("about", OF_WHOLE)
+@pytest.mark.parametrize(("first", "second"), [*itertools.product(CONCLUSIONS, repeat=2)])
+def test_the_decision_on_two_parts_is_that_of_both_and_of_the_bundle(first: str, second: str, about: str) -> None:
+    findings, unanswered = OF_WHOLE[about]
+    parts: Any = {
+        part: SimpleNamespace(conclusion=CONCLUSIONS[state][2](), proofs=("nonce", "sample", *proofs))
+        for part, state, proofs in (("p0", first, ["head"]), ("p1", second, []))
+    }
+    found = VerifiedResponse("offer", None, findings, parts, unanswered, ())
+    worst = min(first, second, key=list(CONCLUSIONS).index)
+    if about == "open" and worst == "compliant":
+        worst = "open"
+    headline, status, _ = CONCLUSIONS["violated" if about in ("changed", "unanswered") else worst]
+    assert (found.decision.headline, found.exit_status) == ("NOT VALID" if about == "changed" else headline, status)
+    assert found.decision.may.startswith("nothing" if about == "changed" else "the numbers are those of the logs")
+    assert ("obtained by your terms" in found.decision.may) == (headline == "ACCEPTABLE")
+    assert found.decision.may_not == "that no attempt was left out."
+
+
+def test_of_a_part_whose_records_do_not_agree_nothing_follows_for_the_whole() -> None:
+    torn = conclusion(Finding("EVD-06", Severity.ERROR, "campaign", "stdout and bench.jsonl differ"))
+    parts: Any = {
+        part: SimpleNamespace(conclusion=each, proofs=()) for part, each in (("p0", conclusion()), ("p1", torn))
+    }
+    found = VerifiedResponse("offer", None, (), parts, (), ()).decision
+    assert (found.headline, found.may) == ("NOT VALID", "nothing: the records of p1 do not agree.")
 
 
 def test_without_the_buyers_rfp_it_is_not_checked(site: Path, tmp_path: Path) -> None:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from campaign.config.response import Response
+from campaign.config.rfp import Part, Rfp
 from campaign.core.model import Finding, Move, Severity, Status
 from campaign.evidence import acceptance, sample
 from campaign.evidence.acceptance import SampleOutcome
-from campaign.evidence.conclusion import Known, conclude
+from campaign.evidence.conclusion import Conclusion, Known, conclude
 from campaign.evidence.replay import Copy
+from campaign.evidence.whole import VerifiedResponse
 from campaign.judge.submission import Submission
 from campaign.report import decision
 from campaign.report import whole as report_whole
@@ -135,9 +140,13 @@ FAILED = replace(
 )
 
 
-def verified(judged: Submission, *of_bundle: Finding, **known: object) -> DecisionBlock:
+def concluded(judged: Submission, *of_bundle: Finding, **known: object) -> Conclusion:
     given: dict[str, Any] = {"signature": "Acme", "trusted": True, "copy": Copy.INSTALLED, "terms": True, **known}
-    return conclude(Known("offer-c.zip", **given), of_bundle, judged).decision
+    return conclude(Known("offer-c.zip", **given), of_bundle, judged)
+
+
+def verified(judged: Submission, *of_bundle: Finding, **known: object) -> DecisionBlock:
+    return concluded(judged, *of_bundle, **known).decision
 
 
 def accepted(outcome: SampleOutcome) -> DecisionBlock:
@@ -148,10 +157,21 @@ def compared(offers: Sequence[Offer], terms: Terms | None = None) -> DecisionBlo
     return forms.decision_of(compare(offers, terms), ["offer-a.zip", "offer-b.zip", "offer-c.zip"][: len(offers)])
 
 
-def of_parts(*blocks: DecisionBlock) -> DecisionBlock:
-    asked = [report_whole.every_part([], len(blocks))]
-    parts = dict(zip(("fast", "slow"), blocks, strict=True))
-    return report_whole.decision_of(("RFP small 3",), asked, parts, (), Step("you", "campaign verify offer-c.zip"))
+PARTS = tuple(Part(part, "test-rules") for part in ("fast", "slow"))
+SMALL = Rfp(path=Path("rfp.yaml"), digest="", id="small", version=3, title="Two tiers", parts=PARTS)
+
+
+def of_parts(*submissions: Submission) -> DecisionBlock:
+    parts = dict(zip(("fast", "slow"), submissions, strict=True))
+    return report_whole.decision_of(Response(cast(Any, None), SMALL, PARTS), parts, "offer.yaml")
+
+
+def verified_parts(*conclusions: Conclusion) -> DecisionBlock:
+    parts = {
+        part: SimpleNamespace(conclusion=conclusion, proofs=proofs)
+        for part, conclusion, proofs in zip(("fast", "slow"), conclusions, ((), ("head", "sample")), strict=True)
+    }
+    return VerifiedResponse("offer-c.zip", SMALL, (), cast(Any, parts), (), ()).decision
 
 
 SCREENS: dict[str, Callable[[], DecisionBlock]] = {
@@ -167,8 +187,8 @@ SCREENS: dict[str, Callable[[], DecisionBlock]] = {
         whole(OPEN, EXPLAINED, DECLINED, NO_COUNTERS), UNKNOWN_KEY, trusted=False, terms=False
     ),
     "verify-rehearsal": lambda: verified(whole(profile="rehearsal")),
-    "verify-parts": lambda: of_parts(verified(VIOLATED), verified(GOOD, proofs=("head", "sample"))),
-    "run-parts": lambda: of_parts(*(decision.of_campaign(each, "offer.yaml") for each in (GOOD, FAILED))),
+    "verify-parts": lambda: verified_parts(concluded(VIOLATED), concluded(GOOD, proofs=("head", "sample"))),
+    "run-parts": lambda: of_parts(GOOD, FAILED),
     "sample": lambda: sample.decision_of(ASKED, sample.offer_of(OFFER, "offer"), "offer-c.zip", "sample.yaml"),
     "accept-accepted": lambda: accepted(decided(again())),
     "accept-rejected": lambda: accepted(decided(again(factor=0.8))),

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
+from campaign.config.response import Response
+from campaign.config.rfp import Part, Rfp
+from campaign.core.model import Finding, Severity, Status
 from campaign.report import whole
-from campaign.report.decision import Compliance, DecisionBlock, Step
+from campaign.report.decision import DecisionBlock
 from campaign.report.scores import Scored
+from tests.report.test_decision import whole as submitted
 
 OFFERS = [Path("here/a.yaml"), Path("here/b.zip")]
 
@@ -25,15 +32,51 @@ def test_a_score_without_a_value_says_why() -> None:
     assert whole.value(Scored("all", "All", "geometric", None, why="stat is invalid")) == "no value (stat is invalid)"
 
 
+# --- the decision on all parts, for the vendor
+
+PARTS = tuple(Part(f"p{number}", "test-rules", mandatory=False) for number in range(9))
+VIOLATION = Finding("FLG-06", Severity.ERROR, "campaign", "wrong offset")
+STATES = {  # of a part, the worst first
+    "violated": ("NOT READY", submitted(VIOLATION)),
+    "missing": ("NOT READY", submitted(status=Status.MISSING)),
+    "rehearsal": ("REHEARSAL", submitted(profile="rehearsal")),
+    "ready": ("READY TO HAND IN", submitted()),
+}
+MAY = {
+    "violated": "it would be refused as it is.",
+    "missing": "what is there violates no rule that was checked.",
+    "complete": "all results are there, and none violates a rule that was checked.",
+}
+
+
+def decided(unanswered: Sequence[str], *states: str) -> DecisionBlock:
+    parts = {f"p{number}": STATES[state][1] for number, state in enumerate(states)}
+    mandatory = tuple(Part(part, "test-rules") for part in unanswered)
+    rfp = Rfp(path=Path("rfp.yaml"), digest="", id="x", version=1, title="X", parts=(*PARTS, *mandatory))
+    response = Response(cast(Any, None), rfp, PARTS[: len(states)])
+    return whole.decision_of(response, parts, "c.yaml")
+
+
+@pytest.mark.parametrize("unanswered", [[], ["p9"]])
+@pytest.mark.parametrize(("first", "second"), [*itertools.product(STATES, repeat=2)])
+def test_the_decision_on_two_parts_is_that_of_both(first: str, second: str, unanswered: list[str]) -> None:
+    block, worst = decided(unanswered, first, second), min(first, second, key=list(STATES).index)
+    assert block.headline == ("NOT READY" if unanswered else STATES[worst][0])
+    lacking = "missing" if unanswered or "missing" in (first, second) else "complete"
+    assert block.may == MAY["violated" if "violated" in (first, second) else lacking]
+    assert ("a rehearsal never complies" in block.may_not) == ("rehearsal" in (first, second))
+    assert {each.name: each.answer for each in block.questions[1:]} == {"p0": STATES[first][0], "p1": STATES[second][0]}
+    steps = ["add p9 to the parts in c.yaml"] if unanswered else []
+    if worst != "ready":
+        of_worst = next(number for number, state in enumerate((first, second)) if STATES[state][0] == STATES[worst][0])
+        steps.append(f"campaign check c.yaml --part p{of_worst}")
+    elif not unanswered:
+        steps.append("campaign bundle c.yaml -o test.zip --sign KEY")
+    assert [step.what for step in block.steps] == steps
+
+
 def test_the_decision_on_many_parts_shows_the_worst_and_names_the_others() -> None:
-    kinds = [Compliance.COMPLIES, Compliance.UNCHECKED, Compliance.BROKEN, *3 * [Compliance.REHEARSAL]]
-    blocks = {
-        f"p{number}": DecisionBlock(kind.upper(), (), (), "m", "n", (), kind) for number, kind in enumerate(kinds)
-    }
-    asked = [whole.every_part(["p9"], len(blocks))]
-    found = whole.decision_of(("RFP x 1",), asked, blocks, (), Step("you", "campaign verify x.zip"))
-    assert found.headline == "BROKEN"
-    assert [each.name for each in found.questions] == ["parts", "p2", "p1", "p3", "p4", "p5", "others"]
-    assert found.questions[0].reason == "mandatory parts missing: p9"
-    assert (found.questions[-1].answer, found.questions[-1].reason) == ("1 more", "p0")
-    assert found.steps == (Step("you", "campaign verify x.zip --part p2"),)
+    block = decided(["p9"], "ready", "rehearsal", "missing", *4 * ["ready"])
+    assert [each.name for each in block.questions] == ["parts", "p2", "p1", "p0", "p3", "p4", "others"]
+    assert block.questions[0].reason == "mandatory parts missing: p9"
+    assert (block.questions[-1].answer, block.questions[-1].reason) == ("2 more", "p5, p6")
