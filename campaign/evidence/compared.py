@@ -26,6 +26,7 @@ from campaign.evidence import bundle, provenance, replay
 from campaign.judge import engine, records
 from campaign.judge.environment import CONTROLLER_S
 from campaign.judge.findings import CAMPAIGN, Form, to_explain, unchecked, unchecked_by_buyer, violation
+from campaign.judge.rule import bundle_rule
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting
@@ -153,8 +154,15 @@ def object_of(text: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+@bundle_rule(
+    "CMP-05",
+    "the bundle contains every referenced log and nothing else; other attempts are listed in an index",
+    why="extra or missing logs make it unclear which measurements the tables use",
+    remedy="write the bundle again with 'campaign bundle' from the unchanged results directory",
+    severity=Severity.WARNING,
+)
 def beside_tables(data: Path, bag: bagit.Bag, judged: replay.Judged) -> Iterator[Finding]:
-    """CMP-05: it contains exactly the supporting logs; the index lists the others."""
+    """The bundle's files compared with those that its tables reference."""
     problems = chain(_unsupported(data, bag, judged), _beyond(data, bag, judged))
     return map(to_explain, islice(problems, MOST_SHOWN))
 

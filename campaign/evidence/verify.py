@@ -33,6 +33,7 @@ from campaign.evidence.conclusion import Conclusion, Known, VerifyOutcome, concl
 from campaign.evidence.terms import HEAD, NONCE, TIMESTAMP, OfferTerms, shown_by
 from campaign.judge import engine
 from campaign.judge.findings import CAMPAIGN, note, of_rule, to_explain, unchecked, unchecked_by_buyer, violation
+from campaign.judge.rule import bundle_rule
 from campaign.judge.submission import measured_and_hidden, recovered
 
 PARTS = "data/parts"  # of a bundle that answers an RFP: a bundle for each
@@ -258,16 +259,28 @@ def _differing(data: Path, bag: bagit.Bag, judged: replay.Judged, tool: str) -> 
     return differing, ()
 
 
+@bundle_rule(
+    "EVD-01",
+    "the bundle is complete and unchanged, and no path points outside it",
+    why="a file that was changed, added or removed may carry altered results",
+    remedy="write the bundle again with 'campaign bundle' and send it unchanged",
+)
 def complete(problems: Sequence[str]) -> Iterator[Finding]:
-    """EVD-01: every file is listed with its hash, every listed file exists, and nothing points outside."""
+    """The files compared with the lists of hashes (`campaign verify`)."""
     for problem in problems[: compared.MOST_SHOWN]:
         yield violation(problem)
     if (more := len(problems) - compared.MOST_SHOWN) > 0:
         yield violation("and {count} more", count=more)
 
 
+@bundle_rule(
+    "EVD-03",
+    "the bundle is signed with a key that the buyer trusts",
+    why="without a trusted signature anybody could have altered the bundle and its checksums",
+    remedy="sign the bundle with 'campaign bundle --sign KEY', and give the buyer the public key separately",
+)
 def signature(signed: Signed | None, signers_given: bool) -> Iterator[Finding]:
-    """EVD-03: signed by a listed key."""
+    """The signature (`campaign verify`)."""
     if signed and signed.problem:
         yield violation("invalid signature: {problem}", problem=signed.problem)
     elif not signed:
@@ -278,10 +291,17 @@ def signature(signed: Signed | None, signers_given: bool) -> Iterator[Finding]:
         )
 
 
+@bundle_rule(
+    "EVD-04",
+    "offline re-evaluation of the raw logs gives identical tables, findings and verdict",
+    why="tables that cannot be derived from the raw logs were altered, or made by another program",
+    remedy="write the bundle again with 'campaign bundle', without editing tables or logs",
+)
 def same_verdict(
     differing: Mapping[str, str] | None, reworded: Sequence[str], why: str, tool: str
 ) -> Iterator[Finding]:
-    """EVD-04: re-evaluated offline, the tables, findings and verdict are identical, byte for byte.
+    """Byte for byte (`campaign verify`); for a bundle of an earlier version, every number with its run, attempt and log
+    line (noted).
 
     Texts and checks of another version may differ: then the values with their origins are identical. `differing` is
     None if the bundle cannot be re-evaluated, and `why` not.

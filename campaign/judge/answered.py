@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime
 from campaign.config.waivers import Answers, Explanation, Granted, Waiver
 from campaign.core.model import Attempt, Cell, Finding, Severity, matches
 from campaign.judge.findings import CAMPAIGN, note, violation
+from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import Submission
 
 
@@ -74,8 +75,15 @@ def concerned(submission: Submission) -> Callable[[Finding], tuple[Cell, ...]]:
     return about
 
 
+@campaign_rule(
+    "WVR-01",
+    "waivers are signed, limited in scope and time, and shown with the result",
+    why="only the buyer can allow a deviation from the rules",
+    remedy="have the buyer sign the waiver ('campaign check FILE --waiver N' prints its text), or remove it",
+    is_fixed_afterwards=True,
+)
 def waivers_hold(submission: Submission) -> Iterator[Finding]:
-    """WVR-01: every waiver is signed by a listed key, and what it covers was measured before it expired."""
+    """The signature of each waiver's text, and its dates compared with the measurements'; a valid waiver is noted."""
     measured = _measured(submission)
     for granted in submission.answers.waivers:
         waiver = granted.waiver

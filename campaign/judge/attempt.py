@@ -6,8 +6,9 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 
+from campaign.config.rules.catalogue import Parameter, Quantity
 from campaign.config.rules.pack import RulePack
-from campaign.core.model import Finding, Record, Run, State
+from campaign.core.model import Finding, Record, Run, Severity, State
 from campaign.core.units import apart, digits, format_size, listed, may_be_negative
 from campaign.judge.findings import (
     BUILTIN,
@@ -20,6 +21,7 @@ from campaign.judge.findings import (
     unchecked,
     violation,
 )
+from campaign.judge.rule import DecidedBy, Needs, Phases, attempt_rule
 from campaign.judge.timing import BYTES
 from campaign.results.case import Case
 
@@ -33,8 +35,15 @@ WITHIN = 0.05  # Slurm is configured with slightly less memory than a node has
 _NO_COMMAND_LINE = "no command line in the output: flags cannot be checked"
 
 
+@attempt_rule(
+    "FLG-01",
+    "all mandatory flags were used",
+    why="without a mandatory flag the benchmark measures something else, so offers cannot be compared",
+    remedy="run the result again with the rule pack's command line",
+    decided_by=DecidedBy.WORDS,
+)
 def flags_present(case: Case) -> Iterator[Finding]:
-    """FLG-01: the required flags are in the executed argv."""
+    """The pack's fixed flags in the command line that the output shows."""
     given = {*case.seen.argv, *(word.partition("=")[0] for word in case.seen.argv if word.startswith("--"))}
     lacking = [flag.flag for flag in case.pack.fixed if flag.flag not in given]
     if not case.seen.argv:
@@ -48,8 +57,15 @@ def flags_present(case: Case) -> Iterator[Finding]:
         )
 
 
+@attempt_rule(
+    "FLG-02",
+    "the flags of the file configuration are those of the rules",
+    why="these flags decide which directory layout or access pattern the value belongs to",
+    remedy="run the result again with the flags of its file configuration",
+    decided_by=DecidedBy.WORDS,
+)
 def configuration_flags(case: Case) -> Iterator[Finding]:
-    """FLG-02: the configuration's own flags are executed, and no other configuration's."""
+    """The flags of this file configuration, and none of another, there."""
     given, wanted = set(case.seen.argv), set(case.files.flags)
     others = {flag for files in case.pack.files for flag in files.flags} - wanted
     if not given:
@@ -63,8 +79,17 @@ def configuration_flags(case: Case) -> Iterator[Finding]:
         )
 
 
+@attempt_rule(
+    "FLG-03",
+    "no flag outside the allowed list was used",
+    why="a changed command line can make a result faster without the system being faster",
+    remedy="run the result again with the planned command line, and ask the buyer before adding any flag",
+    decided_by=DecidedBy.WORDS,
+)
 def no_other_flags(case: Case) -> Iterator[Finding]:
-    """FLG-03: the executed words are the planned ones, in their order."""
+    """The executed command line, word by word with the planned one, and the program's path; planned flags come only
+    from pack, geometry and allowed list.
+    """
     if not case.seen.argv:
         yield not_printed(case)(_NO_COMMAND_LINE)
     elif tuple(case.seen.argv[1:]) != case.planned:
@@ -80,8 +105,15 @@ def no_other_flags(case: Case) -> Iterator[Finding]:
 _REHEARSAL_SIZE = "rehearsal: smaller than the rules require, never a compliant result"
 
 
+@attempt_rule(
+    "FLG-04",
+    "the benchmark ran at the size that the rules ask for",
+    why="a smaller problem may fit into caches, and its result then says little about the storage",
+    remedy="run the campaign again at the size of the rules (profile: full)",
+    decided_by=DecidedBy.PLAN | DecidedBy.RECORDS,
+)
 def item_count(case: Case) -> Iterator[Finding]:
-    """FLG-04: processes x n reaches the total, the benchmark counted as many, and other sizes are full ones too."""
+    """The planned total and the printed count; the smaller total of a rehearsal is noted."""
     values = case.values
     full = {each.id: each.of("full", case.run.launch, case.run.files) for each in case.pack.variables}
     other = [name for name, value in full.items() if values.get(name, value) != value]
@@ -109,9 +141,17 @@ def item_count(case: Case) -> Iterator[Finding]:
         )
 
 
+@attempt_rule(
+    "FLG-05",
+    "the benchmark wrote to the declared target, by an absolute path",
+    why="files in another directory, for example on a local disk, do not measure the offered file system",
+    remedy="run the result again in a directory of the target that the campaign file declares",
+    decided_by=DecidedBy.PLAN | DecidedBy.WORDS,
+)
 def own_directory(case: Case) -> Iterator[Finding]:
-    """FLG-05: words that name a directory or a file name the attempt's own directory, absolute, below the target. Words
-    that the pack does not contain name none.
+    """Every path on the command line must be in the attempt's own directory; words added by the campaign file must not
+    contain a path, except input files. Another absolute path, or one with `..`, of the pack itself requires an
+    explanation (W).
     """
     expected = "only the attempt's own directory, and input files"
     own, added = _paths(case.pack, case.run)
@@ -172,8 +212,15 @@ def _paths_of(pack: RulePack, run: Run) -> tuple[list[str], list[str]]:
     return own, added
 
 
+@attempt_rule(
+    "FLG-06",
+    "the rank offset (`-N`) is the one that the rules ask for",
+    why="with another offset a process reads back its own files, possibly from its node's cache",
+    remedy="run the result again with the rank offset of one node, and check benchmark.dialect",
+    decided_by=DecidedBy.WORDS,
+)
 def offset_as_told(case: Case) -> Iterator[Finding]:
-    """FLG-06: the value of -N in the executed argv is the expected one."""
+    """The value of `-N` in the executed command line; translated, and noted, where the benchmark counts nodes."""
     expected = _after(case.planned, "-N")
     if expected is None:
         return
@@ -190,8 +237,16 @@ def offset_as_told(case: Case) -> Iterator[Finding]:
         )
 
 
+@attempt_rule(
+    "FLG-07",
+    "the rank offset moved each phase to another node",
+    why="a node that works on the files it created itself may answer from its cache, without the file servers",
+    remedy="run the result again with ranks in equal blocks per node and the offset of one node",
+)
 def shift_happened(case: Case) -> Iterator[Finding]:
-    """FLG-07: every phase worked on files that another node had created."""
+    """The effective shift in the output, modulo the ranks, must be one node; with the built-in benchmark also the share
+    of stat calls on another node. On a single node noted.
+    """
     if "-N" not in case.run.arguments:
         return
     geometry, shift = case.run.geometry, case.seen.shift_effective
@@ -221,8 +276,17 @@ def shift_happened(case: Case) -> Iterator[Finding]:
             )
 
 
+@attempt_rule(
+    "GEO-01",
+    "ranks are placed in the planned consecutive blocks, equal or with one rank more on the first nodes",
+    why="with another placement a rank offset does not move the work to another node, and nodes have other work",
+    remedy="run the result again with block distribution and the planned number of ranks on each node",
+    needs=Needs.COUNTS,
+)
 def ranks_placed(case: Case) -> Iterator[Finding]:
-    """GEO-01: consecutive ranks share a node, with the same number on each, or one more on the first ones."""
+    """The placement that the output shows, the job saw, or its probe with the same launcher found. Not checked: none of
+    them.
+    """
     seen, geometry = case.seen, case.run.geometry
     if seen.placement is None or seen.processes_per_node is None:
         yield not_printed(case)("rank placement not in the output")
@@ -239,8 +303,16 @@ def ranks_placed(case: Case) -> Iterator[Finding]:
         )
 
 
+@attempt_rule(
+    "GEO-02",
+    "process and node counts meet the launch condition",
+    why="results with other process or node counts belong to another line of the table",
+    remedy="run the result again with the process and node counts of its launch condition",
+    needs=Needs.COUNTS,
+    decided_by=DecidedBy.PLAN | DecidedBy.RECORDS,
+)
 def geometry_as_planned(case: Case) -> Iterator[Finding]:
-    """GEO-02: processes and nodes are those of the launch condition."""
+    """Processes and nodes in the output, the planned ones, and the launch condition agree."""
     seen, geometry = case.seen, case.run.geometry
     processes = geometry.processes if seen.processes is None else seen.processes
     nodes = geometry.nodes if seen.nodes is None else seen.nodes
@@ -290,8 +362,18 @@ def _resources(case: Case) -> Iterator[Finding]:
         yield violation("the job had other generic resources than planned", case.run.gres, given or "none")
 
 
+@attempt_rule(
+    "RUN-01",
+    "the run finished with exit status 0 and was not requeued",
+    why="a run that failed or was started twice has no trustworthy value",
+    remedy="find the cause in the run's stdout and stderr, then repeat it with 'campaign rerun FILE CELL'",
+    needs=Needs.NOTHING,
+    phases=Phases.TOGETHER,
+)
 def ended_well(case: Case) -> Iterator[Finding]:
-    """RUN-01: the run ended with status 0, in one job that Slurm did not restart."""
+    """The job's own record. A benchmark that printed its last line and did not end, so that the job ended it a minute
+    later, has to be explained (W); its results stay valid.
+    """
     if case.attempt.state is not State.DONE:
         yield violation(
             "the run ended as {state}: {reason}", "done", state=case.attempt.state, reason=case.attempt.reason
@@ -304,8 +386,17 @@ def ended_well(case: Case) -> Iterator[Finding]:
         )
 
 
+@attempt_rule(
+    "RUN-06",
+    "the output is complete and free of errors, and every rate is above zero",
+    why="a run with errors or an incomplete output may not have done the work that it reports",
+    remedy="find the cause in the run's stdout and stderr, then repeat it with 'campaign rerun FILE CELL'",
+    needs=Needs.NOTHING,
+)
 def clean_output(case: Case) -> Iterator[Finding]:
-    """RUN-06: no error in the output, no failed operation, every rate above zero, no unrecognised line."""
+    """Errors on stdout and stderr, failed operations, the closing line, a rate above zero for each operation;
+    unrecognised lines are noted.
+    """
     seen, done = case.seen, case.attempt.state is State.DONE
     # RUN-01 reports a run that failed, with the output's message if there is one.
     if done or not any(text.file and text.file in case.attempt.reason for text in seen.errors):
@@ -337,8 +428,17 @@ def clean_output(case: Case) -> Iterator[Finding]:
         yield note("unrecognised output line: {line}", line=text)
 
 
+@attempt_rule(
+    "PHY-03",
+    "where the benchmark's formula overcounts, actual rates and counts are reported too",
+    why="a formula that counts work which was not done makes the rate look higher than it is",
+    remedy="report the actual rate and count beside the printed ones",
+)
 def inflated_counts(case: Case) -> Iterator[Finding]:
-    """PHY-03: if the benchmark's formula counts more than really happened, both numbers are given."""
+    """For operations marked as inflated, the actual rate besides the printed one: by the built-in benchmark itself, for
+    other mdtests from their command line (`-S`, `-n`) and processes; noted. For others, a rate of more operations
+    than were performed is a violation. Not checked: an external benchmark whose command line does not tell.
+    """
     for operation, record in case.reported:
         if operation.id not in case.files.inflated:
             if (actual := _less(record)) is not None:
@@ -385,8 +485,14 @@ def _less(record: Record) -> float | None:
     return None if actual is None or actual >= record.value - 0.001 else actual
 
 
+@attempt_rule(
+    "STA-05",
+    "values have the unit that the rules ask for and are not rounded without explanation",
+    why="values in other units, or rounded ones, cannot be compared or traced to a log",
+    remedy="report the value and unit exactly as the benchmark printed them",
+)
 def units_as_asked(case: Case) -> Iterator[Finding]:
-    """STA-05: every number has the unit that the rules require."""
+    """The unit of each record; in a table alone, whether most numbers are multiples of 100."""
     for operation, record in case.reported:
         printed = (case.record(operation.key) if operation.printed else record) or record
         wanted = operation.printed or operation.unit
@@ -394,9 +500,25 @@ def units_as_asked(case: Case) -> Iterator[Finding]:
             yield violation("unit of {name} differs from the rule pack's", wanted, printed.unit, name=operation.id)
 
 
+@attempt_rule(
+    "CCH-05",
+    "bandwidths are of the storage, not of memory",
+    why="the bandwidth of memory says nothing about the storage",
+    remedy="measure more data than the nodes' memory holds, with fsync and with another node reading the data",
+    parameters={
+        "share": Parameter(Quantity.SHARE, 0.05, "largest share of the bytes that may come from memory"),
+        "memory": Parameter(
+            Quantity.FACTOR,
+            0.0,
+            "minimum number of bytes moved, as a multiple of the memory of the run's nodes",
+        ),
+    },
+)
 def storage_measured(case: Case) -> Iterator[Finding]:
-    """CCH-05: what was read came from the storage, and what was written had reached it when the clock stopped; compared
-    with the memory of the nodes, as many bytes were moved as the rules require.
+    """For `files` with `storage`: shares of bytes read from the page cache, and not yet on storage when timing ended;
+    without such shares, the data must be twice the nodes' memory. With `memory`: the bytes moved compared with that
+    multiple. On one node, and in a rehearsal, noted. Not checked: neither shares nor size show it, or memory was not
+    recorded.
     """
     yield from _more_than_memory(case)
     allowed, memory = case.pack.parameter("CCH-05", "share"), case.memory
@@ -452,8 +574,16 @@ def _more_than_memory(case: Case) -> Iterator[Finding]:
                 )
 
 
+@attempt_rule(
+    "CCH-04",
+    "single-node results are labelled as within reach of the client cache",
+    why="on a single node the client's cache may answer instead of the servers",
+    remedy="nothing; the label stays with the result",
+    severity=Severity.INFO,
+    can_invalidate=False,
+)
 def cache_in_reach(case: Case) -> Iterator[Finding]:
-    """CCH-04: on a single node the client's cache can answer in every phase."""
+    """One node."""
     if case.run.geometry.nodes == 1:
         yield note("single node: results may include client cache")
 

@@ -14,6 +14,7 @@ from campaign.core.grouping import grouped
 from campaign.core.model import ASKED_NAMES, Attestation, Finding, RankGroup
 from campaign.core.units import apart, listed
 from campaign.judge.findings import doubt, lifted_by_buyer, note, unchecked, violation
+from campaign.judge.rule import Phases, attempt_rule
 from campaign.results.case import Case
 
 SINCE = (0, 3, 0)  # versions of the benchmark that attest themselves
@@ -257,8 +258,17 @@ def _variables(case: Case, group: RankGroup) -> Iterator[Finding]:
 # ranks.
 
 
+@attempt_rule(
+    "ENV-06",
+    "the processes had the environment variables that the rules require, and none that they forbid",
+    why="such variables change how the benchmark computes, communicates or stores its data",
+    remedy="run the result again with these variables: remove what overwrites them, or pass them on to all processes",
+    phases=Phases.TOGETHER,
+)
 def variables_as_required(case: Case) -> Iterator[Finding]:
-    """ENV-06: the ranks had the required variables with their values, and none of the forbidden ones."""
+    """Each variable in `environment`, as read from the running ranks. Not checked: not in all ranks, or a wrapper
+    (`launcher.prefix`) may have set it.
+    """
     witness, groups = case.evidence.witness, [group for _, told in attestations(case) for group in told.groups]
     processes = sum(case.run.geometry_of(command).processes for command in case.run.launched)
     for required in case.pack.environment:

@@ -13,6 +13,7 @@ from campaign.core.model import Cell, Finding, Record
 from campaign.core.units import apart, digits
 from campaign.judge.attempt import WITHIN
 from campaign.judge.findings import Form, at_full_size, to_explain, unchecked, violation
+from campaign.judge.rule import DecidedBy, Needs, Phases, attempt_rule, campaign_rule
 from campaign.judge.submission import Submission
 from campaign.judge.timing import BYTES
 from campaign.results.case import Case, by_node, repetitions, valid_by_line
@@ -21,8 +22,17 @@ FOUND = "clause {clause} requires {condition}; found {values}"
 PRINTED = 1e-4  # relative; IOR prints the bytes moved in tenths of a MiB
 
 
+@attempt_rule(
+    "GEO-05",
+    "sizes and counts of the run meet the conditions of the rules",
+    why="a result with other sizes or counts does not answer the buyer's question",
+    remedy="run the result again with the sizes and counts that the rules require",
+    decided_by=DecidedBy.PLAN | DecidedBy.RECORDS,
+)
 def requirements_hold(case: Case) -> Iterator[Finding]:
-    """GEO-05: each condition of the pack holds for what the output and the job recorded; `moved` for each bandwidth."""
+    """Each condition of `requires` on sizes and counts ([sources](rule-packs.md#conditions-on-sizes-and-counts)); 5%
+    tolerance for memory; in a rehearsal noted.
+    """
     if not case.pack.requires:
         return
     known = recorded(case)
@@ -90,8 +100,17 @@ def _tolerance(condition: Condition) -> dict[str, float]:
     return {"within": PRINTED} if formulas.MOVED in condition.names else {}
 
 
+@attempt_rule(
+    "RES-01",
+    "the results of each run meet the conditions of the rules",
+    why="a run with a wrong answer, another problem or a missed limit is not what the buyer asked for",
+    remedy="correct what the condition names and run the result again",
+    phases=Phases.TOGETHER,
+)
 def results_hold(case: Case) -> Iterator[Finding]:
-    """RES-01: each condition of the pack on results holds for what was printed; a missing number breaks it."""
+    """Each condition of `requires` on operations, records or facts, in rehearsals too, with the line of every number; a
+    number that the output lacks breaks it. `full_size`: noted in a rehearsal; `explain`: W.
+    """
     if not any(map(case.pack.on_results, case.pack.requires)):
         return
     phases, elsewhere = dict(case.phases), {each.name for each in case.pack.operations if each not in case.operations}
@@ -139,9 +158,16 @@ def _result_missed(condition: Condition, known: Mapping[str, float]) -> tuple[st
         return "", str(error)
 
 
+@campaign_rule(
+    "RES-02",
+    "the results of several executions together meet the conditions of the rules",
+    why="results that differ much from run to run or from node to node do not show what a user of the system gets",
+    remedy="find out which run or node differs and why, correct it, and run those results again",
+    needs=Needs.NUMBERS,
+)
 def results_agree(submission: Submission) -> Iterator[Finding]:
-    """RES-02: each condition over repetitions or nodes, or on numbers computed from several executions, holds for the
-    valid results of a line of the table.
+    """Each condition with `over`, on the valid results of a table line, with the lines of the lowest and highest value;
+    and conditions on operations computed across executions.
     """
     for over in ("repetitions", "nodes"):
         for cases in _valid_together(submission, over):

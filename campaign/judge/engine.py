@@ -1,8 +1,8 @@
 """The rule engine: rules + runs + records -> findings. Pure.
 
-Each rule of the catalogue is one function, bound to its id here. A rule runs if the pack lists it; it yields nothing if
-it is kept, and a finding marked as not checked if the records do not show it. The same functions judge a plan, a
-running campaign, an ended one, and a bundle on the buyer's side.
+Each rule is one function with a decorator (`campaign/judge/rule.py`). A rule runs if the pack lists it; it yields
+nothing if it is kept, and a finding marked as not checked if the records do not show it. The same functions judge a
+plan, a running campaign, an ended one, and a bundle on the buyer's side.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import TypeVar
 
+from campaign.config.opened import Opened
 from campaign.config.rules.catalogue import CATALOGUE, Level
 from campaign.config.rules.pack import RulePack
-from campaign.config.waivers import NO_ANSWERS, Answers
+from campaign.config.waivers import Answers
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Cell, Finding, Geometry, Observation, Record, Run, Severity, State, Status
 from campaign.judge import (
@@ -35,6 +36,7 @@ from campaign.judge import (
 )
 from campaign.judge.findings import CAMPAIGN, left_to_buyer, of_rule, unchecked, unchecked_by_buyer
 from campaign.judge.rows import with_findings
+from campaign.judge.rule import DecidedBy, Needs, Phases, Rule, rules_of
 from campaign.plan import matrix
 from campaign.results.case import Case
 from campaign.results.cells import left_out, patterns
@@ -42,104 +44,31 @@ from campaign.results.environment.facts import NOTHING, Environment, Evidence
 
 Given = TypeVar("Given")  # what a rule is judged on
 
-# In the catalogue's order, which is that of the findings.
-ATTEMPT_RULES: Mapping[str, Callable[[Case], Iterator[Finding]]] = {
-    "FLG-01": attempt.flags_present,
-    "FLG-02": attempt.configuration_flags,
-    "FLG-03": attempt.no_other_flags,
-    "FLG-04": attempt.item_count,
-    "FLG-05": attempt.own_directory,
-    "FLG-06": attempt.offset_as_told,
-    "FLG-07": attempt.shift_happened,
-    "GEO-01": attempt.ranks_placed,
-    "GEO-02": attempt.geometry_as_planned,
-    "GEO-04": environment.topology_is_real,
-    "GEO-05": conditions.requirements_hold,
-    "RES-01": conditions.results_hold,
-    "INP-01": ran.inputs_as_declared,
-    "RUN-01": attempt.ended_well,
-    "RUN-02": environment.times_fit,
-    "RUN-03": environment.job_agrees,
-    "RUN-04": environment.nodes_are_exclusive,
-    "RUN-05": environment.directory_clean,
-    "RUN-06": attempt.clean_output,
-    "RUN-07": timing.long_enough,
-    "RUN-09": records.one_sequence,
-    "CCH-01": environment.cache_dealt_with,
-    "CCH-03": timing.remote_latency,
-    "CCH-04": attempt.cache_in_reach,
-    "CCH-05": attempt.storage_measured,
-    "STA-05": attempt.units_as_asked,
-    "PHY-03": attempt.inflated_counts,
-    "PHY-04": timing.within_physics,
-    "ENV-06": attested.variables_as_required,
-    "EVD-06": records.agree,
-}
+# The modules with rules about attempts and campaigns.
+MODULES = (
+    answered, attempt, attested, conditions, environment, numbers, projections, ran, records, sources, submission,
+    system, timing,
+)  # fmt: skip
+_BOUND = rules_of(MODULES, Level.ATTEMPT, Level.CAMPAIGN)
+ATTEMPT_RULES = {rule.id: rule.check for rule in _BOUND.values() if rule.entry.level is Level.ATTEMPT}
+RULES = {rule.id: rule.check for rule in _BOUND.values() if rule.entry.level is Level.CAMPAIGN}
 
-# About whether a run produced values; the other rules do not apply to a run without values.
-WITHOUT_NUMBERS = frozenset({"RUN-01", "RUN-06"})
-# A phase with counts of its own that measures nothing, such as a serial preparation, has to run with them.
-OF_COUNTED = WITHOUT_NUMBERS | {"GEO-01", "GEO-02"}
+
+def _ids(level: Level, holds: Callable[[Rule], bool]) -> frozenset[str]:
+    return frozenset(rule.id for rule in _BOUND.values() if rule.entry.level is level and holds(rule))
+
+
+WITHOUT_NUMBERS = _ids(Level.ATTEMPT, lambda rule: rule.needs is Needs.NOTHING)
+OF_COUNTED = WITHOUT_NUMBERS | _ids(Level.ATTEMPT, lambda rule: rule.needs is Needs.COUNTS)
 # What a run printed before it failed is no result: how it was produced does not matter, but its records must agree.
-OF_FAILED = WITHOUT_NUMBERS | {"EVD-06"}
-# Rules about an execution of several phases as a whole; all others are about each phase.
-OF_WHOLE = frozenset({"ENV-06", "INP-01", "RES-01", "RUN-01", "RUN-05", "RUN-09"})
-OF_BOTH = frozenset({"EVD-06"})
-# Decided by the planned run: its words, its geometry and the variables of its job.
-OF_PLANNED = frozenset({"FLG-04", "FLG-05", "GEO-02", "GEO-04", "GEO-05"})
-# Decided by the executed words and the run's plan: the same for all attempts that executed the planned words.
-OF_WORDS = frozenset({"FLG-01", "FLG-02", "FLG-03", "FLG-05", "FLG-06"})
-# Whatever these find makes no result invalid.
-HARMLESS = frozenset({"RUN-04", "CCH-01", "CCH-03", "CCH-04"})
-# Of a campaign that has not run, it says only that.
-OF_ENDED = frozenset({"CMP-03"})
-OVER_NUMBERS = frozenset({
-    "CMP-04", "RUN-10", "CCH-02", "STA-01", "STA-02", "STA-03", "STA-04", "PHY-01", "PHY-02", "PHY-05", "PHY-06",
-    "RES-02",
-})  # fmt: skip
-
-RULES: Mapping[str, Callable[[submission.Submission], Iterator[Finding]]] = {
-    "CMP-01": submission.every_cell_there,
-    "CMP-02": submission.every_target_answered,
-    "CMP-03": submission.every_cell_answered,
-    "CMP-04": submission.every_number_traced,
-    "FLG-08": submission.offset_interpreted,
-    "GEO-03": projections.whole_concurrency,
-    "SRC-01": sources.pinned,
-    "SRC-02": sources.differs_as_supplied,
-    "SRC-03": sources.builds_and_runs_only,
-    "SRC-04": sources.one_binary,
-    "SRC-05": sources.build_recorded,
-    "SRC-06": sources.published_build,
-    "SRC-07": sources.flags_of_category,
-    "RUN-08": submission.attempts_kept,
-    "RUN-10": timing.energy_recorded,
-    "CCH-02": timing.servers_took_part,
-    "STA-01": numbers.from_one_run,
-    "STA-02": numbers.best_reported,
-    "STA-03": numbers.repeated,
-    "STA-04": numbers.steady,
-    "RES-02": conditions.results_agree,
-    "SEL-01": projections.optimum_has_sides,
-    "SEL-02": projections.claim_confirmed,
-    "SEL-03": projections.confirmed_by_others,
-    "PHY-01": numbers.layouts_agree,
-    "PHY-02": numbers.not_below_one_process,
-    "PHY-05": numbers.stat_not_below_creation,
-    "PHY-06": numbers.not_far_above_one_process,
-    "PRJ-01": projections.labelled,
-    "PRJ-02": projections.computed_again,
-    "PRJ-03": projections.logs_included,
-    "ENV-01": system.described,
-    "ENV-02": system.tuning_split,
-    "ENV-03": system.unchanged,
-    "ENV-04": system.file_system_as_declared,
-    "ENV-05": system.as_proposed,
-    "EVD-02": submission.chain_whole,
-    "EVD-05": submission.pack_current,
-    "EVD-07": records.one_story,
-    "WVR-01": answered.waivers_hold,
-}
+OF_FAILED = WITHOUT_NUMBERS | _ids(Level.ATTEMPT, lambda rule: rule.needs is Needs.RECORDS)
+OF_WHOLE = _ids(Level.ATTEMPT, lambda rule: rule.phases is Phases.TOGETHER)
+OF_BOTH = _ids(Level.ATTEMPT, lambda rule: rule.phases is Phases.BOTH)
+OF_PLANNED = _ids(Level.ATTEMPT, lambda rule: DecidedBy.PLAN in rule.decided_by)
+OF_WORDS = _ids(Level.ATTEMPT, lambda rule: DecidedBy.WORDS in rule.decided_by)
+HARMLESS = _ids(Level.ATTEMPT, lambda rule: not rule.can_invalidate)
+OF_ENDED = _ids(Level.CAMPAIGN, lambda rule: rule.needs is Needs.END)
+OVER_NUMBERS = _ids(Level.CAMPAIGN, lambda rule: rule.needs is Needs.NUMBERS)
 
 # Of a submitted bundle, judged on the buyer's side by `campaign.evidence.verify`, whatever its pack lists.
 BUNDLE_RULES = frozenset(rule for rule, entry in CATALOGUE.items() if entry.level is Level.BUNDLE)
@@ -224,16 +153,15 @@ def by_rules(
 
 
 def measured(
-    pack: RulePack,
+    opened: Opened,
     runs: Sequence[Run],
     attempts: Sequence[Attempt],
     measurements: Mapping[tuple[str, int], tuple[Record, ...]],
     observations: Mapping[tuple[str, int], Observation],
     evidence: Mapping[tuple[str, int], Evidence] = MappingProxyType({}),
-    answers: Answers = NO_ANSWERS,
 ) -> list[Case]:
     """Every ended attempt that counts for a planned run, to be judged with the campaign's answers to its findings."""
-    by_run, unread, judging = matrix.attempts_by_run(runs, attempts), Observation(), partial(_judged, answers)
+    by_run, unread, judging = matrix.attempts_by_run(runs, attempts), Observation(), partial(_judged, opened.answers)
     results = []
     for run in runs:
         for each in by_run[run.id]:
@@ -241,7 +169,8 @@ def measured(
                 continue
             key = (run.id, each.number)
             seen, around = observations.get(key, unread), evidence.get(key, NOTHING)
-            results.append(Case(pack, run, each, measurements.get(key, ()), seen, around, judging))
+            records = measurements.get(key, ())
+            results.append(Case(opened.campaign, opened.pack, run, each, records, seen, around, judging))
     return results
 
 
@@ -283,7 +212,8 @@ def as_planned(whole: submission.Submission, run: Run) -> Case:
     attempt = Attempt(run.id, 0, "TOKEN", "", run.fingerprint, State.SUBMITTING)
     job = Environment(recorded=True, variables=dict(whole.campaign.slurm.environment))
     seen = {command.phase: _planned(run.geometry_of(command)) for command in run.launched if command.phase}
-    return Case(whole.pack, run, attempt, (), replace(_planned(run.geometry), phases=seen), Evidence(job))
+    observation = replace(_planned(run.geometry), phases=seen)
+    return Case(whole.campaign, whole.pack, run, attempt, (), observation, Evidence(job))
 
 
 def _planned(geometry: Geometry) -> Observation:

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from campaign.core.grouping import grouped
-from campaign.core.model import Completion, Finding, Record, State
+from campaign.core.model import Completion, Finding, Record, Severity, State
 from campaign.core.units import apart, listed, utc
 from campaign.judge.attested import attestations
 from campaign.judge.findings import disagreement, doubt, not_printed, note, to_explain, unchecked, unprovable, violation
+from campaign.judge.rule import DecidedBy, Phases, attempt_rule
 from campaign.judge.timing import RATE, phase_seconds
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting, Environment
@@ -31,9 +32,17 @@ _FAKING_LIBRARY = re.compile(r"fake|host_?name|nss_wrapper|uid_wrapper|socket_wr
 _NETWORK = re.compile(r"nfs4?|lustre|beegfs|gpfs|ceph|cifs|smb3|9p|orangefs|panfs|fuse\.(?!fuse-overlayfs$).+")
 
 
+@attempt_rule(
+    "GEO-04",
+    "nothing in the environment fakes nodes, and each node is a separate machine",
+    why="faked or shared nodes make one machine look like a cluster",
+    remedy="run the result again on separate nodes without the named variables or libraries, or explain the nodes",
+    decided_by=DecidedBy.PLAN | DecidedBy.RECORDS,
+)
 def topology_is_real(case: Case) -> Iterator[Finding]:
-    """GEO-04: nothing in the environment fakes nodes, and the output's nodes are the job's, each on a machine of its
-    own.
+    """Variables and preloaded libraries that fake nodes; nodes of output or ranks that are not the job's; several nodes
+    on one machine, by `boot` (W; in a rehearsal noted); on a network file system, several nodes with one client (by
+    the device of the mount).
     """
     environment = case.evidence.environment
     if not environment.recorded:
@@ -108,8 +117,17 @@ STARTED_AGAIN = (
 )
 
 
+@attempt_rule(
+    "RUN-02",
+    "the times in the output lie within those of the run and of the job",
+    why="times that do not match the job suggest that the output is from another run",
+    remedy="check the clocks of the nodes, and repeat the run with 'campaign rerun FILE CELL'",
+    is_about_records=True,
+)
 def times_fit(case: Case) -> Iterator[Finding]:
-    """RUN-02: the output's times are within the run's recorded times, and these within the job's."""
+    """The output's times, by each clock, compared with the job's record and the job's times; the sum of the phases
+    compared with the run.
+    """
     completion, environment = case.evidence.completion, case.evidence.environment
     if completion is None:
         yield unchecked("completion.json is missing")
@@ -196,8 +214,17 @@ def _all_iterations_s(case: Case, record: Record) -> float:
     return (phase_seconds(case, record) or 0.0) * (record.iterations if record.statistic in ("maximum", "mean") else 1)
 
 
+@attempt_rule(
+    "RUN-03",
+    "job id, nodes and task count agree between output, job records and Slurm's accounting",
+    why="records that contradict each other suggest that the output is from another job",
+    remedy="compare the records with Slurm's accounting, and repeat the run with 'campaign rerun FILE CELL'",
+    is_about_records=True,
+)
 def job_agrees(case: Case) -> Iterator[Finding]:
-    """RUN-03: job, nodes and tasks agree between the output, the job's records and Slurm's accounting."""
+    """Job id, nodes and tasks. Not checked: one of the three is missing; asked only while the job was COMPLETING; no
+    accounting; Slurm forgot the job in a crash and started it again.
+    """
     completion, environment, final = case.evidence.completion, case.evidence.environment, accounting(case)
     if completion is None or not environment.recorded:
         yield unchecked("the job's records are missing{why}", why=_why(environment))
@@ -345,8 +372,16 @@ def _could_be(case: Case, step: Mapping[str, str]) -> bool:
     )
 
 
+@attempt_rule(
+    "RUN-04",
+    "nodes were exclusive; other load on the cluster is disclosed",
+    why="other users' jobs on the same nodes change the result, usually for the worse",
+    remedy="measure again in a partition whose nodes no other job can use, or explain the sharing",
+    severity=Severity.WARNING,
+    can_invalidate=False,
+)
 def nodes_are_exclusive(case: Case) -> Iterator[Finding]:
-    """RUN-04: no other job could share the nodes; other users of the file system are disclosed."""
+    """Slurm's record on sharing the nodes (`OverSubscribe`); other jobs are noted."""
     environment = case.evidence.environment
     job = accounting(case).job or environment.job
     sharing = job.get("OverSubscribe", job.get("Shared"))
@@ -364,8 +399,15 @@ def nodes_are_exclusive(case: Case) -> Iterator[Finding]:
         )
 
 
+@attempt_rule(
+    "RUN-05",
+    "the directory was empty before and after the run; capacity and inode counts are recorded",
+    why="files left from earlier runs, or a full file system, change metadata rates",
+    remedy="remove what was left in the target's directory, and repeat the run with 'campaign rerun FILE CELL'",
+    phases=Phases.TOGETHER,
+)
 def directory_clean(case: Case) -> Iterator[Finding]:
-    """RUN-05: the directory was new, nothing was left in it, and the file system's capacity was recorded."""
+    """The job created the directory, the files left in it, capacity and inodes before and after."""
     evidence = case.evidence
     if evidence.made is None or evidence.completion is None:
         yield unchecked("directory state before and after the run was not recorded")
@@ -381,8 +423,16 @@ def directory_clean(case: Case) -> Iterator[Finding]:
         yield unchecked("file system capacity and inode counts were not recorded")
 
 
+@attempt_rule(
+    "CCH-01",
+    "client caches were bypassed or dropped, and the output shows it",
+    why="a rate from the client's cache says nothing about the file servers",
+    remedy="measure on two nodes or more with a rank offset of one node, or explain how caches were dropped",
+    severity=Severity.WARNING,
+    can_invalidate=False,
+)
 def cache_dealt_with(case: Case) -> Iterator[Finding]:
-    """CCH-01: it was recorded why the clients' caches could not answer: the phases ran on other nodes."""
+    """Phases on other nodes, by the effective shift, or dropped caches."""
     seen, geometry = case.seen, case.run.geometry
     if any(record.cached_share is not None for record in case.records):
         return  # the output says what the cache held: CCH-05 judges it

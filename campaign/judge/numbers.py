@@ -10,13 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from campaign.config.rules.catalogue import Quantity, show
+from campaign.config.rules.catalogue import Parameter, Quantity, show
 from campaign.config.rules.output_format import ONE_ITERATION
 from campaign.config.rules.pack import RulePack
 from campaign.core.grouping import grouped
-from campaign.core.model import Cell, Finding, Status
+from campaign.core.model import Cell, Finding, Severity, Status
 from campaign.core.units import apart, digits
 from campaign.judge.findings import doubt, note, unchecked, unprovable, violation
+from campaign.judge.rule import Needs, campaign_rule
 from campaign.judge.submission import Submission
 from campaign.results.case import selected, valid_by_line
 from campaign.results.cells import Row
@@ -36,10 +37,15 @@ def _lines(rows: Iterable[Row]) -> dict[Line, list[Row]]:
 # --- STA: where the numbers come from, and how they vary
 
 
+@campaign_rule(
+    "STA-01",
+    "all operations of a table line come from one run",
+    why="the best values of several runs, combined, are higher than any single run achieved",
+    remedy="report all operations of the line from the run that the rules select",
+    needs=Needs.NUMBERS,
+)
 def from_one_run(submission: Submission) -> Iterator[Finding]:
-    """STA-01: all operations of a line come from one attempt of one run, and from the iterations that the
-    rules name.
-    """
+    """The attempt of each operation; with several iterations, the pack's statistic or iteration."""
     yield from _iterations(submission)
     for line, rows in _lines(submission.measured_rows).items():
         origins = dict.fromkeys(row.origin for row in rows if row.origin)
@@ -87,8 +93,15 @@ def _iterations(submission: Submission) -> Iterator[Finding]:
         )
 
 
+@campaign_rule(
+    "STA-02",
+    "the reported run is the one that the rules select",
+    why="the rules define which run is reported, so that all vendors choose in the same way",
+    remedy="report the run that the rules select",
+    needs=Needs.NUMBERS,
+)
 def best_reported(submission: Submission) -> Iterator[Finding]:
-    """STA-02: of the valid attempts, the one that the rules select is reported."""
+    """The best of all valid, complete attempts, as the pack defines it."""
     by_line, selection = valid_by_line(submission.results), submission.pack.selection
     for cell, origin in ((row.cell, row.origin) for row in submission.rows if row.status is Status.MEASURED):
         cases = [case for case in by_line.get(cell.line, ()) if cell.operation in case.run.operations]
@@ -105,8 +118,22 @@ def best_reported(submission: Submission) -> Iterator[Finding]:
             )
 
 
+@campaign_rule(
+    "STA-03",
+    "there are enough repetitions for a confidence interval, or the rules' minimum with disclosure",
+    why="without repetitions the effect of chance on the value is unknown",
+    remedy="raise repetitions in the campaign file, and run 'campaign run FILE' again",
+    severity=Severity.WARNING,
+    parameters={
+        "wanted": Parameter(Quantity.COUNT, 6, "repetitions needed for a confidence interval of the median"),
+        "minimum": Parameter(Quantity.COUNT, 1, "minimum number of repetitions that the RFP allows"),
+    },
+    needs=Needs.NUMBERS,
+)
 def repeated(submission: Submission) -> Iterator[Finding]:
-    """STA-03: enough repetitions for an interval, or the RFP's minimum, which is then noted."""
+    """Fewer than `minimum` require an explanation; fewer than `wanted`, repetitions that share jobs, and any number in
+    a rehearsal are noted.
+    """
     wanted, minimum = (int(submission.pack.parameter("STA-03", name)) for name in ("wanted", "minimum"))
     counts = grouped(
         ((row.summary.n, 0 < row.jobs < min(row.summary.n, wanted)), row.cell)
@@ -129,9 +156,28 @@ def repeated(submission: Submission) -> Iterator[Finding]:
             yield from submission.over(note, cells, message, "one job per repetition", f"{number} repetitions")
 
 
+@campaign_rule(
+    "STA-04",
+    "variation between repetitions is within limits, and there is no trend over time",
+    why="a value that varies this much may not be reached at acceptance",
+    remedy="look for other load and slow nodes, and measure again, or explain the variation",
+    severity=Severity.WARNING,
+    parameters={
+        "variation": Parameter(Quantity.SHARE, 0.05, "largest coefficient of variation without a finding"),
+        "explain": Parameter(Quantity.SHARE, 0.1, "coefficient of variation above which the finding names this limit"),
+        "drift": Parameter(
+            Quantity.FACTOR,
+            0.05,
+            "p-value, adjusted for all cells, below which a trend over time is reported",
+        ),
+    },
+    needs=Needs.NUMBERS,
+)
 def steady(submission: Submission) -> Iterator[Finding]:
-    """STA-04: the values of a cell vary within the thresholds, have no outliers, and do not drift. Trends and outliers
-    are tested for all cells together: among many steady ones, some value soon is far from the others.
+    """Coefficient of variation, trend (Mann and Kendall, exact up to 60 values), outliers (Grubbs, of logarithms;
+    noted, never excluded). P-values are adjusted for all cells (Benjamini-Hochberg): a steady campaign has a finding
+    of each in up to 5 of 100 cases; with 6 repetitions a trend is reported if two cells of 36 or more only rise or
+    only fall. In a rehearsal noted.
     """
     parameter = submission.pack.parameter
     variation, explain, drift = (parameter("STA-04", name) for name in ("variation", "explain", "drift"))
@@ -170,8 +216,23 @@ def _in_time(row: Row) -> list[float]:
 # --- PHY: whether they can be true
 
 
+@campaign_rule(
+    "PHY-01",
+    "single-process rates agree between file configurations, or are explained",
+    why="a single process has no contention, so large differences suggest a cache or a mistake",
+    remedy="explain why the file configurations differ, or measure the slowest and the fastest of them again",
+    severity=Severity.WARNING,
+    parameters={
+        "factor": Parameter(
+            Quantity.FACTOR,
+            2.0,
+            "largest ratio between the fastest and the slowest file configuration",
+        ),
+    },
+    needs=Needs.NUMBERS,
+)
 def layouts_agree(submission: Submission) -> Iterator[Finding]:
-    """PHY-01: a single process has no competitors, so that its rates hardly differ between file configurations."""
+    """Each operation of a one-process condition across the file configurations; in a rehearsal noted."""
     factor = submission.pack.parameter("PHY-01", "factor")
     rows = submission.measured_rows
     for launch in of_one_process(submission.pack) if rows else ():
@@ -198,8 +259,19 @@ def of_one_process(pack: RulePack) -> list[str]:
     return [launch.id for launch in pack.launch if launch.processes == 1]
 
 
+@campaign_rule(
+    "PHY-02",
+    "results of many processes are at most a margin below the single-process result, or are explained",
+    why="if many processes are slower than one, a faulty run, a bottleneck or a cached single-process result is likely",
+    remedy="explain the slowdown, or find its cause and measure again",
+    severity=Severity.WARNING,
+    parameters={
+        "below": Parameter(Quantity.SHARE, 0.05, "how far a rate may be below the single-process rate"),
+    },
+    needs=Needs.NUMBERS,
+)
 def not_below_one_process(submission: Submission) -> Iterator[Finding]:
-    """PHY-02: the rate of many processes is not below the single-process rate."""
+    """Each cell of the other conditions; in a rehearsal noted."""
     alone = of_one_process(submission.pack)[:1]
     pairs = [
         (row, replace(row.cell, launch=launch))
@@ -214,10 +286,23 @@ def not_below_one_process(submission: Submission) -> Iterator[Finding]:
     yield from _not_worse(submission, "PHY-02", "single process", pairs, message, missing)
 
 
+@campaign_rule(
+    "PHY-05",
+    "stat rates are at most a margin below the creation rates of the same row, or are explained",
+    why=(
+        "a stat changes nothing, so it should not be slower than a creation: swapped columns, values of different "
+        "runs, or creations that had not finished are possible causes"
+    ),
+    remedy="explain the difference, for example by locks or by work that the file system defers, or measure again",
+    severity=Severity.WARNING,
+    parameters={
+        "below": Parameter(Quantity.SHARE, 0.05, "how far a stat rate may be below the creation rate of its row"),
+    },
+    is_always_judged=True,
+    needs=Needs.NUMBERS,
+)
 def stat_not_below_creation(submission: Submission) -> Iterator[Finding]:
-    """PHY-05: in one row, the rate of stat is not below that of creation, since a stat changes nothing. In 7% of 663
-    published results of IO500 it is, so it requires an explanation but is no violation.
-    """
+    """Each row, except where the formula counts files that were not created; in a rehearsal noted."""
     rows = {row.cell: row for row in submission.measured_rows}
     inflated = {(files.id, operation) for files in submission.pack.files for operation in files.inflated}
     pairs = []
@@ -235,9 +320,21 @@ def stat_not_below_creation(submission: Submission) -> Iterator[Finding]:
     )
 
 
+@campaign_rule(
+    "PHY-06",
+    "rates grow at most by a factor beyond the processes times the single-process result, or are explained",
+    why="a process beside others is hardly faster than alone: a cache, or a benchmark that counts wrongly, is likely",
+    remedy="explain the growth, for example by caches of more nodes, or find its cause and measure again",
+    severity=Severity.WARNING,
+    parameters={
+        "factor": Parameter(Quantity.FACTOR, 2.0, "how far a rate may be above processes x the single-process rate"),
+    },
+    is_always_judged=True,
+    needs=Needs.NUMBERS,
+)
 def not_far_above_one_process(submission: Submission) -> Iterator[Finding]:
-    """PHY-06: the rate of many processes is not above theirs alone by more than a factor. Caches of more nodes, or less
-    work for each process, may be the reason. The formula of an inflated rate counts operations of nobody.
+    """Each cell of the other conditions, except where the formula counts operations that were not performed; in a
+    rehearsal noted.
     """
     factor, alone = submission.pack.parameter("PHY-06", "factor"), of_one_process(submission.pack)[:1]
     values = {row.cell: row.value for row in submission.measured_rows if row.value is not None}

@@ -17,6 +17,7 @@ from campaign.core.model import Finding, Geometry, Status, matches
 from campaign.core.units import listed, several
 from campaign.judge.findings import cut, doubt, note, processes_on, to_explain, unchecked, violation
 from campaign.judge.numbers import numbers_of_their_own
+from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import Submission
 from campaign.plan.search.nouns import DRIFT, Decision
 from campaign.plan.searches import SearchProgress
@@ -28,8 +29,17 @@ _PLACEHOLDER = re.compile(r"<[^<>]*>")
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
+@campaign_rule(
+    "PRJ-01",
+    "projections are labelled and follow from a model; no measured line repeats another",
+    why="a value that is copied or extrapolated is not a measurement and must not look like one",
+    remedy="label the value as a projection with its model, or measure it",
+    is_fixed_afterwards=True,
+)
 def labelled(submission: Submission) -> Iterator[Finding]:
-    """PRJ-01: a projection is labelled and repeats no measured value, and neither does a line without a label."""
+    """Labels; no projection repeats a measured value, and no measured line another one, or a multiple of it, in all
+    operations (fewer than 9 digits together: W).
+    """
     yield from numbers_of_their_own(submission)
     for row, projection in _projected(submission):
         if row.status not in (Status.PROJECTED, Status.INVALID):
@@ -57,8 +67,15 @@ def labelled(submission: Submission) -> Iterator[Finding]:
             )
 
 
+@campaign_rule(
+    "PRJ-02",
+    "a projection names base system, generation, formula, inputs and uncertainty; recomputing it gives its value",
+    why="a projection that cannot be recomputed is a claim without proof",
+    remedy="complete the projection in the campaign file: base system, generation, formula, inputs, uncertainty",
+    is_fixed_afterwards=True,
+)
 def computed_again(submission: Submission) -> Iterator[Finding]:
-    """PRJ-02: a projection names its whole basis, and computing it again gives its value."""
+    """All fields; the value is computed again."""
     for row, projection in _projected(submission):
         texts = {
             "base_system": projection.base_system,
@@ -97,8 +114,15 @@ def computed_again(submission: Submission) -> Iterator[Finding]:
             )
 
 
+@campaign_rule(
+    "PRJ-03",
+    "the logs of the base system are included, and contain each input where it was read",
+    why="without the logs of the base system the inputs of the projection cannot be checked",
+    remedy="add the base system's raw outputs under logs of the projection",
+    is_fixed_afterwards=True,
+)
 def logs_included(submission: Submission) -> Iterator[Finding]:
-    """PRJ-03: the base system's logs exist, and contain each input in the line that its source names."""
+    """Each input in its log, line and operation (`sources`). Without a source: W; `design`: noted."""
     for row, projection in _projected(submission):
         if submission.logs is None:
             yield unchecked("logs of the base system not checked", about=row.cell)
@@ -147,9 +171,16 @@ def _read_again(projection: Projection, logs: Mapping[Path, str]) -> Iterator[Fi
                 )
 
 
+@campaign_rule(
+    "GEO-03",
+    "the maximum concurrency uses the whole partition, or is projected to it; required shares of the system are "
+    "reached",
+    why="the buyer asks how the whole system performs, not a part of it",
+    remedy="run on all usable nodes and cores of the partition, or submit a projection to that size",
+)
 def whole_concurrency(submission: Submission) -> Iterator[Finding]:
-    """GEO-03: the condition with the maximum concurrency used the whole partition, or is a projection; a condition with
-    a share of the system used that share.
+    """Whole-system conditions and shares compared with the partition as Slurm reports it, processes per node compared
+    with the recorded cores (W if Slurm reports fewer).
     """
     partition = submission.partition
     for condition in submission.pack.launch:
@@ -222,8 +253,16 @@ def _same(first: float, second: float) -> bool:
 # --- how the counts of a launch condition were determined
 
 
+@campaign_rule(
+    "SEL-01",
+    "the best process count has measured neighbours on both sides",
+    why="at the edge of the measured range a better process count may lie just beyond it",
+    remedy="widen the range under search in the campaign file, and run 'campaign run FILE' again",
+)
 def optimum_has_sides(submission: Submission) -> Iterator[Finding]:
-    """SEL-01: an optimum has measured points on both sides. Of a count that was given, SEL-02 says that."""
+    """The counts around each search's peak; a peak at the end of the range: W. Not checked: the search has not
+    finished, or the count was specified.
+    """
     if "SEL-02" not in submission.pack.checks:
         yield from _given(submission)
     for standing in _wanted(submission):
@@ -244,9 +283,15 @@ def optimum_has_sides(submission: Submission) -> Iterator[Finding]:
             )
 
 
+@campaign_rule(
+    "SEL-02",
+    "the reported process count was tuned and confirmed by confirmation runs",
+    why="a process count that was best once may have been best by chance",
+    remedy="set the launch condition to search, or allow the tuning a larger budget, and run 'campaign run FILE' again",
+)
 def claim_confirmed(submission: Submission) -> Iterator[Finding]:
-    """SEL-02: confirmation runs confirmed the count; they also show whether it is the fewest, and whether rates
-    drifted.
+    """The count's confirmation runs. W: the budget ended the search, the count was not shown to be within the margin,
+    or on several nodes not to be the smallest (on one node, and in a rehearsal, noted). Drift is noted.
 
     On several nodes the minimum is required; on one node the optimum, for which any count within the margin is
     accepted.
@@ -308,8 +353,14 @@ def _apart(decision: Decision) -> str:
     )
 
 
+@campaign_rule(
+    "SEL-03",
+    "reported runs are separate from tuning runs",
+    why="the best of many tuning runs is, by chance, higher than a typical run",
+    remedy="report a confirmation run in place of the tuning run",
+)
 def confirmed_by_others(submission: Submission) -> Iterator[Finding]:
-    """SEL-03: no run of the table is a tuning run. The phases of a search ensure this; here it is checked."""
+    """The runs of the table compared with those of the searches."""
     searched = {run.id for standing in submission.searches for run in standing.runs}
     for row in submission.rows:
         if row.run and row.run.id in searched:

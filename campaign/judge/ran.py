@@ -17,6 +17,7 @@ from campaign.core.model import Command, Finding, Input, PhaseTimes
 from campaign.core.units import apart, listed, several
 from campaign.judge import environment
 from campaign.judge.findings import doubt, to_explain, unchecked, violation
+from campaign.judge.rule import Phases, attempt_rule
 from campaign.results.case import Case
 from campaign.results.environment.facts import EXECUTABLE, PREFIX, SHORT, ExecutedFile, HashedInput
 from campaign.results.environment.slurm_text import expand_nodes
@@ -149,8 +150,18 @@ def _counted(found: Counter[str]) -> str:
 # --- the files that a benchmark reads, as the job hashed them on its nodes right before the run
 
 
+@attempt_rule(
+    "INP-01",
+    "the benchmark read the input files that the rules fix or the vendor declares",
+    why="another input is another problem, which may be much easier to compute",
+    remedy="restore the input file and run the result again with 'campaign rerun FILE CELL'",
+    is_always_judged=True,
+    phases=Phases.TOGETHER,
+)
 def inputs_as_declared(case: Case) -> Iterator[Finding]:
-    """INP-01: each node found each input with the hash of the rules, of the campaign file, or of the first plan."""
+    """The SHA-256 of each file, as each node found it right before the run (`inputs.txt`): the pack's, otherwise the
+    campaign file's, otherwise the first plan's. A node that hashed none is a violation.
+    """
     if not case.run.inputs:
         return
     if not case.evidence.environment.recorded:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from operator import itemgetter
 
+from campaign.config.rules.catalogue import Parameter, Quantity
 from campaign.core.grouping import grouped
 from campaign.core.model import Completion, Finding, State
 from campaign.core.strict_yaml import shown
@@ -20,6 +21,7 @@ from campaign.judge import attested, environment
 from campaign.judge.findings import disagreement, doubt, note, to_explain, unchecked, violation
 from campaign.judge.numbers import are_their_own
 from campaign.judge.ran import at_once, may_overlap, spans
+from campaign.judge.rule import Needs, Phases, attempt_rule, campaign_rule
 from campaign.judge.submission import Submission
 from campaign.plan import matrix
 from campaign.results.case import Case
@@ -39,8 +41,26 @@ _KINDS = {
 }  # fmt: skip
 
 
+@attempt_rule(
+    "EVD-06",
+    "the records of a run by driver, job, Slurm and benchmark do not contradict each other",
+    why="records that contradict each other were edited, or belong to different runs",
+    remedy="submit the original records, or repeat the run with 'campaign rerun FILE CELL'",
+    is_always_judged=True,
+    is_about_records=True,
+    needs=Needs.RECORDS,
+    phases=Phases.BOTH,
+)
 def agree(case: Case) -> Iterator[Finding]:
-    """EVD-06: what driver, job, Slurm and benchmark recorded of one execution does not contradict itself."""
+    """Pairs of records: journal and job record; raw files and their hashes in the journal; environment and file system
+    before and after; scontrol during and after the job, and sacct (partition, start, state, exit code, restarts,
+    submission); the step in sacct (program, nodes, state, exit code, times, length); the output's times and its
+    phases; mount table and statfs; mount, boots, clocks and loader variables of the built-in benchmark, its clock
+    and the kernel's (set during the run: noted, by more than 60 s E; a run of mdtest of which more than a quarter,
+    and 10 s, lies outside its phases: W). Of a bundle also job scripts (rendered again; those of another version, or
+    of a vendor's template, are not checked), plan.json, modifications.json, each run's end in journal and job
+    record, and the buyer's `--sacct`.
+    """
     for file in case.evidence.altered:
         yield changed_since(f"runs/{case.subject}/{file.name}", file.recorded, file.found)
     yield from _driver(case)
@@ -249,8 +269,29 @@ def _file_system(around: Environment) -> Iterator[Finding]:
 # --- the phases of a result
 
 
+@attempt_rule(
+    "RUN-09",
+    "all phases of a result ran in one job, each once and in order, with no other work between them",
+    why=(
+        "phases that ran at different times, or with other work in between, do not measure the same state of the "
+        "storage"
+    ),
+    remedy="run all phases again with 'campaign rerun FILE CELL'",
+    parameters={
+        "together": Parameter(
+            Quantity.SHARE,
+            0.9,
+            "shortest share of the time of a phase with results during which the phases that start together with "
+            "it (`beside`) ran too",
+        ),
+    },
+    phases=Phases.TOGETHER,
+)
 def one_sequence(case: Case) -> Iterator[Finding]:
-    """RUN-09: all phases of a result ran in one job, once each and in order, with nothing else in between."""
+    """Job and step ids of the phases, and other job steps in the accounting. Phases with `beside` must have measured at
+    the same time on nodes of their own; a phase with results that ran beside the others for less than `together`: W,
+    in a rehearsal noted.
+    """
     if not case.run.commands[0].phase or case.attempt.state is not State.DONE:
         return
     completion = case.evidence.completion
@@ -317,9 +358,20 @@ def _is_launched(step: Mapping[str, str]) -> bool:
 # --- a whole campaign
 
 
+@campaign_rule(
+    "EVD-07",
+    "runs on one storage do not overlap, and each job ran the benchmark once for each of its attempts",
+    why="overlapping runs slow each other down, and unrecorded runs could hide other results",
+    remedy="submit all runs of each job, and repeat those that overlapped",
+    is_always_judged=True,
+    is_about_records=True,
+)
 def one_story(submission: Submission) -> Iterator[Finding]:
-    """EVD-07: runs that measure one storage do not overlap, each job ran the benchmark as often as it has attempts, and
-    boot ids fit the names of nodes, which are those of the planned partition.
+    """Times on shared storage overlap by no more than clocks may differ (within a job 2 s; between jobs what Slurm's
+    times leave open, usually 2 to 4 s, at most 60 s for each); number and times of benchmark steps in sacct; outputs
+    that name the same step; values of two runs identical to the last digit (15 digits or more in total); a boot id
+    that comes back after another one, or two in one job. W: a gap in step numbers, nodes rebooted between runs, a
+    boot id under several names, another partition or other nodes than in plan.json. No accounting is noted.
     """
     done = [case for case in submission.results if case.attempt.state is State.DONE]
     if not done:

@@ -22,6 +22,7 @@ from campaign.judge.findings import (
     unchecked_by_buyer,
     violation,
 )
+from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import ExecutedFile
@@ -30,8 +31,16 @@ from campaign.results.source.facts import TreeComparison
 MOST_FLAGS = 50  # findings of SRC-03; further ones are only counted
 
 
+@campaign_rule(
+    "SRC-01",
+    "the source is the version that the rules name",
+    why="another version or program may count, time or cache differently",
+    remedy="build the source that the rules name, and give its version and SHA-256 under source in the campaign file",
+)
 def pinned(submission: Submission) -> Iterator[Finding]:
-    """SRC-01: the published source is the RFP's version, by its hash. The built-in one is noted."""
+    """The hash of the published source is that of campaign file and pack, its version the pack's and the output's. Use
+    of the built-in benchmark is noted; another program in its place is a violation.
+    """
     pin, source = submission.pack.source, submission.campaign.source
     builtin = not submission.campaign.benchmark.external
     if builtin and pin.program:
@@ -83,8 +92,16 @@ def _version(submission: Submission, comparison: TreeComparison) -> Iterator[Fin
         yield violation("the executed program is not the version that the RFP requires", wanted, ", ".join(others))
 
 
+@campaign_rule(
+    "SRC-02",
+    "the submitted patch accounts for all source changes",
+    why="a change that the patch does not show could alter what is measured",
+    remedy="submit a patch that turns the published source into the built one (see 'campaign modifications')",
+)
 def differs_as_supplied(submission: Submission) -> Iterator[Finding]:
-    """SRC-02: the published source with the patch gives the source that was built."""
+    """Published source plus patch is the built source, from which the binary was built; the patch is the stored one.
+    Not checked: no published source is named, and SRC-06 does not hold.
+    """
     comparison = submission.sources.comparison
     if comparison is None:
         yield from _uncompared(submission)
@@ -135,9 +152,15 @@ def _uncompared(submission: Submission) -> Iterator[Finding]:
         yield unchecked(submission.sources.problem)
 
 
+@campaign_rule(
+    "SRC-03",
+    "source changes affect building and launching only, or are those that the category of the build allows",
+    why="a change to timing or I/O can change the result without the system being faster",
+    remedy="undo the change and measure again, or have the buyer sign a waiver for it",
+)
 def builds_and_runs_only(submission: Submission) -> Iterator[Finding]:
-    """SRC-03: the patch changes only building and running, or what the category of the build allows; every other change
-    needs the buyer's waiver.
+    """The class of each changed file, and edits that touch timing or I/O; with `builds` the classes of the chosen
+    category. Not checked: as SRC-02.
     """
     comparison, category = submission.sources.comparison, submission.pack.build
     if comparison is None:
@@ -176,9 +199,15 @@ def builds_and_runs_only(submission: Submission) -> Iterator[Finding]:
         )
 
 
+@campaign_rule(
+    "SRC-07",
+    "the flags of the build are those that its category allows",
+    why="results of programs that were compiled by other rules cannot be compared",
+    remedy="build with the flags of the category and measure again, or choose the category of this build (build)",
+)
 def flags_of_category(submission: Submission) -> Iterator[Finding]:
-    """SRC-07: the builds that ran have all mandatory flags of the category, none that it forbids, and none that it does
-    not know. Before anything ran: all recorded builds.
+    """Each flag in the records of the builds that ran: forbidden or missing mandatory ones are violations, unknown ones
+    W.
     """
     category = submission.pack.build
     if category is None or not category.flags.given:
@@ -201,8 +230,17 @@ def flags_of_category(submission: Submission) -> Iterator[Finding]:
                 yield to_explain(message, "mandatory, portability or optimisation flags of the rules", flag, **values)
 
 
+@campaign_rule(
+    "SRC-04",
+    "one binary, from the recorded build, ran on all ranks and in all runs",
+    why="with several binaries it is unknown which source a result belongs to",
+    remedy="build once with 'campaign build', and repeat the runs of other binaries",
+    is_about_records=True,
+)
 def one_binary(submission: Submission) -> Iterator[Finding]:
-    """SRC-04: one binary on all ranks and throughout the campaign, that of the recorded build."""
+    """The hash of the binary on every rank, compared with the recorded build; code loaded by the built-in benchmark,
+    between ranks and compared with the nodes' libraries; programs of all phases; files of `launcher.prefix`.
+    """
     ended = _ended(submission)
     if not ended:
         yield unchecked("nothing has been measured")
@@ -284,8 +322,21 @@ def _on_all_nodes(case: Case, files: Iterable[ExecutedFile]) -> Iterator[Finding
             )
 
 
+@campaign_rule(
+    "SRC-05",
+    "compiler, flags and libraries are recorded, and preloaded libraries are disclosed",
+    why="without the build record the buyer cannot repeat the build, and a preloaded library may alter results",
+    remedy=(
+        "give compiler, flags and libraries under source.build, name preloaded libraries in the campaign file, and "
+        "run 'campaign run FILE' again, which keeps the record"
+    ),
+    is_fixed_afterwards=True,
+)
 def build_recorded(submission: Submission) -> Iterator[Finding]:
-    """SRC-05: compiler, flags and libraries of what ran are recorded, and preloaded libraries are named."""
+    """Compiler, flags and libraries in the build record; libraries of `LD_PRELOAD`, `LD_AUDIT` and
+    `/etc/ld.so.preload`, disclosed in `slurm.environment` or by a text of `system` with the value; libraries that
+    replace functions of the C library or MPI; code from other directories (noted).
+    """
     ended = _ended(submission)
     yield from _preloads(submission, ended)
     yield from _replaced(submission, ended)
@@ -317,8 +368,17 @@ def build_recorded(submission: Submission) -> Iterator[Finding]:
             )
 
 
+@campaign_rule(
+    "SRC-06",
+    "the built-in benchmark was built from its published source",
+    why="a changed benchmark can report any number",
+    remedy="build the unchanged source with 'campaign build', and run the campaign again",
+    is_always_judged=True,
+)
 def published_build(submission: Submission) -> Iterator[Finding]:
-    """SRC-06: if the built-in benchmark ran, it was built from the published source of the version that it names."""
+    """The source tree in the build record compared with this program's of the same version. Not checked: no record, or
+    another version.
+    """
     builtin = [case for case in _ended(submission) if case.seen.program.startswith(BUILTIN)]
     own = () if submission.campaign.benchmark.external else submission.programs
     for digest in sorted({*own, *(binary(case) for case in builtin)}):

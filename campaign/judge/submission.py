@@ -22,9 +22,10 @@ from campaign.config.waivers import NO_ANSWERS, Answers
 from campaign.core.events import Event
 from campaign.core.grouping import grouped
 from campaign.core.journal import Chain
-from campaign.core.model import Attempt, Cell, Finding, Observation, Record, Run, State, Status
+from campaign.core.model import Attempt, Cell, Finding, Observation, Record, Run, Severity, State, Status
 from campaign.core.units import listed, several
 from campaign.judge.findings import Form, doubt, note, to_explain, unchecked, unchecked_by_buyer, violation
+from campaign.judge.rule import Needs, campaign_rule
 from campaign.plan import matrix
 from campaign.plan.searches import SearchProgress, all_runs
 from campaign.results.case import Case
@@ -32,8 +33,7 @@ from campaign.results.cells import Row, patterns
 from campaign.results.source.facts import OwnSource, Sources
 from campaign.slurm.partitions import Partition
 
-# Rules about records that the benchmark did not write.
-RECORDS = frozenset({"RUN-02", "RUN-03", "SRC-04", "CMP-04", "EVD-02", "EVD-06", "EVD-07"})
+RECORDS = frozenset(rule for rule, entry in CATALOGUE.items() if entry.is_about_records)
 MOST_SHOWN = 20  # attempts
 CLOCKS_S = 60.0  # how much the clocks of the machines that drive a campaign may differ
 Key = tuple[str, int]  # a run's id and the number of its attempt
@@ -113,8 +113,14 @@ class Submission:
                 yield form(*texts, about=about, **values)
 
 
+@campaign_rule(
+    "CMP-01",
+    "the table has every result that the rules ask for, for each tier and protocol, and no other",
+    why="a table with missing or extra results cannot be compared with other offers",
+    remedy="add the missing results to the table and remove those that the rules do not ask for",
+)
 def every_cell_there(submission: Submission) -> Iterator[Finding]:
-    """CMP-01: the table has each cell of the matrix once, and no other."""
+    """Each of the pack's cells for each target, exactly once."""
     wanted = matrix.cells(submission.campaign, submission.pack)
     there = Counter(submission.cells)
     for pattern in patterns([cell for cell in wanted if not there[cell]], wanted):
@@ -131,8 +137,14 @@ def every_cell_there(submission: Submission) -> Iterator[Finding]:
     )
 
 
+@campaign_rule(
+    "CMP-02",
+    "every declared tier and protocol has a full set of results",
+    why="a tier or protocol without results is offered without any proof of its performance",
+    remedy="measure or project results for the target, or explain why the offer does not need them",
+)
 def every_target_answered(submission: Submission) -> Iterator[Finding]:
-    """CMP-02: each target, which is a tier and protocol, has results."""
+    """A target that is declined completely requires an explanation (W)."""
     for target in submission.campaign.targets:
         rows = [row for row in submission.rows if row.cell.target == target.name]
         about = f"{target.name}/*/*/*"
@@ -150,8 +162,15 @@ def every_target_answered(submission: Submission) -> Iterator[Finding]:
             )
 
 
+@campaign_rule(
+    "CMP-03",
+    "every result is measured, projected, or declined with a reason",
+    why="a result without a value leaves a gap in the comparison of offers",
+    remedy="run 'campaign run FILE' again, or give a projection or a reason for declining in the campaign file",
+    needs=Needs.END,
+)
 def every_cell_answered(submission: Submission) -> Iterator[Finding]:
-    """CMP-03: every cell is measured, projected, or declined with a reason."""
+    """Each cell's status."""
     for row in submission.rows:
         if row.status in (Status.MISSING, Status.FAILED):
             failed = row.attempt is not None and not row.attempt.state.active and row.attempt.state is not State.DONE
@@ -161,8 +180,18 @@ def every_cell_answered(submission: Submission) -> Iterator[Finding]:
             )
 
 
+@campaign_rule(
+    "CMP-04",
+    "every value is traceable to a run and to the log line that contains it",
+    why="a value that no log contains may have been mistyped or invented",
+    remedy="submit the raw output of each value, with the run and the log line that the value comes from",
+    is_about_records=True,
+    needs=Needs.NUMBERS,
+)
 def every_number_traced(submission: Submission) -> Iterator[Finding]:
-    """CMP-04: every measured number has its run and its log line, and reading that line again gives it."""
+    """Each number is read again: the same operation in the same line of the same file must give the same number and
+    unit (projections have no line).
+    """
     unread, traceless = [], []
     cases = {case.subject: case for case in submission.results}
     for row in submission.measured_rows:
@@ -170,7 +199,7 @@ def every_number_traced(submission: Submission) -> Iterator[Finding]:
             traceless.append(row.cell)
             continue
         executed = [cases[each] for each in row.executions] or [
-            Case(submission.pack, row.run, row.attempt, (), Observation())
+            Case(submission.campaign, submission.pack, row.run, row.attempt, (), Observation())
         ]
         results = [(submission.again or {}).get((case.run.id, case.attempt.number)) for case in executed]
         if None in results:
@@ -198,8 +227,15 @@ def every_number_traced(submission: Submission) -> Iterator[Finding]:
     yield from submission.over(unchecked, unread, "raw output was not read again")
 
 
+@campaign_rule(
+    "FLG-08",
+    "where `-N` means something else in the benchmark than in the rules, the interpretation is recorded",
+    why="buyer and vendor must agree on the meaning of -N before offers are compared",
+    remedy="ask the buyer how -N is to be read, and record the answer under explanations in the campaign file",
+    severity=Severity.WARNING,
+)
 def offset_interpreted(submission: Submission) -> Iterator[Finding]:
-    """FLG-08: if -N as the rules write it would not shift by a node, its interpretation is recorded."""
+    """A translated `-N` on several nodes needs a note of the pack with `rules: [FLG-08]`, otherwise an explanation."""
     if "{rank_offset}" not in submission.pack.arguments:
         return  # the pack itself gives the value: nothing was translated
     apart = [
@@ -224,8 +260,19 @@ def offset_interpreted(submission: Submission) -> Iterator[Finding]:
     yield from submission.over(form, cells, message, expected, f"-N {given}", **values)
 
 
+@campaign_rule(
+    "RUN-08",
+    "all attempts are kept on record, including failed and unused ones",
+    why="attempts that disappear could hide slow or failed results",
+    remedy="restore the missing attempts to the results directory, or explain their loss",
+    severity=Severity.WARNING,
+)
 def attempts_kept(submission: Submission) -> Iterator[Finding]:
-    """RUN-08: every attempt that no result uses is still there, and these are counted."""
+    """Attempts in the journal that no result uses, counted by their end (noted). W: a gap in the numbers, a missing
+    folder and, at full size, a run measured again although it had a valid result, a failed or ended attempt with all
+    results in its output, an unused attempt whose records contradict each other. Recorded as done by its job and as
+    refused by the journal: E; with another end in the journal: W.
+    """
     present = {run.id: run.fingerprint for run in submission.all_runs}
     against = {
         (result.run.id, result.attempt.number): sorted({finding.rule for finding in result.findings if finding.blocks})
@@ -334,8 +381,20 @@ def _gone(wording: str, expected: str, numbers: Iterable[int], run: str) -> Find
 # --- EVD-02, EVD-05: the journal's chain, and the rule pack
 
 
+@campaign_rule(
+    "EVD-02",
+    "the journal is unedited and starts with the buyer's nonce, if one was given",
+    why="a journal that was edited could hide attempts",
+    remedy=(
+        "restore the original journal, explain what a recovered one lost, or repeat the campaign with the buyer's "
+        "nonce in the campaign file"
+    ),
+    is_about_records=True,
+)
 def chain_whole(submission: Submission) -> Iterator[Finding]:
-    """EVD-02: the journal is a complete chain that began with the buyer's nonce, if there is one."""
+    """The hash chain, and the nonce in the first line. W: a time more than 60 s before that of an earlier line, a
+    recovered journal; in a bundle also a time in the future.
+    """
     chain, nonce = submission.journal, submission.campaign.nonce
     if chain is None:
         if submission.attempts:
@@ -392,8 +451,16 @@ def _lines(first: int, last: int) -> str:
     return f"line {first}" if first == last else f"lines {first} to {last}"
 
 
+@campaign_rule(
+    "EVD-05",
+    "the rule pack is the published one",
+    why="with altered rules, the same findings have another meaning",
+    remedy="use the published rule pack, or have the buyer confirm the SHA-256 of this one",
+)
 def pack_current(submission: Submission) -> Iterator[Finding]:
-    """EVD-05: the rules are this version's pack with this id."""
+    """The pack's hash compared with this version's pack of the id; for a bundle, rule by rule and part by part compared
+    with the buyer's. Not checked: no pack of this project, and the buyer has none.
+    """
     pack = submission.pack
     digest = digest_of_own(pack.id)
     if not digest:

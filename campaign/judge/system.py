@@ -12,9 +12,10 @@ from typing import Any
 
 from campaign.config.system import ADMINISTRATOR_TUNING, CONTACT, SYSTEM, USER_TUNING, gaps, placeholder
 from campaign.core.grouping import grouped
-from campaign.core.model import Finding
+from campaign.core.model import Finding, Severity
 from campaign.core.units import format_size, listed, several
 from campaign.judge.findings import at_full_size, cut, doubt, note, to_explain, unchecked, violation
+from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import Submission
 from campaign.judge.timing import LOCAL
 from campaign.results.case import Case
@@ -69,8 +70,15 @@ _SIZES = ("memory", "device_memory")
 _ANONYMOUS = "0:"
 
 
+@campaign_rule(
+    "ENV-01",
+    "the system description is complete, without placeholders",
+    why="a result has no meaning if it is unknown which system was measured",
+    remedy="replace every placeholder under system, contact and targets in the campaign file",
+    is_fixed_afterwards=True,
+)
 def described(submission: Submission) -> Iterator[Finding]:
-    """ENV-01: the system, the contact and each target are described; in a rehearsal, gaps are only noted."""
+    """`system`, `contact` and the targets' descriptions; in a rehearsal noted."""
     campaign, lacks = submission.campaign, at_full_size(violation, submission.full)
     entries = [*gaps("system", campaign.system, SYSTEM), *gaps("contact", campaign.contact, CONTACT)]
     described = ((target.name, placeholder(target.description)) for target in campaign.targets)
@@ -84,8 +92,17 @@ def described(submission: Submission) -> Iterator[Finding]:
         yield lacks("contact.email is not an e-mail address", "name@domain", email)
 
 
+@campaign_rule(
+    "ENV-02",
+    "tuning by users and by administrators is listed separately",
+    why="users cannot apply tuning that only an administrator can set",
+    remedy="list both kinds of tuning separately under system in the campaign file, or write none",
+    severity=Severity.WARNING,
+)
 def tuning_split(submission: Submission) -> Iterator[Finding]:
-    """ENV-02: tuning by users and tuning by administrators are listed separately."""
+    """Separate entries; variables of MPI, network and loader (`OMPI_MCA_*`, `UCX_*`, `LD_PRELOAD` …) set in the jobs,
+    not by Slurm, and not named under `system`; in a rehearsal noted.
+    """
     known = dict(submission.campaign.system)
     user, administrator = known.get(USER_TUNING, ""), known.get(ADMINISTRATOR_TUNING, "")
     lacking = [key for key in (USER_TUNING, ADMINISTRATOR_TUNING) if placeholder(known.get(key, ""))]
@@ -121,8 +138,18 @@ def tuning(environment: Environment) -> set[str]:
 # --- ENV-04
 
 
+@campaign_rule(
+    "ENV-04",
+    "the file system that the nodes mounted is the one that the campaign file describes",
+    why="results of another file system say nothing about the offered one",
+    remedy="measure on the offered file system, or correct its description",
+    is_always_judged=True,
+)
 def file_system_as_declared(submission: Submission) -> Iterator[Finding]:
-    """ENV-04: the file system mounted at each target is the one that the campaign file describes."""
+    """The mounted type compared with `system: file system` and the target's description. A node-local one (tmpfs, ext4,
+    xfs …) described as shared is a violation on several nodes at full size; any other unnamed type: W; in a
+    rehearsal noted. A text that names a shared file system describes no node-local one.
+    """
     written = [case for case in submission.results if any("{directory}" in word for word in case.run.arguments)]
     by_target = mounted(written)
     file_system = dict(submission.campaign.system).get("file system", "")
@@ -192,8 +219,15 @@ _Job = tuple[Environment, str, str, list[str]]  # with target, executable and th
 _Item = tuple[str, str]  # what must not change, and the target or executable that it belongs to: "" for none
 
 
+@campaign_rule(
+    "ENV-03",
+    "the environment did not change during the campaign and is the same on all nodes",
+    why="results from before and after a change of the system cannot be compared",
+    remedy="explain the difference, or repeat the results that were measured with the other configuration",
+    severity=Severity.WARNING,
+)
 def unchanged(submission: Submission) -> Iterator[Finding]:
-    """ENV-03: kernel, settings, mounts, executable and libraries did not change, and are the same on all nodes."""
+    """Kernel, settings, mounts, executable and libraries of all jobs and nodes."""
     results = sorted(submission.results, key=lambda result: result.attempt.started or 0.0)
     without = [result.subject for result in results if not result.evidence.environment.recorded]
     if without:
@@ -319,8 +353,18 @@ def _some(attempts: Sequence[str]) -> str:
 # --- ENV-05
 
 
+@campaign_rule(
+    "ENV-05",
+    "the measured system is configured as the proposed one, or each difference is explained",
+    why="results of a system with another configuration do not show how the proposed one will perform",
+    remedy="explain each difference, measure on the proposed configuration, or correct the entries under proposed",
+    severity=Severity.WARNING,
+    is_always_judged=True,
+)
 def as_proposed(submission: Submission) -> Iterator[Finding]:
-    """ENV-05: the measured system is configured as the proposed one, or each difference is explained."""
+    """Each field of `proposed`, and texts of `system`, compared with the partition and the nodes' records
+    ([how](campaign-file.md#the-proposed-system)); empty fields are noted; in a rehearsal noted.
+    """
     fields = asdict(submission.campaign.proposed)
     given = {name: value for name, value in fields.items() if value not in (None, "")}
     lacking = [name for name in fields if name not in given and name not in _DEVICES]

@@ -13,12 +13,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from campaign.config.rules.catalogue import Quantity, parse, show
+from campaign.config.rules.catalogue import Parameter, Quantity, parse, show
 from campaign.config.rules.entries import Operation
 from campaign.core.grouping import grouped
-from campaign.core.model import Cell, Finding, Record
+from campaign.core.model import Cell, Finding, Record, Severity
 from campaign.core.units import apart, digits
 from campaign.judge.findings import at_full_size, doubt, not_printed, note, to_explain, unchecked, violation
+from campaign.judge.rule import Needs, attempt_rule, campaign_rule
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.energy import SLURM
@@ -39,9 +40,21 @@ _Lasted = tuple[Operation, Record, float]  # the last: how many seconds its phas
 # --- RUN-07
 
 
+@attempt_rule(
+    "RUN-07",
+    "phases are long enough to be measured, where the rules leave their length open",
+    why="in a short phase start-up and clock resolution weigh as much as the work itself",
+    remedy="make the phase longer by the named variable or flag, and measure again",
+    severity=Severity.WARNING,
+    parameters={
+        "minimum": Parameter(Quantity.DURATION, 10.0, "phases shorter than this require an explanation"),
+        "unusable": Parameter(Quantity.DURATION, 1.0, "phases shorter than this are a violation"),
+    },
+)
 def long_enough(case: Case) -> Iterator[Finding]:
-    """RUN-07: each phase that the rules allow to be made longer is long enough to be measured. If the RFP fixes its
-    size, its length and the resulting uncertainty are noted, as they are in a rehearsal.
+    """The duration in the output, otherwise items / rate. Below `unusable` it is a violation (E) if the vendor can
+    lengthen the phase (a free variable, or a flag with `lengthens`). If the RFP fixes the size, and in a rehearsal,
+    noted, with the uncertainty (clock step + time between the first and the last rank's start) / duration.
     """
     minimum, unusable = (case.pack.parameter("RUN-07", name) for name in ("minimum", "unusable"))
     lasted: list[_Lasted] = []
@@ -158,9 +171,21 @@ def _two_digits(value: float) -> str:
 # --- CCH-03, PHY-04
 
 
+@attempt_rule(
+    "CCH-03",
+    "the time per operation is plausible for a remote file system",
+    why="an operation faster than any network round trip did not reach a remote server",
+    remedy="check that the target is the offered file system and that its clients do not cache, or explain the latency",
+    severity=Severity.WARNING,
+    parameters={
+        "floor": Parameter(Quantity.DURATION, 1e-05, "shortest plausible time per operation on a remote file system"),
+    },
+    can_invalidate=False,
+)
 def remote_latency(case: Case) -> Iterator[Finding]:
-    """CCH-03: no operation is faster than a remote file system can answer. On a single node the client's cache may
-    answer, and in a rehearsal the file system may be local: then it is noted.
+    """Processes divided by the actual rate, compared with `floor`. Before version 4, mdtest prints its fastest
+    process's rate: a limit where only another one worked (removal with `-S`; noted). On one node, and in a
+    rehearsal, noted.
     """
     floor = case.pack.parameter("CCH-03", "floor")
     quick, unknown = _quicker(case, floor)
@@ -217,8 +242,29 @@ def _seconds_of_one(case: Case, operation: Operation, record: Record) -> tuple[f
     return (processes / rate if rate > 0 else math.inf), exact
 
 
+@attempt_rule(
+    "PHY-04",
+    "no operation is faster than a system call, and no bandwidth exceeds that of memory and network adapters",
+    why="a rate that no machine can reach was not measured",
+    remedy=(
+        "find out what the benchmark actually did; if the limit is wrong for this machine, the buyer can set another "
+        "one"
+    ),
+    parameters={
+        "call": Parameter(
+            Quantity.DURATION,
+            1e-07,
+            "shortest plausible time per operation of one process; no system call is faster",
+        ),
+        "memory": Parameter(Quantity.FACTOR, 4000, "highest plausible memory bandwidth of a node, in GB/s"),
+    },
+    is_always_judged=True,
+)
 def within_physics(case: Case) -> Iterator[Finding]:
-    """PHY-04: no operation is faster than a system call, and no rate exceeds what the network adapters can carry."""
+    """Time per operation of one process (processes / actual rate) compared with `call`, bandwidth per node compared
+    with `memory`; with `storage` on several nodes of a shared file system, if no cache answered, also compared with
+    the recorded adapters × nodes.
+    """
     least = case.pack.parameter("PHY-04", "call")
     for operation, record in case.reported:
         if record.unit in BYTES:
@@ -288,8 +334,19 @@ def adapters_of(environment: Environment) -> tuple[float, str]:
 # --- CCH-02
 
 
+@campaign_rule(
+    "CCH-02",
+    "the servers performed the operations that remote phases report, where server counters are supplied",
+    why="if the servers performed fewer operations than the clients report, caches answered the rest",
+    remedy="switch off client caching of attributes, measure again, and supply the servers' counters",
+    parameters={
+        "operations": Parameter(Quantity.FACTOR, 1.0, "minimum number of server operations per stat"),
+    },
+    needs=Needs.NUMBERS,
+)
 def servers_took_part(submission: Submission) -> Iterator[Finding]:
-    """CCH-02: the servers performed as many operations as the stats of a phase whose files another node had created.
+    """For stat on several nodes, the operations that the servers counted (`counters.jsonl`, or `server_counters` of the
+    campaign file). Noted: files shared by all processes, which each node opened itself; no counters at all.
 
     Checked only if the servers were asked during the run, or the campaign file gives their counters: clients cannot
     tell. A campaign without any counters says so; it is the buyer who may ask for them.
@@ -344,8 +401,17 @@ def servers_took_part(submission: Submission) -> Iterator[Finding]:
 NODE_W = (1.0, 100e3)  # mean powers of a node that may be true
 
 
+@campaign_rule(
+    "RUN-10",
+    "energy and peak power of each run are recorded, with the method and level that the rules require",
+    why="energy that was not measured on all nodes for the whole run, or by a lower level, cannot be compared",
+    remedy="name the source in the campaign file (energy), and repeat the runs with 'campaign rerun FILE CELL'",
+    needs=Needs.NUMBERS,
+)
 def energy_recorded(submission: Submission) -> Iterator[Finding]:
-    """RUN-10: each valid result has its energy, and its peak power if asked for, by the level that the rules accept."""
+    """The declared level; readings of all nodes around the whole run, or the step's energy in the accounting. A counter
+    that began again at 0 is noted; an impossible mean power: W.
+    """
     demand, given = submission.pack.energy, submission.campaign.energy
     results = [case for case in submission.results if case.valid and case.complete]
     lower = demand.level is not None and (given.level or 0) < demand.level

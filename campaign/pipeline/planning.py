@@ -247,9 +247,7 @@ def _recorded(opened: Opened) -> searches.Results:
 
     @functools.cache
     def of(run: Run) -> list[Case]:
-        return engine.measured(
-            opened.pack, [run], attempts.get(run.id, []), records, observations, evidence, opened.answers
-        )
+        return engine.measured(opened, [run], attempts.get(run.id, []), records, observations, evidence)
 
     return of
 

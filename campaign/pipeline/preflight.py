@@ -14,6 +14,7 @@ from pathlib import Path
 
 from campaign.config.format import Campaign, Slurm
 from campaign.config.opened import BY_PACK, Opened, digest_of_input
+from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core import atomic, journal, units
 from campaign.core.errors import EnvironmentLacks, InputError, typed, unwritten
 from campaign.core.model import Attempt, Observation, Run
@@ -35,8 +36,6 @@ from campaign.slurm import commands, partitions, sbatch, scripts
 from campaign.slurm.collect import open_store
 from campaign.slurm.submit import prepare
 
-# Rules whose violations the campaign file can mend after the measurement.
-MENDED = frozenset({"SRC-05", "PRJ-01", "PRJ-02", "PRJ-03", "ENV-01", "WVR-01"})
 MOST_TESTED = 16  # scripts passed to sbatch --test-only: the widest ones
 
 
@@ -65,7 +64,8 @@ class Checked:
         for finding in self.judged.findings if wanted else ():
             if finding.violated and (not finding.cells or wanted.intersection(finding.cells)):
                 values = f"expected {finding.expected}; found {finding.actual or 'none'}"
-                found[finding.rule in MENDED].append(f"{finding.rule}: {finding.message} ({values})")
+                text = f"{finding.rule}: {finding.message} ({values})"
+                found[CATALOGUE[finding.rule].is_fixed_afterwards].append(text)
         return list(dict.fromkeys(found[0])), list(dict.fromkeys(found[1]))
 
     @property
@@ -206,7 +206,14 @@ def is_missing(opened: Opened, run: Run, attempts: Sequence[Attempt], records: R
         return False
     # A benchmark that ends with status 0 but half a table has not given what the cells report.
     results = (
-        Case(opened.pack, run, attempt, records.get((run.id, attempt.number), ()), Observation())
+        Case(
+            opened.campaign,
+            opened.pack,
+            run,
+            attempt,
+            records.get((run.id, attempt.number), ()),
+            Observation(),
+        )
         for attempt in attempts
     )
     return request.again or not any(result.complete for result in results)

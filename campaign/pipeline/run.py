@@ -359,7 +359,7 @@ def _values(
         operations = [operation for operation in pack.operations_of(run.launch) if operation.id in run.operations]
         for attempt in by_run[run.id]:
             key = (run.id, attempt.number)
-            case = Case(pack, run, attempt, records.get(key, ()), Observation())
+            case = Case(driver.opened.campaign, pack, run, attempt, records.get(key, ()), Observation())
             values[key] = [
                 RunValue(operation.id, record.value, operation.unit)
                 for operation in operations

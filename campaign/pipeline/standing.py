@@ -76,9 +76,7 @@ def _gathered(
         evidence = dict(store.evidence())
         for attempt, files in altered(paths, chain).items():
             evidence[attempt] = replace(evidence.get(attempt, NOTHING), altered=files)
-        results = engine.measured(
-            pack, planned.runs, attempts, store.records(), store.observations(), evidence, opened.answers
-        )
+        results = engine.measured(opened, planned.runs, attempts, store.records(), store.observations(), evidence)
     rows = table_rows(campaign, pack, planned.runs, attempts, results)
     reported = {origin for row in rows for origin in (row.origin, *row.executions)}
     return Submission(

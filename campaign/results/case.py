@@ -9,6 +9,7 @@ from functools import cached_property
 from statistics import fmean
 from typing import Any
 
+from campaign.config.format import Campaign
 from campaign.config.rules import formulas
 from campaign.config.rules.entries import FileConfiguration, Operation
 from campaign.config.rules.kinds import MEDIAN
@@ -30,6 +31,7 @@ class Case:
     every rule asks for is cached.
     """
 
+    campaign: Campaign
     pack: RulePack
     run: Run
     attempt: Attempt

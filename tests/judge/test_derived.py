@@ -51,7 +51,9 @@ def case(*records: Record) -> Case:
         builders.completion(), phases=(PhaseTimes("easy", 0, 110.0, 111.0), PhaseTimes("hard", 0, 111.0, 112.0))
     )
     seen = Observation(phases={name: Observation(program=name) for name in ("easy", "hard")})
-    return Case(PACK, run, builders.attempt(), records, seen, builders.evidence(completion=completion))
+    return Case(
+        builders.campaign(), PACK, run, builders.attempt(), records, seen, builders.evidence(completion=completion)
+    )
 
 
 def test_a_number_is_computed_of_others_and_names_all_their_lines() -> None:

@@ -37,7 +37,15 @@ def ended(run: Run, rate: float | None, state: State = State.DONE, number: int =
     attempt = builders.attempt(run, number=number, state=state, started=100.0, ended=110.0)
     records = builders.records((rate, 2 * rate, 3 * rate)) if rate else ()
     findings = () if rate else (builders.finding(),)
-    return Case(builders.pack(), run, attempt, records, builders.observation(run), judge=lambda *_: findings)
+    return Case(
+        builders.campaign(),
+        builders.pack(),
+        run,
+        attempt,
+        records,
+        builders.observation(run),
+        judge=lambda *_: findings,
+    )
 
 
 def look(one: searches.Search, made: Campaign, results: dict[str, list[Case]]) -> searches.SearchProgress:

@@ -24,7 +24,15 @@ def environment(**facts: tuple[Value, ...] | str) -> Environment:
 
 def ended(job: str, found: Environment) -> Case:
     run = builders.run()
-    return Case(builders.pack(), run, builders.attempt(run, job=job), (), builders.observation(run), Evidence(found))
+    return Case(
+        builders.campaign(),
+        builders.pack(),
+        run,
+        builders.attempt(run, job=job),
+        (),
+        builders.observation(run),
+        Evidence(found),
+    )
 
 
 def part(found: tuple[Section, ...], title: str) -> dict[str, list[tuple[str, str]]]:

@@ -1,7 +1,8 @@
 """Writes what is generated of the documentation: `make docs`. Tests hold that it is up to date. With a directory:
 the pages that only the site has (`make site`).
 
-In docs/: the command line's help, its man pages, the JSON Schemas, the tables of keys. docs/report.md shows the table
+In docs/: the command line's help, its man pages, the JSON Schemas, the tables of keys, the list of rules; in
+campaign/config/rules the catalogue of the rules. docs/report.md shows the table
 of a campaign at full size, README.md what the verification of its bundle says first: both are made from the bundle
 itself, so that they have the form of today and the numbers of that campaign.
 """
@@ -18,6 +19,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from unittest import mock
 
@@ -30,6 +32,8 @@ from campaign.core import formula
 from campaign.core.keys import record
 from campaign.core.schema import KeyedMap
 from campaign.evidence import compared, terms, verify
+from campaign.judge import engine
+from campaign.judge.rule import Rule, rules_of
 from campaign.report import decision, printing
 from campaign.results.source import modifications
 from campaign.results.source.facts import OwnSource
@@ -40,6 +44,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 DOCS = PROJECT / "docs"
 README = PROJECT / "README.md"
 REPORT = DOCS / "report.md"
+CATALOGUE = PROJECT / "campaign" / "config" / "rules" / "catalogue.json"
 BUNDLE = Path(__file__).parents[1] / "data" / "readme" / "my-rfp.zip"
 SIGNERS = BUNDLE.with_name("KEYS")
 FENCE = "```\n"
@@ -50,6 +55,8 @@ FILES = (  # the page of a file, its man page, what it is, its schema
     ("rfp.md", "campaign-rfp", "an RFP of several rule packs", record(rfp.Rfp)),
     ("rule-pack-keys.md", "campaign-pack", "a rule pack", rules_format.SCHEMA),
 )
+RULE_LINES = re.compile(r"(?:^- \*\*[A-Z]{3}-[0-9]{2}\*\* .*\n)+", re.MULTILINE)
+PARAMETER_LINES = re.compile(r"(?:^- [A-Z]{3}-[0-9]{2} `.*\n)+", re.MULTILINE)
 NAMES = re.compile(r"^Keys by section:\n\n(?:- `.*\n)+", re.MULTILINE)
 SHORT = {  # what a table has in place of words that it would repeat; each is explained once above it
     'a clause in quotes, such as "8.4"': "clause",
@@ -95,7 +102,10 @@ def generated() -> dict[Path, str]:
     }
     return {
         DOCS / "cli.md": _verbs_alone(),
-        **{DOCS / page: _with_names(DOCS / page, _names(schema)) for page, _, _, schema in FILES},
+        CATALOGUE: _catalogue(),
+        DOCS / "rules.md": _with_lines(DOCS / "rules.md", RULE_LINES, _rule_lines()),
+        DOCS / "rule-packs.md": _with_lines(DOCS / "rule-packs.md", PARAMETER_LINES, _parameter_lines()),
+        **{DOCS / page: _with_lines(DOCS / page, NAMES, _names(schema)) for page, _, _, schema in FILES},
         **{
             DOCS / "man5" / f"{name}.5": man_pages.keys(name, title, schemas.reference(schema))
             for _, name, title, schema in FILES
@@ -113,7 +123,7 @@ def for_the_site() -> dict[str, str]:
         "cli.md": _reference(),
         "rules-why.md": _why(),
         "applets.md": _applets(),
-        **{page: _with_names(DOCS / page, _keys(schema)) for page, _, _, schema in FILES},
+        **{page: _with_lines(DOCS / page, NAMES, _keys(schema)) for page, _, _, schema in FILES},
     }
 
 
@@ -148,6 +158,44 @@ def _why() -> str:
     return "\n".join([*head, "|---|---|---|", *rows]) + "\n"
 
 
+def _rules() -> dict[str, Rule]:
+    """Every rule as its decorator says, those of bundles included."""
+    return rules_of((*engine.MODULES, compared, verify), *catalogue.Level)
+
+
+def _catalogue() -> str:
+    """What the driver reads of the rules, without their functions."""
+    entries = {rule.id: asdict(rule.entry) for rule in _rules().values()}
+    for entry in entries.values():
+        entry["parameters"] = {
+            name: {**parameter, "kind": parameter["kind"].name} for name, parameter in entry["parameters"].items()
+        }
+    return json.dumps(entries, indent=1, ensure_ascii=False) + "\n"
+
+
+def _rule_lines() -> str:
+    rows = [
+        f"- **{rule.id}** {rule.entry.severity}: {rule.entry.statement}. {rule.method}" for rule in _rules().values()
+    ]
+    return "\n".join(rows) + "\n"
+
+
+def _parameter_lines() -> str:
+    rows = [
+        f"- {rule.id} `{name}` ({catalogue.show(parameter.kind, parameter.default)}): {parameter.says}"
+        for rule in _rules().values()
+        for name, parameter in rule.entry.parameters.items()
+    ]
+    return "\n".join(rows) + "\n"
+
+
+def _with_lines(page: Path, pattern: re.Pattern[str], lines: str) -> str:
+    """A page in which the lines that match the pattern are replaced."""
+    text = page.read_text(encoding="utf-8")
+    assert pattern.search(text), f"{page.name} has no lines like {pattern.pattern}"
+    return pattern.sub(lambda _: lines, text, count=1)
+
+
 def _applets() -> str:
     """The help of each program of the built-in benchmark."""
     parts = ["# Options of the built-in benchmark", "", "What `mdtest -h` and the others print."]
@@ -155,13 +203,6 @@ def _applets() -> str:
         printed = subprocess.run([PROJECT / "bench-src/build" / name, "-h"], capture_output=True, text=True, check=True)
         parts += _section(name, printed.stdout)
     return "\n".join(parts) + "\n"
-
-
-def _with_names(page: Path, keys: str) -> str:
-    """A page in which what tells of the keys is other text."""
-    text = page.read_text(encoding="utf-8")
-    assert NAMES.search(text), f"{page.name} has no names of keys"
-    return NAMES.sub(lambda _: keys, text, count=1)
 
 
 def _names(record: KeyedMap) -> str:

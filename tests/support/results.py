@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from campaign.config.format import Campaign, Declined
+from campaign.config.opened import Opened
 from campaign.config.rules.pack import RulePack
 from campaign.config.waivers import NO_ANSWERS, Answers
 from campaign.core.model import Attempt, Observation, Record, Run, State
@@ -71,7 +72,7 @@ class Results:
 
     def measured(self) -> list[Case]:
         return engine.measured(
-            self.pack, self.runs, self.attempts, self.records, self.observations, answers=self.answers
+            Opened(self.campaign, self.pack, self.answers), self.runs, self.attempts, self.records, self.observations
         )
 
     def rows(self) -> list[Row]:

@@ -472,8 +472,8 @@ Rules that are checked (E: violation, the result is invalid; W: explanation requ
   FLG-01 E  -F was used [3]
   RUN-07 W  phases are long enough to be measured, where the rules leave their length open
             [practice] (minimum 30s, unusable 1s)
-  INP-01 E  the benchmark read the input files that the rules fix or the vendor declares [practice]
   SRC-06 E  the built-in benchmark was built from its published source [practice]
+  INP-01 E  the benchmark read the input files that the rules fix or the vendor declares [practice]
   PHY-04 E  no operation is faster than a system call, and no bandwidth exceeds that of memory and
             network adapters [practice] (call 0.1us, memory 4000)
   PHY-05 W  stat rates are at most a margin below the creation rates of the same row, or are

@@ -20,6 +20,7 @@ def case(run: Run | None = None, state: State = State.DONE, records: Any = None,
     """A case in which everything went as planned, but for what the output says otherwise."""
     run = run or builders.run()
     return Case(
+        campaign=builders.campaign(),
         pack=builders.pack(),
         run=run,
         attempt=builders.attempt(run, state=state, reason="" if state is State.DONE else "why"),
