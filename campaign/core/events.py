@@ -80,7 +80,8 @@ _ATTEMPT = object_of({"run": _NAME, "number": _NUMBER, "token": _TOKEN, "fingerp
 _ANY = object_of({"event": _TEXT, "time": _TIME})
 _KINDS = {
     "begin": {name: _TEXT._replace(optional=True) for name in ("nonce", "campaign")},
-    "job": {"job": _NAME, "target": _TEXT, "submitter": _TEXT, "attempts": list_of(_ATTEMPT)},
+    "job": {"job": _NAME, "target": _TEXT, "submitter": _TEXT, "attempts": list_of(_ATTEMPT)}
+    | {"version": _TEXT._replace(optional=True), "templates": _HASH._replace(optional=True)},
     "submitted": {"job": _NAME, "job_id": _TEXT, "message": _TEXT},
     "uncertain": {"job": _NAME, "message": _TEXT},
     "ended": {"run": _NAME, "number": _NUMBER, "state": _STATE, "reason": _TEXT, "started": _ENDED, "ended": _ENDED}

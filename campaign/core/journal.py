@@ -75,6 +75,8 @@ class Chain:
     why it is no chain, "" where it is. `latest`: the latest time of an event; `back`: the line whose time lies furthest
     before that of an earlier line, and by how many seconds. `recovered`: its events of that kind; `earlier`: the hashes
     that lines had which follow on lost ones. `ends`: where in the file each line with the end of an attempt begins.
+    `rendered`: by job, the version of this program that rendered its script, and the hash of the templates; "" where
+    the journal does not say it.
     """
 
     heads: list[str] = field(default_factory=list)
@@ -86,6 +88,7 @@ class Chain:
     recovered: list[events.Event] = field(default_factory=list)
     earlier: list[str] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
+    rendered: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def head(self) -> str:
@@ -139,6 +142,8 @@ class Reading:
                     chain.back = number, chain.latest - time
                 if kind == "ended":
                     chain.ends.append(self.offset)
+                elif kind == "job":
+                    chain.rendered[event["job"]] = event.get("version", ""), event.get("templates", "")
                 elif kind == "recovered":
                     chain.recovered.append(event)
                     recovered_in = number

@@ -113,6 +113,7 @@ def planned_otherwise(data: Path, bag: bagit.Bag, judged: replay.Judged) -> dict
     """Attempts whose description or job script does not fit the run in the recomputed plan."""
     differing: dict[str, str] = {}
     steps: dict[str, Mapping[str, Sequence[str]] | None] = {}  # by a script's hash: attempts of a job have the same one
+    tokens = {job: {each.token for each in of_job} for job, of_job in _by_job(judged.submission).items()}
     runs = {run.id: run for run in judged.submission.all_runs}
     for attempt in judged.submission.attempts:
         run = runs.get(attempt.run)
@@ -121,6 +122,8 @@ def planned_otherwise(data: Path, bag: bagit.Bag, judged: replay.Judged) -> dict
             continue
         if (text := text_of(data / place / "attempt.json")) is not None:
             planned, recorded = scripts.described(run, attempt.number, attempt.token, attempt.job), object_of(text)
+            if _other_version(judged.submission, attempt.job):
+                planned = {key: value for key, value in planned.items() if key in recorded}
             wrong = next((key for key, value in planned.items() if recorded.get(key) != value), None)
             if wrong is not None:
                 differing[f"{place}/attempt.json"] = (
@@ -133,6 +136,8 @@ def planned_otherwise(data: Path, bag: bagit.Bag, judged: replay.Judged) -> dict
         there = steps[digest]
         if there is not None and not script_text.executes(there.get(attempt.token, ()), run, attempt.token):
             differing[f"{place}/job.sbatch"] = "the job script does not execute the planned command"
+        elif there and (further := there.keys() - tokens[attempt.job]):
+            differing[f"{place}/job.sbatch"] = f"it executes runs that the journal does not have: {listed(further)}"
     return differing
 
 
@@ -244,7 +249,7 @@ def _index(path: Path) -> tuple[dict[tuple[str, int], dict[str, Any]], Any]:
 def twice(data: Path, bag: bagit.Bag, judged: replay.Judged, tool: str) -> Iterator[Finding]:
     """EVD-06, of a bundle. `tool`: the version that made it."""
     differences = (
-        *_scripts(data, bag, judged.submission, tool),
+        *_scripts(data, bag, judged.submission),
         *_environments(data, judged),
         *_plan(data, judged),
         *_source(data, judged),
@@ -339,12 +344,16 @@ def _challenged(whole: Submission) -> Iterator[Finding]:
         )
 
 
-def _scripts(data: Path, bag: bagit.Bag, whole: Submission, tool: str) -> Iterator[Finding]:
+def _by_job(whole: Submission) -> dict[str, list[Attempt]]:
+    return grouped((attempt.job, attempt) for attempt in whole.attempts)
+
+
+def _scripts(data: Path, bag: bagit.Bag, whole: Submission) -> Iterator[Finding]:
     """Each job's script is, line by line, the one rendered from the plan; and so are its copies."""
     runs = {run.id: run for run in whole.all_runs}
     made = frozenset(runs[each.run].attempt_directory(each.token) for each in whole.attempts if each.run in runs)
     planned: dict[str, list[tuple[Attempt, Run]]] = {}  # by job, if its runs are those of the plan
-    for job, attempts in grouped((attempt.job, attempt) for attempt in whole.attempts).items():
+    for job, attempts in _by_job(whole).items():
         original = f"jobs/{job}/job.sbatch"
         if text_of(data / "results" / original) is None:
             continue
@@ -358,50 +367,76 @@ def _scripts(data: Path, bag: bagit.Bag, whole: Submission, tool: str) -> Iterat
     if planned and whole.campaign.slurm.template is not None:  # it is a program, and the vendor's is not run here
         yield unchecked_by_buyer("job scripts from the vendor's own template (slurm.template) are not rendered again")
         return
-    differing = list(_against_plan(data, planned, made, whole))
-    if differing and tool != f"campaign {__version__}":
-        yield unchecked_by_buyer(
-            "campaign {own} may render job scripts in another way than {tool}: verify with that version",
-            own=__version__,
-            tool=tool,
-        )
-    else:
-        yield from differing
+    yield from _against_plan(data, planned, made, whole)
 
 
 def _against_plan(
     data: Path, planned: Mapping[str, Sequence[tuple[Attempt, Run]]], made: Set[str], whole: Submission
 ) -> Iterator[Finding]:
-    """Scripts with the same difference are one finding."""
+    """Scripts with the same difference are one finding, and those of each other version."""
     differing: dict[_Differing, list[str]] = {}
+    of_others: dict[str, list[tuple[str, str, str]]] = {}
     for job, attempts in planned.items():
-        place = f"jobs/{job}/job.sbatch"
+        place, origin = f"jobs/{job}/job.sbatch", _other_version(whole, job)
         text = text_of(data / "results" / place) or ""  # one in memory at a time
         try:
-            difference = _script_difference(text, _rendered(text, job, attempts, made, whole))
+            again = _rendered(text, job, attempts, made, whole)
         except (CampaignError, ValueError) as error:
             pass_on(error)
             yield violation("{place}: cannot be rendered again: {why}", place=place, why=error)
             continue
-        if difference is not None:
-            differing.setdefault(difference, []).append(place)
+        if text.rstrip("\n") == again.rstrip("\n"):
+            continue
+        if origin:
+            of_others.setdefault(origin, []).append((place, *_unplanned(text, again)))
+        else:
+            differing.setdefault(_script_difference(text, again), []).append(place)
     for (form, number, *texts), places in differing.items():
         yield form(
-            "{places}: line {line} is not as campaign {version} renders it: the script was edited, or the vendor has "
-            "another development state of {version} (then verify with that)",
+            "{places}: line {line} is not as campaign {version} renders it, which the journal names: the script was "
+            "edited",
             *texts,
             places=listed(places, 1),
             line=number,
             version=__version__,
         )
+    for origin, found in of_others.items():
+        unplanned = next((texts for _, *texts in found if any(texts)), None)
+        yield unchecked_by_buyer(
+            "{places}: {origin} rendered the job script, so that campaign {version} cannot compare each line: verify "
+            "with that version; its options and commands are {those} of the plan",
+            *(unplanned or ()),
+            places=listed([place for place, *_ in found], 1),
+            origin=origin,
+            those="not those" if unplanned else "those",
+            version=__version__,
+        )
+
+
+def _other_version(whole: Submission, job: str) -> str:
+    """Which other version rendered a job's script, by what the journal records; "" if this one did."""
+    version, templates = (whole.journal.rendered if whole.journal else {}).get(job, ("", ""))
+    if not version:
+        return "a version that the journal does not name"
+    if version != __version__:
+        return f"campaign {shown(version, plain=True)}"
+    return "" if templates == scripts.rendered_by()[1] else f"another development state of campaign {version}"
+
+
+def _unplanned(text: str, again: str) -> tuple[str, str]:
+    """The options and commands that a script lacks, and those that it has beyond the planned ones."""
+    found, expected = (
+        Counter((*script_text.directives(each), *(command.raw for command in script_text.commands(each))))
+        for each in (text, again)
+    )
+    lacking, added = (listed(lines.elements(), 1)[:LONGEST_LINE] for lines in (expected - found, found - expected))
+    return lacking, added
 
 
 _Differing = tuple[Form, int, str, str]  # form of the finding, line, expected, found
 
 
-def _script_difference(text: str, again: str) -> _Differing | None:
-    if text.rstrip("\n") == again.rstrip("\n"):
-        return None
+def _script_difference(text: str, again: str) -> _Differing:
     number, *lines = first_difference(f"{text}\n", f"{again}\n")
     kept, planned = (line.rstrip("\n")[:LONGEST_LINE] or "no such line" for line in lines)
     found, expected = (

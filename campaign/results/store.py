@@ -15,7 +15,7 @@ import sqlite3
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -146,6 +146,8 @@ class Store(AbstractContextManager["Store"]):
             self._db = sqlite3.connect(place, timeout=timeout_s, isolation_level=None)
         try:
             self._db.row_factory = sqlite3.Row
+            if not self.in_memory:
+                self._set_aside()
             self._sql("PRAGMA foreign_keys = ON")
             # Half the syncs. An index damaged by a power failure is rebuilt from the journal.
             self._sql("PRAGMA synchronous = NORMAL")
@@ -222,15 +224,41 @@ class Store(AbstractContextManager["Store"]):
 
     # --- the journal and its projection
 
+    def _set_aside(self) -> None:
+        """Copies the database of another version, and empties it: the journal and the raw outputs have what was in it.
+        It stays the same file, whose lock a driver of that version uses too.
+        """
+        version = self._format()
+        if version in (0, FORMAT):
+            return
+        aside = self._path.with_name(f"{self._path.name}.format-{version}")
+        with self._explained(), closing(sqlite3.connect(aside)) as copy:
+            self._db.backup(copy)
+        self._sql("BEGIN IMMEDIATE")
+        with self._committed():
+            if self._format() != version:  # another command was faster
+                return
+            for kind, name in self._sql("SELECT type, name FROM sqlite_master WHERE type IN ('table', 'view')"):
+                self._sql(f'DROP {kind} "{name}"')
+            self._sql("PRAGMA user_version = 0")
+        print(
+            f"{self._path} is the index of another version of campaign (format {version}; this version uses {FORMAT}): "
+            f"kept as {aside.name}, and rebuilt",
+            file=sys.stderr,
+        )
+
+    def _format(self) -> int:
+        return int(self._sql("PRAGMA user_version")[0][0])
+
     def _create(self) -> None:
         """Creates the tables of a new database."""
-        version = self._sql("PRAGMA user_version")[0][0]
+        version = self._format()
         if version == FORMAT:
             return
         if version != 0:
             raise EnvironmentLacks(
-                f"{self._path} was written by another version of campaign (format {version}; this version uses "
-                f"{FORMAT}): use that version, or move the file away and run 'campaign collect FILE'"
+                f"another version of campaign has rebuilt {self._path} meanwhile (format {version}; this version uses "
+                f"{FORMAT}): run this command again, and use one version at a time"
             )
         # executescript would commit and give up the lock in between.
         for statement in SCHEMA.read_text(encoding="utf-8").split(";\n"):
@@ -333,8 +361,12 @@ class Store(AbstractContextManager["Store"]):
 
     # --- what the driver does
 
-    def plan_job(self, job: str, target: str, submitter: str, attempts: Sequence[Planned]) -> None:
-        """Recorded before sbatch is called: from now on, a job with this name may exist."""
+    def plan_job(
+        self, job: str, target: str, submitter: str, attempts: Sequence[Planned], version: str, templates: str
+    ) -> None:
+        """Recorded before sbatch is called: from now on, a job with this name may exist. `version` and `templates`:
+        what rendered its script, as in `Chain.rendered`.
+        """
         steps = [
             {
                 "run": attempt.run.id,
@@ -344,7 +376,8 @@ class Store(AbstractContextManager["Store"]):
             }
             for attempt in attempts
         ]
-        self.note("job", job=job, target=target, submitter=submitter, attempts=steps)
+        rendered = {"version": version, "templates": templates}
+        self.note("job", job=job, target=target, submitter=submitter, attempts=steps, **rendered)
 
     def submitted(self, job: str, job_id: str, message: str) -> None:
         self.note("submitted", job=job, job_id=job_id, message=message)

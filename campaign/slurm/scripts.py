@@ -15,6 +15,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from campaign import __version__
 from campaign.config.format import Slurm
 from campaign.config.rules import sweeps
 from campaign.config.rules.kinds import GEOMETRY
@@ -286,6 +287,13 @@ def _templates(folder: Path) -> jinja2.Environment:
 def functions() -> str:
     """What a script has in the place of this include: files of bash functions, one after another."""
     return "\n".join((TEMPLATES / f"{part}-functions.bash").read_text(encoding="utf-8") for part in FUNCTIONS)
+
+
+@functools.cache
+def rendered_by(template: Path = TEMPLATE) -> tuple[str, str]:
+    """What the journal records of a job's script: this program's version, and the hash of the templates."""
+    text = f"{template.read_text(encoding='utf-8')}\n{functions()}"
+    return __version__, hashlib.sha256(text.encode()).hexdigest()
 
 
 def verify(text: str, job: JobScript, template: str) -> list[str]:

@@ -402,7 +402,8 @@ def _next_number(paths: Paths, run: Run, earlier: Sequence[Attempt]) -> int:
 def _plan(store: Store, job: scripts.JobScript, script: str) -> None:
     """Record a job, with its script."""
     _write_job(job, script)
-    store.plan_job(job.name, job.steps[0].run.target, submitter(), job.steps)
+    rendered = scripts.rendered_by(job.slurm.template or scripts.TEMPLATE)
+    store.plan_job(job.name, job.steps[0].run.target, submitter(), job.steps, *rendered)
 
 
 def _write_job(job: scripts.JobScript, script: str) -> None:

@@ -22,6 +22,7 @@ from campaign.core.model import Planned, State
 from campaign.evidence import compared, replay
 from campaign.pipeline import standing
 from campaign.results.store import Store
+from campaign.slurm import scripts
 from tests.support import builders, driving
 
 Json = Any
@@ -40,7 +41,7 @@ def opened(tmp_path: Path) -> Opened:
     with Store(made.paths) as store:
         store.begin(nonce="n", campaign="offer", rules=["mdtest-3", 3, "00"])
         steps = [Planned(run, 1, f"0000000{place}", made.paths.attempt(run.id, 1)) for place, run in enumerate(runs)]
-        store.plan_job("job-1", "target1", "host:1:1", steps)
+        store.plan_job("job-1", "target1", "host:1:1", steps, *scripts.rendered_by())
         store.note("uncertain", job="job-1", message="timed out")
         store.submitted("job-1", "17", "Submitted batch job 17")
         made.paths.attempt(runs[0].id, 1).mkdir(parents=True)

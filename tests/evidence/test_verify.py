@@ -23,9 +23,10 @@ from campaign.core import bagit, journal, signatures
 from campaign.core.errors import InputError
 from campaign.core.events import Event
 from campaign.core.model import Finding, Paths
-from campaign.evidence import bundle, verify
+from campaign.evidence import bundle, compared, replay, verify
 from campaign.evidence import text as verify_text
 from campaign.evidence.verify import Asked
+from campaign.results.cells import Row
 from campaign.results.store import Store
 from campaign.slurm import scripts
 from tests.support import bundled
@@ -279,28 +280,114 @@ def about_scripts(bag: Path) -> set[tuple[str, bool]]:
         return {(each.message, each.checked) for each in told if "script" in each.message}
 
 
-def test_job_scripts_that_this_version_does_not_render_are_left_to_the_version_that_made_them(
-    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
-    by_version(bag, "0.2.0")
-    bundled.forge(bag)
-    assert about_scripts(bag) == set()
+def rendered_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another comment in the job script, as a next version has it."""
     of_now = scripts.rendered
-    monkeypatch.setattr(scripts, "rendered", lambda script: of_now(script).replace("\n", " # changed\n", 1))
-    message = "may render job scripts in another way than campaign 0.2.0: verify with that version"
-    assert about_scripts(bag) == {(f"campaign {__version__} {message}", False)}
+    monkeypatch.setattr(
+        scripts, "rendered", lambda script: of_now(script).replace("# What the job", "# All the job", 1)
+    )
 
 
-def test_scripts_of_another_development_state_of_this_version_are_told_with_the_way_out(
+def rendered_by(bag: Path, **origin: str) -> None:
+    """Have another version in the journal as the one that rendered the job scripts."""
+    path = bag / JOURNAL
+    events = [json.loads(line) for line in path.read_text().splitlines()]
+    for event in events:
+        if event["event"] == "job":
+            assert event.pop("version") == __version__
+            assert len(event.pop("templates")) == 64
+            event |= origin
+    path.write_text("".join(json.dumps(event) + "\n" for event in events))
+    bundled.redo(bag)
+
+
+PLANNED = "its options and commands are those of the plan"
+
+
+def test_a_script_of_an_earlier_version_is_not_checked_and_left_to_the_buyer(
     made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    of_now = scripts.rendered
-    monkeypatch.setattr(scripts, "rendered", lambda script: of_now(script).replace("\n", " # changed\n", 1))
-    found = about_scripts(made.root / "plain")
-    ((message, checked),) = found
-    assert re.match(r"jobs/\S+/job\.sbatch and \d+ more: line 1 is not as", message) and checked
-    assert message.endswith(f"another development state of {__version__} (then verify with that)")
+    rendered_otherwise(monkeypatch)
+    for module in (compared, replay, scripts, verify):
+        monkeypatch.setattr(module, "__version__", "99.1.0")
+    with verify.verify(made.root / "plain", NOTHING) as found:
+        (told,) = [each for each in found.findings if each.rule == "EVD-06"]
+        assert re.fullmatch(
+            rf"jobs/\S+/job\.sbatch and \d+ more: campaign {__version__} rendered the job script, so that campaign "
+            rf"99\.1\.0 cannot compare each line: verify with that version; {PLANNED}",
+            told.message,
+        )
+        assert (told.checked, told.move, found.intact, found.complies) == (False, "buyer", True, False)
+        assert told.message in verify_text.checks(found, more=True)
+        assert found.judged is not None and found.judged.submission.rows == made_rows(made)
+
+
+def made_rows(made: Made) -> tuple[Row, ...]:
+    with verify.verify(made.root / "plain", NOTHING) as found:
+        assert found.judged is not None
+        return found.judged.submission.rows
+
+
+@pytest.mark.parametrize(
+    ("origin", "named"),
+    [
+        ({"version": __version__, "templates": "0" * 64}, f"another development state of campaign {__version__}"),
+        ({"version": "0.2.0", "templates": "0" * 64}, "campaign 0.2.0"),
+        ({}, "a version that the journal does not name"),
+    ],
+)
+def test_a_script_is_held_only_against_the_templates_that_the_journal_names(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, origin: dict[str, str], named: str
+) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    rendered_by(bag, **origin)
+    assert about_scripts(bag) == set()  # they are as this version renders them
+    rendered_otherwise(monkeypatch)
+    ((message, checked),) = about_scripts(bag)
+    assert f": {named} rendered the job script, so that" in message and not checked
+
+
+def test_a_script_that_this_version_rendered_by_its_journal_and_renders_otherwise_was_edited(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rendered_otherwise(monkeypatch)
+    ((message, checked),) = about_scripts(made.root / "plain")
+    assert re.match(r"jobs/\S+/job\.sbatch and \d+ more: line \d+ is not as campaign", message) and checked
+
+
+def every_script(bag: Path, change: Callable[[str], str]) -> None:
+    for path in (bag / "data/results").glob("*/**/job.sbatch"):
+        text = path.read_text()
+        path.write_text(change(text))
+        assert path.read_text() != text
+
+
+def test_what_a_script_of_another_version_has_beyond_the_plan_is_shown(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    every_script(bag, lambda text: text.replace("    campaign_begin", "    export UCX_TLS=shm\n    campaign_begin", 1))
+    rendered_by(bag, version="0.2.0", templates="0" * 64)
+    with verify.verify(bag, NOTHING) as found:
+        (told,) = [each for each in found.findings if each.rule == "EVD-06"]
+    assert told.message.endswith(PLANNED.replace("those", "not those"))
+    assert (told.actual, told.checked) == ("export UCX_TLS=shm", False)
+
+
+def other_command(text: str) -> str:
+    return re.sub(r"^(    campaign_run .* -n )\d+", r"\g<1>9", text, flags=re.MULTILINE)
+
+
+def further_run(text: str) -> str:
+    return text.replace(
+        "    campaign_end\n", "    campaign_run scratch.peak.shared.r1 2 hidden f d 0:1:1:1 srun x\n    campaign_end\n"
+    )
+
+
+@pytest.mark.parametrize("change", [other_command, further_run])
+def test_who_names_another_version_gains_nothing(made: Made, tmp_path: Path, change: Callable[[str], str]) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    every_script(bag, change)
+    rendered_by(bag, version="0.2.0", templates="0" * 64)
+    assert "EVD-04" in rules(bag)
 
 
 RUNS, JOBS = "    campaign_run ", "#SBATCH --time="

@@ -53,7 +53,9 @@ def events(root: Path) -> list[Event]:
 
 def plan(opened: Store, number: int) -> None:
     run = builders.run(id=f"run-{number}", fingerprint="f")
-    opened.plan_job(f"job-{number}", "scratch", "host:1:1", [Planned(run, 1, f"t{number}", Path("folder"))])
+    opened.plan_job(
+        f"job-{number}", "scratch", "host:1:1", [Planned(run, 1, f"t{number}", Path("folder"))], "", "0" * 64
+    )
 
 
 # --- the database is an index of the journal
@@ -290,17 +292,38 @@ def ended(process: multiprocessing.process.BaseProcess) -> None:
 # --- what is refused, and what it says
 
 
-@pytest.mark.parametrize("version", [1, 99])
-def test_a_database_of_another_version_is_refused(tmp_path: Path, version: int) -> None:
-    Store(Paths(tmp_path)).close()
-    with closing(sqlite3.connect(tmp_path / "campaign.db")) as database:
+def in_format(path: Path, version: int) -> None:
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE IF NOT EXISTS of_that_version (name TEXT)")
         database.execute(f"PRAGMA user_version = {version}")
-    with pytest.raises(EnvironmentLacks) as caught:
-        Store(Paths(tmp_path))
-    assert str(caught.value) == (
-        f"{tmp_path}/campaign.db was written by another version of campaign (format {version}; this version uses "
-        f"{store.FORMAT}): use that version, or move the file away and run 'campaign collect FILE'"
+
+
+@pytest.mark.parametrize("version", [1, 99])
+def test_a_database_of_another_version_is_set_aside_and_rebuilt_from_the_journal(
+    tmp_path: Path, version: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    builders.filled_store(tmp_path, [builders.run()]).close()
+    path, before = tmp_path / "campaign.db", content(tmp_path)
+    in_format(path, version)
+    with Store(Paths(tmp_path)) as opened:
+        assert opened.attempts()
+    assert content(tmp_path) == before
+    assert capsys.readouterr().err == (
+        f"{path} is the index of another version of campaign (format {version}; this version uses {store.FORMAT}): "
+        f"kept as campaign.db.format-{version}, and rebuilt\n"
     )
+    with closing(sqlite3.connect(tmp_path / f"campaign.db.format-{version}")) as aside:
+        assert aside.execute("PRAGMA user_version").fetchone() == (version,)
+        assert aside.execute("SELECT count(*) FROM of_that_version, attempts").fetchone() == (0,)
+    with Store(Paths(tmp_path)):
+        assert capsys.readouterr().err == ""
+
+
+def test_a_command_whose_database_another_version_rebuilt_meanwhile_ends_with_what_to_do(tmp_path: Path) -> None:
+    with builders.filled_store(tmp_path, [builders.run()]) as opened:
+        in_format(tmp_path / "campaign.db", 99)
+        with pytest.raises(EnvironmentLacks, match="use one version at a time"), opened.transaction():
+            pass
 
 
 def test_what_becomes_of_one_job_is_written_without_reading_the_attempts_of_all(tmp_path: Path) -> None:

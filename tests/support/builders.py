@@ -29,6 +29,7 @@ from campaign.core.model import (
 from campaign.plan import matrix
 from campaign.results.environment.facts import Accounting, Environment, Evidence, FileSystemSpace, Node, Value
 from campaign.results.store import Store
+from campaign.slurm import scripts
 
 GOLDENS = Path(__file__).parents[1] / "goldens"
 TOKEN = "0a1b2c3d"
@@ -293,6 +294,6 @@ def filled_store(root: Path, runs: Sequence[Run], job: str = "campaign-test-1", 
     """A store with one job that carries a first attempt of each run, submitted as job 17."""
     store = Store(Paths(root))
     planned = [Planned(one, 1, f"{number:08x}", root / one.id) for number, one in enumerate(runs, 1)]
-    store.plan_job(job, runs[0].target, submitter, planned)
+    store.plan_job(job, runs[0].target, submitter, planned, *scripts.rendered_by())
     store.submitted(job, "17", "")
     return store
