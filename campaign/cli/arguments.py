@@ -150,7 +150,11 @@ MAPPING = Option(
     "--mapping", type=Path, metavar="MAP", help="which cells of a form have which results (docs/forms.md), or an RFP"
 )
 OF_PART = Option("--part", dest="of_part", default="", metavar="PART", help="with an RFP as MAP: the part compared")
-OF_SANDBOX = Option("--dir", metavar="DIR", help="its directory (default: /tmp/campaign-sandbox-UID)")
+OF_SANDBOX = Option(
+    "--dir",
+    metavar="DIR",
+    help="its directory (default: campaign-sandbox in $XDG_RUNTIME_DIR, or else in the cache directory, ~/.cache)",
+)
 PACK = "crossroads-mdtest"
 
 

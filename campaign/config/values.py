@@ -62,9 +62,13 @@ def _expand(text: str, allowed: str) -> str:
 
 
 def _of_user(name: str) -> str:
-    """$UID, which shells do not export, and $USER, which containers and cron lack; "" for any other name."""
+    """$UID, which shells do not export, $USER, which containers and cron lack, and the directories of the user's
+    sandbox, which are known also when it does not run; "" for any other name.
+    """
     if name == "UID":
         return str(os.getuid())
+    if name in users.SANDBOX_TARGETS:
+        return str(users.sandbox_directory() / users.SANDBOX_TARGETS[name])
     try:
         return pwd.getpwuid(os.getuid()).pw_name if name == "USER" else ""
     except KeyError:  # a user without an entry, as in containers

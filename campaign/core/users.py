@@ -1,8 +1,17 @@
-"""Names of this machine's users."""
+"""This machine's users: their names, and the directory where the user's own sandbox is."""
 
 from __future__ import annotations
 
+import grp
+import os
 import pwd
+import stat
+from pathlib import Path
+
+from campaign.core.errors import EnvironmentLacks
+
+# What a sandbox has for campaigns, by the variables that name it: directories in the sandbox's own.
+SANDBOX_TARGETS = {"CAMPAIGN_SCRATCH": "scratch", "CAMPAIGN_STORAGE": "gluster"}
 
 
 def name_of(number: int) -> str:
@@ -11,3 +20,35 @@ def name_of(number: int) -> str:
         return pwd.getpwuid(number).pw_name
     except KeyError:
         return str(number)
+
+
+def group_of(number: int) -> str:
+    """The name of a group; the number if it has none."""
+    try:
+        return grp.getgrgid(number).gr_name
+    except KeyError:
+        return str(number)
+
+
+def sandbox_directory() -> Path:
+    """The default directory of a sandbox: in $XDG_RUNTIME_DIR if that is the user's alone (after `su` it is another
+    user's), or else in the cache directory. Nobody else can create anything in either. Raises EnvironmentLacks for a
+    user without a home.
+    """
+    runtime = Path(os.environ.get("XDG_RUNTIME_DIR", ""))
+    if not runtime.is_absolute() or not _is_private(runtime):
+        try:
+            runtime = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+        except RuntimeError as error:  # a user without a home, as in containers
+            raise EnvironmentLacks(
+                "no home directory found; set XDG_RUNTIME_DIR to a directory of your own with mode 0700"
+            ) from error
+    return Path(os.path.realpath(runtime)) / "campaign-sandbox"
+
+
+def _is_private(directory: Path) -> bool:
+    try:
+        found = directory.stat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077

@@ -446,6 +446,18 @@ def test_the_user_is_known_where_the_environment_does_not_tell(load: Load, monke
     assert directory == f"/a/{pwd.getpwuid(os.getuid()).pw_name}-{os.getuid()}"
 
 
+def test_the_directories_of_the_users_sandbox_are_known_also_where_it_does_not_run(
+    load: Load, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("CAMPAIGN_SCRATCH", "/running/scratch")
+    monkeypatch.delenv("CAMPAIGN_STORAGE", raising=False)
+    words = "targets: [{name: a, directory: $CAMPAIGN_SCRATCH}, {name: b, directory: $CAMPAIGN_STORAGE}]\n"
+    directories = [target.directory for target in load(f"{HEAD}{LAUNCH}{words}").targets]
+    assert directories == ["/running/scratch", f"{tmp_path}/campaign-sandbox/gluster"]
+
+
 def test_targets_differ_in_name_and_share_no_files(problems: Problems) -> None:
     text = f"""{HEAD}{LAUNCH}targets:
   - {{name: a, directory: /a}}

@@ -20,9 +20,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from campaign.core import users
 from campaign.core.errors import EnvironmentLacks, InputError
-from campaign.slurm.sandbox import machine, query, starter, storage
-from campaign.slurm.sandbox.layout import Layout, SandboxState, Shape, default_directory
+from campaign.slurm.sandbox import machine, private, query, starter, storage
+from campaign.slurm.sandbox.layout import Layout, SandboxState, Shape
 
 # How ranks of different nodes reach each other: all are 127.0.0.1, which Open MPI leaves out by default. `ob1` is what
 # the nodes have: without it each rank waits 0.2 s for network adapters.
@@ -49,7 +50,7 @@ class Sandbox:
     @staticmethod
     def at(directory: Path | str | None = None) -> Sandbox:
         """The sandbox in a directory, running or not; by default in the default directory."""
-        return Sandbox(Layout.of(default_directory() if directory is None else directory))
+        return Sandbox(Layout.of(users.sandbox_directory() if directory is None else directory))
 
     @staticmethod
     def start(directory: Path | str | None = None, shape: Shape | None = None, owner: int | None = None) -> Sandbox:
@@ -60,17 +61,19 @@ class Sandbox:
         sandbox that fails to start leaves nothing behind.
         """
         sandbox = Sandbox.at(directory)
+        if directory is None:
+            _make_cache_directory(sandbox.layout.top.parent)
         shape = shape or Shape()
         accounting = machine.ACCOUNTING_PACKAGES if shape.accounting else {}
         machine.require_programs(machine.PACKAGES | accounting)
         machine.require_permissions()
         if shape.storage:
             storage.require()
-        with machine.lock(sandbox.layout.top):
+        with private.locked(sandbox.layout.top, make=True) as descriptor:
             state = sandbox.layout.load()
             if state is None:
                 try:
-                    starter.start(sandbox.layout, sandbox._make(shape), owner)
+                    starter.start(sandbox.layout, sandbox._begin(shape, descriptor), owner)
                 except BaseException:
                     sandbox._remove()
                     raise
@@ -89,20 +92,27 @@ class Sandbox:
         Raises InputError for a directory that is no sandbox of this user, EnvironmentLacks if something cannot be
         removed.
         """
-        with machine.lock(self.layout.top):
-            state = self.layout.load()
-            if state is None:
-                _forget_remains(self.layout)
-                if self.layout.top.exists() and not self.layout.is_free():
-                    raise InputError(
-                        f"sandbox: {self.layout.top} is not a sandbox ({self.layout.state_file.name} missing) and not "
-                        "empty; nothing was changed"
-                    )
-                return False
-            if _answers(self._daemons(state)):
-                query.cancel_all(self.layout, CANCEL_WAIT_S)
-            self._remove()
-            return True
+        try:
+            with private.locked(self.layout.top, make=False):
+                return self._stop()
+        except FileNotFoundError:
+            return False
+
+    def _stop(self) -> bool:
+        state = self.layout.load()
+        if state is None:
+            _forget_session(self.layout)
+            if not self.layout.is_free():
+                raise InputError(
+                    f"sandbox: {self.layout.top} is not a sandbox ({self.layout.state_file.name} missing) and not "
+                    "empty; nothing was changed"
+                )
+            _emptied(self.layout)  # of a start that was killed before there was a sandbox
+            return False
+        if _answers(self._daemons(state)):
+            query.cancel_all(self.layout, CANCEL_WAIT_S)
+        self._remove()
+        return True
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
@@ -182,38 +192,33 @@ class Sandbox:
             )
         return tuple(statuses)
 
-    def _make(self, shape: Shape) -> SandboxState:
-        """Make the directory with its first state; if there was none, in one step."""
-        top = self.layout.top
+    def _begin(self, shape: Shape, descriptor: int) -> SandboxState:
+        """The first state of a sandbox, in its locked and empty directory."""
         try:
-            _forget_remains(self.layout)
-            created = not top.exists()
-            state = SandboxState(shape, os.geteuid(), created)
-            if created:
-                self.layout.unborn.mkdir(mode=0o700)
-                Layout(self.layout.unborn).save(state)
-                self.layout.unborn.rename(top)
-            elif not self.layout.is_free():
-                raise InputError(
-                    f"sandbox: {top} is not empty and not a sandbox; choose a new or empty directory with --dir"
-                )
-            elif top.stat().st_uid != os.geteuid():
-                raise InputError(
-                    f"sandbox: {top} belongs to user {top.stat().st_uid}; choose a directory of your own with --dir"
-                )
-            else:
-                top.chmod(0o700)  # it contains a key, and sockets that start programs
-                self.layout.save(state)
+            _forget_session(self.layout)
+            self._require_free()
+            # It contains a key, and sockets that start programs.
+            os.fchmod(descriptor, 0o700 | os.fstat(descriptor).st_mode & private.MADE)
+            self._require_free()  # others may have put something into it until now
+            state = SandboxState(shape)
+            self.layout.save(state)
         except OSError as error:
-            raise InputError(f"sandbox: cannot create a sandbox in {top}: {error.strerror}") from error
+            raise InputError(f"sandbox: cannot create a sandbox in {self.layout.top}: {error.strerror}") from error
         return state
+
+    def _require_free(self) -> None:
+        if not self.layout.is_free():
+            raise InputError(
+                f"sandbox: {self.layout.top} is not empty and not a sandbox; choose a new or empty directory with --dir"
+            )
 
     def _remove(self) -> None:
         """End every process, unmount, remove the directory. Works on a sandbox in any state, and without one."""
-        state = self.layout.load()
+        top, state = self.layout.top, self.layout.load()
         if state is None:
+            with contextlib.suppress(OSError):  # nothing is there, or what is in it is not a sandbox's
+                _remove_made(top)
             return
-        top = self.layout.top
         # The keeper first, so that the anchor sees its end.
         roots = [process for name in ("keeper", "anchor") if (process := state.processes.get(name))]
         for process in roots:
@@ -227,26 +232,29 @@ class Sandbox:
                 os.waitpid(process.pid, os.WNOHANG)
         machine.unmount_below(top)
         deadline = time.monotonic() + KILL_WAIT_S
-        while not _emptied(self.layout, state.made_directory):
+        while not _emptied(self.layout):
             if time.monotonic() > deadline:
                 raise EnvironmentLacks(f"sandbox: a process still writes to {top}; run 'campaign sandbox stop' again")
             time.sleep(0.02)
 
 
-def _forget_remains(layout: Layout) -> None:
-    """Remove what is left of a start that was killed before there was a sandbox, and what a benchmark creates that runs
-    with the sandbox's environment after it was stopped.
-    """
-    if os.path.lexists(layout.unborn):
-        machine.remove_tree(layout.unborn)
+def _make_cache_directory(directory: Path) -> None:
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"sandbox: cannot create {directory}: {error.strerror}; {private.REMEDY}") from error
+
+
+def _forget_session(layout: Layout) -> None:
+    """Remove what a benchmark creates that runs with the sandbox's environment after it was stopped."""
     with contextlib.suppress(OSError):  # nothing is there, or it is in use
         if [*layout.top.iterdir()] == [layout.session]:
             layout.session.rmdir()
 
 
-def _emptied(layout: Layout, whole: bool) -> bool:
-    """Remove the content of the directory, with `whole` also the directory. False if something was created in it
-    meanwhile: the last processes of a killed start write until they notice.
+def _emptied(layout: Layout) -> bool:
+    """Remove the content of the directory, and the directory itself if `start` has made it. False if something was
+    created in it meanwhile: the last processes of a killed start write until they notice.
     """
     # The state goes last, so that an interrupted stop can be repeated.
     for entry in sorted(layout.top.iterdir(), key=lambda path: path == layout.state_file):
@@ -255,13 +263,17 @@ def _emptied(layout: Layout, whole: bool) -> bool:
         except OSError as error:
             raise EnvironmentLacks(f"sandbox: cannot remove {entry}: {error}") from error
     try:
-        if whole:
-            layout.top.rmdir()
+        _remove_made(layout.top)
     except OSError as error:
         if error.errno == errno.ENOTEMPTY:
             return False
         raise
     return True
+
+
+def _remove_made(top: Path) -> None:
+    if top.stat().st_mode & private.MADE:
+        top.rmdir()
 
 
 def _answers(daemons: tuple[query.DaemonStatus, ...]) -> bool:

@@ -7,8 +7,9 @@ package.
 
 Standard input is the pipe of the `start` that made it. Until that says "keep", its end (that is, the death of `start`)
 ends the keeper too; afterwards the keeper stays until it is killed, or its owner has ended: the process behind the
-descriptor PIDFD, where that is not "". Ending so, it unmounts each POINT in the machine's mount namespace, that
-of the descriptor NAMESPACE: nobody else will.
+descriptor PIDFD, where that is not "", or its socket is gone, as with a user's runtime directory at the end of the last
+session: no `stop` would find the sandbox. Ending so, it unmounts each POINT in the machine's mount namespace, that of
+the descriptor NAMESPACE: nobody else will.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import sys
 from pathlib import Path
 
 REQUEST_LIMIT_BYTES = 1 << 20
+LOOK_S = 5.0  # between two looks whether the directory is still there
 
 
 def spawn(request: dict[str, object]) -> int:
@@ -78,6 +80,7 @@ def main(path: str, owner: str, namespace: str, *points: str) -> int:
     early = Path(path + ".new")
     early.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX)
+    os.fchmod(listener.fileno(), 0o600)  # it starts programs; the umask of whoever started the sandbox may allow more
     listener.bind(str(early))
     listener.listen(16)
     early.replace(path)  # once it is there, it answers
@@ -88,7 +91,11 @@ def main(path: str, owner: str, namespace: str, *points: str) -> int:
     if owner:
         selector.register(int(owner), selectors.EVENT_READ, "owner")  # readable once that process has ended
     while True:
-        for key, _ in selector.select():
+        ready = selector.select(LOOK_S)
+        if not os.path.lexists(path):
+            leave(namespace, list(points))
+            return 1
+        for key, _ in ready:
             if key.data == "child":
                 os.read(wakeup, 4096)
                 reap()

@@ -10,8 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from campaign.core import atomic, users
 from campaign.core.decode import decode
 from campaign.core.errors import InputError
+from campaign.slurm.sandbox import private
 from campaign.slurm.sandbox.machine import Process
 from campaign.slurm.sandbox.storage import NO_STORAGE, Storage
 
@@ -21,11 +23,6 @@ NODE_LIMIT = 64
 CPU_LIMIT = 1024
 # A Unix socket's path may have 107 bytes; the longest below a sandbox is s/node64/stepd.slurm.pmix.99999.999.
 PATH_LIMIT = 70
-
-
-def default_directory() -> Path:
-    """The default directory: one for each user, the same in every session, so that a campaign file can name it."""
-    return Path(f"/tmp/campaign-sandbox-{os.getuid()}")
 
 
 @dataclass(frozen=True)
@@ -72,14 +69,11 @@ class Shape:
 class SandboxState:
     """The content of sandbox.json: what was asked for, and the processes started for it.
 
-    `made_directory`: `start` created the directory, so that `stop` removes it and does not only empty it. `base_port`:
-    the first of the sandbox's block of ports, 0 before there is one. `processes`: the anchor and the keeper (see
-    cluster.py) and each daemon, by name.
+    `base_port`: the first of the sandbox's block of ports, 0 before there is one. `processes`: the anchor and the
+    keeper (see cluster.py) and each daemon, by name.
     """
 
     shape: Shape
-    uid: int
-    made_directory: bool
     base_port: int = 0
     processes: Mapping[str, Process] = field(default_factory=dict)
 
@@ -90,10 +84,9 @@ class Layout:
     def __init__(self, top: Path) -> None:
         self.top = top
         self.state_file = top / STATE_FILE
-        self.unborn = top.with_name(f".{top.name}.new")  # the directory until it has a state
         self.slurm_conf = top / "slurm.conf"
         self.slurmdbd_conf = top / "slurmdbd.conf"
-        self.scratch = top / "scratch"
+        self.scratch = top / users.SANDBOX_TARGETS["CAMPAIGN_SCRATCH"]
         self.keeper_socket = top / "keeper"
         self.munge = top / "munge"
         self.munge_socket = self.munge / "socket"
@@ -102,7 +95,7 @@ class Layout:
         self.controller_state = top / "ctld"
         self.session = top / "session"  # mpirun's session directories, which it would leave in /tmp
         self.hosts = top / "hosts"  # /etc/hosts of the nodes
-        self.storage = top / "gluster"  # where each node mounts the network file system
+        self.storage = top / users.SANDBOX_TARGETS["CAMPAIGN_STORAGE"]  # where each node mounts the network file system
         self.bricks = top / "bricks"  # of its servers
         self.client_volume = top / "client.vol"
         self.counters = top / "counters"  # the program that prints what the servers counted
@@ -110,22 +103,21 @@ class Layout:
     @staticmethod
     def of(directory: Path | str) -> Layout:
         """The layout below a directory that a user named. Raises InputError if it cannot be a sandbox's."""
-        top = Path(os.path.realpath(directory))
+        parent, name = os.path.split(os.path.abspath(directory))  # noqa: PTH100
+        top = Path(os.path.realpath(parent)) / name  # a link in its own place is refused when it is opened
         text = str(top)
         if len(os.fsencode(text)) > PATH_LIMIT:
             raise InputError(
                 f"sandbox: the path {text} has {len(os.fsencode(text))} bytes; allowed: up to {PATH_LIMIT}, because of "
-                "Slurm's sockets; choose a shorter one with --dir"
+                f"Slurm's sockets; {private.REMEDY}"
             )
         if not all(letter.isascii() and (letter.isalnum() or letter in "/._-+") for letter in text):
             raise InputError(
                 f"sandbox: the path {text!r} has characters that slurm.conf does not allow; allowed: ASCII letters, "
-                "digits and ._-+; choose another with --dir"
+                f"digits and ._-+; {private.REMEDY}"
             )
         if top == Path("/dev/shm") or Path("/dev/shm") in top.parents:
-            raise InputError(
-                f"sandbox: {text} is in /dev/shm, which is separate on each node; choose another with --dir"
-            )
+            raise InputError(f"sandbox: {text} is in /dev/shm, which is separate on each node; {private.REMEDY}")
         return Layout(top)
 
     def spool(self, node: str) -> Path:
@@ -147,35 +139,31 @@ class Layout:
     def save(self, state: SandboxState) -> None:
         """Write sandbox.json in one step: a reader, or a start killed here, sees the old state or the new one."""
         text = json.dumps({"version": STATE_VERSION, **dataclasses.asdict(state)}, indent=1)
-        temporary = self.top / (STATE_FILE + ".new")
-        temporary.write_text(text + "\n")
-        temporary.replace(self.state_file)
+        atomic.write(self.state_file, text + "\n")
 
     def is_free(self) -> bool:
         """Whether a sandbox can be made here: the directory is empty, except for the trace of a start killed early."""
-        return self.top.is_dir() and all(entry.name == STATE_FILE + ".new" for entry in self.top.iterdir())
+        with os.scandir(self.top) as entries:
+            return all(
+                entry.name.startswith(f"{STATE_FILE}.") and entry.is_file(follow_symlinks=False) for entry in entries
+            )
 
     def load(self) -> SandboxState | None:
-        """The state kept in the directory; None if there is no sandbox. Raises InputError for another user's."""
+        """The state kept in the directory; None if there is no sandbox. Raises InputError if anybody else could have
+        written it.
+        """
         try:
-            content = json.loads(self.state_file.read_text())
+            text = private.read(self.top, STATE_FILE)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError) as error:
-            raise InputError(f"{self.state_file}: cannot be read as a sandbox's state: {error}") from error
         try:
+            content = json.loads(text)
             if content["version"] != STATE_VERSION:
                 raise InputError(
                     f"{self.state_file}: found version {content['version']}; this program reads version "
                     f"{STATE_VERSION}; stop it with the program that started it"
                 )
-            state = decode(SandboxState, content, pass_over_unknown=True)
+            return decode(SandboxState, content, pass_over_unknown=True)
         except (KeyError, TypeError, ValueError) as error:
             why = f"{type(error).__name__}: {error}"
             raise InputError(f"{self.state_file}: not a sandbox's state ({why})") from error
-        if state.uid != os.geteuid():
-            raise InputError(
-                f"{self.state_file}: the sandbox belongs to user {state.uid} (you are user {os.geteuid()}); work as "
-                "that user, or use another --dir"
-            )
-        return state

@@ -1,4 +1,4 @@
-"""What a sandbox needs of the machine: programs, permissions, ports, mounts, a lock; and how to return these. Its
+"""What a sandbox needs of the machine: programs, permissions, ports, mounts; and how to return these. Its
 processes and mounts, from /proc.
 """
 
@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import os
 import re
 import shutil
@@ -14,7 +13,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,7 +39,6 @@ ACCOUNTING_PACKAGES = {
 }
 # Ports are taken in blocks below the range that Linux uses for outgoing connections (32768 and up).
 FIRST_PORT, LAST_PORT, PORT_BLOCK = 20000, 32500, 100
-LOCK_WAIT_S = 90.0
 
 
 def no_namespaces(log: Path) -> EnvironmentLacks:
@@ -116,13 +114,14 @@ def mount_tmpfs(point: Path, options: str) -> None:
 
 
 def reserve_ports(count: int) -> tuple[int, socket.socket]:
-    """A block of free TCP ports, and its reservation: a Unix socket with an abstract name, which only one process of
-    the machine can hold. The keeper inherits it, so the block is free again when the keeper has ended.
+    """A block of free TCP ports, and its reservation: the last port of the block, which only one process of the machine
+    can hold. The keeper inherits it, so the block is free again when the keeper has ended.
     """
-    for base in range(FIRST_PORT, LAST_PORT - PORT_BLOCK, PORT_BLOCK):
-        reservation = socket.socket(socket.AF_UNIX)
+    # From above: earlier versions reserve from below, in another way.
+    for base in range(LAST_PORT - PORT_BLOCK, FIRST_PORT - 1, -PORT_BLOCK):
+        reservation = socket.socket()
         try:
-            reservation.bind(f"\0campaign-sandbox-ports-{base}")
+            reservation.bind(("127.0.0.1", base + PORT_BLOCK - 1))
             if all(_port_is_free(port) for port in range(base, base + count)):
                 return base, reservation
         except OSError:
@@ -139,27 +138,6 @@ def _port_is_free(port: int) -> bool:
         except OSError:
             return False
         return True
-
-
-@contextlib.contextmanager
-def lock(top: Path) -> Iterator[None]:
-    """One start or stop of a directory at a time. The lock is an abstract Unix socket (see reserve_ports), so that it
-    ends with its holder and leaves no file. Raises EnvironmentLacks if it is not free within LOCK_WAIT_S.
-    """
-    name = "\0campaign-sandbox-" + hashlib.sha256(os.fsencode(top)).hexdigest()[:32]
-    deadline = time.monotonic() + LOCK_WAIT_S
-    with socket.socket(socket.AF_UNIX) as holder:
-        while True:
-            try:
-                holder.bind(name)
-                break
-            except OSError:
-                if time.monotonic() > deadline:
-                    raise EnvironmentLacks(
-                        f"sandbox: another 'sandbox start' or 'stop' has been running in {top} for {LOCK_WAIT_S:.0f} s"
-                    ) from None
-                time.sleep(0.05)
-        yield
 
 
 def run(argv: Sequence[str], wait_s: float = 30.0, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -191,7 +169,8 @@ def remove_tree(path: Path) -> None:
             if not mounts_below(failed):
                 raise error[1]
             unmount_below(failed)  # a killed start was mounting it, and finished after the others were unmounted
-        failed.parent.chmod(0o700)
+        if isinstance(error[1], PermissionError):
+            failed.parent.chmod(0o700)
         if failed.is_dir() and not failed.is_symlink():
             failed.chmod(0o700)
             shutil.rmtree(failed, onerror=open_up)

@@ -21,8 +21,9 @@ import pytest
 import campaign
 from campaign.config import opened as config
 from campaign.config.system import USER_TUNING
+from campaign.core import atomic
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, USAGE, EnvironmentLacks, InputError
-from campaign.slurm.sandbox import machine, slurmconf
+from campaign.slurm.sandbox import machine, private, slurmconf
 from campaign.slurm.sandbox.cluster import Sandbox
 from campaign.slurm.sandbox.layout import Layout, Shape
 from campaign.slurm.sandbox.machine import Process
@@ -260,22 +261,33 @@ def test_stop_leaves_nothing_after_a_start_killed_at(seconds: float, sandbox_dir
     wait_until(lambda: left_behind(sandbox_directory) == [])
 
 
+@pytest.mark.parametrize("trace", ["", "sandbox.json.0123456789abcdef.new"])
 def test_a_start_that_is_killed_before_there_is_a_sandbox_leaves_nothing_in_the_way(
+    trace: str, sandbox_directory: Path
+) -> None:
+    def leave_traces() -> None:
+        with private.locked(sandbox_directory, make=True):
+            if trace:
+                (sandbox_directory / trace).touch()
+
+    leave_traces()
+    assert not Sandbox.at(sandbox_directory).stop()
+    assert not sandbox_directory.exists()
+    leave_traces()
+    Sandbox.start(sandbox_directory, Shape(nodes=1)).stop()
+    assert not sandbox_directory.exists()
+
+
+def test_a_start_that_is_interrupted_before_there_is_a_sandbox_leaves_nothing(
     sandbox_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def killed(*_: object) -> None:
+    def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patched:
-        patched.setattr(Path, "rename", killed)
-        with pytest.raises(KeyboardInterrupt):
-            Sandbox.start(sandbox_directory, Shape(nodes=1))
-    (unborn,) = sandbox_directory.parent.iterdir()
-    assert not Sandbox.at(sandbox_directory).stop()
-    assert not unborn.exists()
-    unborn.mkdir()
-    Sandbox.start(sandbox_directory, Shape(nodes=1)).stop()
-    assert list(sandbox_directory.parent.iterdir()) == []
+    monkeypatch.setattr(atomic, "write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Sandbox.start(sandbox_directory, Shape(nodes=1))
+    assert not sandbox_directory.exists()
 
 
 def test_what_a_benchmark_creates_there_after_the_stop_is_not_in_the_way(
@@ -544,12 +556,14 @@ def test_root_without_its_capabilities_is_told_so(sandbox_directory: Path) -> No
 
 def test_a_directory_with_other_things_in_it_is_neither_used_nor_removed(sandbox_directory: Path) -> None:
     sandbox_directory.mkdir()
+    sandbox_directory.chmod(0o755)
     (sandbox_directory / "thesis.tex").write_text("years of work")
     for verb in ("start", "stop"):
         result = run(verb, "--dir", sandbox_directory)
         assert result.returncode == USAGE
         assert f"sandbox: {sandbox_directory} is" in result.stderr
     assert (sandbox_directory / "thesis.tex").read_text() == "years of work"
+    assert sandbox_directory.stat().st_mode & 0o777 == 0o755
 
 
 def test_a_running_sandbox_of_another_shape_is_not_changed(sandbox: Sandbox) -> None:
