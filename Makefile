@@ -18,7 +18,7 @@ STORAGE_NEEDS := glusterfsd:glusterfs-server glusterfs:glusterfs-client nsenter:
 RUN_NEEDS     := mpirun:openmpi-bin srun:slurm-client
 TEST_NEEDS    := $(SANDBOX_NEEDS) git:git patch:patch ssh-keygen:openssh-client slurmdbd:slurmdbd \
                  mariadbd:mariadb-server-core mariadb:mariadb-client-core zsh:zsh fish:fish chromium:chromium \
-                 pdftotext:poppler-utils fio:fio valgrind/callgrind.h:valgrind \
+                 pdftotext:poppler-utils fio:fio openssl:openssl valgrind/callgrind.h:valgrind \
                  $(STORAGE_NEEDS) ?mkfs.ext4:e2fsprogs
 
 # MPI refuses root unless it is told twice.

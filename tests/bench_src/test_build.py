@@ -128,7 +128,13 @@ def test_without_parallel_hdf5_the_build_says_what_is_missing_and_ior_refuses_it
     assert not (out / "hdf5.so").exists()
 
 
-@pytest.mark.skipif(shutil.which("mpicc.mpich") is None, reason="MPICH is not installed")
+MPICH = "echo '#include <mpi.h>' | mpicc.mpich -E -x c - && command -v mpirun.mpich"
+
+
+@pytest.mark.skipif(
+    subprocess.run(MPICH, shell=True, capture_output=True).returncode != 0,
+    reason="MPICH is not installed with its compiler, headers (libmpich-dev) and launcher (mpich)",
+)
 def test_it_builds_with_mpich_and_runs(tmp_path: Path) -> None:
     assert elsewhere(SOURCES, tmp_path / "out", "MPICC=mpicc.mpich", "CFLAGS=-O0 -std=c11").returncode == 0
     record = json.loads((tmp_path / "out" / "build.json").read_text())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -18,7 +17,6 @@ from campaign.core import timestamps
 from campaign.core.errors import InputError
 from tests.support.authority import certificate, make
 
-pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
 DIGEST = hashlib.sha256(b"head").hexdigest()
 
 

@@ -172,7 +172,6 @@ def told_of_stamps(bag: Path, asked: Asked) -> dict[str, str]:
         }
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
 def test_time_stamps_that_the_driver_kept_are_read_without_being_named(made: Made, tmp_path: Path) -> None:
     service, bag = authority.make(tmp_path / "authority"), bundled.copy(made, "plain", tmp_path / "bag")
     with verify.verify(bag, Asked()) as found:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -21,8 +20,6 @@ from campaign.slurm.sandbox.cluster import Sandbox
 from tests.support import builders
 from tests.support.authority import make
 from tests.support.cases import make_case
-
-pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
 
 
 @pytest.fixture
