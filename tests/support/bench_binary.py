@@ -115,7 +115,9 @@ def launch(
     env: Mapping[str, str] | None = None,
     directory: Path | None = None,
 ) -> Reply:
-    """Runs `mdtest -F …` under mpirun. `node_of_rank` is shell arithmetic on the rank R, "R/2" for two ranks a node."""
+    """Runs `mdtest -F …` under mpirun. `node_of_rank` is shell arithmetic on the rank R, "R/2" for two ranks a node.
+    What LD_PRELOAD changes, it changes for the ranks alone: mpirun, with other clocks or faults, would not always end.
+    """
     binaries = directory or build()
     words = [str(binaries / str(command[0])), *map(str, command[1:])]
     if node_of_rank is not None:
@@ -124,6 +126,8 @@ def launch(
     results = cwd / "bench.jsonl"
     results.unlink(missing_ok=True)
     extra = {"BENCH_JSON": str(results)} | dict(env or {})
+    if preload := extra.pop("LD_PRELOAD", None):
+        words = ["env", f"LD_PRELOAD={preload}", *words]
     status, out, err = run_group(["mpirun", "--oversubscribe", "-np", str(ranks), *words], cwd, extra)
     assert "from LD_PRELOAD cannot be preloaded" not in err, err  # nothing would fail on request
     text = results.read_text(encoding="utf-8") if results.is_file() else ""
