@@ -167,15 +167,17 @@ static pid_t start(const struct launch *launch, const sigset_t *before)
     _exit(errno == ENOENT ? 127 : 126);
 }
 
-/* Whether srun has met no slurmctld, or no task has started. What slurmctld itself refuses, it refuses again. */
-static bool reached_nothing(const struct launch *launch)
+/* Whether srun has met no slurmctld, or no task has started, of which srun may give status 0. What slurmctld itself refuses, it
+ * refuses again. */
+static bool reached_nothing(const struct launch *launch, int status)
 {
-    static const char *const causes[] = {"contact slurm controller", "Socket timed out", "Connection", "Zero Bytes",
-                                         "task launch, started 0 of"};
+    static const char *const causes[] = {"task launch, started 0 of", "contact slurm controller", "Socket timed out", "Connection",
+                                         "Zero Bytes"};
+    size_t count = status == 0 ? 1 : sizeof causes / sizeof *causes;
     char *path = text_of("%s/stderr", launch->folder), *text = raw_text(path);
     bool found = false;
     for (char *rest = text, *line; !found && (line = text_part(&rest, '\n')) != NULL;)
-        for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
+        for (size_t i = 0; i < count; i++)
             found = found || (strncmp(line, "srun: error: ", 13) == 0 && strstr(line, causes[i]) != NULL);
     free(text);
     free(path);
@@ -239,11 +241,13 @@ static int run(const struct launch *launch, const sigset_t *signals, const sigse
 {
     int64_t until_us = ask_now_us() + AGAIN_FOR_S * (int64_t)1000000;
     int status = 0;
+    bool nothing = false;
     for (bool again = true; again;) {
         end->started_s = now_s(end->up_at_start);
         status = wait_for(launch, start(launch, before), signals, end);
         end->ended_s = now_s(end->up_at_end);
-        again = status != 0 && !end->told && ask_now_us() < until_us && reached_nothing(launch);
+        nothing = !end->told && reached_nothing(launch, status);
+        again = nothing && ask_now_us() < until_us;
         if (again) {
             char *line = last_line(launch->folder, "stderr"), *what = text_of("not launched, again in %d s", launch->again_s);
             say_to_job(what, line);
@@ -256,6 +260,8 @@ static int run(const struct launch *launch, const sigset_t *signals, const sigse
             }
         }
     }
+    if (nothing && status == 0)
+        return EXIT_CODE_FAILED;
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 

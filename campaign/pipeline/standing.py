@@ -17,17 +17,17 @@ from campaign.config.format import Campaign
 from campaign.config.opened import Opened
 from campaign.core import journal
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState, pass_on_limit, typed
-from campaign.core.model import Attempt
+from campaign.core.model import Attempt, State
 from campaign.judge.findings import BUILTIN
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning
-from campaign.results.completion import unused_but_measured
+from campaign.results.completion import unused_measurement
 from campaign.results.environment.facts import NOTHING
 from campaign.results.source import modifications
 from campaign.results.source.facts import Sources
 from campaign.results.store import Store, altered, begun
 from campaign.slurm import commands
-from campaign.slurm.collect import Follower, import_all, open_store, read_again
+from campaign.slurm.collect import Follower, import_all, open_store, read_again, without_results
 
 LONGEST_LOG = 64 << 20  # bytes read of a projection's log
 
@@ -94,7 +94,7 @@ def _gathered(
         ),
         journal=chain,
         folders=frozenset((a.run, a.number) for a in attempts if paths.attempt(a.run, a.number).is_dir()),
-        unused=frozenset((a.run, a.number) for a in attempts if unused_but_measured(paths, a)),
+        unused=frozenset((each.run, each.number) for each in attempts if _is_unused(opened, each)),
         sources=source or modifications.recorded(paths),
         own_source=modifications.own_source()
         if any(each.seen.program.startswith(BUILTIN) for each in results)
@@ -103,6 +103,17 @@ def _gathered(
         partition=planned.partition,
         logs=_logs(campaign),
     )
+
+
+def _is_unused(opened: Opened, attempt: Attempt) -> bool:
+    """Whether an attempt measured by its job's own record, but not by the journal. One that failed since it gave no
+    results is none.
+    """
+    pack, paths, key = opened.pack, opened.paths, (attempt.run, attempt.number)
+    completion = unused_measurement(paths, attempt)
+    if completion is None or attempt.state is not State.FAILED:
+        return completion is not None
+    return not without_results(completion, read_again(paths, pack.output, [key])[key], pack.required)
 
 
 def _logs(campaign: Campaign) -> dict[Path, str]:
@@ -224,7 +235,7 @@ def _catch_up(opened: Opened, store: Store, say: Say) -> None:
 
 
 def follower_of(opened: Opened, store: Store, say: Say) -> Follower:
-    return Follower(opened.paths, store, opened.pack.output, say)
+    return Follower(opened.paths, store, opened.pack.output, say, opened.pack.required)
 
 
 def collect_and_catch_up(opened: Opened, say: Say) -> int:

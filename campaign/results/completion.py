@@ -43,15 +43,15 @@ def read_completion(folder: Path, token: str | None = None) -> Completion | None
         raise ValueError(f"{path}: {error}") from error
 
 
-def unused_but_measured(paths: Paths, attempt: Attempt) -> bool:
-    """Whether an attempt with another recorded end has a job's record of a benchmark that ended well."""
+def unused_measurement(paths: Paths, attempt: Attempt) -> Completion | None:
+    """The job's record of a benchmark that ended well, of an attempt with another recorded end."""
     if attempt.state.active or attempt.state is State.DONE:
-        return False
+        return None
     try:
         completion = read_completion(paths.attempt(attempt.run, attempt.number), attempt.token)
     except ValueError:
-        return False
-    return completion is not None and completion.ended_well
+        return None
+    return completion if completion is not None and completion.ended_well else None
 
 
 def _shown(given: dict[str, Any]) -> dict[str, Any]:

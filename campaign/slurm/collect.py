@@ -12,7 +12,7 @@ import os
 import random
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from campaign.core.errors import UnknownState, pass_on_limit
 from campaign.core.grouping import grouped
 from campaign.core.job_states import STATES
 from campaign.core.model import Attempt, Completion, Observation, OutputRemark, Paths, Record, State
-from campaign.core.units import format_duration
+from campaign.core.units import format_duration, listed
 from campaign.results.completion import read_completion
 from campaign.results.environment import energy, reading
 from campaign.results.environment.facts import Evidence, Witness
@@ -41,8 +41,12 @@ _LIMIT = re.compile(r"^#SBATCH --time=(\d+)$", re.MULTILINE)
 QUERY_S = (1.0, 15.0)  # shortest and longest time between two queries
 
 
-def import_results(paths: Paths, store: Store, form: Form | PhasedOutput, attempt: Attempt) -> str:
-    """Parse an attempt's raw output into the database; gives the most informative error of a failure, or ""."""
+def import_results(
+    paths: Paths, store: Store, form: Form | PhasedOutput, attempt: Attempt
+) -> tuple[Sequence[Record], str]:
+    """Parse an attempt's raw output into the database; gives its records, and the most informative error of a failure
+    or "".
+    """
     from campaign.results.parsers import output
 
     folder = paths.attempt(attempt.run, attempt.number)
@@ -58,7 +62,7 @@ def import_results(paths: Paths, store: Store, form: Form | PhasedOutput, attemp
     # A program's message on stderr is the cause; an incomplete stdout follows from it.
     of_stderr = [error for error in observation.errors if Path(error.file).name == "stderr"]
     of_program = [error for error in of_stderr if not follows_from_end(error.text)]
-    return "".join(map(str, (*of_program, *of_stderr, *observation.errors)[:1]))
+    return records, "".join(map(str, (*of_program, *of_stderr, *observation.errors)[:1]))
 
 
 def read_evidence(folder: Path, token: str) -> tuple[Evidence, tuple[str, ...]]:
@@ -192,7 +196,9 @@ def _with_placement(observation: Observation, nodes: tuple[str, ...]) -> Observa
 
 
 class Follower:
-    """Follows the current attempts of one campaign. `step` does one round and never blocks for long."""
+    """Follows the current attempts of one campaign. `step` does one round and never blocks for long. `required`: as
+    `RulePack.required`.
+    """
 
     def __init__(
         self,
@@ -200,9 +206,11 @@ class Follower:
         store: Store,
         form: Form | PhasedOutput,
         say: Callable[[str], None],
+        required: Mapping[str, Set[str]],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._paths, self._store, self._form, self._say, self._clock = paths, store, form, say, clock
+        self._required = required
         self.unsent: set[str] = set()  # jobs that this driver has recorded and not submitted yet
         self._next_query = 0.0
         self._interval = QUERY_S[0]
@@ -246,7 +254,7 @@ class Follower:
             self._store.submitted(attempt.job, completion.job_id, "job id from the job's own record")
         if completion.outcome == "terminated":
             return self._by_slurm_word(attempt, completion)
-        problem = import_results(self._paths, self._store, self._form, attempt)
+        records, problem = import_results(self._paths, self._store, self._form, attempt)
         stderrs = [folder / "stderr", *folder.glob("*/stderr")]  # of the run and its phases
         if completion.outcome == "failed" and any("DUE TO TIME LIMIT" in text_of(path) for path in stderrs):
             elapsed = format_duration(round(completion.ended - completion.started))
@@ -256,9 +264,11 @@ class Follower:
                 f"stopped after {elapsed}, the time limit of one run; raise slurm.time",
                 completion,
             )
-        state = State.DONE if completion.outcome == "done" else State.FAILED
         reason = completion.reason
-        if completion.outcome == "failed" and problem:  # what was never launched has no output
+        if completion.outcome == "done":
+            reason = without_results(completion, records, self._required)
+        state = State.FAILED if reason or completion.outcome != "done" else State.DONE
+        if state is State.FAILED and problem and completion.outcome != "refused":  # that has no output
             reason = f"{reason}: {problem}"
         return self._end(attempt, state, reason, completion)
 
@@ -421,6 +431,21 @@ class Follower:
         found = commands.accounting({job.name: job.job_id for job in jobs}, min(job.created for job in jobs))
         self._has_accounting = found is not None
         return found or {}
+
+
+def without_results(completion: Completion, records: Iterable[Record], required: Mapping[str, Set[str]]) -> str:
+    """Why an execution failed that ended with status 0: a phase that ran gave none of its results; "" if each did."""
+    names = {record.operation for record in records}
+    ran = {times.phase for times in completion.phases} or {""}
+    for phase, results in required.items():
+        if phase in ran and names.isdisjoint(results):
+            named = listed(sorted(name.rpartition("/")[2] for name in results))
+            of_phase = f"phase {phase}: " if phase else ""
+            return (
+                f"{of_phase}the benchmark ended with status {completion.exit_status} and gave none of its results "
+                f"({named})"
+            )
+    return ""
 
 
 def waits_for_turn(job: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -37,6 +38,20 @@ def test_the_user_is_notified_when_the_campaign_ends(tmp_path: Path, cluster: Fa
     told = (tmp_path / "told").read_text().splitlines()
     results = f"results: {tmp_path}/results/scripted"
     assert told == [f"campaign scripted: ended with status {done.returncode}; {results}", f"scripted {done.returncode}"]
+
+
+def test_programs_that_end_with_status_0_and_give_no_results_end_the_campaign_and_hide_nothing(
+    tmp_path: Path, cluster: Fake
+) -> None:
+    cluster.fault("bench-silent", "mdtest: no licence\n")
+    done = called(tmp_path, "run", "c.yaml")
+    assert done.returncode == 1
+    cause = "the benchmark ended with status 0 and gave none of its results (create, remove, stat): "
+    assert f"campaign: the first two jobs failed with the same cause: {cause}" in " ".join(done.stderr.split())
+    states = {row["state"] for row in json.loads(called(tmp_path, "status", "c.yaml", "--json").stdout)}
+    assert states == {"failed", "cancelled"}
+    findings = json.loads(called(tmp_path, "check", "c.yaml", "--json").stdout)
+    assert "RUN-08" not in {finding["rule"] for finding in findings if finding["severity"] != "I"}
 
 
 def test_the_user_is_notified_when_the_campaign_stops_and_a_command_that_fails_is_said(

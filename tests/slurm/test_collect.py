@@ -7,19 +7,19 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from campaign.config.rules.output_format import DeclaredRecord, OutputFormat
-from campaign.core.model import State
+from campaign.core.model import PhaseTimes, Record, Source, State
 from campaign.core.units import utc
 from campaign.results.store import Store
 from campaign.slurm import collect, commands
 from campaign.slurm.collect import read_evidence
-from tests.support import fake_slurm
+from tests.support import builders, fake_slurm
 from tests.support.driving import Driving
 from tests.support.fake_slurm import Fake
 
@@ -223,9 +223,65 @@ def test_a_failure_is_explained_in_the_programs_words_and_not_in_its_launchers(d
     driver.follow()
     launcher, program = "srun: error: n1: task 0: Exited with exit code 1", "mdtest: cannot open the licence file"
     (driver.folder() / "stderr").write_text(f"{launcher}\n{program}\n")
-    assert program in collect.import_results(driver.paths, driver.store, "mdtest", driver.attempt())
+    assert program in collect.import_results(driver.paths, driver.store, "mdtest", driver.attempt())[1]
     (driver.folder() / "stderr").write_text(f"{launcher}\n")
-    assert launcher in collect.import_results(driver.paths, driver.store, "mdtest", driver.attempt())
+    assert launcher in collect.import_results(driver.paths, driver.store, "mdtest", driver.attempt())[1]
+
+
+# --- a program that ends with status 0 and has measured nothing
+
+NO_RESULTS = "the benchmark ended with status 0 and gave none of its results (create, remove, stat)"
+
+
+def test_a_benchmark_that_gives_none_of_its_results_has_failed_whatever_its_status(
+    driver: Driving, cluster: Fake
+) -> None:
+    cluster.fault("bench-silent", "mdtest: no licence\n")
+    send_one(driver)
+    driver.follow()
+    assert driver.attempt().state is State.FAILED
+    assert driver.attempt().reason.startswith(f"{NO_RESULTS}: ")
+    assert "mdtest: no licence" in driver.attempt().reason
+
+
+@pytest.mark.parametrize(
+    ("stdout", "state"),
+    [
+        (lambda text: "", State.FAILED),
+        (lambda text: text[: text.index("   File creation")], State.FAILED),  # cut off in front of the results
+        (lambda text: text[: text.index("   File stat")], State.DONE),  # behind one of them: RUN-06 reports the others
+        (lambda text: text, State.DONE),
+    ],
+)
+def test_an_output_without_results_is_that_of_a_run_that_failed(
+    driver: Driving, cluster: Fake, stdout: Callable[[str], str], state: State
+) -> None:
+    send_one(driver)
+    record = driver.folder() / "completion.json"
+    fake_slurm.wait_until(record.exists, "the run has ended")
+    printed = driver.folder() / "stdout"
+    printed.write_text(stdout(printed.read_text()))
+    driver.follow()
+    assert driver.attempt().state is state
+    assert driver.attempt().reason.startswith(NO_RESULTS) == (state is State.FAILED)
+
+
+PHASES = (PhaseTimes("write", 0, 1.0, 2.0), PhaseTimes("read", 0, 2.0, 3.0), PhaseTimes("purge", 0, 3.0, 3.1))
+OF_PHASES = {"write": {"write/write"}, "read": {"read/read", "read/open"}}
+
+
+def measured(*names: str) -> list[Record]:
+    return [Record(name, 1.0, "MB/s", Source("stdout", 1)) for name in names]
+
+
+def test_each_phase_gives_some_of_its_results() -> None:
+    whole = builders.completion(phases=PHASES)
+    assert collect.without_results(whole, measured("write/write", "read/read"), OF_PHASES) == ""
+    assert collect.without_results(whole, measured("write/write", "read/other"), OF_PHASES) == (
+        "phase read: the benchmark ended with status 0 and gave none of its results (open, read)"
+    )
+    without_read = builders.completion(phases=PHASES[:1])  # of a launch condition without it
+    assert collect.without_results(without_read, measured("write/write"), OF_PHASES) == ""
 
 
 # --- Slurm's word, where there is no record
@@ -580,7 +636,7 @@ def test_a_job_that_a_plugin_renames_is_found_although_sbatch_gave_no_id(driver:
 
 
 def test_an_end_that_two_drivers_see_is_written_once(driver: Driving, cluster: Fake) -> None:
-    other = collect.Follower(driver.paths, Store(driver.paths), "mdtest", print)
+    other = collect.Follower(driver.paths, Store(driver.paths), "mdtest", print, driver.pack.required)
     driver.send()
     all_ended(cluster)
     while other.step() or driver.follower.step():

@@ -294,6 +294,31 @@ def test_a_launch_that_reached_no_task_is_tried_again(job: Job, text: str) -> No
     assert len(job.cluster.launched()) == 2
 
 
+NONE_STARTED = "srun: error: timeout waiting for task launch, started 0 of 8 tasks"
+
+
+def test_a_launch_that_started_no_task_is_tried_again_whatever_status_srun_gives(job: Job) -> None:
+    job.cluster.fault("srun-loses", f"0\n{NONE_STARTED}\n", once=True)
+    assert job.plan().run() == 0
+    assert job.end_of() == ("done", "")
+    assert f"not launched, again in 5 s: {NONE_STARTED}" in job.out()
+
+
+def test_a_run_of_which_no_task_had_started_when_the_job_ended_is_not_done(job: Job) -> None:
+    job.cluster.fault("srun-loses", f"0\n{NONE_STARTED}\n")
+    process = job.plan().start()
+    fake_slurm.wait_until(lambda: "not launched, again" in job.out(), "the launch is to be tried again")
+    os.kill(process.pid, signal.SIGTERM)
+    process.wait(LIMIT_S)
+    assert job.end_of() == ("terminated", "the job was ended (SIGTERM)")
+
+
+def test_a_program_that_ended_well_is_not_launched_again_for_what_srun_met_meanwhile(job: Job) -> None:
+    job.cluster.fault("srun-loses", "0\nsrun: error: Socket timed out on send/recv operation\n")
+    job.plan().run()
+    assert len(job.cluster.launched()) == 1
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -65,6 +65,24 @@ class RulePack(Once):
         return PhasedOutput(tuple(launched)) if self.phases[0].id else launched[0][1]
 
     @property
+    def required(self) -> dict[str, frozenset[str]]:
+        """The records of each phase ("" if it is the only one), of which an execution gives one or more. Phases that
+        give none under a launch condition under which they run are left out.
+        """
+        records: dict[str, frozenset[str]] = {}
+        for phase in self.phases:
+            measured = [
+                frozenset(
+                    each.key for each in self.operations_of(condition.id) if each.phase == phase.id and each.record
+                )
+                for condition in self.launch
+                if phase.runs_under(condition.id)
+            ]
+            if all(measured):
+                records[phase.id] = frozenset().union(*measured)
+        return records
+
+    @property
     def varying(self) -> set[str]:
         """Variables whose value depends on the run."""
         return {name for name, _, _ in self.given} | {each.id for each in self.variables if each.cases}
