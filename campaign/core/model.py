@@ -512,6 +512,7 @@ class Finding:
     at_full: Severity | None = None  # of a note in a rehearsal: its severity at full size
     operation: str = ""  # the only operation of the run that it is about; "" for all
     phase: str = ""  # the phases of the run in which it was found, if not all: `ior-easy-write, find`
+    clause: str = ""  # that of the pack's entry that it is about; "": of its rule
     move: Move = Move.VENDOR
     values: Mapping[str, str] = field(default_factory=dict, hash=False)  # the values in its message
     cells: tuple[Cell, ...] = field(default=(), hash=False)  # that it is about; none: the whole campaign

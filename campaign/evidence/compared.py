@@ -272,6 +272,7 @@ def input_files(judged: replay.Judged) -> Iterator[Finding]:
                 found or None,
                 input=each.id,
                 by=each.by,
+                clause=each.clause,
             )
 
 

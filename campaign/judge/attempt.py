@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from campaign.config.rules.catalogue import Parameter, Quantity
 from campaign.config.rules.pack import RulePack
+from campaign.core.grouping import grouped
 from campaign.core.model import Finding, Record, Run, Severity, State
 from campaign.core.units import apart, digits, format_size, listed, may_be_negative
 from campaign.judge.findings import (
@@ -45,15 +46,17 @@ _NO_COMMAND_LINE = "no command line in the output: flags cannot be checked"
 def flags_present(case: Case) -> Iterator[Finding]:
     """The pack's fixed flags in the command line that the output shows."""
     given = {*case.seen.argv, *(word.partition("=")[0] for word in case.seen.argv if word.startswith("--"))}
-    lacking = [flag.flag for flag in case.pack.fixed if flag.flag not in given]
+    lacking = grouped((flag.clause, flag.flag) for flag in case.pack.fixed if flag.flag not in given)
     if not case.seen.argv:
         yield not_printed(case)(_NO_COMMAND_LINE)
-    elif lacking:
+        return
+    for clause, flags in lacking.items():
         yield violation(
             "mandatory flags missing: {flags}",
             " ".join(case.planned),
             shlex.join(case.seen.argv),
-            flags=" ".join(lacking),
+            clause=clause,
+            flags=" ".join(flags),
         )
 
 
@@ -126,19 +129,19 @@ def item_count(case: Case) -> Iterator[Finding]:
     total = case.run.items_total
     if total is None:
         return
-    asked = case.pack.items_total.get("full", 0)
+    asked, clause, unit = case.pack.items_total.get("full", 0), case.pack.items_clause, case.pack.items_unit
     if total < asked and case.full:
-        yield violation("fewer {unit} than the rules require", f"{asked} or more", total, unit=case.pack.items_unit)
+        wording = "fewer {unit} than the rules require"
+        yield violation(wording, f"{asked} or more", total, clause=clause, unit=unit)
     elif total < asked:
-        yield note(_REHEARSAL_SIZE, f"{asked} or more", f"{total} {case.pack.items_unit}")
+        yield note(_REHEARSAL_SIZE, f"{asked} or more", f"{total} {unit}", clause=clause)
     counted = case.seen.files_reported
     if counted is None:
-        yield not_printed(case)("item count not in the output")
+        yield not_printed(case)("item count not in the output", clause=clause)
     # mdtest 4.x prints "1 file" for its shared files, whatever n is.
     elif counted != total and not (case.files.inflated and counted == 1):
-        yield violation(
-            "the benchmark counted a different number of {unit} than planned", total, counted, unit=case.pack.items_unit
-        )
+        wording = "the benchmark counted a different number of {unit} than planned"
+        yield violation(wording, total, counted, clause=clause, unit=unit)
 
 
 @attempt_rule(
@@ -224,11 +227,12 @@ def offset_as_told(case: Case) -> Iterator[Finding]:
     expected = _after(case.planned, "-N")
     if expected is None:
         return
-    actual = _after(case.seen.argv, "-N")
+    actual, clause = _after(case.seen.argv, "-N"), case.pack.offset_clause
     if not case.seen.argv:
-        yield not_printed(case)(_NO_COMMAND_LINE)
+        yield not_printed(case)(_NO_COMMAND_LINE, clause=clause)
     elif actual != expected:
-        yield violation("-N does not shift the ranks by one node", f"-N {expected}", f"-N {actual}" if actual else None)
+        found = f"-N {actual}" if actual else None
+        yield violation("-N does not shift the ranks by one node", f"-N {expected}", found, clause=clause)
     elif "{rank_offset}" in case.pack.arguments and expected != str(case.run.geometry.processes_per_node):
         yield note(
             "this mdtest version takes -N in nodes; equivalent to the required rank offset",

@@ -283,6 +283,7 @@ def variables_as_required(case: Case) -> Iterator[Finding]:
                 "{name} was not set when ranks began; it is unknown whether a program of launcher.prefix then set it "
                 "in all of them",
                 name=name,
+                clause=required.clause,
             )
         elif wrong:
             yield violation(
@@ -290,6 +291,7 @@ def variables_as_required(case: Case) -> Iterator[Finding]:
                 str(required),
                 listed(value or "not set" for value in wrong),
                 name=name,
+                clause=required.clause,
             )
         elif not (seen and len(witness.ranks) >= processes) and sum(group.processes for group in told) < processes:
-            yield unchecked("{name} was not recorded in all ranks", name=name)
+            yield unchecked("{name} was not recorded in all ranks", name=name, clause=required.clause)

@@ -34,6 +34,7 @@ _JUDGED_BY = {
 _OF_COUNTS = ("GEO-01", "GEO-02")  # judge phases with node and process counts of their own
 _OF_TOGETHER = ("RUN-09",)  # of phases that start together with another
 
+_BY_CELLS = ("launch", "files", "phases")  # entries whose findings are those about their cells
 _WITHOUT = (Status.MISSING, Status.FAILED, Status.DECLINED)
 
 
@@ -109,7 +110,10 @@ def _checked(clause: Clause, submission: Submission, findings: Sequence[Finding]
     about = [
         finding
         for finding in findings
-        if any(finding.rule in judging[each] and _touches(finding, each, cells[each]) for each in clause.evidence)
+        if any(
+            finding.rule in rules and _touches(finding, each, cells[each]) and _joins(finding, clause, each, judging)
+            for each, rules in judging.items()
+        )
     ]
     without = {row.cell for row in whole if row.status in _WITHOUT}  # that results are missing is no violation yet
     broken = [each for each in about if each.violated and not (each.cells and without.issuperset(each.cells))]
@@ -159,9 +163,19 @@ def _is_about(evidence: CheckedBy, row: Row, phases: Mapping[str, str]) -> bool:
 
 
 def _touches(finding: Finding, evidence: CheckedBy, cells: set[Any]) -> bool:
-    if evidence.key == "environment" and finding.values.get("name") != evidence.name:  # of another variable
+    if evidence.key == "phases" and finding.phase and evidence.name not in finding.phase.split(", "):
         return False
     return not finding.cells or not cells.isdisjoint(finding.cells)
+
+
+def _joins(finding: Finding, clause: Clause, evidence: CheckedBy, judging: Mapping[CheckedBy, tuple[str, ...]]) -> bool:
+    """Whether a finding about an entry of the pack is about this clause: its entry's. It also counts for the clause of
+    its rule, if no entry there is judged by that rule.
+    """
+    if finding.clause in ("", clause.id) or evidence.key in _BY_CELLS:
+        return True
+    entries = [each for each, rules in judging.items() if finding.rule in rules and each.key not in _BY_CELLS]
+    return evidence.key == "checks" and all(each.key == "checks" for each in entries)
 
 
 def _doubt(finding: Finding) -> str:

@@ -48,7 +48,8 @@ def requirements_hold(case: Case) -> Iterator[Finding]:
             text = f"{record.operation}: {requirement.holds}"
             yield from _holds(case, requirement, condition, text, known | moved)
         if not rates:
-            yield unchecked("{condition}: {names} not recorded", condition=requirement.holds, names=formulas.MOVED)
+            told = {"condition": requirement.holds, "clause": requirement.clause}
+            yield unchecked("{condition}: {names} not recorded", **told, names=formulas.MOVED)
 
 
 def _holds(
@@ -56,12 +57,13 @@ def _holds(
 ) -> Iterator[Finding]:
     lacking = [name for name in condition.names if name not in known]
     if lacking:
-        yield unchecked("{condition}: {names} not recorded", condition=text, names=", ".join(lacking))
+        told = {"condition": text, "clause": requirement.clause}
+        yield unchecked("{condition}: {names} not recorded", **told, names=", ".join(lacking))
         return
     try:
         missed = _missed(condition, known)
     except ValueError as error:
-        yield unchecked(str(error))
+        yield unchecked(str(error), clause=requirement.clause)
         return
     if not missed:
         return

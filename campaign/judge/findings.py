@@ -25,16 +25,17 @@ def _finding(
     checked: bool = True,
     about: object = "",
     operation: str = "",
+    clause: str = "",
     move: Move = Move.VENDOR,
     **values: object,
 ) -> Finding:
     """`wording` has {name} for each of the `values`. `about`: the subject, if it is not all that the rule is judged on;
-    `operation`: the only one that it is about.
+    `operation`: the only one that it is about; `clause`: of the pack's entry that it is about, also for the wording.
     """
     found = "absent" if actual is None else str(actual)
-    told = {name: str(value) for name, value in values.items()}
+    told = {name: str(value) for name, value in values.items()} | ({"clause": clause} if "{clause}" in wording else {})
     texts = (str(about), wording, str(expected), found)
-    return Finding("", severity, *texts, checked, operation=operation, move=move, values=told)
+    return Finding("", severity, *texts, checked, operation=operation, clause=clause, move=move, values=told)
 
 
 violation: Form = partial(_finding, Severity.ERROR)  # makes a result invalid

@@ -155,13 +155,15 @@ _TABLE_ONLY = "cannot be checked from a table alone"
 
 def full_size(whole: submission.Submission) -> Iterator[Finding]:
     """FLG-04: no number was measured with fewer items than the rules require, according to the table itself."""
-    asked, unit = whole.pack.items_total.get("full", 0), whole.pack.items_unit
+    asked, known = (
+        whole.pack.items_total.get("full", 0),
+        {"unit": whole.pack.items_unit, "clause": whole.pack.items_clause},
+    )
     totals = ((row.run.items_total if row.run else None, row.cell) for row in whole.measured_rows)
     smaller = grouped((total, cell) for total, cell in totals if total is not None and total < asked)
     for total, cells in smaller.items():
-        yield from whole.over(
-            violation, cells, "fewer {unit} than the rules require", f"{asked} or more", total, unit=unit
-        )
+        wording = "fewer {unit} than the rules require"
+        yield from whole.over(violation, cells, wording, f"{asked} or more", total, **known)
     yield unchecked(_TABLE_ONLY)
 
 

@@ -180,6 +180,7 @@ def inputs_as_declared(case: Case) -> Iterator[Finding]:
                 input=each.id,
                 by=each.by,
                 path=each.path,
+                clause=each.clause,
             )
         if missing := [name for name in nodes if name not in hashed]:
             yield violation(
@@ -189,6 +190,7 @@ def inputs_as_declared(case: Case) -> Iterator[Finding]:
                 input=each.id,
                 nodes=listed(missing),
                 path=each.path,
+                clause=each.clause,
             )
 
 

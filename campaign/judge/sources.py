@@ -166,6 +166,7 @@ def builds_and_runs_only(submission: Submission) -> Iterator[Finding]:
     if comparison is None:
         yield from _uncompared(submission)
         return
+    clause = category.clause if category else ""
     allowed, classes = BUILDING, "build, portability, documentation and data"
     expected, actual = "changes to building and running only", "a change to what is measured"
     if category and category.changes != BUILDING:
@@ -174,11 +175,20 @@ def builds_and_runs_only(submission: Submission) -> Iterator[Finding]:
     flags = () if ChangeClass.MEASUREMENT in allowed else comparison.flags
     for flag in flags[:MOST_FLAGS]:
         yield violation(
-            "{place}: the change touches {what}", expected, actual, place=flag.place, what=", ".join(flag.why)
+            "{place}: the change touches {what}",
+            expected,
+            actual,
+            place=flag.place,
+            what=", ".join(flag.why),
+            clause=clause,
         )
     if (beyond := len(flags) - MOST_FLAGS) > 0:
         yield violation(
-            "{count} more changes to measurement code: see modifications.txt", expected, actual, count=beyond
+            "{count} more changes to measurement code: see modifications.txt",
+            expected,
+            actual,
+            count=beyond,
+            clause=clause,
         )
     judged = {*allowed, ChangeClass.MEASUREMENT}
     others = [change for change in comparison.changes if change.kind not in judged]
@@ -189,6 +199,7 @@ def builds_and_runs_only(submission: Submission) -> Iterator[Finding]:
             "",
             f"patch {comparison.patch_sha256}",
             kinds=listed(f"{kind} ({several(count, 'file')})" for kind, count in sorted(kinds.items())),
+            clause=clause,
         )
     if others:
         yield violation(
@@ -196,6 +207,7 @@ def builds_and_runs_only(submission: Submission) -> Iterator[Finding]:
             expected,
             listed([f"{change.path} ({change.why})" for change in others], 10),
             classes=classes,
+            clause=clause,
         )
 
 
@@ -215,9 +227,9 @@ def flags_of_category(submission: Submission) -> Iterator[Finding]:
     used = {program.sha256 for case in _ended(submission) for program in case.programs}
     builds = [build for build in submission.sources.builds if not used or build.binary_sha256 in used]
     if not any(build.flags for build in builds):
-        yield unchecked("flags of the build not recorded")
+        yield unchecked("flags of the build not recorded", clause=category.clause)
     for build in builds:
-        values = {"build": build.binary_sha256[:12], "category": category}
+        values = {"build": build.binary_sha256[:12], "category": category, "clause": category.clause}
         for pattern in category.flags.missing(build.flags) if build.flags else ():
             message = "build {build} lacks a flag that is mandatory in the {category}"
             yield violation(message, pattern, build.flags, **values)

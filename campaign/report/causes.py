@@ -33,7 +33,7 @@ def told_beside(rows: Sequence[Row]) -> list[Row]:
 
 
 def _kind(finding: Finding) -> Hashable:
-    return finding.rule, finding.wording, bool(finding.operation), bool(finding.phase)
+    return finding.rule, finding.wording, finding.clause, bool(finding.operation), bool(finding.phase)
 
 
 def _values(finding: Finding) -> tuple[str, ...]:

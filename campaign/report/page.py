@@ -165,7 +165,7 @@ def _grouped(findings: Sequence[Finding], pack: RulePack) -> list[dict[str, Any]
     """
     merged = []
     alike = (
-        ((each.rule, each.severity, each.message, each.checked, each.explained, each.waived), each)
+        ((each.rule, each.severity, each.message, each.checked, each.explained, each.waived, each.clause), each)
         for each in causes.told(findings)
     )
     for same in grouped(alike).values():
@@ -175,6 +175,5 @@ def _grouped(findings: Sequence[Finding], pack: RulePack) -> list[dict[str, Any]
             {"expected": expected, "actual": actual, "subjects": subjects}
             for (expected, actual), subjects in by_values.items()
         ]
-        clause = pack.checks.get(first.rule, "")
-        merged.append({**first.as_json(), "clause": clause, "times": len(same), "each": each})
+        merged.append({**first.as_json(), "clause": pack.clause_of(first), "times": len(same), "each": each})
     return sorted(merged, key=lambda group: (not group["checked"], "EWI".index(group["severity"]), group["rule"]))

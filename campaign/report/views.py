@@ -141,7 +141,7 @@ def findings_json(pack: RulePack, findings: Sequence[Finding], ascii_only: bool 
 
 
 def finding_json(pack: RulePack, finding: Finding) -> dict[str, Any]:
-    known = {**finding.as_json(), "clause": pack.checks.get(finding.rule, "")}
+    known = {**finding.as_json(), "clause": pack.clause_of(finding)}
     if entry := CATALOGUE.get(finding.rule):
         known |= {"title": pack.statement(finding.rule), "why": entry.why, "remedy": entry.remedy}
     return known
@@ -200,9 +200,9 @@ def check_text(submission: Submission, block: decision.DecisionBlock, width: int
 
 def _clauses(pack: RulePack, findings: Sequence[Finding]) -> list[str]:
     """What the words in brackets after the rules mean."""
-    named = {pack.checks.get(finding.rule, "") for finding in findings} - {""}
+    named = {pack.clause_of(finding) for finding in findings} - {""}
     texts = {
-        f"In brackets: the clause that requires the rule; 'campaign rules {pack.id}' prints the clauses.": (
+        f"In brackets: the clause that requires it; 'campaign rules {pack.id}' prints the clauses.": (
             named - {PRACTICE}
         ),
         "[practice]: in no clause of the RFP, but sound measurement requires it.": named & {PRACTICE},
@@ -262,7 +262,7 @@ def _guidance(rule: str) -> list[str]:
 def _same(pack: RulePack, text: str, same: Sequence[Finding], rows: Sequence[Row]) -> list[str]:
     """Equal findings as one sentence, with their subjects and the values found."""
     first = same[0]
-    rules = {finding.rule: pack.checks.get(finding.rule, "") for finding in same}
+    rules = {finding.rule: pack.clause_of(finding) for finding in same}
     few = len(rules) <= LISTED
     names = ", ".join(f"{rule} [{clause}]" if clause and few else rule for rule, clause in rules.items())
     alike = grouped(((finding.expected, causes.general(finding.actual)), finding) for finding in same)

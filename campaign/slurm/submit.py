@@ -356,7 +356,7 @@ def script_of(
 ) -> scripts.JobScript:
     """The input from which the job script of these steps is rendered. `boot` to `witness`: as in it."""
     title = f"campaign {campaign.name}, rules {pack.id} version {pack.version}, profile {campaign.profile}"
-    clause = next((flag.clause for flag in pack.derived if flag.flag == "-N"), "")
+    clause = pack.offset_clause
     target = steps[0].run.target
     counters = next((each.server_counters for each in campaign.targets if each.name == target), "")
     apart = matrix.apart(campaign.targets, target)

@@ -9,7 +9,12 @@ import pytest
 from campaign.config.format import Campaign
 from campaign.config.rules.entries import CheckedBy, Clause
 from campaign.core.model import Cell, Finding, Severity, State
+from campaign.judge import engine
 from campaign.judge.clauses import ClauseLine, ClauseState, counted, matrix
+from campaign.judge.submission import Submission
+from campaign.results.case import Case
+from tests.judge import cases as judge_cases
+from tests.judge.cases import Outcome
 from tests.support import builders
 from tests.support.results import Results
 
@@ -66,14 +71,59 @@ def test_a_phase_with_counts_of_its_own_is_also_judged_by_the_rules_about_counts
 
 
 def test_a_clause_about_a_variable_is_violated_by_that_variable_alone() -> None:
-    clauses = [Clause(name, "a variable", evidence=(CheckedBy("environment", name),)) for name in ("A", "B")]
+    clauses = [Clause(name, "a variable", evidence=(CheckedBy("environment", f"X_{name}"),)) for name in ("A", "B")]
     pack = builders.pack(clauses=tuple(clauses), checks={"ENV-06": "6"})
     results = Results(campaign=builders.campaign(), pack=pack)
     for run in results.runs:
         results.add_to(run, (1000.0, 4000.0, 800.0), State.DONE)
-    found = Finding("ENV-06", Severity.ERROR, "scratch/peak/shared/*", "another {name}", values={"name": "A"})
+    found = Finding("ENV-06", Severity.ERROR, "scratch/peak/shared/*", "another X_A", clause="A")
     lines = matrix(replace(results.submission(), findings=(found,)))
     assert [line.state for line in lines] == [ClauseState.VIOLATED, ClauseState.KEPT]
+
+
+def _of_entries(clauses: tuple[Clause, ...], *findings: Finding) -> list[ClauseState]:
+    """The states of these clauses with findings, in a campaign that measured everything."""
+    rules = {finding.rule: "1" for finding in findings}
+    results = Results(campaign=builders.campaign(), pack=builders.pack(clauses=clauses, checks=rules))
+    for run in results.runs:
+        results.add_to(run, (1000.0, 4000.0, 800.0), State.DONE)
+    return [line.state for line in matrix(replace(results.submission(), findings=findings))]
+
+
+@pytest.mark.parametrize(
+    ("key", "rule"),
+    [
+        ("requires", "GEO-05"),
+        ("requires", "RES-01"),
+        ("requires", "RES-02"),
+        ("fixed", "FLG-01"),
+        ("derived", "FLG-06"),
+        ("items", "FLG-04"),
+        ("inputs", "INP-01"),
+        ("environment", "ENV-06"),
+        ("builds", "SRC-03"),
+        ("builds", "SRC-07"),
+    ],
+)
+def test_a_finding_about_an_entry_of_the_pack_is_about_the_clause_of_this_entry_alone(key: str, rule: str) -> None:
+    kept, broken = (CheckedBy(key, name) for name in ("kept", "broken"))
+    rule_too = Clause("A", "the entry that is kept, and its rule", evidence=(CheckedBy("checks", rule), kept))
+    clauses = (rule_too, Clause("B", "the broken entry", evidence=(broken,)), Clause("C", "kept", evidence=(kept,)))
+    of_rule = Clause("D", "the rule and no entry", evidence=(CheckedBy("checks", rule),))
+    found = Finding(rule, Severity.ERROR, "campaign", "is broken", clause="B")
+    assert _of_entries((*clauses, of_rule), found) == [
+        ClauseState.KEPT, ClauseState.VIOLATED, ClauseState.KEPT, ClauseState.VIOLATED,
+    ]  # fmt: skip
+    assert _of_entries(clauses, replace(found, clause="")) == [ClauseState.VIOLATED] * 3, "of the rule as a whole"
+    assert _of_entries(clauses, replace(found, checked=False)) == [
+        ClauseState.KEPT, ClauseState.OPEN, ClauseState.KEPT,
+    ]  # fmt: skip
+
+
+def test_a_finding_about_one_phase_is_not_about_another() -> None:
+    clauses = tuple(Clause(name, "a phase", evidence=(CheckedBy("phases", name),)) for name in ("prepare", "clean"))
+    found = Finding("FLG-01", Severity.ERROR, "campaign", "-F is missing", phase="clean")
+    assert _of_entries(clauses, found) == [ClauseState.KEPT, ClauseState.VIOLATED]
 
 
 def test_a_violation_of_another_clause_s_rule_or_of_other_cells_does_not_concern_it() -> None:
@@ -147,3 +197,14 @@ def test_the_states_are_counted() -> None:
     assert counted(_lines(FLAGS, SINGLE, ASKED, LOOKED, OUT)) == (
         "5 clauses: 2 kept, 1 open, 1 to be looked at, 1 out of scope"
     )
+
+
+@pytest.mark.parametrize("rule", ["FLG-01", "GEO-05", "RES-01", "RES-02", "ENV-06", "SRC-07"])
+def test_what_breaks_an_entry_of_the_pack_carries_its_clause(rule: str) -> None:
+    examples = [each for each in judge_cases.every() if (each.rule, each.outcome) == (rule, Outcome.BROKEN)]
+    assert examples
+    for example in examples:
+        assert isinstance(example.given, Case | Submission)
+        rules = engine.ATTEMPT_RULES if isinstance(example.given, Case) else engine.RULES
+        found = [*engine.by_rules(rules, [rule], example.given, "it")]  # type: ignore[arg-type]
+        assert found and all(finding.clause for finding in found if finding.violated), str(example)

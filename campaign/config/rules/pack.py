@@ -13,7 +13,7 @@ from campaign.config.rules.output_format import Form, PhasedOutput
 from campaign.config.rules.programs import Flag, Phase, Program
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import formula
-from campaign.core.model import Geometry, Input, matches
+from campaign.core.model import Finding, Geometry, Input, matches
 from campaign.core.once import Once
 
 
@@ -161,6 +161,15 @@ class RulePack(Once):
     @property
     def derived(self) -> tuple[Flag, ...]:
         return tuple(flag for phase in self.phases for flag in phase.derived)
+
+    @property
+    def offset_clause(self) -> str:
+        """The clause of mdtest's -N; "" if the rules do not shift ranks."""
+        return next((flag.clause for flag in self.derived if flag.flag == "-N"), "")
+
+    def clause_of(self, finding: Finding) -> str:
+        """The clause that a finding is about: of an entry, or of its rule."""
+        return finding.clause or self.checks.get(finding.rule, "")
 
     @property
     def allowed(self) -> tuple[Flag, ...]:

@@ -91,7 +91,7 @@ def findings(sheets: Sheets) -> None:
     rows = [
         [
             finding.rule, str(finding.severity), finding.subject, finding.message, finding.expected, finding.actual,
-            sheets.contents.pack.checks.get(finding.rule, ""), finding.explained, finding.waived,
+            sheets.contents.pack.clause_of(finding), finding.explained, finding.waived,
             "yes" if finding.checked else "no",
         ]
         for finding in sheets.contents.findings
