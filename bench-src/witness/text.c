@@ -3,6 +3,7 @@
 
 #include "common/die.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -11,6 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { OPEN_FILE = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
 
 void text_add_bytes(struct text *text, const char *bytes, size_t count)
 {
@@ -63,31 +66,43 @@ char *text_of(const char *format, ...)
     return made;
 }
 
-char *text_line(const char *format, ...)
+/* Of what is opened, which is closed; NULL also where nothing is. */
+static char *line_of(int fd)
 {
-    va_list args;
-    va_start(args, format);
-    char *path = formatted(format, args), *line = NULL, bytes[TEXT_LONGEST + 2];
-    va_end(args);
+    char bytes[TEXT_LONGEST + 2];
     struct stat found;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     size_t used = 0;
     ssize_t got = 0;
-    if (fd >= 0 && fstat(fd, &found) == 0 && S_ISREG(found.st_mode))
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &found) == 0 && S_ISREG(found.st_mode))
         while (used < sizeof bytes - 1 && (got = read(fd, bytes + used, sizeof bytes - 1 - used)) > 0)
             used += (size_t)got;
-    if (fd >= 0)
-        close(fd);
+    close(fd);
     if (used > 0 && bytes[used - 1] == '\n')
         used--;
     bytes[used] = '\0';
     for (size_t i = 0; i < used; i++)
         if (bytes[i] == '\n' || bytes[i] == '\t')
             bytes[i] = ' ';
-    if (bytes[0] != '\0')
-        line = text_of("%s", bytes);
+    errno = 0;
+    return bytes[0] == '\0' ? NULL : text_of("%s", bytes);
+}
+
+char *text_line(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *path = formatted(format, args);
+    va_end(args);
+    char *line = line_of(open(path, OPEN_FILE));
     free(path);
     return line;
+}
+
+char *text_line_at(int directory, const char *name)
+{
+    return line_of(openat(directory, name, OPEN_FILE | O_NOFOLLOW));
 }
 
 void text_file(struct text *text, const char *path)

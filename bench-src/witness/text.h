@@ -24,6 +24,9 @@ char *text_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * be freed. */
 char *text_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The same of a file in an opened directory, which is no link. errno says why there is none, 0 where the file has nothing. */
+char *text_line_at(int directory, const char *name);
+
 /* All that a file has, added to a text: zero bytes too. */
 void text_file(struct text *text, const char *path);
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -112,7 +113,7 @@ def waits(job: Job) -> bool:
     return WAITS in job.out()
 
 
-WAITS, STALE = f"is held by job {OWNER}", f"the lock of job {OWNER} is stale: taken away"
+WAITS, STALE = f"is held by job {OWNER}", "is stale: taken away"
 STATES = {
     "RUNNING": False,
     "COMPLETING": False,
@@ -179,7 +180,7 @@ def test_a_lock_without_an_owner_is_taken_away_once_it_is_old(job: Job) -> None:
     lock(job, None)
     old(job.lock)
     assert job.plan().run() == 0
-    assert "the lock of job  is stale: taken away" in job.out()
+    assert "the lock of a job that it does not name is stale: taken away" in job.out()
 
 
 def test_a_lock_whose_owner_is_not_yet_written_down_is_being_made(job: Job) -> None:
@@ -212,6 +213,101 @@ def test_a_job_does_not_wait_for_itself(job: Job) -> None:
     assert outcome == "refused"
     assert reason.startswith("Slurm forgot that it had started the job, and started it again")
     assert (job.lock / "owner").read_text() == f"{owner}\n"
+
+
+# Locks of other users
+
+ROOT = os.geteuid() == 0
+ONLY_ROOT = pytest.mark.skipif(not ROOT, reason="only root can give a lock to another user")
+# Root that may read only what any user may.
+AS_USER = ("setpriv", "--bounding-set=-dac_override,-dac_read_search") if ROOT else ()
+
+
+def give_away(path: Path) -> str:
+    """Make a lock another user's, as far as this user can; returns its user."""
+    if ROOT:
+        for entry in (*path.iterdir(), path):
+            shutil.chown(entry, "nobody")
+    return path.owner()
+
+
+@pytest.mark.parametrize("closed", [".", "owner"])
+def test_a_lock_that_cannot_be_read_is_waited_for_and_its_user_is_named(closed: str, job: Job) -> None:
+    """As the lock of a running job of a user with umask 077."""
+    lock(job)
+    old(job.lock)
+    user = give_away(job.lock)
+    (job.lock / closed).chmod(0)
+    process = job.plan().start(*AS_USER)
+    mode = f"{job.lock.stat().st_mode & 0o7777:04o}"
+    words = f"held by user {user} and cannot be read (mode {mode}); ask user {user} whether a job still measures there"
+    fake_slurm.wait_until(lambda: f"waiting for the target: {job.lock} is {words}" in job.out(), "it waits")
+    assert words in (job.folder / "waiting").read_text()
+    assert job.left() == [".campaign-lock"]
+    (job.lock / closed).chmod(0o700)
+    (job.lock / "owner").unlink()
+    job.lock.rmdir()
+    assert process.wait(LIMIT_S) == 0
+    assert job.end_of() == ("done", "")
+    assert job.out().count("waiting for the target") == 1
+
+
+MODES = {  # umask and mode of the target: that of the lock
+    (0o077, 0o755): 0o755,
+    (0o000, 0o755): 0o755,
+    (0o777, 0o755): 0o755,
+    (0o077, 0o1777): 0o755,
+    (0o022, 0o777): 0o777,  # who can rename it can break it
+    (0o022, 0o775): 0o775,
+}
+
+
+@pytest.mark.parametrize(("umask", "target"), MODES)
+def test_whatever_the_umask_others_can_read_whose_a_lock_is(umask: int, target: int, job: Job) -> None:
+    job.plan().target.chmod(target)
+    command = [resources.witness(), "job", "-d", job.target, "-x", "/bench", "--", job.folder]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, umask=umask) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(b"lock\n")
+        process.stdin.flush()
+        fake_slurm.wait_until((job.lock / "owner").exists, "it has the lock")
+        fake_slurm.wait_until(lambda: (job.lock / "owner").read_text() != "", "it is written down")
+        modes = [path.stat().st_mode & 0o7777 for path in (job.lock, job.lock / "owner")]
+        process.stdin.close()
+        process.wait(LIMIT_S)
+    assert modes == [MODES[umask, target], 0o644]
+
+
+@ONLY_ROOT
+@pytest.mark.parametrize("private", ["", "cloud,jobs,usage", "all"])
+def test_the_lock_of_another_user_is_not_stale_where_slurm_does_not_show_the_jobs_of_others(
+    private: str, job: Job
+) -> None:
+    job.cluster.fault("private-data", private)
+    lock(job)
+    give_away(job.lock)
+    assert waits(job) == bool(private)
+    assert f"job {OWNER} of user nobody" in job.out()
+
+
+@ONLY_ROOT
+def test_who_can_remove_the_stale_lock_of_another_user_is_said(job: Job) -> None:
+    job.constants["campaign_lock_s"] = 1
+    lock(job)
+    give_away(job.lock)
+    assert job.plan().run("env", f"LD_PRELOAD={library('others_on_target')}", "OTHERS_KEEP=owner") == 1
+    reason = "which has ended, cannot be removed: Operation not permitted; ask user nobody to remove it"
+    assert job.end_of() == ("refused", f"{job.lock} of job {OWNER} of user nobody, {reason}")
+
+
+def test_nothing_is_read_through_a_link_in_a_lock(job: Job) -> None:
+    (job.root / "secret").write_text("password\n")
+    job.lock.mkdir()
+    (job.lock / "owner").symlink_to(job.root / "secret")
+    old(job.lock)
+    assert job.plan().run() == 0
+    assert "password" not in job.out()
+    assert (job.root / "secret").read_text() == "password\n"
 
 
 def test_a_live_lock_is_waited_for(job: Job) -> None:
