@@ -319,7 +319,8 @@ class Record:
 
     `statistic` says how its value follows from the iterations; otherwise `iteration` (from 1) is the one that it is
     from. `each` has the iterations, if there are several and the output shows all. `true_value` and `files_true` are
-    set if the benchmark reports what was really performed besides the count of its formula (mdtest -S).
+    set if the benchmark reports what was really performed besides the count of its formula (mdtest -S), or where the
+    output of one whose rate is that `of_fastest` process shows the actual rate.
 
     `cached_share`: share of the bytes read that were in the reader's page cache before. `dirty_share`: share of the
     bytes written that were only in memory when the clock stopped. `start_skew_s`: time between the starts of the first
@@ -336,6 +337,7 @@ class Record:
     stddev: float | None = None
     iterations: int = 1
     true_value: float | None = None
+    of_fastest: bool = False  # as mdtest before version 4 prints it for several processes
     operations_done: int | None = None
     files_true: int | None = None
     elapsed_s: float | None = None

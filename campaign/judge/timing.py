@@ -18,7 +18,16 @@ from campaign.config.rules.entries import Operation
 from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Finding, Record, Severity
 from campaign.core.units import apart, digits
-from campaign.judge.findings import at_full_size, doubt, not_printed, note, to_explain, unchecked, violation
+from campaign.judge.findings import (
+    at_full_size,
+    doubt,
+    not_printed,
+    note,
+    to_explain,
+    unchecked,
+    unprovable,
+    violation,
+)
 from campaign.judge.rule import Needs, attempt_rule, campaign_rule
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
@@ -30,6 +39,7 @@ BYTES = {
     "B/s": 1.0, "kB/s": 1e3, "KB/s": 1e3, "KiB/s": 2.0**10, "MB/s": 1e6, "MiB/s": 2.0**20, "GB/s": 1e9,
     "GiB/s": 2.0**30, "TB/s": 1e12, "TiB/s": 2.0**40,
 }  # fmt: skip
+RESOLVED_S = 1e-3  # a thousand steps of the clock that mdtest has before version 4
 UNCERTAINTY_STEPS = (0.001, 0.01, 0.05, 0.1, 0.5)
 _ETHERNET = re.compile(r"operstate up, speed ([1-9][0-9]{0,7}),.*")  # Mbit/s
 _FABRIC = re.compile(r".*ACTIVE.*?([0-9.]{1,7}) Gb/sec.*")
@@ -86,10 +96,12 @@ def long_enough(case: Case) -> Iterator[Finding]:
 
 
 def phase_seconds(case: Case, record: Record) -> float | None:
-    """How long a phase took: from the output, otherwise all its items divided by the rate."""
+    """How long a phase took: from the output, otherwise all its items divided by the rate, the actual one if known."""
     if record.elapsed_s is not None:
         return record.elapsed_s
     if record.unit == RATE and case.run.items_total and record.value > 0 and not case.stonewalled:
+        if record.true_value:
+            return (record.operations_done or case.run.items_total) / record.true_value
         return case.run.items_total / record.value
     return None
 
@@ -184,8 +196,8 @@ def _two_digits(value: float) -> str:
 )
 def remote_latency(case: Case) -> Iterator[Finding]:
     """Processes divided by the actual rate, compared with `floor`. Before version 4, mdtest prints its fastest
-    process's rate: a limit where only another one worked (removal with `-S`; noted). On one node, and in a
-    rehearsal, noted.
+    process's rate: not checked below `floor` where only another one worked (removal with `-S`). On one node, and in
+    a rehearsal, noted.
     """
     floor = case.pack.parameter("CCH-03", "floor")
     quick, unknown = _quicker(case, floor)
@@ -210,7 +222,7 @@ def _quicker(case: Case, least: float) -> tuple[dict[str, float], list[Finding]]
         if seconds is None:
             unknown.append(not_printed(case)(_HOW_MANY_UNKNOWN, operation=operation.id))
         elif seconds < least and not exact:
-            unknown.append(note(_HOW_LONG_UNKNOWN, operation=operation.id))
+            unknown.append(unprovable(_HOW_LONG_UNKNOWN, operation=operation.id))
         elif seconds < least:
             quick[operation.id] = seconds
     return quick, unknown
@@ -263,12 +275,15 @@ def _seconds_of_one(case: Case, operation: Operation, record: Record) -> tuple[f
 def within_physics(case: Case) -> Iterator[Finding]:
     """Time per operation of one process (processes / actual rate) compared with `call`, bandwidth per node compared
     with `memory`; with `storage` on several nodes of a shared file system, if no cache answered, also compared with
-    the recorded adapters × nodes.
+    the recorded adapters × nodes. Not checked: a rate of the fastest process alone (mdtest before version 4) with
+    more processes than cores on a node, or of a phase below 1 ms.
     """
     least = case.pack.parameter("PHY-04", "call")
     for operation, record in case.reported:
         if record.unit in BYTES:
             yield from _bytes(case, operation.id, record)
+        if any(part.of_fastest and part.true_value is None for part in record.measured):
+            yield from _of_fastest(case, operation.id, record)
     quick, unknown = _quicker(case, least)
     yield from unknown
     for name, seconds in quick.items():
@@ -278,6 +293,28 @@ def within_physics(case: Case) -> Iterator[Finding]:
             f"{needed} us or more",
             f"{found} us per operation of a process",
             operation=name,
+        )
+
+
+def _of_fastest(case: Case, operation: str, record: Record) -> Iterator[Finding]:
+    """A rate of the fastest process alone tells nothing of the phase where processes wait for a core, or where the
+    phase is hardly longer than the steps of their clock.
+    """
+    cores = [int(text) for text in case.evidence.environment.values("cpu.cores") if text.isdigit()]
+    seconds = phase_seconds(case, record.measured[0])
+    if cores and case.run.geometry.processes_per_node > min(cores):
+        yield unprovable(
+            "more processes than cores on a node, and the rate is that of the fastest process",
+            f"at most {min(cores)} on a node",
+            case.run.geometry.processes_per_node,
+            operation=operation,
+        )
+    elif seconds is not None and seconds < RESOLVED_S:
+        yield unprovable(
+            "the phase was too short for the benchmark's clock, and the rate is that of its fastest process",
+            f"{_short(RESOLVED_S)} or more",
+            _short(seconds),
+            operation=operation,
         )
 
 

@@ -41,6 +41,7 @@ CREATE TABLE records (
     stddev          REAL,
     iterations      INTEGER NOT NULL,
     true_value      REAL,
+    of_fastest      INTEGER NOT NULL,
     operations_done INTEGER,
     files_true      INTEGER,
     elapsed_s       REAL,

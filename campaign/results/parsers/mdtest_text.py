@@ -34,11 +34,13 @@ _ROW = re.compile(rf"   (?P<label>{_WORDS})(?: *:)? +(?P<numbers>\S.*?)(?P<inval
 _OWN_ROW = re.compile(r"   (?:create|stat|read|rename|remove) +(?:file|directory|tree) +\S.*")
 # Three decimals, and at most twelve digits before: what a double represents exactly.
 _NUMBER = re.compile(r"[0-9]{1,12}\.[0-9]{3}")
+# The statistics of a phase that took no time by the program's clock.
+_UNRESOLVED = re.compile(rf"(?:\S+ +){{0,3}}inf +(?:inf|{_NUMBER.pattern}) +inf +-?nan")
 _HEADINGS = re.compile(r"   Operation +(?P<ranks>per Rank: Max +Min +Mean +per Iteration: +)?Max +Min +Mean +Std Dev")
 _RULE = re.compile(r"   -{9}(?: +-+)+")
 _OTHER_HEADINGS = re.compile(r"   Operation +\S.*")
-# These print the rate of the slowest rank, earlier ones that of the fastest, which may have nothing to do.
-_OF_SLOWEST = re.compile(r"mdtest-[4-9]\.")
+# Before version 4 the rate is that of the fastest rank, which may have nothing to do; since then that of the slowest.
+_OF_FASTEST = re.compile(r"mdtest-[1-3]\.")
 _BY_RANK = re.compile(r"mdtest-(?:3\.[34]|1\.9\.3$)")
 # Lines of the heading that are ignored; a creation that -W did not cut short, which leaves no file with its progress.
 _HARMLESS = re.compile(r"WARNING: (?:Backend returned error during statfs|could not read stonewall status file)\.?")
@@ -73,6 +75,7 @@ class _SummaryTable:
     columns: int = 0  # of numbers, once the headings are seen
     ruled: bool = False  # the line under them seen
     rows: dict[str, Record] = field(default_factory=dict)
+    longest_s: dict[str, str] = field(default_factory=dict)  # of a table of times: operation -> column Max, as printed
     seen: dict[str, int] = field(default_factory=dict)  # operation -> line, also for rows that could not be read
 
 
@@ -135,6 +138,8 @@ class _MdtestReader(TextReader):
             return False
         if summary.rates:
             self._row(summary, number, text, row)
+        else:
+            summary.longest_s[_OPERATIONS[row["label"]]] = row["numbers"].split()[0]
         return True
 
     def _row(self, summary: _SummaryTable, number: int, text: str, row: re.Match[str]) -> None:
@@ -147,6 +152,9 @@ class _MdtestReader(TextReader):
             wrong = (
                 f"{row['label']} appears twice in one summary, first in line {first}; neither is used: {text.strip()}"
             )
+        elif _UNRESOLVED.fullmatch(row["numbers"]):
+            self.notes.warning(number, f"shorter than the benchmark's clock can resolve, no result: {text.strip()}")
+            return
         elif len(words) != summary.columns or not known:
             wrong = f"expected {summary.columns} numbers with three decimals: {text.strip()}"
         elif not self._possible(summary, operation, words):
@@ -170,11 +178,13 @@ class _MdtestReader(TextReader):
         return ordered and any(spread.possible() for spread in spreads)
 
     def _counts(self, summary: _SummaryTable, operation: str) -> tuple[int, ...]:
-        """How many numbers a row summarises: IOR 3.3's mdtest, also called 1.9.3, summarises all ranks and iterations,
-        except for trees.
+        """How many numbers a row summarises: IOR 3.3's mdtest, also called 1.9.3, and earlier ones without barriers
+        (-B), summarise all ranks and iterations, except for trees.
         """
         program, _, processes, _ = self._programs[-1] if self._programs else ("", False, 1, 1)
-        ranks = (summary.tasks or 1, processes) if _BY_RANK.match(program) and not operation.startswith("tree_") else ()
+        alone = _OF_FASTEST.match(program) and self._has("B")
+        by_rank = (alone or _BY_RANK.match(program)) and not operation.startswith("tree_")
+        ranks = (summary.tasks or 1, processes) if by_rank else ()
         return summary.iterations, *(summary.iterations * count for count in ranks)
 
     # --- other lines
@@ -256,9 +266,11 @@ class _MdtestReader(TextReader):
         summary = self._chosen(processes)
         if summary is not None:
             self.records = self._asked(summary, argv)
+            if (processes or 0) > 1 and _OF_FASTEST.match(program):
+                self.records = {name: self._of_fastest(summary, record) for name, record in self.records.items()}
             files = None if own else mdtest_command.shared_files(argv)
             if files and processes:
-                self.records |= _performed(self.records, files, processes, _OF_SLOWEST.match(program) is not None)
+                self.records |= _performed(self.records, files, processes)
         placement, per_node = self._placement(processes, nodes)
         requested = mdtest_command.rank_offset(argv) if argv else None
         shift = self._shift if self._shift is not None or requested != 0 else 0
@@ -325,6 +337,26 @@ class _MdtestReader(TextReader):
             self.notes.warning(summary.line, f"the command line requests phases whose rows are 0: {', '.join(zero)}")
         return {name: record for name, record in summary.rows.items() if record.value > 0 or name in asked}
 
+    def _of_fastest(self, summary: _SummaryTable, record: Record) -> Record:
+        """The record of a version that prints the rate of the fastest rank. The actual one of a single iteration is
+        that of the slowest rank, where a row summarises the ranks, or follows from the longest time.
+        """
+        if record.operation.startswith("tree_"):  # the first rank alone creates and removes them
+            return record
+        once = record.iterations == 1
+        actual = record.minimum if once and record.minimum else record.value
+        after = self._summaries[self._summaries.index(summary) + 1 :][:1]
+        longest = next((times.longest_s.get(record.operation, "") for times in after if not times.rates), "")
+        if once and summary.files and _NUMBER.fullmatch(longest) and not self._has("W"):
+            least_s = float(longest) - half_digit(longest)
+            if summary.files < actual * least_s:
+                actual = summary.files / float(longest)
+        return replace(record, of_fastest=True, true_value=actual if actual < record.value else None)
+
+    def _has(self, letter: str) -> bool:
+        """Whether the command line has this option."""
+        return letter in dict(mdtest_command.options(self._argv or ()))
+
     def _placement(self, processes: int | None, nodes: int | None) -> tuple[str | None, int | None]:
         """(placement, processes per node), as far as the map of ranks on the first node shows it."""
         if processes == 1:
@@ -347,7 +379,7 @@ class _MdtestReader(TextReader):
 parse = _MdtestReader.parse
 
 
-def _performed(records: Mapping[str, Record], files: int, processes: int, of_slowest: bool) -> dict[str, Record]:
+def _performed(records: Mapping[str, Record], files: int, processes: int) -> dict[str, Record]:
     """Records of shared files with what was really performed, which follows from -S and is not printed: all ranks
     create, examine and read the same files, and the first one alone removes them.
     """
@@ -356,8 +388,8 @@ def _performed(records: Mapping[str, Record], files: int, processes: int, of_slo
         record, ranks = records[name], 1 if name == "remove" else processes
         found[name] = replace(record, operations_done=ranks * files)
         if processes > 1:
-            known = of_slowest or ranks == processes
-            rate = record.value * ranks / processes if known else None
+            rate = record.true_value if record.of_fastest else record.value
+            rate = rate and rate * ranks / processes
             found[name] = replace(found[name], files_true=files, true_value=rate)
     return found
 

@@ -492,6 +492,13 @@ EXAMPLES: list[Example] = [
         "1000 ops/s (by the formula)",
         "500 ops/s (actual)",
     ),
+    disclosed(
+        "PHY-03",
+        "create: the benchmark prints the rate of its fastest process",
+        case(records=(replace(builders.records()[0], true_value=500.0, of_fastest=True), *builders.records()[1:])),
+        "500 ops/s (actual)",
+        "1000 ops/s (printed)",
+    ),
     unchecked("PHY-03", "the output does not say what was done", inflated()),
     disclosed(
         "PHY-03",

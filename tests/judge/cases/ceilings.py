@@ -39,6 +39,14 @@ def lowered(of: Case, **values: float) -> Case:
     return replace(of, pack=replace(of.pack, parameters=own))
 
 
+def of_fastest(stat: float = 2000.0, cores: int = 0, true_value: float | None = None) -> Case:
+    """1000 stats by 4 processes of a node, of which the rate of the fastest is printed. `cores`: 0 if not recorded."""
+    facts = {"cpu.cores": str(cores)} if cores else {}
+    made = rates(stat, evidence=builders.evidence(environment=builders.environment(1, facts=facts)))
+    create, of_stat, remove = made.records
+    return replace(made, records=(create, replace(of_stat, of_fastest=True, true_value=true_value), remove))
+
+
 EXAMPLES: list[Example] = [
     # A stat that does nothing, and 0.02 us for each operation.
     broken("PHY-04", OF_STAT, rates(303_682_972.0), "0.1 us or more", "0.0132 us per operation of a process"),
@@ -49,12 +57,12 @@ EXAMPLES: list[Example] = [
     kept("PHY-04", "an inflated rate whose actual one is possible", inflated(true_value=1e4)),
     kept("PHY-04", "a limit that the buyer lowered", lowered(rates(50e6, 1), call=0.01e-6)),
     unchecked("PHY-04", "an inflated rate without the actual one", inflated()),
-    disclosed(
-        "PHY-04",
-        "remove: one process alone performed these operations, and this benchmark prints the rate of its fastest "
-        "process: the time of one operation is not in its output",
-        by_one_process(1e9),
-    ),
+    unchecked("PHY-04", "removals by one process, of which the rate of the fastest is printed", by_one_process(1e9)),
+    unchecked("PHY-04", "the fastest of more processes than cores", of_fastest(cores=2)),
+    unchecked("PHY-04", "the fastest process of a phase that is too short for its clock", of_fastest(1.1e6)),
+    kept("PHY-04", "the fastest of as many processes as cores", of_fastest(cores=4)),
+    kept("PHY-04", "an actual rate that follows from the output", of_fastest(1.1e6, cores=2, true_value=1e4)),
+    broken("PHY-04", OF_STAT, of_fastest(303_682_972.0), "0.1 us or more", "0.0132 us per operation of a process"),
     broken("PHY-04", "create: bandwidth above what the nodes' memory can deliver", carried(9000, nodes=2),
            "at most 8000 GB/s", "9000 GB/s"),
     broken("PHY-04", OF_BYTES, carried(51), "at most 50 GB/s (25 GB/s for each of 2 nodes)", "51 GB/s"),

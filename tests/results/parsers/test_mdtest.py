@@ -69,23 +69,88 @@ def test_a_version_that_does_not_say_its_shift_leaves_it_open() -> None:
     assert (seen.shift_requested, seen.shift_effective, seen.placement) == (2, None, None)
 
 
-SHARED = {  # by version: the actual rate of removal, which one of 4 processes performs
-    "1.8.4-two-nodes-one-file": None,  # its rate is that of the fastest process, which removes nothing
-    "3.3.0-two-nodes-one-file": None,
-    "4.0.0-two-nodes-one-file": 665783.180 / 4,
-    "4.1-two-nodes-one-file": 249026.920 / 4,
+SHARED = {  # by version: the actual rates of creation, stat and removal, the last of which one of 4 processes performs
+    "1.8.4-two-nodes-one-file": (None, None, None),  # its rates are those of the fastest process
+    "3.3.0-two-nodes-one-file": (3817.140, 1328886.409, 610234.297 / 4),  # those of the slowest process are printed too
+    "4.0.0-two-nodes-one-file": (4377.809, 1307846.314, 665783.180 / 4),
+    "4.1-two-nodes-one-file": (3726.430, 718702.693, 249026.920 / 4),
 }
 
 
 @pytest.mark.parametrize("name", SHARED)
 def test_what_was_performed_on_shared_files_follows_from_the_command_line(name: str) -> None:
     found = {record.operation: record for record in read(f"mdtest-{name}.txt")[0]}
-    for operation in ("create", "stat"):
+    for (operation, done), rate in zip((("create", 1024), ("stat", 1024), ("remove", 256)), SHARED[name], strict=True):
         record = found[operation]
-        assert (record.operations_done, record.files_true, record.true_value) == (1024, 256, record.value)
-    removed = found["remove"]
-    assert (removed.operations_done, removed.files_true, removed.true_value) == (256, 256, SHARED[name])
+        assert (record.operations_done, record.files_true, record.true_value) == (done, 256, rate)
     assert found["tree_create"].operations_done is None
+
+
+def of_one_iteration(layout: str, row: tuple[int, int, int, int], **changes: Any) -> Case:
+    """Two nodes of one process: a row of creation, in thousandths."""
+    numbers = plain().numbers | dict.fromkeys(plain().numbers, (2000, 2000, 2000, 0)) | {"File creation": row}
+    return plain(layout, per_node=1, iterations=1, numbers=numbers, **changes)
+
+
+def created(case: Case, *changes: tuple[str, str]) -> Record:
+    text = case.text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    records, seen = parse(text, "stdout")
+    assert not seen.errors
+    return next(record for record in records if record.operation == "create")
+
+
+BY_RANK = (46_750_641, 17_161_900, 31_956_271, 14_794_371)  # of two processes: maximum, minimum, mean, deviation
+
+
+def test_before_version_4_the_rate_of_one_iteration_is_that_of_the_slowest_process_where_it_is_printed() -> None:
+    for layout, changes in (("3.3", ()), ("1.9", ()), ("3.2", ()), ("1.8", (("-F ", "-F -B "),))):
+        record = created(of_one_iteration(layout, BY_RANK), *changes)
+        assert (record.value, record.true_value, record.of_fastest) == (46750.641, 17161.9, True)
+
+
+def test_before_version_4_the_longest_time_gives_the_rate_of_one_iteration() -> None:
+    """32 files, and a table of times whose row of creation says 2.7 s."""
+    alike = of_one_iteration("3.2", (20_000, 20_000, 20_000, 0), with_times=True)
+    times = "SUMMARY time:", "20.000         20.000         20.000          0.000"
+    text = alike.text().replace("SUMMARY time (in ms/op):", "SUMMARY time:")
+    before, heading, after = text.partition(times[0])
+    after = after.replace(times[1], times[1].replace("20.000", " 2.700", 1), 1)
+    record = next(each for each in parse(before + heading + after, "stdout")[0] if each.operation == "create")
+    assert (record.value, record.of_fastest) == (20.0, True)
+    assert record.true_value == pytest.approx(32 / 2.7)
+
+
+def test_where_the_text_does_not_show_the_rate_of_all_processes_none_is_derived() -> None:
+    alike = (20_000, 20_000, 20_000, 0)
+    for layout in ("1.8", "1.9", "3.2"):
+        record = created(of_one_iteration(layout, alike))
+        assert (record.value, record.true_value, record.of_fastest) == (20.0, None, True)
+    several = created(plain("3.3"))  # the slowest process may be that of another iteration
+    assert (several.true_value, several.of_fastest) == (None, True)
+
+
+def test_since_version_4_and_of_one_process_the_rate_is_that_of_all() -> None:
+    alike = (20_000, 20_000, 20_000, 0)
+    for layout in ("4.0", "4.1", "4.1 with ranks", "own"):
+        assert not created(of_one_iteration(layout, alike)).of_fastest
+    assert not created(replace(of_one_iteration("1.8", alike), nodes=1)).of_fastest
+    trees = [
+        record for record in parse(of_one_iteration("1.8", alike).text(), "stdout")[0] if "tree" in record.operation
+    ]
+    assert len(trees) == 2 and not any(record.of_fastest for record in trees)
+
+
+def test_a_phase_that_took_no_time_by_the_clock_gives_no_result_and_leaves_the_others_as_they_are() -> None:
+    text = plain("3.3", iterations=1, numbers=plain().numbers | {"File stat": (2001, 2001, 2001, 0)}).text()
+    printed = re.compile("(File stat +: ).*")
+    for row in ("inf          2.000            inf           -nan", "inf            inf            inf            nan"):
+        records, seen = parse(printed.sub(rf"\1 {row}", text), "stdout")
+        assert "stat" not in rates(records)
+        assert "shorter than the benchmark's clock can resolve" in said(seen.warnings)[0]
+        assert not [line for line in said(seen.errors) if "stat" in line]
 
 
 def test_on_files_that_are_not_shared_or_not_counted_nothing_is_derived() -> None:
