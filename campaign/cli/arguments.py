@@ -18,6 +18,8 @@ EPILOG = """exit status:
 3    the environment lacks something
 130  interrupted (submitted jobs go on; 'campaign run' again continues)
 
+An output that exists is overwritten only with --force, and a file that the command reads never; - is standard output.
+
 CELL is target/launch/files/operation; * matches any text: 'scratch/node/*/*'"""
 
 RESULTS_ONLY = """
@@ -111,10 +113,10 @@ class VerbParser(Parser):
 
 
 class Option:
-    """An argument, as argparse takes it."""
+    """An argument, as argparse takes it. `writes`: the kind of output that it names (`cli/output.py`)."""
 
-    def __init__(self, *names: str, **terms: Any) -> None:
-        self.names, self.terms = names, terms
+    def __init__(self, *names: str, writes: str = "", **terms: Any) -> None:
+        self.names, self.writes, self.terms = names, writes, terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +136,11 @@ FILE = Option("file", type=Path, metavar="FILE", help="campaign file")
 PART = Option("--part", default="", metavar="PART", help="only this part of a campaign file that answers an RFP")
 OF_BUNDLE = Option("--part", default="", metavar="PART", help="only this part of a bundle that answers an RFP")
 JSON = Option("--json", action="store_true", help="print JSON")
-JUNIT = Option("--junit", type=Path, metavar="OUT", help="also write the findings to this file as JUnit XML, for CI")
-OUT = Option("-o", "--output", type=Path, metavar="OUT", help="write to this file")
+JUNIT = Option(
+    "--junit", type=Path, metavar="OUT", writes="file", help="also write the findings to this file as JUnit XML, for CI"
+)
+OUT = Option("-o", "--output", type=Path, metavar="OUT", writes="printed", help="write to this file")
+FORCE = Option("--force", action="store_true", help="overwrite outputs that exist")
 AT_LEAST = Option(
     "--at-least", metavar="SHARE", help="share of the committed value to reach (default: the one of the design)"
 )
@@ -159,7 +164,7 @@ PACK = "crossroads-mdtest"
 
 
 def directory(text: str, **terms: Any) -> Option:
-    return Option("-o", "--output", type=Path, metavar="DIR", help=text, **terms)
+    return Option("-o", "--output", type=Path, metavar="DIR", help=text, **{"writes": "directory", **terms})
 
 
 def table_format(text: str) -> Option:
@@ -193,12 +198,14 @@ UNDER_WAY = (
 VERBS = (
     Verb("init", "verbs", "write a commented campaign file", [
         Option("--rules", default=PACK, metavar="ID", help="rule pack, or a path to one (default: %(default)s)"),
-        Option("file", nargs="?", type=Path, default=Path("campaign.yaml"), metavar="FILE",
+        Option("file", nargs="?", type=Path, default=Path("campaign.yaml"), metavar="FILE", writes="file",
                help="new file (default: %(default)s); - prints it"),
+        FORCE,
     ]),
     Verb("build", "verbs", "compile the benchmark with this site's MPI", [
         Option("--mpicc", default="", metavar="CMD", help="MPI's compiler wrapper (default: $MPICC, otherwise mpicc)"),
-        directory("directory for the binaries (default: where 'campaign run' looks for them)"),
+        directory("directory for the binaries (default: where 'campaign run' looks for them)", writes="build"),
+        FORCE,
     ]),
     Verb("plan", "running",
          "check the campaign against the cluster and show runs, results and command lines; submits nothing", [
@@ -207,7 +214,9 @@ VERBS = (
         JSON,
         Option("--probe", action="store_true", help="submit a short job that checks directories, modules and the "
                "benchmark on each node"),
-        Option("--scripts", type=Path, metavar="DIR", help="write the job scripts that 'campaign run' would submit"),
+        Option("--scripts", type=Path, metavar="DIR", writes="directory",
+               help="write the job scripts that 'campaign run' would submit"),
+        FORCE,
     ]),
     Verb("run", "running", "submit missing runs, wait for them, print the tables; run it again to resume", [
         FILE,
@@ -245,13 +254,14 @@ VERBS = (
         PART,
         table_format("csv, json, xlsx, or a tabulate format such as simple, github, latex_booktabs, html"),
         OUT,
+        FORCE,
         Option("--details", action="store_true", help="also print the notes, and what was not checked"),
         Option("--combined", action="store_true", help="also print a table with the targets side by side"),
         Option("--clauses", action="store_true",
                help="the compliance matrix: each clause of the RFP with its answer, evidence and state"),
     ], RESULTS_STATUS),
     Verb("report", "results", "write tables, findings and plots, with an HTML page that shows all of them", [
-        FILE, PART, directory("directory (default: report in the results)"),
+        FILE, PART, directory("directory (default: report in the results)"), FORCE,
         Option("--pdf", action="store_true",
                help="also print the page to index.pdf, with an installed Chromium or Chrome"),
     ], RESULTS_STATUS),
@@ -259,7 +269,8 @@ VERBS = (
         FILE,
         Option("form", type=Path, metavar="FORM", help="the buyer's form (.xlsx, .csv or .docx), with cells that are "
                "marked as in {{ scratch/peak/shared/stat }} or mapped"),
-        Option("-o", "--output", type=Path, metavar="RESPONSE", required=True, help="the filled form"),
+        Option("-o", "--output", type=Path, metavar="RESPONSE", writes="file", required=True, help="the filled form"),
+        FORCE,
         MAPPING,
     ], FILL_STATUS),
     Verb("check", "results", "check the results, or another party's table, against the run rules", [
@@ -272,6 +283,7 @@ VERBS = (
                "'campaign table' writes it; default: %(default)s)"),
         MAPPING,
         JUNIT,
+        FORCE,
     ], CHECK_STATUS),
     Verb("compare", "results", "cell-by-cell comparison with statistical significance", [
         Option("campaigns", nargs="+", type=Path, metavar="CAMPAIGN", help="campaign file, results directory, "
@@ -289,7 +301,8 @@ VERBS = (
         Option("--map", action="append", default=[], metavar="NAME=OTHER",
                help="target NAME of the first campaign is called OTHER in the others"),
         Option("--force", action="store_true",
-               help="compare other rules and profiles too; means also of offers of other size, rules or operations"),
+               help="compare other rules and profiles too; means also of offers of other size, rules or operations; "
+                    "overwrite OUT if it exists"),
         MAPPING,
         OF_PART,
         Option("--rules", default=PACK, metavar="ID", help="with --mapping: rule pack of the forms (default: "
@@ -298,20 +311,22 @@ VERBS = (
         OUT,
     ]),
     Verb("modifications", "results", "source changes against the published benchmark: patch and report", [
-        FILE, PART, directory("write modifications.patch, .txt and .json to this directory"),
+        FILE, PART, directory("write modifications.patch, .txt and .json to this directory"), FORCE,
     ], aliases=("diff",)),
     Verb("bundle", "bundles", "pack tables, logs and scripts so that the buyer can verify every number", [
         FILE,
         PART,
-        directory("new directory, or a new .zip or .tar.gz", required=True),
+        directory("new directory, .zip or .tar.gz", writes="bundle", required=True),
+        Option("--force", action="store_true", help="overwrite a .zip or .tar.gz that exists"),
         Option("--sign", type=Path, metavar="KEY", help="sign it with this SSH key (ssh-keygen -Y)"),
     ], RESULTS_STATUS),
     Verb("head", "bundles", "print the journal's head, a hash over all outputs so far, to send to the buyer", [
         FILE,
         PART,
         JSON,
-        Option("--query", type=Path, metavar="OUT", help="also write a time-stamp request (RFC 3161) to send "
-               "to a public authority"),
+        Option("--query", type=Path, metavar="OUT", writes="file", help="also write a time-stamp request (RFC 3161) to "
+               "send to a public authority"),
+        FORCE,
     ]),
     Verb("verify", "bundles", "re-evaluate a bundle offline from its raw logs", [
         Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
@@ -338,12 +353,14 @@ VERBS = (
         JUNIT,
         Option("--details", action="store_true", help="also print the checks that hold, all findings, and the table"),
         directory("write the report of the re-evaluation to this directory"),
+        FORCE,
     ], VERIFY_STATUS),
     Verb("terms", "bundles", "write new terms for verifying offers by a rule pack", [
         Option("action", choices=("init",), metavar="init", help="write a new file"),
-        Option("file", nargs="?", type=Path, default=Path("terms.yaml"), metavar="FILE",
-               help="new file (default: %(default)s)"),
+        Option("file", nargs="?", type=Path, default=Path("terms.yaml"), metavar="FILE", writes="file",
+               help="new file (default: %(default)s); - prints it"),
         Option("--rules", default=PACK, metavar="ID", help="rule pack, or a path to one (default: %(default)s)"),
+        FORCE,
     ]),
     Verb("sample", "bundles", "draw random cells from a bundle, to be measured again on the installed system", [
         Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
@@ -361,7 +378,9 @@ VERBS = (
         AT_LEAST,
         SIGNERS,
         WAIVER_SIGNERS,
-        Option("-o", "--output", type=Path, required=True, metavar="OUT", help="new campaign file of the sample"),
+        Option("-o", "--output", type=Path, required=True, metavar="OUT", writes="file",
+               help="new campaign file of the sample"),
+        FORCE,
     ]),
     Verb("accept", "bundles", "compare the measured sample with the bundle (drawn cells only)", [
         Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
@@ -379,6 +398,7 @@ VERBS = (
                "challenge; 'campaign run' measures them"),
         table_format("csv, json, or a tabulate format such as simple, github, html"),
         OUT,
+        FORCE,
     ], ACCEPT_STATUS),
     Verb("rebuild", "bundles", "build the benchmark again from a bundle's source and compare the binaries", [
         Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
@@ -487,14 +507,15 @@ def _added(verbs: argparse._SubParsersAction[Any], listed: Verb) -> argparse.Arg
         epilog=listed.epilog,
         formatter_class=Help,
     )
-    verb.set_defaults(do=(listed.module, listed.name))
-    for each in listed.options:
-        if isinstance(each, Option):
-            verb.add_argument(*each.names, **each.terms)
-        else:
-            group = verb.add_mutually_exclusive_group()
-            for exclusive in each:
-                group.add_argument(*exclusive.names, **exclusive.terms)
+    outputs: dict[str, str] = {}
+    verb.set_defaults(do=(listed.module, listed.name), outputs=outputs)
+    for entry in listed.options:
+        alternatives = (entry,) if isinstance(entry, Option) else entry
+        group = verb if isinstance(entry, Option) else verb.add_mutually_exclusive_group()
+        for option in alternatives:
+            action = group.add_argument(*option.names, **option.terms)
+            if option.writes:
+                outputs[action.dest] = option.writes
     return verb
 
 

@@ -15,7 +15,7 @@ from campaign.cli.output import columns, say, show, table_format, verdict, write
 from campaign.config import rfp as rfps
 from campaign.config.opened import open_campaign
 from campaign.config.response import Response
-from campaign.core import journal, timestamps
+from campaign.core import atomic, journal, timestamps
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed
 from campaign.core.units import several
 from campaign.evidence import bundle, handed, provenance, terms, text, verify, whole
@@ -31,7 +31,7 @@ NOT_SAMPLED = "the bundle cannot be re-evaluated"
 
 
 def pack(arguments: argparse.Namespace) -> int:
-    written = _packed(arguments, arguments.output, arguments.part)
+    written = _packed(arguments, arguments.output, arguments.part, arguments.force)
     show(f"wrote {arguments.output}: {several(written.files, 'file')}, {several(written.attempts, 'attempt')}")
     if written.left_out:
         show(f"{several(written.left_out, 'attempt')} without raw output: listed only in the bundle's index")
@@ -40,22 +40,22 @@ def pack(arguments: argparse.Namespace) -> int:
     return _without_result(written, typed(arguments.file, arguments.part))
 
 
-def _packed(arguments: argparse.Namespace, out: Path, part: str) -> bundle.Written:
-    bundle.check_place(out)
+def _packed(arguments: argparse.Namespace, out: Path, part: str, force: bool = False) -> bundle.Written:
+    bundle.check_place(out, force)
     opened, names = bundle.open_recorded(arguments.file, part)
     planned, attempts = standing.on_record(opened, say)
     if begun(opened.paths):
         planning.write(opened, planned)
-    return bundle.write(opened, names, planned, attempts, out, arguments.sign)
+    return bundle.write(opened, names, planned, attempts, out, arguments.sign, force)
 
 
 def pack_whole(arguments: argparse.Namespace, response: Response) -> int:
     """All parts in one bundle."""
-    bundle.check_place(arguments.output)
+    bundle.check_place(arguments.output, arguments.force)
     with bundle.beside(arguments.output) as place:
         root = place / "bag"
         written = {part.id: _packed(arguments, root / verify.PARTS / part.id, part.id) for part in response.parts}
-        files = whole.write(response.rfp, root, written, arguments.output, arguments.sign)
+        files = whole.write(response.rfp, root, written, arguments.output, arguments.sign, arguments.force)
     show(f"wrote {arguments.output}: {several(files, 'file')}, {several(len(written), 'part')}")
     for part, each in written.items():
         show(f"journal head of {part} (send it to the buyer): {each.judged.head}")
@@ -118,11 +118,11 @@ def _asked(arguments: argparse.Namespace) -> tuple[verify.Asked, Path | None]:
 
 
 def write_terms(arguments: argparse.Namespace) -> int:
-    terms.write(arguments.file, arguments.rules)
-    show(
-        f"wrote {arguments.file}: replace the nonce, put the vendors' keys beside it, then 'campaign verify BUNDLE "
-        f"--terms {typed(arguments.file)}'"
+    remark = (
+        ": replace the nonce, put the vendors' keys next to it, then 'campaign verify BUNDLE --terms "
+        f"{typed(arguments.file)}'"
     )
+    write(terms.text(arguments.rules, arguments.file.name), arguments.file, arguments, remark)
     return OK
 
 
@@ -153,7 +153,7 @@ def _print_verified(arguments: argparse.Namespace, verified: verify.VerifiedBund
     """Print a bundle's verification, if it is shown, and write what is asked for; `part`: of several."""
     judged, junit, output = verified.judged, arguments.junit, arguments.output
     if junit:
-        write(text.as_junit(verified), junit)
+        write(text.as_junit(verified), junit, arguments)
     if is_shown:
         show(text.as_text(verified, columns(), part, arguments.details))
         if judged is not None and arguments.details:
@@ -202,7 +202,7 @@ def show_head(arguments: argparse.Namespace) -> int:
     if chain.problem:
         raise InputError(f"journal.jsonl: {chain.problem}")
     if arguments.query:
-        timestamps.request(chain.head, arguments.query)
+        write(timestamps.request(chain.head), arguments.query, arguments)
     head = {"campaign": opened.campaign.name, "events": len(chain.heads), "head": chain.head, "nonce": chain.nonce}
     print(json.dumps(head, indent=1) if arguments.json else chain.head)
     return OK
@@ -231,10 +231,8 @@ def draw_sample(arguments: argparse.Namespace) -> int:
     with _intact(arguments, asked, NOT_SAMPLED) as (verified, submission):
         offer = sample.offer_of(submission, arguments.bundle.name)
         challenge = sample.designed(offer, verified.chain.head, arguments.seed, aims, fixed)
-        if arguments.output.exists():
-            raise InputError(f"{arguments.output}: already exists; name a new file")
         settings = sample.settings_of(challenge, submission)
-        write(sample.written(challenge, settings), arguments.output)
+        write(sample.written(challenge, settings), arguments.output, arguments)
         of_machine = [f"  {key}: {text}" for key, text in sample.flat(settings).items() if sample.is_of_machine(key)]
         block = sample.decision_of(challenge, offer, *_typed(arguments, arguments.output))
         show(f"{decision.printed(block, columns())}\n")
@@ -265,11 +263,12 @@ def accept(arguments: argparse.Namespace) -> int:
         accepted = acceptance.accept(arguments.challenge, submission, verified.chain.head, buyer, say)
         style = table_format(arguments.format, arguments.output)
         block = acceptance.decision_of(accepted, *_typed(arguments, arguments.challenge))
-        write(forms.printed(accepted.comparison, block, style, columns(arguments.output)), arguments.output)
+        write(forms.printed(accepted.comparison, block, style, columns(arguments.output)), arguments.output, arguments)
         if texts := list(acceptance.told(accepted)):
             (show if style == "simple" else say)("\n".join(texts))
         if arguments.further and accepted.further:
-            write(acceptance.further(accepted, arguments.challenge), arguments.challenge)
+            atomic.write(arguments.challenge.resolve(), acceptance.further(accepted, arguments.challenge))
+            say(f"wrote {arguments.challenge}: with further repetitions")
     return acceptance.EXIT_STATUS[accepted.outcome]
 
 

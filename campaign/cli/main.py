@@ -18,7 +18,7 @@ from traceback import extract_tb
 from typing import Any, TextIO
 
 from campaign.cli.arguments import check_verb, parser
-from campaign.cli.output import say
+from campaign.cli.output import check_outputs, prepared, say
 from campaign.core import users, waiting
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, CampaignError, is_full
 from campaign.core.strict_yaml import has_key
@@ -63,23 +63,22 @@ def _do(words: Sequence[str]) -> int:
         if words:
             check_verb(*words)
         arguments = parser().parse_args(words)
-        with waiting.told_to((lambda _: None) if "--json" in words else say):  # nobody reads messages beside data
+        notices = (lambda _: None) if "--json" in words else say  # nobody reads messages beside data
+        with prepared(arguments), waiting.told_to(notices):
             module, name = arguments.do
             verb: Callable[[argparse.Namespace], int] = import_module(f"campaign.cli.{module}").FUNCTIONS[name]
-            status = (
-                _for_parts(name, verb, arguments)
-                if getattr(arguments, "part", None) == "" and "file" in arguments
-                else verb(arguments)
-            )
+            if getattr(arguments, "part", None) == "" and "file" in arguments and has_key(arguments.file, "parts"):
+                status = _for_parts(name, verb, arguments)
+            else:
+                check_outputs(arguments)
+                status = verb(arguments)
     finally:  # also if argparse ends it, after --help
         sys.stdout.flush()
     return status
 
 
 def _for_parts(name: str, verb: Callable[[argparse.Namespace], int], arguments: argparse.Namespace) -> int:
-    """For each part, if the campaign file has some."""
-    if not has_key(arguments.file, "parts"):
-        return verb(arguments)
+    """For each part of the campaign file."""
     from campaign.cli import parts
     from campaign.config import response
 

@@ -1,15 +1,22 @@
-"""Shared by the verbs: writing texts, and the exit status of results."""
+"""Shared by the verbs: outputs and texts, and the exit status of results.
+
+The outputs that a verb's arguments name are of these kinds: a `file`; what is `printed` without the option; a
+`directory`, into which files are written; a `bundle`; a `build` of the benchmark, which make renews. `-` is standard
+output.
+"""
 
 from __future__ import annotations
 
+import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, TextIO
 
-from campaign.core import atomic
-from campaign.core.errors import INCOMPLETE, OK, InputError, unwritten
+from campaign.core import outputs
+from campaign.core.errors import INCOMPLETE, OK, InputError
 
 if TYPE_CHECKING:
     from campaign.results.cells import Row
@@ -79,27 +86,57 @@ def table_format(given: str | None, output: Path | None) -> str:
     return given or named or "simple"
 
 
-def write(content: str | bytes, output: Path | None) -> None:
-    """Write to a file, which appears complete, or print. Raises InputError if the name cannot be a file's,
-    EnvironmentLacks if it cannot be written.
+STANDARD_OUTPUT = Path("-")
+_stdout: list[TextIO] = []  # while an output is printed, the place for it
+
+
+@contextmanager
+def prepared(arguments: argparse.Namespace) -> Iterator[None]:
+    """For the time of a command: what it reads is known. If an output is `-`, everything else that it prints goes to
+    standard error.
     """
-    if output is None:
-        assert isinstance(content, str), "only a text can be printed"
-        sys.stdout.write(content)
+    kinds: dict[str, str] = arguments.outputs
+    for name in kinds:
+        if kinds[name] == "printed" and getattr(arguments, name) == STANDARD_OUTPUT:
+            setattr(arguments, name, None)
+    values = (value for name, value in vars(arguments).items() if name not in kinds)
+    paths = (path for value in values for path in (value if isinstance(value, list) else [value]))
+    outputs.begin((path for path in paths if isinstance(path, Path)), getattr(arguments, "force", False))
+    if STANDARD_OUTPUT not in [getattr(arguments, name) for name in kinds if kinds[name] == "file"]:
+        yield
         return
+    _stdout.append(sys.stdout)
     try:
-        if Path("/dev") in output.absolute().parents or (output.exists() and not output.is_file()):  # or a pipe
-            output.write_bytes(content.encode() if isinstance(content, str) else content)
-        else:
-            atomic.write(output.resolve(), content)  # the file behind a link is replaced, not the link
-    except OSError as error:
-        if output.is_dir():
-            raise InputError(f"{output}: is a directory; name a file") from error
-        if not output.parent.is_dir():
-            raise InputError(
-                f"{output}: directory {output.parent} does not exist; create it or name another file"
-            ) from error
-        raise unwritten(error, f"{output}: cannot be written: {error.strerror}") from error
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _stdout.clear()
+
+
+def check_outputs(arguments: argparse.Namespace) -> None:
+    """Raises InputError for an output that must not be written, before a command does its work."""
+    for name, kind in arguments.outputs.items():
+        path: Path | None = getattr(arguments, name)
+        if path is None or path == STANDARD_OUTPUT:
+            continue
+        if kind in ("file", "printed"):
+            outputs.check(path, arguments.force)
+        elif kind == "directory":
+            outputs.check_directory(path, arguments.force)
+
+
+def write(content: str | bytes, output: Path | None, arguments: argparse.Namespace, remark: str = "") -> None:
+    """Write an output, and say so with a remark; or print it. Raises what `outputs.write` does."""
+    if output is not None and output != STANDARD_OUTPUT:
+        outputs.write(output, content, arguments.force)
+        (say if getattr(arguments, "json", False) else show)(f"wrote {output}{remark}")
+        return
+    stream = _stdout[0] if _stdout else sys.stdout
+    if isinstance(content, str):
+        stream.write(content)
+    else:
+        stream.flush()
+        stream.buffer.write(content)
 
 
 def verdict(rows: Iterable[Row]) -> int:

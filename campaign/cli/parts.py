@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Event
 
 from campaign.cli import bundles, results, running
-from campaign.cli.output import columns, say, show, table_format, write
+from campaign.cli.output import STANDARD_OUTPUT, check_outputs, columns, say, show, table_format, write
 from campaign.config.opened import Opened, open_campaign
 from campaign.config.response import Response, read
 from campaign.config.rfp import Rfp
@@ -51,6 +51,9 @@ def do(name: str, verb: Verb, arguments: argparse.Namespace, response: Response)
     if style in ONE_FILE:
         arguments.format = style
     as_data = style in ONE_FILE or getattr(arguments, "json", False)
+    is_one_file = style in ONE_FILE or "directory" in arguments.outputs.values()
+    for part in response.parts:
+        check_outputs(_of_part(arguments, part.id, "" if is_one_file else part.id))
     judging = JUDGED_ONCE.get(name)
     judged: dict[str, Submission] = {}
 
@@ -63,7 +66,7 @@ def do(name: str, verb: Verb, arguments: argparse.Namespace, response: Response)
 
     texts, status = {}, OK
     for number, part in enumerate(response.parts):
-        given = _of_part(arguments, part.id, "" if as_data else part.id)
+        given = _of_part(arguments, part.id, part.id)
         if as_data:
             given.output = None
             with redirect_stdout(io.StringIO()) as printed:
@@ -72,13 +75,11 @@ def do(name: str, verb: Verb, arguments: argparse.Namespace, response: Response)
         else:
             show(f"{'' if number == 0 else chr(10)}{whole.heading(part)}")
             status = max(status, done(given))
-            if name == "table" and given.output:
-                show(f"wrote {given.output}")
     scoring = judged and not getattr(arguments, "clauses", False)
     scored = scores.scores(response.rfp, scores.of_parts(judged)) if scoring else []
     if as_data:
         text = _table(texts) if style == "csv" else whole.as_json(response, texts, scored)
-        write(text, arguments.output if style else None)
+        write(text, arguments.output if style else None, arguments)
     elif scored:
         show(f"\n{whole.scores_text(scored, columns())}")
     if name == "check" and not as_data:
@@ -114,7 +115,7 @@ def _of_part(arguments: argparse.Namespace, part: str, below: str) -> argparse.N
     given.part, given.brief = part, True
     for name in ("output", "scripts", "junit", "query"):
         path: Path | None = getattr(given, name, None)
-        if path is not None and below:
+        if path not in (None, STANDARD_OUTPUT) and below:
             setattr(given, name, path.with_stem(f"{path.stem}-{below}") if path.suffix else path / below)
     return given
 
@@ -251,7 +252,7 @@ def compare(arguments: argparse.Namespace) -> int:
     else:
         headed = [f"{whole.heading(rfp.part(part))}\n{text}" for part, text in texts.items()]
         text = "\n".join([*headed, whole.compared_scores(arguments.campaigns, scored, style)])
-    write(text, arguments.output)
+    write(text, arguments.output, arguments)
     return OK if compared and complete and all(each.passed for each in compared.values()) else INCOMPLETE
 
 

@@ -7,11 +7,12 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from campaign.cli.output import columns, say, show, table_format, verdict, write
+from campaign.cli.output import STANDARD_OUTPUT, columns, say, show, table_format, verdict, write
 from campaign.config import response, rfp
 from campaign.config.opened import Opened, open_campaign
 from campaign.config.rules import packs
 from campaign.config.waivers import statement
+from campaign.core import outputs
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed
 from campaign.core.grouping import grouped
 from campaign.core.model import Paths
@@ -50,7 +51,7 @@ def table_style(arguments: argparse.Namespace) -> str:
 def table_of(arguments: argparse.Namespace, submission: Submission) -> int:
     rows, style = submission.rows, table_style(arguments)
     if style == "xlsx":
-        write(workbook(arguments.output, contents.of(submission)), arguments.output)
+        write(workbook(arguments.output, contents.of(submission)), arguments.output, arguments)
         return verdict(rows)
     if arguments.clauses:
         text = _matrix(submission, style, columns(arguments.output))
@@ -61,7 +62,7 @@ def table_of(arguments: argparse.Namespace, submission: Submission) -> int:
     else:
         width, options = columns(arguments.output), (arguments.details, arguments.combined)
         text = table.printed(rows, submission.campaign, submission.pack, style, width, *options) + "\n"
-    write(text, arguments.output)
+    write(text, arguments.output, arguments)
     return verdict(rows)
 
 
@@ -98,8 +99,10 @@ def report_of(arguments: argparse.Namespace, submission: Submission) -> int:
 
 def fill(arguments: argparse.Namespace) -> int:
     form, out = arguments.form, arguments.output
-    if out.suffix.lower() != form.suffix.lower() or out.resolve() == form.resolve():
-        raise InputError(f"-o {out}: name another file than the form, ending in {form.suffix}")
+    origins = out.with_name(f"{out.name}.origins.csv")
+    if out != STANDARD_OUTPUT and out.suffix.lower() != form.suffix.lower():
+        raise InputError(f"-o {out}: the form is a {form.suffix} file; name a file that ends in {form.suffix}")
+    outputs.check(origins, arguments.force)
     mapping, _ = rfp.form_of(arguments.mapping, form, "", "")
     parts, absent = [""], []
     if has_key(arguments.file, "parts"):
@@ -109,12 +112,11 @@ def fill(arguments: argparse.Namespace) -> int:
         mapping = mapping or answer.rfp.form(form)
     judged = {part: standing.current(open_campaign(arguments.file, part), say) for part in parts}
     content, cells = filled.fill(form, judged, mapping, absent)
-    origins = out.with_name(f"{out.name}.origins.csv")
-    write(filled.origins(cells), origins)
-    write(content, out)
+    number = sum(cell.value is not None for cell in cells)
+    write(content, out, arguments, f": {number} of {several(len(cells), 'cell')} filled")
+    if out != STANDARD_OUTPUT:
+        write(filled.origins(cells), origins, arguments)
     empty = grouped((cell.reason, cell) for cell in cells if cell.value is None)
-    show(f"wrote {out}: {sum(cell.value is not None for cell in cells)} of {several(len(cells), 'cell')} filled")
-    show(f"wrote {origins}")
     for reason, left in empty.items():
         show(f"left empty ({reason}): {listed(f'{cell.place.spot} {cell.place.entry.name}' for cell in left)}")
     if not all(whole.full for whole in judged.values()):
@@ -137,7 +139,8 @@ def _print_findings(arguments: argparse.Namespace, submission: Submission, block
     """Print findings; gives the exit status: a violated rule about the campaign counts like one about a cell."""
     findings = submission.all_findings
     if arguments.junit:
-        write(junit.document(submission.campaign.name, [junit.of_campaign(submission)]), arguments.junit)
+        text = junit.document(submission.campaign.name, [junit.of_campaign(submission)])
+        write(text, arguments.junit, arguments)
     if arguments.json:
         print(views.findings_json(submission.pack, findings, ascii_only=True), end="")
     else:
@@ -188,7 +191,7 @@ def compare(arguments: argparse.Namespace) -> int:
     comparison = sources.compare(arguments.campaigns, terms, targets, form, arguments.force, day)
     style = table_format(arguments.format, arguments.output)
     block = printed.decision_of(comparison, list(map(typed, arguments.campaigns)))
-    write(printed.printed(comparison, block, style, columns(arguments.output)), arguments.output)
+    write(printed.printed(comparison, block, style, columns(arguments.output)), arguments.output, arguments)
     return OK if comparison.passed else INCOMPLETE
 
 

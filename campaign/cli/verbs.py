@@ -10,10 +10,10 @@ from pathlib import Path
 
 from campaign.cli import completion
 from campaign.cli.arguments import check_verb, of_verb, parser
-from campaign.cli.output import columns, show
+from campaign.cli.output import columns, show, write
 from campaign.config import init, rfp
 from campaign.config.rules import packs, text
-from campaign.core import resources
+from campaign.core import outputs, resources
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed
 from campaign.core.strict_yaml import has_key
 from campaign.pipeline import building, places
@@ -21,18 +21,14 @@ from campaign.report import samples
 
 
 def write_campaign_file(arguments: argparse.Namespace) -> int:
-    if str(arguments.file) == "-":
-        print(init.text(arguments.rules, places.site()), end="")
-    else:
-        init.write(arguments.file, arguments.rules, places.site())
-        show(
-            f"wrote {arguments.file}: replace the texts in <angle brackets>, then run 'campaign plan "
-            f"{typed(arguments.file)}'"
-        )
+    remark = f": replace the texts in <angle brackets>, then run 'campaign plan {typed(arguments.file)}'"
+    write(init.text_for(arguments.file, arguments.rules, places.site()), arguments.file, arguments, remark)
     return OK
 
 
 def build(arguments: argparse.Namespace) -> int:
+    if arguments.output and not (arguments.output / "build.json").exists():  # an earlier build is renewed
+        outputs.check_directory(arguments.output, arguments.force)
     out = building.build(arguments.mpicc, arguments.output)
     show(f"built {out}")
     if out != resources.binaries():

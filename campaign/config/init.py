@@ -13,7 +13,6 @@ from campaign.config.rules import packs
 from campaign.config.rules.output_format import BUILT_IN
 from campaign.config.system import CONTACT, SYSTEM
 from campaign.core import resources, units
-from campaign.core.errors import InputError
 
 DIRECTORY = "/path/to/scratch"  # if none better is known; `plan` reports it
 
@@ -57,20 +56,7 @@ def text(rules_id: str, site: Site = UNKNOWN, name: str = "my-campaign") -> str:
     )
 
 
-def write(path: Path, rules_id: str, site: Site = UNKNOWN) -> None:
-    """Write `text` to a new file, whose name becomes the campaign's if possible. Raises InputError if the file exists
-    or cannot be written.
-    """
+def text_for(path: Path, rules_id: str, site: Site = UNKNOWN) -> str:
+    """`text` for a file, whose name becomes the campaign's if possible."""
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem).strip("-_")[:40]
-    content = text(rules_id, site, *([name] if name else []))
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(content)
-    except FileExistsError:
-        raise InputError(f"{path}: already exists; name another file or remove it") from None
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        problem = f"cannot be written: {why}; name another file"
-        if not path.parent.is_dir():
-            problem = f"directory {path.parent} does not exist; create it or name another file"
-        raise InputError(f"{path}: {problem}") from error
+    return text(rules_id, site, *([name] if name else []))

@@ -27,11 +27,12 @@ class Stamp:
     problem: str = ""
 
 
-def request(digest: str, out: Path) -> None:
-    """Write the request for a time stamp of a SHA-256, to be sent to an authority."""
-    _, trouble = _openssl("-query", "-digest", digest, "-sha256", "-cert", "-out", str(out))
+def request(digest: str) -> bytes:
+    """The request for a time stamp of a SHA-256, to be sent to an authority."""
+    content, trouble = _openssl("-query", "-digest", digest, "-sha256", "-cert")
     if trouble:
-        raise InputError(f"{out}: cannot create the request for a time stamp: {trouble}")
+        raise InputError(f"cannot create the request for a time stamp: {trouble}")
+    return content
 
 
 def obtain(digest: str, service: str, reply: Path) -> str:
@@ -41,7 +42,7 @@ def obtain(digest: str, service: str, reply: Path) -> str:
     asked, received = reply.with_suffix(".tsq"), reply.with_suffix(".part")
     try:
         reply.parent.mkdir(parents=True, exist_ok=True)
-        request(digest, asked)
+        asked.write_bytes(request(digest))
         if service.startswith(("http://", "https://")):
             import urllib.request  # with TLS and more, which a driver does without
 
@@ -79,7 +80,8 @@ def _content(reply: Path) -> Stamp:
     """What a reply stamps and when, by its own words."""
     if reply.stat().st_size > LARGEST:
         return Stamp(problem=f"larger than {LARGEST} bytes")
-    text, trouble = _openssl("-reply", "-in", str(reply), "-text")
+    content, trouble = _openssl("-reply", "-in", str(reply), "-text")
+    text = content.decode(errors="replace")
     time, digest = _TIME.search(text), "".join(re.findall("[0-9a-f]{2}", " ".join(_DUMP.findall(text))))
     if trouble or time is None or not _HASH.search(text) or len(digest) != 64:
         return Stamp(problem=trouble or _STAMP_UNREADABLE)
@@ -90,14 +92,13 @@ def _content(reply: Path) -> Stamp:
     return Stamp(digest, at)
 
 
-def _openssl(*words: str) -> tuple[str, str]:
+def _openssl(*words: str) -> tuple[bytes, str]:
     """What `openssl ts` printed, and the problem."""
     try:
         done = subprocess.run(["openssl", "ts", *words], capture_output=True, timeout=PATIENCE_S, check=False)
     except FileNotFoundError as error:
         raise EnvironmentLacks("openssl: not found; install it to make or check time stamps") from error
     except subprocess.TimeoutExpired:
-        return "", f"openssl did not answer within {PATIENCE_S} s"
-    out = done.stdout.decode(errors="replace")
+        return b"", f"openssl did not answer within {PATIENCE_S} s"
     said = [line for line in done.stderr.decode(errors="replace").splitlines() if not line.startswith("Using conf")]
-    return out, "" if done.returncode == 0 else (said or ["refused"])[-1]
+    return done.stdout, "" if done.returncode == 0 else (said or ["refused"])[-1]

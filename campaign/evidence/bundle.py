@@ -33,7 +33,7 @@ from campaign import __version__
 from campaign.config import resolution
 from campaign.config.format import Campaign
 from campaign.config.opened import Opened, digest_of_input, open_campaign
-from campaign.core import bagit, events, signatures, untrusted
+from campaign.core import bagit, events, outputs, signatures, untrusted
 from campaign.core.atomic import locked
 from campaign.core.errors import InputError, no_room, typed, unwritten
 from campaign.core.model import Attempt, Paths, Run, State
@@ -76,12 +76,13 @@ def write(
     attempts: Sequence[Attempt],
     out: Path,
     key: Path | None,
+    force: bool = False,
 ) -> Written:
     """Write the bundle of what is on record to a new directory, .zip or .tar.gz, signed if an SSH key is given. The
-    copy in the bundle is judged. Raises InputError if `out` already exists, or if attempts have not ended; NoRoom if
-    the disk is full.
+    copy in the bundle is judged. Raises InputError if `out` already exists (with `force`: as a directory), or if
+    attempts have not ended; NoRoom if the disk is full.
     """
-    check_place(out)
+    check_place(out, force)
     _check(opened, attempts)
     counted = counted_attempts(planned.all_runs, attempts)
     with beside(out) as place:
@@ -102,7 +103,7 @@ def write(
             _write(data / name, text)
         date = today()
         _write(data / provenance.CRATE, provenance.crate(judged, data, date))
-        files = close(root, _info(judged, date), out, key)
+        files = close(root, _info(judged, date), out, key, force)
     kept = sum(attempt["included"] for attempt in index["attempts"])
     return Written(files, kept, len(index["attempts"]) - kept, judged)
 
@@ -111,12 +112,13 @@ def today() -> str:
     return f"{datetime.now(UTC):%Y-%m-%d}"
 
 
-def close(root: Path, info: Mapping[str, str], out: Path, key: Path | None) -> int:
+def close(root: Path, info: Mapping[str, str], out: Path, key: Path | None, force: bool) -> int:
     """Make a bag of the directory, signed if a key is given, and move it to its place. Gives its number of files."""
     bagit.finish(root, info)
     if key:
         signatures.sign(root / bagit.TAG_MANIFEST, key, NAMESPACE)
     files = sum(len(names) for _, _, names in os.walk(root))
+    check_place(out, force)
     if bagit.is_archive(out):
         packed = root.parent / out.name
         bagit.pack(root, packed)
@@ -128,9 +130,11 @@ def close(root: Path, info: Mapping[str, str], out: Path, key: Path | None) -> i
     return files
 
 
-def check_place(out: Path) -> None:
-    """Raises InputError if no bundle can be written there."""
-    if out.exists() or out.is_symlink():
+def check_place(out: Path, force: bool) -> None:
+    """Raises InputError if no bundle can be written there. Only an archive replaces a file."""
+    if bagit.is_archive(out):
+        outputs.check(out, force)
+    elif out.exists() or out.is_symlink():
         raise InputError(f"{out}: already exists; name a new directory, .zip or .tar.gz")
     if out.suffix.lower() in OTHER_ARCHIVES and not bagit.is_archive(out):
         raise InputError(f"{out}: unknown kind of archive; allowed: a directory, .zip or .tar.gz")

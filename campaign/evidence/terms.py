@@ -18,7 +18,6 @@ from campaign.config import format, values
 from campaign.config.rules import packs
 from campaign.config.rules.kinds import RULE
 from campaign.core import keys, schema
-from campaign.core.errors import InputError
 from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Finding, Severity, matches
 from campaign.core.strict_yaml import has_key
@@ -214,13 +213,6 @@ def text(rules: str, name: str) -> str:
     """New terms for a rule pack. Raises InputError if there is no such pack."""
     pack = packs.load(rules)
     return _TEXT.format(title=pack.title, name=name, rules=rules, version=pack.version)
-
-
-def write(path: Path, rules: str) -> None:
-    """Raises InputError if the file exists already."""
-    if path.exists():
-        raise InputError(f"{path}: already exists; name a new file")
-    path.write_text(text(rules, path.name), encoding="utf-8")
 
 
 def shown_by(terms: OfferTerms, head: str) -> Mapping[str, ShownProof]:

@@ -108,7 +108,9 @@ class VerifiedResponse:
         }
 
 
-def write(asked: rfp.Rfp, root: Path, written: Mapping[str, bundle.Written], out: Path, key: Path | None) -> int:
+def write(
+    asked: rfp.Rfp, root: Path, written: Mapping[str, bundle.Written], out: Path, key: Path | None, force: bool
+) -> int:
     """Make one bundle of a directory with those of the parts. Gives the number of its files."""
     (root / RFP).write_bytes(asked.path.read_bytes())
     judged = {part: each.judged.submission for part, each in written.items()}
@@ -119,7 +121,7 @@ def write(asked: rfp.Rfp, root: Path, written: Mapping[str, bundle.Written], out
         "Bagging-Date": bundle.today(),
         "Bag-Software-Agent": f"campaign {__version__}",
     }
-    return bundle.close(root, info, out, key)
+    return bundle.close(root, info, out, key, force)
 
 
 def _response(asked: rfp.Rfp, judged: Mapping[str, Submission], heads: Mapping[str, str]) -> dict[str, Any]:

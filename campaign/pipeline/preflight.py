@@ -15,7 +15,7 @@ from pathlib import Path
 from campaign.config.format import Campaign, Slurm
 from campaign.config.opened import BY_PACK, Opened, digest_of_input
 from campaign.config.rules.catalogue import CATALOGUE
-from campaign.core import atomic, journal, units
+from campaign.core import journal, outputs, units
 from campaign.core.errors import EnvironmentLacks, InputError, typed, unwritten
 from campaign.core.model import Attempt, Observation, Run
 from campaign.core.schema import suggestion
@@ -412,9 +412,7 @@ def write_scripts(opened: Opened, checked: Checked, directory: Path) -> int:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for number, (job, script) in enumerate(jobs, 1):
-            atomic.write(directory / f"{number:0{width}}-{job.steps[0].run.id}.sbatch", script)
-    except FileExistsError as error:
-        raise InputError(places.directory_is_a_file(directory)) from error
+            outputs.write_in_directory(directory / f"{number:0{width}}-{job.steps[0].run.id}.sbatch", script)
     except OSError as error:
         raise unwritten(error, f"{directory}: cannot be written: {error.strerror}; name another directory") from error
     return len(jobs)

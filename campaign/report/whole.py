@@ -12,7 +12,7 @@ from typing import Any
 
 from campaign.config.response import Response
 from campaign.config.rfp import Part
-from campaign.core import atomic, units
+from campaign.core import outputs, units
 from campaign.core.errors import typed, unwritten
 from campaign.judge.submission import Submission
 from campaign.report import decision, page, printing, table
@@ -153,7 +153,7 @@ def write_page(
     }
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        atomic.write(
+        outputs.write_in_directory(
             path,
             page.rendered(TEMPLATE, **variables),
         )

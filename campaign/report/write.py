@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from campaign.core import atomic
-from campaign.core.errors import EnvironmentLacks, InputError, unwritten
+from campaign.core import outputs
+from campaign.core.errors import EnvironmentLacks, unwritten
 from campaign.plan import searches
 from campaign.report import page, table
 from campaign.report.contents import Contents
@@ -55,13 +55,11 @@ def write_report(directory: Path, contents: Contents) -> Path:
             for name, fit in picture.drawn.models
         }
         for name, text in _files(contents, models).items():
-            atomic.write(directory / name, text)
+            outputs.write_in_directory(directory / name, text)
         path = directory / "table.xlsx"
-        atomic.write(path, workbook(path, contents))
+        outputs.write_in_directory(path, workbook(path, contents))
         path = directory / "index.html"
-        atomic.write(path, page.html(directory, contents, pictures, models, summaries))
-    except FileExistsError as error:
-        raise InputError(f"{directory}: is a file; name a directory") from error
+        outputs.write_in_directory(path, page.html(directory, contents, pictures, models, summaries))
     except OSError as error:
         raise unwritten(error, f"{error.filename or directory}: cannot be written: {error.strerror}") from error
     return path
@@ -136,7 +134,7 @@ def write_pdf(page: Path) -> Path:
         error = _call([browser, *FLAGS, *root, *asked])
         if not printed.is_file():
             raise EnvironmentLacks(f"--pdf: {browser} did not print {page}: {error or 'no output'}")
-        atomic.write(pdf, printed.read_bytes())
+        outputs.write_in_directory(pdf, printed.read_bytes())
     return page.with_suffix(".pdf")
 
 

@@ -76,7 +76,7 @@ def main() -> Iterator[Row]:
         for style in ("simple", "csv", "json"):
             start, used = time.monotonic(), os.times()
             done = subprocess.run(
-                [CAMPAIGN, "compare", *files, "--format", style, "-o", Path(folder) / "out"], timeout=120
+                [CAMPAIGN, "compare", *files, "--format", style, "-o", Path(folder) / "out", "--force"], timeout=120
             )
             took, now = time.monotonic() - start, os.times()
             cpu = now.children_user + now.children_system - used.children_user - used.children_system

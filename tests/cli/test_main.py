@@ -109,7 +109,9 @@ def test_wrong_usage_ends_with_status_2(words: list[str]) -> None:
 
 
 def test_diff_is_another_name_of_modifications() -> None:
-    assert call("diff", "--help").stdout.startswith("usage: campaign modifications [-h] [--part PART] [-o DIR] FILE")
+    assert call("diff", "--help").stdout.startswith(
+        "usage: campaign modifications [-h] [--part PART] [-o DIR] [--force] FILE"
+    )
     assert "modifications (diff)" in call("--help").stdout
 
 

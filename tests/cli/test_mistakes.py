@@ -255,7 +255,7 @@ ON_COMMAND_LINES = (
     OnCommandLine("a directory in the place of the campaign file", "plan .",
                   "campaign: .: is a directory; give the campaign file"),
     OnCommandLine("a new file that exists", "init c.yaml",
-                  "campaign: c.yaml: already exists; name another file or remove it"),
+                  "campaign: c.yaml: already exists; name another file, or overwrite it with --force"),
     OnCommandLine("a new file in no directory", "init no/c.yaml",
                   "campaign: no/c.yaml: directory no does not exist; create it or name another file"),
     OnCommandLine("a pack id with a typo", "rules crossroads",
@@ -313,30 +313,30 @@ ON_COMMAND_LINES = (
                   "campaign: .: is a directory; name a file"),
     OnCommandLine("a table in no directory", "table c.yaml -o no/table.csv",
                   "campaign: no/table.csv: directory no does not exist; create it or name another file"),
-    OnCommandLine("a table of one kind under the name of another", "table c.yaml --format json -o table.xlsx",
-                  "campaign: table.xlsx: the file name does not fit --format json; use --format xlsx, "
+    OnCommandLine("a table of one kind under the name of another", "table c.yaml --format json -o t.xlsx",
+                  "campaign: t.xlsx: the file name does not fit --format json; use --format xlsx, "
                   "or another name"),
-    OnCommandLine("a report in the place of a file", "report c.yaml -o c.yaml",
-                  "campaign: c.yaml: is a file; name a directory"),
-    OnCommandLine("scripts in the place of a file", "plan c.yaml --scripts c.yaml",
-                  "campaign: c.yaml is not a directory; name a directory"),
+    OnCommandLine("a report in the place of a file", "report c.yaml -o table.csv",
+                  "campaign: table.csv: is a file; name a directory"),
+    OnCommandLine("scripts in the place of a file", "plan c.yaml --scripts table.csv",
+                  "campaign: table.csv: is a file; name a directory"),
     OnCommandLine("a public key without a name", "verify bundle --signers key.pub",
                   "campaign: --signers key.pub: no line of the form 'name key-type key', such as "
                   "'vendor ssh-ed25519 AAAA…' (ssh's allowed_signers)"),
     OnCommandLine("a bundle that was unpacked into a directory", "verify unpacked",
                   "campaign: unpacked: not a bundle: bagit.txt not found; did you mean unpacked/offer?"),
     OnCommandLine("an option with a typo", "table c.yaml --fromat csv",
-                  "usage: campaign table [-h] [--part PART] [--format F] [-o OUT] [--details] [--combined] "
-                  "[--clauses] FILE\n"
+                  "usage: campaign table [-h] [--part PART] [--format F] [-o OUT] [--force] [--details] "
+                  "[--combined] [--clauses] FILE\n"
                   "campaign table: error: unknown option --fromat; did you mean --format?"),
     OnCommandLine("an option that is nothing like one", "table c.yaml --xyzzy",
-                  "usage: campaign table [-h] [--part PART] [--format F] [-o OUT] [--details] [--combined] "
-                  "[--clauses] FILE\n"
+                  "usage: campaign table [-h] [--part PART] [--format F] [-o OUT] [--force] [--details] "
+                  "[--combined] [--clauses] FILE\n"
                   "campaign table: error: unknown option --xyzzy; allowed: -h, --help, --part, --format, -o, "
-                  "--output, --details, --combined, --clauses"),
+                  "--output, --force, --details, --combined, --clauses"),
     OnCommandLine("two campaign files", "table c.yaml d.yaml",
-                  "usage: campaign table [-h] [--part PART] [--format F] [-o OUT] [--details] [--combined] "
-                  "[--clauses] FILE\n"
+                  "usage: campaign table [-h] [--part PART] [--format F] [-o OUT] [--force] [--details] "
+                  "[--combined] [--clauses] FILE\n"
                   "campaign table: error: unexpected arguments: d.yaml"),
     OnCommandLine("a format with a typo", "table c.yaml --format exel",
                   "campaign: --format exel: unknown format; did you mean xlsx?"),
@@ -369,7 +369,7 @@ ON_COMMAND_LINES = (
                   "campaign status: error: the following arguments are required: FILE; give the campaign file; "
                   "'campaign init FILE' writes a new one"),
     OnCommandLine("a bundle without a place", "bundle c.yaml",
-                  "usage: campaign bundle [-h] [--part PART] -o DIR [--sign KEY] FILE\n"
+                  "usage: campaign bundle [-h] [--part PART] -o DIR [--force] [--sign KEY] FILE\n"
                   "campaign bundle: error: the following arguments are required: -o/--output"),
     OnCommandLine("a comparison with nothing", "compare c.yaml",
                   "campaign: compare needs two or more campaigns; found 1 (the others are compared with the first)"),

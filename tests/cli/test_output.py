@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
-from pathlib import Path
 
 import pytest
 
@@ -45,32 +43,3 @@ def test_tables_have_the_terminals_width_up_to_that_of_a_file(
     assert output.columns() == output.PIPE == 100
     monkeypatch.setattr("sys.stdout", Terminal())
     assert output.columns() == width
-
-
-def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "table.csv"
-    output.write("whole", path)
-
-    def interrupted(self: Path, other: Path) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Path, "replace", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        output.write("half", path)
-    assert {file.name: file.read_text() for file in tmp_path.iterdir()} == {"table.csv": "whole"}
-
-
-def test_what_a_link_leads_to_is_written_and_the_link_stays(tmp_path: Path) -> None:
-    (tmp_path / "real.csv").write_text("old")
-    (tmp_path / "link.csv").symlink_to("real.csv")
-    output.write("new", tmp_path / "link.csv")
-    assert (tmp_path / "link.csv").is_symlink()
-    assert (tmp_path / "real.csv").read_text() == "new"
-
-
-def test_a_pipe_is_written_as_one(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    reading = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
-    output.write("text", tmp_path / "pipe")
-    assert os.read(reading, 100) == b"text"
-    os.close(reading)

@@ -57,9 +57,9 @@ def test_what_is_no_time_stamp_is_refused(tmp_path: Path, authority: Path, conte
     assert timestamps.read(tmp_path / "x.tsr", authority / "cert.pem").problem
 
 
-def test_a_request_of_no_hash_is_refused(tmp_path: Path) -> None:
+def test_a_request_of_no_hash_is_refused() -> None:
     with pytest.raises(InputError):
-        timestamps.request("no hash", tmp_path / "x.tsq")
+        timestamps.request("no hash")
 
 
 @pytest.fixture

@@ -217,7 +217,7 @@ def test_the_command_writes_form_and_origins_or_nothing(
     words = ["fill", str(tmp_path / "c.yaml"), str(form), "--mapping", str(mapping), "-o"]
     assert main([*words, str(response)]) == 2
     assert "did you mean scratch/peak/shared/stat?" in capsys.readouterr().err
-    assert main([*words, str(form)]) == 2 and "name another file than the form" in capsys.readouterr().err
+    assert main([*words, str(form)]) == 2 and "form.xlsx: this command reads it" in capsys.readouterr().err
     assert main([*words, str(tmp_path / "response.csv")]) == 2
     assert {path.name for path in tmp_path.iterdir()} == {"form.xlsx", "map.yaml"}
     mapping.write_text("cells: {E5: scratch/peak/shared/create, E6: scratch/peak/shared/stat}")

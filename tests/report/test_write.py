@@ -366,7 +366,7 @@ def test_a_second_report_writes_over_the_first_and_leaves_what_is_not_its_own(tm
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=re.escape(f"{tmp_path}/file: is a file; name a directory")):
+    with pytest.raises(InputError, match=re.escape(f"{tmp_path}/file: cannot be written: File exists")):
         write_report(tmp_path / "file", contents(everything()))
     with pytest.raises(InputError, match="cannot be written"):
         write_report(Path("/proc/nowhere"), contents(everything()))

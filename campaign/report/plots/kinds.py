@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from campaign.config.rules.pack import RulePack
-from campaign.core import atomic, units, untrusted
+from campaign.core import outputs, units, untrusted
 from campaign.core.grouping import grouped
 from campaign.core.model import Status
 from campaign.report import printing
@@ -53,9 +53,9 @@ def draw_plots(pack: RulePack, target: str, rows: Sequence[Row], root: Path, dir
 
 def write(path: Path, title: str, drawn: drawing.DrawnPlot) -> None:
     """Write it as a file of its own, for a letter or slides; its numbers beside it."""
-    atomic.write(path, svg.document(title, drawn.remarks, drawn.panels, drawn.legend))
+    outputs.write_in_directory(path, svg.document(title, drawn.remarks, drawn.panels, drawn.legend))
     if drawn.numbers:
-        atomic.write(path.with_suffix(".csv"), printing.as_csv(tuple(drawn.numbers[0]), drawn.numbers))
+        outputs.write_in_directory(path.with_suffix(".csv"), printing.as_csv(tuple(drawn.numbers[0]), drawn.numbers))
 
 
 # --- bars

@@ -21,7 +21,7 @@ from typing import TypeVar
 from campaign import __version__
 from campaign.config.format import Campaign, SourceTrees
 from campaign.config.rules.builds import BuildCategory
-from campaign.core import atomic, resources, untrusted
+from campaign.core import atomic, outputs, resources, untrusted
 from campaign.core.errors import EnvironmentLacks, InputError, unwritten
 from campaign.core.grouping import grouped
 from campaign.core.model import ChangeClass, Paths
@@ -253,9 +253,9 @@ def write(
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        atomic.write(directory / PATCH, patch)
-        atomic.write(directory / TEXT, text(sources, category, ran) + "\n")
-        atomic.write(directory / FACTS, facts.as_text(sources))
+        outputs.write_in_directory(directory / PATCH, patch)
+        outputs.write_in_directory(directory / TEXT, text(sources, category, ran) + "\n")
+        outputs.write_in_directory(directory / FACTS, facts.as_text(sources))
     except OSError as error:
         place = error.filename or directory
         raise unwritten(error, f"{place}: cannot be written: {error.strerror}") from error

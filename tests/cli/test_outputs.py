@@ -1,0 +1,298 @@
+"""The outputs that commands are told to write: what is refused, what is printed, what is replaced. For every verb."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from campaign.cli import arguments
+from campaign.cli.arguments import Option, Verb
+from campaign.cli.main import main
+from campaign.core import outputs
+from campaign.core.errors import InputError
+from campaign.core.resources import PACKS
+from tests.support import reference
+from tests.support.command_line import CAMPAIGN, call
+
+FILE = """
+name: offer
+rules: ./crossroads-mdtest.yaml
+profile: rehearsal
+targets: [{name: scratch, directory: /scratch/cli}]
+launch:
+  node: 4
+  peak: {nodes: 2, processes: 8}
+  max: {nodes: 4, processes: 32}
+"""
+FORM = "target,result\nscratch,{{ scratch/peak/shared/stat }}\n"
+TABLE = "target,launch,files,operation,value\nscratch,peak,shared,stat,1000\n"
+# A command for each output option, by verb and option; OUT is the output.
+COMMANDS = {
+    ("init", "file"): "init OUT",
+    ("terms", "file"): "terms init OUT",
+    ("build", "-o"): "build -o OUT",
+    ("plan", "--scripts"): "plan c.yaml --scripts OUT",
+    ("table", "-o"): "table c.yaml -o OUT",
+    ("report", "-o"): "report c.yaml -o OUT",
+    ("fill", "-o"): "fill c.yaml form.csv -o OUT",
+    ("check", "--junit"): "check c.yaml --junit OUT",
+    ("compare", "-o"): "compare table.csv table.csv -o OUT",
+    ("modifications", "-o"): "modifications c.yaml -o OUT",
+    ("bundle", "-o"): "bundle c.yaml -o OUT",
+    ("head", "--query"): "head c.yaml --query OUT",
+    ("verify", "--junit"): "verify offer.zip --junit OUT",
+    ("verify", "-o"): "verify offer.zip -o OUT",
+    ("sample", "-o"): "sample offer.zip --seed s -o OUT",
+    ("accept", "-o"): "accept offer.zip sample.yaml -o OUT",
+}
+INPUTS = ("c.yaml", "form.csv", "table.csv", "offer.zip", "sample.yaml")
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A directory with one file of each kind that commands read."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("c.yaml", FILE), ("form.csv", FORM), ("table.csv", TABLE), ("sample.yaml", "# a sample")):
+        (tmp_path / name).write_text(text)
+    shutil.copy(PACKS / "crossroads-mdtest.yaml", tmp_path)
+    shutil.copy(reference.BUNDLE, tmp_path / "offer.zip")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "index.html").write_text("mine")
+    with reference.as_when_made():
+        yield tmp_path
+
+
+def options(verb: Verb) -> list[Option]:
+    return [each for entry in verb.options for each in ([entry] if isinstance(entry, Option) else entry)]
+
+
+def content(directory: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def test_every_output_of_every_verb_is_known_and_may_be_forced() -> None:
+    """The word for what an option takes says that it is written."""
+    verbs = [verb for verb in arguments.VERBS if verb.name != "sandbox"]
+    named = {(verb.name, each.names[0]) for verb in verbs for each in options(verb) if each.writes}
+    written = {
+        (verb.name, each.names[0])
+        for verb in verbs
+        for each in options(verb)
+        if each.terms.get("metavar") in ("OUT", "RESPONSE", "DIR")
+    }
+    assert named == written | {("init", "file"), ("terms", "file")}
+    assert named == set(COMMANDS)
+    for verb in verbs:
+        forced = any("--force" in each.names for each in options(verb))
+        assert forced == any(each.writes for each in options(verb)), verb.name
+
+
+@pytest.mark.parametrize("command", COMMANDS.values())
+def test_what_exists_is_not_overwritten(command: str, desk: Path) -> None:
+    """A file, or a directory with content; the form's kind is that of its name."""
+    (desk / "old.csv").write_text("mine")
+    before = content(desk)
+    for name in ("old.csv", "full"):
+        done = call(*command.replace("OUT", name).split())
+        assert done.returncode == 2, done.stdout
+        assert done.stderr.startswith(f"campaign: {name}"), done.stderr
+        assert done.stdout == ""
+    assert content(desk) == before
+
+
+@pytest.mark.parametrize("command", COMMANDS.values())
+def test_what_a_command_reads_is_never_overwritten(command: str, desk: Path) -> None:
+    (desk / "linked.zip").symlink_to("c.yaml")
+    before = content(desk)
+    for name in (*(name for name in INPUTS if name in command.split()), *["linked.zip"] * ("c.yaml" in command)):
+        done = call(*command.replace("OUT", name).split(), "--force")
+        assert (done.returncode, done.stdout) == (2, "")
+        is_new_directory = "bundle" in command and name == "c.yaml"
+        why = (
+            "already exists; name a new directory, .zip or .tar.gz"
+            if is_new_directory
+            else "this command reads it; name another place for its output"
+        )
+        assert done.stderr == f"campaign: {name}: {why}\n"
+    assert content(desk) == before
+
+
+@pytest.mark.parametrize("name", ["crossroads-mdtest.yaml", "hard.yaml"])
+def test_a_file_that_another_one_names_is_never_overwritten(name: str, desk: Path) -> None:
+    """The campaign file names its rule pack; the RFP's journal and logs are read in the same way."""
+    os.link(desk / "crossroads-mdtest.yaml", desk / "hard.yaml")
+    before = content(desk)
+    for words in ("table c.yaml -o", "check c.yaml --junit"):
+        done = call(*words.split(), name, "--force")
+        assert done.returncode == 2
+        assert f"{name}: this command reads it" in done.stderr
+    assert content(desk) == before
+
+
+def test_a_report_is_not_written_into_a_bundle_that_it_verifies(desk: Path) -> None:
+    shutil.unpack_archive(desk / "offer.zip", desk / "bag")
+    bag = next((desk / "bag").iterdir())
+    before = content(bag)
+    for place in (bag, bag / "data" / "report"):
+        done = call("verify", bag, "-o", place, "--force")
+        assert done.returncode == 2
+        assert "which this command reads" in done.stderr or "this command reads it" in done.stderr
+    assert content(bag) == before
+
+
+def test_a_table_in_the_directory_of_a_report_survives_if_it_was_handed_in(desk: Path) -> None:
+    report = desk / "report"
+    assert call("verify", "offer.zip", "-o", "report").stdout.endswith("wrote report/index.html\n")
+    before = (report / "table.csv").read_bytes()
+    done = call("verify", "offer.zip", "--table", "report/table.csv", "-o", "report", "--force")
+    assert "report/table.csv: this command reads it" in done.stderr
+    assert (report / "table.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("init OUT", "new.yaml"),
+        ("terms init OUT", "new.yaml"),
+        ("table c.yaml -o OUT", "new.csv"),
+        ("fill c.yaml form.csv -o OUT", "new.csv"),
+        ("check c.yaml --junit OUT", "new.xml"),
+        ("check c.yaml --json --junit OUT", "new.xml"),
+        ("compare table.csv table.csv -o OUT", "new.txt"),
+        ("verify offer.zip --junit OUT", "new.xml"),
+        ("sample offer.zip --seed s -o OUT", "new.yaml"),
+    ],
+)
+def test_a_file_is_written_named_and_replaced_only_by_force(command: str, name: str, desk: Path) -> None:
+    words = command.replace("OUT", name).split()
+    done = call(*words)
+    assert f"wrote {name}" in (done.stderr if "--json" in words else done.stdout)
+    new = (desk / name).read_bytes()
+    (desk / name).write_text("mine")
+    refused = call(*words)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == f"campaign: {name}: already exists; name another file, or overwrite it with --force\n"
+    forced = call(*words, "--force")
+    assert forced.stdout == done.stdout
+    assert (desk / name).read_bytes() == new
+    assert not list(desk.glob("*.new"))
+
+
+@pytest.mark.parametrize(
+    ("command", "begins"),
+    [
+        ("init -", "# A campaign"),
+        ("terms init -", "# "),
+        ("table c.yaml --format csv -o -", "target,launch,"),
+        ("fill c.yaml form.csv -o -", "target,result"),
+        ("check c.yaml --junit -", "<?xml"),
+        ("compare table.csv table.csv --format csv -o -", "target,launch,"),
+        ("verify offer.zip --junit -", "<?xml"),
+        ("sample offer.zip --seed s -o -", "# campaign sample: "),
+    ],
+)
+def test_a_dash_is_standard_output_and_other_texts_go_to_standard_error(command: str, begins: str, desk: Path) -> None:
+    before = content(desk)
+    done = call(*command.split())
+    assert done.stdout.startswith(begins), done.stdout[:200]
+    assert not [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("wrote ")]
+    assert content(desk).keys() == before.keys()
+
+
+def test_a_report_goes_on_in_its_own_directory_and_asks_before_it_fills_another(desk: Path) -> None:
+    for _ in range(2):
+        assert call("report", "c.yaml").stdout == f"wrote {desk}/results/offer/report/index.html\n"
+    refused = call("report", "c.yaml", "-o", "full")
+    remedy = "name another directory, or overwrite its files with --force"
+    assert refused.stderr == f"campaign: full: is not empty; {remedy}\n"
+    assert (desk / "full" / "index.html").read_text() == "mine"
+    assert call("report", "c.yaml", "-o", "full", "--force").stdout == "wrote full/index.html\n"
+
+
+def test_a_build_is_renewed_without_force_and_other_directories_are_not(desk: Path) -> None:
+    (desk / "full" / "mdtest").write_text("mine")
+    refused = call("build", "-o", "full")
+    assert (refused.returncode, refused.stderr.startswith("campaign: full: is not empty")) == (2, True)
+    assert (desk / "full" / "mdtest").read_text() == "mine"
+
+
+def test_a_workbook_needs_a_file(desk: Path) -> None:
+    done = call("table", "c.yaml", "--format", "xlsx", "-o", "-")
+    assert done.stderr == "campaign: --format xlsx needs -o OUT, since a workbook cannot be printed\n"
+
+
+def test_the_program_itself_refuses_and_prints_as_its_verbs_do_in_the_tests(desk: Path) -> None:
+    words = ["table", "c.yaml", "-o", "crossroads-mdtest.yaml", "--force"]
+    refused = subprocess.run([CAMPAIGN, *words], capture_output=True, text=True, timeout=300)
+    assert (refused.returncode, "this command reads it" in refused.stderr) == (2, True)
+    printed = subprocess.run([CAMPAIGN, "check", "c.yaml", "--junit", "-"], capture_output=True, text=True, timeout=300)
+    assert printed.stdout.startswith("<?xml")
+    assert printed.stdout.endswith("</testsuites>\n")
+
+
+def test_what_one_command_has_read_the_next_one_may_replace(desk: Path) -> None:
+    assert main(["table", "c.yaml", "-o", "t.csv"]) == 1
+    assert main(["compare", "t.csv", "table.csv", "-o", "c.txt", "--force"]) in (0, 1)
+    assert main(["table", "c.yaml", "-o", "t.csv", "--force"]) == 1
+
+
+@pytest.fixture
+def nothing_read() -> None:
+    outputs.begin((), force=False)
+
+
+@pytest.mark.usefixtures("nothing_read")
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "table.csv"
+    outputs.write(path, "whole", force=False)
+
+    def interrupted(self: Path, other: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        outputs.write(path, "half", force=True)
+    assert {file.name: file.read_text() for file in tmp_path.iterdir()} == {"table.csv": "whole"}
+
+
+@pytest.mark.usefixtures("nothing_read")
+def test_what_a_link_leads_to_is_written_by_force_and_the_link_stays(tmp_path: Path) -> None:
+    (tmp_path / "real.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to("real.csv")
+    outputs.write(tmp_path / "link.csv", "new", force=True)
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "real.csv").read_text() == "new"
+
+
+@pytest.mark.usefixtures("nothing_read")
+def test_a_dangling_link_is_not_written_through(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="already exists"):
+        outputs.write(tmp_path / "c.yaml", "text", force=False)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["c.yaml"]
+
+
+@pytest.mark.usefixtures("nothing_read")
+def test_a_pipe_is_written_as_one(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    reading = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    outputs.write(tmp_path / "pipe", "text", force=False)
+    assert os.read(reading, 100) == b"text"
+    os.close(reading)
+
+
+@pytest.mark.usefixtures("nothing_read")
+def test_a_file_in_memory_below_dev_is_one_like_any_other() -> None:
+    path = Path("/dev/shm") / f"campaign-test-{os.getpid()}.csv"
+    try:
+        outputs.write(path, "mine", force=False)
+        with pytest.raises(InputError, match="already exists"):
+            outputs.write(path, "other", force=False)
+        assert path.read_text() == "mine"
+    finally:
+        path.unlink(missing_ok=True)
