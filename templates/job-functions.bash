@@ -196,8 +196,12 @@ campaign_phase() {
     campaign_geometry "$told"
     [[ -z $campaign_over ]] || return 1
     [[ -z $name ]] || mkdir -- "$place"
-    if [[ $1 != campaign_* && $probe != 0 ]]; then
-        campaign_prepare "$place" "$@" || return 1
+    if [[ $1 != campaign_* ]]; then
+        if [[ $probe == 0 ]]; then
+            campaign_ask_for_variables "$place" "$@"
+        else
+            campaign_prepare "$place" "$@" || return 1
+        fi
     fi
     [[ -z $campaign_over ]] || return 1 # it came while the placement was probed
     [[ $made == true ]] || campaign_make_directory || return 1

@@ -90,7 +90,7 @@ campaign_prepare() { # FOLDER LAUNCHER...; uses campaign_run's variables
         campaign_ask ready || REPLY='no witness'
         blind=$REPLY
     fi
-    if [[ ${2##*/} != srun || -n $campaign_ask_first$blind ]]; then
+    if [[ $2 != srun || -n $campaign_ask_first$blind ]]; then
         campaign_probe_once "$@" && return
         campaign_look_for_loss "$1/placement.err"
         return 1
@@ -98,6 +98,13 @@ campaign_prepare() { # FOLDER LAUNCHER...; uses campaign_run's variables
     printf -v launcher '%s\n' "$1" "$told" "${@:2:campaign_words}"
     launched+=("${launcher%$'\n'}")
     expected+=("$campaign_nodes:$campaign_per_node:$name")
+}
+
+# Another launcher than the srun that starts the witnesses may give its ranks other variables than theirs: placement.txt says
+# which. What it does not say is unknown, and no reason to measure nothing.
+campaign_ask_for_variables() { # FOLDER LAUNCHER...
+    [[ $2 != srun ]] || return 0
+    campaign_probe_once "$@" || { reason='' && rm -f -- "$1/placement.txt"; }
 }
 
 # Of a run whose ranks were not all seen, once nothing runs: its launchers' answers stand beside its output.

@@ -8,7 +8,8 @@
  *   witness make|within|clear|stale DIRECTORY...  the directories of attempts on the target (owned.h)
  *   witness count FILE COMMAND WHEN            what the target's servers have counted (count.h)
  *   witness hash FILE...                       a line for each file: the node, its SHA-256, its size and its path
- *   witness where                              a rank that says its number and its node: what a launcher makes of a geometry
+ *   witness where                              a rank that says its number, its node and the loader's variables that it has: what a
+ *                                              launcher makes of a geometry and of an environment
  *   witness placed FILE NODES RANKS            whether the ranks in a file of such lines are in even blocks; sorts it */
 #include "common/die.h"
 #include "common/sha256.h"
@@ -84,19 +85,40 @@ static void say_node_facts(const char *root, const struct job *job)
     say(0, "end", "yes");
 }
 
+static struct text loader; /* NAME=DIGITS,... */
+
+/* The first 16 digits of the value's SHA-256: launchers may split longer lines. Of so much of it as the benchmark reports. */
+static void add_loader_variable(const char *name, const char *value)
+{
+    unsigned char digest[SHA256_BYTES];
+    char hex[SHA256_HEX_BYTES];
+    struct sha256 sha;
+    if (strncmp(name, "LD_", 3) != 0 && strncmp(name, "GLIBC_", 6) != 0)
+        return;
+    sha256_start(&sha);
+    sha256_add(&sha, value, strnlen(value, TEXT_LONGEST));
+    sha256_finish(&sha, digest);
+    sha256_hex(digest, hex);
+    char *pair = text_of("%s=%.16s", name, hex);
+    text_join(&loader, ",", pair);
+    free(pair);
+}
+
 static int where(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
     const char *rank = NULL;
     for (size_t i = 0; rank == NULL && i < sizeof names / sizeof *names; i++)
         rank = getenv(names[i]);
-    printf("%s %s\n", rank == NULL ? "0" : rank, say_node());
+    variables_each(add_loader_variable);
+    printf("%s %s %s\n", rank == NULL ? "0" : rank, say_node(), loader.bytes == NULL ? "-" : loader.bytes);
+    text_free(&loader);
     return fflush(stdout) == 0 ? EXIT_CODE_OK : EXIT_CODE_FAILED;
 }
 
 static int placed(const char *path, int nodes, const char *on_each)
 {
-    char **ranks = NULL, line[1024];
+    char **ranks = NULL, line[4096];
     size_t count = 0;
     FILE *file = fopen(path, "r+e");
     if (file == NULL)

@@ -6,16 +6,18 @@ A preloaded library can falsify reports of its own process: docs/evidence.md say
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 
 from campaign.core.grouping import grouped
-from campaign.core.model import ASKED_NAMES, Attestation, Finding, RankGroup
+from campaign.core.model import ASKED_NAMES, SRUN, Attestation, Finding, RankGroup
 from campaign.core.units import apart, listed
 from campaign.judge.findings import doubt, lifted_by_buyer, note, unchecked, violation
 from campaign.judge.rule import Phases, attempt_rule
 from campaign.results.case import Case
+from campaign.results.environment.facts import SHORT
 
 SINCE = (0, 3, 0)  # versions of the benchmark that attest themselves
 CLOCK_SHARE, CLOCK_S = 0.001, 0.05  # how much two readings of one clock around a run may differ
@@ -93,7 +95,15 @@ def _as_job_saw(case: Case, group: RankGroup) -> Iterator[Finding]:
         path, _, digest = environment.by_node(name).get(group.first_node, "").rpartition(" ")
         if re.fullmatch(r"[0-9a-f]{64}", digest) and digest not in given:
             differing.append(path)
-    if differing:
+    if differing and (names := _added_variables(case, group)):
+        # Their paths were looked up with the variables of the job.
+        yield unchecked(
+            "the ranks loaded libraries that the job looked up with another {names}",
+            listed(differing),
+            "not loaded, or with other content",
+            names=listed(names),
+        )
+    elif differing:
         yield lifted_by_buyer(
             "the ranks loaded libraries that differ from those which the job recorded for the program",
             listed(differing),
@@ -239,17 +249,51 @@ def _mount(case: Case, group: RankGroup) -> Iterator[Finding]:
 
 
 def _variables(case: Case, group: RankGroup) -> Iterator[Finding]:
-    """Compare the loader's variables only: launchers pass MPI's variables to the ranks, and MPI sets some itself."""
-    environment = case.evidence.environment
-    if not environment.recorded or case.run.launcher.prefix:
+    """Compare the loader's variables only: launchers pass MPI's variables to the ranks, and MPI sets some itself. A
+    launcher other than the srun that started the witnesses may set the loader's too.
+    """
+    launcher, given = case.run.launcher, case.evidence.loader_variables
+    if launcher.prefix:
         return  # a declared prefix may set any variable
-    for name, value in group.variables.items():
-        known = environment.told(name)
-        if _LOADER.fullmatch(name) and not known.endswith("(cut)") and known.split() != value.split():
-            # If nodes have different values, the job's record joins them.
-            if value and value in known:
-                continue
-            yield violation("{name} differs between the ranks and the job", known or "not set", value, name=name)
+    for name, value in _added_variables(case, group).items():
+        of_job = listed(_values_of_job(case, name)) or "not set"
+        if given is not None and f"{name}={hashlib.sha256(value.encode()).hexdigest()[:SHORT]}" in given:
+            yield note(
+                "{launcher} gives the ranks another {name} than the job has",
+                of_job,
+                value,
+                launcher=launcher.program,
+                name=name,
+            )
+        elif given is None and launcher.program != SRUN.program:
+            yield unchecked(
+                "{name} differs between the ranks and the job; it was not recorded what {launcher} sets",
+                of_job,
+                value,
+                launcher=launcher.program,
+                name=name,
+            )
+        else:
+            yield violation("{name} differs between the ranks and the job", of_job, value, name=name)
+
+
+def _added_variables(case: Case, group: RankGroup) -> dict[str, str]:
+    """The loader's variables of ranks with another value than any node's processes of the job had."""
+    return {
+        name: value
+        for name, value in group.variables.items()
+        if case.evidence.environment.recorded
+        and _LOADER.fullmatch(name)
+        and not any(
+            known.endswith("(cut)") or known.split() == value.split() for known in _values_of_job(case, name) or ("",)
+        )
+    }
+
+
+def _values_of_job(case: Case, name: str) -> tuple[str, ...]:
+    """The values of a variable on the job's nodes, or in its script."""
+    environment = case.evidence.environment
+    return environment.values(f"env.{name}") or tuple(filter(None, (environment.variables.get(name),)))
 
 
 # --- variables of the environment that an RFP requires or forbids

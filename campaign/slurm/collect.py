@@ -91,6 +91,7 @@ def read_evidence(folder: Path, token: str) -> tuple[Evidence, tuple[str, ...]]:
         completion=read(lambda: read_completion(folder, token), None),
         served=read(lambda: reading.read_counters(folder / "counters.jsonl"), {}),
         placement=_placement(probed, seen),
+        loader_variables=_loader_variables((probed, *map(text_of, sorted(folder.glob("*/placement.txt"))))),
         witness=seen,
         inputs=tuple(reading.inputs_of(hashed)),
         energy=energy.of_readings(read(lambda: _content(folder / energy.FILE), "")),
@@ -104,10 +105,18 @@ _Read = TypeVar("_Read")
 def _placement(text: str, seen: Witness, phase: str = "") -> tuple[str, ...]:
     """The node of each rank: as seen during the run, otherwise as found by the job's test program before."""
     lines = [line.split() for line in text.splitlines()]
-    whole = all(len(words) == 2 for words in lines)
-    probed = tuple(shown(words[1]) for words in lines) if whole else ()
+    complete = all(len(words) in (2, 3) for words in lines)
+    probed = tuple(shown(words[1]) for words in lines) if complete else ()
     placement = seen.placement(phase)
     return placement if len(placement) >= len(probed) else probed
+
+
+def _loader_variables(probes: Iterable[str]) -> tuple[str, ...] | None:
+    """What lines RANK NODE NAME=DIGITS,... say of the ranks' variables, where "-" is none of them."""
+    lines = [line.split() for text in probes for line in text.splitlines()]
+    if not lines or any(len(words) != 3 for words in lines):
+        return None
+    return tuple(sorted({shown(pair) for *_, pairs in lines for pair in pairs.split(",")} - {"-"}))
 
 
 def _content(path: Path) -> str:

@@ -21,7 +21,7 @@ from campaign.config.rules import sweeps
 from campaign.config.rules.kinds import GEOMETRY
 from campaign.core import resources
 from campaign.core.errors import InputError
-from campaign.core.model import ASKED_NAMES, Command, Planned, Run
+from campaign.core.model import ASKED_NAMES, SRUN, Command, Planned, Run
 from campaign.core.resources import TEMPLATES
 from campaign.results.environment.energy import SLURM
 from campaign.slurm import script_text
@@ -387,12 +387,12 @@ def _probe(job: JobScript, run: Run, command: Command = _PLAIN) -> str:
 
 
 def _launchers(job: JobScript) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """What places ranks in the job with options that are the user's, each with what `_probe` tells of it."""
+    """What places ranks in the job but for the srun that starts the witnesses, each with what `_probe` tells of it."""
     found = (
         (_probe(job, step.run, command), launcher(step.run, job.slurm, command))
         for step in job.steps
         for command in step.run.commands
-        if job.probe and not command.untimed and not step.run.launcher.is_srun
+        if not command.untimed and step.run.launcher.program != SRUN.program
     )
     return tuple(dict.fromkeys(found))
 

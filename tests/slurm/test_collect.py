@@ -199,6 +199,7 @@ def test_outputs_are_read_again_where_the_pack_reads_them_otherwise_than_before(
         ("0 n1\n1 n1\n2 n2\n3 n2\n", "block", 2),
         ("0 n1\n1 n2\n2 n1\n3 n2\n", "irregular", 2),
         ("0 n1\n1 n1\n2 n1\n3 n2\n", "block", 0),
+        ("0 n1 -\n1 n1 -\n2 n2 LD_A=ab\n3 n2 LD_A=ab\n", "block", 2),
         ("", None, None),
         ("torn", None, None),
     ],
@@ -216,6 +217,29 @@ def test_the_placement_of_a_benchmark_that_does_not_tell_it_comes_from_the_probe
     collect.import_results(driver.paths, driver.store, "mdtest", driver.attempt())
     (seen,) = driver.store.observations().values()
     assert (seen.placement, seen.processes_per_node) == (placement, per_node)
+
+
+@pytest.mark.parametrize(
+    ("probed", "of_phase", "variables"),
+    [
+        ("0 n1 -\n1 n2 LD_A=ab,LD_B=cd\n", "0 n1 LD_A=ef\n", ("LD_A=ab", "LD_A=ef", "LD_B=cd")),
+        ("0 n1 -\n1 n2 -\n", "", ()),
+        ("", "", None),
+        ("0 n1 LD_A=ab\n1 n2\n", "", None),
+        ("0 n1 LD_A=ab\n", "0 n1\n", None),
+    ],
+)
+def test_what_the_launcher_set_is_known_if_every_rank_of_the_probe_has_said_it(
+    driver: Driving, probed: str, of_phase: str, variables: tuple[str, ...] | None
+) -> None:
+    send_one(driver)
+    driver.follow()
+    folder = driver.folder()
+    (folder / "placement.txt").write_text(probed)
+    (folder / "write").mkdir()
+    (folder / "write" / "placement.txt").write_text(of_phase)
+    evidence, problems = collect.read_evidence(folder, driver.attempt().token)
+    assert (evidence.loader_variables, problems) == (variables, ())
 
 
 def test_a_failure_is_explained_in_the_programs_words_and_not_in_its_launchers(driver: Driving) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -41,7 +42,7 @@ def test_ranks_that_were_not_all_seen_are_asked_for_after_the_run(job: Job, geom
     assert probe[: len(options) + 1] == [*without_mpi, str(resources.witness())]
     assert launch[: len(options) + 1] == [*options, str(fake_slurm.MDTEST)]
     nodes = [node for node, ranks in enumerate(geometry.blocks, 1) for _ in range(ranks)]
-    assert placements(job) == [[f"{rank} n{node}" for rank, node in enumerate(nodes)]]
+    assert placements(job) == [[f"{rank} n{node} -" for rank, node in enumerate(nodes)]]
 
 
 def test_where_nobody_looks_the_launcher_is_asked_before_the_run_once_for_a_geometry(job: Job) -> None:
@@ -114,6 +115,42 @@ def test_the_probe_refuses_any_other_placement(job: Job, placement: str) -> None
     assert job.end_of() == ("refused", reason)
     assert probes(job) == ["--ntasks=8"] * 2  # before the first run, and again when its turn came
     assert job.left() == []
+
+
+def test_a_launcher_that_sets_variables_is_asked_what_it_gives_to_the_ranks_of_the_built_in_benchmark(job: Job) -> None:
+    job.plan_with_mpirun(Geometry(2, 4))
+    job.probe = False
+    _set_by(job, "LD_LIBRARY_PATH=/opt/mpi/lib LD_BIND_NOW=1 MANPATH=/opt/man")
+    assert job.run() == 0, job.out() + job.complain()
+    assert probes(job) == ["--ntasks=4", "run"]
+    pairs = [f"{name}={hashlib.sha256(value).hexdigest()[:16]}" for name, value in _GIVEN]
+    nodes = ("n1", "n1", "n2", "n2")
+    assert placements(job) == [[f"{rank} {node} {','.join(pairs)}" for rank, node in enumerate(nodes)]]
+
+
+_GIVEN = (("LD_BIND_NOW", b"1"), ("LD_LIBRARY_PATH", b"/opt/mpi/lib"))
+
+
+def _set_by(job: Job, variables: str, before: str = "") -> None:
+    """The runs' launcher sets these variables."""
+    program = Path(job.steps[0].run.launcher.program)
+    program.unlink()
+    program.write_text(f'#!/bin/sh\n{before}\nexec env {variables} {fake_slurm.BIN / "srun"} "$@"\n')
+    program.chmod(0o755)
+
+
+def test_the_built_in_benchmark_runs_where_its_launcher_does_not_answer(job: Job) -> None:
+    job.plan_with_mpirun(Geometry(2, 4))
+    job.probe = False
+    _set_by(job, "", before='case "$*" in *" where") echo "0 n1 -"; echo "1 n1"; exit 1 ;; esac')
+    assert job.run() == 0, job.out() + job.complain()
+    assert job.end_of() == ("done", "")
+    assert not (job.steps[0].folder / "placement.txt").exists()
+
+
+def test_a_run_that_the_srun_of_the_witnesses_starts_is_not_launched_twice(job: Job) -> None:
+    assert job.plan(geometry=Geometry(2, 4)).run() == 0
+    assert probes(job) == ["run"]
 
 
 def test_a_probe_that_does_not_end_is_ended(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ class FileSystemSpace:
 EXECUTABLE = "executable.sha256"  # a fact
 PREFIX = "prefix."  # facts about the words before the benchmark
 UNREAD = "unread"  # in place of a hash that took too long
-SHORT = 16  # digits of a hash in ran.txt
+SHORT = 16  # digits of a hash in ran.txt and placement.txt
 
 
 Facts = Mapping[str, tuple[Value, ...]]  # what nodes reported, by name
@@ -308,6 +308,8 @@ class Evidence:
     completion: Completion | None = None
     accounting: Accounting | None = None  # None: not recorded
     placement: tuple[str, ...] = ()  # node of each rank, as the job found it for an external benchmark
+    # NAME=DIGITS of the loader's variables that the launcher gave to the job's test program; None if not recorded.
+    loader_variables: tuple[str, ...] | None = None
     witness: Witness = field(default_factory=Witness)
     served: Mapping[str, Served] = field(default_factory=dict)  # by phase, if the servers' counters show it
     energy: Metered | None = None  # by the meters of its nodes; None: nobody read them

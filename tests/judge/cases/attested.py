@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from campaign.core.model import Attestation, RankGroup, Severity
+from campaign.core.model import Attestation, Launcher, RankGroup, Severity
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
+from campaign.results.environment.facts import Value
 from tests.judge.cases import Example, broken, disclosed, kept, of_buyer, unchecked
-from tests.judge.cases.environment import around, found
+from tests.judge.cases.environment import around, found, variables
 from tests.judge.cases.sources import BINARY, OTHER, ran, sourced
 from tests.support import builders
 
@@ -58,10 +60,36 @@ def all_of(*groups: RankGroup, **changes: Any) -> Submission:
     return replace(given, results=tuple(replace(one, evidence=evidence) for one in given.results))
 
 
+def by_mpirun(*groups: RankGroup) -> Submission:
+    """All attempts were started by an mpirun that sets this LD_LIBRARY_PATH."""
+    given = all_of(*groups)
+    return replace(given, results=tuple(launched(case, "/opt/mpi/lib") for case in given.results))
+
+
 def only_last(*groups: RankGroup) -> Submission:
     """A campaign whose last attempt alone says this of itself."""
     *others, last = all_of(*groups).results
     return replace(all_of(), results=(*all_of().results[: len(others)], last))
+
+
+def started_by_mpirun(given: str | None, had: str) -> Case:
+    """Another launcher than srun gave its test program this LD_LIBRARY_PATH, and the ranks had another."""
+    case = attempt(told(group(variables={"LD_LIBRARY_PATH": had})))
+    return launched(case, given)
+
+
+def with_values(case: Case, *values: str) -> Case:
+    """Each node of the job had another LD_LIBRARY_PATH."""
+    environment = case.evidence.environment
+    of_nodes = tuple(Value(str(node), text) for node, text in enumerate(values))
+    facts = {**environment.facts, "env.LD_LIBRARY_PATH": of_nodes}
+    return replace(case, evidence=replace(case.evidence, environment=replace(environment, facts=facts)))
+
+
+def launched(case: Case, given: str | None) -> Case:
+    pairs = None if given is None else (f"LD_LIBRARY_PATH={hashlib.sha256(given.encode()).hexdigest()[:16]}",)
+    run = replace(case.run, launcher=Launcher("/opt/mpi/bin/mpirun", placement=("-n", "{processes}")))
+    return replace(case, run=run, evidence=replace(case.evidence, loader_variables=pairs))
 
 
 def described(text: str, *groups: RankGroup) -> Submission:
@@ -125,6 +153,39 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "EVD-06",
+        "LD_LIBRARY_PATH differs between the ranks and the job",
+        attempt(
+            told(group(variables={"LD_LIBRARY_PATH": "/opt"})), variables=variables(LD_LIBRARY_PATH="/opt/mpi:/opt/lib")
+        ),
+        "/opt/mpi:/opt/lib",
+        "/opt",
+    ),
+    kept(
+        "EVD-06",
+        "a variable that only one node of the job has, and the ranks there",
+        with_values(attempt(told(group(variables={"LD_LIBRARY_PATH": "/b"}))), "/a", "/b"),
+    ),
+    disclosed(
+        "EVD-06",
+        "/opt/mpi/bin/mpirun gives the ranks another LD_LIBRARY_PATH than the job has",
+        started_by_mpirun("/opt/mpi/lib", "/opt/mpi/lib"),
+        "not set",
+        "/opt/mpi/lib",
+    ),
+    broken(
+        "EVD-06",
+        "LD_LIBRARY_PATH differs between the ranks and the job",
+        started_by_mpirun("/opt/mpi/lib", "/tmp/mine"),
+        "not set",
+        "/tmp/mine",
+    ),
+    unchecked(
+        "EVD-06",
+        "a launcher of which nobody recorded what it sets",
+        started_by_mpirun(None, "/opt/mpi/lib"),
+    ),
+    broken(
+        "EVD-06",
         "the output has no attestation, which campaign bench 0.3.0 always writes: lines were removed",
         attempt(None),
         "the benchmark's record of its own processes",
@@ -178,6 +239,11 @@ EXAMPLES: list[Example] = [
             "not loaded, or with other content",
             FIRST,
         )
+    ),
+    unchecked(
+        "SRC-04",
+        "libraries that the job looked up with other variables than the launcher gave to the ranks",
+        by_mpirun(group(objects={LIBC: OTHER}, variables={"LD_LIBRARY_PATH": "/opt/mpi/lib"})),
     ),
     kept("SRC-04", "a library whose file could not be read", all_of(group(objects={LIBC: ""}))),
     of_buyer(broken("SRC-05", REPLACED, all_of(IDLE), FUNCTIONS_THEMSELVES, FAST)),
