@@ -7,11 +7,13 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-ALONE, AMONG_OTHERS = fcntl.LOCK_EX | fcntl.LOCK_NB, fcntl.LOCK_SH
+ALONE, AMONG_OTHERS = fcntl.LOCK_EX, fcntl.LOCK_SH
+_TRIES, _PAUSE_S = 20, 0.05  # among others: a command that asks whether others work there holds it for a moment
 
 
 def write(path: Path, content: str | bytes) -> None:
@@ -30,15 +32,21 @@ def write(path: Path, content: str | bytes) -> None:
 
 @contextmanager
 def locked(directory: str | Path, how: int = ALONE) -> Iterator[OSError | None]:
-    """Gives why it could not be locked: BlockingIOError while another process holds it; some network file systems have
-    no locks. The lock ends with the process.
+    """Gives why it could not be locked: BlockingIOError while another process holds it, which anybody can who may read
+    the directory; some network file systems have no locks. The lock ends with the process.
     """
-    held, refused = os.open(directory, os.O_RDONLY | os.O_DIRECTORY), None
+    held, tries = os.open(directory, os.O_RDONLY | os.O_DIRECTORY), _TRIES if how == AMONG_OTHERS else 1
     try:
-        try:
-            fcntl.flock(held, how)
-        except OSError as error:
-            refused = error
+        while isinstance(refused := _refusal(held, how), BlockingIOError) and (tries := tries - 1):
+            time.sleep(_PAUSE_S)
         yield refused
     finally:
         os.close(held)
+
+
+def _refusal(descriptor: int, how: int) -> OSError | None:
+    try:
+        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+    except OSError as error:
+        return error
+    return None

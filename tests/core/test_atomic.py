@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -54,3 +55,17 @@ def test_a_directory_is_locked_by_one_alone_or_by_several_among_others(tmp_path:
             assert type(third) is BlockingIOError
     with atomic.locked(tmp_path) as last:
         assert last is None
+
+
+def test_who_holds_a_directory_for_ever_keeps_nobody_from_working_in_it(tmp_path: Path) -> None:
+    """Anybody who may read the directory can."""
+    with atomic.locked(tmp_path), atomic.locked(tmp_path, atomic.AMONG_OTHERS) as refused:
+        assert type(refused) is BlockingIOError
+
+
+def test_who_holds_a_directory_for_a_moment_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with contextlib.ExitStack() as moment:
+        moment.enter_context(atomic.locked(tmp_path))
+        monkeypatch.setattr(atomic.time, "sleep", lambda _: moment.close())
+        with atomic.locked(tmp_path, atomic.AMONG_OTHERS) as refused:
+            assert refused is None
