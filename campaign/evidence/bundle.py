@@ -20,6 +20,7 @@ import errno
 import glob
 import os
 import shutil
+import stat
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -143,7 +144,7 @@ def check_place(out: Path, force: bool) -> None:
 @contextmanager
 def beside(out: Path) -> Iterator[Path]:
     """A temporary directory in which the bundle is made before it is moved to its place."""
-    parent, prefix = out.absolute().parent, f".{out.name}."
+    parent, prefix = out.absolute().parent, f".{out.name}.campaign-"
     try:
         parent.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(parent, prefix)
@@ -155,8 +156,11 @@ def beside(out: Path) -> Iterator[Path]:
 
 
 def _remove_abandoned(parent: Path, prefix: str) -> None:
-    """What processes that were killed left there."""
+    """What processes of this user that were killed left there; others may have created the same names."""
     for path in parent.glob(f"{glob.escape(prefix)}*"):
+        found = path.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            continue
         with locked(path) as refused:
             if refused is None:
                 shutil.rmtree(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import sqlite3
 import tarfile
 import zipfile
@@ -148,7 +149,7 @@ def test_a_key_that_is_not_there_leaves_nothing_behind(made: Made, tmp_path: Pat
 def test_what_a_killed_command_left_is_removed_by_the_next_one_but_not_what_another_is_writing(
     made: Made, tmp_path: Path
 ) -> None:
-    abandoned, other = tmp_path / ".bag.zip.abc", tmp_path / ".bag.zip.def"
+    abandoned, other = tmp_path / ".bag.zip.campaign-abc", tmp_path / ".bag.zip.campaign-def"
     (abandoned / "bag").mkdir(parents=True)
     other.mkdir()
     held = os.open(other, os.O_RDONLY)
@@ -158,7 +159,23 @@ def test_what_a_killed_command_left_is_removed_by_the_next_one_but_not_what_anot
     finally:
         os.close(held)
     assert "36 cells: 36 invalid: no buyer accepts this bundle; 'campaign check " in done.stdout
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".bag.zip.def", "bag.zip"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".bag.zip.campaign-def", "bag.zip"]
+
+
+def test_what_others_created_under_the_name_of_what_is_left_is_neither_removed_nor_in_the_way(
+    made: Made, tmp_path: Path
+) -> None:
+    (tmp_path / "precious").mkdir()
+    (tmp_path / ".b.campaign-link").symlink_to(tmp_path / "precious")
+    os.mkfifo(tmp_path / ".b.campaign-fifo")
+    (tmp_path / ".b.backup").mkdir()
+    names = {path.name for path in tmp_path.iterdir()}
+    if os.geteuid() == 0:
+        (tmp_path / ".b.campaign-theirs").mkdir()
+        shutil.chown(tmp_path / ".b.campaign-theirs", "nobody")
+        names.add(".b.campaign-theirs")
+    assert made.call("bundle", made.file, "-o", tmp_path / "b").returncode != 2
+    assert {path.name for path in tmp_path.iterdir()} == {*names, "b"}
 
 
 def test_the_head_of_the_journal_is_said_for_the_vendor_to_send(made: Made, tmp_path: Path) -> None:
