@@ -13,8 +13,8 @@ from campaign.config import launcher, values
 from campaign.config.launch import Wanted
 from campaign.config.rules.kinds import CLAUSE, COUNT, ID, INPUT_PATH, PROFILES, SETTING, SHA256
 from campaign.config.rules.kinds import NAME as PLACEHOLDER
-from campaign.config.sbatch_options import DIRECTIVE
 from campaign.config.search import SEARCH, Projection, SearchSettings
+from campaign.config.slurm_keys import Slurm
 from campaign.config.system import Proposed
 from campaign.config.waivers import Explanation, Waiver
 from campaign.core.keys import key, needed, record, switch
@@ -24,7 +24,6 @@ from campaign.core.strict_yaml import Document, Place
 
 NAME = matching(r"[A-Za-z0-9][A-Za-z0-9_-]*", "letters, digits, - and _, a letter or digit first", longest=40)
 NONCE = matching(r"[A-Za-z0-9._:+/=-]+", "letters, digits and ._:+/=-", longest=200)
-_SLURM_NAME = matching(r"[A-Za-z0-9][A-Za-z0-9_.,@:+/-]*", "letters, digits and _.,@:+/-", longest=100)
 _DESCRIPTION = MapOf(Text("a text", longest=80), values.PROSE)
 _PROGRAM = Text("a program of the pack")
 _PROCESSES = Number(1, 2**31 - 1, words=(values.ALL, values.SEARCH, values.PROJECTED), says=values.LAUNCH)
@@ -72,50 +71,6 @@ class Target:
         "line (CCH-02)",
         "",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Slurm:
-    partition: str = key(_SLURM_NAME, "partition", "", says_default="the cluster's default")
-    account: str = key(_SLURM_NAME, "account", "", says_default="the user's default")
-    qos: str = key(_SLURM_NAME, "quality of service", "", says_default="the account's default")
-    constraint: str = key(matching(r"[A-Za-z0-9_.,&|*()\[\]!:=+-]+", "features joined by & and |"), "node features", "")
-    reservation: str = key(_SLURM_NAME, "reservation", "")
-    time_s: int = key(
-        values.TIME,
-        "time limit of one run; a job with several runs gets the sum",
-        3600,
-        name="time",
-        says_default="1h",
-    )
-    mpi: str = key(matching(r"[a-z][a-z0-9_.]*", "a plugin of `srun --mpi=list`"), "MPI plugin", "pmix")
-    gres: tuple[str, ...] = key(
-        ListOf(matching(values.GRES, "a kind and a number, such as gpu:4")),
-        "generic resources of each node for which jobs ask (`--gres`), such as `[gpu:4]`; that of a launch condition "
-        "replaces those of its kind",
-    )
-    modules: tuple[str, ...] = key(
-        ListOf(matching(r"[A-Za-z0-9][A-Za-z0-9_.+@:=/-]*", "a module's name: letters, digits and _.+@:=/-")),
-        "environment modules loaded by each job",
-    )
-    directives: tuple[str, ...] = key(ListOf(DIRECTIVE), "further sbatch options for each job")  # as "--name=value"
-    environment: tuple[tuple[str, str], ...] = key(
-        MapOf(values.VARIABLE, values.VALUE), "variables that each job exports; shown in the report"
-    )
-    allocation: str = key(
-        Choice(("run", "geometry", "one")),
-        "runs per job: one run, all runs of one geometry, or all runs of a target",
-        "geometry",
-    )
-    node_memory: int | None = key(  # bytes; None: as Slurm says, where the pack computes with it
-        values.SIZE,
-        "memory of a node, for packs that compute sizes from it; compared with what the jobs record",
-        says_default="RealMemory of the smallest usable node",
-    )
-    template: Path | None = key(
-        values.FILE, "a job template that replaces the built-in one; relative to the campaign file's directory"
-    )
-    node_cores: int | None = None  # as Slurm says, where the pack computes with them; not of the file
 
 
 @dataclass(frozen=True, slots=True)

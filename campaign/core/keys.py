@@ -18,22 +18,32 @@ from typing import Any, TypeVar
 from campaign.core.schema import Boolean, Field, KeyedMap, ListOf, MapOf, OneOf, Schema, Text, Values
 from campaign.core.strict_yaml import Document
 
-_KEY = "key"
+_KEY, _OPTION, _DECIDES = "key", "option", "decides"
 Made = TypeVar("Made")
 
 
 def key(
-    kind: Schema, says: str, default: Any = None, *, name: str = "", absent: Any = None, says_default: str = ""
+    kind: Schema,
+    says: str,
+    default: Any = None,
+    *,
+    name: str = "",
+    absent: Any = None,
+    says_default: str = "",
+    option: str = "",
+    decides: bool = False,
 ) -> Any:
     """A dataclass field that is a key of a file. `default` is the dataclass's default (a type is called), and also the
     file's unless `absent` says what an absent key reads as; an absent list or mapping is empty. `name`: the key, if it
-    is not the field's name.
+    is not the field's name. `option`: the command's option that has its value. `decides`: it decides what is executed,
+    so that results with another value do not count.
     """
     factory = default if isinstance(default, type) else kind.of if isinstance(kind, KeyedMap) else None
     if factory is None and default is None and isinstance(kind, ListOf | MapOf):
         factory = tuple
     read = absent if factory is not None or absent is not None else default
-    metadata = {_KEY: Field(kind, says, default=read, default_says=says_default, name=name)}
+    of_key = Field(kind, says, default=read, default_says=says_default, name=name)
+    metadata = {_KEY: of_key, _OPTION: option, _DECIDES: decides}
     if factory is not None:
         return dataclasses.field(default_factory=factory, metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
@@ -47,6 +57,20 @@ def needed(kind: Schema, says: str) -> Any:
 def switch(says: str) -> Any:
     """A dataclass field that is an optional key, true or false; absent means false."""
     return key(Boolean(), says, False, says_default="false")
+
+
+def options(of: type | object) -> dict[str, str]:
+    """The options that the keys of a dataclass, or of one of its objects, are, each with the key's field."""
+    return {name: field.name for field in dataclasses.fields(of) if (name := field.metadata.get(_OPTION))}  # type: ignore[arg-type]
+
+
+def deciding(of: object) -> dict[str, Any]:
+    """The fields of an object that decide what is executed, with their values."""
+    return {
+        field.name: getattr(of, field.name)
+        for field in dataclasses.fields(of)  # type: ignore[arg-type]
+        if field.metadata.get(_DECIDES)
+    }
 
 
 def record(of: type) -> KeyedMap:

@@ -9,8 +9,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from campaign.config.format import Slurm
 from campaign.config.opened import Opened
+from campaign.config.slurm_keys import Slurm
+from campaign.core import keys
 from campaign.core.model import ASKED_NAMES, Attempt, Command, Run, State, directory_name
 from campaign.core.units import several
 from campaign.pipeline.planning import Plan
@@ -77,9 +78,11 @@ def _changes(opened: Opened, run: Run, attempt: Attempt, folder: Path) -> Iterat
 
 def _of_script(script: str, run: Run, slurm: Slurm) -> Iterator[_Change]:
     """Settings of the section `slurm` that a job script contains."""
-    for key in ("partition", "constraint"):
-        was = script_text.directive(script, key) or DEFAULT
-        yield from _change(f"slurm.{key}", was, getattr(slurm, key) or DEFAULT)
+    deciding = keys.deciding(slurm)
+    for option, field in keys.options(slurm).items():
+        if field in deciding:
+            was = script_text.directive(script, option) or DEFAULT
+            yield from _change(f"slurm.{field}", was, deciding[field] or DEFAULT)
     if not any(word.startswith("--gres=") for word in slurm.directives):
         yield from _change("gres", script_text.directive(script, "gres") or NONE, run.gres or NONE)
     listed = script.partition("\n}\n")[0]  # what the job does; its functions are below

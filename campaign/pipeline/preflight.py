@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from campaign.config.format import Campaign, Slurm
+from campaign.config.format import Campaign
 from campaign.config.opened import BY_PACK, Opened, digest_of_input
 from campaign.config.rules.catalogue import CATALOGUE
-from campaign.core import journal, outputs, units
+from campaign.config.slurm_keys import Slurm
+from campaign.core import journal, keys, outputs, units
 from campaign.core.errors import EnvironmentLacks, InputError, typed, unwritten
 from campaign.core.model import Attempt, Observation, Run
 from campaign.core.schema import suggestion
@@ -460,10 +461,9 @@ def _blamed(job: scripts.JobScript, why: str) -> tuple[Place, str]:
     """The setting without which sbatch's message is another one, with its value; the whole section if there is none."""
     slurm = job.slurm
     without: list[tuple[Place, str, Slurm]] = [
-        (("slurm", "account"), slurm.account, replace(slurm, account="")),
-        (("slurm", "qos"), slurm.qos, replace(slurm, qos="")),
-        (("slurm", "constraint"), slurm.constraint, replace(slurm, constraint="")),
-        (("slurm", "reservation"), slurm.reservation, replace(slurm, reservation="")),
+        (("slurm", field), getattr(slurm, field), replace(slurm, **{field: ""}))  # type: ignore[arg-type]
+        for field in keys.options(slurm).values()
+        if field != "partition"
     ]
     for index, word in enumerate(slurm.directives):
         others = (*slurm.directives[:index], *slurm.directives[index + 1 :])

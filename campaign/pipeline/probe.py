@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from campaign.config.format import Slurm
 from campaign.config.launcher import PLACEMENTS
 from campaign.config.opened import Opened
+from campaign.config.slurm_keys import Slurm
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.grouping import grouped
 from campaign.core.model import SRUN, Command, Geometry, Launcher, Run, State

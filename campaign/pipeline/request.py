@@ -7,8 +7,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 
-from campaign.config.format import Campaign, Slurm
+from campaign.config.format import Campaign
 from campaign.config.opened import Opened
+from campaign.config.slurm_keys import Slurm
 from campaign.core.errors import InputError
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Cell, Paths, Run, Status, matches

@@ -11,6 +11,7 @@ import random
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
 from campaign.config.format import Campaign, Target
 from campaign.config.rules import formulas, sweeps
@@ -18,6 +19,7 @@ from campaign.config.rules.entries import FileConfiguration, LaunchCondition
 from campaign.config.rules.kinds import GEOMETRY, PLACES
 from campaign.config.rules.pack import RulePack, swept_values
 from campaign.config.rules.programs import Phase
+from campaign.core import keys
 from campaign.core.errors import InputError
 from campaign.core.grouping import grouped
 from campaign.core.model import SRUN, Attempt, Cell, Command, Geometry, Launcher, Run
@@ -223,8 +225,8 @@ def _launched(launcher: Launcher) -> str:
 
 def _surroundings(campaign: Campaign) -> list[object]:
     """The other settings of the campaign file that decide what is executed, and where."""
-    slurm = campaign.slurm
-    return [slurm.partition, slurm.constraint, slurm.mpi, slurm.modules, slurm.environment, str(slurm.template or "")]
+    settings = keys.deciding(campaign.slurm).values()
+    return ["" if value is None else str(value) if isinstance(value, Path) else value for value in settings]
 
 
 def _commands(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from campaign.config.format import Slurm
+from campaign.config.slurm_keys import Slurm
 from campaign.core import users
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState
 from campaign.core.schema import suggestion

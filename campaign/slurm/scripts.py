@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from campaign import __version__
-from campaign.config.format import Slurm
 from campaign.config.rules import sweeps
 from campaign.config.rules.kinds import GEOMETRY
-from campaign.core import resources
+from campaign.config.slurm_keys import Slurm
+from campaign.core import keys, resources
 from campaign.core.errors import InputError
 from campaign.core.model import ASKED_NAMES, SRUN, Command, Planned, Run
 from campaign.core.resources import TEMPLATES
@@ -159,7 +159,7 @@ def directives(job: JobScript) -> tuple[str, ...]:
     log = folder.replace("%", "%%")  # which sbatch expands in the names of these two files
     node = job.steps[0].run.node
     own = [word for word in slurm.directives if not (node and word.startswith("--nodelist="))]
-    chosen = {name: getattr(slurm, name) for name in ("partition", "account", "qos", "constraint", "reservation")}
+    of_keys = {option: getattr(slurm, field) for option, field in keys.options(slurm).items()}
     options = [
         f"--job-name={job.name}",
         f"--nodes={max(step.run.job_nodes for step in job.steps)}",
@@ -172,7 +172,7 @@ def directives(job: JobScript) -> tuple[str, ...]:
         "--exclusive",
         "--export=ALL",
         "--no-requeue",
-        *(f"--{name}={_directive(value)}" for name, value in chosen.items() if value),
+        *(f"--{name}={_directive(value)}" for name, value in of_keys.items() if value),
         *([f"--nodelist={node}"] if node else []),
         *([f"--gres={job.steps[0].run.gres}"] if job.steps[0].run.gres else []),
         *own,

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from campaign.config import format as config_format
 from campaign.config import opened as config
-from campaign.config import sbatch_options
-from campaign.config.format import Benchmark, Campaign, Declined, Slurm, SourceTrees, Target
+from campaign.config import slurm_keys
+from campaign.config.format import Benchmark, Campaign, Declined, SourceTrees, Target
 from campaign.config.launch import AllCores
 from campaign.config.rules import packs
+from campaign.config.slurm_keys import Slurm
 from campaign.config.values import DIRECTORY, PATH, RESULTS
 from campaign.config.values import LAUNCH as LAUNCH_FORM
 from campaign.core import units
@@ -594,12 +595,12 @@ def test_braces_in_an_argument_are_refused(problems: Problems) -> None:
     ]
 
 
-DIRECTIVE = sbatch_options.DIRECTIVE.allowed
+DIRECTIVE = slurm_keys.DIRECTIVE.allowed
 
 
-@pytest.mark.parametrize("name", sbatch_options.REFUSED_DIRECTIVES)
-def test_sbatch_options_that_campaign_sets_are_refused(name: str, problems: Problems) -> None:
-    reason = sbatch_options.REFUSED_DIRECTIVES[name]
+@pytest.mark.parametrize("name", slurm_keys.REFUSED_DIRECTIVES)
+def test_slurm_keys_that_campaign_sets_are_refused(name: str, problems: Problems) -> None:
+    reason = slurm_keys.REFUSED_DIRECTIVES[name]
     assert problems(f"{VALID}slurm: {{directives: [--{name}=1, '--{name}']}}\n") == [
         f"6:22: slurm.directives[0]: found --{name}: {reason}; allowed: {DIRECTIVE}",
         f"6:{28 + len(name)}: slurm.directives[1]: found --{name}: {reason}; allowed: {DIRECTIVE}",
@@ -631,7 +632,7 @@ def test_no_other_form_of_an_sbatch_option_gets_past(directive: str, why: str, p
     assert problems(f'{VALID}slurm: {{directives: ["{directive}"]}}\n') == [f"6:22: slurm.directives[0]: {why}"]
 
 
-def test_harmless_sbatch_options_pass(load: Load) -> None:
+def test_harmless_slurm_keys_pass(load: Load) -> None:
     given = ("--exclude=n1", "--gres=gpu:1", "--mem=0", "--cpus-per-task=2", "--hint=nomultithread", "--contiguous")
     assert load(f"{VALID}slurm: {{directives: [{', '.join(given)}]}}\n").slurm.directives == given
 

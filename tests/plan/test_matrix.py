@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaign.config.format import Benchmark, Slurm, Target
+from campaign.config.format import Benchmark, Target
 from campaign.config.opened import open_campaign
 from campaign.config.rules import packs
 from campaign.config.rules.output_format import LAST_LINES
+from campaign.config.slurm_keys import Slurm
 from campaign.config.system import Proposed
 from campaign.core.errors import InputError
 from campaign.core.model import Cell, Geometry, Input, Launcher, Run

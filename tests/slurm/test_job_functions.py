@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaign.config.format import Slurm
+from campaign.config.slurm_keys import Slurm
 from campaign.core.model import Command, Geometry
 from campaign.results.completion import read_completion
 from campaign.results.environment import reading

@@ -11,7 +11,7 @@ from pathlib import Path
 import jinja2
 import pytest
 
-from campaign.config.format import Slurm
+from campaign.config.slurm_keys import Slurm
 from campaign.core import resources
 from campaign.core.errors import InputError
 from campaign.core.model import Geometry, Input, Launcher, Planned, Run

@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from campaign.config.format import Benchmark, Campaign, Slurm, Target
+from campaign.config.format import Benchmark, Campaign, Target
 from campaign.config.rules.entries import FileConfiguration, LaunchCondition, Operation, Selection
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.programs import Flag, Phase, Program
+from campaign.config.slurm_keys import Slurm
 from campaign.core.model import (
     Attempt,
     Command,

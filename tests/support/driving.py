@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from campaign.config.format import Benchmark, Campaign, Slurm, Target
+from campaign.config.format import Benchmark, Campaign, Target
 from campaign.config.opened import Opened
 from campaign.config.rules.pack import RulePack
+from campaign.config.slurm_keys import Slurm
 from campaign.core.model import Attempt, Geometry, Launcher, Paths, Run, State
 from campaign.pipeline import run
 from campaign.pipeline.request import Request

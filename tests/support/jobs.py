@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from campaign.config.format import Slurm
+from campaign.config.slurm_keys import Slurm
 from campaign.core import resources
 from campaign.core.model import Geometry, Input, Launcher, Planned
 from campaign.core.resources import TEMPLATES

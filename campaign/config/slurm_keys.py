@@ -1,0 +1,125 @@
+"""The section `slurm` of the campaign file: its keys, each with the sbatch option that it is and whether it decides
+what is executed; the further sbatch options that a campaign file may add, and why others are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from campaign.config import values
+from campaign.core.keys import key, options
+from campaign.core.schema import Choice, ListOf, MapOf, Text, matching, suggestion
+from campaign.core.strict_yaml import shown
+
+_DIRECTIVE = "an sbatch option as --name or --name=value, except those that campaign sets"
+_WRITTEN = re.compile(r"--([a-z][a-z0-9-]*)(=[A-Za-z0-9_.,:=+@%/*&|()\[\]!~^-]+)?")
+
+# sbatch options that change neither the placement of ranks nor how campaign finds its jobs.
+ALLOWED_DIRECTIVES = (
+    "acctg-freq", "bb", "bbf", "begin", "contiguous", "core-spec", "cpu-freq", "cpus-per-task", "deadline", "exclude",
+    "gres", "hint", "licenses", "mail-type", "mail-user", "mem", "mem-per-cpu", "network", "nice", "nodefile",
+    "nodelist", "power", "prefer", "priority", "profile", "switches", "thread-spec", "threads-per-core", "tmp", "wckey",
+)  # fmt: skip
+
+# sbatch options that campaign sets itself or that would break the run rules, by the reason.
+_REFUSED = (
+    ("the launch condition sets it", "nodes ntasks ntasks-per-node ntasks-per-core ntasks-per-socket ntasks-per-gpu"),
+    ("the launch condition sets it", "tasks-per-node"),
+    ("campaign places ranks in blocks, as the rank offset requires", "distribution"),
+    ("campaign requests whole nodes", "exclusive oversubscribe share"),
+    ("a run must not be started twice", "requeue no-requeue array"),
+    ("a run must end when a node is lost", "no-kill"),
+    ("campaign collects the output itself", "output error open-mode chdir workdir"),
+    ("campaign finds its jobs by name", "job-name"),
+    ("campaign uses one cluster only", "clusters"),
+    ("campaign orders its jobs itself", "dependency"),
+    ("a held job never starts", "hold"),
+    ("campaign sets the job's environment; use slurm.environment", "export export-file get-user-env"),
+    ("use slurm.time", "time time-min"),
+    ("campaign submits the job and reads sbatch's answer itself", "wrap parsable wait test-only help usage version"),
+)
+
+
+def _parse(text: str) -> str:
+    """An extra sbatch option, unless campaign sets it or the run rules forbid it; abbreviations count as the
+    full name.
+    """
+    match = _WRITTEN.fullmatch(text)
+    if not match:
+        raise ValueError(f"found {shown(text)}; allowed: {_DIRECTIVE}, without spaces and quotes")
+    name = match[1]
+    if name in ALLOWED_DIRECTIVES:
+        return text
+    refused = name if name in REFUSED_DIRECTIVES else next((o for o in REFUSED_DIRECTIVES if o.startswith(name)), None)
+    if refused:
+        short = "" if refused == name else f" (abbreviation of --{refused})"
+        raise ValueError(f"found --{name}{short}: {REFUSED_DIRECTIVES[refused]}; allowed: {_DIRECTIVE}")
+    remedy = suggestion(f"--{name}", [f"--{option}" for option in ALLOWED_DIRECTIVES])
+    raise ValueError(f"found --{name}, which is not on the list of options that are safe under the run rules; {remedy}")
+
+
+DIRECTIVE = Text(_DIRECTIVE, _parse)
+_SLURM_NAME = matching(r"[A-Za-z0-9][A-Za-z0-9_.,@:+/-]*", "letters, digits and _.,@:+/-", longest=100)
+
+
+@dataclass(frozen=True, slots=True)
+class Slurm:
+    partition: str = key(
+        _SLURM_NAME, "partition", "", says_default="the cluster's default", option="partition", decides=True
+    )
+    account: str = key(_SLURM_NAME, "account", "", says_default="the user's default", option="account")
+    qos: str = key(_SLURM_NAME, "quality of service", "", says_default="the account's default", option="qos")
+    constraint: str = key(
+        matching(r"[A-Za-z0-9_.,&|*()\[\]!:=+-]+", "features joined by & and |"),
+        "node features",
+        "",
+        option="constraint",
+        decides=True,
+    )
+    reservation: str = key(_SLURM_NAME, "reservation", "", option="reservation")
+    time_s: int = key(
+        values.TIME,
+        "time limit of one run; a job with several runs gets the sum",
+        3600,
+        name="time",
+        says_default="1h",
+    )
+    mpi: str = key(matching(r"[a-z][a-z0-9_.]*", "a plugin of `srun --mpi=list`"), "MPI plugin", "pmix", decides=True)
+    gres: tuple[str, ...] = key(
+        ListOf(matching(values.GRES, "a kind and a number, such as gpu:4")),
+        "generic resources of each node for which jobs ask (`--gres`), such as `[gpu:4]`; that of a launch condition "
+        "replaces those of its kind",
+    )
+    modules: tuple[str, ...] = key(
+        ListOf(matching(r"[A-Za-z0-9][A-Za-z0-9_.+@:=/-]*", "a module's name: letters, digits and _.+@:=/-")),
+        "environment modules loaded by each job",
+        decides=True,
+    )
+    directives: tuple[str, ...] = key(ListOf(DIRECTIVE), "further sbatch options for each job")  # as "--name=value"
+    environment: tuple[tuple[str, str], ...] = key(
+        MapOf(values.VARIABLE, values.VALUE), "variables that each job exports; shown in the report", decides=True
+    )
+    allocation: str = key(
+        Choice(("run", "geometry", "one")),
+        "runs per job: one run, all runs of one geometry, or all runs of a target",
+        "geometry",
+    )
+    node_memory: int | None = key(  # bytes; None: as Slurm says, where the pack computes with it
+        values.SIZE,
+        "memory of a node, for packs that compute sizes from it; compared with what the jobs record",
+        says_default="RealMemory of the smallest usable node",
+    )
+    template: Path | None = key(
+        values.FILE,
+        "a job template that replaces the built-in one; relative to the campaign file's directory",
+        decides=True,
+    )
+    node_cores: int | None = None  # as Slurm says, where the pack computes with them; not of the file
+
+
+REFUSED_DIRECTIVES: dict[str, str] = {
+    **{name: reason for reason, names in _REFUSED for name in names.split()},
+    **{option: f"use slurm.{field}" for option, field in options(Slurm).items()},
+}
