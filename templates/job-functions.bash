@@ -10,6 +10,8 @@ campaign_pid=''       # the launcher that is running
 campaign_closing=''   # the folder of the run before, whose record is being written
 campaign_launched=()  # of that run: folder and launcher of each phase, a word on each line, whose launcher was not asked before
 campaign_look_s=30   # seconds between two looks whether a benchmark has printed its last line and does not end
+campaign_stopped=''   # when Slurm announced that it suspends the job, which has not gone on since
+campaign_suspended='' # of the run: from when and until when it was, a pair of times after another
 campaign_again_s=5   # seconds before a launcher that reached no task is tried again
 campaign_longest=4000 # bytes of one text in a record; what is longer is cut, and says so
 # Why a job measures nothing that finds traces of itself: a slurmctld that lost its state has a job run again that ran.
@@ -51,6 +53,22 @@ campaign_terminated() {
 }
 trap 'campaign_terminated TERM' TERM
 trap 'campaign_terminated INT' INT
+# shellcheck disable=SC2329  # called by the traps
+campaign_stops() {
+    local REPLY campaign_uptime
+    campaign_now
+    campaign_stopped=$REPLY
+}
+# shellcheck disable=SC2329  # called by the traps
+campaign_goes_on() {
+    local REPLY campaign_uptime
+    campaign_now
+    [[ -z $campaign_stopped ]] || campaign_suspended+="${campaign_suspended:+, }$campaign_stopped, $REPLY"
+    campaign_stopped=''
+}
+# Slurm sends the first one two seconds before it suspends a job, for gang scheduling and preemption too.
+trap campaign_stops TSTP
+trap campaign_goes_on CONT
 trap campaign_dismiss_witness EXIT
 trap : PIPE # nobody reads any more: that write fails, and the job goes on
 
@@ -102,6 +120,7 @@ campaign_run() {
     fi
     campaign_tell open "$folder" "${directory%/*}"
     campaign_say "$run, attempt $attempt: $*"
+    campaign_suspended=''
     campaign_now
     started=$REPLY
     uptime=$campaign_uptime
@@ -109,6 +128,7 @@ campaign_run() {
     reason=$campaign_refusal
     [[ -n $reason || -z $campaign_inputs ]] || { campaign_ask hash "$folder" && reason=$REPLY; }
     [[ -n $reason ]] || campaign_phases "$@"
+    campaign_goes_on # where it ended right before it would have been suspended
     campaign_now
     ended=$REPLY
     [[ -z $uptime ]] || uptime="$uptime, ${campaign_uptime:-$uptime}"
@@ -161,8 +181,8 @@ campaign_record() {
     word='{"format": 1, "run": %s, "attempt": %d, "token": %s, "job_id": %s, "job_name": %s, "cluster": %s, "nodes": %s, '
     word+='"outcome": "%s", "reason": %s, "exit_status": %d, "started": %s, "ended": %s, "leftover_files": %d, '
     # shellcheck disable=SC2059  # all of it is above
-    if ! printf "$word\"restart_count\": %d%s%s%s}\n" "${quoted[0]}" "$attempt" "${quoted[@]:1:5}" "$outcome" "${quoted[6]}" \
-        "$status" "$started" "$ended" "$leftover" "${SLURM_RESTART_COUNT:-0}" "${uptime:+, \"uptime\": [$uptime]}" \
+    if ! printf "$word\"restart_count\": %d, \"suspended\": [%s]%s%s%s}\n" "${quoted[0]}" "$attempt" "${quoted[@]:1:5}" "$outcome" "${quoted[6]}" \
+        "$status" "$started" "$ended" "$leftover" "${SLURM_RESTART_COUNT:-0}" "$campaign_suspended" "${uptime:+, \"uptime\": [$uptime]}" \
         "${times:+, \"phases\": [$times]}" "${unended:+, \"unended\": ${quoted[7]}}" \
         >"$folder/completion.json.new"; then
         outcome="$outcome, but its record cannot be written"

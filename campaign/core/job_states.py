@@ -17,3 +17,4 @@ _WORDS: Mapping[State, str] = {
 }
 # An unknown state counts as running: neither success nor failure may be concluded from it.
 STATES: Mapping[str, State] = {word: state for state, words in _WORDS.items() for word in words.split()}
+STOPPED = ("SUSPENDED", "STOPPED")  # of those that count as running: the processes stand still

@@ -476,6 +476,7 @@ class Completion:
     unended: str = ""  # the last line of a benchmark that did not end afterwards, so that the job ended it
     phases: tuple[PhaseTimes, ...] = ()  # of a run with several phases, in the order in which they ran
     uptime: tuple[float, ...] = ()  # at `started` and at `ended`, by the kernel's clock, which cannot be set
+    suspended: tuple[float, ...] | None = None  # from when and until when Slurm did, in pairs; None: not recorded
 
     @property
     def ended_well(self) -> bool:

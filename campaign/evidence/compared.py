@@ -511,7 +511,8 @@ _COLUMNS = {
     "JobIDRaw": "JobId", "JobName": "JobName", "State": "JobState", "Start": "StartTime", "End": "EndTime",
     "NodeList": "NodeList", "WorkDir": "WorkDir",
 }  # fmt: skip
-SACCT = f"SLURM_TIME_FORMAT=%s sacct --parsable2 --format={','.join(_COLUMNS)} --starttime=… --endtime=…"
+# With a column that may be missing.
+SACCT = f"SLURM_TIME_FORMAT=%s sacct --parsable2 --format={','.join(_COLUMNS)},Suspended --starttime=… --endtime=…"
 
 
 def accounting(path: Path) -> list[dict[str, str]]:

@@ -11,6 +11,7 @@ from campaign.config.rules.pack import RulePack
 from campaign.core.grouping import grouped
 from campaign.core.model import Finding, Record, Run, Severity, State
 from campaign.core.units import apart, digits, format_size, listed, may_be_negative
+from campaign.judge.environment import was_suspended
 from campaign.judge.findings import (
     BUILTIN,
     at_full_size,
@@ -368,16 +369,18 @@ def _resources(case: Case) -> Iterator[Finding]:
 
 @attempt_rule(
     "RUN-01",
-    "the run finished with exit status 0 and was not requeued",
-    why="a run that failed or was started twice has no trustworthy value",
+    "the run finished with exit status 0 and was neither requeued nor suspended",
+    why="a run that failed, was started twice, or stood still while the clock went on has no trustworthy value",
     remedy="find the cause in the run's stdout and stderr, then repeat it with 'campaign rerun FILE CELL'",
     needs=Needs.NOTHING,
     phases=Phases.TOGETHER,
 )
 def ended_well(case: Case) -> Iterator[Finding]:
-    """The job's own record. A benchmark that printed its last line and did not end, so that the job ended it a minute
-    later, has to be explained (W); its results stay valid.
+    """The job's own record. Suspension (`scontrol suspend`, gang scheduling, preemption) also by scontrol's SuspendTime
+    and sacct's Suspended of the run's steps. A benchmark that printed its last line and did not end, so that the job
+    ended it a minute later, has to be explained (W); its results stay valid.
     """
+    yield from was_suspended(case)
     if case.attempt.state is not State.DONE:
         yield violation(
             "the run ended as {state}: {reason}", "done", state=case.attempt.state, reason=case.attempt.reason

@@ -512,6 +512,44 @@ def times_of(step: Mapping[str, str]) -> tuple[float, float] | None:
     return None if began is None or ended is None else (began, ended)
 
 
+# --- time in which the job was suspended (`scontrol suspend`, gang scheduling, preemption): phases go on by the clock
+
+
+def was_suspended(case: Case) -> Iterator[Finding]:
+    """Whether Slurm suspended the job during the run: by the job's own record, Slurm's final one, and its steps."""
+    completion = case.evidence.completion
+    if completion is None:
+        return
+    resumed, (behind, ahead) = None, clock_ahead_s([case])
+    if not started_again(case):
+        resumed = _seconds(accounting(case).job.get("SuspendTime"))  # of the last time, when it went on
+    found = [*_suspensions(case, completion)]
+    if resumed and completion.started <= resumed + behind and resumed + ahead <= completion.ended:
+        found.append(f"until {utc(resumed)} (scontrol)")
+    if found:
+        yield violation(
+            "Slurm suspended the job during the run: that time counts in its results", "not suspended", listed(found)
+        )
+    elif resumed and completion.suspended is None and completion.started <= resumed + ahead:
+        yield unchecked(
+            "Slurm suspended the job until {time}; the job did not record whether that was during the run",
+            time=utc(resumed),
+        )
+
+
+def _suspensions(case: Case, completion: Completion) -> Iterator[str]:
+    times = completion.suspended or ()
+    for began, ended in zip(times[::2], times[1::2], strict=False):
+        yield f"{ended - began:.0f} s from {utc(began)} (completion.json)"
+    names = {command.step for command in case.run.launched}
+    for step in accounting(case).steps:
+        if step.get("JobName") in names and re.search("[1-9]", step.get("Suspended", "")):
+            # Within the run: the steps of other runs of the job begin or end right beside it.
+            lasted = times_of(step)
+            if lasted and completion.started - TOLERANCE_S <= lasted[0] and lasted[1] <= completion.ended + TOLERANCE_S:
+                yield f"{step['Suspended']} in step {step.get('JobIDRaw')} (sacct)"
+
+
 def _seconds(text: str | None) -> float | None:
     return float(text) if text and re.fullmatch(r"\d{1,12}", text) else None
 

@@ -21,7 +21,7 @@ from typing import TypeVar
 from campaign.config.rules.output_format import Form, PhasedOutput
 from campaign.core.errors import UnknownState, pass_on_limit
 from campaign.core.grouping import grouped
-from campaign.core.job_states import STATES
+from campaign.core.job_states import STATES, STOPPED
 from campaign.core.model import Attempt, Completion, Observation, OutputRemark, Paths, Record, State
 from campaign.core.units import format_duration, listed
 from campaign.results.completion import read_completion
@@ -380,7 +380,8 @@ class Follower:
             away = self._out_of_service(job.partition) if sbatch.lacks_nodes(job.reason) else ()
             self._observe(attempt, State.PENDING, _with_nodes(reason, away))
         elif (self._paths.attempt(attempt.run, attempt.number) / "claim").is_dir():
-            self._observe(attempt, State.RUNNING, job.reason if job.word not in STATES else "")
+            stopped = f"Slurm says {job.word}: the result will be invalid" if job.word in STOPPED else ""
+            self._observe(attempt, State.RUNNING, stopped or (job.reason if job.word not in STATES else ""))
         else:
             waits = shown(text_of(self._paths.jobs(attempt.job) / "waiting").partition("\n")[0])
             self._observe(attempt, State.PENDING, waits or waits_for_turn(job.id))

@@ -353,7 +353,7 @@ def fields_of_job(job_id: str, name: str) -> dict[str, str]:
 
 STEP_FIELDS = (
     "JobIDRaw", "JobName", "State", "ExitCode", "NNodes", "NTasks", "NodeList", "Start", "End", "ConsumedEnergyRaw",
-    "ConsumedEnergy",
+    "ConsumedEnergy", "Suspended",
 )  # fmt: skip
 
 

@@ -57,6 +57,36 @@ def test_the_same_cause_of_the_first_two_jobs_failures_ends_the_campaign_unless_
     assert sum(row["attempts"] == 2 for row in case.states().values()) == 3
 
 
+def test_a_run_during_which_slurm_suspended_the_job_is_no_result(tmp_path: Path, sandbox: Sandbox) -> None:
+    goes_on = f"touch {tmp_path}/on; until [ -e {tmp_path}/go ]; do sleep 0.1; done"
+    case = of_script(tmp_path, sandbox, "suspended", f'{goes_on}\nexec {BENCH}/build/mdtest "$@"')
+    driver = case.start("run", "--only", "scratch/single/*/*")
+
+    def is_said() -> bool:
+        return any("SUSPENDED" in row["reason"] for row in case.states().values())
+
+    try:
+        wait_until((tmp_path / "on").exists, 120, "the first run")
+        (job,) = {row["job_id"] for row in case.states().values() if row["job_id"]}
+        case.slurm("scontrol", "suspend", job)
+        wait_until(is_said, 60, "status says it")
+        (tmp_path / "go").touch()
+        case.slurm("scontrol", "resume", job)
+        said = driver.communicate(timeout=300)[1]
+    finally:
+        driver.kill()
+    assert driver.returncode == 1, said
+    first, *others = sorted(case.completions(), key=lambda each: each["started"])
+    began, ended = first["suspended"]
+    assert first["started"] < began < ended < first["ended"]
+    assert [each["suspended"] for each in others] == [[], []]
+    findings = json.loads(case.call("check", "--json", status=1))
+    (about,) = (finding for finding in findings if finding["rule"] == "RUN-01")
+    assert about["message"] == "Slurm suspended the job during the run: that time counts in its results"
+    assert re.match(r"\d+ s from .* UTC \(completion.json\)", about["actual"])
+    assert (about["severity"], about["subject"]) == ("E", f"{first['run']}/{first['attempt']}")
+
+
 def that_looks_every(seconds: int, built: Path) -> Path:
     """The benchmark, with a witness that looks that often, and not every 30 s, whether a run does not end."""
     built.mkdir()

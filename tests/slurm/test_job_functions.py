@@ -69,6 +69,7 @@ def test_a_run_that_ends_well_leaves_its_record_and_nothing_on_the_target(job: J
         "exit_status": 0,
         "leftover_files": 0,
         "restart_count": 0,
+        "suspended": [],
     }
     assert job.left() == []
     assert sorted(path.name for path in job.steps[0].folder.iterdir()) == [
@@ -91,6 +92,46 @@ def test_a_bash_without_a_clock_of_its_own_records_the_same(job: Job, tmp_path: 
     found = reading.read(job.steps[0].folder / "environment.json")
     assert found.environment.problems == ()
     assert found.before is not None and found.after is not None
+
+
+def is_pending(process: int, number: signal.Signals) -> bool:
+    """Whether a signal was sent to a process that has not handled it yet: SIGCONT takes a pending SIGTSTP away."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    pending = [int(line.split()[1], 16) for line in lines if line.startswith(("SigPnd:", "ShdPnd:"))]
+    return any(mask >> (number - 1) & 1 for mask in pending)
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_a_job_that_slurm_suspends_records_during_which_run_and_how_long(job: Job, goes_on: bool) -> None:
+    """Slurm sends SIGTSTP two seconds before; a run that ends within them counts as suspended too."""
+    job.cluster.fault("bench-waits")
+    job.plan(runs=2)
+    process = job.start()
+    fake_slurm.wait_until((Path(job.steps[0].directory) / "test-dir.0-0").exists, "the first run works")
+    os.kill(process.pid, signal.SIGTSTP)
+    if goes_on:
+        fake_slurm.wait_until(lambda: not is_pending(process.pid, signal.SIGTSTP), "the job has seen the signal")
+        os.kill(process.pid, signal.SIGSTOP)
+        os.kill(process.pid, signal.SIGCONT)
+    job.cluster.mend("bench-waits")
+    assert process.wait(LIMIT_S) == 0
+    first, second = job.record(1), job.record(2)
+    assert first is not None and second is not None
+    began, ended = first["suspended"]
+    assert first["started"] < began <= ended <= first["ended"]
+    assert second["suspended"] == []
+
+
+def test_a_job_that_is_told_to_go_on_and_was_never_suspended_records_nothing(job: Job) -> None:
+    job.cluster.fault("bench-waits")
+    process = job.plan().start()
+    fake_slurm.wait_until((Path(job.steps[0].directory) / "test-dir.0-0").exists, "the run works")
+    os.kill(process.pid, signal.SIGCONT)
+    job.cluster.mend("bench-waits")
+    assert process.wait(LIMIT_S) == 0
+    record = job.record()
+    assert record is not None
+    assert record["suspended"] == []
 
 
 def test_a_directory_that_was_there_before_is_not_the_jobs_own(job: Job) -> None:

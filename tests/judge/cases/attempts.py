@@ -63,6 +63,20 @@ def by_one_process(rate: float) -> Case:
     return replace(made, records=(create, stat, replace(remove, value=rate, operations_done=125)))
 
 
+SUSPENDED = "Slurm suspended the job during the run: that time counts in its results"
+
+
+def suspended(recorded: tuple[float, ...] | None, step: str = "", **slurms: str) -> Case:
+    """A run from 110 to 172 s. `recorded`: when it was suspended by the job's record; `step`: how long its step was by
+    sacct; `slurms`: what scontrol says of the job, or sacct of the step.
+    """
+    times = {name: slurms.pop(name, time) for name, time in (("Start", "110"), ("End", "172"))}
+    row = {"JobIDRaw": "17.0", "JobName": "mdtest", "Suspended": step, **times}
+    final = replace(builders.accounting(EndTime="173", **slurms), steps=(row,) if step else ())
+    completion = builders.completion(ended=172.0, suspended=recorded)
+    return replace(case(), evidence=builders.evidence(completion=completion, accounting=final))
+
+
 def one_node(**seen: Any) -> Case:
     run = builders.run(geometry=Geometry(1, 4), arguments=tuple(word for word in builders.run().arguments))
     return case(run, shift_effective=0, **seen)
@@ -155,7 +169,7 @@ RATE = replace(builders.records()[0], value=0.0)
 
 # The attempt's state is always known, output that is not there fails RUN-06, a number without a unit is none, and the
 # geometry is the planned one.
-ALWAYS_CHECKED = {"RUN-01", "RUN-06", "STA-05", "CCH-04"}
+ALWAYS_CHECKED = {"RUN-06", "STA-05", "CCH-04"}
 
 EXAMPLES: list[Example] = [
     kept("CCH-04", "all as planned", case()),
@@ -519,6 +533,36 @@ EXAMPLES: list[Example] = [
         for state in (State.FAILED, State.TIMEOUT, State.CANCELLED, State.NODE_FAIL, State.LOST)
     ],
     kept("RUN-01", "all as planned", case()),
+    kept("RUN-01", "a job that was suspended before the run, as Slurm has it", suspended(None, SuspendTime="100")),
+    kept(
+        "RUN-01",
+        "a job that was suspended at about that time, but not by its own record of the run",
+        suspended((), SuspendTime="110"),
+    ),
+    kept("RUN-01", "a step that was never suspended", suspended((), step="00:00:00")),
+    kept("RUN-01", "the step of the run before", suspended((), step="00:00:12", Start="60", End="109")),
+    kept("RUN-01", "the step of the next run", suspended((), step="00:00:12", Start="172", End="200")),
+    unchecked(
+        "RUN-01",
+        "a job that was suspended at about that time, which it did not record",
+        suspended(None, SuspendTime="110"),
+    ),
+    broken(
+        "RUN-01",
+        SUSPENDED,
+        suspended((120.0, 132.4)),
+        "not suspended",
+        "12 s from 1970-01-01 00:02:00 UTC (completion.json)",
+    ),
+    broken("RUN-01", SUSPENDED, suspended(None, step="00:00:12"), "not suspended", "00:00:12 in step 17.0 (sacct)"),
+    broken("RUN-01", SUSPENDED, suspended((), step="1-00:00:00"), "not suspended", "1-00:00:00 in step 17.0 (sacct)"),
+    broken(
+        "RUN-01",
+        SUSPENDED,
+        suspended(None, SuspendTime="132"),
+        "not suspended",
+        "until 1970-01-01 00:02:12 UTC (scontrol)",
+    ),
     *(
         example(
             "RUN-01",
