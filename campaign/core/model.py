@@ -441,6 +441,7 @@ class Observation:
     failed_operations: int | None = None
     complete: bool = False  # the benchmark's closing line is there
     errors: tuple[OutputRemark, ...] = ()
+    contradictions: tuple[str, ...] = ()  # between two records of one measurement, each with both values and places
     warnings: tuple[OutputRemark, ...] = ()
     unparsed: tuple[OutputRemark, ...] = ()  # lines that the parser does not know
     attestation: Attestation | None = None

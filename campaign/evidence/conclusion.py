@@ -264,8 +264,11 @@ def _why_evidence(said: Conclusion, found: SortedBundle) -> str:
 
 
 def _steps(said: Conclusion, known: Known, found: SortedBundle, sampled: bool) -> Iterator[Step]:
-    wrong, unproven = [*found.contradicted, *found.left.violated], grouped((one.move, one) for one in found.unproven)
-    yield from decision.of_vendor([*wrong, *unproven.get(Move.VENDOR, ()), *found.left.of(Move.VENDOR)])
+    unproven = grouped((one.move, one) for one in found.unproven)
+    if found.contradicted:  # what does not agree cannot be repaired by repeating a run
+        what = decision.first_of(found.contradicted)
+        yield Step(YOU, f"reject the bundle, or ask the vendor for the original records: {what}")
+    yield from decision.of_vendor([*found.left.violated, *unproven.get(Move.VENDOR, ()), *found.left.of(Move.VENDOR)])
     if of_buyer := [*unproven.get(Move.BUYER, ()), *found.left.of(Move.BUYER)]:
         yield Step(YOU, decision.first_of(of_buyer))
     if said.undecided and known.terms:

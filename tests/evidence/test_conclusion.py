@@ -109,6 +109,17 @@ def test_whose_move_an_open_rule_is_is_said_and_what_nobody_can_show_is_said_onc
     ]  # fmt: skip
 
 
+def test_records_that_contradict_each_other_are_the_buyers_move() -> None:
+    """The vendor is not told to repeat the run: a new run would hide which record is wrong."""
+    values = {"contradiction": "value of create is 3491317.0 in a/stdout:14, but 349131.0 in a/bench.jsonl:5"}
+    found = said(replace(VIOLATION, rule="EVD-06", wording="{contradiction}", values=values))
+    assert (answers(found)["evidence"], found.outcome) == ("CONTRADICTED", VerifyOutcome.NOT_VALID)
+    first, *others = found.decision.steps
+    assert first.who == "you" and values["contradiction"] in first.what
+    assert "the vendor for the original records" in first.what
+    assert not [step for step in others if step.who == "vendor"]
+
+
 def test_a_result_that_is_missing_is_not_valid_even_in_a_rehearsal() -> None:
     given = whole(profile="rehearsal")
     missing = replace(given, rows=(replace(given.rows[0], status=Status.MISSING), *given.rows[1:]))

@@ -1,12 +1,13 @@
 """Raw output of an execution -> records and an observation.
 
 The reported number and its place are those of the text that people read; further details come from the benchmark's own
-JSON lines. If the two disagree, that is an error.
+JSON lines. If the two disagree, that is a contradiction of two records.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -90,7 +91,7 @@ def _read(form: Form, folder: Path, root: Path) -> Parsed:
     if lines.text is not None:
         exact_records, exact = bench_jsonl.parse(lines.text, lines.name)
         exact = replace(exact, errors=(*lines.trouble, *exact.errors))
-        records, seen = _merge((records, seen), (exact_records, exact), lines.name)
+        records, seen = _merge((records, seen), (exact_records, exact), out.name, lines.name)
     elif lines.trouble:
         seen = replace(seen, errors=(*seen.errors, *lines.trouble))
     elif seen.program.startswith(_BUILTIN):
@@ -213,10 +214,11 @@ _COMPARED: Mapping[str, str] = {
 }
 
 
-def _merge(text: Parsed, lines: Parsed, name: str) -> Parsed:
-    """The text's records and observation, supplemented by the JSON lines, read from `name`."""
+def _merge(text: Parsed, lines: Parsed, printed: str, written: str) -> Parsed:
+    """The text's records and observation, read from the file `printed`, supplemented by the JSON lines of `written`."""
     (records, seen), (exact_records, exact) = text, lines
-    errors = [OutputRemark(what, name) for what in _disagreements(text, lines)] if exact.program else []
+    differing = tuple(_disagreements(text, lines, printed, written)) if exact.program else ()
+    errors = [OutputRemark(what, written) for what in _lacking(records, exact_records)] if exact.program else []
     by_operation = {record.operation: record for record in exact_records}
     merged = [_merged(record, by_operation.get(record.operation, record)) for record in records]
     told = tuple(warning for warning in seen.warnings if warning.text != ior_formats.CSV_NO_END)
@@ -225,6 +227,7 @@ def _merge(text: Parsed, lines: Parsed, name: str) -> Parsed:
         "program": seen.program or exact.program,
         "complete": ended and exact.complete,
         "errors": (*exact.errors, *seen.errors, *errors),
+        "contradictions": differing,
         "warnings": (*exact.warnings, *told),
         "unparsed": (*exact.unparsed, *seen.unparsed),
     }
@@ -243,47 +246,47 @@ def _merged(printed: Record, exact: Record) -> Record:
     return replace(exact, unit=printed.unit, source=printed.source, each=each, **columns)
 
 
-def _disagreements(in_text: Parsed, in_lines: Parsed) -> Iterator[str]:
+def _lacking(records: Sequence[Record], exact_records: Sequence[Record]) -> Iterator[str]:
+    printed, written = ({record.operation for record in each} for each in (records, exact_records))
+    for operation in sorted(printed ^ written):
+        there, absent = ("stdout", "bench.jsonl") if operation in printed else ("bench.jsonl", "stdout")
+        yield f"{operation}: result in {there}, but not in {absent}"
+
+
+def _disagreements(in_text: Parsed, in_lines: Parsed, printed: str, written: str) -> Iterator[str]:
+    """Where the text, of the file `printed`, and the JSON lines, of `written`, give one thing differently."""
     (records, seen), (exact_records, exact) = in_text, in_lines
+
+    def differs(what: str, text: object, line: object) -> str:
+        return f"{what} is {text} in {printed}, but {line} in {written}"
+
     if seen.program and seen.program != exact.program:
-        yield _say_different(what="program", lines=exact.program, printed=seen.program)
+        yield differs("program", seen.program, exact.program)
     for key, name in _COMPARED.items():
         text, line = getattr(seen, key), getattr(exact, key)
         if key == "shift_effective" and None not in (text, line) and exact.processes:
             # The text has the number as given, the JSON lines its effect with so many ranks.
             text, line = text % exact.processes, line % exact.processes
         if text not in (None, ()) and line not in (None, ()) and not _same(text, line):
-            yield _say_different(what=name, lines=_shown(line), printed=_shown(text))
-    wanted, found = exact.processes_per_node, seen.processes_per_node
-    if exact.placement == "block" and seen.placement and found != wanted:
-        yield _say_different(what="ranks per node", lines=wanted, printed=found)
+            yield differs(name, _shown(text), _shown(line))
+    if exact.placement == "block" and seen.placement and seen.processes_per_node != exact.processes_per_node:
+        yield differs("ranks per node", seen.processes_per_node, exact.processes_per_node)
     if exact.placement == "block" and seen.placement not in (None, "block"):
-        yield _say_different(what="placement", lines=exact.placement, printed=seen.placement)
-    printed = {record.operation: record for record in records}
-    written = {record.operation: record for record in exact_records}
-    for operation in sorted(printed.keys() | written.keys()):
-        if operation not in written:
-            yield f"{operation}: result in stdout, but not in bench.jsonl"
-        elif operation not in printed:
-            yield f"{operation}: result in bench.jsonl, but not in stdout"
-        else:
-            yield from _differing_numbers(printed[operation], written[operation])
+        yield differs("placement", seen.placement, exact.placement)
+    by_operation = {record.operation: record for record in exact_records}
+    for record in sorted(records, key=operator.attrgetter("operation")):
+        if record.operation in by_operation:
+            yield from _differing_numbers(record, by_operation[record.operation])
 
 
 def _differing_numbers(printed: Record, written: Record) -> Iterator[str]:
-    for column, tolerance in _TOLERANCE.items():
+    places = [f"{each.source.file}:{each.source.line}" for each in (printed, written)]
+    for column in (*_TOLERANCE, "iterations", "unit"):
         text, line = getattr(printed, column), getattr(written, column)
-        if None not in (text, line) and abs(text - line) > tolerance:
-            place = printed.source.line
-            yield f"{printed.operation}: bench.jsonl says {column} {line}, stdout says {text} in line {place}"
-    for name in ("iterations", "unit"):
-        text, line = getattr(printed, name), getattr(written, name)
-        if text != line:
-            yield _say_different(what=f"{printed.operation}: {name}", lines=line, printed=text)
-
-
-def _say_different(what: object, lines: object, printed: object) -> str:
-    return f"{what}: bench.jsonl says {lines}, stdout says {printed}"
+        tolerance = _TOLERANCE.get(column)
+        same = None in (text, line) or abs(text - line) <= tolerance if tolerance else text == line
+        if not same:
+            yield f"{column} of {printed.operation} is {text} in {places[0]}, but {line} in {places[1]}"
 
 
 def _same(text: Any, line: Any) -> bool:

@@ -513,6 +513,11 @@ EXAMPLES: list[Example] = [
         "500 ops/s (actual)",
         "1000 ops/s (printed)",
     ),
+    broken(
+        "EVD-06",
+        "value of create is 3491317.0 in a/stdout:14, but 349131.0 in a/bench.jsonl:5",
+        case(contradictions=("value of create is 3491317.0 in a/stdout:14, but 349131.0 in a/bench.jsonl:5",)),
+    ),
     unchecked("PHY-03", "the output does not say what was done", inflated()),
     disclosed(
         "PHY-03",

@@ -109,40 +109,46 @@ def test_an_applet_that_is_not_known_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "changes", "error"),
     [
-        ("start", {"processes": 8}, "processes: bench.jsonl says 8, stdout says 4"),
-        ("start", {"nodes": 4}, "nodes: bench.jsonl says 4, stdout says 2"),
+        ("start", {"processes": 8}, "processes is 4 in runs/x/1/stdout, but 8 in runs/x/1/bench.jsonl"),
+        ("start", {"nodes": 4}, "nodes is 2 in runs/x/1/stdout, but 4 in runs/x/1/bench.jsonl"),
         (
             "start",
             {"argv": ["./mdtest", "-C"]},
-            "command line: bench.jsonl says ./mdtest -C, stdout says ./mdtest -F -C",
+            "command line is ./mdtest -F -C -T -r",
         ),
         (
             "start",
             {"version": "0.2.0"},
-            "program: bench.jsonl says campaign bench 0.2.0, stdout says campaign bench 0.1.0",
+            "program is campaign bench 0.1.0 in runs/x/1/stdout, but campaign bench 0.2.0 in runs/x/1/bench.jsonl",
         ),
-        ("shift", {"effective": 1}, "rank shift: bench.jsonl says 1, stdout says 2"),
-        ("shift", {"requested": 1}, "rank shift requested (-N): bench.jsonl says 1, stdout says 2"),
+        ("shift", {"effective": 1}, "rank shift is 2 in runs/x/1/stdout, but 1 in runs/x/1/bench.jsonl"),
+        ("shift", {"requested": 1}, "rank shift requested (-N) is 2 in runs/x/1/stdout, but 1 in runs/x/1/bench.jsonl"),
         (
             "phase",
             {"rate_ops_s": 6168.956},
-            "tree_create: bench.jsonl says value 6168.956, stdout says 6168.955 in line 18",
+            "value of tree_create is 6168.955 in runs/x/1/stdout:18, but 6168.956 in runs/x/1/bench.jsonl:",
         ),
-        ("phase", {"operation": "tree_remove"}, "tree_create: result in stdout, but not in bench.jsonl"),
     ],
 )
-def test_text_and_json_lines_that_disagree_are_an_error(
+def test_text_and_json_lines_that_disagree_are_a_contradiction(
     folder: Path, kind: str, changes: dict[str, Any], error: str
 ) -> None:
     edit_line(folder / "bench.jsonl", kind, **changes)
     _, seen = read(folder)
-    assert any(text.startswith(f"runs/x/1/bench.jsonl: {error}") for text in said(seen.errors)), said(seen.errors)
+    assert any(text.startswith(error) for text in seen.contradictions), seen.contradictions
 
 
-def test_iterations_that_only_one_of_the_two_has_are_an_error(folder: Path) -> None:
+def test_a_result_that_only_one_of_the_two_has_is_an_error(folder: Path) -> None:
+    """What is missing contradicts nothing."""
+    edit_line(folder / "bench.jsonl", "phase", operation="tree_remove")
+    _, seen = read(folder)
+    assert "runs/x/1/bench.jsonl: tree_create: result in stdout, but not in bench.jsonl" in said(seen.errors)
+
+
+def test_iterations_that_only_one_of_the_two_has_are_a_contradiction(folder: Path) -> None:
     edit(folder / "bench.jsonl", lambda text: re.sub(r'(\{"type": "phase", .*\n)', r"\1\1", text, count=1))
-    expected = "runs/x/1/bench.jsonl: tree_create: iterations: bench.jsonl says 2, stdout says 1"
-    assert expected in said(read(folder)[1].errors)
+    expected = "iterations of tree_create is 1 in runs/x/1/stdout:18, but 2 in runs/x/1/bench.jsonl:"
+    assert any(text.startswith(expected) for text in read(folder)[1].contradictions)
 
 
 def test_the_mean_and_the_deviation_of_the_text_are_those_of_the_phases(tmp_path: Path) -> None:
@@ -155,30 +161,34 @@ def test_the_mean_and_the_deviation_of_the_text_are_those_of_the_phases(tmp_path
     middle |= {"rate_ops_s": rate, "true_rate_ops_s": rate, "elapsed_s": middle["operations_counted"] / rate}
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     _, seen = output.read("mdtest", tmp_path / "1", tmp_path)
-    assert [error.split(" ")[:5] for error in said(seen.errors)] == [
-        ["1/bench.jsonl:", "create:", "bench.jsonl", "says", column] for column in ("mean", "stddev")
+    assert [text.split(" ")[:3] for text in seen.contradictions] == [
+        [column, "of", "create"] for column in ("mean", "stddev")
     ]
 
 
 @pytest.mark.parametrize(
     ("nodemap", "error"),
     [
-        ("1110", "ranks per node: bench.jsonl says 2, stdout says 0"),
-        ("1010", "placement: bench.jsonl says block, stdout says cyclic"),
+        ("1110", "ranks per node is 0 in runs/x/1/stdout, but 2 in runs/x/1/bench.jsonl"),
+        ("1010", "placement is cyclic in runs/x/1/stdout, but block in runs/x/1/bench.jsonl"),
     ],
 )
-def test_a_node_map_that_is_not_that_of_the_json_lines_is_an_error(folder: Path, nodemap: str, error: str) -> None:
+def test_a_node_map_that_is_not_that_of_the_json_lines_is_a_contradiction(
+    folder: Path, nodemap: str, error: str
+) -> None:
     edit(folder / "stdout", lambda text: text.replace("Nodemap: 1100", f"Nodemap: {nodemap}"))
     _, seen = read(folder)
-    assert f"runs/x/1/bench.jsonl: {error}" in said(seen.errors)
+    assert error in seen.contradictions
 
 
 def test_a_number_changed_in_the_text_is_found_out(folder: Path) -> None:
     edit(folder / "stdout", lambda text: text.replace("232871.018", "932871.018"))
     records, seen = read(folder)
     assert records[2].value == 932871.018
-    assert "runs/x/1/bench.jsonl: remove: bench.jsonl says value 232871.018, stdout says 932871.018 in line 17" in said(
-        seen.errors
+    contradiction = seen.contradictions[0]
+    assert re.fullmatch(
+        r"value of remove is 932871\.018 in runs/x/1/stdout:17, but 232871\.018 in runs/x/1/bench\.jsonl:[0-9]+",
+        contradiction,
     )
 
 
