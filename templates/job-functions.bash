@@ -1,5 +1,27 @@
 # What the job does around each run. Nothing here runs while the benchmark is timed.
 # shellcheck disable=SC2034,SC2154  # it shares its variables with the other files
+
+# First what the submitter's environment makes of bash: BASH_ENV has been read, functions and options are inherited. Of the
+# functions, those stay that hide no command: the module command's.
+POSIXLY_CORRECT=y # functions named set, trap and unset come after the commands then
+trap - DEBUG ERR RETURN
+set +abefkuvxCEHPT
+set +o pipefail
+unset -f declare export hash read set shopt trap type unalias unset
+unset -v POSIXLY_CORRECT
+unset -v BASH_COMPAT BASH_ENV CDPATH ENV FUNCNEST GLOBIGNORE
+unset -v TMOUT 2>/dev/null # it may be read-only
+shopt -u expand_aliases
+unalias -a
+shopt -u dotglob failglob lastpipe nocaseglob nocasematch nullglob xpg_echo
+shopt -u inherit_errexit localvar_inherit localvar_unset 2>/dev/null # later than the oldest bash in use
+export -n BASHOPTS SHELLOPTS
+export LC_ALL=C
+IFS=$' \t\n'
+while read -r _ _ campaign_name; do
+    [[ $campaign_name == job || $(type -at -- "$campaign_name") == function ]] || unset -f -- "$campaign_name"
+done < <(declare -F)
+hash -r
 set -u
 
 campaign_refusal=''   # why nothing may be measured in this job
@@ -334,7 +356,7 @@ campaign_wait() { # PID: its status
 campaign_end() {
     campaign_recorded
     campaign_dismiss_witness
-    rm -rf -- "$campaign_job_folder/placement"
+    [[ -z $campaign_ahead ]] || rm -rf -- "$campaign_job_folder/placement" # of this start
     campaign_say "end of the job, $campaign_failures of its runs failed"
     [[ $campaign_failures -eq 0 ]]
     exit

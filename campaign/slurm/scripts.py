@@ -172,6 +172,7 @@ def directives(job: JobScript) -> tuple[str, ...]:
         "--exclusive",
         "--export=ALL",
         "--no-requeue",
+        "--open-mode=append",  # a controller that lost its state may start the job again
         *(f"--{name}={_directive(value)}" for name, value in of_keys.items() if value),
         *([f"--nodelist={node}"] if node else []),
         *([f"--gres={job.steps[0].run.gres}"] if job.steps[0].run.gres else []),

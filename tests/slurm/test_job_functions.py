@@ -47,6 +47,48 @@ def test_a_clock_that_is_set_back_during_a_run_is_seen_beside_one_that_nobody_se
     assert record["ended"] - record["started"] - (ended - began) == pytest.approx(-5, abs=0.2)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "IFS=,",
+        "set -efuvx -o noclobber -o pipefail -o posix",
+        "shopt -s failglob nocasematch xpg_echo lastpipe",
+        "CDPATH=/usr TMOUT=1 GLOBIGNORE='*' FUNCNEST=1",
+        "readonly TMOUT=600",
+        'for name in cd mkdir mv printf read set srun trap type unset; do eval "$name() { echo no; return 1; }"; done',
+        "shopt -s expand_aliases; alias printf='printf no' mv='mv --no-clobber' export=false",
+        "trap 'echo no' ERR EXIT; set -E",
+        "set -T; trap 'echo no >&2' DEBUG",
+        "LC_ALL=de_DE.UTF-8 LANG=de_DE.UTF-8; export LC_ALL LANG; set -a",
+    ],
+)
+def test_what_others_make_of_bash_changes_no_record(job: Job, tmp_path: Path, text: str) -> None:
+    (tmp_path / "environment").write_text(f"[[ $0 != *job.sbatch ]] || {{ {text}; }}\n")
+    job.environment |= {"BASH_ENV": str(tmp_path / "environment"), "SHELLOPTS": "noglob", "CDPATH": "/usr"}
+    assert job.plan(2).run() == 0
+    for number in (1, 2):
+        record = job.record(number)
+        assert record is not None
+        assert (record["outcome"], record["exit_status"], record["nodes"]) == ("done", 0, "n[1-2]")
+        assert record["started"] < record["ended"]
+        assert len(record["uptime"]) == 2
+    assert job.left() == []
+    assert "no\n" not in job.out()
+    assert "printf no" not in job.complain()
+
+
+def test_what_the_job_starts_inherits_no_environment_of_bash(job: Job, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    (tmp_path / "environment").write_text("mkdir() { echo no; }; export -f mkdir\n")
+    job.environment |= {"BASH_ENV": str(tmp_path / "environment"), "SHELLOPTS": "noglob", "BASHOPTS": "nullglob"}
+    job.environment["BASH_FUNC_module%%"] = f"() {{ env >{seen}; declare -F >>{seen}; }}"
+    job.slurm = Slurm(modules=("openmpi",))
+    assert job.plan().run() == 0
+    names = {line.partition("=")[0] for line in seen.read_text().splitlines()}
+    assert names.isdisjoint({"BASH_ENV", "SHELLOPTS", "BASHOPTS", "BASH_FUNC_mkdir%%", "declare -fx mkdir"})
+    assert {"BASH_FUNC_module%%", "declare -fx module"} <= names
+
+
 def test_a_run_that_ends_well_leaves_its_record_and_nothing_on_the_target(job: Job) -> None:
     before = time.time()
     assert job.plan().run() == 0
@@ -243,6 +285,20 @@ def test_a_job_that_slurm_forgot_and_started_again_measures_nothing(job: Job) ->
     assert job.end_of(2) == ("refused", reason)
     assert job.cluster.launched() == []
     assert recorded.read_text() == "{}\n"
+
+
+def test_a_second_start_changes_no_file_of_the_first(job: Job) -> None:
+    job.plan(runs=2).run()
+    kept = job.folder / "placement" / "0" / "placement.txt"  # a start that goes on reads it
+    kept.parent.mkdir(parents=True)
+    kept.write_text("0 n1\n")
+    folders = [job.folder, *(step.folder for step in job.steps)]
+    before = {path: path.read_text() for folder in folders for path in folder.rglob("*") if path.is_file()}
+    assert job.run() == 1
+    after = {path: path.read_text() for folder in folders for path in folder.rglob("*") if path.is_file()}
+    output = job.folder / "stdout"
+    assert after.pop(output).startswith(before.pop(output))
+    assert after == before
 
 
 # --- signals

@@ -131,6 +131,7 @@ def test_the_directives_are_these_and_no_others() -> None:
         "--export=ALL",
         "--job-name=campaign-test-1",
         "--no-requeue",
+        "--open-mode=append",
         "--nodes=2",
         "--ntasks-per-node=4",
         "--output=/work/results/test/jobs/campaign-test-1/stdout",

@@ -18,7 +18,7 @@ from campaign.config.slurm_keys import Slurm
 from campaign.core import resources
 from campaign.core.model import Geometry, Input, Launcher, Planned
 from campaign.core.resources import TEMPLATES
-from campaign.slurm import scripts
+from campaign.slurm import script_text, scripts
 from tests.support import builders, fake_slurm
 from tests.support.fake_slurm import Fake
 
@@ -100,6 +100,7 @@ class Job:
             text, found = re.subn(rf"^{name}=\d+", f"{name}={value}", text, flags=re.MULTILINE)
             assert found == 1, name
         script.write_text(text)
+        mode = "a" if script_text.directive(text, "open-mode") == "append" else "w"  # as slurmstepd opens them
         slurm = {
             "SLURM_JOB_ID": self.number,
             "SLURM_JOB_NAME": self.name,
@@ -111,8 +112,8 @@ class Job:
             cwd=self.folder,
             env=os.environ | slurm | self.environment,
             stdin=subprocess.DEVNULL,
-            stdout=(self.folder / "stdout").open("w"),
-            stderr=(self.folder / "stderr").open("w"),
+            stdout=(self.folder / "stdout").open(mode),
+            stderr=(self.folder / "stderr").open(mode),
             text=True,
             start_new_session=True,
         )
