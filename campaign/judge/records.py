@@ -30,6 +30,7 @@ from campaign.results.environment.slurm_text import expand_nodes
 from campaign.slurm.partitions import Partition
 
 SAME_S = 1.0  # between two copies of a time, one of which may be cut to a second
+RESTORED = "only a controller that was restored from its saved state numbers steps again"
 PROBES = ("bash", "witness")  # steps of the job itself, which find out where the ranks are and what they execute
 _OF_SRUN = re.compile("[0-9]{1,6}")  # other steps have names, or numbers from 4294967290
 _WITH_EXIT_CODE = ("COMPLETED", "FAILED")  # states of jobs that ended by themselves
@@ -321,8 +322,10 @@ def one_sequence(case: Case) -> Iterator[Finding]:
     said = [[seen[each.phase].step_id or "" for each in group if each.phase in seen] for group in case.run.together]
     steps = [step for group in said for step in sorted(int(each) for each in group if each.isdigit())]
     if steps != sorted(set(steps)):
-        yield violation(
-            "the job steps are not in the order of the phases", "ascending step numbers", ", ".join(map(str, steps))
+        yield to_explain(
+            f"the job steps are not in the order of the phases: {RESTORED}",
+            "ascending step numbers",
+            ", ".join(map(str, steps)),
         )
     yield from _foreign_steps(case, completion)
 
@@ -370,9 +373,10 @@ def _is_launched(step: Mapping[str, str]) -> bool:
 def one_story(submission: Submission) -> Iterator[Finding]:
     """Times on shared storage overlap by no more than clocks may differ (within a job 2 s; between jobs what Slurm's
     times leave open, usually 2 to 4 s, at most 60 s for each); number and times of benchmark steps in sacct; outputs
-    that name the same step; values of two runs identical to the last digit (15 digits or more in total); a boot id
-    that comes back after another one, or two in one job. W: a gap in step numbers, nodes rebooted between runs, a
-    boot id under several names, another partition or other nodes than in plan.json. No accounting is noted.
+    that name the same step at the same time or with the same values; values of two runs identical to the last digit
+    (15 digits or more in total); a boot id that comes back after another one, or two in one job. W: one step named at
+    two times, a gap in step numbers, nodes rebooted between runs, a boot id under several names, another partition or
+    other nodes than in plan.json. No accounting is noted.
     """
     done = [case for case in submission.results if case.attempt.state is State.DONE]
     if not done:
@@ -435,7 +439,9 @@ def _counted_steps(submission: Submission, done: Sequence[Case]) -> Iterator[Fin
             continue
         ran = [row for row in after.steps if row.get("JobName") in programs and _word(row) == "COMPLETED"]
         steps = list(filter(_is_launched, ran))
-        if steps and not len(commands) <= len(steps) <= most.get(job, 0):
+        named = Counter(phase.seen.step_id for case in cases for phase in _executions(case) if phase.seen.step_id)
+        again = named.total() - len(named)  # numbers given again, of which sacct may show the last step alone
+        if steps and not len(commands) - again <= len(steps) <= most.get(job, 0):
             yield violation(
                 "sacct shows a different number of benchmark runs in job {job} than submitted attempts",
                 f"{len(commands)}, one for each recorded run",
@@ -492,21 +498,45 @@ def _steps_lacking(after: Accounting, case: Case) -> Iterator[Finding]:
 
 
 def _one_step_each(done: Iterable[Case]) -> Iterator[Finding]:
-    """No two outputs name the same step. A controller that lost its state reuses ids."""
+    """No two outputs name the same step. A controller that lost its state reuses ids of jobs, and one that was restored
+    from an older state those of steps, for another output of another time.
+    """
     first: dict[tuple[str, str], Case] = {}
-    for case in done:
-        for _, phase in case.phases or (("", case),):
-            step = phase.seen.step_id
-            if step is None or not case.run.launcher.is_srun:
-                continue
-            if (other := first.setdefault((case.attempt.job, step), phase)) is not phase:
-                yield violation(
-                    "its output names the same job step as that of {other}",
-                    "a job step of its own",
-                    f"{phase.seen.job_id}.{step}",
-                    about=phase.subject,
-                    other=other.subject,
-                )
+    for phase in (phase for case in done if case.run.launcher.is_srun for phase in _executions(case)):
+        step = phase.seen.step_id
+        if step is None or (other := first.setdefault((phase.attempt.job, step), phase)) is phase:
+            continue
+        same = _has_same_numbers(phase, other) or _overlap(phase, other)
+        yield (violation if same else to_explain)(
+            "its output names the same job step as that of {other}" + ("" if same else f": {RESTORED}"),
+            "a job step of its own",
+            f"{phase.seen.job_id}.{step}",
+            about=phase.subject,
+            other=other.subject,
+        )
+
+
+def _executions(case: Case) -> list[Case]:
+    """An execution, or each of its phases."""
+    return [phase for _, phase in case.phases] or [case]
+
+
+def _has_same_numbers(*cases: Case) -> bool:
+    one, other = ([(record.operation, record.value) for record in case.records] for case in cases)
+    return one == other != []
+
+
+def _overlap(one: Case, other: Case) -> bool:
+    """Whether two executions ran at the same time, by their outputs or, where these do not say it, the job's record."""
+    spans = [_span(one), _span(other)]
+    known = [span for span in spans if span]
+    return len(known) == len(spans) and max(known)[0] < min(ended for _, ended in known) - environment.TOLERANCE_S
+
+
+def _span(case: Case) -> tuple[float, float] | None:
+    if case.seen.began is not None and case.seen.ended is not None:
+        return case.seen.began, case.seen.ended
+    return _window(case) if case.evidence.completion else None
 
 
 def _copied(done: Iterable[Case]) -> Iterator[Finding]:

@@ -264,7 +264,10 @@ def offset_interpreted(submission: Submission) -> Iterator[Finding]:
     "RUN-08",
     "all attempts are kept on record, including failed and unused ones",
     why="attempts that disappear could hide slow or failed results",
-    remedy="restore the missing attempts to the results directory, or explain their loss",
+    remedy=(
+        "explain it in the campaign file, for example why a run was measured again; only attempts that are missing "
+        "have to be restored to the results directory"
+    ),
     severity=Severity.WARNING,
 )
 def attempts_kept(submission: Submission) -> Iterator[Finding]:

@@ -223,12 +223,17 @@ _Item = tuple[str, str]  # what must not change, and the target or executable th
     "ENV-03",
     "the environment did not change during the campaign and is the same on all nodes",
     why="results from before and after a change of the system cannot be compared",
-    remedy="explain the difference, or repeat the results that were measured with the other configuration",
+    remedy=(
+        "explain the difference, or measure again what was measured with the other configuration or has no recorded "
+        "environment"
+    ),
     severity=Severity.WARNING,
 )
 def unchanged(submission: Submission) -> Iterator[Finding]:
-    """Kernel, settings, mounts, executable and libraries of all jobs and nodes."""
-    results = sorted(submission.results, key=lambda result: result.attempt.started or 0.0)
+    """Kernel, settings, mounts, executable and libraries of all jobs and nodes whose attempts gave numbers."""
+    results = sorted(
+        (result for result in submission.results if result.records), key=lambda result: result.attempt.started or 0.0
+    )
     without = [result.subject for result in results if not result.evidence.environment.recorded]
     if without:
         yield unchecked(

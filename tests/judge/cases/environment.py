@@ -13,7 +13,7 @@ from campaign.config.system import SYSTEM
 from campaign.core.model import Geometry, Iteration, Record, Severity, Source, State
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
-from campaign.results.environment.facts import Accounting, Environment, Evidence, Value, Witness
+from campaign.results.environment.facts import NOTHING, Accounting, Environment, Evidence, Value, Witness
 from tests.judge.cases import Example, attempts, broken, disclosed, kept, rehearsed, unchecked
 from tests.judge.cases.submissions import whole
 from tests.support import builders
@@ -152,6 +152,13 @@ def over_time(*environments: Environment) -> Submission:
         for number, (result, environment) in enumerate(zip(given.results, environments, strict=False))
     )
     return replace(given, results=results)
+
+
+def cancelled_before_it_started() -> Submission:
+    given = over_time(builders.environment(), builders.environment())
+    first, second = given.results
+    cancelled = replace(second.attempt, state=State.CANCELLED, started=None, ended=None)
+    return replace(given, results=(first, replace(second, attempt=cancelled, records=(), evidence=NOTHING)))
 
 
 def first_node_alone() -> Environment:
@@ -688,6 +695,7 @@ EXAMPLES: list[Example] = [
         "50 kB (on n3)",
     ),
     unchecked("ENV-03", "no environments on record", whole()),
+    kept("ENV-03", "an attempt that was cancelled before it started", cancelled_before_it_started()),
     unchecked(
         "ENV-03",
         "nodes that did not answer",

@@ -7,6 +7,7 @@ from typing import Any
 
 from campaign.config.rules.pack import RulePack
 from campaign.core.model import Command, Geometry, Observation, PhaseTimes, Severity
+from campaign.judge.records import RESTORED
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting
@@ -181,8 +182,8 @@ EXAMPLES: list[Example] = [
         "RUN-09", "the phases of one result ran in several jobs", phased(write={"job_id": "16"}), "17", "16, 17"
     ),
     broken(
-        "RUN-09", "the job steps are not in the order of the phases", phased(write={"step_id": "4"}),
-        "ascending step numbers", "4, 1",
+        "RUN-09", f"the job steps are not in the order of the phases: {RESTORED}", phased(write={"step_id": "4"}),
+        "ascending step numbers", "4, 1", severity=Severity.WARNING,
     ),
     broken(
         "RUN-09", "the job ran other steps between the phases of one result", phased(steps=(*STEPS, FOREIGN)),
@@ -209,8 +210,8 @@ EXAMPLES: list[Example] = [
            "nodes of its own for each", "n1"),
     broken("RUN-09", "a phase began before the previous one had ended", beside(load=replace(LOAD, ended=115.0)),
            "after the end of load", "read"),
-    broken("RUN-09", "the job steps are not in the order of the phases", beside(steps=("3", "0")),
-           "ascending step numbers", "0, 3, 2"),
+    broken("RUN-09", f"the job steps are not in the order of the phases: {RESTORED}", beside(steps=("3", "0")),
+           "ascending step numbers", "0, 3, 2", severity=Severity.WARNING),
     unchecked("RUN-09", "nodes of a phase that starts together with another were not seen",
               beside(nodes=(("n1",), ()))),
     unchecked("RUN-09", "Slurm keeps no accounting of steps", phased(steps=None)),

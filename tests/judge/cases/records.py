@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from campaign.config.format import Target
 from campaign.core.model import Attestation, PhaseTimes, Severity
+from campaign.judge.records import RESTORED
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting, Altered, Evidence, Node
@@ -183,15 +184,26 @@ def all_prefixed(given: Submission, *prefix: str) -> Submission:
     return replace(given, results=tuple(prefixed(one, *prefix) for one in given.results))
 
 
-def in_step(*numbers: str, one_job: bool = True) -> Submission:
+def in_step(*numbers: str, one_job: bool = True, steps: Sequence[Mapping[str, str]] | None = None) -> Submission:
     """The first runs, whose outputs name these steps of one job, or of jobs to which Slurm gave one id."""
     windows = tuple((110.0 + 2 * place, 112.0 + 2 * place) for place in range(len(numbers)))
-    steps = (*STEPS, ran(1, 110, 112), ran(2, 112, 114)) if one_job else (*STEPS, ran(1, 110, 112))
-    given = together(*windows, steps=steps, one_job=one_job)
+    steps = steps or ((ran(1, 110, 112), ran(2, 112, 114)) if one_job else (ran(1, 110, 112),))
+    given = together(*windows, steps=(*STEPS, *steps), one_job=one_job)
     named = zip(given.results, numbers, strict=True)
     return replace(
         given, results=tuple(replace(one, seen=replace(one.seen, job_id="17", step_id=step)) for one, step in named)
     )
+
+
+def numbered_again(*steps: Mapping[str, str], is_copy: bool = False, **seen: float) -> Submission:
+    """Two outputs that name one step, with other numbers unless one is a copy; `seen`: what the second one says of its
+    times; `steps`: the benchmark's in sacct.
+    """
+    given = in_step("1", "1", steps=steps or None)
+    one, other = given.results
+    records = one.records if is_copy else tuple(replace(each, value=each.value + 1) for each in one.records)
+    other = replace(other, records=records, seen=replace(other.seen, **seen))
+    return replace(given, results=(replace(one, seen=replace(one.seen, began=110.0, ended=113.0)), other))
 
 
 def copied(*values: float) -> Submission:
@@ -396,8 +408,14 @@ EXAMPLES: list[Example] = [
     kept("EVD-07", "outputs that name steps of their own", in_step("1", "2")),
     kept("EVD-07", "steps of two jobs with one id, which a controller gives again that lost its state",
          in_step("1", "1", one_job=False)),
-    broken("EVD-07", f"its output names the same job step as that of {FIRST}", in_step("1", "1"),
+    broken("EVD-07", f"its output names the same job step as that of {FIRST}", numbered_again(is_copy=True),
            "a job step of its own", "17.1", SECOND),
+    broken("EVD-07", f"its output names the same job step as that of {FIRST}", numbered_again(began=110, ended=114),
+           "a job step of its own", "17.1", SECOND),
+    broken("EVD-07", f"its output names the same job step as that of {FIRST}: {RESTORED}", in_step("1", "1"),
+           "a job step of its own", "17.1", SECOND, Severity.WARNING),
+    broken("EVD-07", f"its output names the same job step as that of {FIRST}: {RESTORED}",
+           numbered_again(ran(1, 112, 114)), "a job step of its own", "17.1", SECOND, Severity.WARNING),
     kept("EVD-07", "a step with a name, and one that Slurm numbers beyond all others",
          together((110, 112), steps=(*STEPS, ran(1, 110, 112), {"JobIDRaw": "17.4294967290", "JobName": "x"}))),
     broken("EVD-07", "sacct lacks job steps of job 17: Slurm numbers the steps of a job without gaps",
