@@ -37,7 +37,7 @@ FILL_STATUS = """exit status:
 1  a cell is left empty, since it has no valid result"""
 
 CHECK_STATUS = """exit status:
-0  all results valid, and no rule violated
+0  all results valid, and no rule violated, except for waived violations
 1  a rule is violated, or results are missing or failed"""
 
 VERIFY_STATUS = """exit status:

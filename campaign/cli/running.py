@@ -278,8 +278,7 @@ def _cell_line(row: Row, cells: str) -> str:
     else:
         text = f"{cells}: {row.status}: {row.note}"
     if row.attempt:
-        number = row.attempt.number  # those that never ran, or have other settings, have numbers too
-        text += f" (attempt {number} of {max(number, row.attempts)})"
+        text += f" (attempt {row.attempt.number} of {row.last_attempt})"
     if row.summary.n > 1:
         text += f" (median of {row.summary.n} valid attempts: {row.summary.median:.3f})"
     against = [f"{finding.rule} {finding.message}" for finding in row.findings if finding.blocks]

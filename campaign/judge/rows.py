@@ -30,6 +30,7 @@ def table_rows(
     counted = matrix.attempts_by_run(runs, attempts)
     others = Counter(attempt.run for attempt in attempts)
     others.subtract({run: len(of_run) for run, of_run in counted.items()})
+    last = {attempt.run: attempt.number for attempt in sorted(attempts, key=lambda attempt: attempt.number)}
     operations = {operation.id: operation for operation in pack.operations}
     basis = Basis(campaign.name, pack.id, pack.version, pack.digest, campaign.profile, tuple(pack.values.items()))
     table = []
@@ -43,7 +44,9 @@ def table_rows(
             used = [attempt for run in of_cell for attempt in counted[run.id]]
             row = replace(row, note=_why_missing(of_cell, used, any(others[run.id] for run in of_cell)))
         other = others[row.run.id] if row.run else 0
-        table.append(replace(row, other_attempts=other, best=pack.best(operation), basis=basis))
+        number = last.get(row.run.id, 0) if row.run else 0
+        best = pack.best(operation)
+        table.append(replace(row, other_attempts=other, last_attempt=number, best=best, basis=basis))
     return filled(table, pack, results)
 
 
@@ -251,6 +254,7 @@ def computed(row: Row, operation: Operation, table: Mapping[tuple[str, str, str]
         attempt=own.attempt,
         record=Record(operation.id, value, operation.unit, records[0].source, parts=records),
         attempts=own.attempts,
+        last_attempt=own.last_attempt,
         summary=intervals.summarize([value]),
         findings=own.findings,
         values=(value,),

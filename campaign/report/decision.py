@@ -16,6 +16,7 @@ from pathlib import Path
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.pack import RulePack
 from campaign.core import escaping, units
+from campaign.core.grouping import grouped
 from campaign.core.model import Finding, Move, Severity, Status
 from campaign.judge.engine import BUNDLE_RULES
 from campaign.judge.submission import Submission
@@ -61,7 +62,7 @@ def verdict(submission: Submission) -> Verdict:
     checked = [finding for finding in findings if finding.checked]
     errors = [finding for finding in checked if finding.severity is Severity.ERROR]
     broken = _rules(pack, (finding for finding in errors if not finding.waived))
-    waived = _rules(pack, (finding for finding in errors if finding.waived))
+    waived = _rules(pack, filter(is_waived, errors))
     asked = _rules(pack, (finding for finding in checked if finding.unanswered))
     unchecked = _rules(pack, (finding for finding in findings if not finding.checked))
     without = sum(row.status in OPEN for row in rows)
@@ -95,6 +96,11 @@ def verdict(submission: Submission) -> Verdict:
         count = units.several(len(unchecked), "rule")
         reasons.append(Reason(f"{count} of {len(pack.checks)} not checked (does not count as passed):", unchecked))
     return Verdict(kind, headline, tuple(reasons))
+
+
+def is_waived(finding: Finding) -> bool:
+    """Whether it is a violation that the buyer has waived."""
+    return finding.checked and finding.severity is Severity.ERROR and bool(finding.waived)
 
 
 def counted(rows: Sequence[Row]) -> str:
@@ -218,6 +224,7 @@ class SortedFindings:
         self.open = [finding for finding in known if finding.open and finding.move is not Move.NOBODY]
         self.unprovable = rules_of(finding for finding in known if finding.open and finding.move is Move.NOBODY)
         self.undecided = [finding for finding in known if finding.undecided]
+        self.waived = rules_of(finding for finding in known if is_waived(finding))
 
     def of(self, move: Move) -> list[Finding]:
         return [finding for finding in self.open if finding.move is move]
@@ -259,20 +266,38 @@ def rules(found: SortedFindings, buyer: str, otherwise: str) -> Question:
             parts.append(f"{units.several(len(of_move), 'rule')} open for {who} ({units.listed(of_move, 4)})")
     if found.unprovable:
         parts.append(f"{units.listed(found.unprovable, 4)} cannot be shown by these programs")
+    if found.waived:
+        parts.append(
+            f"{units.several(len(found.waived), 'rule')} violated and waived ({units.listed(found.waived, 4)})"
+        )
     return Question("rules", found.kept, "; ".join(parts) or otherwise)
 
 
 def decisions(found: SortedFindings, otherwise: str) -> Question:
-    waiting = Counter({(finding.rule, finding.said): _kind(finding) for finding in found.undecided}.values())
-    counts = ", ".join(units.several(count, kind) for kind, count in waiting.items())
-    answer = f"{waiting.total()} open" if waiting else "none open"
-    return Question("decisions", answer, f"{counts}, not yet accepted" if counts else otherwise)
+    waiting = grouped(((finding.rule, finding.said), finding) for finding in found.undecided)
+    if not waiting:
+        return Question("decisions", "none open", otherwise)
+    kinds = grouped((_kind(findings[-1]), findings) for findings in waiting.values())
+    counts = ", ".join(_counted(kind, decided) for kind, decided in kinds.items())
+    return Question("decisions", f"{len(waiting)} open", f"{counts}, not yet accepted")
+
+
+_WITHOUT = "result without measurement"
 
 
 def _kind(finding: Finding) -> str:
     if finding.explained:
         return "explanation"
-    return "result without measurement" if finding.rule == "CMP-03" else "deviation"
+    return _WITHOUT if finding.rule == "CMP-03" else "deviation"
+
+
+def _counted(kind: str, decided: Sequence[Sequence[Finding]]) -> str:
+    """How many decisions of a kind there are; of results without measurement, how many results they are about."""
+    if kind != _WITHOUT:
+        return units.several(len(decided), kind)
+    number = sum(len({cell for finding in findings for cell in finding.cells}) or 1 for findings in decided)
+    reasons = f" ({units.several(len(decided), 'reason')})" if len(decided) != number else ""
+    return f"{units.several(number, 'result')} without measurement{reasons}"
 
 
 def of_vendor(findings: Sequence[Finding]) -> Iterator[Step]:
@@ -321,9 +346,9 @@ def vendor_may(is_complete: bool, found: SortedFindings) -> str:
     """What may be concluded from results and findings."""
     if found.violated:
         return "it would be refused as it is."
-    if is_complete:
-        return "all results are there, and none violates a rule that was checked."
-    return "what is there violates no rule that was checked."
+    text = "all results are there, and none violates a rule" if is_complete else "what is there violates no rule"
+    but = f", except for waived violations of {units.listed(found.waived)}" if found.waived else ""
+    return f"{text} that was checked{but}."
 
 
 def vendor_may_not(is_full: bool) -> str:

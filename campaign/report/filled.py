@@ -100,7 +100,16 @@ def fill(
     values: dict[forms.Spot, dict[str, forms.Value]] = {}
     for cell in cells:
         values.setdefault(cell.place.spot, {})[cell.place.part] = "" if cell.value is None else cell.value
-    return form.filled(values), cells
+    rehearsed = [part for part, submission in parts.items() if not submission.full]
+    return form.filled(values, _remark(rehearsed)), cells
+
+
+def _remark(rehearsed: Sequence[str]) -> str:
+    """What is written below the numbers where some are of a rehearsal. `rehearsed`: the parts, or "" for all."""
+    if not rehearsed:
+        return ""
+    parts = units.listed(filter(None, rehearsed))
+    return f"Rehearsal size: not a compliant result{f' (part {parts})' if parts else ''}"
 
 
 Source = tuple[Row | str, RulePack]  # a result or an answer

@@ -70,7 +70,7 @@ def before_text(judged: Submission, width: int = printing.WIDEST) -> str:
     for more at full size.
     """
     pack, findings = judged.pack, judged.all_findings
-    certain = [finding for finding in findings if finding.violated or finding.unanswered]
+    certain = [finding for finding in findings if finding.violated or finding.unanswered or decision.is_waived(finding)]
     lines = ["Known before the run: no rule is violated"]
     if certain:
         lines = ["Known before the run:", "", findings_text(pack, certain, judged.rows, width)]

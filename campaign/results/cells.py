@@ -49,6 +49,7 @@ class Row:
     record: Record | None = None
     attempts: int = 0  # ended ones, valid or not
     other_attempts: int = 0  # of the same runs with other settings
+    last_attempt: int = 0  # the number of the last attempt of its run, whatever became of it
     summary: intervals.Summary = intervals.NOTHING
     findings: tuple[Finding, ...] = ()
     note: str = ""  # why there is no number

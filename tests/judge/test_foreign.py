@@ -314,7 +314,7 @@ def test_the_retyped_table_of_the_rfp_has_stat_slower_than_create(tmp_path: Path
     empty = form_files.read(forms.DATA / "crossroads-mdtest.csv")
     spots = {each.spot: each.entry.result for each in form_files.places(form, empty, mapping)}
     form.write_bytes(
-        empty.filled({spot: {"": rows[name.replace("scratch", "lustre")] or ""} for spot, name in spots.items()})
+        empty.filled({spot: {"": rows[name.replace("scratch", "lustre")] or ""} for spot, name in spots.items()}, "")
     )
     found = [one for one in foreign.judge_table(foreign.read(form, PACK, mapping)) if one.checked]
     assert {one.subject for one in found if one.rule == "PHY-05"} == {"scratch/node/unique/stat"}

@@ -73,6 +73,39 @@ def test_a_vendor_is_told_what_holds_and_what_comes_next(
     assert all(step.what.startswith(text) for step, text in zip(found.steps, next_steps, strict=True))
 
 
+WAIVED = replace(VIOLATION, waived="B. Uyer, 2026-11-26 until 2027-01-01: agreed")
+
+
+@pytest.mark.parametrize(
+    ("status", "may"),
+    [
+        (Status.MEASURED, "all results are there, and none violates a rule that was checked, except for waived"),
+        (Status.MISSING, "what is there violates no rule that was checked, except for waived"),
+    ],
+)
+def test_a_waived_violation_is_named_where_no_other_rule_is_violated(status: Status, may: str) -> None:
+    found = block(WAIVED, status=status)
+    assert found.may == f"{may} violations of FLG-06."
+    assert found.questions[1] == Question("rules", "kept", "1 rule violated and waived (FLG-06)")
+    bundle = conclude(Known("offer.zip", "", False, Copy.INSTALLED, True), (), whole(WAIVED, status=status))
+    assert bundle.decision.questions[2].reason == "1 rule violated and waived (FLG-06)"
+    assert "waived" not in block(status=status).may
+
+
+def test_results_without_measurement_are_counted_one_by_one() -> None:
+    cells = [row.cell for row in whole().rows]
+    reasons = [replace(DECLINED, wording=f"declined: {number}") for number in range(2)]
+    several = (replace(reasons[0], cells=tuple(cells[:3])), replace(reasons[1], cells=tuple(cells[3:5])))
+    for findings, says in (
+        (several, "5 results without measurement (2 reasons), not yet accepted"),
+        (several[:1], "3 results without measurement (1 reason), not yet accepted"),
+        ((replace(DECLINED, cells=tuple(cells[:1])),), "1 result without measurement, not yet accepted"),
+        ((*several, EXPLAINED), "5 results without measurement (2 reasons), 1 explanation, not yet accepted"),
+    ):
+        reason = block(*findings, status=Status.DECLINED).questions[2]
+        assert (reason.answer, reason.reason) == (f"{2 if findings == several else len(findings)} open", says)
+
+
 def test_a_table_is_told_that_it_shows_no_measurement() -> None:
     good, wrong = decision.of_table(whole()), decision.of_table(whole(VIOLATION))
     assert (good.headline, wrong.headline) == ("NO VIOLATION FOUND", "NOT ACCEPTABLE")

@@ -25,6 +25,7 @@ from campaign.judge import foreign
 from campaign.judge.submission import Submission
 from campaign.pipeline import standing
 from campaign.report import filled
+from campaign.results.tabular import form as form_files
 from tests.support import forms
 from tests.support.forms import DATA
 from tests.support.results import everything
@@ -67,6 +68,42 @@ def test_the_crossroads_table_has_36_of_36_and_is_read_back(tmp_path: Path, whol
     read = foreign.read(path, "crossroads-mdtest", mapping)
     assert {str(row.cell): row.value for row in read.rows} == rates(whole)
     assert {row.unit for row in read.rows} == {"ops/s"}
+
+
+@pytest.mark.parametrize("name", ["crossroads-mdtest.csv", "form.xlsx", "form.docx"])
+def test_numbers_of_a_rehearsal_are_marked_in_the_file_and_read_back(
+    name: str, tmp_path: Path, whole: Submission
+) -> None:
+    rehearsed = replace(whole, pack=replace(whole.pack, profile="rehearsal"))
+    mapping = mappings.load(DATA / "crossroads-mdtest.yaml") if name.endswith(".csv") else None
+    if name.endswith(".csv"):
+        form = DATA / name
+    elif name.endswith(".xlsx"):
+        form = forms.scored(tmp_path / name, marked=True)
+    else:
+        form = tmp_path / name
+        document = docx.Document()
+        document.add_paragraph("{{ scratch/peak/shared/stat }}")
+        document.save(str(form))
+    mark = "Rehearsal size: not a compliant result"
+    texts = [
+        [box.text for box in form_files.read(filled_in(tmp_path, form, submission, mapping)).boxes.values()]
+        for submission in (rehearsed, whole)
+    ]
+    assert texts[0].count(mark) == 1
+    assert mark not in texts[1]
+    if mapping:
+        path = filled_in(tmp_path, form, rehearsed, mapping)
+        read = foreign.read(path, "crossroads-mdtest", mapping)
+        assert {str(row.cell): row.value for row in read.rows} == rates(whole)
+
+
+def test_the_mark_names_the_parts_of_an_rfp_that_are_rehearsals(tmp_path: Path, whole: Submission) -> None:
+    form = tmp_path / "form.csv"
+    form.write_text("{{ fast/scratch/peak/shared/stat }},{{ slow/scratch/peak/shared/stat }}\n")
+    slow = replace(whole, pack=replace(whole.pack, profile="rehearsal"))
+    content, _ = filled.fill(form, {"fast": whole, "slow": slow})
+    assert content.decode().splitlines()[1] == "Rehearsal size: not a compliant result (part slow)"
 
 
 def test_a_sheet_of_three_headings_a_row_has_numbers_in_its_own_unit(tmp_path: Path, whole: Submission) -> None:
@@ -173,7 +210,7 @@ def test_cells_without_a_valid_result_stay_empty_and_are_listed(tmp_path: Path) 
     ]
     form.write_text("".join(f'"{{{{ scratch/{name} }}}}"\n' for name in names))
     done, cells = filled.fill(form, {"": everything().submission()})
-    assert done.decode() == '1309.4\n""\n""\n""\ninvalid\n'
+    assert done.decode() == '1309.4\n""\n""\n""\ninvalid\nRehearsal size: not a compliant result\n'
     assert [(str(cell.place.spot), cell.reason.split(" ")[0]) for cell in cells if cell.value is None] == [
         ("A2", "failed"), ("A3", "declined"), ("A4", "invalid"),
     ]  # fmt: skip

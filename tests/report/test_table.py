@@ -17,6 +17,7 @@ from campaign.config.rules.pack import RulePack, settle
 from campaign.core import units
 from campaign.core.errors import InputError
 from campaign.core.model import Cell, Finding, Geometry, Severity, Status
+from campaign.judge.rows import table_rows
 from campaign.report import printing, table
 from campaign.results.cells import Row
 from tests.config.rules import test_pack
@@ -38,6 +39,18 @@ def test_a_table_has_the_footnotes_that_change_a_number_and_counts_the_others(ti
     builders.golden(f"table-{tiers}-{width}.txt", text)
     assert max(map(len, text.splitlines())) <= width
     assert table.printed(*given, "simple", width, details=True).count("5702") == text.count("5702")
+
+
+def test_the_last_attempt_of_a_run_is_counted_whatever_became_of_the_others() -> None:
+    """An attempt that was superseded, or had other settings, has a number too: "attempt 2 of 1" is none."""
+    submission = everything().submission()
+    attempts = submission.attempts
+    first = attempts[0]
+    later = replace(first, number=first.number + 1)
+    rows = table_rows(submission.campaign, submission.pack, submission.runs, [*attempts, later], submission.results)
+    numbers = {row.last_attempt for row in rows if row.run and row.run.id == first.run}
+    assert numbers == {first.number + 1}
+    assert all(row.attempt.number <= row.last_attempt for row in rows if row.attempt)
 
 
 def test_the_table_as_csv() -> None:

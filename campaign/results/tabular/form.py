@@ -74,11 +74,11 @@ Values = Mapping[Spot, Mapping[str, Value]]  # for each cell what takes the plac
 
 @dataclass(frozen=True, slots=True)
 class BuyersForm:
-    """`sheets`: their names in order. `filled` gives the file with values."""
+    """`sheets`: their names in order. `filled` gives the file with values, and a remark below them, "" for none."""
 
     sheets: Sequence[str]
     boxes: Mapping[Spot, Box]
-    filled: Callable[[Values], bytes]
+    filled: Callable[[Values, str], bytes]
     beyond: str = ""  # why nothing may be written into cells that are not in `boxes`
 
     def box(self, spot: Spot) -> Box:
@@ -129,12 +129,13 @@ def _of_csv(path: Path, data: bytes) -> BuyersForm:
         Spot("", row, column): Box(field) for row, line in enumerate(lines, 1) for column, field in enumerate(line, 1)
     }
 
-    def filled(values: Values) -> bytes:
+    def filled(values: Values, remark: str) -> bytes:
         out = io.StringIO()
         for spot, parts in values.items():
             new = content(boxes[spot].text, parts)
             lines[spot.row - 1][spot.column - 1] = spreadsheet(new) if isinstance(new, str) else written(new)
-        csv.writer(out, delimiter=separator, lineterminator=end).writerows(lines)
+        remarks = [[remark]] if remark else []
+        csv.writer(out, delimiter=separator, lineterminator=end).writerows([*lines, *remarks])
         return out.getvalue().encode("utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8")
 
     return BuyersForm(("",), boxes, filled, "its line has no such field")
@@ -157,8 +158,10 @@ def _of_workbook(path: Path, data: bytes, computed: bool) -> BuyersForm:
             for cell in (cell for row in sheet.iter_rows() for cell in row):
                 boxes[Spot(sheet.title, cell.row, cell.column)] = Box(cell.value, _closed(sheet, cell))
 
-    def filled(values: Values) -> bytes:
+    def filled(values: Values, remark: str) -> bytes:
         new = {spot: content(boxes.get(spot, Box()).text, parts) for spot, parts in values.items()}
+        for sheet in {spot.sheet for spot in values} if remark else ():
+            new[Spot(sheet, max(spot.row for spot in boxes if spot.sheet == sheet) + 2, 1)] = remark
         with readable(path), zipfile.ZipFile(io.BytesIO(data)) as archive:
             return replaced(data, _changed(archive, new))
 
@@ -254,10 +257,12 @@ def _of_document(path: Path, data: bytes) -> BuyersForm:
         found |= {Spot(TEXT, number, 1): [paragraph] for number, paragraph in enumerate(document.paragraphs, 1)}
     boxes = {spot: Box("\n".join(map(_text, there)), "" if there else MERGED) for spot, there in found.items()}
 
-    def filled(values: Values) -> bytes:
+    def filled(values: Values, remark: str) -> bytes:
         for spot, parts in values.items():
             for part, value in parts.items():
                 _put(next(each for each in found[spot] if part in _text(each)), part, written(value))
+        if remark:
+            document.add_paragraph(remark)
         return replaced(data, {document.part.partname.lstrip("/"): document.part.blob})
 
     return BuyersForm(tuple(dict.fromkeys(spot.sheet for spot in boxes)), boxes, filled, "its table has no such cell")

@@ -33,13 +33,13 @@ from tests.support import forms
 def test_a_csv_keeps_its_separator_line_ends_and_mark(tmp_path: Path, data: bytes, filled: bytes) -> None:
     path = tmp_path / "form.csv"
     path.write_bytes(data)
-    assert form.read(path).filled({Spot("", 2, 2): {"": 2.5}}) == filled
+    assert form.read(path).filled({Spot("", 2, 2): {"": 2.5}}, "") == filled
 
 
 def test_a_text_of_the_campaign_is_no_formula_of_a_csv(tmp_path: Path) -> None:
     (tmp_path / "form.csv").write_text("{{ a }},x\n")
     read = form.read(tmp_path / "form.csv")
-    assert read.filled({Spot("", 1, 1): {"{{ a }}": "=1+1"}}) == b"'=1+1,x\n"
+    assert read.filled({Spot("", 1, 1): {"{{ a }}": "=1+1"}}, "") == b"'=1+1,x\n"
     assert read.box(Spot("", 1, 3)).closed == "its line has no such field"
 
 
@@ -74,7 +74,7 @@ def test_cells_and_rows_that_the_sheet_does_not_have_yet_are_put_in_order(tmp_pa
         book.add_worksheet("Empty")
     spots = {"B3": 1.0, "D3": 2.0, "F3": 3.0, "AA3": 4.0, "B1": 5.0, "D5": 6.0, "A9": 7.0}
     values = {Spot("A", *openpyxl.utils.cell.coordinate_to_tuple(name)): {"": value} for name, value in spots.items()}
-    changed = form.read(path).filled(values | {Spot("Empty", 2, 2): {"": "text"}})
+    changed = form.read(path).filled(values | {Spot("Empty", 2, 2): {"": "text"}}, "")
     (tmp_path / "response.xlsx").write_bytes(changed)
     assert forms.values(tmp_path / "response.xlsx", "A") == {**spots, "C3": "x", "E3": "x", "C7": "x"}
     assert forms.values(tmp_path / "response.xlsx", "Empty") == {"B2": "text"}
@@ -93,7 +93,7 @@ def test_formulas_are_computed_anew_whatever_the_workbook_says(tmp_path: Path) -
                 archive.writestr(
                     name, re.sub(rb"<calcPr[^>]*/>", settings, data) if name == "xl/workbook.xml" else data
                 )
-        (tmp_path / "response.xlsx").write_bytes(form.read(path).filled({Spot("SSNI", 5, 5): {"": 2.0}}))
+        (tmp_path / "response.xlsx").write_bytes(form.read(path).filled({Spot("SSNI", 5, 5): {"": 2.0}}, ""))
         book = forms.contents(tmp_path / "response.xlsx")["xl/workbook.xml"].decode()
         assert re.findall("<calcPr[^>]*>", book) == ['<calcPr calcId="1" fullCalcOnLoad="1"/>'] * bool(settings)
         assert forms.changed_cells(path, tmp_path / "response.xlsx") > {"sheet1!E5", "sheet1!H9"}
@@ -125,7 +125,7 @@ def test_a_damaged_form_is_read_and_filled_or_refused(tmp_path: Path, suffix: st
         with suppress(InputError):
             read = form.read(path)
             spot, box = next((spot, box) for spot, box in read.boxes.items() if not box.closed)
-            read.filled({spot: {box.text: 1.0}})
+            read.filled({spot: {box.text: 1.0}}, "")
 
 
 # --- the cells that results are for
