@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 
 from campaign.config.rules.builds import BUILDING, FORBIDDEN, UNKNOWN
@@ -38,8 +38,10 @@ MOST_FLAGS = 50  # findings of SRC-03; further ones are only counted
     remedy="build the source that the rules name, and give its version and SHA-256 under source in the campaign file",
 )
 def pinned(submission: Submission) -> Iterator[Finding]:
-    """The hash of the published source is that of campaign file and pack, its version the pack's and the output's. Use
-    of the built-in benchmark is noted; another program in its place is a violation.
+    """The hash of the published source is that of campaign file and pack, its version the pack's; the output has that
+    version, or what the pack says that it prints. Where the binary was built from the compared source, the buyer
+    decides on another one in the output. Use of the built-in benchmark is noted; another program in its place is a
+    violation.
     """
     pin, source = submission.pack.source, submission.campaign.source
     builtin = not submission.campaign.benchmark.external
@@ -75,11 +77,13 @@ def pinned(submission: Submission) -> Iterator[Finding]:
     if not source.sha256 and not pin.sha256:
         yield unchecked("source.sha256 is missing; the published source has {found}: add it", found=identity)
     if not builtin:
-        yield from _version(submission, comparison)
+        yield from _version(submission, comparison, hashes)
 
 
-def _version(submission: Submission, comparison: TreeComparison) -> Iterator[Finding]:
-    wanted, stated = submission.pack.source.version, submission.campaign.source.version
+def _version(submission: Submission, comparison: TreeComparison, hashes: Set[str]) -> Iterator[Finding]:
+    """`hashes`: those of the published source."""
+    pin, source = submission.pack.source, submission.campaign.source
+    wanted, stated = pin.version, source.version
     if wanted and not stated:
         yield unchecked("source.version is missing; the RFP requires {version}", version=wanted)
     elif wanted and stated != wanted:
@@ -87,9 +91,17 @@ def _version(submission: Submission, comparison: TreeComparison) -> Iterator[Fin
     if stated and not comparison.names_version:
         yield to_explain("no file of the published source states its version", stated, "none")
     programs = sorted({result.seen.program for result in submission.results if result.seen.program})
-    others = [program for program in programs if wanted and wanted not in program]
-    if others:
-        yield violation("the executed program is not the version that the RFP requires", wanted, ", ".join(others))
+    printed = [wanted, *pin.prints]
+    others = [program for program in programs if wanted and not any(version in program for version in printed)]
+    built = {build and build.source_tree for build in map(submission.sources.build_of, map(binary, _ended(submission)))}
+    is_compared = built == {comparison.modified.hash} and stated == wanted and comparison.names_version
+    if others and is_compared and hashes & {source.sha256, *pin.sha256}:
+        text = "the executed program calls itself another version than the compared source that it was built from"
+        yield left_to_buyer(text, wanted, ", ".join(others))
+    elif others:
+        yield violation(
+            "the executed program is not the version that the RFP requires", " or ".join(printed), ", ".join(others)
+        )
 
 
 @campaign_rule(

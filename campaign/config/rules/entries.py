@@ -383,6 +383,9 @@ class Pin:
         ListOf(kinds.SHA256),
         "SHA-256 of the source that the RFP distributes: of the archive, or of the tree",
     )
+    prints: tuple[str, ...] = key(
+        ListOf(kinds.LINE), "what this version prints as its version, where that is something else than `version`"
+    )
 
     def __str__(self) -> str:
         return f"{self.program} {self.version}".strip()

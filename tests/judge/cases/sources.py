@@ -74,6 +74,16 @@ def without_changes() -> Submission:
     return replace(given, sources=replace(given.sources, comparison=emptied))
 
 
+ANOTHER_BANNER = "the executed program calls itself another version than the compared source that it was built from"
+
+
+def printing(program: str, *prints: str, built_from: str = "") -> Submission:
+    """A campaign with the published mdtest 1.8.4, unchanged, that calls itself `program`."""
+    build = replace(BUILD, source_tree=built_from)
+    given = ran(sourced(tree(), builds=(build,)), program=program)
+    return replace(given, pack=replace(given.pack, source=Pin("mdtest", "1.8.4", prints=prints)))
+
+
 def ran(given: Submission, first: bool = False, **seen: Any) -> Submission:
     """With other outputs: of all attempts, or of the first alone."""
 
@@ -290,6 +300,24 @@ EXAMPLES: list[Example] = [
         "campaign bench",
         "mdtest-1.9.3",
         "scratch.single.shared.r1/1",
+    ),
+    kept("SRC-01", "the program prints what the pack says of this version", printing("mdtest-1.8.3", "1.8.3")),
+    broken(
+        "SRC-01",
+        "the executed program is not the version that the RFP requires",
+        printing("mdtest-1.9.3", "1.8.3"),
+        "1.8.4 or 1.8.3",
+        "mdtest-1.9.3",
+    ),
+    of_buyer(
+        disclosed("SRC-01", ANOTHER_BANNER, printing("mdtest-1.8.3", built_from=PRISTINE.hash), "1.8.4", "mdtest-1.8.3")
+    ),
+    broken(
+        "SRC-01",
+        "the executed program is not the version that the RFP requires",
+        printing("mdtest-1.8.3", built_from="77" * 32),
+        "1.8.4",
+        "mdtest-1.8.3",
     ),
     kept("SRC-01", "the archive's hash and version", sourced()),
     kept("SRC-01", "the tree's hash", sourced(sha256=PRISTINE.hash)),
