@@ -27,8 +27,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from campaign.slurm.sandbox.cluster import Sandbox
-from campaign.slurm.sandbox.layout import Shape
+from campaign.sandbox.cluster import Sandbox
+from campaign.sandbox.layout import Shape
 from tests.support import attacker
 from tests.support.cases import Case, make_case
 

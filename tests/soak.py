@@ -27,8 +27,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from campaign.slurm.sandbox.cluster import Sandbox
-from campaign.slurm.sandbox.layout import Shape
+from campaign.sandbox.cluster import Sandbox
+from campaign.sandbox.layout import Shape
 from tests.support.cases import Case, make_case, wait_until
 
 FAULTS = {"DRIVER": 200, "CONTROLLER": 50, "NODE": 10, "TARGET": 10}

@@ -17,7 +17,20 @@ import campaign
 PACKAGE = Path(campaign.__file__).parent
 
 # A package imports only from those to its left (docs/map.md).
-LINE = ["core", "statistics", "config", "results", "plan", "slurm", "judge", "pipeline", "report", "evidence", "cli"]
+LINE = [
+    "core",
+    "statistics",
+    "sandbox",
+    "config",
+    "results",
+    "plan",
+    "slurm",
+    "judge",
+    "pipeline",
+    "report",
+    "evidence",
+    "cli",
+]
 
 # What comes from outside of Python or of the process, and the only modules or packages that use it.
 USERS = {
@@ -26,7 +39,7 @@ USERS = {
         "core.git",
         "core.signatures",
         "slurm.commands",
-        "slurm.sandbox",
+        *(f"sandbox.{module}" for module in ("keeper", "machine", "query", "starter")),
         "pipeline.building",
         "report.write",
         "cli.parts",
@@ -57,7 +70,7 @@ PROCESSES = {"system", "popen", "fork", "forkpty", "posix_spawn", "posix_spawnp"
 
 @dataclass(frozen=True)
 class Import:
-    importer: str  # core.git, slurm.sandbox: two levels at most
+    importer: str  # core.git, report.workbook: two levels at most
     name: str  # campaign.core.model, yaml
     top: bool  # at the top level of its module
     place: str
@@ -116,6 +129,19 @@ def test_a_package_imports_only_from_those_to_its_left() -> None:
         if LINE.index(imported) > LINE.index(package):
             wrong.append(f"{found.place}: {package} imports {imported}")
     assert wrong == []
+
+
+def test_nothing_that_runs_on_a_cluster_imports_the_sandbox_which_knows_no_campaign() -> None:
+    """Whatever is on the way between a campaign file and its results works on the cluster that is there."""
+    of_sandbox = {found.importer for found in imports() if found.name.startswith("campaign.sandbox")}
+    assert {importer for importer in of_sandbox if not importer.startswith("sandbox.")} == {
+        "cli.running",
+        "cli.sandbox",
+    }
+    used = {
+        found.name.split(".")[1] for found in imports() if found.importer.startswith("sandbox") and "." in found.name
+    }
+    assert used & set(LINE) <= {"core", "sandbox"}
 
 
 @pytest.mark.parametrize("init", sorted(PACKAGE.glob("*/**/__init__.py")), ids=lambda path: path.parent.name)

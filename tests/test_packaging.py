@@ -15,7 +15,7 @@ import yaml
 
 import campaign
 from campaign.core.errors import ENVIRONMENT, INCOMPLETE, MachineLacks
-from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.sandbox.cluster import Sandbox
 from tests.support.cases import new_target
 
 ROOT = Path(__file__).resolve().parents[1]

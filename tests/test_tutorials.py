@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.sandbox.cluster import Sandbox
 from tests.support import tutorial
 from tests.support.cases import new_target
 

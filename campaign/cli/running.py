@@ -30,10 +30,10 @@ from campaign.pipeline.request import Request
 from campaign.plan import matrix
 from campaign.report import causes, decision, table, views
 from campaign.results.cells import Row, patterns
+from campaign.sandbox.cluster import Sandbox
+from campaign.sandbox.layout import Shape
+from campaign.sandbox.storage import Storage
 from campaign.slurm import commands
-from campaign.slurm.sandbox.cluster import Sandbox
-from campaign.slurm.sandbox.layout import Shape
-from campaign.slurm.sandbox.storage import Storage
 
 NOTIFY_S = 60.0  # seconds for the user's command
 

@@ -10,9 +10,9 @@ from dataclasses import asdict
 
 from campaign.core import resources
 from campaign.core.errors import OK
-from campaign.slurm.sandbox.cluster import Sandbox
-from campaign.slurm.sandbox.layout import Shape
-from campaign.slurm.sandbox.storage import Storage
+from campaign.sandbox.cluster import Sandbox
+from campaign.sandbox.layout import Shape
+from campaign.sandbox.storage import Storage
 
 NOT_RUNNING = 1
 

@@ -1,4 +1,4 @@
 """Takes: runs.
-Gives: scripts, submitted attempts, their state, and their imported output; `sandbox` is a cluster to try it on.
+Gives: scripts, submitted attempts, their state, and their imported output.
 Must not know: the rules: it measures what it is given and judges nothing.
 """

@@ -27,11 +27,11 @@ from campaign.core import atomic, journal, resources
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Paths, Planned, Run, State, directory_name
+from campaign.core.processes import Process
 from campaign.core.units import several
 from campaign.plan import matrix
 from campaign.results.store import Store, StoredJob
 from campaign.slurm import commands, sbatch, scripts
-from campaign.slurm.sandbox.machine import Process
 
 SETTLE_S = 120.0  # a driver on another host that has not recorded sbatch's answer by then is assumed dead
 TRY_AGAIN_S = 60.0  # if Slurm has no room and none of the campaign's jobs ends: others' may have

@@ -29,7 +29,7 @@ from pathlib import Path
 import yaml
 from tabulate import tabulate
 
-from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.sandbox.cluster import Sandbox
 from tests.bench.machine import Middle, mdtests, medians
 from tests.bench.mdtest_limit import OPERATIONS
 from tests.bench.table import Row

@@ -23,10 +23,10 @@ from tabulate import tabulate
 from campaign.core.model import Geometry
 from campaign.plan import dialect
 from campaign.results.parsers import mdtest_text
+from campaign.sandbox.cluster import Sandbox
+from campaign.sandbox.layout import Shape
+from campaign.sandbox.storage import Storage
 from campaign.slurm import commands
-from campaign.slurm.sandbox.cluster import Sandbox
-from campaign.slurm.sandbox.layout import Shape
-from campaign.slurm.sandbox.storage import Storage
 from tests.bench.machine import BUILD, Rates, mdtests, medians, ratios_of, spreads
 from tests.bench.table import Row
 

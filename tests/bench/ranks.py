@@ -28,9 +28,9 @@ from tabulate import tabulate
 
 from campaign.core.model import Geometry
 from campaign.plan import dialect
+from campaign.sandbox.cluster import Sandbox
+from campaign.sandbox.layout import Shape
 from campaign.slurm import commands
-from campaign.slurm.sandbox.cluster import Sandbox
-from campaign.slurm.sandbox.layout import Shape
 from tests.bench.machine import BUILD, FULL, mdtests
 from tests.bench.table import Row
 

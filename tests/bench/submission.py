@@ -18,8 +18,8 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from campaign.slurm.sandbox.cluster import Sandbox
-from campaign.slurm.sandbox.layout import Shape
+from campaign.sandbox.cluster import Sandbox
+from campaign.sandbox.layout import Shape
 from tests.bench.machine import Middle
 from tests.bench.table import Row
 from tests.support.command_line import CAMPAIGN

@@ -13,7 +13,7 @@ import pytest
 
 from campaign.cli.main import main
 from campaign.core.errors import ENVIRONMENT, INCOMPLETE, OK, USAGE
-from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.sandbox.cluster import Sandbox
 from tests.support.command_line import CAMPAIGN, call
 
 FILE = """\

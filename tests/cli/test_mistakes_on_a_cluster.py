@@ -11,7 +11,7 @@ import pytest
 
 from campaign.core.errors import ENVIRONMENT, INCOMPLETE, OK, USAGE
 from campaign.core.resources import BENCHMARK
-from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.sandbox.cluster import Sandbox
 from tests.cli.test_mistakes import FILE, InFile
 from tests.support import command_line
 

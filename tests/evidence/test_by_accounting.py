@@ -14,8 +14,8 @@ from campaign.cli.main import main
 from campaign.core.model import Finding
 from campaign.evidence import compared, verify
 from campaign.evidence.verify import Asked
-from campaign.slurm.sandbox.cluster import Sandbox
-from campaign.slurm.sandbox.layout import Shape
+from campaign.sandbox.cluster import Sandbox
+from campaign.sandbox.layout import Shape
 from tests.support import reference
 from tests.support.cases import make_case
 

@@ -16,9 +16,9 @@ import pytest
 
 from campaign.core.events import Event, hash_of
 from campaign.core.model import Finding
+from campaign.core.processes import Process
 from campaign.evidence import verify
 from campaign.evidence.verify import Asked, VerifiedBundle
-from campaign.slurm.sandbox.machine import Process
 from tests.support import bundled
 from tests.support.bundled import Made
 

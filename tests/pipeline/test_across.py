@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.sandbox.cluster import Sandbox
 from tests.pipeline.test_declared_packs import case_of
 from tests.support.cases import Case
 from tests.support.command_line import call

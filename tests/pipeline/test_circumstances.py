@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.sandbox.cluster import Sandbox
 from tests.support import command_line
 from tests.support.cases import Case, make_case, new_target, wait_until
 

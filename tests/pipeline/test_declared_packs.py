@@ -13,7 +13,7 @@ import pytest
 from campaign.config.rules import packs
 from campaign.config.rules.output_format import BUILT_IN
 from campaign.core import resources
-from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.sandbox.cluster import Sandbox
 from tests.support.captures import DATA
 from tests.support.cases import Case, new_target
 from tests.support.command_line import call

@@ -10,9 +10,9 @@ from unittest import mock
 
 import pytest
 
-from campaign.slurm.sandbox import slurmconf
-from campaign.slurm.sandbox.cluster import Sandbox
-from campaign.slurm.sandbox.layout import Layout
+from campaign.sandbox import slurmconf
+from campaign.sandbox.cluster import Sandbox
+from campaign.sandbox.layout import Layout
 from tests.pipeline.test_declared_packs import case_of
 from tests.support.sandbox_fixture import OWN, running
 

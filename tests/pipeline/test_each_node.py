@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.sandbox.cluster import Sandbox
 from tests.pipeline.test_declared_packs import case_of
 
 pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(600)]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.sandbox.cluster import Sandbox
 from tests.pipeline.test_declared_packs import case_of
 from tests.support import bundled, command_line, fake_slurm
 from tests.support.command_line import drive

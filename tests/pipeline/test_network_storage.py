@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from campaign.core.processes import Process
 from campaign.results.parsers.bench_jsonl import timelines
-from campaign.slurm.sandbox import storage
-from campaign.slurm.sandbox.cluster import Sandbox
-from campaign.slurm.sandbox.layout import Shape
-from campaign.slurm.sandbox.machine import Process
-from campaign.slurm.sandbox.storage import Storage
+from campaign.sandbox import storage
+from campaign.sandbox.cluster import Sandbox
+from campaign.sandbox.layout import Shape
+from campaign.sandbox.storage import Storage
 from tests.pipeline.test_packs import case_of
 from tests.support.cases import Case, make_case, wait_until
 from tests.support.sandbox_fixture import need_storage, running

@@ -16,7 +16,7 @@ from campaign.config.rules import packs
 from campaign.config.rules.output_format import BUILT_IN
 from campaign.core.units import several
 from campaign.results.parsers.bench_jsonl import timelines
-from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.sandbox.cluster import Sandbox
 from tests.support.bench_binary import build
 from tests.support.cases import Case, new_target
 from tests.support.command_line import call

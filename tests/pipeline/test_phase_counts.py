@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.sandbox.cluster import Sandbox
 from tests.pipeline.test_declared_packs import with_program
 from tests.support.cases import Case
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from campaign.slurm.sandbox.cluster import Sandbox
-from campaign.slurm.sandbox.layout import Shape
+from campaign.sandbox.cluster import Sandbox
+from campaign.sandbox.layout import Shape
 from tests.support.cases import Case, make_case, wait_until
 from tests.support.sandbox_fixture import OWN, running
 

@@ -16,7 +16,7 @@ from campaign.core.units import parse_duration
 from campaign.evidence import verify
 from campaign.evidence.verify import Asked
 from campaign.pipeline.run import Stamping
-from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.sandbox.cluster import Sandbox
 from tests.support import builders
 from tests.support.authority import make
 from tests.support.cases import make_case

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from campaign.slurm.sandbox.cluster import Sandbox
-from campaign.slurm.sandbox.layout import Shape
+from campaign.sandbox.cluster import Sandbox
+from campaign.sandbox.layout import Shape
 from tests.pipeline.test_declared_packs import with_program
 from tests.support.cases import Case
 

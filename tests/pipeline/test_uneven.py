@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.sandbox.cluster import Sandbox
 from tests.pipeline.test_declared_packs import with_program
 
 pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(600)]

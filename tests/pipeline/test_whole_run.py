@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from campaign.results.environment import reading, slurm_text
-from campaign.slurm.sandbox.layout import Shape
+from campaign.sandbox.layout import Shape
 from tests.support import command_line
 from tests.support.cases import Case, make_case, wait_until
 from tests.support.sandbox_fixture import running

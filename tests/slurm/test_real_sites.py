@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from campaign.sandbox import slurmconf
+from campaign.sandbox.cluster import Sandbox
+from campaign.sandbox.layout import Layout, Shape
 from campaign.slurm import partitions
 from campaign.slurm.partitions import ChosenNodes, NodeKind
-from campaign.slurm.sandbox import slurmconf
-from campaign.slurm.sandbox.cluster import Sandbox
-from campaign.slurm.sandbox.layout import Layout, Shape
 from tests.support.cases import Case, make_case, wait_until
 from tests.support.sandbox_fixture import running
 

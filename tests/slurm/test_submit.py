@@ -18,10 +18,10 @@ from campaign.config.opened import Opened
 from campaign.core import waiting
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Paths, Run, State
+from campaign.core.processes import Process
 from campaign.results import store
 from campaign.results.store import Store, StoredJob
 from campaign.slurm import commands, sbatch, scripts, submit
-from campaign.slurm.sandbox.machine import Process
 from campaign.slurm.submit import Room
 from tests.support import builders, driving, fake_slurm
 from tests.support.driving import Driving

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from campaign.slurm.sandbox import storage
-from campaign.slurm.sandbox.cluster import Sandbox
-from campaign.slurm.sandbox.layout import Shape
-from campaign.slurm.sandbox.storage import Storage
+from campaign.sandbox import storage
+from campaign.sandbox.cluster import Sandbox
+from campaign.sandbox.layout import Shape
+from campaign.sandbox.storage import Storage
 
 OWN = Shape(nodes=3, cpus=4)
 

@@ -23,7 +23,7 @@ from campaign.core.errors import InputError
 from campaign.core.model import Paths
 from campaign.results.source import facts, modifications, trees
 from campaign.results.source.facts import Build, Sources
-from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.sandbox.cluster import Sandbox
 from tests.support import source_trees
 from tests.support.bench_binary import build
 from tests.support.cases import Case, new_target

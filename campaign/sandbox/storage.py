@@ -12,7 +12,7 @@ from pathlib import Path
 
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.schema import near
-from campaign.slurm.sandbox import machine
+from campaign.sandbox import machine
 
 KIND = "gluster"
 BRICK_LIMIT, DELAY_LIMIT_MS = 16, 10_000

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from campaign.core.errors import ENVIRONMENT, EnvironmentLacks, InputError
-from campaign.slurm.sandbox import machine, storage
-from campaign.slurm.sandbox.cluster import Sandbox
-from campaign.slurm.sandbox.layout import Shape
-from campaign.slurm.sandbox.storage import Storage
-from tests.slurm.sandbox.test_sandbox import command, left_behind, on, process_of, wait_until
+from campaign.sandbox import machine, storage
+from campaign.sandbox.cluster import Sandbox
+from campaign.sandbox.layout import Shape
+from campaign.sandbox.storage import Storage
+from tests.sandbox.test_sandbox import command, left_behind, on, process_of, wait_until
 from tests.support.sandbox_fixture import need_storage
 
 TIMED = pytest.mark.timeout(900)

@@ -22,8 +22,8 @@ from pathlib import Path
 
 from campaign.core import users
 from campaign.core.errors import EnvironmentLacks, InputError
-from campaign.slurm.sandbox import machine, private, query, starter, storage
-from campaign.slurm.sandbox.layout import Layout, SandboxState, Shape
+from campaign.sandbox import machine, private, query, starter, storage
+from campaign.sandbox.layout import Layout, SandboxState, Shape
 
 # How ranks of different nodes reach each other: all are 127.0.0.1, which Open MPI leaves out by default. `ob1` is what
 # the nodes have: without it each rank waits 0.2 s for network adapters.

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from campaign.core import resources, users
+from campaign.core import processes, resources, users
 from campaign.core.errors import EnvironmentLacks, InputError
-from campaign.slurm.sandbox import keeper, machine, query, slurmconf, storage
-from campaign.slurm.sandbox.layout import Layout, SandboxState, Shape
+from campaign.sandbox import keeper, machine, query, slurmconf, storage
+from campaign.sandbox.layout import Layout, SandboxState, Shape
 
 KEEPER_WAIT_S = 60.0
 NODES_WAIT_S = 120.0
@@ -84,9 +84,9 @@ def _start_keeper(layout: Layout, state: SandboxState, standard_input: int, owne
     for descriptor in watched:
         os.close(descriptor)
     # It was not waited for, so it exists, if only as a zombie.
-    state = _record(layout, state, "anchor", machine.Process.of(anchor.pid))
+    state = _record(layout, state, "anchor", processes.Process.of(anchor.pid))
     deadline = time.monotonic() + KEEPER_WAIT_S
-    while not layout.keeper_socket.exists() or not (below := machine.children(anchor.pid)):
+    while not layout.keeper_socket.exists() or not (below := processes.children(anchor.pid)):
         if anchor.poll() is not None:
             raise machine.no_namespaces(log)
         if time.monotonic() > deadline:
@@ -156,7 +156,7 @@ def _start_daemon(layout: Layout, state: SandboxState, daemon: slurmconf.Daemon)
     }
     argv = (*_entering(state.processes[daemon.within].pid), *daemon.argv) if daemon.within else daemon.argv
     inner = _ask_keeper(layout, {"argv": argv, "log": str(log), "env": environment})
-    children = machine.children(state.processes["keeper"].pid)
+    children = processes.children(state.processes["keeper"].pid)
     process = next((child for child in children if machine.inner_pid(child.pid) == inner), None)
     if process is None:
         raise _failed(layout, daemon.name, "ended at once")
@@ -204,7 +204,7 @@ def _entering(pid: int) -> tuple[str, ...]:
     return ("sh", "-c", script, "sh", str(machine.inner_pid(pid)))
 
 
-def _ready(daemon: slurmconf.Daemon, process: machine.Process) -> bool:
+def _ready(daemon: slurmconf.Daemon, process: processes.Process) -> bool:
     if daemon.mount is not None:
         return machine.has_mounted(process.pid, daemon.mount)
     if daemon.port:
@@ -236,7 +236,7 @@ def _alive(state: SandboxState, name: str) -> bool:
     return name in state.processes and state.processes[name].alive()
 
 
-def _record(layout: Layout, state: SandboxState, name: str, process: machine.Process) -> SandboxState:
+def _record(layout: Layout, state: SandboxState, name: str, process: processes.Process) -> SandboxState:
     """Record a process before the next step, so that a stop knows it whatever happens to this start."""
     state = replace(state, processes={**state.processes, name: process})
     layout.save(state)

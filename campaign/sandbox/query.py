@@ -6,8 +6,8 @@ import subprocess
 import time
 from dataclasses import dataclass
 
-from campaign.slurm.sandbox.layout import Layout, Shape
-from campaign.slurm.sandbox.machine import run
+from campaign.sandbox.layout import Layout, Shape
+from campaign.sandbox.machine import run
 
 CLIENT_WAIT_S = 10.0
 

@@ -23,10 +23,10 @@ from campaign.config import opened as config
 from campaign.config.system import USER_TUNING
 from campaign.core import atomic
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, USAGE, EnvironmentLacks, InputError
-from campaign.slurm.sandbox import machine, private, slurmconf
-from campaign.slurm.sandbox.cluster import Sandbox
-from campaign.slurm.sandbox.layout import Layout, Shape
-from campaign.slurm.sandbox.machine import Process
+from campaign.core.processes import Process
+from campaign.sandbox import machine, private, slurmconf
+from campaign.sandbox.cluster import Sandbox
+from campaign.sandbox.layout import Layout, Shape
 from tests.support import bench_binary
 from tests.support.again import measured_again
 

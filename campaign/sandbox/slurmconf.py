@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.core import resources
-from campaign.slurm.sandbox.layout import Layout, Shape
+from campaign.sandbox.layout import Layout, Shape
 
 HEAD = "head"  # hostname where slurmctld runs
 CONTROLLER, ACCOUNTING, FIRST_NODE = 0, 1, 2  # ports, relative to the sandbox's first one

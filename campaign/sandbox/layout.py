@@ -13,9 +13,9 @@ from pathlib import Path
 from campaign.core import atomic, users
 from campaign.core.decode import decode
 from campaign.core.errors import InputError
-from campaign.slurm.sandbox import private
-from campaign.slurm.sandbox.machine import Process
-from campaign.slurm.sandbox.storage import NO_STORAGE, Storage
+from campaign.core.processes import Process
+from campaign.sandbox import private
+from campaign.sandbox.storage import NO_STORAGE, Storage
 
 STATE_VERSION = 1
 STATE_FILE = "sandbox.json"

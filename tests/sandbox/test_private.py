@@ -19,9 +19,10 @@ import pytest
 
 from campaign.core import users
 from campaign.core.errors import OK, USAGE, EnvironmentLacks, InputError
-from campaign.slurm.sandbox import machine, private
-from campaign.slurm.sandbox.cluster import Sandbox
-from campaign.slurm.sandbox.layout import STATE_VERSION, Shape
+from campaign.core.processes import Process
+from campaign.sandbox import machine, private
+from campaign.sandbox.cluster import Sandbox
+from campaign.sandbox.layout import STATE_VERSION, Shape
 
 FREE = 0o700
 
@@ -31,7 +32,7 @@ def campaign(*arguments: str | Path, **environment: str) -> subprocess.Completed
     return subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, timeout=100)
 
 
-def state_naming(process: machine.Process) -> str:
+def state_naming(process: Process) -> str:
     """A sandbox.json that says that each process of the sandbox is this one."""
     shape = {"nodes": 1, "cpus": 1, "accounting": False, "partition": "sandbox", "epilog": "/bin/true"}
     names = ("anchor", "keeper", "munged", "slurmctld", "slurmd.node1")
@@ -59,7 +60,7 @@ ONLY_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a d
 def test_a_sandbox_that_another_user_has_made_is_refused_and_ends_no_process(verb: str, place: Path) -> None:
     with subprocess.Popen(["sleep", "1000"]) as sleeper:
         try:
-            (place / "sandbox.json").write_text(state_naming(machine.Process.of(sleeper.pid)))
+            (place / "sandbox.json").write_text(state_naming(Process.of(sleeper.pid)))
             (place / "slurm.conf").write_text("PluginDir=/tmp/evil\n")
             place.chmod(0o755)
             shutil.chown(place, "nobody")
@@ -102,7 +103,7 @@ def plant_fifo(path: Path) -> None:
 
 def plant_link(path: Path) -> None:
     elsewhere = path.parent.parent / "elsewhere"
-    elsewhere.write_text(state_naming(machine.Process.of(os.getpid())))
+    elsewhere.write_text(state_naming(Process.of(os.getpid())))
     path.symlink_to(elsewhere)
 
 
@@ -126,7 +127,7 @@ def test_what_is_no_file_is_not_read_as_the_state(plant: str, place: Path) -> No
 
 @ONLY_ROOT
 def test_a_state_that_another_user_has_put_into_an_own_directory_is_refused(place: Path) -> None:
-    (place / "sandbox.json").write_text(state_naming(machine.Process.of(os.getpid())))
+    (place / "sandbox.json").write_text(state_naming(Process.of(os.getpid())))
     shutil.chown(place / "sandbox.json", "nobody")
     with pytest.raises(InputError, match=r"others may have written .*: the file belongs to user nobody"):
         Sandbox.at(place).stop()
@@ -134,7 +135,7 @@ def test_a_state_that_another_user_has_put_into_an_own_directory_is_refused(plac
 
 @pytest.mark.parametrize(("mode", "refused"), [(0o777, True), (0o720, True), (0o755, False), (0o711, False)])
 def test_the_state_in_a_directory_in_which_others_can_write_is_refused(mode: int, refused: bool, place: Path) -> None:
-    (place / "sandbox.json").write_text(state_naming(machine.Process(2**22 - 1, 1)))
+    (place / "sandbox.json").write_text(state_naming(Process(2**22 - 1, 1)))
     place.chmod(mode)
     done = campaign("sandbox", "status", "--dir", place)
     assert (done.returncode == USAGE) == refused
