@@ -17,6 +17,7 @@ from campaign.results.parsers.lines import Notes, Repeats
 
 FORMAT = 1
 MOST_RANKS = 10_000_000
+MOST_GROUPS = 10_000  # of processes with the same libraries and variables
 
 
 def parse(text: str, file: str) -> tuple[list[Record], Observation]:
@@ -42,13 +43,13 @@ def parse(text: str, file: str) -> tuple[list[Record], Observation]:
 
 def latencies(text: str) -> dict[tuple[str, int], list[Latencies]]:
     """By operation and iteration, in order: those of `latency` lines in which `parse` finds no error."""
-    run = _execution(text, Notes(""))
+    run = _execution(text, Notes(""), keeps_courses=True)
     return run.latencies if run else {}
 
 
 def timelines(text: str) -> dict[str, list[Timeline]]:
     """By operation, in the order of the ranks: those in which `parse` finds no error, with the first one's interval."""
-    run = _execution(text, Notes(""))
+    run = _execution(text, Notes(""), keeps_courses=True)
     return {
         operation: sorted(
             (line for line in lines if line.interval_s == lines[0].interval_s), key=lambda line: line.rank
@@ -57,7 +58,7 @@ def timelines(text: str) -> dict[str, list[Timeline]]:
     }
 
 
-def _execution(text: str, notes: Notes) -> Execution | None:
+def _execution(text: str, notes: Notes, keeps_courses: bool = False) -> Execution | None:
     """All that the lines say, None if the first is not that of this format."""
     run: Execution | None = None
     lines = text.split("\n")
@@ -67,7 +68,7 @@ def _execution(text: str, notes: Notes) -> Execution | None:
         try:
             line = decode(number, raw, last=number == len(lines))
             if run is None:
-                run = _start(line, notes)
+                run = replace(_start(line, notes), keeps_courses=keeps_courses)
             else:
                 _take(run, line)
         except WrongField as wrong:
@@ -99,7 +100,7 @@ def _start(line: JsonLine, notes: Notes) -> Execution:
         raise WrongField(f"format {line.get('format')!r}; expected {FORMAT}")
     placement = line.one_of("placement", "block", "cyclic", "irregular")
     applet = line.word("applet")
-    run = Execution(notes, applet, Repeats(notes.file, of_sample=applet != "ior"))
+    run = Execution(notes, applet, Repeats(notes, of_sample=applet != "ior"))
     run.seen = Observation(
         program=f"campaign {line.word('program')} {line.word('version')}",
         argv=line.words("argv"),
@@ -134,6 +135,8 @@ def _attestation(line: JsonLine) -> Attestation:
 
 def _attested(run: Execution, line: JsonLine) -> None:
     assert run.seen.attestation is not None  # since the first line
+    if len(run.seen.attestation.groups) == MOST_GROUPS:
+        raise WrongField(f"more than {MOST_GROUPS} groups of processes")
     group = RankGroup(
         processes=line.count("processes"),
         first_rank=line.count("first_rank"),
@@ -227,7 +230,8 @@ def _process(run: Execution, line: JsonLine) -> None:
     if not 0 < interval_s < 1e9:
         raise WrongField(f"interval_s: {interval_s:g} is not above 0 and below 1e9")
     timeline = Timeline(line.count("rank"), line.text("node"), interval_s, tuple(moved))
-    run.timelines.setdefault(line.text("operation"), []).append(timeline)
+    if run.keeps_courses:
+        run.timelines.setdefault(line.text("operation"), []).append(timeline)
 
 
 def _beside(run: Execution, line: JsonLine) -> None:

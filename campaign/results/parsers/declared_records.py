@@ -19,7 +19,7 @@ from campaign.config.rules import formulas, output_format, sweeps
 from campaign.core import formula
 from campaign.core.model import Iteration, Record, Source
 from campaign.core.units import may_be_negative
-from campaign.results.parsers.lines import TWO_RUNS, Notes, deviation
+from campaign.results.parsers.lines import MOST_ITERATIONS, TWO_RUNS, Notes, deviation
 
 MOST_DIGITS = 100  # of a number; longer ones are refused
 _FRACTION = r"(?:\.[0-9]{0,18})?"
@@ -91,6 +91,7 @@ class Numbers:
     def __init__(self, form: output_format.OutputFormat, file: str, notes: Notes) -> None:
         self._form, self._file, self._notes = form, file, notes
         self._samples: dict[str, tuple[output_format.DeclaredRecord, list[_Sample]]] = {}
+        self._count = 0  # of matches
         self.facts: dict[str, tuple[str, int]] = {}  # text and line
         self._found: dict[str, tuple[float, float]] = {}  # of all records, as `_known` gives numbers
         self.sections = Counter[str]()  # lines of each `after`
@@ -102,6 +103,9 @@ class Numbers:
 
     def add(self, record: output_format.DeclaredRecord, line: int, text: str, values: Mapping[str, str]) -> None:
         """Add a match of the record; `values` contains the number as `value`."""
+        if self._notes.is_full(line, self._count, len(self._samples)):
+            return
+        self._count += 1
         try:
             name = _name(record, self._texts | dict(values))
             sample = _sample(record, line, values)
@@ -219,7 +223,10 @@ class Numbers:
                 "iterations": len(values),
                 "statistic": record.statistic,
                 "iteration": samples.index(at) + 1 if record.of else None,
-                "each": tuple(Iteration(one.value, Source(self._file, one.line)) for one in samples),
+                "each": tuple(
+                    Iteration(one.value, Source(self._file, one.line))
+                    for one in (samples if len(samples) <= MOST_ITERATIONS else ())
+                ),
             }
         return Record(name, value, at.unit, Source(self._file, at.line), **more, **_measured(at))
 

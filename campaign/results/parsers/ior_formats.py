@@ -104,7 +104,7 @@ CSV_NO_END = "CSV has no closing line: cannot tell whether the benchmark finishe
 
 def _csv(text: str, file: str, notes: Notes) -> tuple[list[Record], Observation]:
     """A row for each iteration and no closing line: the file does not show whether the execution reached its end."""
-    values, counted, doubtful = Repeats(file, of_sample=False), Counter[str](), set[str]()
+    values, counted, doubtful = Repeats(notes, of_sample=False), Counter[str](), set[str]()
     tasks: int | None = None
     lines = text.replace("\r\n", "\n").split("\n")
     first = next(number for number, line in enumerate(lines) if line.strip())

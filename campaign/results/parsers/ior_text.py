@@ -197,6 +197,7 @@ class _IorReader(TextReader):
         self._row_columns: tuple[str, ...] = ()  # of iterations
         self._doubts: list[tuple[int, str]] = []  # rows of iterations that contradict themselves
         self._in_summary = False
+        self._rows = 0
         self._columns: tuple[str, ...] = ()
 
     @rules(
@@ -241,6 +242,9 @@ class _IorReader(TextReader):
 
     @rules(_ACCESS + r" +[0-9]{1,15}(?:\.[0-9]{1,6})? .*")
     def row(self, number: int, match: re.Match[str]) -> None:
+        if self.notes.is_full(number, 0, self._rows):
+            return
+        self._rows += 1
         if self._columns:
             self._summary_row(number, match[0])
         elif iteration := _ROW.fullmatch(match[0]):
@@ -327,7 +331,7 @@ class _IorReader(TextReader):
             "iterations",
         )
         self.seen = replace(self.seen, complete=text.endswith("\n"))
-        values = Repeats(self.file)
+        values = Repeats(self.notes)
         for access in whole:
             for row in rows[access]:
                 values.add(access, float(row.rate), "MiB/s", row.line, {"moved_bytes": row.moved_bytes})

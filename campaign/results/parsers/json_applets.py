@@ -13,7 +13,9 @@ from campaign.core import untrusted
 from campaign.core.model import Observation
 from campaign.core.untrusted import JsonFields, WrongField
 from campaign.results.parsers.ior_text import ACCESSES
-from campaign.results.parsers.lines import Notes, Repeats
+from campaign.results.parsers.lines import Notes, Repeats, line_too_long
+
+LONGEST_LINE = 4 << 20  # of 50,000 nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ class JsonLine(JsonFields):
 
 def decode(number: int, raw: str, last: bool = False) -> JsonLine:
     """A line as an object with a `type`. Raises WrongField; `last`: it has no newline."""
+    if len(raw) > LONGEST_LINE:
+        raise WrongField(line_too_long(length=len(raw), most=LONGEST_LINE))
     try:
         data = json.loads(raw, parse_constant=untrusted.no_number)
     except (ValueError, RecursionError) as error:
@@ -90,6 +94,7 @@ class Execution:
     notes: Notes
     applet: str
     results: Repeats
+    keeps_courses: bool = False  # whether `timelines` and `latencies` are kept, which results do not need
     seen: Observation = field(default_factory=Observation)
     failed_operations: int = 0  # of the phases
     phases_s: float = 0.0  # of phases that follow one another
@@ -127,7 +132,7 @@ def latencies(line: JsonLine) -> Latencies:
 
 def _latency(run: Execution, line: JsonLine) -> None:
     found = latencies(line)
-    if _is_of_all(run, line):
+    if _is_of_all(run, line) and run.keeps_courses:
         operation = _operation(line) if "object" in line.data else _of_test(line)
         run.latencies.setdefault((operation, line.count("iteration")), []).append(found)
 

@@ -33,6 +33,9 @@ LONGEST_LINE = 1 << 20  # a node map has one character a rank
 KEPT = 20  # errors, and warnings, of one file; further ones are only counted
 UNPARSED_KEPT = 50
 SHOWN = 300  # characters of a line
+# Of one output: numbers, one of each process, which take half a kilobyte each until it is read; results; and iterations
+# of a result that are kept afterwards.
+MOST_NUMBERS, MOST_RESULTS, MOST_ITERATIONS = 100_000, 20_000, 1_000
 _KINDS = {
     "errors": (KEPT, "{count} more errors"),
     "warnings": (KEPT, "{count} more warnings"),
@@ -108,6 +111,7 @@ class Notes:
         self.file = file
         self._kept: dict[str, list[OutputRemark]] = {kind: [] for kind in _KINDS}  # the first few
         self._more = Counter[str]()
+        self._full = set[str]()
 
     def _add(self, kind: str, line: int | None, text: str) -> None:
         if len(self._kept[kind]) < _KINDS[kind][0]:
@@ -154,6 +158,16 @@ class Notes:
             words = lines[first].strip()
             self.warning(first + 1, f"{words} (and {len(more)} like it)" if more else words)
         return ((at + 1, line) for at, line in enumerate(lines) if at not in taken)
+
+    def is_full(self, line: int, numbers: int, results: int) -> bool:
+        """Whether no further number of the output is kept; the first one that is not is an error."""
+        if numbers < MOST_NUMBERS and results < MOST_RESULTS:
+            return False
+        most = f"{MOST_NUMBERS} numbers" if numbers >= MOST_NUMBERS else f"{MOST_RESULTS} results"
+        if most not in self._full:
+            self._full.add(most)
+            self.error(line, f"more than {most}; the rest was not read")
+        return True
 
     def unreadable(self, line: int, text: str, error: str) -> None:
         """A line that should contain a result, but whose number is not used."""
@@ -271,19 +285,23 @@ class TextReader:
 
 
 class Repeats:
-    """Collects values with their lines in a file, by operation. `of_sample`: whether their deviation is that of a
-    sample.
+    """Collects values with their lines in the file of `notes`, by operation. `of_sample`: whether their deviation is
+    that of a sample.
     """
 
-    def __init__(self, file: str, of_sample: bool = True) -> None:
-        self._file, self._of_sample = file, of_sample
+    def __init__(self, notes: Notes, of_sample: bool = True) -> None:
+        self._notes, self._of_sample = notes, of_sample
+        self._count = 0
         self._units: dict[str, str] = {}
         self._each: dict[str, list[Iteration]] = {}
 
     def add(self, operation: str, value: float, unit: str, line: int, details: Mapping[str, Any] | None = None) -> None:
         """`details`: further fields of the record that are known for this iteration."""
+        if self._notes.is_full(line, self._count, len(self._each)):
+            return
+        self._count += 1
         self._units.setdefault(operation, unit)
-        iteration = Iteration(value, Source(self._file, line), details or {})
+        iteration = Iteration(value, Source(self._notes.file, line), details or {})
         self._each.setdefault(operation, []).append(iteration)
 
     def records(self) -> list[Record]:
@@ -305,7 +323,7 @@ class Repeats:
             deviation(values, self._of_sample),
             len(values),
             statistic="minimum" if lowest else "maximum",
-            each=tuple(each) if len(each) > 1 else (),
+            each=tuple(each) if 1 < len(each) <= MOST_ITERATIONS else (),
             **details,
         )
 

@@ -27,8 +27,9 @@ from campaign.results.parsers import bench_jsonl, declared, ior_formats, mdtest_
 from campaign.results.parsers.lines import Notes, Parsed, shown
 
 # Of one file; what is longer is read so far, which is an error. A chunk pool of 100,000 processes prints 400,000 lines,
-# each of which is compared with every rule of the parser.
-READ_BYTES, READ_LINES = 128 << 20, 500_000
+# each of which is compared with every rule of the parser. A text and its lines are in memory together, one file at a
+# time; a single character beyond ASCII may make each of a line take four bytes.
+READ_BYTES, READ_LINES, WIDEST = 64 << 20, 500_000, 4
 
 _PARSERS: Mapping[str, Callable[[str, str], Parsed]] = {"ior": ior_formats.parse, "mdtest": mdtest_text.parse}
 # By how much a record's number may differ between the text and the JSON lines. Both have three decimals; mean and
@@ -75,19 +76,14 @@ def _timed(form: Form, folder: Path, root: Path, phase: str = "") -> Parsed:
 def _read(form: Form, folder: Path, root: Path) -> Parsed:
     applet, parse = parser(form)
     place = (folder.relative_to(root) if folder.is_relative_to(root) else folder).as_posix()
-    names = (f"{place}/{name}".removeprefix("./") for name in ("stdout", "stderr", "bench.jsonl"))
-    out, err, lines = (_load(folder, name) for name in names)
+    out, err, jsonl = (f"{place}/{name}".removeprefix("./") for name in ("stdout", "stderr", "bench.jsonl"))
     if isinstance(form, OutputFormat) and form.stream == "stderr":
         out, err = err, out
-    if out.text is None:
-        records, seen = list[Record](), Observation(errors=out.trouble or (OutputRemark(_NO_OUTPUT, out.name),))
-    else:
-        records, seen = parse(out.text, out.name)
-        seen = replace(seen, errors=(*out.trouble, *seen.errors))
+    records, seen = _results(_load(folder, out), parse)
     if applet not in BUILT_IN:
         assert isinstance(form, OutputFormat)
-        noted = declared.notes(form, err.text or "", err.name).added_to(Observation())
-        return records, _with_stderr(seen, err, noted)
+        return records, _with_stderr(seen, _load(folder, err), partial(declared.notes, form))
+    lines = _load(folder, jsonl)
     if lines.text is not None:
         exact_records, exact = bench_jsonl.parse(lines.text, lines.name)
         exact = replace(exact, errors=(*lines.trouble, *exact.errors))
@@ -99,8 +95,15 @@ def _read(form: Form, folder: Path, root: Path) -> Parsed:
             "file not found: rank placement, failed operations and binary hash are unknown", lines.name
         )
         seen = replace(seen, warnings=(*seen.warnings, missing))
-    seen = _with_stderr(seen, err, _notes(applet, err).added_to(Observation()))
+    seen = _with_stderr(seen, _load(folder, err), partial(_notes, applet))
     return records, replace(seen, warnings=_once(seen.warnings, applet))
+
+
+def _results(out: _Raw, parse: Callable[[str, str], Parsed]) -> Parsed:
+    if out.text is None:
+        return [], Observation(errors=out.trouble or (OutputRemark(_NO_OUTPUT, out.name),))
+    records, seen = parse(out.text, out.name)
+    return records, replace(seen, errors=(*out.trouble, *seen.errors))
 
 
 def _together(phases: Sequence[tuple[str, Parsed]]) -> Parsed:
@@ -134,7 +137,8 @@ def _of_all(values: Iterable[Any]) -> Any:
     return distinct.pop() if len(distinct) == 1 else None
 
 
-def _with_stderr(seen: Observation, err: _Raw, noted: Observation) -> Observation:
+def _with_stderr(seen: Observation, err: _Raw, notes: Callable[[str, str], Notes]) -> Observation:
+    noted = notes(err.text or "", err.name).added_to(Observation())
     return replace(
         seen,
         errors=(*seen.errors, *err.trouble, *noted.errors),
@@ -177,22 +181,24 @@ def _load(folder: Path, name: str) -> _Raw:
     except OSError as error:
         pass_on_limit(error)
         return _Raw(name, None, (OutputRemark(f"cannot be read: {error.strerror}", name),))
-    text = content.decode("utf-8", errors="replace")
-    trouble = []
-    if size > READ_BYTES:
-        text = text[: text.rfind("\n") + 1]
-        trouble.append(OutputRemark(f"{size} bytes; only the first {READ_BYTES} were read", name))
-    if text.count("\n") > READ_LINES:
-        text = "".join(f"{line}\n" for line in text.split("\n", READ_LINES)[:READ_LINES])
+    trouble, end = [], len(content)
+    most = READ_BYTES if content.isascii() else READ_BYTES // WIDEST
+    if size > most:
+        end = content.rfind(b"\n", 0, most) + 1
+        trouble.append(OutputRemark(f"{size} bytes; only the first {most} were read", name))
+    if content.count(b"\n", 0, end) > READ_LINES:
+        end = 0
+        for _ in range(READ_LINES):
+            end = content.index(b"\n", end) + 1
         trouble.append(OutputRemark(f"more than {READ_LINES} lines; the rest was not read", name))
-    return _Raw(name, text, tuple(trouble))
+    return _Raw(name, str(memoryview(content)[:end], "utf-8", "replace"), tuple(trouble))
 
 
-def _notes(applet: str, err: _Raw) -> Notes:
+def _notes(applet: str, text: str, file: str) -> Notes:
     """Remarks from stderr; the benchmark's own messages are errors unless they are marked as warnings."""
-    notes = Notes(err.name)
+    notes = Notes(file)
     message = re.compile(rf"{re.escape(applet)}: (?!(?:rank \d+(?: on \S+)?: )?warning: )")
-    for number, line in notes.numbered(err.text or ""):
+    for number, line in notes.numbered(text):
         note = notes.error if message.match(line) else notes.unknown
         note(number, line)
     return notes

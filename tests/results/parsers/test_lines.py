@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaign.core.model import Observation, OutputRemark, Record, Source
+from campaign.results.parsers import lines
 from campaign.results.parsers.lines import (
     KEPT,
     LONGEST_LINE,
@@ -113,7 +114,7 @@ def test_of_very_many_the_first_are_kept_and_the_rest_is_counted() -> None:
 
 
 def test_the_best_value_counts_with_its_line_and_the_spread_of_all() -> None:
-    repeats = Repeats("f")
+    repeats = Repeats(Notes("f"))
     for line, (rate, time) in enumerate([(1.0, 4.0), (4.0, 1.0), (2.0, 2.0)], 7):
         repeats.add("rate", rate, "MiB/s", line)
         repeats.add("time", time, "s", line)
@@ -130,7 +131,7 @@ def test_one_value_has_no_deviation_and_two_have_that_of_a_sample() -> None:
 
 @given(st.lists(st.floats(0, 1e9), min_size=1, max_size=20))
 def test_the_best_lies_at_an_end_of_the_spread(values: list[float]) -> None:
-    repeats = Repeats("f")
+    repeats = Repeats(Notes("f"))
     for line, value in enumerate(values, 1):
         repeats.add("x", value, "s", line)
     record = repeats.records()[0]
@@ -181,3 +182,31 @@ def test_an_endless_line_is_an_error_and_is_given_to_no_rule() -> None:
     assert said(seen.errors) == (
         f"stdout:1: line of {LONGEST_LINE + 1} characters ignored; at most {LONGEST_LINE} are read",
     )
+
+
+def test_numbers_beyond_the_limit_are_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "MOST_NUMBERS", 3)
+    monkeypatch.setattr(lines, "MOST_RESULTS", 2)
+    notes = Notes("f")
+    repeats = Repeats(notes)
+    for line, operation in enumerate(("x", "x", "x", "x", "x"), 1):
+        repeats.add(operation, line, "s", line)
+    assert [record.iterations for record in repeats.records()] == [3]
+    names = Repeats(notes)
+    for line, operation in enumerate(("x", "y", "z"), 6):
+        names.add(operation, line, "s", line)
+    assert [record.operation for record in names.records()] == ["x", "y"]
+    errors = [(error.line, error.text) for error in notes.added_to(Observation()).errors]
+    assert errors == [
+        (4, "more than 3 numbers; the rest was not read"),
+        (8, "more than 2 results; the rest was not read"),
+    ]
+
+
+def test_many_iterations_are_a_spread_without_each_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "MOST_ITERATIONS", 2)
+    repeats = Repeats(Notes("f"))
+    for line in (1, 2, 3):
+        repeats.add("x", line, "ops/s", line)
+    (record,) = repeats.records()
+    assert (record.value, record.minimum, record.iterations, record.each) == (3, 1, 3, ())

@@ -6,6 +6,8 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -271,6 +273,39 @@ def test_an_output_of_millions_of_lines_is_read_as_far_as_the_limit_and_that_is_
     _, seen = read(folder)
     assert not seen.complete
     assert "runs/x/1/stdout: more than 16 lines; the rest was not read" in said(seen.errors)
+
+
+@pytest.mark.parametrize("kind", ["short lines", "wide characters", "a timeline for each process"])
+def test_reading_the_longest_outputs_takes_less_memory_than_is_documented(kind: str, folder: Path) -> None:
+    """The most that the process had at any time, which the kernel counts."""
+    with (folder / "stdout").open("a") as out:
+        if kind == "short lines":
+            out.writelines(["x\n" * 1_000_000] * 40)
+        elif kind == "wide characters":
+            out.writelines([("\U0001f600" + "x" * 60 + "\n") * 100_000] * 11)
+        else:
+            line = {"type": "process", "rank": 1, "node": "n1", "operation": "write", "interval_s": 1}
+            line["timeline_bytes"] = [1234567] * 500
+            first, *others = (folder / "bench.jsonl").read_text().splitlines(keepends=True)
+            (folder / "bench.jsonl").write_text("".join([first, *[f"{json.dumps(line)}\n"] * 10_000, *others]))
+    words = "import sys; from pathlib import Path; from campaign.results.parsers import output; "
+    words += "output.read('mdtest', Path(sys.argv[1]), Path(sys.argv[1])); print(Path('/proc/self/status').read_text())"
+    done = subprocess.run(
+        [sys.executable, "-c", words, folder], capture_output=True, text=True, check=True, timeout=300
+    )
+    (most_kib,) = re.findall(r"^VmHWM:\s*([0-9]+) kB$", done.stdout, re.MULTILINE)
+    assert int(most_kib) * 1024 < 300_000_000
+
+
+def test_a_text_with_wide_characters_is_read_as_far_as_four_bytes_for_each_allow(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = (folder / "stdout").stat().st_size
+    monkeypatch.setattr(output, "READ_BYTES", 4 * size)
+    assert read(folder)[1].errors == ()
+    with (folder / "stdout").open("a") as out:
+        out.write("\N{GRINNING FACE}\n")
+    assert f"runs/x/1/stdout: {size + 5} bytes; only the first {size} were read" in said(read(folder)[1].errors)
 
 
 def test_a_chunk_pool_of_a_hundred_thousand_processes_is_read_to_its_end(
