@@ -94,7 +94,8 @@ def _version(submission: Submission, comparison: TreeComparison, hashes: Set[str
     printed = [wanted, *pin.prints]
     others = [program for program in programs if wanted and not any(version in program for version in printed)]
     built = {build and build.source_tree for build in map(submission.sources.build_of, map(binary, _ended(submission)))}
-    is_compared = built == {comparison.modified.hash} and stated == wanted and comparison.names_version
+    is_external = not any(program.startswith(BUILTIN) for program in others)
+    is_compared = is_external and built == {comparison.modified.hash} and stated == wanted and comparison.names_version
     if others and is_compared and hashes & {source.sha256, *pin.sha256}:
         text = "the executed program calls itself another version than the compared source that it was built from"
         yield left_to_buyer(text, wanted, ", ".join(others))

@@ -319,6 +319,13 @@ EXAMPLES: list[Example] = [
         "1.8.4",
         "mdtest-1.8.3",
     ),
+    broken(
+        "SRC-01",
+        "the executed program is not the version that the RFP requires",
+        printing("campaign bench 9", built_from=PRISTINE.hash),
+        "1.8.4",
+        "campaign bench 9",
+    ),
     kept("SRC-01", "the archive's hash and version", sourced()),
     kept("SRC-01", "the tree's hash", sourced(sha256=PRISTINE.hash)),
     kept("SRC-01", "the pack's hash and no other", pinned_by_pack("77" * 32, "12" * 32, sha256="")),
