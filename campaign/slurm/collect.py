@@ -140,11 +140,12 @@ def text_of(path: Path) -> str:
 
 def open_store(paths: Paths, form: Form | PhasedOutput) -> Store:
     """The campaign's database with everything that has ended; in memory if it cannot be written. If the pack now
-    describes outputs differently, they are read again.
+    describes outputs differently, or the database was rebuilt, they are read again.
     """
     store = Store(paths)
     with store.transaction():
-        if not store.read_as(hashlib.sha256(repr(form).encode()).hexdigest()) or store.in_memory:
+        is_read = store.read_as(hashlib.sha256(repr(form).encode()).hexdigest())
+        if not is_read or store.in_memory or store.lacks_results():
             import_all(paths, store, form)
     return store
 

@@ -6,8 +6,10 @@ import math
 import os
 import shutil
 import signal
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +180,17 @@ def test_raw_output_is_read_again_into_a_new_database(driver: Driving) -> None:
     assert collect.import_all(driver.paths, store, "mdtest") == 2
     assert (store.records(), store.observations()) == (records, observations)
     assert [attempt.state for attempt in store.attempts()] == [State.DONE, State.DONE]
+
+
+def test_a_database_of_another_version_has_the_same_results_after_it_was_rebuilt(driver: Driving) -> None:
+    driver.send()
+    driver.follow()
+    records = driver.store.records()
+    driver.store.close()
+    with closing(sqlite3.connect(driver.paths.database)) as database:
+        database.execute("PRAGMA user_version = 99")
+    with collect.open_store(driver.paths, "mdtest") as store:
+        assert store.records() == records != {}
 
 
 def test_outputs_are_read_again_where_the_pack_reads_them_otherwise_than_before(driver: Driving) -> None:
