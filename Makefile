@@ -28,7 +28,7 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 # Processes for all tests: more than half of a test on Slurm is waiting. 0: one, whose tests can be looked at with --pdb.
 WORKERS ?= $(shell echo $$((3 * $$(nproc) < 8 ? 3 * $$(nproc) : 8)))
 
-.PHONY: help run unit test lint bench soak docs site build dist wheelhouse zipapp release wheel-test setup test-setup build-needs run-needs test-needs clean
+.PHONY: help run unit test lint bench soak fresh docs site build dist wheelhouse zipapp release wheel-test setup test-setup build-needs run-needs test-needs clean
 .DEFAULT_GOAL := help
 # Two targets that install packages at the same time would wait for one lock; what can run in parallel says so itself.
 .NOTPARALLEL:
@@ -60,7 +60,7 @@ lint: test-setup ## ruff, mypy --strict, shellcheck, and the C with -Wall -Wextr
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/shellcheck --shell=bash templates/*.bash .ci/run .ci/needs .ci/install.sh .ci/wheel-test tests/support/fake_slurm/bin/mdtest tests/support/fake_slurm/bin/srun
+	$(BIN)/shellcheck --shell=bash templates/*.bash .ci/run .ci/needs .ci/install.sh .ci/wheel-test tests/support/fake_slurm/bin/mdtest tests/support/fake_slurm/bin/srun tests/support/enter-root
 	$(MAKE) --no-print-directory -C bench-src lint
 
 bench: test-setup ## performance against the limits, in one table (TABLE=FILE); MDTEST=, IOR=, OSU_MBW_MR=, FIO=, IOPS= add other programs; FULL=1: simulations at full size
@@ -70,6 +70,10 @@ soak: test-setup ## property tests with new examples, one campaign under some hu
 	$(BIN)/python -m pytest --numprocesses=auto -m unit --hypothesis-profile=search
 	$(BIN)/python -m tests.soak
 	$(BIN)/python -m tests.hostile
+
+fresh: setup ## the first `make run` in new roots of Debian 12 and 13: all results at once; as root, minutes; RELEASES="trixie sid"
+	$(needs) mmdebstrap:mmdebstrap unshare:util-linux git:git
+	$(BIN)/python -m tests.fresh
 
 docs: setup ## the generated parts of docs/ and of README.md
 	$(BIN)/python -m tests.support.reference
