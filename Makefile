@@ -125,7 +125,7 @@ setup: $(VENV)/installed build-needs
 	@$(BIN)/python -m compileall -q campaign
 	@$(MAKE) --no-print-directory --silent --jobs=$(shell nproc) -C bench-src
 
-test-setup: setup test-needs
+test-setup: setup test-needs $(SITE)/installed
 
 # pip would take another index's newer version: the lock file says which.
 $(VENV)/installed: requirements.lock pyproject.toml

@@ -1,7 +1,7 @@
-"""The first `make run` on machines that have nothing of what it installs: new roots of Debian 12 and 13, made by mmdebstrap.
+"""The first `make run` on machines that have nothing of what it installs: new roots of Debian 12 and 13.
 
-`make fresh` runs it, on the committed state; RELEASES="trixie sid" chooses others. It needs root and a network, and takes
-some minutes for each release, of which most are the installation.
+`make fresh` runs it, on the committed state; RELEASES="trixie sid" chooses others. It needs mmdebstrap, root and a
+network, and takes some minutes for each release, of which most are the installation.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ def first_run(release: str) -> tuple[int, str]:
         make_root = ["mmdebstrap", "--quiet", "--variant=minbase", packages, release, folder]
         subprocess.run(make_root, check=True, timeout=LIMIT_S)
         subprocess.run(["git", "clone", "--quiet", ROOT, Path(folder) / "campaign"], check=True, timeout=LIMIT_S)
-        # In this order on one pipe; of this process's variables none that make has set.
         variables = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
         done = subprocess.run(
             [ENTER, folder, "make", "--no-print-directory", "-C", "/campaign", "run"],

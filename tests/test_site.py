@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from tests.support import reference
@@ -31,6 +33,15 @@ def test_every_word_of_the_glossary_has_an_anchor_of_its_own() -> None:
     rows = re.findall(r"^\| ([^|]+) \| (?=[^-])", (ROOT / "docs/glossary.md").read_text(encoding="utf-8"), re.MULTILINE)
     anchors = [re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-") for word in rows]
     assert len(anchors) > 30 and len(set(anchors)) == len(anchors) and "" not in anchors
+
+
+@pytest.mark.programs
+@pytest.mark.timeout(600)
+def test_the_site_is_built_with_every_link_and_anchor_checked() -> None:
+    done = subprocess.run(
+        ["make", "--no-print-directory", "site"], cwd=ROOT, capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_what_builds_the_site_is_pinned_by_its_hashes() -> None:

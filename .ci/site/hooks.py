@@ -11,6 +11,7 @@ from typing import Any
 
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from pymdownx.slugs import slugify
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -20,6 +21,12 @@ WITHOUT_LINKS = ("CHANGELOG.md", "applets.md", "cli.md", "examples.md", "outputs
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?![a-z]+:|#)([^)#\s]+)(#[^)]*)?\)")
 # What no word is linked in: code, links and pictures, headings, HTML.
 KEPT = re.compile(r"^(?:```.*?^```|#.*?)$|`[^`\n]+`|!?\[[^\]]*\]\([^)]*\)|<[^>]+>", re.MULTILINE | re.DOTALL)
+
+
+def on_config(config: Any) -> Any:
+    """Headings get the anchors that a forge gives them, so that a link works on both."""
+    config.mdx_configs["toc"]["slugify"] = slugify(case="lower")
+    return config
 
 
 def on_files(files: Files, config: Any) -> Files:

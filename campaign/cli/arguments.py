@@ -95,6 +95,13 @@ class VerbParser(Parser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         known, unknown = super().parse_known_args(args, namespace)
+        # Some versions of argparse give an optional argument no word that follows an option.
+        optional = [action for action in self._actions if action.nargs == "?" and not action.option_strings]
+        if len(unknown) == 1 and not unknown[0].startswith("-") and optional:
+            (action,) = optional
+            if getattr(known, action.dest) is action.default:
+                setattr(known, action.dest, self._get_values(action, unknown))
+                return known, []
         if unknown:
             self.error(self._unknown(unknown))
         return known, unknown

@@ -275,7 +275,7 @@ def _steps(said: Conclusion, known: Known, found: SortedBundle, sampled: bool) -
         yield Step(YOU, "add what you accept to your terms, from the entries below")
     elif not known.terms:
         rules = said.rules.partition(" ")[0] or "ID"
-        yield Step(YOU, f"campaign terms init --rules {rules} terms.yaml, then verify with --terms")
+        yield Step(YOU, f"campaign terms init terms.yaml --rules {rules}, then verify with --terms")
     if said.outcome is VerifyOutcome.REHEARSAL:
         yield Step(VENDOR, "measure at full size")
     elif said.outcome is VerifyOutcome.COMPLIANT and sampled:

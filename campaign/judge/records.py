@@ -53,14 +53,14 @@ _KINDS = {
     phases=Phases.BOTH,
 )
 def agree(case: Case) -> Iterator[Finding]:
-    """Pairs of records: the benchmark's text and its JSON lines; journal and job record; raw files and their hashes
-    in the journal; environment and file system before and after; scontrol during and after the job, and sacct
-    (partition, start, state, exit code, restarts, submission); the step in sacct (program, nodes, state, exit code,
-    times, length); the output's times and its phases; mount table and statfs; mount, boots, clocks and loader
-    variables of the built-in benchmark, its clock and the kernel's (set during the run: noted, by more than 60 s E;
-    a run of mdtest of which more than a quarter, and 10 s, lies outside its phases: W). Of a bundle also job
-    scripts (rendered again; those of another version, or of a vendor's template, are not checked), plan.json,
-    modifications.json, each run's end in journal and job record, and the buyer's `--sacct`.
+    """Pairs of records: the benchmark's text and its JSON lines; journal and job record; raw files and their hashes in
+    the journal; environment and file system before and after; scontrol during and after the job, and sacct (partition,
+    start, state, exit code, restarts, submission); the step in sacct (program, nodes, state, exit code, times,
+    length); the output's times and its phases; mount table and statfs; mount, boots, clocks and loader variables of
+    the built-in benchmark (what a launcher other than srun adds is a note), its clock and the kernel's (set during the
+    run: noted, by more than 60 s E; a run of mdtest of which more than a quarter, and 10 s, lies outside its phases:
+    W). Of a bundle also job scripts (rendered again; those of another version, or of a vendor's template, are not
+    checked), plan.json, modifications.json, each run's end in journal and job record, and the buyer's `--sacct`.
     """
     yield from (violation("{contradiction}", contradiction=text) for text in case.seen.contradictions)
     for file in case.evidence.altered:

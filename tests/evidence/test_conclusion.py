@@ -69,7 +69,7 @@ def test_only_what_is_kept_and_accepted_by_terms_has_status_0(
 def test_without_terms_nothing_has_status_0() -> None:
     found = said(terms=False)
     assert (found.outcome, found.exit_status) == (VerifyOutcome.OPEN, 4)
-    assert "campaign terms init --rules test-rules terms.yaml" in found.decision.steps[0].what
+    assert "campaign terms init terms.yaml --rules test-rules" in found.decision.steps[0].what
 
 
 def answers(found: Conclusion) -> dict[str, str]:
