@@ -87,7 +87,7 @@ def _read(form: Form, folder: Path, root: Path) -> Parsed:
     if lines.text is not None:
         exact_records, exact = bench_jsonl.parse(lines.text, lines.name)
         exact = replace(exact, errors=(*lines.trouble, *exact.errors))
-        records, seen = _merge((records, seen), (exact_records, exact), out.name, lines.name)
+        records, seen = _merge((records, seen), (exact_records, exact), out, lines.name)
     elif lines.trouble:
         seen = replace(seen, errors=(*seen.errors, *lines.trouble))
     elif seen.program.startswith(_BUILTIN):
