@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaign.core.model import Attestation, Observation, Record, Source
+from campaign.results.parsers import bench_jsonl, json_applets
 from campaign.results.parsers.bench_jsonl import parse
 from tests.support.captures import said
 
@@ -409,3 +410,15 @@ def test_the_length_of_all_phases_is_known_with_the_clock_of_the_run() -> None:
     _, seen = parse(text({**START, "rank_to_node": nodes}, SHIFT, *lines, ends), "bench.jsonl")
     assert seen.attestation is not None
     assert seen.attestation.phases_s == pytest.approx(0.32 + 2 * 0.64)
+
+
+def test_groups_of_processes_and_characters_of_a_line_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    group = {"type": "attestation", "processes": 2, "first_rank": 0, "first_node": "n1"}
+    group |= {"objects": {}, "functions": {}, "environment": {}, "mount": {}}
+    lines = text(START, SHIFT, group, group, {**group, "x": "y" * 2000}, phase(), END)
+    assert parse(lines, "bench.jsonl")[1].errors == ()
+    monkeypatch.setattr(bench_jsonl, "MOST_GROUPS", 1)
+    monkeypatch.setattr(json_applets, "LONGEST_LINE", 2000)
+    _, seen = parse(lines, "bench.jsonl")
+    assert seen.attestation is not None and len(seen.attestation.groups) == 1
+    assert [(error.line, error.text.partition(" ")[0]) for error in seen.errors] == [(4, "more"), (5, "line")]

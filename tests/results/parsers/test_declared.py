@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from campaign.config.rules.output_format import DeclaredRecord, OutputFormat, Passage
 from campaign.core.model import Observation, Record
-from campaign.results.parsers import declared, output
+from campaign.results.parsers import declared, lines, output
 from tests.support import captures
 from tests.support.builders import COMPLETION
 from tests.support.captures import DATA, declared_form
@@ -283,6 +283,13 @@ def test_of_several_matches_one_is_taken_or_what_they_come_to(take: str, value: 
     assert (record.value, record.source.line, record.iterations, record.mean) == (value, line, 4, 4.5)
     assert (record.minimum, round(record.stddev or 0, 3)) == (1.0, 3.416)
     assert bool(errors(taking, text)) == (take == "only")
+
+
+def test_numbers_beyond_the_limit_are_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "MOST_NUMBERS", 2)
+    taking = form("text", replace(RATE, take="sum"))
+    assert values(taking, "rate: 3\n" * 5) == {"rate": (6.0, 2)}
+    assert errors(taking, "rate: 3\n" * 5) == ["stdout:3: more than 2 numbers; the rest was not read"]
 
 
 def test_a_row_may_be_of_the_iteration_in_which_one_of_its_numbers_was_best() -> None:
