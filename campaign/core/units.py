@@ -157,6 +157,25 @@ def digits(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
+def padded(number: str) -> str:
+    """A number as CSV has it, never with three decimals: where the point separates thousands, a spreadsheet reads
+    127264.411 as 127264411.
+    """
+    return f"{number}0" if re.fullmatch(r"-?[0-9]+\.[0-9]{3}", number) else number
+
+
+POINT_AS_SEPARATOR = "a spreadsheet has probably read the decimal point as a separator of thousands"
+
+
+def is_thousandfold(number: float | None, other: float | None) -> bool:
+    return bool(number and other) and math.isclose(1000 * (number or 0), other or 0, rel_tol=1e-12)
+
+
+def unpadded(text: str) -> str:
+    """A text of CSV whose numbers have no zeros behind their decimals."""
+    return re.sub(r"(\.[0-9]+?)0+(?![0-9])", r"\1", text)
+
+
 def apart(*values: float) -> list[str]:
     """Numbers as they are printed, with as many decimals as unequal ones need to differ, up to 9."""
     usual = [digits(value) for value in values]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign.config.forms import FormMapping
-from campaign.core import untrusted
+from campaign.core import units, untrusted
 from campaign.core.errors import InputError
 from campaign.judge import foreign
 from campaign.judge.submission import Submission
@@ -23,7 +23,7 @@ from campaign.report.table import COLUMNS, flattened
 from campaign.report.workbook.sheets import CLAUSES, PROVENANCE
 from campaign.report.write import write_report
 from campaign.results.tabular import form
-from campaign.results.tabular.table import LARGEST
+from campaign.results.tabular.table import LARGEST, number
 
 NOISE = Decimal("1e-12")  # of numbers that were converted to the form's unit and back
 JUDGED = ("Summary", CLAUSES, "Findings")  # sheets in which a bundle's rules are also judged
@@ -36,6 +36,11 @@ class CellDifference:
     place: str
     expected: str
     found: str
+
+    @property
+    def is_thousandfold(self) -> bool:
+        numbers = [number(text) for text in (self.expected, self.found)]
+        return all(isinstance(each, float) for each in numbers) and units.is_thousandfold(*numbers)
 
 
 def differences(
@@ -68,7 +73,7 @@ def _same(expected: Any, found: Any) -> bool:
         last = Decimal(1).scaleb(min(given.adjusted() - 2, int(given.as_tuple().exponent)))
         return abs(exact - given) <= last / 2 + abs(exact) * NOISE
     except (InvalidOperation, ValueError):
-        return form.written(expected) == form.written(found).strip()
+        return units.unpadded(form.written(expected)) == units.unpadded(form.written(found).strip())
 
 
 def _of_page(path: Path) -> Texts:

@@ -13,7 +13,7 @@ from campaign.core.escaping import plain
 from campaign.core.grouping import grouped
 from campaign.core.journal import Chain
 from campaign.core.model import Finding, Severity
-from campaign.core.units import several
+from campaign.core.units import POINT_AS_SEPARATOR, several
 from campaign.evidence import terms
 from campaign.evidence.handed import CellDifference
 from campaign.evidence.replay import Judged
@@ -66,7 +66,10 @@ def of_table(path: Path, differing: Sequence[CellDifference]) -> str:
     lines = [f"  {plain(each.place)}: expected {plain(each.expected)}, found {plain(each.found)}" for each in differing]
     more = len(lines) - MOST_SHOWN
     told = [f"{path}: NOT this bundle's: {several(len(lines), 'cell')} with other contents", *lines[:MOST_SHOWN]]
-    return "\n".join([*told, f"  and {more} more; --json lists all"] if more > 0 else told)
+    told += [f"  and {more} more; --json lists all"] * (more > 0)
+    if number := sum(each.is_thousandfold for each in differing):
+        told.append(f"{several(number, 'number')} exactly 1,000 times the bundle's: {POINT_AS_SEPARATOR}")
+    return "\n".join(told)
 
 
 def as_junit(verified: VerifiedBundle) -> str:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from campaign.core import escaping
+from campaign.core import escaping, units
 from campaign.core.errors import InputError
 from campaign.core.schema import suggestion
 
@@ -58,6 +58,8 @@ def as_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _field(value: Any) -> Any:
+    if isinstance(value, float):
+        return units.padded(repr(value))
     text = " ".join(value) if isinstance(value, list) else value
     return escaping.spreadsheet(text) if isinstance(text, str) else text
 

@@ -98,3 +98,34 @@ def test_unequal_numbers_have_as_many_digits_as_they_need_to_differ(
     values: tuple[float, ...], texts: list[str]
 ) -> None:
     assert units.apart(*values) == texts
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        ("127264.411", "127264.4110"),
+        ("1.234", "1.2340"),
+        ("-1.234", "-1.2340"),
+        ("1.5", "1.5"),
+        ("1000.0", "1000.0"),
+        ("1.2345", "1.2345"),
+        ("1e-07", "1e-07"),
+    ],
+)
+def test_no_number_of_a_csv_has_three_decimals_which_may_be_read_as_thousands(number: str, text: str) -> None:
+    assert units.padded(number) == text
+    assert units.unpadded(text) == units.unpadded(number)
+    assert float(text) == float(number)
+
+
+def test_what_a_csv_was_padded_with_is_no_difference_and_anything_else_is() -> None:
+    assert units.unpadded("a,127264.4110,run.100") == units.unpadded("a,127264.411,run.1")
+    assert units.unpadded("a,127264.4110") != units.unpadded("a,1272644.110")
+    assert units.unpadded("a,100") != units.unpadded("a,1")
+
+
+def test_a_thousandfold_is_exact() -> None:
+    assert units.is_thousandfold(127264.411, 127264411.0)
+    assert not units.is_thousandfold(127264.411, 127264412.0)
+    assert not units.is_thousandfold(0.0, 0.0)
+    assert not units.is_thousandfold(None, 1.0)

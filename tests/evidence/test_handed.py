@@ -48,6 +48,18 @@ def workbook(path: Path) -> None:
     book.save(path)
 
 
+def test_a_table_that_a_spreadsheet_read_with_points_between_thousands_is_named(
+    made: Made, tables: Path, tmp_path: Path
+) -> None:
+    text = (tables / "table.csv").read_text()
+    (tmp_path / "t.csv").write_text(text.replace("1000.0,ops/s", "1000000.0,ops/s"))
+    done = made.call("verify", made.root / "plain", "--table", tmp_path / "t.csv")
+    why = "a spreadsheet has probably read the decimal point as a separator of thousands"
+    assert re.search(rf"\d+ numbers? exactly 1,000 times the bundle's: {why}", done.stdout)
+    (tmp_path / "t.csv").write_text(text.replace("1000.0,ops/s", "1001.0,ops/s"))
+    assert why not in made.call("verify", made.root / "plain", "--table", tmp_path / "t.csv").stdout
+
+
 @pytest.mark.parametrize(("name", "change"), [*zip(FILES, (text, text, workbook, page), strict=True)])
 def test_three_changed_numbers_are_found_and_no_others(
     made: Made, tables: Path, tmp_path: Path, name: str, change: Callable[[Path], None]

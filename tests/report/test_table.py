@@ -66,9 +66,7 @@ def test_the_forms_agree_on_every_number() -> None:
     rows = everything().rows()
     from_json = json.loads(table.as_json(rows))
     from_csv = list(csv.DictReader(io.StringIO(table.as_csv(rows))))
-    assert [str(one["value"] if one["value"] is not None else "") for one in from_json] == [
-        one["value"] for one in from_csv
-    ]
+    assert [one["value"] for one in from_json] == [float(one["value"]) if one["value"] else None for one in from_csv]
     assert [one["status"] for one in from_json] == [one["status"] for one in from_csv]
     assert list(from_csv[0]) == list(table.COLUMNS)
 

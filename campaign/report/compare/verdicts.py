@@ -21,7 +21,7 @@ from campaign.core.errors import InputError
 from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Status
 from campaign.core.strict_yaml import shown
-from campaign.core.units import several
+from campaign.core.units import POINT_AS_SEPARATOR, is_thousandfold, several
 from campaign.report.compare.offers import Offer, OfferedCell, renamed
 from campaign.statistics import intervals, ranks
 
@@ -420,6 +420,7 @@ def _limits(offer: Offer) -> Iterable[str]:
 
 
 _UNLIKE: tuple[tuple[Callable[[OfferedCell, OfferedCell], bool], str], ...] = (
+    (lambda a, b: is_thousandfold(a.value, b.value), f"exactly 1,000 times the first's: {POINT_AS_SEPARATOR}"),
     (
         lambda a, b: not 1 / INFLATED < b.inflation / a.inflation < INFLATED,
         "the formula inflates the two campaigns differently",

@@ -133,7 +133,9 @@ def _of_csv(path: Path, data: bytes) -> BuyersForm:
         out = io.StringIO()
         for spot, parts in values.items():
             new = content(boxes[spot].text, parts)
-            lines[spot.row - 1][spot.column - 1] = spreadsheet(new) if isinstance(new, str) else written(new)
+            lines[spot.row - 1][spot.column - 1] = (
+                spreadsheet(new) if isinstance(new, str) else units.padded(written(new))
+            )
         remarks = [[remark]] if remark else []
         csv.writer(out, delimiter=separator, lineterminator=end).writerows([*lines, *remarks])
         return out.getvalue().encode("utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8")

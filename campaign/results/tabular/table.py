@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from campaign.core import untrusted
+from campaign.core import units, untrusted
 from campaign.core.errors import CampaignError, InputError
 from campaign.core.escaping import plain
 
@@ -121,7 +121,7 @@ def flat(entry: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(inner := entry.get(key), dict):
             fields |= {column: inner.get(name) for name, column in columns.items()}
     lists = {name: fields[name] for name in ("values", "started") if isinstance(fields.get(name), list)}
-    fields |= {name: " ".join(map(repr, values)) for name, values in lists.items()}
+    fields |= {name: " ".join(units.padded(repr(value)) for value in values) for name, values in lists.items()}
     if isinstance(parts := fields.get("parts"), list):
         fields["parts"] = " ".join(f"{each.get('file')}:{each.get('line')}" for each in parts if isinstance(each, dict))
     return fields

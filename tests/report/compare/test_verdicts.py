@@ -665,6 +665,16 @@ def test_the_output_goes_where_it_is_told(files: dict[str, Path], tmp_path: Path
     assert out.read_text().startswith("target,launch,files,operation,unit")
 
 
+@pytest.mark.parametrize(("number", "is_named"), [("127264411", True), ("127264412", False)])
+def test_numbers_that_a_spreadsheet_multiplied_are_named(
+    number: str, is_named: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in (("a.csv", "127264.411"), ("b.csv", number)):
+        (tmp_path / name).write_text(f"target,launch,files,operation,value\nscratch,node,unique,stat,{value}\n")
+    main(["compare", str(tmp_path / "a.csv"), str(tmp_path / "b.csv"), "--format", "json"])
+    assert ("1 cell: exactly 1,000 times the first's: a spreadsheet" in capsys.readouterr().out) == is_named
+
+
 def test_geometric_means_are_of_actual_rates() -> None:
     """Twice the processes double what a formula counts, and nothing else."""
     low, high = [100.0, 101.0, 102.0, 103.0], [200.0, 202.0, 204.0, 206.0]
