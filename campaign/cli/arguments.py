@@ -260,6 +260,8 @@ VERBS = (
         FILE,
         PART,
         table_format("csv, json, xlsx, or a tabulate format such as simple, github, latex_booktabs, html"),
+        Option("--decimal", choices=(".", ","), default=".", metavar="C",
+               help="of CSV: with a comma, numbers have decimal commas, and semicolons separate the fields"),
         OUT,
         FORCE,
         Option("--details", action="store_true", help="also print the notes, and what was not checked"),

@@ -68,7 +68,7 @@ def do(name: str, verb: Verb, arguments: argparse.Namespace, response: Response)
     for number, part in enumerate(response.parts):
         given = _of_part(arguments, part.id, part.id)
         if as_data:
-            given.output = None
+            given.output, given.decimal = None, "."
             with redirect_stdout(io.StringIO()) as printed:
                 status = max(status, done(given))
             texts[part.id] = printed.getvalue()
@@ -79,6 +79,8 @@ def do(name: str, verb: Verb, arguments: argparse.Namespace, response: Response)
     scored = scores.scores(response.rfp, scores.of_parts(judged)) if scoring else []
     if as_data:
         text = _table(texts) if style == "csv" else whole.as_json(response, texts, scored)
+        if style and arguments.decimal == ",":
+            text = printing.with_decimal_commas(text)
         write(text, arguments.output if style else None, arguments)
     elif scored:
         show(f"\n{whole.scores_text(scored, columns())}")

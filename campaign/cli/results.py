@@ -23,7 +23,7 @@ from campaign.judge.clauses import matrix
 from campaign.judge.rows import with_findings
 from campaign.judge.submission import Submission
 from campaign.pipeline import standing
-from campaign.report import clauses, contents, decision, filled, junit, table, views
+from campaign.report import clauses, contents, decision, filled, junit, printing, table, views
 from campaign.report.compare import forms as printed
 from campaign.report.compare import sources, verdicts
 from campaign.report.workbook.write import workbook
@@ -45,6 +45,8 @@ def table_style(arguments: argparse.Namespace) -> str:
     style = table_format(arguments.format, arguments.output)
     if style == "xlsx" and arguments.output is None:
         raise InputError("--format xlsx needs -o OUT, since a workbook cannot be printed")
+    if arguments.decimal == "," and style != "csv":
+        raise InputError(f"--decimal ,: is for CSV, and the format is {style}; add --format csv")
     return style
 
 
@@ -62,6 +64,8 @@ def table_of(arguments: argparse.Namespace, submission: Submission) -> int:
     else:
         width, options = columns(arguments.output), (arguments.details, arguments.combined)
         text = table.printed(rows, submission.campaign, submission.pack, style, width, *options) + "\n"
+    if arguments.decimal == ",":
+        text = printing.with_decimal_commas(text)
     write(text, arguments.output, arguments)
     return verdict(rows)
 

@@ -57,6 +57,20 @@ def as_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     return out.getvalue()
 
 
+_NUMBERS = re.compile(r"-?[0-9]+\.[0-9]+(?:e[-+]?[0-9]+)?(?: -?[0-9]+\.[0-9]+(?:e[-+]?[0-9]+)?)*")
+
+
+def with_decimal_commas(text: str) -> str:
+    """A CSV with decimal commas in its numbers, and semicolons between its fields."""
+    out = io.StringIO()
+    lines = csv.reader(io.StringIO(text))
+    writer = csv.writer(out, delimiter=";", lineterminator="\n")
+    writer.writerows(
+        [field.replace(".", ",") if _NUMBERS.fullmatch(field) else field for field in line] for line in lines
+    )
+    return out.getvalue()
+
+
 def _field(value: Any) -> Any:
     if isinstance(value, float):
         return units.padded(repr(value))

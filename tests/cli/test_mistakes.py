@@ -326,17 +326,20 @@ ON_COMMAND_LINES = (
     OnCommandLine("a bundle that was unpacked into a directory", "verify unpacked",
                   "campaign: unpacked: not a bundle: bagit.txt not found; did you mean unpacked/offer?"),
     OnCommandLine("an option with a typo", "table c.yaml --fromat csv",
-                  "usage: campaign table [-h] [--part PART] [--format F] [-o OUT] [--force] [--details] "
-                  "[--combined] [--clauses] FILE\n"
+                  "usage: campaign table [-h] [--part PART] [--format F] [--decimal C] [-o OUT] [--force] "
+                  "[--details] [--combined]\n"
+                  "                      [--clauses]\n                      FILE\n"
                   "campaign table: error: unknown option --fromat; did you mean --format?"),
     OnCommandLine("an option that is nothing like one", "table c.yaml --xyzzy",
-                  "usage: campaign table [-h] [--part PART] [--format F] [-o OUT] [--force] [--details] "
-                  "[--combined] [--clauses] FILE\n"
-                  "campaign table: error: unknown option --xyzzy; allowed: -h, --help, --part, --format, -o, "
-                  "--output, --force, --details, --combined, --clauses"),
+                  "usage: campaign table [-h] [--part PART] [--format F] [--decimal C] [-o OUT] [--force] "
+                  "[--details] [--combined]\n"
+                  "                      [--clauses]\n                      FILE\n"
+                  "campaign table: error: unknown option --xyzzy; allowed: -h, --help, --part, --format, --decimal, "
+                  "-o, --output, --force, --details, --combined, --clauses"),
     OnCommandLine("two campaign files", "table c.yaml d.yaml",
-                  "usage: campaign table [-h] [--part PART] [--format F] [-o OUT] [--force] [--details] "
-                  "[--combined] [--clauses] FILE\n"
+                  "usage: campaign table [-h] [--part PART] [--format F] [--decimal C] [-o OUT] [--force] "
+                  "[--details] [--combined]\n"
+                  "                      [--clauses]\n                      FILE\n"
                   "campaign table: error: unexpected arguments: d.yaml"),
     OnCommandLine("a format with a typo", "table c.yaml --format exel",
                   "campaign: --format exel: unknown format; did you mean xlsx?"),

@@ -221,6 +221,13 @@ def test_a_build_is_renewed_without_force_and_other_directories_are_not(desk: Pa
     assert (desk / "full" / "mdtest").read_text() == "mine"
 
 
+def test_decimal_commas_are_for_csv(desk: Path) -> None:
+    done = call("table", "c.yaml", "--decimal", ",", "-o", "t.csv")
+    assert (done.returncode, (desk / "t.csv").read_text()[:14]) == (1, "target;launch;")
+    refused = call("table", "c.yaml", "--decimal", ",")
+    assert refused.stderr == "campaign: --decimal ,: is for CSV, and the format is simple; add --format csv\n"
+
+
 def test_a_workbook_needs_a_file(desk: Path) -> None:
     done = call("table", "c.yaml", "--format", "xlsx", "-o", "-")
     assert done.stderr == "campaign: --format xlsx needs -o OUT, since a workbook cannot be printed\n"

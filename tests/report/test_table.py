@@ -5,6 +5,7 @@ import io
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -20,6 +21,7 @@ from campaign.core.model import Cell, Finding, Geometry, Severity, Status
 from campaign.judge.rows import table_rows
 from campaign.report import printing, table
 from campaign.results.cells import Row
+from campaign.results.tabular import table as tabular
 from tests.config.rules import test_pack
 from tests.support import builders
 from tests.support.results import Results, everything
@@ -69,6 +71,16 @@ def test_the_forms_agree_on_every_number() -> None:
     assert [one["value"] for one in from_json] == [float(one["value"]) if one["value"] else None for one in from_csv]
     assert [one["status"] for one in from_json] == [one["status"] for one in from_csv]
     assert list(from_csv[0]) == list(table.COLUMNS)
+
+
+def test_a_csv_with_decimal_commas_is_read_back_with_the_same_fields(tmp_path: Path) -> None:
+    text = table.as_csv(everything().rows())
+    commas = printing.with_decimal_commas(text)
+    assert "52345,6780;" in commas and "scratch.node.unique.r1" in commas and ";2000,0 2500,0;" in commas
+    for name, content in (("a.csv", text), ("b.csv", commas)):
+        (tmp_path / name).write_text(content)
+    points, read = ([row.fields for row in tabular.read(tmp_path / name)] for name in ("a.csv", "b.csv"))
+    assert read == points
 
 
 def test_a_full_size_table_does_not_say_rehearsal() -> None:

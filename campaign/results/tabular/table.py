@@ -38,6 +38,7 @@ WITHIN = {
     "energy": {"kwh": "energy_kwh", "peak_kw": "peak_power_kw", "method": "energy_method"},
 }
 _SEPARATORS = ",;\t"
+_COMMAS = re.compile(r"\s*[-+]?[0-9]+,[0-9]+(?:[eE][-+]?[0-9]+)?(?: [-+]?[0-9]+(?:,[0-9]+)?(?:[eE][-+]?[0-9]+)?)*\s*")
 _NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 
 
@@ -170,7 +171,10 @@ def _of_csv(path: Path, data: bytes) -> Iterator[TabularLine]:
     )
     reader = csv.reader(io.StringIO(text), delimiter=separator)
     try:
-        yield from ((f"{path}: line {reader.line_num}", fields) for fields in reader)
+        for fields in reader:
+            if separator != ",":  # then a comma between digits is a decimal one
+                fields = [field.replace(",", ".") if _COMMAS.fullmatch(field) else field for field in fields]
+            yield f"{path}: line {reader.line_num}", fields
     except csv.Error as error:
         raise InputError(f"{path}: line {reader.line_num}: {error}; give a table in CSV") from error
 
