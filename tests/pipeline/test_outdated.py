@@ -53,11 +53,11 @@ title: A preparation and a solver
 document: nothing but this test
 caption: Prepared
 programs:
-  - id: sh
+  - id: echo
     results: {format: text, records: [{name: done, pattern: '(?P<value>[0-9]+) done', unit: x}]}
 phases:
-  - {id: prepare, clause: "1", nodes: 1, processes: 1, program: sh, arguments: "-c true"}
-  - {id: solve, clause: "1", program: sh, arguments: "-c true"}
+  - {id: prepare, clause: "1", nodes: 1, processes: 1, program: echo, arguments: "-n"}
+  - {id: solve, clause: "1", program: echo, arguments: "1 done"}
 launch: [{id: node, title: Node, clause: "1"}]
 files: [{id: all, title: All, clause: "1"}]
 operations: [{id: done, title: Done, phase: solve, record: done, unit: x}]
@@ -76,7 +76,7 @@ def test_other_counts_of_a_phase_and_other_variables_of_the_rules_are_told(
     file.write_text(
         f"name: x\nrules: ./prepared.yaml\nprofile: rehearsal\ntargets: [{{name: s, directory: {tmp_path}/scratch}}]\n"
         "launch: {node: {nodes: 2, processes: 4}}\nslurm: {partition: batch, time: 1m}\n"
-        "benchmark: {programs: {sh: /bin/sh}}\n"
+        "benchmark: {programs: {echo: /bin/echo}}\n"
     )
     with fake_slurm.started(tmp_path, monkeypatch):
         drive("run", file, cwd=tmp_path)
