@@ -80,13 +80,13 @@ def verify_bundle(arguments: argparse.Namespace) -> int:
             with whole.verified(arguments.bundle.name, bag, asked, rfp) as all_parts:
                 return _print_parts(arguments, all_parts)
         with verify.of_part(arguments.bundle, bag, asked, arguments.part if parts else "") as verified:
-            differing = _differing(arguments, {arguments.part: verified}, None)
+            compared = _compared(arguments, {arguments.part: verified}, None)
             if arguments.json:
-                print(json.dumps(text.as_json(verified) | _of_table(arguments, differing), indent=1))
+                print(json.dumps(text.as_json(verified) | _of_table(arguments, compared), indent=1))
             _print_verified(arguments, verified, arguments.part, not arguments.json)
-            if differing is not None and not arguments.json:
-                show(text.of_table(arguments.table, differing))
-    return INCOMPLETE if differing else verified.conclusion.exit_status
+            if compared is not None and not arguments.json:
+                show(text.of_table(arguments.table, compared))
+    return INCOMPLETE if compared and compared.differences else verified.conclusion.exit_status
 
 
 def _asked(arguments: argparse.Namespace) -> tuple[verify.Asked, Path | None]:
@@ -126,27 +126,25 @@ def write_terms(arguments: argparse.Namespace) -> int:
     return OK
 
 
-Differing = list[handed.CellDifference] | None  # None: no table was handed in, or nothing can be compared with it
+Compared = handed.TableComparison | None  # None: no table was handed in, or nothing can be compared with it
 
 
-def _differing(
+def _compared(
     arguments: argparse.Namespace, parts: Mapping[str, verify.VerifiedBundle], rfp: rfps.Rfp | None
-) -> Differing:
-    """What the table or form that was handed in does not have from the bundle."""
-    judged = {part: each.judged.submission for part, each in parts.items() if each.judged}
+) -> Compared:
+    """The comparison of the table or form that was handed in with the bundle."""
+    judged = {part: each.vendors.submission for part, each in parts.items() if each.vendors}
     if arguments.table is None or not judged:
         return None
     mapping, _ = rfps.form_of(arguments.mapping, arguments.table, "", arguments.part)
     if mapping is None and rfp is not None:
         mapping = rfp.form(arguments.table)
-    return handed.differences(arguments.table, judged, mapping)
+    return handed.compare(arguments.table, judged, mapping)
 
 
-def _of_table(arguments: argparse.Namespace, differing: Differing) -> dict[str, Any]:
+def _of_table(arguments: argparse.Namespace, compared: Compared) -> dict[str, Any]:
     """For the JSON."""
-    if differing is None:
-        return {}
-    return {"table": {"file": str(arguments.table), "differences": list(map(asdict, differing))}}
+    return {} if compared is None else {"table": {"file": str(arguments.table), **asdict(compared)}}
 
 
 def _print_verified(arguments: argparse.Namespace, verified: verify.VerifiedBundle, part: str, is_shown: bool) -> None:
@@ -169,17 +167,17 @@ def _print_verified(arguments: argparse.Namespace, verified: verify.VerifiedBund
 
 def _print_parts(arguments: argparse.Namespace, verified: whole.VerifiedResponse) -> int:
     """The decision on the whole, what was found about it, and its scores; with --details also each part."""
-    differing = _differing(arguments, verified.parts, verified.rfp)
+    compared = _compared(arguments, verified.parts, verified.rfp)
     if arguments.json:
         parts = {part: text.as_json(each) for part, each in verified.parts.items()}
-        of_whole = {"format": 1, "bundle": verified.name, **verified.as_json(), **_of_table(arguments, differing)}
+        of_whole = {"format": 1, "bundle": verified.name, **verified.as_json(), **_of_table(arguments, compared)}
         print(json.dumps({**of_whole, "parts": parts}, indent=1))
     else:
         show("\n".join([decision.printed(verified.decision, columns()), "", *whole.texts(verified)]))
         if verified.scored:
             show(scores_text(verified.scored, columns(), arguments.details))
-        if differing is not None:
-            show(text.of_table(arguments.table, differing))
+        if compared is not None:
+            show(text.of_table(arguments.table, compared))
     for part, each in verified.parts.items():
         is_shown = arguments.details and not arguments.json
         if is_shown:
@@ -188,7 +186,7 @@ def _print_parts(arguments: argparse.Namespace, verified: whole.VerifiedResponse
         given.junit = arguments.junit and arguments.junit.with_stem(f"{arguments.junit.stem}-{part}")
         given.output = arguments.output and arguments.output / part
         _print_verified(given, each, part, is_shown)
-    return INCOMPLETE if differing else verified.exit_status
+    return INCOMPLETE if compared and compared.differences else verified.exit_status
 
 
 def show_head(arguments: argparse.Namespace) -> int:

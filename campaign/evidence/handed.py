@@ -1,12 +1,9 @@
-"""A table, page or form that was handed in beside a bundle, compared with its re-evaluated results cell by cell."""
+"""A table, page or form that was handed in beside a bundle, compared with what its re-evaluated results give."""
 
 from __future__ import annotations
 
-import html
 import re
 import tempfile
-import urllib.parse
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -16,18 +13,20 @@ from typing import Any
 from campaign.config.forms import FormMapping
 from campaign.core import units, untrusted
 from campaign.core.errors import InputError
+from campaign.core.units import listed, several
 from campaign.judge import foreign
 from campaign.judge.submission import Submission
-from campaign.report import contents
+from campaign.report import contents, filled
 from campaign.report.table import COLUMNS, flattened
-from campaign.report.workbook.sheets import CLAUSES, PROVENANCE
+from campaign.report.workbook.sheets import PROVENANCE
 from campaign.report.write import write_report
 from campaign.results.tabular import form
 from campaign.results.tabular.table import LARGEST, number
 
 NOISE = Decimal("1e-12")  # of numbers that were converted to the form's unit and back
-JUDGED = ("Summary", CLAUSES, "Findings")  # sheets in which a bundle's rules are also judged
-_LINK = re.compile(r'<a href="#([^"]+)"[^>]*>(.*?)</a>(?:</th><td data-label="Value">([^<]*)<)?')
+_RAW_OUTPUT = re.compile(r'href="\./[^"]*?/(runs/[^"]*")')  # a link, which begins with the way from the page
+_LITERAL = re.compile(r'"([^"]*)"|\\(.)|[_*].|\[([A-Za-z]+|\$-[0-9A-Fa-f]+)\]')  # what a number format shows as it is
+_PLAIN = re.compile(r"(?=.*[G#?0])\s*(General|[#?0]*(,[#?0]{3})*(\.[#?0]+)?(E[+-][#?0]+)?)\s*")
 Texts = Mapping[str, Any]  # by place
 
 
@@ -43,75 +42,134 @@ class CellDifference:
         return all(isinstance(each, float) for each in numbers) and units.is_thousandfold(*numbers)
 
 
-def differences(
-    path: Path, parts: Mapping[str, Submission], mapping: FormMapping | None = None
-) -> list[CellDifference]:
-    """The cells that are not the bundle's. `parts`: of an RFP, or that of "". `mapping`: of a filled form. A number may
-    be rounded to 3 digits or more. Raises InputError.
+@dataclass(frozen=True, slots=True)
+class TableComparison:
+    """`scope`: what of the file was compared, and what not."""
+
+    differences: tuple[CellDifference, ...]
+    scope: str
+
+
+def compare(path: Path, parts: Mapping[str, Submission], mapping: FormMapping | None = None) -> TableComparison:
+    """What in the file is not the bundle's. `parts`: as their vendor judged them, of an RFP, or that of "". `mapping`:
+    of a filled form. A number may be rounded to 3 digits or more. Raises InputError.
     """
     if len(parts) > 1 and mapping is None:
         raise InputError(
             f"{path}: not a form of the RFP; name the part that it is of with --part, or its mapping with --map"
         )
     whole, suffix = next(iter(parts.values())), path.suffix.lower()
-    if mapping is None and (suffix == ".html" or (suffix == ".xlsx" and PROVENANCE in form.read(path).sheets)):
+    if mapping is not None:
+        expected, found, scope = _of_form(path, parts, mapping)
+    elif suffix == ".html" or (suffix == ".xlsx" and PROVENANCE in form.read(path).sheets):
         with tempfile.TemporaryDirectory(prefix="campaign-report.") as place:
             page = write_report(Path(place), contents.of(whole))
             read = _of_page if suffix == ".html" else _of_workbook
             expected, found = read(page if suffix == ".html" else page.with_name("table.xlsx")), read(path)
+        scope = _SCOPES[suffix]
     else:
-        expected, found = _of_rows(path, parts, mapping)
+        expected, found, scope = _of_rows(path, parts)
     if not found:
         raise InputError(f"{path}: no result found to compare; a form needs --mapping")
     both = ((place, expected.get(place), found.get(place)) for place in {**expected, **found})
-    return [CellDifference(place, form.written(a), form.written(b)) for place, a, b in both if not _same(a, b)]
+    differences = (CellDifference(place, form.written(a), form.written(b)) for place, a, b in both if not _same(a, b))
+    return TableComparison(tuple(differences), scope)
 
 
 def _same(expected: Any, found: Any) -> bool:
     try:
         exact, given = Decimal(str(expected)), Decimal(form.written(found))
         last = Decimal(1).scaleb(min(given.adjusted() - 2, int(given.as_tuple().exponent)))
-        return abs(exact - given) <= last / 2 + abs(exact) * NOISE
+        return abs(exact - given) <= last * bool(given) / 2 + abs(exact) * NOISE
     except (InvalidOperation, ValueError):
-        return units.unpadded(form.written(expected)) == units.unpadded(form.written(found).strip())
+        return units.unpadded(form.written(expected).strip()) == units.unpadded(form.written(found).strip())
+
+
+_SCOPES = {
+    ".html": "every line was compared, but for where its links to raw outputs begin",
+    ".xlsx": "values, formulas, number formats, comments and what is hidden were compared in all cells of all sheets; "
+    "colours, images and charts were not",
+}
 
 
 def _of_page(path: Path) -> Texts:
-    """The numbers of a page that lead to their origins, and those beside them."""
-    times: Counter[str] = Counter()
-    found = {}
-    for link, text, value in _LINK.findall(untrusted.text(str(path), untrusted.content(path, LARGEST), "a page")):
-        shown = html.unescape(re.sub("<[^>]*>", "", value or text)).strip()
-        if re.match(r"[-+]?[0-9]", shown):
-            times[link] += 1
-            found[f"{urllib.parse.unquote(link)} ({times[link]})"] = shown
-    return found
+    """The lines of a page."""
+    text = untrusted.text(str(path), untrusted.content(path, LARGEST), "a page")
+    return {f"line {line}": _RAW_OUTPUT.sub(r"\1", each) for line, each in enumerate(text.splitlines(), 1)}
 
 
 def _of_workbook(path: Path) -> Texts:
-    boxes = form.read(path, computed=True).boxes
-    return {str(spot): box.value for spot, box in boxes.items() if spot.sheet not in JUDGED and box.text}
+    """The cells of a workbook, and how they are displayed. A text that looks like a number is none."""
+    found: dict[str, Any] = {}
+    for spot, box in form.read(path).boxes.items():
+        if box.text:
+            is_text = isinstance(box.value, str) and isinstance(number(box.value), float)
+            found[str(spot)] = f"{box.value} as text" if is_text else box.value
+            found |= {f"{spot} ({name})": text for name, text in box.display}
+    return found
 
 
-def _of_rows(path: Path, parts: Mapping[str, Submission], mapping: FormMapping | None) -> tuple[Texts, Texts]:
-    """What the bundle and the table have in the columns of the table; of a form, only its own cells."""
-    packs = {part: whole.pack for part, whole in parts.items()}
-    rows = form.rows(path, mapping, packs) if mapping else foreign.table_entries(path)
+def _of_form(path: Path, parts: Mapping[str, Submission], mapping: FormMapping) -> tuple[Texts, Texts, str]:
+    """What the bundle and the form have in the cells that the mapping names."""
+    sources, filled_form = filled.sources(parts), form.read(path)
+    expected: dict[str, Any] = {}
+    found: dict[str, Any] = {}
+    for place in form.places(path, filled_form, mapping):
+        if "" not in parts and place.entry.result.partition("/")[0] not in parts:
+            continue
+        name, box = f"{place.spot} {place.entry.name}", filled_form.box(place.spot)
+        source, pack = sources.get(place.entry.result, ("", None))
+        expected[name] = filled.value_of(place.entry, source, pack) if pack else None
+        found[name] = box.value
+        unit = place.entry.unit or getattr(source, "unit", "")
+        number_format = dict(box.display).get(form.NUMBER_FORMAT, "General")
+        if not is_plain(number_format, box.value, unit):
+            expected[f"{name} ({form.NUMBER_FORMAT})"] = "one that shows the number as it is"
+            found[f"{name} ({form.NUMBER_FORMAT})"] = number_format
+    return expected, found, f"{several(len(expected), 'cell')} of the mapping compared; the rest of the form was not"
+
+
+def is_plain(number_format: str, value: Any, unit: str) -> bool:
+    """Whether a cell's format shows a value as it is, rounded, perhaps with its unit."""
+    sections = number_format.split(";")
+    if not isinstance(value, int | float):
+        return number_format == "@" or (len(sections) < 4 and "@" not in number_format)
+    place = 0 if value > 0 else 1 if value < 0 else 2
+    section = sections[place] if place < len(sections) else sections[0]
+    if any(
+        "".join(match.group(1, 2)[0] or match.group(2) or "").strip() not in ("", unit)
+        for match in _LITERAL.finditer(section)
+    ):
+        return False
+    bare = _LITERAL.sub(" ", section)
+    return bool(_PLAIN.fullmatch(bare.strip("-() ") if value < 0 and place < len(sections) else bare))
+
+
+def _of_rows(path: Path, parts: Mapping[str, Submission]) -> tuple[Texts, Texts, str]:
+    """What the bundle and the table have in the columns of the table."""
+    rows = foreign.table_entries(path)
     given = {_named(row.fields): row.fields for row in rows}
     if len(given) < len(rows):
         raise InputError(f"{path}: a result is there twice; remove one of its lines")
-    columns = [name for name in COLUMNS[4:] if name != "findings" and any(name in each for each in given.values())]
-    every = [
-        (f"{part}/{row.cell}" if part else str(row.cell), row) for part, whole in parts.items() for row in whole.rows
-    ]
-    known = {name: flattened(row) for name, row in every}
-    if mapping:
-        empty = {name: {"value": None} for name, row in every if not row.status.counts}
-        known = {cell: known.get(cell, {}) | empty.get(cell, {}) for cell in given}
+    names = dict.fromkeys(name for fields in given.values() for name in fields)
+    columns = [name for name in COLUMNS[4:] if name != "findings" and name in names]
+    known = {
+        f"{part}/{row.cell}" if part else str(row.cell): flattened(row)
+        for part, whole in parts.items()
+        for row in whole.rows
+    }
     expected, found = (
         {f"{cell} {name}": fields.get(name) for cell, fields in of.items() for name in columns} for of in (known, given)
     )
-    return expected, found
+    boxes = form.read(path).boxes if path.suffix.lower() == ".xlsx" else {}
+    for spot, box in boxes.items():  # their values were read as the workbook had them last
+        for name, text in box.display:
+            if name != form.NUMBER_FORMAT or not is_plain(text, box.value, ""):
+                found[f"{spot} ({name})"] = text
+        found |= {f"{spot} (formula)": box.value} if box.text.startswith("=") else {}
+    others = [name for name in names if name not in (*columns, "part", *COLUMNS[:4])]
+    scope = f"the columns {listed(columns)} were compared"
+    return expected, found, f"{scope}; not {listed(others)}" if others else scope
 
 
 def _named(fields: Texts) -> str:

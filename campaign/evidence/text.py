@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from campaign.core.journal import Chain
 from campaign.core.model import Finding, Severity
 from campaign.core.units import POINT_AS_SEPARATOR, several
 from campaign.evidence import terms
-from campaign.evidence.handed import CellDifference
+from campaign.evidence.handed import TableComparison
 from campaign.evidence.replay import Judged
 from campaign.evidence.verify import VerifiedBundle
 from campaign.judge.engine import BUNDLE_RULES
@@ -37,6 +37,7 @@ _CHECKED = {
     "EVD-06": "agreement of duplicate records",
 }
 MOST_SHOWN = 50  # cells of a table
+MOST_LETTERS = 300  # of a cell; --json has all
 
 
 def as_json(verified: VerifiedBundle) -> dict[str, Any]:
@@ -59,15 +60,16 @@ def as_json(verified: VerifiedBundle) -> dict[str, Any]:
     }
 
 
-def of_table(path: Path, differing: Sequence[CellDifference]) -> str:
+def of_table(path: Path, comparison: TableComparison) -> str:
     """The output of `verify --table`."""
-    if not differing:
-        return f"{path}: the bundle's numbers in every cell"
-    lines = [f"  {plain(each.place)}: expected {plain(each.expected)}, found {plain(each.found)}" for each in differing]
+    if not comparison.differences:
+        return f"{path}: the bundle's in all that was compared: {comparison.scope}"
+    texts = ([plain(text)[:MOST_LETTERS] for text in astuple(each)] for each in comparison.differences)
+    lines = [f"  {place}: expected {expected}, found {found}" for place, expected, found in texts]
     more = len(lines) - MOST_SHOWN
-    told = [f"{path}: NOT this bundle's: {several(len(lines), 'cell')} with other contents", *lines[:MOST_SHOWN]]
+    told = [f"{path}: NOT this bundle's: {several(len(lines), 'place')} with other contents", *lines[:MOST_SHOWN]]
     told += [f"  and {more} more; --json lists all"] * (more > 0)
-    if number := sum(each.is_thousandfold for each in differing):
+    if number := sum(each.is_thousandfold for each in comparison.differences):
         told.append(f"{several(number, 'number')} exactly 1,000 times the bundle's: {POINT_AS_SEPARATOR}")
     return "\n".join(told)
 

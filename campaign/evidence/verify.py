@@ -85,6 +85,7 @@ class VerifiedBundle:
     chain: journal.Chain
     findings: tuple[Finding, ...]
     judged: replay.Judged | None
+    vendors: replay.Judged | None  # as the vendor judged it, by which its tables were written
     conclusion: Conclusion
     proofs: tuple[str, ...]  # of `terms.PROOFS`
 
@@ -241,7 +242,9 @@ def of_bag(name: str, bag: bagit.Bag, asked: Asked) -> VerifiedBundle:
         (data / provenance.SOURCE).is_file(),
     )
     conclusion = conclude(known, findings, by_buyer.submission if by_buyer else None)
-    return VerifiedBundle(name, len(bag.digests), bag.size, signed, tool, chain, findings, by_buyer, conclusion, proofs)
+    return VerifiedBundle(
+        name, len(bag.digests), bag.size, signed, tool, chain, findings, by_buyer, judged, conclusion, proofs
+    )
 
 
 _STAMPS_UNREAD = (

@@ -77,7 +77,7 @@ def fill(
     a part in their names; `absent`: parts without an answer. Without a mapping, only the cells are filled that are
     marked in the form. Raises InputError with everything that is wrong.
     """
-    form, known = forms.read(path), _known(parts)
+    form, known = forms.read(path), sources(parts)
     placed = list(places(path, form, mapping))
     times = Counter((place.spot, place.part) for place in placed)
     cells: list[FilledCell] = []
@@ -90,7 +90,7 @@ def fill(
         try:
             _check(place, box, times[place.spot, place.part], known)
             source, pack = known[place.entry.result]
-            cells.append(FilledCell(place, _value(place.entry, source, pack), source))
+            cells.append(FilledCell(place, value_of(place.entry, source, pack), source))
         except ValueError as error:
             problems.append(f"{path}: cell {place.spot}: {place.entry.name}: {error}")
     if problems or not placed:
@@ -115,7 +115,7 @@ def _remark(rehearsed: Sequence[str]) -> str:
 Source = tuple[Row | str, RulePack]  # a result or an answer
 
 
-def _known(parts: Mapping[str, Submission]) -> dict[str, Source]:
+def sources(parts: Mapping[str, Submission]) -> dict[str, Source]:
     """All results and answers by name."""
     known: dict[str, Source] = {}
     for part, whole in parts.items():
@@ -138,7 +138,8 @@ def _check(place: FormPlace, box: forms.Box, times: int, known: Mapping[str, Sou
         raise ValueError(f"found {shown(box.text)} in the cell; clear it, or map another one")
 
 
-def _value(entry: FormEntry, row: Row | str, pack: RulePack) -> forms.Value | None:
+def value_of(entry: FormEntry, row: Row | str, pack: RulePack) -> forms.Value | None:
+    """What a cell of a form holds of a result or an answer; None if it is left empty."""
     if isinstance(row, str):
         return row or None
     if entry.field == "note":

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import openpyxl
 import pytest
+from openpyxl.comments import Comment
 
 from campaign.config import forms as mappings
+from campaign.config.forms import FormMapping
 from campaign.core.errors import InputError
-from campaign.evidence import handed
+from campaign.evidence import handed, verify
 from campaign.report import filled
 from tests.support import forms
 from tests.support.bundled import Made
@@ -41,6 +43,176 @@ def page(path: Path) -> None:
     path.write_text(re.sub("<s>1000</s>", "<s>1500</s>", path.read_text(), count=3))
 
 
+def only_page(change: Callable[[str], str]) -> Callable[[Path], None]:
+    def forge(path: Path) -> None:
+        text = path.read_text()
+        assert change(text) != text
+        path.write_text(change(text))
+
+    return forge
+
+
+def only_book(change: Callable[[openpyxl.Workbook], object]) -> Callable[[Path], None]:
+    def forge(path: Path) -> None:
+        book = openpyxl.load_workbook(path)
+        change(book)
+        book.save(path)
+
+    return forge
+
+
+def setting(sheet: str, cell: str, **values: object) -> Callable[[Path], None]:
+    def change(book: openpyxl.Workbook) -> None:
+        for name, value in values.items():
+            setattr(book[sheet][cell], name, value)
+
+    return only_book(change)
+
+
+def as_texts(book: openpyxl.Workbook) -> None:
+    """Numbers as texts, which sort and add up otherwise."""
+    for row in book["Provenance"].iter_rows():
+        for cell in row:
+            cell.value = cell.value if cell.value is None else str(cell.value)
+
+
+FORGERIES = {  # what a forger changes, and a place that is named
+    "a format that puts a digit before": (setting("scratch", "B6", number_format='"9"0'), "scratch!B6 (number format)"),
+    "a format that scales": (setting("scratch", "B6", number_format="0%"), "scratch!B6 (number format)"),
+    "a text that looks like the number": (only_book(as_texts), "Provenance!"),
+    "a formula": (setting("scratch", "B6", value="=1000*1"), "scratch!B6"),
+    "a comment": (setting("scratch", "B6", comment=Comment("in fact 9000", "me")), "scratch!B6 (comment)"),
+    "the decision on the first sheet": (setting("Summary", "A1", value="READY"), "Summary!A1"),
+    "a clause": (setting("Clauses", "C4", value="kept"), "Clauses!C4"),
+    "a finding": (setting("Findings", "D5", value="nothing"), "Findings!D5"),
+    "a heading": (setting("scratch", "B5", value="kops/s"), "scratch!B5"),
+    "a cell that was empty": (setting("scratch", "K40", value="all results are valid"), "scratch!K40"),
+    "another sheet": (only_book(lambda book: book.create_sheet("Final").append(["9000"])), "Final!A1"),
+    "a hidden row": (
+        only_book(lambda book: setattr(book["scratch"].row_dimensions[6], "hidden", True)),
+        "scratch!B6 (hidden)",
+    ),
+    "a hidden sheet": (
+        only_book(lambda book: setattr(book["Findings"], "sheet_state", "hidden")),
+        "Findings!A1 (hidden)",
+    ),
+    "a digit next to a link": (only_page(lambda text: text.replace("<s>1000</s>", "<s>1000</s>0", 1)), "line "),
+    "a number in a table": (only_page(lambda text: text.replace("4000 ops/s", "9000 ops/s", 1)), "line "),
+    "the decision": (only_page(lambda text: text.replace('class="headline">', 'class="headline">NOT ', 1)), "line "),
+    "a style that shows a digit": (
+        only_page(lambda text: text.replace("</style>", 'td:before { content: "9"; }</style>', 1)),
+        "line ",
+    ),
+    "a line at the end": (only_page(lambda text: f"{text}<p>All results are valid.</p>\n"), "line "),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_whatever_a_forger_changes_in_what_the_report_shows_is_found(
+    made: Made, tables: Path, tmp_path: Path, forgery: str
+) -> None:
+    change, place = FORGERIES[forgery]
+    copy = tmp_path / ("index.html" if place == "line " else "table.xlsx")
+    shutil.copy(tables / "report" / copy.name, copy)
+    change(copy)
+    with verify.verify(made.root / "plain", verify.Asked()) as verified:
+        assert verified.vendors is not None
+        found = handed.compare(copy, {"": verified.vendors.submission}).differences
+    assert any(each.place.startswith(place) for each in found), found[:3]
+
+
+def test_a_workbook_that_another_program_saved_and_rounded_is_the_same(
+    made: Made, tables: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "table.xlsx"
+    shutil.copy(tables / "report/table.xlsx", copy)
+    only_book(lambda book: None)(copy)
+    with verify.verify(made.root / "plain", verify.Asked()) as verified:
+        assert verified.vendors is not None
+        comparison = handed.compare(copy, {"": verified.vendors.submission})
+    assert comparison.differences == ()
+    assert comparison.scope.endswith("colours, images and charts were not")
+
+
+@pytest.mark.parametrize(
+    ("number_format", "value", "plain"),
+    [
+        ("General", 9.0, True),
+        ("0", 9.0, True),
+        ("#,##0.00", 9000.0, True),
+        ('0.0" kops/s"', 9.0, True),
+        ("[Red]0.0", 9.0, True),
+        ("_(* #,##0.00_);_(* \\(#,##0.00\\)", 9.0, True),
+        ("0.00;-0.00", -9.0, True),
+        ("0.00E+00", 9.0, True),
+        ('"9"0', 9.0, False),
+        ("\\90", 9.0, False),
+        ('0"."0', 9.0, False),
+        ('0"0"', 9.0, False),
+        ('0" million"', 9.0, False),
+        ('"-"0', 9.0, False),
+        ("0%", 9.0, False),
+        ("0,", 9000.0, False),
+        ("0,,.0", 9.0, False),
+        ("[>1]99;0", 9.0, False),
+        ("yyyy", 9.0, False),
+        ("# ?/?", 9.0, False),
+        ('"9";0', 9.0, False),
+        (";", 9.0, False),
+        ("@", "9", True),
+        ('"9"@', "9", False),
+        ('0;0;0;"90"', "9", False),
+    ],
+)
+def test_a_number_format_shows_the_number_or_another(number_format: str, value: float | str, plain: bool) -> None:
+    assert handed.is_plain(number_format, value, "kops/s") is plain
+
+
+def test_of_a_form_exactly_the_cells_of_the_mapping_are_compared(tmp_path: Path) -> None:
+    path = tmp_path / "form.xlsx"
+    cells = (
+        ("Storage!B5", "scratch/single/shared/create in kops/s"),
+        ("Storage!B6", "scratch/peak/shared/create.processes"),
+        ("Storage!B7", "scratch/peak/shared/create.note"),
+    )
+    mapping = FormMapping(cells=cells)
+    book = openpyxl.Workbook()
+    book.active.title = "Storage"
+    book.save(path)
+    with forms.full_size() as whole:
+        path.write_bytes(filled.fill(path, {"": whole}, mapping)[0])
+        comparison = handed.compare(path, {"": whole}, mapping)
+        assert comparison == handed.TableComparison((), "3 cells of the mapping compared; the rest of the form was not")
+        for cell, name, value, place in (
+            ("B5", "number_format", '"9"0', "Storage!B5 scratch/single/shared/create in kops/s (number format)"),
+            ("B5", "value", "=1+1", "Storage!B5 scratch/single/shared/create in kops/s"),
+            ("B6", "value", 4096, "Storage!B6 scratch/peak/shared/create.processes"),
+        ):
+            book = openpyxl.load_workbook(path)
+            setattr(book["Storage"][cell], name, value)
+            book.save(tmp_path / "forged.xlsx")
+            forged = handed.compare(tmp_path / "forged.xlsx", {"": whole}, mapping)
+            assert [each.place for each in forged.differences] == [place]
+
+
+def test_the_number_formats_of_a_table_are_compared_and_columns_that_are_not_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "table.xlsx"
+    names = ("target", "launch", "files", "operation")
+    with forms.full_size() as whole:
+        book = openpyxl.Workbook()
+        book.active.append([*names, "value", "offered"])
+        for row in whole.rows:
+            book.active.append([*(getattr(row.cell, name) for name in names), row.value, 99])
+        book.save(path)
+        comparison = handed.compare(path, {"": whole})
+        assert comparison == handed.TableComparison((), "the columns value were compared; not offered")
+        book.active["E2"].number_format = '"9"0'
+        book.active["E3"] = f"={whole.rows[1].value}"
+        book.save(path)
+        places = [each.place for each in handed.compare(path, {"": whole}).differences]
+    assert "Sheet!E2 (number format)" in places and "Sheet!E3 (formula)" in places
+
+
 def workbook(path: Path) -> None:
     book = openpyxl.load_workbook(path)
     for row in (6, 7, 8):
@@ -65,16 +237,16 @@ def test_three_changed_numbers_are_found_and_no_others(
     made: Made, tables: Path, tmp_path: Path, name: str, change: Callable[[Path], None]
 ) -> None:
     same = made.call("verify", made.root / "plain", "--table", tables / name)
-    assert f"{tables / name}: the bundle's numbers in every cell" in same.stdout
+    assert f"{tables / name}: the bundle's in all that was compared: " in same.stdout
     copy = tmp_path / Path(name).name
     shutil.copy(tables / name, copy)
     change(copy)
     done = made.call("verify", made.root / "plain", "--table", copy, "--json")
     differences = json.loads(done.stdout)["table"]["differences"]
     assert done.returncode == 1 and len(differences) == 3
-    assert {(each["expected"].split()[0], each["found"].split()[0][:4]) for each in differences} == {("1000", "1500")}
+    assert all("1000" in each["expected"] and "1500" in each["found"] for each in differences)
     told = made.call("verify", made.root / "plain", "--table", copy).stdout
-    assert f"{copy}: NOT this bundle's: 3 cells with other contents\n" in told
+    assert f"{copy}: NOT this bundle's: 3 places with other contents\n" in told
 
 
 def test_a_table_with_less_lines_lacks_them_and_rounded_numbers_are_the_same(tmp_path: Path) -> None:
@@ -88,11 +260,11 @@ def test_a_table_with_less_lines_lacks_them_and_rounded_numbers_are_the_same(tmp
             writer = csv.DictWriter(file, rows[0])
             writer.writeheader()
             writer.writerows({**row, "value": f"{row['value']:.0f}"} for row in rows[1:])
-        assert [each.place for each in handed.differences(path, {"": whole})] == [f"{whole.rows[0].cell} value"]
+        assert [each.place for each in handed.compare(path, {"": whole}).differences] == [f"{whole.rows[0].cell} value"]
         lines = path.read_text().splitlines()
         with pytest.raises(InputError, match="a result is there twice"):
             path.write_text("\n".join([*lines, lines[-1]]))
-            handed.differences(path, {"": whole})
+            handed.compare(path, {"": whole})
 
 
 @pytest.mark.parametrize(
@@ -105,6 +277,7 @@ def test_a_table_with_less_lines_lacks_them_and_rounded_numbers_are_the_same(tmp
         (2018742.184, "2018743", False),
         (None, "", True),
         (None, 0.0, False),
+        (0.004, "0", False),
         ("scratch.r1", " scratch.r1", True),
         (float("nan"), "nan", True),
     ],
@@ -118,10 +291,8 @@ def test_a_filled_form_is_compared_by_its_mapping(tmp_path: Path) -> None:
     path = tmp_path / "response.csv"
     with forms.full_size() as whole:
         path.write_bytes(filled.fill(forms.DATA / "crossroads-mdtest.csv", {"": whole}, mapping)[0])
-        assert handed.differences(path, {"": whole}, mapping) == []
+        assert handed.compare(path, {"": whole}, mapping).differences == ()
         value = next(row.value for row in whole.rows if str(row.cell) == "scratch/single/shared/stat")
         path.write_text(path.read_text().replace(f"{value:.15g}", f"{value * 1.5:.15g}"))
-        (one,) = handed.differences(path, {"": whole}, mapping)
-    assert one.place == "scratch/single/shared/stat value" and float(one.found) == pytest.approx(
-        1.5 * float(one.expected)
-    )
+        (one,) = handed.compare(path, {"": whole}, mapping).differences
+    assert "scratch/single/shared/stat" in one.place and float(one.found) == pytest.approx(1.5 * float(one.expected))

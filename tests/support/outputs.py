@@ -180,7 +180,15 @@ VERIFIED = record(
         "campaign_findings": means(many(record(FINDING)), "about the campaign as a whole"),
         "verdict": null_or(record({"campaign": TEXT, "verdict": TEXT, "headline": TEXT, "cells": named(COUNT)})),
     },
-    {"table": record({"file": TEXT, "differences": many(record({"place": TEXT, "expected": TEXT, "found": TEXT}))})},
+    {
+        "table": record(
+            {
+                "file": TEXT,
+                "differences": many(record({"place": TEXT, "expected": TEXT, "found": TEXT})),
+                "scope": means(TEXT, "what of the file was compared, and what not"),
+            }
+        )
+    },
 )
 SIDE = record({"value": null_or(NUMBER), "status": TEXT, "n": COUNT, "median": null_or(NUMBER)})
 COMPARED_CELL = record(

@@ -32,6 +32,7 @@ LARGEST = 16 << 20  # bytes
 LARGEST_UNPACKED = 32 << 20
 MOST_BOXES = 500_000  # cells of a sheet
 ALLOWED = ".xlsx, .xlsm, .csv or .docx"
+NUMBER_FORMAT = "number format"
 MERGED = "it is merged into another cell"
 TEXT = "text"  # the sheet of the paragraphs of a DOCX that are in no table
 _SEPARATORS = ",;\t"
@@ -58,10 +59,13 @@ class Spot(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """What a cell holds. `closed`: why nothing may be written into it."""
+    """What a cell holds. `closed`: why nothing may be written into it; `display`: what else decides how an XLSX shows
+    it: its number format, its comment, and that it is hidden.
+    """
 
     value: Any = None
     closed: str = ""
+    display: tuple[tuple[str, str], ...] = ()
 
     @property
     def text(self) -> str:
@@ -158,7 +162,9 @@ def _of_workbook(path: Path, data: bytes, computed: bool) -> BuyersForm:
             if sheet.max_row * sheet.max_column > MOST_BOXES:
                 raise InputError(f"{path}: sheet {sheet.title!r}: more than {MOST_BOXES} cells; clear unused ones")
             for cell in (cell for row in sheet.iter_rows() for cell in row):
-                boxes[Spot(sheet.title, cell.row, cell.column)] = Box(cell.value, _closed(sheet, cell))
+                boxes[Spot(sheet.title, cell.row, cell.column)] = Box(
+                    cell.value, _closed(sheet, cell), _display(sheet, cell)
+                )
 
     def filled(values: Values, remark: str) -> bytes:
         new = {spot: content(boxes.get(spot, Box()).text, parts) for spot, parts in values.items()}
@@ -177,6 +183,19 @@ def _closed(sheet: Any, cell: Any) -> str:
         return MERGED
     locked = sheet.protection.sheet and cell.protection.locked
     return "the sheet is protected, and the cell is locked" if locked else ""
+
+
+def _display(sheet: Any, cell: Any) -> tuple[tuple[str, str], ...]:
+    from openpyxl.cell import MergedCell
+    from openpyxl.utils import get_column_letter
+
+    row, column = sheet.row_dimensions.get(cell.row), sheet.column_dimensions.get(get_column_letter(cell.column))
+    is_hidden = sheet.sheet_state != "visible" or any(each is not None and each.hidden for each in (row, column))
+    found = {"hidden": "yes"} if is_hidden else {}
+    if not isinstance(cell, MergedCell):
+        found |= {NUMBER_FORMAT: cell.number_format} if cell.number_format != "General" else {}
+        found |= {"comment": cell.comment.text} if cell.comment else {}
+    return tuple(found.items())
 
 
 def _changed(archive: zipfile.ZipFile, new: dict[Spot, Value]) -> dict[str, bytes]:
