@@ -311,11 +311,14 @@ class Values(dict[str, Any]):
         """Record a problem with the value at this path below the mapping."""
         self._document.problem((*self._at, *path), message)
 
-    def require(self, name: str | None, known: Collection[str], *path: str | int, allowed: str = "") -> None:
-        """Record a problem with a name that is not known; None is not checked."""
+    def require(self, name: str | None, known: Collection[str | None], *path: str | int, allowed: str = "") -> None:
+        """Record a problem with a name that is not known; None, which had a problem itself, is neither checked nor
+        known.
+        """
         if name and name not in known:
-            meant = near(name, known, cutoff=0.8) if not allowed else ""
-            problem = f"found {name}; allowed: {allowed or ', '.join(known)}"
+            names = [each for each in known if each is not None]
+            meant = near(name, names, cutoff=0.8) if not allowed else ""
+            problem = f"found {name}; allowed: {allowed or ', '.join(names)}"
             self.problem(f"found {name}; did you mean {meant}?" if meant else problem, *path)
 
     def require_all(self, key: str, known: Collection[str], allowed: str = "") -> None:

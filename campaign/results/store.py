@@ -205,7 +205,12 @@ class Store(AbstractContextManager["Store"]):
         try:
             yield
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
+            code = getattr(
+                error, "sqlite_errorcode", None
+            )  # none of what Python itself finds, such as a text's encoding
+            if code is None:
+                raise _damaged(self._path, error) from error
+            if code == sqlite3.SQLITE_FULL:
                 raise NoRoom(
                     f"{self._path}: No space left on device; nothing is lost: free space, then run the same command "
                     "again"
@@ -217,10 +222,7 @@ class Store(AbstractContextManager["Store"]):
         except (sqlite3.DatabaseError, ValueError, KeyError, TypeError, AttributeError) as error:
             known = isinstance(error, sqlite3.DatabaseError)
             problem = error if known else f"unreadable content: {error!r:.80}"
-            raise EnvironmentLacks(
-                f"the database {self._path} is damaged ({problem}); no data is lost: move the file away and run "
-                "'campaign collect FILE' to rebuild it"
-            ) from error
+            raise _damaged(self._path, problem) from error
 
     # --- the journal and its projection
 
@@ -337,7 +339,7 @@ class Store(AbstractContextManager["Store"]):
             try:
                 store._db.execute("BEGIN IMMEDIATE")
             except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
                     raise
                 raise EnvironmentLacks(
                     f"{paths.database} is locked: another campaign command is at work; wait until it has ended, or "
@@ -595,3 +597,10 @@ _ATTEMPTS = (
     "SELECT a.run, a.number, a.token, a.job, a.fingerprint, a.state, a.reason, j.job_id, j.created, a.started, "
     "a.ended FROM attempts a JOIN jobs j ON j.name = a.job "
 )
+
+
+def _damaged(database: Path, problem: object) -> EnvironmentLacks:
+    return EnvironmentLacks(
+        f"the database {database} is damaged ({problem}); no data is lost: move the file away and run "
+        "'campaign collect FILE' to rebuild it"
+    )

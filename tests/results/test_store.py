@@ -556,3 +556,11 @@ def test_a_file_that_was_changed_after_the_attempts_end_is_found(tmp_path: Path,
     assert store.altered(paths, journal.look(paths.journal)) == {
         (attempt.run, attempt.number): (Altered(shown, recorded[shown], now),)
     }
+
+
+def test_a_text_of_the_database_that_is_not_utf_8_is_named_with_the_way_out(tmp_path: Path) -> None:
+    opened = builders.filled_store(tmp_path, [builders.run()])
+    with opened.transaction():
+        opened._sql("UPDATE attempts SET state = CAST(X'ff41' AS TEXT)")
+    with pytest.raises(EnvironmentLacks, match=r"campaign\.db is damaged \(Could not decode to UTF-8 .* no data is lost"):
+        opened.attempts()
