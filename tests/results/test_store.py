@@ -562,5 +562,7 @@ def test_a_text_of_the_database_that_is_not_utf_8_is_named_with_the_way_out(tmp_
     opened = builders.filled_store(tmp_path, [builders.run()])
     with opened.transaction():
         opened._sql("UPDATE attempts SET state = CAST(X'ff41' AS TEXT)")
-    with pytest.raises(EnvironmentLacks, match=r"campaign\.db is damaged \(Could not decode to UTF-8 .* no data is lost"):
+    with pytest.raises(
+        EnvironmentLacks, match=r"campaign\.db is damaged \(Could not decode to UTF-8 .* no data is lost"
+    ):
         opened.attempts()

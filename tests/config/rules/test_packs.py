@@ -587,3 +587,14 @@ def test_how_the_outputs_of_several_programs_are_read_alike_is_shown_once() -> N
     assert text.count("complete with:") == 1
     assert "  ep, mg, cg, ft, is: as text; " in text
     assert "  fact:      class =  Class" in text and "  passage:   from  Version" in text
+
+
+@pytest.mark.parametrize("id", ["y", "n", "BadName", "''", "[]"])
+def test_a_name_that_had_a_problem_itself_is_no_suggestion_for_another(tmp_path: Path, id: str) -> None:
+    path = tmp_path / "uk-nnss-omb.yaml"
+    text = (PACKS / "uk-nnss-omb.yaml").read_text()
+    assert "id: size" in text and "holds: release == 2" in text
+    path.write_text(text.replace("id: size", f"id: {id}", 1).replace("holds: release == 2", "holds: releese == 2"))
+    with pytest.raises(InputError, match="releese") as refused:
+        packs.load(path)
+    assert "None" not in str(refused.value)
