@@ -67,7 +67,7 @@ def test_a_number_changed_in_the_json_lines_is_found_out(capture: Capture) -> No
     for index, record in enumerate(more):
         changed = [*more]
         changed[index] = dataclasses.replace(record, value=record.value * 1.01 + 1)
-        found = list(output._disagreements((read, seen), (changed, told)))
+        found = list(output._disagreements((read, seen), (changed, told), "stdout", "bench.jsonl"))
         assert any(record.operation in line for line in found)
 
 
