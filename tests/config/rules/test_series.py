@@ -93,8 +93,8 @@ def test_the_largest_is_a_power_of_two(given: str, found: str, tmp_path: Path) -
 
 def test_init_writes_the_largest_of_the_cluster(tmp_path: Path) -> None:
     (tmp_path / "scaling.yaml").write_text(PACK)
-    init.write(tmp_path / "c.yaml", str(tmp_path / "scaling.yaml"), init.Site("batch", 56, "/scratch", 20))
-    text = (tmp_path / "c.yaml").read_text()
+    text = init.text(str(tmp_path / "scaling.yaml"), init.Site("batch", 56, "/scratch", 20))
+    (tmp_path / "c.yaml").write_text(text)
     assert "  scale: 16   # the largest of all processes per node on 1, 2, 4 ... nodes\n" in text
     assert "  ranks: 32   # the largest of 1, 2, 4 ... processes per node on 1 node\n" in text
     largest = [each.id for each in open_campaign(tmp_path / "c.yaml").pack.launch if each.reaches]
