@@ -17,9 +17,9 @@ from campaign.core.units import listed, several
 from campaign.judge import foreign
 from campaign.judge.submission import Submission
 from campaign.report import contents, filled
-from campaign.report.table import COLUMNS, flattened
 from campaign.report.workbook.sheets import PROVENANCE
 from campaign.report.write import write_report
+from campaign.results.cells import IN_CSV, flattened
 from campaign.results.tabular import form
 from campaign.results.tabular.table import LARGEST, number
 
@@ -152,7 +152,7 @@ def _of_rows(path: Path, parts: Mapping[str, Submission]) -> tuple[Texts, Texts,
     if len(given) < len(rows):
         raise InputError(f"{path}: a result is there twice; remove one of its lines")
     names = dict.fromkeys(name for fields in given.values() for name in fields)
-    columns = [name for name in COLUMNS[4:] if name != "findings" and name in names]
+    columns = [name for name in IN_CSV[4:] if name != "findings" and name in names]
     known = {
         f"{part}/{row.cell}" if part else str(row.cell): flattened(row)
         for part, whole in parts.items()
@@ -167,11 +167,11 @@ def _of_rows(path: Path, parts: Mapping[str, Submission]) -> tuple[Texts, Texts,
             if name != form.NUMBER_FORMAT or not is_plain(text, box.value, ""):
                 found[f"{spot} ({name})"] = text
         found |= {f"{spot} (formula)": box.value} if box.text.startswith("=") else {}
-    others = [name for name in names if name not in (*columns, "part", *COLUMNS[:4])]
+    others = [name for name in names if name not in (*columns, "part", *IN_CSV[:4])]
     scope = f"the columns {listed(columns)} were compared"
     return expected, found, f"{scope}; not {listed(others)}" if others else scope
 
 
 def _named(fields: Texts) -> str:
-    names = ("part", *COLUMNS[:4]) if fields.get("part") else COLUMNS[:4]
+    names = ("part", *IN_CSV[:4]) if fields.get("part") else IN_CSV[:4]
     return "/".join(str(fields[name]) for name in names)

@@ -12,14 +12,14 @@ from campaign.config.format import Campaign, Target
 from campaign.config.forms import FormMapping
 from campaign.config.rules import packs
 from campaign.config.rules.pack import RulePack, largest_members, settle, unfold
-from campaign.core import untrusted
+from campaign.core import columns, untrusted
 from campaign.core.errors import InputError
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Cell, Command, Finding, Geometry, Record, Run, Source, State, Status
 from campaign.core.units import apart, may_be_negative
 from campaign.judge import numbers, submission, timing
 from campaign.judge.findings import CAMPAIGN, of_rule, to_explain, unchecked, violation
-from campaign.results.cells import Row
+from campaign.results.cells import COLUMNS, Row
 from campaign.results.tabular import form, table
 from campaign.statistics import intervals
 
@@ -66,7 +66,10 @@ def _of_json(path: Path, data: bytes) -> list[table.TabularRow]:
     rows = untrusted.parse(str(path), data, table.ALLOWED)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{path}: not a table; expected a list of objects as 'campaign table --format json' writes it")
-    return [table.TabularRow(f"{path}: entry {number}", table.flat(row)) for number, row in enumerate(rows, 1)]
+    return [
+        table.TabularRow(f"{path}: entry {number}", columns.flattened(COLUMNS, row))
+        for number, row in enumerate(rows, 1)
+    ]
 
 
 def row_of(entry: table.TabularRow, pack: RulePack) -> Row:

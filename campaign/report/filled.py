@@ -15,8 +15,8 @@ from campaign.core.errors import InputError
 from campaign.core.schema import suggestion
 from campaign.core.strict_yaml import shown
 from campaign.judge.submission import Submission
-from campaign.report import notes, printing, table
-from campaign.results.cells import Row
+from campaign.report import notes, printing
+from campaign.results.cells import Row, flattened
 from campaign.results.tabular import form as forms
 from campaign.results.tabular.form import FormPlace, places
 
@@ -59,7 +59,7 @@ class FilledCell:
         entry = self.place.entry
         row: dict[str, Any] = dict.fromkeys(COLUMNS)
         if isinstance(self.source, Row):
-            row |= table.flattened(self.source)
+            row |= flattened(self.source)
             row["unit"] = (entry.unit or self.source.unit) if entry.field == "value" else None
         written = forms.written(self.value)
         return row | {"cell": str(self.place.spot), "result": entry.name, "written": written, "left_empty": self.reason}

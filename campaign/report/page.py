@@ -40,7 +40,7 @@ def html(
     from markupsafe import Markup
 
     campaign, pack, rows = contents.campaign, contents.pack, contents.rows
-    numbers, titles = {str(row.cell): number for number, row in enumerate(rows, 1)}, table.columns(pack)
+    numbers = {str(row.cell): number for number, row in enumerate(rows, 1)}
     return rendered(
         TEMPLATE,
         campaign=campaign,
@@ -50,8 +50,7 @@ def html(
         tried=contents.tried,
         measured=contents.measured,
         rounding=table.ROUNDING,
-        columns=[*((title, table.unit(pack, title)) for title in titles), ("Processes", ""), ("Nodes", "")],
-        titles=titles,
+        titles=list(table.titles(pack)),
         statuses=list(dict.fromkeys(row.status for row in rows)),
         of_rows=sorted({finding.rule for row in rows for finding in row.findings}),
         targets=[
@@ -114,19 +113,24 @@ def _words(run: Run) -> str:
 
 
 def _table(rows: Sequence[Row], pack: RulePack, numbers: Mapping[str, int]) -> dict[str, Any]:
-    """The lines of one target's table, and the notes that their marks refer to."""
+    """The columns and lines of one target's table, and the notes that their marks refer to."""
     placed = table.lines(rows, pack)
     noted = notes.notes([line.cells for line in placed], pack)
+    of_runs = table.run_columns()
     lines = [
         {
             "level": line.level,
             "label": line.label,
             "entries": [_entry(row, noted, numbers) if row else None for row in line.rows],
-            "geometry": (line.processes, line.nodes) if line.geometries and line.level == 1 else None,
+            "texts": [column.value(line) for column in of_runs],
         }
         for line in placed
     ]
-    return {"lines": lines, "notes": [{"number": number, "text": text} for number, text in enumerate(noted.texts, 1)]}
+    return {
+        "columns": [*table.number_columns(table.titles(pack)), *of_runs],
+        "lines": lines,
+        "notes": [{"number": number, "text": text} for number, text in enumerate(noted.texts, 1)],
+    }
 
 
 def _overview(

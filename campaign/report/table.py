@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from campaign.config.format import Campaign
@@ -12,26 +13,17 @@ from campaign.config.rules.entries import FileConfiguration
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.packs import digest_of_own
 from campaign.core import units
+from campaign.core.columns import Column
 from campaign.core.errors import typed
 from campaign.core.grouping import grouped
-from campaign.core.model import Geometry, Status
-from campaign.report import notes, printing
-from campaign.results.cells import Row
-from campaign.results.tabular.table import flat
-
-COLUMNS = (
-    "target", "launch", "files", "operation", "value", "unit", "status", "processes", "nodes", "processes_per_node",
-    "files_total", "run", "attempt", "job_id", "file", "line", "n", "median", "low", "high", "cv", "true_value",
-    "findings", "best", "values", "jobs", "iterations", "statistic", "iteration", "iteration_minimum",
-    "iteration_mean", "iteration_stddev", "parts", "nodes_measured", "nodes_minimum", "nodes_mean", "nodes_maximum",
-    "nodes_spread", "energy_kwh", "peak_power_kw", "energy_method", "started",
-)  # fmt: skip
+from campaign.core.model import Status
+from campaign.report import grid, notes, printing
+from campaign.results.cells import COLUMNS, IN_CSV, Row, flattened
 
 ROUNDING = (
     "Values >= 100 are rounded to integers, smaller ones to 3 significant digits. CSV, JSON and XLSX hold full "
     "precision."
 )
-STATUS, NOTES = "Status", "Notes"
 
 
 def as_json(table: Sequence[Row]) -> str:
@@ -39,15 +31,7 @@ def as_json(table: Sequence[Row]) -> str:
 
 
 def as_csv(table: Sequence[Row]) -> str:
-    """With the ids of the rules that have findings about a cell; those not checked have a question mark."""
-    marks = ([f.rule if f.checked else f"{f.rule}?" for f in row.findings] for row in table)
-    rows = (flattened(row) | {"findings": list(dict.fromkeys(ids))} for row, ids in zip(table, marks, strict=True))
-    return printing.as_csv(COLUMNS, rows)
-
-
-def flattened(row: Row) -> dict[str, Any]:
-    """The columns of the CSV form, None where a row has none."""
-    return dict.fromkeys(COLUMNS) | flat(row.as_json())
+    return printing.as_csv(IN_CSV, map(flattened, table))
 
 
 def printed(
@@ -79,16 +63,16 @@ def printed(
         own = [text for text in given if text not in shared]
         parts += [
             printing.paragraph(f"{pack.caption}: {target.name} ({target.directory}){size}{origin(pack)}", style, width),
-            printing.grid(*_body(drawn, pack, on, numbers), style, (STATUS, NOTES), width),
+            grid.text([LABEL, *_of_target(pack, on, numbers)], drawn, style, width),
             *(printing.paragraph(text, style, width, indent=4) for text in own),
             "",
         ]
     if combined and len(campaign.targets) > 1:
         names = [target.name for target in campaign.targets]
-        body = [[*_texts(line), status(line, names)] for line in overview(table, names, pack)]
+        side_by_side = [LABEL, *number_columns(dict.fromkeys(names, ""), _entry), status_column(names)]
         parts += [
             printing.paragraph(f"{pack.caption}: {', '.join(names)}", style, width),
-            printing.grid(*_without_empty(["", *names, STATUS], body), style, (STATUS,), width),
+            grid.text(side_by_side, overview(table, names, pack), style, width),
             "",
         ]
     last = ["For all targets:", *shared, ""] if shared else []
@@ -105,54 +89,43 @@ def origin(pack: RulePack) -> str:
     return f" [custom rule pack {pack.path}, SHA-256 {pack.digest[:16]}]"
 
 
-def columns(pack: RulePack) -> tuple[str, ...]:
-    """Titles of the operations, without duplicates."""
-    return tuple(dict.fromkeys(operation.title for operation in pack.operations))
-
-
-def unit(pack: RulePack, title: str) -> str:
-    """The unit of a column, if all its values have the same."""
-    units = {operation.unit for operation in pack.operations if operation.title == title}
-    return units.pop() if len(units) == 1 else ""
+def titles(pack: RulePack) -> dict[str, str]:
+    """Titles of the operations, each with the unit of its numbers if all have the same."""
+    units = grouped((operation.title, operation.unit) for operation in pack.operations)
+    return {title: of_title[0] if len(set(of_title)) == 1 else "" for title, of_title in units.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class TableLine:
-    """A line of the table: for each column a row or None. `geometries`: of its columns, one if they agree."""
+    """A line of the table: for each column of numbers a row or None. `launched`: a row of each geometry of a launch
+    condition.
+    """
 
     level: int  # 0 heading, 1 launch condition, 2 a row below it
     label: str
     rows: tuple[Row | None, ...]
-    geometries: tuple[Geometry, ...] = ()
+    launched: tuple[Row, ...] = ()
 
     @property
     def cells(self) -> list[Row]:
         return [row for row in self.rows if row is not None]
 
-    @property
-    def processes(self) -> str:
-        return "/".join(str(geometry.processes) for geometry in self.geometries) or "?"
-
-    @property
-    def nodes(self) -> str:
-        return "/".join(str(nodes) for nodes in dict.fromkeys(geometry.nodes for geometry in self.geometries)) or "?"
-
 
 def lines(of_target: Sequence[Row], pack: RulePack) -> list[TableLine]:
     """The rows of one target in the RFP's layout, which all forms of the table share."""
-    placed, titles = [], columns(pack)
+    placed, of_columns = [], titles(pack)
     for files in pack.files:
         group = [row for row in of_target if row.cell.files == files.id]
-        placed.append(_heading(files, group, pack, len(titles)))
+        placed.append(_heading(files, group, pack, len(of_columns)))
         for launch in pack.launch:
             beside = {row.cell.operation: row for row in group if row.cell.launch == launch.id}
-            geometries = tuple(dict.fromkeys(row.geometry for row in beside.values() if row.geometry))
+            by_geometry = {row.geometry: row for row in beside.values() if row.geometry}
+            launched = tuple(by_geometry.values())
             operations = pack.operations_of(launch.id)
             for name in dict.fromkeys(["", *(operation.row for operation in operations)]):
                 ids = {operation.title: operation.id for operation in operations if operation.row == name}
-                rows = tuple(beside[ids[title]] if title in ids else None for title in titles)
-                level, label = (2, name) if name else (1, launch.title)
-                placed.append(TableLine(level, label, rows, geometries))
+                rows = tuple(beside[ids[title]] if title in ids else None for title in of_columns)
+                placed.append(TableLine(2, name, rows) if name else TableLine(1, launch.title, rows, launched))
     return placed
 
 
@@ -183,44 +156,54 @@ def _heading(files: FileConfiguration, rows: Sequence[Row], pack: RulePack, colu
     return TableLine(0, files.title.replace("{items_total}", items), (None,) * columns)
 
 
-TableTexts = tuple[list[str], list[list[str]]]  # headers and lines
+# --- the columns of its lines
+
+STATUS = "Status"
+LABEL: Column[TableLine] = Column("", lambda line: "  " * line.level + line.label, is_text=True)
 
 
-def _body(
-    placed: Sequence[TableLine], pack: RulePack, noted: notes.TableNotes, numbers: Mapping[str, int]
-) -> TableTexts:
-    titles = columns(pack)
-    body = [
-        [
-            *_texts(line),
-            *((line.processes, line.nodes) if line.level == 1 else ("", "")),
-            status(line, titles),
-            notes.ranges(sorted(numbers[noted.texts[place - 1]] for place in noted.of(*line.rows))),
-        ]
-        for line in placed
-    ]
-    return _without_empty(["", *titles, "Processes", "Nodes", STATUS, NOTES], body)
+def number_columns(units: Mapping[str, str], entry: Callable[[Row], Any] = lambda row: row) -> list[Column[TableLine]]:
+    """A column for each title with its unit. `entry`: how a form of the table shows a row."""
+
+    def value(place: int, line: TableLine) -> Any:
+        row = line.rows[place]
+        return entry(row) if row else None
+
+    return [Column(title, partial(value, place), unit=unit) for place, (title, unit) in enumerate(units.items())]
 
 
-def _texts(line: TableLine) -> list[str]:
-    return ["  " * line.level + line.label, *(_entry(row) if row else "" for row in line.rows)]
+def run_columns(unknown: str = "") -> list[Column[TableLine]]:
+    """What a form for people shows of the runs of a launch condition, on its line."""
+
+    def value(column: Column[Row], line: TableLine) -> str:
+        texts = [str(column.value(row)) for row in line.launched]
+        return "/".join(texts if column.repeats else dict.fromkeys(texts)) or unknown * (line.level == 1)
+
+    return [Column(column.title, partial(value, column), unit=column.unit) for column in COLUMNS if column.title]
 
 
-def _without_empty(headers: Sequence[str], body: Sequence[Sequence[str]]) -> TableTexts:
-    """Status and notes are columns of their own, so that numbers align, but only where a line has them."""
-    kept = [
-        place
-        for place, header in enumerate(headers)
-        if header not in (STATUS, NOTES) or any(line[place] for line in body)
-    ]
-    return [headers[place] for place in kept], [[line[place] for place in kept] for line in body]
+def status_column(titles: Collection[str]) -> Column[TableLine]:
+    return Column(STATUS, partial(_status, titles), is_text=True, is_optional=True)
+
+
+def notes_column(marks: Callable[[TableLine], Sequence[int]]) -> Column[TableLine]:
+    """The numbers of the notes on each line."""
+    return Column("Notes", lambda line: notes.ranges(marks(line)), is_text=True, is_optional=True)
+
+
+def _of_target(pack: RulePack, noted: notes.TableNotes, numbers: Mapping[str, int]) -> list[Column[TableLine]]:
+    def marks(line: TableLine) -> list[int]:
+        return sorted(numbers[noted.texts[place - 1]] for place in noted.of(*line.rows))
+
+    units = titles(pack)
+    return [*number_columns(units, _entry), *run_columns("?"), status_column(units), notes_column(marks)]
 
 
 def _entry(row: Row) -> str:
     return str(row.status) if row.value is None else units.digits(row.value)
 
 
-def status(line: TableLine, titles: Sequence[str]) -> str:
+def _status(titles: Collection[str], line: TableLine) -> str:
     """The status of a line's numbers that are not measured and valid, with their columns unless it is that of all."""
     marked = grouped(
         (row.status, title)

@@ -1,16 +1,18 @@
-"""An entry of the table, with its findings: shared by judge and table."""
+"""An entry of the table, with its findings, and the columns of the table: shared by judge and report."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import fmean
 from typing import Any
 
 from campaign.config.format import Campaign
 from campaign.config.search import Projection
-from campaign.core.model import Attempt, Cell, Finding, Geometry, Record, Run, Status, matches
+from campaign.core import columns, units
+from campaign.core.columns import Column
+from campaign.core.model import Attempt, Cell, Finding, Geometry, Record, Run, Source, Status, matches
 from campaign.results.environment.facts import Metered
 from campaign.statistics import intervals
 
@@ -99,77 +101,115 @@ class Row:
         return f"{self.run.id}/{self.attempt.number}" if self.run and self.attempt else ""
 
     def as_json(self) -> dict[str, Any]:
-        run, attempt, record, geometry = self.run, self.attempt, self.record, self.geometry
-        return {
-            **asdict(self.cell),
-            "value": self.value,
-            "unit": self.unit,
-            "best": self.best,
-            "status": self.status,
-            "processes": geometry.processes if geometry else None,
-            "nodes": geometry.nodes if geometry else None,
-            "processes_per_node": geometry.processes_per_node if geometry else None,
-            "files_total": run.items_total if run else None,
-            "run": run.id if run else None,
-            "attempt": attempt.number if attempt else None,
-            "attempts": self.attempts,
-            "job_id": attempt.job_id if attempt else None,
-            "source": asdict(record.source) if record and not record.parts else None,
-            "iterations": _iterations_json(record) if record else None,
-            "parts": [_part_json(part) for part in record.measured] if record and record.parts else [],
-            "true_value": record.true_value if record else None,
-            "files_true": record.files_true if record else None,
-            "statistics": {
-                "n": self.summary.n,
-                "median": self.summary.median,
-                "low": self.summary.low,
-                "high": self.summary.high,
-                "cv": self.summary.cv,
-                "selection": self.selection,
-                "drift_p": self.summary.drift,
-                "outliers": list(self.summary.outliers),
-                "values": list(self.values),
-                "jobs": self.jobs,
-                "started": list(self.started),
-            },
-            "campaign": self.basis.campaign if self.basis else None,
-            "rules": self.basis.as_json() if self.basis else None,
-            **({"by_node": self._by_node_json()} if self.by_node else {}),
-            **({"energy": self._energy_json(self.energy)} if self.energy else {}),
-            "projection": _projection_json(self.projection) if self.projection else None,
-            "notes": [*(run.notes if run else ()), *([self.note] if self.note else [])],
-            "findings": [finding.as_json() for finding in self.findings],
-        }
-
-    def _energy_json(self, energy: Metered) -> dict[str, Any]:
-        by_node = {node: {"kwh": each.kwh, "peak_kw": each.peak_kw} for node, each in self.energy_by_node.items()}
-        numbers = {"kwh": energy.kwh, "peak_kw": energy.peak_kw, "method": self.metered_by}
-        return {**numbers, "not_recorded": energy.problem, **({"by_node": by_node} if by_node else {})}
-
-    def _by_node_json(self) -> dict[str, Any]:
-        values = list(self.by_node.values())
-        return {
-            "nodes": len(self.nodes),
-            "measured": len(values),
-            "minimum": min(values),
-            "maximum": max(values),
-            "mean": fmean(values),
-            "spread": self.spread,
-            "outliers": list(self.outlying),
-            "without_value": [node for node in self.nodes if node not in self.by_node],
-            "values": dict(self.by_node),
-        }
+        return columns.record(COLUMNS, self)
 
 
-def _iterations_json(record: Record) -> dict[str, Any]:
-    return {
-        "count": record.iterations,
-        "statistic": record.statistic if record.iterations > 1 else None,
-        "iteration": record.iteration,
-        "minimum": record.minimum,
-        "mean": record.mean,
-        "stddev": record.stddev,
-    }
+def _numbers(values: Sequence[Any]) -> str:
+    return " ".join(units.padded(repr(value)) for value in values)
+
+
+def _places(parts: Sequence[Any]) -> str:
+    return " ".join(f"{part.get('file')}:{part.get('line')}" for part in parts if isinstance(part, dict))
+
+
+def _rules(findings: Sequence[Any]) -> str:
+    """The ids of the rules; those not checked have a question mark."""
+    ids = (f"{each.get('rule')}{'' if each.get('checked') else '?'}" for each in findings if isinstance(each, dict))
+    return " ".join(dict.fromkeys(ids))
+
+
+_SOURCE: tuple[Column[Source], ...] = (
+    Column("file", lambda source: source.file, 15),
+    Column("line", lambda source: source.line, 16),
+)
+_ITERATIONS: tuple[Column[Record], ...] = (
+    Column("count", lambda record: record.iterations, 27, flat="iterations"),
+    Column("statistic", lambda record: record.statistic if record.iterations > 1 else None, 28),
+    Column("iteration", lambda record: record.iteration, 29),
+    Column("minimum", lambda record: record.minimum, 30, flat="iteration_minimum"),
+    Column("mean", lambda record: record.mean, 31, flat="iteration_mean"),
+    Column("stddev", lambda record: record.stddev, 32, flat="iteration_stddev"),
+)
+_STATISTICS: tuple[Column[Row], ...] = (
+    Column("n", lambda row: row.summary.n, 17),
+    Column("median", lambda row: row.summary.median, 18),
+    Column("low", lambda row: row.summary.low, 19),
+    Column("high", lambda row: row.summary.high, 20),
+    Column("cv", lambda row: row.summary.cv, 21),
+    Column("selection", lambda row: row.selection),
+    Column("drift_p", lambda row: row.summary.drift),
+    Column("outliers", lambda row: list(row.summary.outliers)),
+    Column("values", lambda row: list(row.values), 25, listed=_numbers),
+    Column("jobs", lambda row: row.jobs, 26),
+    Column("started", lambda row: list(row.started), 42, listed=_numbers),
+)
+_BY_NODE: tuple[Column[Row], ...] = (
+    Column("nodes", lambda row: len(row.nodes)),
+    Column("measured", lambda row: len(row.by_node), 34, flat="nodes_measured"),
+    Column("minimum", lambda row: min(row.by_node.values()), 35, flat="nodes_minimum"),
+    Column("maximum", lambda row: max(row.by_node.values()), 37, flat="nodes_maximum"),
+    Column("mean", lambda row: fmean(row.by_node.values()), 36, flat="nodes_mean"),
+    Column("spread", lambda row: row.spread, 38, flat="nodes_spread"),
+    Column("outliers", lambda row: list(row.outlying)),
+    Column("without_value", lambda row: [node for node in row.nodes if node not in row.by_node]),
+    Column("values", lambda row: dict(row.by_node)),
+)
+_ENERGY: tuple[Column[Row], ...] = (
+    Column("kwh", lambda row: row.energy and row.energy.kwh, 39, flat="energy_kwh"),
+    Column("peak_kw", lambda row: row.energy and row.energy.peak_kw, 40, flat="peak_power_kw"),
+    Column("method", lambda row: row.metered_by, 41, flat="energy_method"),
+    Column("not_recorded", lambda row: row.energy and row.energy.problem),
+    Column(
+        "by_node",
+        lambda row: (
+            {node: {"kwh": each.kwh, "peak_kw": each.peak_kw} for node, each in row.energy_by_node.items()} or None
+        ),
+        is_optional=True,
+    ),
+)
+# The columns of the table of results, in the order of the keys in JSON.
+COLUMNS: tuple[Column[Row], ...] = (
+    Column("target", lambda row: row.cell.target, 1),
+    Column("launch", lambda row: row.cell.launch, 2),
+    Column("files", lambda row: row.cell.files, 3),
+    Column("operation", lambda row: row.cell.operation, 4),
+    Column("value", lambda row: row.value, 5),
+    Column("unit", lambda row: row.unit, 6),
+    Column("best", lambda row: row.best, 24),
+    Column("status", lambda row: row.status, 7),
+    Column("processes", lambda row: row.geometry and row.geometry.processes, 8, "Processes", repeats=True),
+    Column("nodes", lambda row: row.geometry and row.geometry.nodes, 9, "Nodes"),
+    Column("processes_per_node", lambda row: row.geometry and row.geometry.processes_per_node, 10),
+    Column("files_total", lambda row: row.run and row.run.items_total, 11),
+    Column("run", lambda row: row.run and row.run.id, 12),
+    Column("attempt", lambda row: row.attempt and row.attempt.number, 13),
+    Column("attempts", lambda row: row.attempts),
+    Column("job_id", lambda row: row.attempt and row.attempt.job_id, 14),
+    Column("source", lambda row: row.record.source if row.record and not row.record.parts else None, columns=_SOURCE),
+    Column("iterations", lambda row: row.record, columns=_ITERATIONS),
+    Column(
+        "parts",
+        lambda row: [_part_json(part) for part in row.record.measured] if row.record and row.record.parts else [],
+        33,
+        listed=_places,
+    ),
+    Column("true_value", lambda row: row.record and row.record.true_value, 22),
+    Column("files_true", lambda row: row.record and row.record.files_true),
+    Column("statistics", lambda row: row, columns=_STATISTICS),
+    Column("campaign", lambda row: row.basis and row.basis.campaign),
+    Column("rules", lambda row: row.basis and row.basis.as_json()),
+    Column("by_node", lambda row: row if row.by_node else None, is_optional=True, columns=_BY_NODE),
+    Column("energy", lambda row: row if row.energy else None, is_optional=True, columns=_ENERGY),
+    Column("projection", lambda row: _projection_json(row.projection) if row.projection else None),
+    Column("notes", lambda row: [*(row.run.notes if row.run else ()), *([row.note] if row.note else [])]),
+    Column("findings", lambda row: [finding.as_json() for finding in row.findings], 23, listed=_rules),
+)
+IN_CSV = columns.in_csv(COLUMNS)
+
+
+def flattened(row: Row) -> dict[str, Any]:
+    """The columns of the CSV form, None where a row has none."""
+    return dict.fromkeys(IN_CSV) | columns.flattened(COLUMNS, row.as_json())
 
 
 def _part_json(part: Record) -> dict[str, Any]:

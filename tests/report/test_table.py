@@ -20,7 +20,7 @@ from campaign.core.errors import InputError
 from campaign.core.model import Cell, Finding, Geometry, Severity, Status
 from campaign.judge.rows import table_rows
 from campaign.report import printing, table
-from campaign.results.cells import Row
+from campaign.results.cells import COLUMNS, IN_CSV, Row
 from campaign.results.tabular import table as tabular
 from tests.config.rules import test_pack
 from tests.support import builders
@@ -70,7 +70,12 @@ def test_the_forms_agree_on_every_number() -> None:
     from_csv = list(csv.DictReader(io.StringIO(table.as_csv(rows))))
     assert [one["value"] for one in from_json] == [float(one["value"]) if one["value"] else None for one in from_csv]
     assert [one["status"] for one in from_json] == [one["status"] for one in from_csv]
-    assert list(from_csv[0]) == list(table.COLUMNS)
+    assert list(from_csv[0]) == list(IN_CSV)
+
+
+def test_each_column_has_a_place_in_csv_of_its_own() -> None:
+    leaves = [each for column in COLUMNS for each in (column.columns or (column,))]
+    assert sorted(each.place for each in leaves if each.place) == list(range(1, len(IN_CSV) + 1))
 
 
 def test_a_csv_with_decimal_commas_is_read_back_with_the_same_fields(tmp_path: Path) -> None:
@@ -250,7 +255,7 @@ def operations(line: table.TableLine) -> tuple[str | None, ...]:
 
 def test_rows_stand_below_their_launch_condition_and_columns_hold_one_title_each() -> None:
     pack = settle(test_pack.PACK, "full", test_pack.LAUNCH, {})
-    assert table.columns(pack) == ("Rate", "1m", "4m")
+    assert tuple(table.titles(pack)) == ("Rate", "1m", "4m")
     lines = table.lines(empty(pack), replace(pack, files=pack.files[:1]))
     assert [("  " * line.level + line.label, operations(line)) for line in lines] == [
         ("Blocks of 16m", (None, None, None)),

@@ -9,8 +9,8 @@ import pytest
 from campaign.config.rules.entries import Operation, Selection
 from campaign.core.model import Iteration, Record, Source
 from campaign.report.notes import remarks
-from campaign.report.table import flattened
 from campaign.results.case import by_statistic
+from campaign.results.cells import flattened
 from tests.support import builders
 from tests.support.results import Results
 

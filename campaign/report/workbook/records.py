@@ -13,9 +13,8 @@ from campaign.config.search import Projection
 from campaign.plan import matrix
 from campaign.report import causes
 from campaign.report import clauses as compliance
-from campaign.report.table import COLUMNS, flattened
 from campaign.report.workbook.sheets import CLAUSES, LINKED, PROVENANCE, Sheets, Value, internal
-from campaign.results.cells import Row
+from campaign.results.cells import IN_CSV, Row, flattened
 from campaign.results.source.modifications import Section
 from campaign.slurm import scripts
 
@@ -109,7 +108,7 @@ def provenance(sheets: Sheets, path: Path) -> None:
     the file.
     """
     contents, widths = sheets.contents, {"target": 14, "operation": 20, "run": 30, "file": 52, "findings": 80}
-    columns = {"cell": 34, **{name: widths.get(name, 11) for name in COLUMNS}}
+    columns = {"cell": 34, **{name: widths.get(name, 11) for name in IN_CSV}}
     sheet = sheets.records(PROVENANCE, columns, [_origin(row) for row in contents.rows])
     for line, row in enumerate(contents.rows, 1):
         place = internal(*sheets.results[row.cell])
@@ -118,14 +117,14 @@ def provenance(sheets: Sheets, path: Path) -> None:
             file = row.record.source.file
             beside = os.path.relpath((contents.root / file).resolve(), path.parent.resolve())
             address = f"external:{urllib.parse.quote(beside)}"
-            sheets.link(sheet, line, 1 + COLUMNS.index("file"), address, file, "open the raw output", **LINKED)
+            sheets.link(sheet, line, 1 + IN_CSV.index("file"), address, file, "open the raw output", **LINKED)
 
 
 def _origin(row: Row) -> list[Value]:
     told = causes.told(row.findings)
     texts = (f"{each.rule} {each.message}{'' if each.checked else ' (not checked)'}" for each in told)
     flat = flattened(row) | {"findings": "; ".join(dict.fromkeys(texts))}
-    return [str(row.cell), *(flat[name] for name in COLUMNS)]
+    return [str(row.cell), *(flat[name] for name in IN_CSV)]
 
 
 def runs(sheets: Sheets) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from campaign.config.format import Target
+from campaign.core.columns import Column
 from campaign.core.errors import typed
 from campaign.core.model import Status
 from campaign.core.units import digits
@@ -37,6 +38,7 @@ _COLOURS = {
     Compliance.COMPLIES: GREEN,
 }
 SUMMARY_WIDTH = 110
+Columns = Sequence[Column[table.TableLine]]
 FIRST_LINE = 4  # of a target's table, from 0: below caption, marking, headings and units
 
 
@@ -119,50 +121,48 @@ def _summary(sheets: Sheets) -> None:
 
 def _target(sheets: Sheets, target: Target, name: str) -> None:
     """The table of one target with its notes."""
-    pack, titles = sheets.contents.pack, table.columns(sheets.contents.pack)
-    headers = ["", *titles, "Processes", "Nodes", table.STATUS, table.NOTES]
-    sheet = sheets.add(name, (48, *(14 for _ in titles), 11, 9, 24, 12))
-    _caption(sheets, sheet, f"{pack.caption}: {target.name} ({target.directory}){table.origin(pack)}")
-    for column, header in enumerate(headers):
-        aligned = _aligned(column, len(titles) + 2, header)
-        sheets.put(sheet, 2, column, header, bold=True, **aligned)
-        sheets.put(sheet, 3, column, table.unit(pack, header), italic=True, bottom=1, **aligned)
+    pack, titles = sheets.contents.pack, table.titles(sheets.contents.pack)
     lines = table.lines([row for row in sheets.contents.rows if row.cell.target == target.name], pack)
     noted = notes.notes([line.cells for line in lines], pack)
-    for number, line in enumerate(lines, FIRST_LINE):
-        _line(sheets, sheet, number, line, titles, headers)
-        for column, row in enumerate(line.rows, 1):
-            if row is not None:
-                sheets.results[row.cell] = (name, number, column)
-        if line.geometries and line.level == 1:
-            for column, shown in enumerate((line.processes, line.nodes), len(titles) + 1):
-                sheets.put(sheet, number, column, int(shown) if shown.isdecimal() else shown, align="right")
-        sheets.put(sheet, number, headers.index(table.NOTES), notes.ranges(noted.of(*line.rows)) or None)
+    numbers, of_runs = table.number_columns(titles), table.run_columns()
+    columns = [
+        table.LABEL, *numbers, *of_runs,
+        table.status_column(titles), table.notes_column(lambda line: noted.of(*line.rows)),
+    ]  # fmt: skip
+    widths = (48, *(14 for _ in numbers), *(max(9, len(column.name) + 2) for column in of_runs), 24, 12)
+    sheet = sheets.add(name, widths)
+    _caption(sheets, sheet, f"{pack.caption}: {target.name} ({target.directory}){table.origin(pack)}")
+    for place, column in enumerate(columns):
+        sheets.put(sheet, 2, place, column.name, bold=True, **_aligned(column))
+        sheets.put(sheet, 3, place, column.unit, italic=True, bottom=1, **_aligned(column))
+    _lines(sheets, sheet, FIRST_LINE, lines, columns)
     below = [*(f"[{number}] {text}" for number, text in enumerate(noted.texts, 1)), table.ROUNDING, _TABLE_MARKS]
-    sheets.paragraphs(sheet, FIRST_LINE + len(lines) + 1, below, len(headers))
+    sheets.paragraphs(sheet, FIRST_LINE + len(lines) + 1, below, len(columns))
     sheet.freeze_panes(FIRST_LINE, 1)
     sheet.repeat_rows(2, 3)
+    for number, line in enumerate(lines, FIRST_LINE):
+        sheets.results |= {row.cell: (name, number, place) for place, row in enumerate(line.rows, 1) if row}
 
 
 def _overview(sheets: Sheets) -> None:
     """All targets side by side."""
     pack, targets = sheets.contents.pack, [target.name for target in sheets.contents.campaign.targets]
-    headers = ["", *targets, table.STATUS]
+    numbers = table.number_columns(dict.fromkeys(targets, ""))
+    columns = [table.LABEL, *numbers, table.status_column(targets)]
     sheet = sheets.add(OVERVIEW, (48, *(16 for _ in targets), 32))
     _caption(sheets, sheet, f"{pack.caption}: {', '.join(targets)}{table.origin(pack)}")
-    for column, header in enumerate(headers):
-        sheets.put(sheet, 2, column, header, bold=True, bottom=1, **_aligned(column, len(targets), header))
+    for place, column in enumerate(columns):
+        sheets.put(sheet, 2, place, column.name, bold=True, bottom=1, **_aligned(column))
     lines = table.overview(sheets.contents.rows, targets, pack)
-    for number, line in enumerate(lines, 3):
-        _line(sheets, sheet, number, line, targets, headers)
-    sheets.paragraphs(sheet, 4 + len(lines), [table.ROUNDING, _TABLE_MARKS], len(headers))
+    _lines(sheets, sheet, 3, lines, columns)
+    sheets.paragraphs(sheet, 4 + len(lines), [table.ROUNDING, _TABLE_MARKS], len(columns))
     sheet.freeze_panes(3, 1)
     sheet.repeat_rows(2)
 
 
-def _aligned(column: int, numbers: int, header: str) -> dict[str, object]:
-    """The format of a heading: the first column has labels, the next ones have numbers, as many as said."""
-    return {"align": "right"} if 0 < column <= numbers else {"indent": 2 * (header == table.STATUS)}
+def _aligned(column: Column[table.TableLine]) -> dict[str, object]:
+    """The status is apart from the numbers on its left."""
+    return {"indent": 2 * (column.name == table.STATUS)} if column.is_text else {"align": "right"}
 
 
 def _caption(sheets: Sheets, sheet: Worksheet, caption: str) -> None:
@@ -172,16 +172,20 @@ def _caption(sheets: Sheets, sheet: Worksheet, caption: str) -> None:
         sheets.put(sheet, 1, 0, f"{profile} size: not a compliant result", bold=True, font_color=RED, font_size=13)
 
 
-def _line(
-    sheets: Sheets, sheet: Worksheet, number: int, line: table.TableLine, titles: Sequence[str], headers: Sequence[str]
-) -> None:
-    """Label, values and status."""
-    shown = {"align": "left", "indent": line.level} if line.level else {"bold": True}
-    sheets.put(sheet, number, 0, line.label, **shown)
-    for column, row in enumerate(line.rows, 1):
-        if row is not None:
-            _entry(sheets, sheet, row, number, column)
-    sheets.put(sheet, number, headers.index(table.STATUS), table.status(line, titles) or None, font_color=RED, indent=2)
+def _lines(sheets: Sheets, sheet: Worksheet, first: int, lines: Sequence[table.TableLine], columns: Columns) -> None:
+    """The lines of a table from line `first` of the sheet: labels, then numbers and texts."""
+    for number, line in enumerate(lines, first):
+        sheets.put(
+            sheet, number, 0, line.label, **{"align": "left", "indent": line.level} if line.level else {"bold": True}
+        )
+        for place, column in enumerate(columns[1:], 1):
+            value = column.value(line)
+            if isinstance(value, Row):
+                _entry(sheets, sheet, value, number, place)
+            elif value:
+                shown = int(value) if value.isdecimal() and not column.is_text else value
+                colour = {"font_color": RED} if column.name == table.STATUS else {}
+                sheets.put(sheet, number, place, shown, **_aligned(column), **colour)
 
 
 def _entry(sheets: Sheets, sheet: Worksheet, row: Row, line: int, column: int) -> None:

@@ -10,15 +10,16 @@ import math
 import re
 import warnings
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from campaign.core import units, untrusted
+from campaign.core import untrusted
 from campaign.core.errors import CampaignError, InputError
 from campaign.core.escaping import plain
+from campaign.results.cells import IN_CSV
 
 LARGEST = 64 << 20  # bytes
 MOST_ROWS = 100_000
@@ -26,17 +27,8 @@ SUFFIXES = (".csv", ".xlsx")
 ALLOWED = "a table (.csv, .json or .xlsx)"
 ALLOWED_CSV = "a table in UTF-8 (Excel saves it as 'CSV UTF-8')"
 NOT_A_NUMBER = "a number with a decimal point and without thousands separators, such as 1234.5"
-NEEDED = ("target", "launch", "files", "operation", "value")
+NEEDED = IN_CSV[:5]
 TEXTS = (*NEEDED[:4], "unit", "run", "file", "job_id")
-# Columns of the values in an object of the JSON form, by their keys there.
-WITHIN = {
-    "source": {"file": "file", "line": "line"},
-    "statistics": {name: name for name in ("n", "median", "low", "high", "cv", "values", "jobs", "started")},
-    "iterations": {"count": "iterations", "statistic": "statistic", "iteration": "iteration"}
-    | {name: f"iteration_{name}" for name in ("minimum", "mean", "stddev")},
-    "by_node": {name: f"nodes_{name}" for name in ("measured", "minimum", "mean", "maximum", "spread")},
-    "energy": {"kwh": "energy_kwh", "peak_kw": "peak_power_kw", "method": "energy_method"},
-}
 _SEPARATORS = ",;\t"
 _COMMAS = re.compile(r"\s*[-+]?[0-9]+,[0-9]+(?:[eE][-+]?[0-9]+)?(?: [-+]?[0-9]+(?:,[0-9]+)?(?:[eE][-+]?[0-9]+)?)*\s*")
 _NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
@@ -113,19 +105,6 @@ def table_without_rows(path: object) -> str:
 def number(value: Any) -> Any:
     """Text that is a number as a number; anything else unchanged."""
     return float(value) if isinstance(value, str) and _NUMBER.fullmatch(value.strip()) else value
-
-
-def flat(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """An entry of the JSON form, with the columns of the CSV form."""
-    fields = dict(entry)
-    for key, columns in WITHIN.items():
-        if isinstance(inner := entry.get(key), dict):
-            fields |= {column: inner.get(name) for name, column in columns.items()}
-    lists = {name: fields[name] for name in ("values", "started") if isinstance(fields.get(name), list)}
-    fields |= {name: " ".join(units.padded(repr(value)) for value in values) for name, values in lists.items()}
-    if isinstance(parts := fields.get("parts"), list):
-        fields["parts"] = " ".join(f"{each.get('file')}:{each.get('line')}" for each in parts if isinstance(each, dict))
-    return fields
 
 
 def _field(name: str, value: Any) -> Any:

@@ -21,6 +21,7 @@ from campaign.report import table
 from campaign.report.contents import Contents, Section
 from campaign.report.workbook import sheets
 from campaign.report.workbook.write import workbook
+from campaign.results.cells import IN_CSV
 from tests.report.test_clauses import KEPT, OPEN
 from tests.report.test_table import two_targets
 from tests.report.test_write import FINDING, contents, placed, projected
@@ -285,9 +286,9 @@ def test_every_cell_and_its_provenance_lead_to_each_other(book: dict[str, Sheet]
 def test_the_provenance_has_every_cell_with_its_run_and_its_place(book: dict[str, Sheet]) -> None:
     cells, rows = book["Provenance"].cells, everything().rows()
     letters = [*ascii_uppercase[1:], *(f"A{letter}" for letter in ascii_uppercase)]
-    columns = dict(zip(table.COLUMNS, letters, strict=False))
-    assert len(columns) == len(table.COLUMNS)
-    assert [cells[f"{column}1"] for column in columns.values()] == list(table.COLUMNS)
+    columns = dict(zip(IN_CSV, letters, strict=False))
+    assert len(columns) == len(IN_CSV)
+    assert [cells[f"{column}1"] for column in columns.values()] == list(IN_CSV)
     for number, row in enumerate(rows, 2):
         assert cells.get(f"{columns['value']}{number}") == row.value
         assert cells[f"{columns['status']}{number}"] == row.status

@@ -1,0 +1,62 @@
+"""What a column of a table is. All forms of a table are made from its columns, so that each is written once. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+Item = TypeVar("Item")  # what a row of the table is about
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Generic[Item]):
+    """`name`: its heading, and its key in JSON and in CSV, there unless `flat` is another. `place`: in a line of CSV,
+    from 1, and 0 if it is not there; programs may know columns by their place, so that a new one is the last. `title`:
+    its heading in the table for people of what is also for programs; "" if they do not see it.
+    """
+
+    name: str
+    value: Callable[[Item], Any]
+    place: int = 0
+    title: str = ""
+    unit: str = ""
+    flat: str = ""
+    is_text: bool = False  # aligned left, and folded where there is little room
+    is_optional: bool = False  # left out of an object that has no value, and of a printed table without any
+    repeats: bool = False  # where people read the values of several rows, also those that are equal
+    listed: Callable[[list[Any]], str] | None = None  # the text of a list in CSV
+    columns: tuple[Column[Any], ...] = ()  # those of an object of JSON, about the value; CSV has no objects
+
+
+def record(columns: Sequence[Column[Item]], item: Item) -> dict[str, Any]:
+    """An object of JSON."""
+    values: dict[str, Any] = {}
+    for column in columns:
+        value = column.value(item)
+        if column.columns and value is not None:
+            value = record(column.columns, value)
+        if value is not None or not column.is_optional:
+            values[column.name] = value
+    return values
+
+
+def flattened(columns: Sequence[Column[Any]], entry: Mapping[str, Any]) -> dict[str, Any]:
+    """An object of JSON, which another party may have written, with the columns of CSV."""
+    values = dict(entry)
+    for column in columns:
+        value = entry.get(column.name)
+        if column.columns and isinstance(value, dict):
+            inner = flattened(column.columns, dict.fromkeys(each.name for each in column.columns) | value)
+            values |= {name: inner[name] for name in in_csv(column.columns)}
+        elif column.flat:
+            values[column.flat] = value
+        if column.listed and isinstance(value, list):
+            values[column.flat or column.name] = column.listed(value)
+    return values
+
+
+def in_csv(columns: Sequence[Column[Any]]) -> tuple[str, ...]:
+    """The names of the columns of CSV, in their order."""
+    leaves = [each for column in columns for each in (column.columns or (column,))]
+    return tuple(each.flat or each.name for each in sorted(leaves, key=lambda each: each.place) if each.place)
