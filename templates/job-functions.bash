@@ -34,8 +34,8 @@ campaign_launched=()  # of that run: folder and launcher of each phase, a word o
 campaign_look_s=30   # seconds between two looks whether a benchmark has printed its last line and does not end
 campaign_stopped=''   # when Slurm announced that it suspends the job, which has not gone on since
 campaign_suspended='' # of the run: from when and until when it was, a pair of times after another
+campaign_longest=10000 # bytes of a reason, of which a record has less: the kernel limits the words of a command
 campaign_again_s=5   # seconds before a launcher that reached no task is tried again
-campaign_longest=4000 # bytes of one text in a record; what is longer is cut, and says so
 # Why a job measures nothing that finds traces of itself: a slurmctld that lost its state has a job run again that ran.
 campaign_forgotten='Slurm forgot that it had started the job, and started it again: its measurements would not be one run'
 
@@ -50,21 +50,6 @@ campaign_say() {
     local REPLY
     campaign_now
     printf '%s %s\n' "$REPLY" "$*"
-}
-
-# A JSON string into REPLY; control characters become spaces, what is not UTF-8 is left out. It takes no process where
-# all is ASCII.
-campaign_quote() {
-    local text=${1:0:campaign_longest}
-    [[ -z ${1:campaign_longest} ]] || text+=' ... (cut)'
-    if [[ $text == *[$'\x80'-$'\xff']* ]]; then
-        # By way of UTF-16, which has nothing beyond U+10FFFF either.
-        text=$(printf '%s' "$text" | iconv -c -f utf-8 -t utf-16le 2>/dev/null | iconv -f utf-16le -t utf-8 2>/dev/null)
-        [[ -n $text ]] || text=${1//[$'\x80'-$'\xff']/?}
-    fi
-    text=${text//\\/\\\\}
-    text=${text//\"/\\\"}
-    REPLY="\"${text//[[:cntrl:]]/ }\""
 }
 
 # shellcheck disable=SC2329  # called by the traps
@@ -85,7 +70,7 @@ campaign_stops() {
 campaign_goes_on() {
     local REPLY campaign_uptime
     campaign_now
-    [[ -z $campaign_stopped ]] || campaign_suspended+="${campaign_suspended:+, }$campaign_stopped, $REPLY"
+    [[ -z $campaign_stopped ]] || campaign_suspended+="$campaign_stopped $REPLY "
     campaign_stopped=''
 }
 # Slurm sends the first one two seconds before it suspends a job, for gang scheduling and preemption too.
@@ -131,7 +116,7 @@ campaign_begin() {
 # file=NAME, a file that the program writes as part of its output; end=PATTERN, the last line of its stdout.
 campaign_run() {
     local run=$1 attempt=$2 token=$3 folder=$4 directory=$5 probe=${6%%:*} told=$6 started ended uptime status=-1 outcome reason=''
-    local leftover=0 made=false times='' name='' whole=false unended='' watched='' blind='' expected=() launched=()
+    local leftover=0 made=false name='' whole=false unended='' watched='' blind='' expected=() launched=() phases=()
     shift 6
     [[ -z $campaign_over ]] || return # the job is ending: what was not begun stays unclaimed
     # Whoever makes this directory owns the attempt: this job, or a driver that has given the job up.
@@ -153,7 +138,7 @@ campaign_run() {
     campaign_goes_on # where it ended right before it would have been suspended
     campaign_now
     ended=$REPLY
-    [[ -z $uptime ]] || uptime="$uptime, ${campaign_uptime:-$uptime}"
+    [[ -z $uptime ]] || uptime="$uptime ${campaign_uptime:-$uptime}"
     campaign_recorded
     [[ $made == false ]] || campaign_clear
     campaign_judge
@@ -195,18 +180,11 @@ campaign_judge() { # what became of campaign_run, whose variables it uses
 # The run's record, of campaign_run, whose variables it uses. It takes its name once the witness has written the rest, while
 # the next run's launcher starts.
 campaign_record() {
-    local word quoted=()
-    for word in "$run" "$token" "$SLURM_JOB_ID" "$SLURM_JOB_NAME" "${SLURM_CLUSTER_NAME:-}" "$SLURM_JOB_NODELIST" "$reason" "$unended"; do
-        campaign_quote "$word"
-        quoted+=("$REPLY")
-    done
-    word='{"format": 1, "run": %s, "attempt": %d, "token": %s, "job_id": %s, "job_name": %s, "cluster": %s, "nodes": %s, '
-    word+='"outcome": "%s", "reason": %s, "exit_status": %d, "started": %s, "ended": %s, "leftover_files": %d, '
-    # shellcheck disable=SC2059  # all of it is above
-    if ! printf "$word\"restart_count\": %d, \"suspended\": [%s]%s%s%s}\n" "${quoted[0]}" "$attempt" "${quoted[@]:1:5}" "$outcome" "${quoted[6]}" \
-        "$status" "$started" "$ended" "$leftover" "${SLURM_RESTART_COUNT:-0}" "$campaign_suspended" "${uptime:+, \"uptime\": [$uptime]}" \
-        "${times:+, \"phases\": [$times]}" "${unended:+, \"unended\": ${quoted[7]}}" \
-        >"$folder/completion.json.new"; then
+    local record=("$run" "$attempt" "$token" "$outcome" "${reason:0:campaign_longest}" "$status" "$started" "$ended" "$uptime"
+        "$campaign_suspended" "${leftover:-0}" "$unended" "${phases[@]}")
+    if ! campaign_complete "${record[@]}"; then
+        # The driver looks there where an attempt has no record.
+        [[ $outcome != refused ]] || printf '%s\n' "$reason" >>"$folder/stderr"
         outcome="$outcome, but its record cannot be written"
         campaign_failures=$((campaign_failures + 1))
     fi
@@ -214,6 +192,12 @@ campaign_record() {
     campaign_closing=$folder
     campaign_launched=("${launched[@]}")
     campaign_say "$run, attempt $attempt: $outcome ${reason:+($reason)}"
+}
+
+# Has the record written by a process of its own, since it must be there where the one that serves the script is not: a job that
+# Slurm has started again has none. A signal to all processes of the job may end it right at its start.
+campaign_complete() { # WORD...: see bench-src/witness/completion.c
+    "$campaign_program" complete "$folder" "$@" || { [[ $? -gt 128 ]] && "$campaign_program" complete "$folder" "$@"; }
 }
 
 # Waits until all is written of the run before, while no run is under way.
@@ -277,9 +261,8 @@ campaign_execute() {
         read -r status began ended up until <<<"${lines[2 * i + 1]:-$line}"
         [[ ${launch[5]} == campaign_* ]] || campaign_look_for_loss "$place/stderr"
         [[ -z ${files[i]} ]] || campaign_show "${files[i]}" >>"$place/stdout" 2>>"$place/stderr"
-        [[ -n $times ]] || { started=$began && uptime=$up; }
-        # Names of phases are plain.
-        [[ -z $name ]] || times+="${times:+, }{\"phase\": \"$name\", \"exit_status\": $status, \"started\": $began, \"ended\": $ended${until:+, \"uptime\": [$up, $until]}}"
+        [[ -n ${phases[0]+set} ]] || { started=$began && uptime=$up; }
+        [[ -z $name ]] || phases+=("$name" "$status" "$began" "$ended" "${until:+$up $until}")
         unended+=${closing:+${unended:+; }${name:+$name: }$closing}
     done
     # What servers count of several at the same time is none of theirs alone.

@@ -13,7 +13,7 @@
  *   ready                                  once they are; why they are not, or nothing
  *   phase                                  a phase of it begins
  *   close MADE [NODES:RANKS:PHASE ...]     it has ended; which of its phases have to be seen as placed so. Where all are,
- *                                          completion.json.new becomes completion.json once all else is written
+ *                                          completion.json.new (completion.h) becomes completion.json once all else is written
  *   closed                                 once all of that is: nothing; "other" where ranks were elsewhere, "part" where not all
  *                                          were seen. completion.json is the script's then
  *   over                                   the job is ending: nothing is waited for any more

@@ -6,6 +6,7 @@
  *   witness launch [options] WORDS FOLDER NODES RANKS PATTERN LAUNCHER... [WORDS ...]
  *                                              runs launchers of so many words each at the same time (launch.h)
  *   witness make|within|clear|stale DIRECTORY...  the directories of attempts on the target (owned.h)
+ *   witness complete FOLDER WORD...            how a run has ended (completion.h)
  *   witness count FILE COMMAND WHEN            what the target's servers have counted (count.h)
  *   witness hash FILE...                       a line for each file: the node, its SHA-256, its size and its path
  *   witness where                              a rank that says its number, its node and the loader's variables that it has: what a
@@ -13,6 +14,7 @@
  *   witness placed FILE NODES RANKS            whether the ranks in a file of such lines are in even blocks; sorts it */
 #include "common/die.h"
 #include "common/sha256.h"
+#include "witness/completion.h"
 #include "witness/count.h"
 #include "witness/energy.h"
 #include "witness/gather.h"
@@ -42,6 +44,7 @@ static const char usage[] =
     "       witness launch -o LAUNCHED [-s LOOK,AGAIN] WORDS FOLDER NODES RANKS_ON_EACH PATTERN LAUNCHER... [WORDS ...]\n"
     "       witness make|clear DIRECTORY\n"
     "       witness within|stale DIRECTORY [INODE]\n"
+    "       witness complete FOLDER WORD...\n"
     "       witness count FILE COMMAND WHEN\n"
     "       witness hash FILE...\n"
     "       witness where\n"
@@ -147,6 +150,8 @@ static int words_alone(const char *mode, int count, char **words)
         return placed(words[0], atoi(words[1]), words[2]);
     if (strcmp(mode, "hash") == 0 && count > 0)
         return inputs_say(words, count);
+    if (strcmp(mode, "complete") == 0 && count > 0)
+        return completion_write(words[0], words + 1);
     if (strcmp(mode, "count") == 0 && count == 3)
         return count_add(words[0], words[1], words[2]);
     if (strcmp(mode, "make") == 0 && count == 1)

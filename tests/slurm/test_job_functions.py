@@ -7,22 +7,25 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaign.config.slurm_keys import Slurm
+from campaign.core import resources
 from campaign.core.model import Command, Geometry
 from campaign.results.completion import read_completion
 from campaign.results.environment import reading
 from tests.support import fake_slurm
+from tests.support.bench_faults import library
 from tests.support.examples import examples
 from tests.support.fake_slurm import Fake
-from tests.support.jobs import FUNCTIONS, LIMIT_S, ONE, Job, cluster, job
+from tests.support.jobs import HOST, LIMIT_S, ONE, Job, cluster, job
 
 __all__ = ["cluster", "job"]  # fixtures
 
@@ -240,11 +243,37 @@ def test_other_peoples_files_on_the_target_are_not_touched(job: Job) -> None:
     assert job.left() == ["campaign-of-others", "precious"]
 
 
+def test_where_the_witness_does_not_run_each_attempt_leaves_the_reason_where_the_driver_finds_it(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resources, "witness", lambda: job.root / "none")
+    assert job.plan(runs=2).run() == 1
+    reason = f"{job.root}/none does not run on {HOST}; put the benchmark where all nodes see it"
+    for number, step in enumerate(job.steps, 1):
+        assert job.record(number) is None
+        assert (step.folder / "stderr").read_text() == f"{reason}\n"
+    assert job.cluster.launched() == []
+    assert job.left() == []
+
+
+def test_a_run_whose_witness_dies_meanwhile_leaves_its_record(job: Job) -> None:
+    job.cluster.fault("bench-waits")
+    process = job.plan().start()
+    fake_slurm.wait_until((Path(job.steps[0].directory) / "test-dir.0-0").exists, "the run works")
+    children = [int(word) for word in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+    (serving,) = (child for child in children if b"\0job\0" in Path(f"/proc/{child}/cmdline").read_bytes())
+    os.kill(serving, signal.SIGKILL)
+    job.cluster.mend("bench-waits")
+    process.wait(LIMIT_S)
+    assert job.end_of() == ("done", "")
+
+
 def test_a_record_that_cannot_be_written_makes_the_job_fail(job: Job) -> None:
     job.plan()
     (job.steps[0].folder / "completion.json.new").mkdir()
     assert job.run() == 1
     assert "done, but its record cannot be written" in job.out()
+    assert (job.steps[0].folder / "stderr").read_text() == ""
     assert job.record() is None
 
 
@@ -494,24 +523,104 @@ def test_the_environment_is_recorded_without_secrets(job: Job) -> None:
     assert {"SLURM_JWT", "HOME_SWEET"}.isdisjoint(recorded["environment"])
 
 
-def as_json(texts: list[bytes]) -> list[Any]:
-    """Each text through campaign_quote."""
-    each = 'campaign_quote "$text"; printf "%s\\n" "$REPLY"'
-    body = f'{FUNCTIONS}; trap - EXIT; export LC_ALL=C; for text in "$@"; do {each}; done'
-    done = subprocess.run(["bash", "-c", body, "bash", *texts], capture_output=True, timeout=LIMIT_S, check=True)
-    return [json.loads(line) for line in done.stdout.decode("utf-8").split("\n")[:-1]]
+def completion(
+    folder: Path, *phases: str, before: Sequence[str] = (), **other: str | bytes
+) -> subprocess.CompletedProcess[bytes]:
+    """The witness writes the record of a run, of which some words are other ones."""
+    words: dict[str, str | bytes] = {
+        "run": "r1", "attempt": "1", "token": "t", "outcome": "done", "reason": "", "status": "0", "started": "10.5",
+        "ended": "12", "uptime": "", "suspended": "", "leftover": "0", "unended": "",
+    }  # fmt: skip
+    assert other.keys() <= words.keys()
+    command = [*before, resources.witness(), "complete", folder, *{**words, **other}.values(), *phases]
+    return subprocess.run(command, capture_output=True, timeout=LIMIT_S, check=False)
+
+
+def reasons(texts: list[bytes]) -> list[str]:
+    """What the records have of each reason."""
+    with TemporaryDirectory() as folder:
+        made = Path(folder) / "completion.json.new"
+        done = ((completion(made.parent, reason=text).returncode, made.read_bytes()) for text in texts)
+        return [json.loads(record)["reason"] for status, record in done if status == 0]
 
 
 @settings(max_examples=examples(15))
 @given(st.lists(st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=20), min_size=20, max_size=40))
-def test_text_comes_back_from_the_jobs_json(texts: list[str]) -> None:
-    assert as_json([text.encode() for text in texts]) == texts
+def test_a_reason_comes_back_from_the_record(texts: list[str]) -> None:
+    assert reasons([text.encode() for text in texts]) == texts
 
 
 @settings(max_examples=examples(15))
 @given(st.lists(st.binary(max_size=20).map(lambda data: data.replace(b"\0", b"")), min_size=20, max_size=40))
-def test_any_bytes_give_json_that_can_be_read(texts: list[bytes]) -> None:
-    assert len(as_json(texts)) == len(texts)
+def test_a_reason_of_any_bytes_gives_a_record_that_can_be_read(texts: list[bytes]) -> None:
+    assert len(reasons(texts)) == len(texts)
+
+
+def test_a_record_has_each_word_where_it_belongs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURM_RESTART_COUNT", "2")
+    phases = ("write", "0", "10.5", "11", "4 5.25"), ("read", "-1", "11", "12", "")
+    done = completion(
+        tmp_path, *phases[0], *phases[1], uptime="4 6", suspended="10.6 10.7 ", unended="last", status="-1"
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    record = json.loads((tmp_path / "completion.json.new").read_text())
+    assert record["suspended"] == [10.6, 10.7]
+    assert (record["uptime"], record["unended"], record["exit_status"], record["restart_count"]) == (
+        [4, 6],
+        "last",
+        -1,
+        2,
+    )
+    assert record["phases"] == [
+        {"phase": "write", "exit_status": 0, "started": 10.5, "ended": 11, "uptime": [4, 5.25]},
+        {"phase": "read", "exit_status": -1, "started": 11, "ended": 12},
+    ]
+
+
+def test_what_a_run_has_not_is_not_in_its_record(tmp_path: Path) -> None:
+    assert completion(tmp_path).returncode == 0
+    record = json.loads((tmp_path / "completion.json.new").read_text())
+    assert record.keys().isdisjoint({"uptime", "unended", "phases"})
+    assert record["suspended"] == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"status": ""},
+        {"leftover": "1x"},
+        {"started": "11,5"},
+        {"ended": "inf"},
+        {"uptime": "1 x"},
+        {"attempt": "9" * 30},
+    ],
+)
+def test_a_word_that_is_no_number_leaves_no_record(tmp_path: Path, other: dict[str, str]) -> None:
+    done = completion(tmp_path, **other)
+    assert done.returncode == 1
+    assert b"is not a number" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_phase_of_too_few_words_leaves_no_record(tmp_path: Path) -> None:
+    assert completion(tmp_path, "write", "0").returncode == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_record_that_does_not_reach_the_disk_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"LD_PRELOAD": library("faulty_io"), "FAULT_CALL": "fsync", "FAULT_PATH": "completion"}.items():
+        monkeypatch.setenv(name, str(value))
+    done = completion(tmp_path)
+    assert done.returncode == 1
+    assert b"Input/output error" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_record_that_is_cut_off_is_none(tmp_path: Path) -> None:
+    done = completion(tmp_path, before=("bash", "-c", 'ulimit -f 1; exec "$@"', "bash"), reason="x" * 4000)
+    assert done.returncode == 1
+    assert b"File too large" in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_reason_full_of_odd_bytes_leaves_a_record_that_can_be_read(tmp_path: Path, cluster: Fake) -> None:
