@@ -97,8 +97,8 @@ class OfferTerms:
         return has_key(Path(self.rules), "parts")
 
     def accepted(self, finding: Finding, cells: Sequence[Cell], part: str = "") -> str:
-        """By whom, and when, a finding about these cells is accepted; "" if it is not. Never a violation that a vendor
-        can mend.
+        """By whom, and when, a finding is accepted, by an entry for each of its cells; "" if it is not. Never a
+        violation that a vendor can mend.
         """
         if finding.severity is Severity.ERROR and not finding.lifted_by_buyer:
             return ""
@@ -108,11 +108,17 @@ class OfferTerms:
             return "preloads of the terms"
         if launcher and _allowed(launcher, self.launchers):
             return "launchers of the terms"
-        for each in self.accept:
-            same = each.rule == finding.rule and " ".join(each.text.split()) == finding.said
-            if same and each.part in ("", part) and all(matches(cell, each.cells) for cell in cells):
-                return f"{each.by}, {each.date}"
-        return ""
+        entries = [
+            entry
+            for entry in self.accept
+            if entry.rule == finding.rule
+            and " ".join(entry.text.split()) == finding.said
+            and entry.part in ("", part)
+            and any(matches(cell, entry.cells) for cell in cells)
+        ]
+        if not all(any(matches(cell, entry.cells) for entry in entries) for cell in cells):
+            return ""
+        return "; ".join(dict.fromkeys(f"{entry.by}, {entry.date}" for entry in entries))
 
     def unproven(self, proofs: Collection[str]) -> Iterator[Finding]:
         """What these terms ask for and was not given."""

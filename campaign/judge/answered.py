@@ -16,10 +16,11 @@ from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import Submission
 
 
-def answer(answers: Answers, finding: Finding, cells: Sequence[Cell], measured: date | None) -> Finding:
-    """The finding with the campaign's answer to it. `cells`: all that it is about; an answer has to cover every one.
-    `measured`: the day that decides whether a waiver has expired.
+def answer(answers: Answers, finding: Finding, measured: date | None, cells: Sequence[Cell] = ()) -> Finding:
+    """The finding with the campaign's answer to it, which has to cover every cell of the finding. `cells`: those of a
+    finding about the campaign; `measured`: the day that decides whether a waiver has expired.
     """
+    cells = finding.cells or cells
     if not cells:
         return finding
 
@@ -59,7 +60,7 @@ def answered(submission: Submission, findings: Iterable[Finding]) -> tuple[Findi
     """Findings about the campaign as a whole, each with the campaign's answer."""
     measured = _measured(submission)
     return tuple(
-        answer(submission.answers, each, submission.cells if each.subject == CAMPAIGN else each.cells, measured)
+        answer(submission.answers, each, measured, submission.cells if each.subject == CAMPAIGN else ())
         for each in findings
     )
 

@@ -177,7 +177,7 @@ def measured(
 def _judged(answers: Answers, case: Case, invalidating: bool) -> Iterator[Finding]:
     """The findings about an attempt, with the campaign's answers."""
     for found in judge(case, invalidating):
-        yield answered.answer(answers, found, case.run.cells(), answered.day_of([case.attempt]))
+        yield answered.answer(answers, found, answered.day_of([case.attempt]))
 
 
 def judge_submission(whole: submission.Submission) -> tuple[Finding, ...]:

@@ -80,6 +80,14 @@ def test_an_explanation_stands_with_the_finding_and_makes_no_breach_good() -> No
     assert row.status is Status.INVALID
 
 
+def test_a_finding_about_one_result_of_a_run_is_answered_where_the_answer_names_this_result() -> None:
+    results = Results(answers=Answers((), (Explanation("*/*/*/create", "PHY-03", "it prints no count"),)))
+    results.add("peak.onefile")  # whose files are created and removed once by one of the processes
+    (case,) = results.measured()
+    found = {finding.operation: finding.explained for finding in case.findings if finding.rule == "PHY-03"}
+    assert found == {"create": "it prints no count", "remove": ""}
+
+
 def test_findings_over_the_whole_campaign_are_answered_too() -> None:
     results = Results(pack=builders.pack(checks={"CMP-03": "8"}))
     answers = Answers((Granted(replace(WAIVER, rule="CMP-03", cells="*/max/*/*"), "buyer@site"),))
