@@ -12,12 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from campaign.core import bagit, signatures
+from campaign.config.system import SYSTEM
+from campaign.core import bagit, resources, signatures
 from campaign.core.errors import InputError
 from campaign.core.model import Cell, Finding, Move, Severity
 from campaign.evidence import bundle, terms, verify
 from campaign.evidence.terms import OfferTerms
-from tests.support import bundled, command_line, reference
+from campaign.sandbox.cluster import Sandbox
+from tests.support import bundled, command_line, reference, source_trees
+from tests.support.cases import Case, new_target
 
 CELLS = tuple(Cell("scratch", launch, "shared", "stat") for launch in ("single", "node"))
 EXPLAINED = Finding("RUN-08", Severity.WARNING, "campaign", "attempts are missing", explained="they were  cancelled")
@@ -45,6 +48,12 @@ def written(tmp_path: Path, more: str = "", nonce: str = "RFP-1") -> Path:
 def entries(printed: str) -> str:
     """What `verify` prints for copying into terms."""
     return printed.split("in the form of your terms:\n")[1].split("\nNOT YET")[0] + "\n"
+
+
+def enter(path: Path, accepted: str) -> None:
+    """Add entries to terms, with a name and a day."""
+    with path.open("a") as file:
+        file.write(re.sub('by: "", date: ""', 'by: A. Buyer, date: "2026-11-26"', accepted))
 
 
 def of(tmp_path: Path, more: str = "") -> OfferTerms:
@@ -93,6 +102,12 @@ def test_what_the_campaign_file_says_of_one_library_lifts_no_other(tmp_path: Pat
     assert found.accepted(told, CELLS) == "A. Buyer, 2026-11-26"
     other = replace(told, values={**told.values, "library": "/opt/shim.so"}, actual="/opt/shim.so")
     assert found.accepted(other, CELLS) == ""
+
+
+def test_a_finding_about_cells_of_several_entries_is_accepted_by_these_together(tmp_path: Path) -> None:
+    both = ENTRY.replace("scratch/*/*/*", "*/single/*/*") + ENTRY.splitlines()[1].replace("scratch/*/*/*", "*/node/*/*")
+    assert of(tmp_path, both).accepted(EXPLAINED, CELLS) == "A. Buyer, 2026-11-26"
+    assert of(tmp_path, both.replace("*/node/*/*", "*/peak/*/*")).accepted(EXPLAINED, CELLS) == ""
 
 
 def test_an_entry_for_a_part_holds_in_that_part_alone(tmp_path: Path) -> None:
@@ -198,9 +213,7 @@ class Offer:
 
     def accept(self, printed: str, but: str = "nothing") -> None:
         """Enter what `verify` printed into the terms, but for the entries of a rule."""
-        lines = [line for line in entries(printed).splitlines() if f"rule: {but}" not in line]
-        with self.terms.open("a") as file:
-            file.write(re.sub('by: "", date: ""', 'by: A. Buyer, date: "2026-11-26"', "\n".join([*lines, ""])))
+        enter(self.terms, "".join(line for line in entries(printed).splitlines(True) if f"rule: {but}" not in line))
 
 
 @pytest.fixture
@@ -275,3 +288,131 @@ def test_a_shim_is_accepted_by_the_buyer_alone_and_unexplained_a_violation_howev
     done = offer.verified("--details")
     assert done.returncode == 1
     assert " VIOLATED SRC-05: /opt/shim.so is loaded before the C library or MPI " in " ".join(done.stdout.split())
+
+
+# --- with the RFP's own program
+
+# Prints what mdtest 1.8.4 of the Crossroads repository prints, with rates that differ by up to 2%. It makes no files
+# and runs for a second, in which the job sees its ranks.
+PRINTS_1_8_3 = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static int number(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value ? atoi(value) : 1;
+}
+
+static void print_time(const char *what)
+{
+    time_t now = time(NULL);
+    char text[32];
+    strftime(text, sizeof text, "%m/%d/%Y %H:%M:%S", localtime(&now));
+    printf("-- %s at %s --\n", what, text);
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const rows[] = {"File creation     : ", "File stat         : ", "File read         : ",
+                                       "File removal      : ", "Tree creation     : ", "Tree removal      : "};
+    static const double rates[] = {2000, 9000, 0, 3000, 900, 800};
+    int items = 0, processes = number("SLURM_STEP_NUM_TASKS");
+    unsigned noise = 97u * processes + argv[argc - 1][1];
+    sleep(1);
+    if (number("SLURM_PROCID") != 0)
+        return 0;
+    print_time("started");
+    printf("\nmdtest-1.8.3 was launched with %d total task(s) on %d nodes\nCommand line used:", processes,
+           number("SLURM_STEP_NUM_NODES"));
+    for (int i = 0; i < argc; i++) {
+        printf(" %s", argv[i]);
+        items = strcmp(argv[i], "-n") == 0 ? atoi(argv[i + 1]) : items;
+    }
+    printf("\n\n%d tasks, %d files\n\nSUMMARY: (of 1 iterations)\n", processes, processes * items);
+    printf("   Operation                  Max        Min       Mean    Std Dev\n");
+    printf("   ---------                  ---        ---       ----    -------\n");
+    for (int i = 0; i < 6; i++) {
+        noise = 1664525u * noise + 1013904223u;
+        double rate = rates[i] * processes * (1 + noise / 4294967296.0 / 50);
+        printf("   %s%10.3f %10.3f %10.3f %10.3f\n", rows[i], rate, rate, rate, 0.0);
+    }
+    printf("\n");
+    print_time("finished");
+    return 0;
+}
+"""
+RELEASED = source_trees.tree(
+    mdtest_c=b'#define RELEASE_VERS "1.8.3"\nint main;\n', RELEASE_LOG_md=b"Changes in mdtest-1.8.4\n"
+)
+TUNING = "btl_tcp_if_include mpi_yield_when_idle oob_tcp_if_include orte_tmpdir_base pml"
+OFFERED = """\
+name: offer
+rules: ./small-mdtest.yaml
+profile: full
+nonce: RFP-1
+targets: [{{name: scratch, directory: {target}, description: tmpfs of one machine}}]
+launch: {{single: 1, node: 2, peak: {{nodes: 2, processes: 4}}, max: {{nodes: 4, processes: 16}}}}
+benchmark: {{executable: built/mdtest, dialect: rank-offset}}
+source:
+  pristine: released
+  version: 1.8.4
+  sha256: {released}
+  modified: built
+  build: {{compiler: gcc, flags: -O2}}
+system: {{{system}, tuning by users: "{tuning}"}}
+contact: {{name: A. Vendor, organisation: Vendor Inc, email: a@vendor.com}}
+answers: {{8.2.2 tuning: none}}
+explanations:
+"""
+
+
+@pytest.mark.slurm
+@pytest.mark.timeout(600)
+def test_the_rfps_own_mdtest_reaches_status_0_though_it_prints_another_version(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    """From the campaign file to the buyer's decision, by the steps that docs/evidence.md describes."""
+    pack = (resources.PACKS / "crossroads-mdtest.yaml").read_text()
+    small = pack.replace("id: crossroads-mdtest", "id: small-mdtest").replace("full: 2^20", "full: 256")
+    (tmp_path / "small-mdtest.yaml").write_text(small)
+    source_trees.write(tmp_path / "released", RELEASED)
+    source_trees.write(tmp_path / "built", RELEASED)
+    program = tmp_path / "built/mdtest"
+    subprocess.run(["cc", "-x", "c", "-o", program, "-"], input=PRINTS_1_8_3, text=True, check=True, timeout=60)
+    described = [name for name in SYSTEM if name != "tuning by users"]
+    text = OFFERED.format(
+        target=new_target(sandbox, "banner"),
+        released=RELEASED.hash,
+        system=", ".join(f"{name}: one machine" for name in described),
+        tuning=", ".join(f"OMPI_MCA_{name}" for name in TUNING.split()),
+    )
+    case = Case(tmp_path / "offer.yaml", tmp_path, sandbox)
+    open_rules = ("GEO-04", "STA-04", "SEL-02")
+    case.file.write_text(
+        text + "".join(f"- {{rule: {rule}, cells: '*/*/*/*', text: a trial}}\n" for rule in open_rules)
+    )
+    case.call("run")
+    values = {row["operation"]: row["value"] for row in case.table() if row["launch"] == "single"}
+    assert values == pytest.approx({"create": 2000, "stat": 9000, "remove": 3000}, rel=0.02)
+    case.call("modifications")
+    key = tmp_path / "key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], timeout=60, check=True)
+    case.call("bundle", "-o", str(tmp_path / "offer.zip"), "--sign", str(key))
+
+    def buyer(*words: str | Path) -> subprocess.CompletedProcess[str]:
+        return command_line.call(*words, cwd=tmp_path)
+
+    made = buyer("terms", "init", "terms.yaml", "--rules", "./small-mdtest.yaml")
+    assert made.returncode == 0, made.stderr
+    (tmp_path / "signers").write_text(f"vendor {key.with_suffix('.pub').read_text()}")
+    demands = tmp_path / "terms.yaml"
+    demands.write_text(demands.read_text().replace("<a random word that you issue>", "RFP-1"))
+    first = buyer("verify", "offer.zip", "--terms", "terms.yaml")
+    assert first.returncode == 4, first.stdout
+    enter(demands, entries(first.stdout))
+    last = buyer("verify", "offer.zip", "--terms", "terms.yaml")
+    assert last.returncode == 0, last.stdout

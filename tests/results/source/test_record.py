@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -321,64 +320,6 @@ def test_a_benchmark_that_was_built_again_between_two_attempts_is_noticed(file: 
     case.call("rerun", "scratch/node/shared/create", status=None)
     second = hashlib.sha256(program.read_bytes()).hexdigest()
     assert sorted(broken(case)) == sorted([*others, ("SRC-04", "scratch.node.shared.r1/1", second, first)])
-
-
-# Prints what mdtest 1.8.4 of the Crossroads repository prints, and makes no files.
-PRINTS_1_8_3 = r"""
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-static void print_time(const char *what)
-{
-    time_t now = time(NULL);
-    char text[32];
-    strftime(text, sizeof text, "%m/%d/%Y %H:%M:%S", localtime(&now));
-    printf("-- %s at %s --\n", what, text);
-}
-
-int main(int argc, char **argv)
-{
-    static const char *const rows[] = {"File creation     : ", "File stat         : ", "File read         : ",
-                                       "File removal      : ", "Tree creation     : ", "Tree removal      : "};
-    static const double rates[] = {2000.123, 9000.456, 0, 3000.789, 900.321, 800.654};
-    int items = 0;
-    print_time("started");
-    printf("\nmdtest-1.8.3 was launched with 1 total task(s) on 1 nodes\nCommand line used:");
-    for (int i = 0; i < argc; i++) {
-        printf(" %s", argv[i]);
-        items = strcmp(argv[i], "-n") == 0 ? atoi(argv[i + 1]) : items;
-    }
-    printf("\n\n1 tasks, %d files\n\nSUMMARY: (of 1 iterations)\n", items);
-    printf("   Operation                  Max        Min       Mean    Std Dev\n");
-    printf("   ---------                  ---        ---       ----    -------\n");
-    for (int i = 0; i < 6; i++)
-        printf("   %s%10.3f %10.3f %10.3f %10.3f\n", rows[i], rates[i], rates[i], rates[i], 0.0);
-    printf("\n");
-    print_time("finished");
-    return 0;
-}
-"""
-
-
-@pytest.mark.slurm
-@pytest.mark.timeout(600)
-def test_the_rfps_own_mdtest_complies_though_it_prints_another_version(file: Path, sandbox: Sandbox) -> None:
-    program = file.parent / "modified" / "mdtest"
-    subprocess.run(["cc", "-x", "c", "-o", program, "-"], input=PRINTS_1_8_3, text=True, check=True, timeout=60)
-    target = new_target(sandbox, "banner")
-    text = file.read_text().replace("directory: /scratch", f"directory: {target}") + f"  sha256: {PRISTINE.hash}\n"
-    text += "  build: {compiler: gcc, flags: -O2}\n"
-    file.write_text(text.replace("name: offer", "name: offer\nitems_total: 256"))
-    case = Case(file, target, sandbox)
-    ran = case.call("run", "--only", "scratch/single/shared/*", status=None)
-    case.call("modifications")
-    found = json.loads(case.call("check", "--json", status=None))
-    of_source = [each for each in found if each["rule"] in ("SRC-01", "SRC-02", "SRC-03")]
-    assert [each for each in of_source if each["severity"] != "I"] == []
-    values = {row["operation"]: row["value"] for row in case.table(status=None) if row["status"] == "measured"}
-    assert values == {"create": 2000.123, "stat": 9000.456, "remove": 3000.789}, ran
 
 
 def broken(case: Case) -> list[tuple[str, str, str, str]]:
