@@ -180,4 +180,5 @@ def _check(values: schema.Values) -> None:
                     score.problem(f"found {term[each]:g}; allowed: a number above 0", "of", index, each)
         if score["id"] in known:
             score.problem(f"found {score['id']}, which is already a name; choose another", "id")
-        known[score["id"]] = ""
+        if score["id"]:
+            known[score["id"]] = ""

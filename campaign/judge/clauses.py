@@ -157,8 +157,8 @@ def _is_about(evidence: CheckedBy, row: Row, phases: Mapping[str, str]) -> bool:
         return evidence.name in (row.cell.launch, series if count.isdecimal() else "")
     if evidence.key == "files":
         return row.cell.files == evidence.name
-    if evidence.key == "phases":  # one that measures nothing is about all
-        return phases[row.cell.operation] == evidence.name or evidence.name not in phases.values()
+    if evidence.key == "phases":  # one that measures nothing is about all; a foreign table has any operation
+        return phases.get(row.cell.operation) == evidence.name or evidence.name not in phases.values()
     return True
 
 

@@ -205,10 +205,8 @@ class Store(AbstractContextManager["Store"]):
         try:
             yield
         except sqlite3.OperationalError as error:
-            code = getattr(
-                error, "sqlite_errorcode", None
-            )  # none of what Python itself finds, such as a text's encoding
-            if code is None:
+            code = getattr(error, "sqlite_errorcode", None)  # none of what Python finds, such as a text's encoding
+            if code in (None, sqlite3.SQLITE_ERROR):  # the latter: a table or a column is missing
                 raise _damaged(self._path, error) from error
             if code == sqlite3.SQLITE_FULL:
                 raise NoRoom(

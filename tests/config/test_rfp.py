@@ -46,6 +46,7 @@ def test_an_rfp_has_parts_figures_and_scores(tmp_path: Path) -> None:
         ("{formula: both}", "{formula: max(creates}", "scores[1].of[0].formula: "),
         ("reference: 100", 'reference: "0"', "found 0; allowed: a number above 0"),
         ("weight: 3", "weight: -3", "found -3; allowed: a number above 0"),
+        ("id: both\n    title", "title", "found both; allowed: create, creates, stat: figures, and scores above"),
         ("id: total", "id: create", "found create, which is already a name; choose another"),
         ("mean: arithmetic", "mean: median", "found median; allowed: geometric, arithmetic or harmonic"),
     ],

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from campaign.cli.main import main
 from campaign.config import forms as mappings
 from campaign.config.rules import packs
+from campaign.core import resources
 from campaign.core.errors import InputError
 from campaign.core.model import Finding, Severity, Status
 from campaign.judge import foreign
@@ -324,3 +325,11 @@ def test_a_breach_makes_a_number_of_a_table_invalid() -> None:
     whole = foreign.read(PUBLISHED, PACK)
     rows = with_findings(whole.rows, foreign.judge_table(whole))
     assert {row.status for row in rows} == {Status.INVALID}
+
+
+@pytest.mark.parametrize("pack", sorted(path.stem for path in resources.PACKS.glob("*.yaml")))
+def test_a_table_of_other_results_than_the_pack_s_is_judged_as_incomplete(
+    pack: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", str(PUBLISHED), "--rules", pack]) == 1
+    assert capsys.readouterr().err == ""

@@ -421,6 +421,17 @@ def test_a_state_that_no_attempt_can_have_is_named_with_the_way_out(tmp_path: Pa
         opened.attempts()
 
 
+@pytest.mark.parametrize("change", ["DROP TABLE attempts", "ALTER TABLE attempts RENAME COLUMN run TO name"])
+def test_a_database_that_lacks_a_table_or_a_column_is_damaged_and_no_disk_is_full(tmp_path: Path, change: str) -> None:
+    builders.filled_store(tmp_path, [builders.run()]).close()
+    with closing(sqlite3.connect(tmp_path / "campaign.db")) as connection:
+        connection.execute("DROP VIEW numbers")
+        connection.execute(change)
+        connection.commit()
+    with Store(Paths(tmp_path)) as opened, pytest.raises(EnvironmentLacks, match=r"is damaged \(no such .*no data is"):
+        opened.attempts()
+
+
 def test_a_database_damaged_while_it_is_open_says_the_same(tmp_path: Path) -> None:
     opened = builders.filled_store(tmp_path, [builders.run()])
     with (tmp_path / "campaign.db").open("r+b") as file:
