@@ -160,7 +160,7 @@ def repeated(submission: Submission) -> Iterator[Finding]:
     "STA-04",
     "variation between repetitions is within limits, and there is no trend over time",
     why="a value that varies this much may not be reached at acceptance",
-    remedy="look for other load and slow nodes, and measure again, or explain the variation",
+    remedy="run again with repetitions: 6, without other load or slow nodes, or explain the variation",
     severity=Severity.WARNING,
     parameters={
         "variation": Parameter(Quantity.SHARE, 0.05, "largest coefficient of variation without a finding"),
