@@ -55,9 +55,9 @@ USERS = {
     "argcomplete": {"cli.completion"},
     "rich": {"cli.progress"},
     "xlsxwriter": {"report.workbook"},
-    "openpyxl": {"results.tabular"},
-    "lxml": {"results.tabular"},
-    "docx": {"results.tabular"},
+    "openpyxl": {"report.foreign"},
+    "lxml": {"report.foreign"},
+    "docx": {"report.foreign"},
     "numpy": {"statistics.contention", "statistics.designs", "statistics.scaling", "plan.search"},
     "scipy": {"statistics.contention", "statistics.designs", "statistics.scaling"},
 }

@@ -18,7 +18,6 @@ from campaign.core.grouping import grouped
 from campaign.core.model import Paths
 from campaign.core.strict_yaml import has_key
 from campaign.core.units import listed, several
-from campaign.judge import foreign
 from campaign.judge.clauses import matrix
 from campaign.judge.rows import with_findings
 from campaign.judge.submission import Submission
@@ -26,6 +25,7 @@ from campaign.pipeline import standing
 from campaign.report import clauses, contents, decision, filled, junit, printing, table, views
 from campaign.report.compare import forms as printed
 from campaign.report.compare import sources, verdicts
+from campaign.report.foreign import judge_table
 from campaign.report.workbook.write import workbook
 from campaign.report.write import write_pdf, write_report
 from campaign.results.source import modifications
@@ -129,7 +129,7 @@ def fill(arguments: argparse.Namespace) -> int:
 
 
 def check(arguments: argparse.Namespace) -> int:
-    if arguments.mapping or foreign.is_table(arguments.file):
+    if arguments.mapping or judge_table.is_table(arguments.file):
         return _check_table(arguments)
     opened = open_campaign(arguments.file, arguments.part)
     if arguments.waiver is not None:
@@ -171,12 +171,12 @@ def _check_table(arguments: argparse.Namespace) -> int:
         raise InputError("--json and --junit are for one part of the RFP; name it with --part")
     status = OK
     for part, pack in of_parts.items():
-        whole = foreign.read(arguments.file, pack, mapping, part)
+        whole = judge_table.read(arguments.file, pack, mapping, part)
         if part and not whole.rows:
             continue
         if part:
             show(f"=== part {part} ===")
-        findings = foreign.judge_table(whole)
+        findings = judge_table.findings_of(whole)
         judged = replace(whole, rows=with_findings(whole.rows, findings), findings=findings)
         status = max(status, _print_findings(arguments, judged, decision.of_table(judged)))
     return status

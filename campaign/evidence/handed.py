@@ -14,14 +14,13 @@ from campaign.config.forms import FormMapping
 from campaign.core import units, untrusted
 from campaign.core.errors import InputError
 from campaign.core.units import listed, several
-from campaign.judge import foreign
 from campaign.judge.submission import Submission
 from campaign.report import contents, filled
+from campaign.report.foreign import form_file, judge_table
+from campaign.report.foreign.table_file import LARGEST, number
 from campaign.report.workbook.sheets import PROVENANCE
 from campaign.report.write import write_report
 from campaign.results.cells import IN_CSV, flattened
-from campaign.results.tabular import form
-from campaign.results.tabular.table import LARGEST, number
 
 NOISE = Decimal("1e-12")  # of numbers that were converted to the form's unit and back
 _RAW_OUTPUT = re.compile(r'href="\./[^"]*?/(runs/[^"]*")')  # a link, which begins with the way from the page
@@ -61,7 +60,7 @@ def compare(path: Path, parts: Mapping[str, Submission], mapping: FormMapping | 
     whole, suffix = next(iter(parts.values())), path.suffix.lower()
     if mapping is not None:
         expected, found, scope = _of_form(path, parts, mapping)
-    elif suffix == ".html" or (suffix == ".xlsx" and PROVENANCE in form.read(path).sheets):
+    elif suffix == ".html" or (suffix == ".xlsx" and PROVENANCE in form_file.read(path).sheets):
         with tempfile.TemporaryDirectory(prefix="campaign-report.") as place:
             page = write_report(Path(place), contents.of(whole))
             read = _of_page if suffix == ".html" else _of_workbook
@@ -72,17 +71,19 @@ def compare(path: Path, parts: Mapping[str, Submission], mapping: FormMapping | 
     if not found:
         raise InputError(f"{path}: no result found to compare; a form needs --mapping")
     both = ((place, expected.get(place), found.get(place)) for place in {**expected, **found})
-    differences = (CellDifference(place, form.written(a), form.written(b)) for place, a, b in both if not _same(a, b))
+    differences = (
+        CellDifference(place, form_file.written(a), form_file.written(b)) for place, a, b in both if not _same(a, b)
+    )
     return TableComparison(tuple(differences), scope)
 
 
 def _same(expected: Any, found: Any) -> bool:
     try:
-        exact, given = Decimal(str(expected)), Decimal(form.written(found))
+        exact, given = Decimal(str(expected)), Decimal(form_file.written(found))
         last = Decimal(1).scaleb(min(given.adjusted() - 2, int(given.as_tuple().exponent)))
         return abs(exact - given) <= last * bool(given) / 2 + abs(exact) * NOISE
     except (InvalidOperation, ValueError):
-        return units.unpadded(form.written(expected).strip()) == units.unpadded(form.written(found).strip())
+        return units.unpadded(form_file.written(expected).strip()) == units.unpadded(form_file.written(found).strip())
 
 
 _SCOPES = {
@@ -101,7 +102,7 @@ def _of_page(path: Path) -> Texts:
 def _of_workbook(path: Path) -> Texts:
     """The cells of a workbook, and how they are displayed. A text that looks like a number is none."""
     found: dict[str, Any] = {}
-    for spot, box in form.read(path).boxes.items():
+    for spot, box in form_file.read(path).boxes.items():
         if box.text:
             is_text = isinstance(box.value, str) and isinstance(number(box.value), float)
             found[str(spot)] = f"{box.value} as text" if is_text else box.value
@@ -111,10 +112,10 @@ def _of_workbook(path: Path) -> Texts:
 
 def _of_form(path: Path, parts: Mapping[str, Submission], mapping: FormMapping) -> tuple[Texts, Texts, str]:
     """What the bundle and the form have in the cells that the mapping names."""
-    sources, filled_form = filled.sources(parts), form.read(path)
+    sources, filled_form = filled.sources(parts), form_file.read(path)
     expected: dict[str, Any] = {}
     found: dict[str, Any] = {}
-    for place in form.places(path, filled_form, mapping):
+    for place in form_file.places(path, filled_form, mapping):
         if "" not in parts and place.entry.result.partition("/")[0] not in parts:
             continue
         name, box = f"{place.spot} {place.entry.name}", filled_form.box(place.spot)
@@ -122,10 +123,10 @@ def _of_form(path: Path, parts: Mapping[str, Submission], mapping: FormMapping) 
         expected[name] = filled.value_of(place.entry, source, pack) if pack else None
         found[name] = box.value
         unit = place.entry.unit or getattr(source, "unit", "")
-        number_format = dict(box.display).get(form.NUMBER_FORMAT, "General")
+        number_format = dict(box.display).get(form_file.NUMBER_FORMAT, "General")
         if not is_plain(number_format, box.value, unit):
-            expected[f"{name} ({form.NUMBER_FORMAT})"] = "one that shows the number as it is"
-            found[f"{name} ({form.NUMBER_FORMAT})"] = number_format
+            expected[f"{name} ({form_file.NUMBER_FORMAT})"] = "one that shows the number as it is"
+            found[f"{name} ({form_file.NUMBER_FORMAT})"] = number_format
     return expected, found, f"{several(len(expected), 'cell')} of the mapping compared; the rest of the form was not"
 
 
@@ -147,7 +148,7 @@ def is_plain(number_format: str, value: Any, unit: str) -> bool:
 
 def _of_rows(path: Path, parts: Mapping[str, Submission]) -> tuple[Texts, Texts, str]:
     """What the bundle and the table have in the columns of the table."""
-    rows = foreign.table_entries(path)
+    rows = judge_table.table_entries(path)
     given = {_named(row.fields): row.fields for row in rows}
     if len(given) < len(rows):
         raise InputError(f"{path}: a result is there twice; remove one of its lines")
@@ -161,10 +162,10 @@ def _of_rows(path: Path, parts: Mapping[str, Submission]) -> tuple[Texts, Texts,
     expected, found = (
         {f"{cell} {name}": fields.get(name) for cell, fields in of.items() for name in columns} for of in (known, given)
     )
-    boxes = form.read(path).boxes if path.suffix.lower() == ".xlsx" else {}
+    boxes = form_file.read(path).boxes if path.suffix.lower() == ".xlsx" else {}
     for spot, box in boxes.items():  # their values were read as the workbook had them last
         for name, text in box.display:
-            if name != form.NUMBER_FORMAT or not is_plain(text, box.value, ""):
+            if name != form_file.NUMBER_FORMAT or not is_plain(text, box.value, ""):
                 found[f"{spot} ({name})"] = text
         found |= {f"{spot} (formula)": box.value} if box.text.startswith("=") else {}
     others = [name for name in names if name not in (*columns, "part", *IN_CSV[:4])]

@@ -16,9 +16,9 @@ from campaign.core.schema import suggestion
 from campaign.core.strict_yaml import shown
 from campaign.judge.submission import Submission
 from campaign.report import notes, printing
+from campaign.report.foreign import form_file
+from campaign.report.foreign.form_file import FormPlace, places
 from campaign.results.cells import Row, flattened
-from campaign.results.tabular import form as forms
-from campaign.results.tabular.form import FormPlace, places
 
 COLUMNS = (
     "cell",
@@ -41,7 +41,7 @@ class FilledCell:
     """`value`: what was written; None if the cell is left empty. `source`: a result, or an answer."""
 
     place: FormPlace
-    value: forms.Value | None
+    value: form_file.Value | None
     source: Row | str
 
     @property
@@ -61,7 +61,7 @@ class FilledCell:
         if isinstance(self.source, Row):
             row |= flattened(self.source)
             row["unit"] = (entry.unit or self.source.unit) if entry.field == "value" else None
-        written = forms.written(self.value)
+        written = form_file.written(self.value)
         return row | {"cell": str(self.place.spot), "result": entry.name, "written": written, "left_empty": self.reason}
 
 
@@ -77,7 +77,7 @@ def fill(
     a part in their names; `absent`: parts without an answer. Without a mapping, only the cells are filled that are
     marked in the form. Raises InputError with everything that is wrong.
     """
-    form, known = forms.read(path), sources(parts)
+    form, known = form_file.read(path), sources(parts)
     placed = list(places(path, form, mapping))
     times = Counter((place.spot, place.part) for place in placed)
     cells: list[FilledCell] = []
@@ -97,7 +97,7 @@ def fill(
         raise InputError(
             *problems or [f"{path}: no cell is marked or mapped; mark one as {{{{ {next(iter(known))} }}}}"]
         )
-    values: dict[forms.Spot, dict[str, forms.Value]] = {}
+    values: dict[form_file.Spot, dict[str, form_file.Value]] = {}
     for cell in cells:
         values.setdefault(cell.place.spot, {})[cell.place.part] = "" if cell.value is None else cell.value
     rehearsed = [part for part, submission in parts.items() if not submission.full]
@@ -126,7 +126,7 @@ def sources(parts: Mapping[str, Submission]) -> dict[str, Source]:
     return known
 
 
-def _check(place: FormPlace, box: forms.Box, times: int, known: Mapping[str, Source]) -> None:
+def _check(place: FormPlace, box: form_file.Box, times: int, known: Mapping[str, Source]) -> None:
     """Raises ValueError if nothing can be written there."""
     if (name := place.entry.result) not in known:
         raise ValueError(f"no result {name}; {suggestion(name, known, allowed=units.listed(known))}")
@@ -138,7 +138,7 @@ def _check(place: FormPlace, box: forms.Box, times: int, known: Mapping[str, Sou
         raise ValueError(f"found {shown(box.text)} in the cell; clear it, or map another one")
 
 
-def value_of(entry: FormEntry, row: Row | str, pack: RulePack) -> forms.Value | None:
+def value_of(entry: FormEntry, row: Row | str, pack: RulePack) -> form_file.Value | None:
     """What a cell of a form holds of a result or an answer; None if it is left empty."""
     if isinstance(row, str):
         return row or None

@@ -20,7 +20,7 @@ from pathlib import Path
 from campaign.config.rules import catalogue, packs
 from campaign.config.rules.pack import settle
 from campaign.core.errors import InputError
-from campaign.judge import foreign
+from campaign.report.foreign import judge_table
 from campaign.results.parsers import output
 
 PACK = "io500-app"
@@ -76,7 +76,7 @@ def claims(summary: Path, name: str) -> Iterator[Claim]:
             ["published", "production", "all", each.id, by_record[each.record].value, each.unit] for each in table
         )
         file.flush()
-        for finding in foreign.judge_table(foreign.read(Path(file.name), PACK)):
+        for finding in judge_table.findings_of(judge_table.read(Path(file.name), PACK)):
             if finding.checked and finding.rule not in OF_EVERY_SUMMARY and finding.cells:
                 operation = next((each for each in table if each.id == finding.cells[0].operation), None)
                 line = by_record[operation.record].source.line if operation else 0

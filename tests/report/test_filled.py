@@ -21,11 +21,10 @@ from campaign.config import forms as mappings
 from campaign.config.forms import FormMapping
 from campaign.config.rules import packs
 from campaign.core.errors import InputError
-from campaign.judge import foreign
 from campaign.judge.submission import Submission
 from campaign.pipeline import standing
 from campaign.report import filled
-from campaign.results.tabular import form as form_files
+from campaign.report.foreign import form_file, judge_table
 from tests.support import forms
 from tests.support.forms import DATA
 from tests.support.results import everything
@@ -65,7 +64,7 @@ def test_the_crossroads_table_has_36_of_36_and_is_read_back(tmp_path: Path, whol
     before, after = (list(csv.reader(io.StringIO(each.read_text()))) for each in (form, path))
     cells = [pair for lines in zip(before, after, strict=True) for pair in zip(*lines, strict=True)]
     assert [old for old, new in cells if old != new] == 36 * [""]
-    read = foreign.read(path, "crossroads-mdtest", mapping)
+    read = judge_table.read(path, "crossroads-mdtest", mapping)
     assert {str(row.cell): row.value for row in read.rows} == rates(whole)
     assert {row.unit for row in read.rows} == {"ops/s"}
 
@@ -87,14 +86,14 @@ def test_numbers_of_a_rehearsal_are_marked_in_the_file_and_read_back(
         document.save(str(form))
     mark = "Rehearsal size: not a compliant result"
     texts = [
-        [box.text for box in form_files.read(filled_in(tmp_path, form, submission, mapping)).boxes.values()]
+        [box.text for box in form_file.read(filled_in(tmp_path, form, submission, mapping)).boxes.values()]
         for submission in (rehearsed, whole)
     ]
     assert texts[0].count(mark) == 1
     assert mark not in texts[1]
     if mapping:
         path = filled_in(tmp_path, form, rehearsed, mapping)
-        read = foreign.read(path, "crossroads-mdtest", mapping)
+        read = judge_table.read(path, "crossroads-mdtest", mapping)
         assert {str(row.cell): row.value for row in read.rows} == rates(whole)
 
 
@@ -116,7 +115,7 @@ def test_a_sheet_of_three_headings_a_row_has_numbers_in_its_own_unit(tmp_path: P
     numbers = after[3].split(",")[3:]
     assert numbers[:2] == [str(row.geometry.processes_per_node), str(row.geometry.processes)]
     assert float(numbers[3]) == pytest.approx(row.value / 1000, rel=1e-14)
-    read = {str(row.cell): row.value for row in foreign.read(path, "crossroads-mdtest", mapping).rows}
+    read = {str(row.cell): row.value for row in judge_table.read(path, "crossroads-mdtest", mapping).rows}
     assert read == pytest.approx({cell: value for cell, value in rates(whole).items() if "/peak/shared/" in cell})
 
 

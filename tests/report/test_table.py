@@ -20,8 +20,8 @@ from campaign.core.errors import InputError
 from campaign.core.model import Cell, Finding, Geometry, Severity, Status
 from campaign.judge.rows import table_rows
 from campaign.report import printing, table
+from campaign.report.foreign import table_file
 from campaign.results.cells import COLUMNS, IN_CSV, Row
-from campaign.results.tabular import table as tabular
 from tests.config.rules import test_pack
 from tests.support import builders
 from tests.support.results import Results, everything
@@ -84,7 +84,7 @@ def test_a_csv_with_decimal_commas_is_read_back_with_the_same_fields(tmp_path: P
     assert "52345,6780;" in commas and "scratch.node.unique.r1" in commas and ";2000,0 2500,0;" in commas
     for name, content in (("a.csv", text), ("b.csv", commas)):
         (tmp_path / name).write_text(content)
-    points, read = ([row.fields for row in tabular.read(tmp_path / name)] for name in ("a.csv", "b.csv"))
+    points, read = ([row.fields for row in table_file.read(tmp_path / name)] for name in ("a.csv", "b.csv"))
     assert read == points
 
 

@@ -14,7 +14,7 @@ from campaign.core.errors import InputError
 from campaign.core.model import Cell, Status
 from campaign.core.units import may_be_negative
 from campaign.core.untrusted import Form, found, list_of, matching, object_of, or_null, problems
-from campaign.results.tabular.table import NEEDED, NOT_A_NUMBER
+from campaign.report.foreign.table_file import NEEDED, NOT_A_NUMBER
 
 MAX_ROWS = 100_000
 MAX_VALUES = 1000  # per cell: the most repetitions that a campaign file may request

@@ -24,8 +24,7 @@ from campaign.core.errors import InputError
 from campaign.core.strict_yaml import has_key
 from campaign.report.compare import verdicts
 from campaign.report.compare.offers import Offer, read
-from campaign.results.tabular import form as forms
-from campaign.results.tabular import table
+from campaign.report.foreign import form_file, table_file
 
 MAX_BYTES = 64 * 1024 * 1024  # of a table or a manifest
 MAX_MEMBERS = 1_000_000  # of an archive
@@ -84,7 +83,7 @@ def load(path: Path, form: tuple[FormMapping, Mapping[str, RulePack]] | None = N
             return _campaign(path, part)
         if path.name.endswith((".zip", ".tar.gz", ".tgz")):
             return _bundled(str(path), _from_archive(path))
-        if path.suffix.lower() in table.SUFFIXES or (form and path.suffix != ".json"):
+        if path.suffix.lower() in table_file.SUFFIXES or (form and path.suffix != ".json"):
             return _tabular(path, form)
         return replace(read(str(path), _parsed(path)), remark=_TABLE)
     except FileNotFoundError as error:
@@ -102,7 +101,7 @@ def _campaign(path: Path, part: str = "") -> Offer:
 
 def _tabular(path: Path, form: tuple[FormMapping, Mapping[str, RulePack]] | None) -> Offer:
     """A table as text, or a filled form, converted to the rows of its JSON form."""
-    rows = forms.rows(path, *form) if form else table.read(path)
+    rows = form_file.rows(path, *form) if form else table_file.read(path)
     remark = (
         _TABLE
         if all(row.fields.get("best") for row in rows)
@@ -115,19 +114,19 @@ def _tabular(path: Path, form: tuple[FormMapping, Mapping[str, RulePack]] | None
 def _json_row(fields: Mapping[str, Any]) -> dict[str, Any]:
     """A row of CSV or XLSX in the form of JSON; text in place of a number is kept, to be reported."""
     given = {name: value for name, value in fields.items() if value not in (None, "")}
-    row: dict[str, Any] = {name: given.get(name) for name in (*table.NEEDED, *_OPTIONAL)}
-    row["value"], row["true_value"] = table.number(row["value"]), table.number(row["true_value"])
+    row: dict[str, Any] = {name: given.get(name) for name in (*table_file.NEEDED, *_OPTIONAL)}
+    row["value"], row["true_value"] = table_file.number(row["value"]), table_file.number(row["true_value"])
     row |= {name: _whole(row[name]) for name in _COUNTS}
     row["status"] = row["status"] or ("missing" if row["value"] is None else "measured")
     row["best"], row["unit"] = row["best"] or "highest", row["unit"] or "not given"
-    if values := [table.number(word) for word in str(given.get("values", "")).split()]:
-        started = [table.number(word) for word in str(given.get("started", "")).split()]
+    if values := [table_file.number(word) for word in str(given.get("values", "")).split()]:
+        started = [table_file.number(word) for word in str(given.get("started", "")).split()]
         row["statistics"] = {"n": len(values), "values": values, "jobs": _whole(given.get("jobs")), "started": started}
     return row
 
 
 def _whole(written: Any) -> Any:
-    value = table.number(written)
+    value = table_file.number(written)
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

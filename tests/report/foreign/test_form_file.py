@@ -17,8 +17,8 @@ from campaign.config import rfp
 from campaign.config.forms import FormMapping, FormTable
 from campaign.config.rules import packs
 from campaign.core.errors import InputError
-from campaign.results.tabular import form
-from campaign.results.tabular.form import Spot
+from campaign.report.foreign import form_file
+from campaign.report.foreign.form_file import Spot
 from tests.support import forms
 
 
@@ -33,26 +33,30 @@ from tests.support import forms
 def test_a_csv_keeps_its_separator_line_ends_and_mark(tmp_path: Path, data: bytes, filled: bytes) -> None:
     path = tmp_path / "form.csv"
     path.write_bytes(data)
-    assert form.read(path).filled({Spot("", 2, 2): {"": 2.5}}, "") == filled
+    assert form_file.read(path).filled({Spot("", 2, 2): {"": 2.5}}, "") == filled
 
 
 def test_a_text_of_the_campaign_is_no_formula_of_a_csv(tmp_path: Path) -> None:
     (tmp_path / "form.csv").write_text("{{ a }},x\n")
-    read = form.read(tmp_path / "form.csv")
+    read = form_file.read(tmp_path / "form.csv")
     assert read.filled({Spot("", 1, 1): {"{{ a }}": "=1+1"}}, "") == b"'=1+1,x\n"
     assert read.box(Spot("", 1, 3)).closed == "its line has no such field"
 
 
 def test_a_value_takes_the_place_of_a_part_of_a_text_or_of_all() -> None:
-    assert form.content(" {{ a }} ", {"{{ a }}": 2.0}) == 2.0
-    assert form.content("{{ a }} of {{ b }}", {"{{ a }}": 2.0, "{{ b }}": "x"}) == "2 of x"
+    assert form_file.content(" {{ a }} ", {"{{ a }}": 2.0}) == 2.0
+    assert form_file.content("{{ a }} of {{ b }}", {"{{ a }}": 2.0, "{{ b }}": "x"}) == "2 of x"
 
 
 @pytest.mark.parametrize(
     ("name", "data", "problem"),
     [
-        ("form.ods", b"x", "form.ods: not a form; allowed: .xlsx, .xlsm, .csv or .docx"),
-        ("form.xlsx", b"x", "form.xlsx: not an XLSX workbook: File is not a zip file; save it as .xlsx or .csv"),
+        ("form_file.ods", b"x", "form_file.ods: not a form; allowed: .xlsx, .xlsm, .csv or .docx"),
+        (
+            "form.xlsx",
+            b"x",
+            "form.xlsx: not an XLSX workbook: File is not a zip file; save it as .xlsx or .csv",
+        ),
         ("form.docx", b"x", "form.docx: not a DOCX document: File is not a zip file; save it as .docx"),
         ("form.csv", b'a,"b', "form.csv: not a CSV file: unexpected end of data; save it as .csv"),
         ("form.csv", b"\xff", "form.csv: byte 0 is not UTF-8; allowed: a table in UTF-8"),
@@ -61,7 +65,7 @@ def test_a_value_takes_the_place_of_a_part_of_a_text_or_of_all() -> None:
 def test_what_is_no_form_is_told(tmp_path: Path, name: str, data: bytes, problem: str) -> None:
     (tmp_path / name).write_bytes(data)
     with pytest.raises(InputError) as error:
-        form.read(tmp_path / name)
+        form_file.read(tmp_path / name)
     assert problem in str(error.value)
 
 
@@ -74,7 +78,7 @@ def test_cells_and_rows_that_the_sheet_does_not_have_yet_are_put_in_order(tmp_pa
         book.add_worksheet("Empty")
     spots = {"B3": 1.0, "D3": 2.0, "F3": 3.0, "AA3": 4.0, "B1": 5.0, "D5": 6.0, "A9": 7.0}
     values = {Spot("A", *openpyxl.utils.cell.coordinate_to_tuple(name)): {"": value} for name, value in spots.items()}
-    changed = form.read(path).filled(values | {Spot("Empty", 2, 2): {"": "text"}}, "")
+    changed = form_file.read(path).filled(values | {Spot("Empty", 2, 2): {"": "text"}}, "")
     (tmp_path / "response.xlsx").write_bytes(changed)
     assert forms.values(tmp_path / "response.xlsx", "A") == {**spots, "C3": "x", "E3": "x", "C7": "x"}
     assert forms.values(tmp_path / "response.xlsx", "Empty") == {"B2": "text"}
@@ -93,14 +97,14 @@ def test_formulas_are_computed_anew_whatever_the_workbook_says(tmp_path: Path) -
                 archive.writestr(
                     name, re.sub(rb"<calcPr[^>]*/>", settings, data) if name == "xl/workbook.xml" else data
                 )
-        (tmp_path / "response.xlsx").write_bytes(form.read(path).filled({Spot("SSNI", 5, 5): {"": 2.0}}, ""))
+        (tmp_path / "response.xlsx").write_bytes(form_file.read(path).filled({Spot("SSNI", 5, 5): {"": 2.0}}, ""))
         book = forms.contents(tmp_path / "response.xlsx")["xl/workbook.xml"].decode()
         assert re.findall("<calcPr[^>]*>", book) == ['<calcPr calcId="1" fullCalcOnLoad="1"/>'] * bool(settings)
         assert forms.changed_cells(path, tmp_path / "response.xlsx") > {"sheet1!E5", "sheet1!H9"}
 
 
 def test_tables_are_sheets_with_their_merged_cells_closed(tmp_path: Path) -> None:
-    read = form.read(forms.document(tmp_path / "form.docx"))
+    read = form_file.read(forms.document(tmp_path / "form.docx"))
     assert read.sheets == ("table 1", "text")
     assert read.box(Spot("text", 1, 1)).text == "Peak: {{ scratch/peak/shared/stat }} ops/s, measured."
     assert [read.box(Spot("table 1", 1, column)).text for column in (1, 2, 3)] == ["Operation", "", "Rate"]
@@ -123,7 +127,7 @@ def test_a_damaged_form_is_read_and_filled_or_refused(tmp_path: Path, suffix: st
             for member, content in members.items():
                 archive.writestr(member, bytes(data) if member == name else content)
         with suppress(InputError):
-            read = form.read(path)
+            read = form_file.read(path)
             spot, box = next((spot, box) for spot, box in read.boxes.items() if not box.closed)
             read.filled({spot: {box.text: 1.0}}, "")
 
@@ -134,8 +138,8 @@ EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "rfp" / "rfp.yaml"
 
 
 def found(path: Path, table: FormTable) -> dict[str, str]:
-    read = form.read(path)
-    return {str(each.spot): each.entry.name for each in form.places(path, read, FormMapping(tables=(table,)))}
+    read = form_file.read(path)
+    return {str(each.spot): each.entry.name for each in form_file.places(path, read, FormMapping(tables=(table,)))}
 
 
 def test_groups_of_columns_sheets_and_headings_in_several_lines(tmp_path: Path) -> None:
@@ -188,7 +192,7 @@ def test_numbers_are_read_in_the_units_of_the_pack_if_they_can_be(tmp_path: Path
     (tmp_path / "form.csv").write_text("1.5,8,1.5,yes\n")
     cells = {"A1": "t/peak/shared/stat in kops/s", "B1": "t/peak/shared/stat.nodes", "C1": "t/max/shared/stat in MB/s"}
     mapping = FormMapping(cells=(*cells.items(), ("D1", "answers/8.2.2")))
-    one, other = form.rows(tmp_path / "form.csv", mapping, {"": pack})
+    one, other = form_file.rows(tmp_path / "form.csv", mapping, {"": pack})
     assert [one.fields[key] for key in ("target", "launch", "value", "unit", "nodes")] == [
         "t",
         "peak",
@@ -205,8 +209,8 @@ def test_the_forms_of_the_example_rfp_are_for_results_of_its_packs() -> None:
     assert {mapping.file for mapping in known.forms} == {"form.xlsx", "form.docx"}
     for mapping in known.forms:
         path = EXAMPLE.with_name(mapping.file)
-        read = form.read(path)
-        placed = list(form.places(path, read, mapping))
+        read = form_file.read(path)
+        placed = list(form_file.places(path, read, mapping))
         assert len(placed) == {"form.xlsx": 12, "form.docx": 6}[mapping.file]
         for place in placed:
             part, _, *words = place.entry.result.split("/")

@@ -23,7 +23,7 @@ from campaign.config.rules.pack import RulePack
 from campaign.core import units, untrusted
 from campaign.core.errors import InputError
 from campaign.core.escaping import spreadsheet
-from campaign.results.tabular.table import ALLOWED_CSV, TabularRow, check_workbook, number, readable
+from campaign.report.foreign.table_file import ALLOWED_CSV, TabularRow, check_workbook, number, readable
 
 if TYPE_CHECKING:
     from docx.text.paragraph import Paragraph

@@ -19,11 +19,11 @@ from campaign.core.model import Attempt, Cell, Command, Finding, Geometry, Recor
 from campaign.core.units import apart, may_be_negative
 from campaign.judge import numbers, submission, timing
 from campaign.judge.findings import CAMPAIGN, of_rule, to_explain, unchecked, violation
+from campaign.report.foreign import form_file, table_file
 from campaign.results.cells import COLUMNS, Row
-from campaign.results.tabular import form, table
 from campaign.statistics import intervals
 
-SUFFIXES = (*table.SUFFIXES, ".json")
+SUFFIXES = (*table_file.SUFFIXES, ".json")
 BEYOND = 2.0  # times the rate with separate files: such a rate counts all processes, not what was done
 ROUND = 100  # multiples of it are rare among unrounded numbers
 UNKNOWN = 0  # processes
@@ -39,7 +39,7 @@ def read(path: Path, pack: str | Path, mapping: FormMapping | None = None, part:
     that it names, without any records. Raises InputError with the place that cannot be read.
     """
     loaded = packs.load(pack)
-    entries = form.rows(path, mapping, {part: loaded}) if mapping else table_entries(path)
+    entries = form_file.rows(path, mapping, {part: loaded}) if mapping else table_entries(path)
     loaded = unfold(loaded, largest_members(loaded, [str(entry.fields.get("launch")) for entry in entries]))
     try:
         settled = settle(loaded, "full", {}, {})
@@ -53,27 +53,27 @@ def read(path: Path, pack: str | Path, mapping: FormMapping | None = None, part:
     return submission.Submission(campaign, settled, (), (), (), rows)
 
 
-def table_entries(path: Path) -> list[table.TabularRow]:
+def table_entries(path: Path) -> list[table_file.TabularRow]:
     if path.suffix.lower() == ".json" and path.is_file():
-        entries = _of_json(path, untrusted.content(path, table.LARGEST))
+        entries = _of_json(path, untrusted.content(path, table_file.LARGEST))
         if not entries:
-            raise InputError(table.table_without_rows(path))
+            raise InputError(table_file.table_without_rows(path))
         return entries
-    return table.read(path)
+    return table_file.read(path)
 
 
-def _of_json(path: Path, data: bytes) -> list[table.TabularRow]:
-    rows = untrusted.parse(str(path), data, table.ALLOWED)
+def _of_json(path: Path, data: bytes) -> list[table_file.TabularRow]:
+    rows = untrusted.parse(str(path), data, table_file.ALLOWED)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{path}: not a table; expected a list of objects as 'campaign table --format json' writes it")
     return [
-        table.TabularRow(f"{path}: entry {number}", columns.flattened(COLUMNS, row))
+        table_file.TabularRow(f"{path}: entry {number}", columns.flattened(COLUMNS, row))
         for number, row in enumerate(rows, 1)
     ]
 
 
-def row_of(entry: table.TabularRow, pack: RulePack) -> Row:
-    keys = table.NEEDED[:4]
+def row_of(entry: table_file.TabularRow, pack: RulePack) -> Row:
+    keys = table_file.NEEDED[:4]
     names = [entry.text_of(key) for key in keys]
     if not all(names):
         raise InputError(f"{entry.where}: column {keys[names.index('')]} is empty; give a name")
@@ -100,7 +100,7 @@ def row_of(entry: table.TabularRow, pack: RulePack) -> Row:
     )
 
 
-def _run(entry: table.TabularRow, cell: Cell) -> Run | None:
+def _run(entry: table_file.TabularRow, cell: Cell) -> Run | None:
     name = entry.text_of("run")
     if not name:
         return None
@@ -110,7 +110,7 @@ def _run(entry: table.TabularRow, cell: Cell) -> Run | None:
     return Run(name, *cell.line, 1, geometry, "", (Command("", ()),), (cell.operation,), None, total, (), "")
 
 
-def _record(entry: table.TabularRow, operation: str, value: float | None, unit: str) -> Record | None:
+def _record(entry: table_file.TabularRow, operation: str, value: float | None, unit: str) -> Record | None:
     file, line = entry.text_of("file"), entry.count_of("line")
     if value is None or not file or not line:
         return _computed(entry, operation, value, unit)
@@ -125,7 +125,7 @@ def _record(entry: table.TabularRow, operation: str, value: float | None, unit: 
     )
 
 
-def _computed(entry: table.TabularRow, operation: str, value: float | None, unit: str) -> Record | None:
+def _computed(entry: table_file.TabularRow, operation: str, value: float | None, unit: str) -> Record | None:
     """The record of a computed number, which names the places of its parts: `file:line file:line`."""
     places = [re.fullmatch(r"([^ :]+):([1-9][0-9]{0,8})", word) for word in entry.text_of("parts").split()]
     if value is None or not places or None in places:
@@ -266,7 +266,7 @@ RULES: Mapping[str, Callable[[submission.Submission], Iterator[Finding]]] = {
 }
 
 
-def judge_table(whole: submission.Submission) -> tuple[Finding, ...]:
+def findings_of(whole: submission.Submission) -> tuple[Finding, ...]:
     """All that the pack's rules say of a table by itself."""
     rules = {rule: RULES[rule](whole) if rule in RULES else [unchecked(_TABLE_ONLY)] for rule in whole.pack.checks}
     return tuple(finding for rule, findings in rules.items() for finding in of_rule(rule, CAMPAIGN, findings))
