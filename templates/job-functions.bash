@@ -1,28 +1,31 @@
 # What the job does around each run. Nothing here runs while the benchmark is timed.
 # shellcheck disable=SC2034,SC2154  # it shares its variables with the other files
 
-# First what the submitter's environment makes of bash: BASH_ENV has been read, functions and options are inherited. Of the
-# functions, those stay that hide no command: the module command's.
-POSIXLY_CORRECT=y # functions named set, trap and unset come after the commands then
-trap - DEBUG ERR RETURN
-set +abefkuvxCEHPT
-set +o pipefail
-unset -f declare export hash read set shopt trap type unalias unset
-unset -v POSIXLY_CORRECT
-unset -v BASH_COMPAT BASH_ENV CDPATH ENV FUNCNEST GLOBIGNORE
-unset -v TMOUT 2>/dev/null # it may be read-only
-shopt -u expand_aliases
-unalias -a
-shopt -u dotglob failglob lastpipe nocaseglob nocasematch nullglob xpg_echo
-shopt -u inherit_errexit localvar_inherit localvar_unset 2>/dev/null # later than the oldest bash in use
-export -n BASHOPTS SHELLOPTS
-export LC_ALL=C
-IFS=$' \t\n'
-while read -r _ _ campaign_name; do
-    [[ $campaign_name == job || $(type -at -- "$campaign_name") == function ]] || unset -f -- "$campaign_name"
-done < <(declare -F)
-hash -r
-set -u
+# What the submitter's environment makes of bash, or a module that is loaded: BASH_ENV has been read, functions and options are
+# inherited. Of the functions, those stay that hide no command: the module command's.
+campaign_reset_bash() {
+    POSIXLY_CORRECT=y # functions named set, trap and unset come after the commands then
+    set +abefkuvxCEHPT
+    set +o pipefail
+    unset -f declare export hash read set shopt type unset
+    unset -v POSIXLY_CORRECT
+    unset -v BASH_COMPAT BASH_ENV CDPATH ENV FUNCNEST GLOBIGNORE
+    unset -v TMOUT 2>/dev/null # it may be read-only
+    shopt -u dotglob failglob lastpipe nocaseglob nocasematch nullglob xpg_echo
+    shopt -u inherit_errexit localvar_inherit localvar_unset 2>/dev/null # later than the oldest bash in use
+    export -n BASHOPTS SHELLOPTS
+    export LC_ALL=C
+    IFS=$' \t\n'
+    while read -r _ _ campaign_name; do
+        [[ $campaign_name == @(job|campaign_*) || $(type -at -- "$campaign_name") == function ]] || unset -f -- "$campaign_name"
+    done < <(declare -F)
+    hash -r
+    umask u=rwx,o-w # no other user changes what the job writes
+    set -u
+}
+POSIXLY_CORRECT=y
+trap - DEBUG ERR RETURN # not in a function, which inherits none of them
+campaign_reset_bash
 
 campaign_refusal=''   # why nothing may be measured in this job
 campaign_over=''      # why the job is at its end: nothing further is begun
@@ -86,12 +89,14 @@ campaign_module() {
     else
         module load "$1" || campaign_refusal="module $1 cannot be loaded: module load failed"
     fi
-    set -u
+    campaign_reset_bash
 }
 
 # campaign_begin WITNESS PROBE JOB_FOLDER TARGET_DIRECTORY EXECUTABLE [PREFIX...]; PROBE is 1 where ranks are watched
 campaign_begin() {
-    export LC_ALL=C # messages and numbers are read by programs, whatever the modules have set
+    export LC_ALL=C # messages and numbers are read by programs, whatever the campaign file sets
+    # squeue would not show the jobs of others, or ask another cluster, and srun would print something else than its tasks.
+    unset -v "${!SQUEUE_@}" "${!SCONTROL_@}" SLURM_CLUSTERS SLURM_LABELIO SLURM_OPEN_MODE SLURM_STDERRMODE SLURM_STDINMODE SLURM_STDOUTMODE
     campaign_program=$1 campaign_watches=$2
     shift 2
     campaign_job_folder=$1
@@ -120,8 +125,9 @@ campaign_run() {
     shift 6
     [[ -z $campaign_over ]] || return # the job is ending: what was not begun stays unclaimed
     # Whoever makes this directory owns the attempt: this job, or a driver that has given the job up.
-    if ! mkdir -- "$folder/claim" 2>/dev/null; then
-        campaign_say "$run, attempt $attempt: superseded, another has claimed it"
+    if ! reason=$(mkdir -- "$folder/claim" 2>&1); then
+        [[ ! -d $folder/claim ]] || reason='superseded, another has claimed it'
+        campaign_say "$run, attempt $attempt: $reason"
         campaign_failures=$((campaign_failures + 1))
         return
     fi
@@ -258,7 +264,7 @@ campaign_execute() {
     failed=${lines[0]:-$((status == 0 ? -1 : 0))}
     for i in "${!names[@]}"; do
         name=${names[i]} place=$folder${names[i]:+/${names[i]}} closing=${lines[2 * i + 2]:-}
-        read -r status began ended up until <<<"${lines[2 * i + 1]:-$line}"
+        read -r status began ended up until < <(printf '%s\n' "${lines[2 * i + 1]:-$line}")
         [[ ${launch[5]} == campaign_* ]] || campaign_look_for_loss "$place/stderr"
         [[ -z ${files[i]} ]] || campaign_show "${files[i]}" >>"$place/stdout" 2>>"$place/stderr"
         [[ -n ${phases[0]+set} ]] || { started=$began && uptime=$up; }
@@ -272,7 +278,11 @@ campaign_execute() {
         return 1
     fi
     [[ -z $lost ]] || return 1
-    [[ $failed -lt 0 ]] || { name=${names[failed]} && read -r status _ <<<"${lines[2 * failed + 1]:-$line}" && return 1; }
+    if [[ $failed -ge 0 ]]; then
+        line=${lines[2 * failed + 1]:-$line}
+        name=${names[failed]} status=${line%% *}
+        return 1
+    fi
     names=() files=() launch=()
 }
 

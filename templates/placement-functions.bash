@@ -12,7 +12,7 @@ campaign_ahead=''            # the process that asks before the first run
 campaign_ask_first=''        # each launcher is asked before a run: the ranks of one before were not all seen in their places
 
 campaign_geometry() { # PROBE
-    IFS=: read -r _ campaign_nodes campaign_per_node campaign_words <<<"$1"
+    IFS=: read -r _ campaign_nodes campaign_per_node campaign_words < <(printf '%s\n' "$1")
 }
 
 # Launches the same geometry with a program that says where it is, and says what is wrong.
@@ -56,7 +56,7 @@ campaign_probe_ahead() {
     (
         local number words=() place="$campaign_job_folder/placement"
         for number in "${!campaign_launchers[@]}"; do
-            mapfile -t words <<<"${campaign_launchers[number]}"
+            mapfile -t words < <(printf '%s\n' "${campaign_launchers[number]}")
             campaign_geometry "${words[0]}"
             mkdir -p -- "$place/$number"
             [[ $number -lt 4 ]] || wait -n # so many at once
@@ -75,7 +75,7 @@ campaign_probed_ahead() {
     campaign_wait_launcher
     [[ -f $place/block ]] || return 0
     while read -r number; do
-        mapfile -t words <<<"${campaign_launchers[number]}"
+        mapfile -t words < <(printf '%s\n' "${campaign_launchers[number]}")
         campaign_probed["${words[*]:1}"]=$place/$number
     done <"$place/block"
 }
@@ -111,7 +111,7 @@ campaign_ask_for_variables() { # FOLDER LAUNCHER...
 campaign_ask_afterwards() {
     local phase words=()
     for phase in "${campaign_launched[@]}"; do
-        mapfile -t words <<<"$phase" # folder, what campaign_geometry is told, launcher
+        mapfile -t words < <(printf '%s\n' "$phase") # folder, what campaign_geometry is told, launcher
         campaign_geometry "${words[1]}"
         campaign_probe "${words[0]}" "${words[@]:2}" >/dev/null
     done

@@ -104,7 +104,7 @@ static bool is_old(const char *path)
  * not see the jobs of others, it says of them what it says of jobs that have ended: then it is not asked. */
 static bool ask_slurm(const char *id, bool is_other, char **said)
 {
-    static char script[] = "unset SQUEUE_STATES; [ -n \"$2\" ] && scontrol show config | grep -E '^PrivateData .*(jobs|all)' && exit 1; "
+    static char script[] = "[ -n \"$2\" ] && scontrol show config | grep -E '^PrivateData .*(jobs|all)' && exit 1; "
                            "exec squeue --noheader --jobs=\"$1\" --format='%T %Z' 2>&1";
     char *words[] = {"sh", "-c", script, "sh", (char *)id, is_other ? "other" : "", NULL};
     struct asked asked;

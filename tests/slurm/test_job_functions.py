@@ -80,6 +80,66 @@ def test_what_others_make_of_bash_changes_no_record(job: Job, tmp_path: Path, te
     assert "printf no" not in job.complain()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "IFS=,",
+        "set -efuvx -o noclobber -o pipefail -o posix",
+        "shopt -s failglob nocasematch",
+        "CDPATH=/usr GLOBIGNORE='*'",
+        'for name in cat cd mkdir mv printf read; do eval "$name() { echo no; return 1; }"; done',
+        "export LC_ALL=de_DE.UTF-8",
+    ],
+)
+def test_what_a_module_makes_of_bash_changes_no_record(job: Job, text: str) -> None:
+    job.environment["BASH_FUNC_module%%"] = f"() {{ {text}; }}"
+    job.slurm = Slurm(modules=("openmpi", "python"))
+    assert job.plan(2).run() == 0, job.out() + job.complain()
+    for number in (1, 2):
+        assert job.end_of(number) == ("done", "")
+    assert job.left() == []
+    assert "no\n" not in job.out()
+
+
+def variables(job: Job, text: str) -> dict[str, str]:
+    """Those that a benchmark has whose job's bash has read this text before its script."""
+    (job.root / "environment").write_text(text)
+    job.environment |= {"BASH_ENV": str(job.root / "environment")}
+    phased(job, shell("look", f"env >{job.root}/seen"))
+    assert job.run() == 0, job.out() + job.complain()
+    return dict(line.partition("=")[::2] for line in (job.root / "seen").read_text().splitlines())
+
+
+def test_an_alias_keeps_no_variable_from_the_benchmark(job: Job) -> None:
+    job.slurm = Slurm(environment=(("SOME_THREADS", "2"),))
+    assert variables(job, "shopt -s expand_aliases; alias export=false unset=false\n")["SOME_THREADS"] == "2"
+
+
+@pytest.mark.parametrize("mask", ["000", "022", "077", "777"])
+def test_no_mode_that_a_umask_gives_keeps_the_job_from_its_files_or_lets_others_change_them(
+    job: Job, tmp_path: Path, mask: str
+) -> None:
+    (tmp_path / "environment").write_text(f"umask {mask}\n")
+    job.environment |= {"BASH_ENV": str(tmp_path / "environment")}
+    assert job.plan().run() == 0, job.out() + job.complain()
+    made = [path for path in job.steps[0].folder.iterdir() if path.name != "placement"]
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (*made, job.folder / "environment.json")}
+    assert modes.keys() >= {"claim", "completion.json", "environment.json", "stderr", "stdout"}
+    assert {name for name, mode in modes.items() if mode & 0o002 or mode & 0o600 != 0o600} == set()
+
+
+def test_variables_that_hide_jobs_of_others_or_change_what_srun_prints_are_unset(job: Job) -> None:
+    names = ("SQUEUE_USERS", "SQUEUE_STATES", "SCONTROL_ALL", "SLURM_CLUSTERS", "SLURM_LABELIO", "SLURM_STDOUTMODE")
+    seen = variables(job, "".join(f"export {name}=none\n" for name in ("SQUEUERS", *names)))
+    assert seen["SQUEUERS"] == "none"
+    assert seen.keys().isdisjoint(names)
+
+
+def test_nothing_that_bash_reads_is_written_to_a_disk_that_may_be_full() -> None:
+    """Before version 5.1 a here-string is a file in /tmp of the node."""
+    assert [path.name for path in resources.TEMPLATES.glob("*-functions.bash") if "<<<" in path.read_text()] == []
+
+
 def test_what_the_job_starts_inherits_no_environment_of_bash(job: Job, tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     (tmp_path / "environment").write_text("mkdir() { echo no; }; export -f mkdir\n")
@@ -288,6 +348,15 @@ def test_a_run_that_another_has_claimed_is_not_launched(job: Job) -> None:
     assert job.end_of(2) == ("done", "")
     assert "scratch.peak.unique.r1, attempt 1: superseded, another has claimed it" in job.out()
     assert len(job.cluster.launched()) == 1
+
+
+def test_a_run_that_cannot_be_claimed_says_why(job: Job) -> None:
+    job.plan(runs=2)
+    job.steps[0].folder.rmdir()
+    assert job.run() == 1
+    assert "attempt 1: mkdir: cannot create directory" in job.out()
+    assert "superseded" not in job.out()
+    assert job.end_of(2) == ("done", "")
 
 
 def test_a_job_that_slurm_started_again_measures_nothing(job: Job) -> None:
