@@ -1,13 +1,14 @@
-"""Regular expressions from another party's file, for whole lines. Pure.
+"""Regular expressions for lines, in RE2's syntax: those from another party's file match whole lines. Pure.
 
-RE2 matches in a time that grows only with the line's length, whatever the pattern. What it cannot match so
-(look-around, back-references) is not part of its syntax.
+RE2 matches in a time that grows only with the line's length, whatever the pattern, and takes a twentieth of the time of
+Python's where many words are searched for. What it cannot match so (look-around, back-references) is not part of its
+syntax.
 """
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import cast
 
 from campaign.core.errors import too_long
@@ -57,6 +58,22 @@ def compile(text: str) -> LinePattern:
 def advice(text: str) -> str:
     """How to write what a refused pattern means."""
     return next((instead for pattern, instead in _INSTEAD if pattern.search(text)), _LITERAL)
+
+
+class LineSearch:
+    """Whether a match of one of this program's own patterns is anywhere in a line."""
+
+    def __init__(self, pattern: str) -> None:
+        self._text = pattern
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[bytes]:
+        import re2  # when the first line is searched: a command that reads no output does not wait for it
+
+        return cast("re.Pattern[bytes]", re2.compile(self._text.encode()))
+
+    def __call__(self, line: str) -> bool:
+        return self._pattern.search(line.encode("utf-8", "replace")) is not None
 
 
 def of_line(line: str) -> str:

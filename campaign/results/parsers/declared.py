@@ -15,7 +15,8 @@ from campaign.config.rules.output_format import DeclaredRecord, OutputFormat
 from campaign.core import line_pattern, placed_json
 from campaign.core.model import Observation
 from campaign.results.parsers.declared_records import Numbers
-from campaign.results.parsers.lines import TWO_RUNS, Notes, Parsed, grade, is_fatal, line_too_long
+from campaign.results.parsers.lines import TWO_RUNS, Notes, Parsed, grade, line_too_long
+from campaign.results.parsers.notices import is_fatal
 
 LONGEST_LINE = 10_000  # characters of a line that patterns are tried on
 

@@ -24,8 +24,10 @@ from datetime import UTC, datetime
 from statistics import pstdev, stdev
 from typing import Any, ClassVar, TypeVar
 
+from campaign.core.line_pattern import LineSearch
 from campaign.core.model import Iteration, Observation, OutputRemark, Record, Source
 from campaign.results.parsers import notices
+from campaign.results.parsers.notices import is_fatal
 
 TWO_RUNS = "a second run in one output: several copies were started instead of one MPI job?"
 
@@ -42,22 +44,21 @@ _KINDS = {
     "unparsed": (UNPARSED_KEPT, "{count} more unrecognised lines"),
 }
 
-_WARNING = re.compile(r"\bwarning\b", re.IGNORECASE)
-_ERROR = re.compile(
-    r"(?<!\bno )(?<!\b0 )\berrors?\b|\bfail(?:ed|ure|ures|s)?\b|\babort(?:ed|ing)?\b|\bunable to\b"
+# The last two are Open MPI's closing remark about earlier messages; it says "error messages" whatever they were.
+_is_warning = LineSearch(r"(?i:\bwarning\b)|orte_base_help_aggregate|more process(?:es)? ha(?:s|ve) sent help message")
+_has_words_of_error = LineSearch(
+    r"(?i)\berrors?\b|\bfail(?:ed|ure|ures|s)?\b|\babort(?:ed|ing)?\b|\bunable to\b"
     r"|\bcannot\b|\bcan't\b|\bcould not\b"
     r"|\binvalid\b|\bcouldn'?t\b|\bdenied\b|\bno such file\b|\brefused\b"
-    r"|\bORTE_ERROR_LOG\b|\bretry count exceeded\b",
-    re.IGNORECASE,
+    r"|\bORTE_ERROR_LOG\b|\bretry count exceeded\b"
 )
-# Open MPI's closing remark about earlier messages; it says "error messages" whatever they were.
-_REMARK = re.compile(r"orte_base_help_aggregate|more process(?:es)? ha(?:s|ve) sent help message")
+_NO_ERRORS = re.compile(r"\b(?:no|0) errors?\b", re.IGNORECASE)
 
 
 # A launcher's messages about an ended process, in no particular order with that process's own.
-_AFTERWARDS = re.compile(
+_reports_end = LineSearch(
     r"\bsrun: error: .*\b(?:Exited with exit code|Killed|Terminated)\b|\bsrun: (?:error: )?Job step aborted\b"
-    r"|_step_signal: Terminating\b|\bslurmstepd\S*: error: .*\bCANCELLED AT\b(?!.*\bDUE TO\b)"
+    r"|_step_signal: Terminating\b|\bslurmstepd\S*: error: .*\bCANCELLED AT\b"
     r"|\bmpirun .*\bnon-zero (?:status|exit code)\b"
 )
 # Open MPI's explanations after "MPI_ABORT was invoked", which is an error.
@@ -75,27 +76,26 @@ _WAITED = re.compile(
 
 
 def follows_from_end(text: str) -> bool:
-    """Whether a launcher reports here that a process has ended; the process's own message is more precise."""
-    return bool(_AFTERWARDS.search(text))
+    """Whether a launcher reports here that a process has ended, without a reason: the process's own message has it."""
+    return _reports_end(text) and "DUE TO" not in text
 
 
 def grade(text: str) -> str | None:
     """`error`, `warning` or None for a line of an unknown program."""
-    if notices.FATAL.search(text) or _AFTERWARDS.search(text):
+    if is_fatal(text) or _reports_end(text):
         return "error"
-    if _WARNING.search(text) or _REMARK.search(text):
+    if _is_warning(text):
         return "warning"
-    return "error" if _ERROR.search(text) else None
+    return "error" if _is_error(text) else None
 
 
-def is_fatal(text: str) -> bool:
-    """Whether it reports a crash, or a file system on which nothing can be measured."""
-    return notices.FATAL.search(text) is not None
+def _is_error(text: str) -> bool:
+    return _has_words_of_error(text) and _has_words_of_error(_NO_ERRORS.sub("", text))
 
 
 def tells_of_failure(text: str) -> bool:
     """Whether its words say that something failed, whatever the line calls itself."""
-    return bool(notices.FATAL.search(text) or _ERROR.search(text))
+    return is_fatal(text) or _is_error(text)
 
 
 def shown(text: str) -> str:

@@ -10,20 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from campaign.core.line_pattern import LineSearch
+
 LONGEST = 2000  # characters of a notice
 MOST_LINES = 40  # of a notice with several lines
 
 # The end of a process or of the job, and conditions of a file system that make a measurement invalid.
-FATAL = re.compile(
-    r"MPI_ABORT was invoked|MPI_Abort\(|MPI_ERRORS_AREFATAL|Fatal error in|BAD TERMINATION"
+is_fatal = LineSearch(
+    r"(?i)MPI_ABORT was invoked|MPI_Abort\(|MPI_ERRORS_AREFATAL|Fatal error in|BAD TERMINATION"
     r"|\b(?:srun|slurmstepd|sbatch): (?:\S+: )?(?:error|fatal):"
     r"|exceeded (?:job|step|memory)\b.*\blimit\b|lost communication with|not enough slots available"
     r"|No components were able to be opened|detected an attempt to run as root"
     r"|\bfsync\(\) failed|partial (?:read|write)\(\), -1 of"
     r"|Bus error|Segmentation fault|core dumped|\*\*\* Process received signal|exited on signal|Caught signal"
     r"|out of memory|oom[-_ ]kill|\bKilled\b|DUE TO TIME LIMIT|CANCELLED AT|NODE FAIL"
-    r"|No space left on device|Input/output error|Disk quota exceeded|Stale file handle",
-    re.IGNORECASE,
+    r"|No space left on device|Input/output error|Disk quota exceeded|Stale file handle"
 )
 _FROM = r"(?:\[[\w.-]+:\d+(?::\d+)?\] )?"  # of Open MPI: [node:process]
 _LINE = re.compile(
@@ -130,9 +131,9 @@ def _is_framed_notice(lines: Sequence[str]) -> bool:
     if not lines or not _OPENS.match(lines[0]) or any(_ANOTHER.match(line) for line in lines[1:]):
         return False
     text = "\n".join(lines)
-    return _LIBRARY.search(text) is not None and not FATAL.search(text) and not _ENDS.search(text)
+    return _LIBRARY.search(text) is not None and not is_fatal(text) and not _ENDS.search(text)
 
 
 def _crash(text: str) -> bool:
     """A notice of Slurm contains its mark of an error, which alone is harmless."""
-    return FATAL.search(re.sub(r"^(?:srun|slurmstepd): error: ", "", text)) is not None
+    return is_fatal(re.sub(r"^(?:srun|slurmstepd): error: ", "", text))

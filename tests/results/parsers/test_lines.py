@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from campaign.config.rules import packs
+from campaign.config.rules.output_format import Form
+from campaign.core.line_pattern import LineSearch
 from campaign.core.model import Observation, OutputRemark, Record, Source
-from campaign.results.parsers import lines
+from campaign.results.parsers import lines, notices, output
 from campaign.results.parsers.lines import (
     KEPT,
     LONGEST_LINE,
@@ -64,6 +68,26 @@ def test_a_warning_is_known_by_its_words(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "no errors", "0 errors", "terror", "failover is on", "Loading modules"])
 def test_other_words_say_nothing(text: str) -> None:
     assert grade(text) is None
+
+
+@pytest.mark.parametrize("form", ["mdtest", "ior", packs.load("npb").programs[0].output], ids=["mdtest", "ior", "npb"])
+@pytest.mark.parametrize("text", ["nothing", "an error", "a warning", "out of memory", "no errors, but it failed"])
+def test_a_line_that_no_reader_knows_is_searched_a_few_times_by_re2(
+    form: Form, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searches = Counter[str]()
+
+    class Counting(LineSearch):
+        def __call__(self, line: str) -> bool:
+            searches[line] += 1
+            return super().__call__(line)
+
+    for module in (lines, notices):
+        for search in vars(module).values():
+            if isinstance(search, LineSearch):
+                monkeypatch.setattr(search, "__class__", Counting)
+    output.parser(form)[1]("".join(f"{text} {number}\n" for number in range(100)), "stdout")
+    assert max(searches.values()) <= 6
 
 
 def test_what_is_shown_can_be_printed_anywhere() -> None:
