@@ -304,7 +304,7 @@ def test_cells_after_a_run_are_said_a_line_for_each_number_and_for_each_cause() 
     ]
     row = rows[-1]
     assert row.attempt is not None
-    second = replace(row, attempt=replace(row.attempt, number=2))  # the first was never sent
+    second = replace(row, attempt=replace(row.attempt, number=2), last_attempt=2)  # the first was never sent
     assert running._cell_line(second, "x").endswith("boom (attempt 2 of 2)")
 
 

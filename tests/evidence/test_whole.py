@@ -70,7 +70,7 @@ def test_every_part_is_verified_and_the_verdict_names_each(site: Path, tmp_path:
     printed = called(site, "verify", "offer", "--rfp", "rfp.yaml")
     assert printed.returncode == 1, "the numbers of the fake are invalid"
     assert printed.stdout.startswith("NOT VALID  offer  RFP small 3\n  bundle  unproven ")
-    for line in ("  parts   yes        2 parts", "  fast    NOT VALID  vendor: ", "  slow    NOT VALID  vendor: "):
+    for line in ("  parts   yes        2 parts", "  fast    NOT VALID  you: ", "  slow    NOT VALID  you: "):
         assert f"\n{line}" in printed.stdout
     assert "=== part fast ===" not in printed.stdout
     detailed = called(site, "verify", "offer", "--rfp", "rfp.yaml", "--details").stdout

@@ -64,9 +64,9 @@ def test_a_table_that_does_not_say_which_value_is_the_best_is_read_with_a_remark
     assert found.remark.endswith("; it has no column best, so the highest value is taken as the best")
 
 
-def test_a_decimal_comma_is_refused_in_words(tmp_path: Path) -> None:
+def test_a_decimal_comma_between_commas_is_refused_in_words(tmp_path: Path) -> None:
     path = tmp_path / "contract.csv"
-    path.write_text("target;launch;files;operation;value\nscratch;node;unique;create;7,5\n")
+    path.write_text('target,launch,files,operation,value\nscratch,node,unique,create,"7,5"\n')
     assert refused(path) == (
         f'{path}: line 2: value: found "7,5"; allowed: a number with a decimal point '
         "and without thousands separators, such as 1234.5, or null"
