@@ -124,7 +124,7 @@ def _check_several(pack: Values) -> None:
     _check_together(list(pack.entries("phases")))
     under = [phase["launch"] for phase in pack.entries("phases") if phase["program"]]
     for condition in pack.entries("launch"):
-        if under and not any(not names or condition["id"] in names for names in under):
+        if under and condition["id"] and not any(not names or condition["id"] in names for names in under):
             condition.problem(
                 f"no phase runs under {condition['id']}; add it to the `launch` of a phase, or remove it", "id"
             )
@@ -269,7 +269,7 @@ def _check_condition(entry: Values, wanted: Sequence[str], pack: Values) -> str:
         for name in wanted
         for each, operation in operations.items()
     )
-    of_energy = formulas.ENERGY if pack["energy"]["clause"] else ()
+    of_energy = formulas.ENERGY if pack["energy"] and pack["energy"]["clause"] else ()
     printed = [] if across else [*_printed(pack, entry["phase"]), *of_energy]
     counts = [*formulas.RUN, formulas.MOVED, *(name for name in sizes(pack) if name not in printed)]
     for name in wanted:
@@ -296,6 +296,8 @@ def _check_without(entry: Values, keys: Sequence[str], where: str) -> None:
 def _check_energy(pack: Values) -> None:
     """Check that a demand for energy is judged, and that no operation or result has its names."""
     demand, is_judged = pack["energy"], "RUN-10" in [rule for rule, _ in pack["checks"] or ()]
+    if demand is None:  # it could not be read
+        return
     if (demand["level"] or demand["peak"]) and not demand["clause"]:
         demand.problem("clause is missing; add it", "clause")
     elif bool(demand["clause"]) != is_judged:

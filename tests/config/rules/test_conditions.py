@@ -131,3 +131,11 @@ def test_records_of_a_built_in_program_with_a_description_may_be_named(
 )
 def test_an_error_says_what_is_allowed(requires: str, expected: str, tmp_path: Path) -> None:
     assert expected in errors(tmp_path, requires)
+
+
+def test_conditions_are_checked_where_the_section_energy_cannot_be_read(tmp_path: Path) -> None:
+    file = tmp_path / "solve.yaml"
+    text = PACK.replace("REQUIRES", '{holds: nodes >= 1, clause: "3"}').replace("RULES", 'GEO-05: "3"')
+    file.write_text(f"{text}energy: [joules]\n")
+    with pytest.raises(InputError, match="energy: found a list"):
+        packs.load(file)

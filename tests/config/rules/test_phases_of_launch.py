@@ -44,6 +44,14 @@ def test_a_launch_condition_without_a_phase_and_one_that_is_not_there_are_refuse
     assert any(says in problem for problem in caught.value.problems)
 
 
+def test_a_launch_condition_whose_id_is_wrong_is_not_also_missed_in_the_phases(tmp_path: Path) -> None:
+    file = tmp_path / "osu.yaml"
+    file.write_text((PACKS / "osu.yaml").read_text().replace("{id: node, title", "{id: No de, title"))
+    with pytest.raises(InputError, match='found "No de"; allowed') as caught:
+        packs.load(file)
+    assert "no phase runs under" not in str(caught.value)
+
+
 def test_a_flag_with_its_value_in_one_word_is_listed_by_its_name() -> None:
     pack = packs.load("hpcg")
     assert {"--nx", "--rt"} <= {flag.flag for flag in pack.phases[0].derived}
