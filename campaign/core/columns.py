@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -31,29 +31,29 @@ class Column(Generic[Item]):
 
 def record(columns: Sequence[Column[Item]], item: Item) -> dict[str, Any]:
     """An object of JSON."""
-    values: dict[str, Any] = {}
-    for column in columns:
-        value = column.value(item)
-        if column.columns and value is not None:
-            value = record(column.columns, value)
-        if value is not None or not column.is_optional:
-            values[column.name] = value
-    return values
+    values = ((column, column.value(item)) for column in columns)
+    return {
+        column.name: record(column.columns, value) if column.columns and value is not None else value
+        for column, value in values
+        if value is not None or not column.is_optional
+    }
 
 
 def flattened(columns: Sequence[Column[Any]], entry: Mapping[str, Any]) -> dict[str, Any]:
     """An object of JSON, which another party may have written, with the columns of CSV."""
-    values = dict(entry)
+    return {**entry, **dict(_fields(columns, entry))}
+
+
+def _fields(columns: Sequence[Column[Any]], entry: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for column in columns:
         value = entry.get(column.name)
         if column.columns and isinstance(value, dict):
-            inner = flattened(column.columns, dict.fromkeys(each.name for each in column.columns) | value)
-            values |= {name: inner[name] for name in in_csv(column.columns)}
-        elif column.flat:
-            values[column.flat] = value
-        if column.listed and isinstance(value, list):
-            values[column.flat or column.name] = column.listed(value)
-    return values
+            yield from _fields(column.columns, dict.fromkeys(inner.name for inner in column.columns) | value)
+        elif column.place and column.name in entry:
+            yield (
+                column.flat or column.name,
+                column.listed(value) if column.listed and isinstance(value, list) else value,
+            )
 
 
 def in_csv(columns: Sequence[Column[Any]]) -> tuple[str, ...]:

@@ -4,35 +4,41 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from campaign.config.rules import kinds
 from campaign.config.rules.pack import RulePack
 from campaign.core import units
+from campaign.core.columns import Column
 from campaign.core.errors import InputError
 from campaign.judge.clauses import ClauseLine, ClauseState, counted
-from campaign.report import printing
+from campaign.report import grid, printing
 from campaign.results.source.modifications import Section
 
-HEADERS = ("Clause", "Requirement", "State", "Answer", "Evidence")
-COLUMNS = ("clause", "requires", "how", "state", "answer", "by", "rules", "cells", "files", "why")
 _LISTED = 3  # of cells and files
 _BY = {"answered": "answered", "person": "by a person", "out_of_scope": "out of scope"}
 
 
-def texts(line: ClauseLine) -> tuple[str, ...]:
-    """A line as texts, by HEADERS."""
-    evidence = (", ".join(line.rules), units.listed(line.cells, _LISTED), units.listed(line.files, _LISTED))
-    answer = "; ".join(filter(None, (line.answer, line.why)))
-    return line.clause.id, line.clause.requires, str(line.state), answer, "; ".join(filter(None, evidence))
+def _evidence(line: ClauseLine) -> str:
+    parts = (", ".join(line.rules), units.listed(line.cells, _LISTED), units.listed(line.files, _LISTED))
+    return "; ".join(filter(None, parts))
+
+
+COLUMNS: tuple[Column[ClauseLine], ...] = (
+    Column("Clause", lambda line: line.clause.id, is_text=True),
+    Column("Requirement", lambda line: line.clause.requires, is_text=True),
+    Column("State", lambda line: line.state, is_text=True),
+    Column("Answer", lambda line: "; ".join(filter(None, (line.answer, line.why))), is_text=True),
+    Column("Evidence", _evidence, is_text=True),
+)
 
 
 def printed(lines: Sequence[ClauseLine], pack: RulePack, style: str, width: int) -> str:
     printing.check_format(style, "csv", "json", "xlsx")
     parts = (
         printing.paragraph(f"Compliance matrix: {pack.document}", style, width),
-        printing.grid(HEADERS, list(map(texts, lines)), style, HEADERS, width),
+        grid.text(COLUMNS, lines, style, width),
         printing.paragraph(counted(lines), style, width),
     )
     return printing.document(parts, style) + "\n"
@@ -40,7 +46,8 @@ def printed(lines: Sequence[ClauseLine], pack: RulePack, style: str, width: int)
 
 def section(lines: Sequence[ClauseLine]) -> Section:
     """The matrix as a part of the page."""
-    return Section("Compliance matrix", counted(lines), HEADERS, tuple(map(texts, lines)))
+    names = tuple(column.name for column in COLUMNS)
+    return Section("Compliance matrix", counted(lines), names, tuple(grid.texts(COLUMNS, lines)))
 
 
 def as_json(lines: Sequence[ClauseLine]) -> str:
@@ -48,7 +55,8 @@ def as_json(lines: Sequence[ClauseLine]) -> str:
 
 
 def as_csv(lines: Sequence[ClauseLine]) -> str:
-    return printing.as_csv(COLUMNS, (line.as_json() for line in lines))
+    records = [line.as_json() for line in lines]
+    return printing.as_csv(tuple(records[0]), records)
 
 
 def open_text(lines: Sequence[ClauseLine]) -> str:
@@ -63,19 +71,22 @@ def open_text(lines: Sequence[ClauseLine]) -> str:
 # --- the coverage of a pack
 
 
+_COVERAGE: tuple[Column[Mapping[str, Any]], ...] = (
+    Column("Clause", lambda covered: covered["clause"], is_text=True),
+    Column("Requirement", lambda covered: covered["requires"], is_text=True),
+    Column("How", lambda covered: covered["how"].replace("_", " "), is_text=True),
+    Column("By what", lambda covered: "; ".join(covered["by"]), is_text=True),
+)
+
+
 def coverage(pack: RulePack, width: int) -> str:
     """Each clause of a pack, and how it is accounted for."""
-    headers = ("Clause", "Requirement", "How", "By what")
-    body = [
-        (each["clause"], each["requires"], each["how"].replace("_", " "), "; ".join(each["by"]))
-        for each in _covered(pack)
-    ]
     counts = Counter(clause.how for clause in pack.clauses)
     how = {kinds.BY_CHECKS: "checked", **_BY}
     said = ", ".join(f"{counts[key]} {words}" for key, words in how.items() if counts[key])
     parts = (
         f"{pack.id}, version {pack.version}: clauses of {pack.document}",
-        printing.plain_grid(headers, body, headers, width),
+        grid.plain(_COVERAGE, _covered(pack), width),
         f"{units.several(len(pack.clauses), 'clause')}: {said}",
     )
     return "\n".join(parts)

@@ -1,24 +1,35 @@
-"""Tables by their columns, in the forms that people and programs read. Pure."""
+"""Tables by their columns, as people read them. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from campaign.core import escaping
 from campaign.core.columns import Column, Item
 from campaign.report import printing
 
 
-def text(columns: Sequence[Column[Item]], items: Sequence[Item], style: str, width: int) -> str:
-    """In a format of tabulate. Status and notes, say, are columns only where a line has them: `is_optional`."""
-    lines = [[_shown(column.value(item)) for column in columns] for item in items]
+def texts(columns: Sequence[Column[Item]], items: Sequence[Item]) -> list[tuple[str, ...]]:
+    """A line for each item."""
+    lines = (tuple(column.value(item) for column in columns) for item in items)
+    return [tuple("" if value is None else str(value) for value in line) for line in lines]
+
+
+def text(columns: Sequence[Column[Item]], items: Sequence[Item], style: str, width: int = printing.WIDEST) -> str:
+    """In a format of tabulate. The first column is a text."""
+    table = printing.TextTable(
+        [escaping.shielded(column.name, style) for column in columns],
+        [[escaping.shielded(text, style) for text in line] for line in texts(columns, items)],
+        [not place or column.is_text for place, column in enumerate(columns)],
+    )
     kept = [
-        place for place, column in enumerate(columns) if not column.is_optional or any(line[place] for line in lines)
+        place
+        for place, column in enumerate(columns)
+        if not column.is_optional or any(line[place] for line in table.lines)
     ]
-    headings = [columns[place].name for place in kept]
-    left = [column.name for column in columns if column.is_text]
-    return printing.grid(headings, [[line[place] for place in kept] for line in lines], style, left, width)
+    return printing.grid(table.columns(kept), style, width)
 
 
-def _shown(value: Any) -> str:
-    return "" if value is None else str(value)
+def plain(columns: Sequence[Column[Item]], items: Sequence[Item], width: int) -> str:
+    """As plain text, ready to be shown."""
+    return printing.document([text(columns, items, "simple", width)], "simple")

@@ -78,17 +78,8 @@ def _field(value: Any) -> Any:
     return escaping.spreadsheet(text) if isinstance(text, str) else text
 
 
-def grid(
-    headers: Sequence[str], body: Sequence[Sequence[str]], style: str, left: Sequence[str], width: int = WIDEST
-) -> str:
-    """A table. The first column and those named in `left` are aligned left, the others right. Plain text is fitted into
-    the width; other formats are read by programs.
-    """
-    table = TextTable(
-        [escaping.shielded(text, style) for text in headers],
-        [[escaping.shielded(text, style) for text in line] for line in body],
-        [not place or name in left for place, name in enumerate(headers)],
-    )
+def grid(table: TextTable, style: str, width: int) -> str:
+    """A table. Plain text is fitted into the width; other formats are read by programs."""
     if style not in FOLDED:
         return _grid(_indented(table) if style in COLLAPSED else table, style)
     table = replace(table, lines=_folded(table.lines, {0: LABEL}))
@@ -97,11 +88,6 @@ def grid(
         return _grid(table, style)
     with _tight():
         return "\n\n".join(_grid(part, style) for part in fitted(table, width))
-
-
-def plain_grid(headers: Sequence[str], body: Sequence[Sequence[str]], left: Sequence[str], width: int) -> str:
-    """A table as plain text, ready to be shown."""
-    return document([grid(headers, body, "simple", left, width)], "simple")
 
 
 @contextmanager

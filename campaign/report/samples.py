@@ -10,13 +10,26 @@ from campaign.config.rules.kinds import PROFILES
 from campaign.config.rules.pack import RulePack, settle
 from campaign.config.rules.programs import Program
 from campaign.core import line_pattern, resources
+from campaign.core.columns import Column
 from campaign.core.errors import InputError
 from campaign.core.model import Observation, Record
+from campaign.report import grid
 from campaign.results import case
 from campaign.results.parsers import output
 
-_HEADINGS = ("record", "value", "unit", "iterations", "minimum", "mean", "stddev", "line")
-_LEFT = ("record", "unit", "line")
+
+def _spread(name: str) -> Column[Record]:
+    return Column(name, lambda record: "" if (number := getattr(record, name)) is None else f"{number:.6g}")
+
+
+_COLUMNS: tuple[Column[Record], ...] = (
+    Column("record", lambda record: record.operation, is_text=True),
+    Column("value", lambda record: f"{record.value:.10g}"),
+    Column("unit", lambda record: record.unit, is_text=True),
+    Column("iterations", lambda record: record.iterations),
+    *map(_spread, ("minimum", "mean", "stddev")),
+    Column("line", lambda record: f"{record.source.file}:{record.source.line}", is_text=True),
+)
 
 
 def show(pack: RulePack, logs: Sequence[Path], say: Callable[[str], None]) -> bool:
@@ -33,7 +46,7 @@ def show(pack: RulePack, logs: Sequence[Path], say: Callable[[str], None]) -> bo
     clean = True
     together: dict[str, Record] = {}  # of all phases, as operations name them
     for log, phases, (records, seen) in read:
-        table = _columns([_HEADINGS, *map(_row, records)]) if records else ()
+        table = _aligned(records) if records else ()
         told = {"log": log, "records": records, "seen": seen, "table": table, "patterns": _patterns(log, seen)}
         say(resources.rendered("sample.txt.j2", **told).removesuffix("\n"))
         by_name = {record.operation: record for record in records}
@@ -90,21 +103,9 @@ def _patterns(log: Path, seen: Observation) -> list[str]:
     return list(map(line_pattern.of_line, found))
 
 
-def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
+def _aligned(records: Sequence[Record]) -> list[str]:
     """Columns two spaces apart; those of words are aligned left."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  "
-        + "  ".join(
-            cell.ljust(width) if heading in _LEFT else cell.rjust(width)
-            for heading, cell, width in zip(_HEADINGS, row, widths, strict=True)
-        ).rstrip()
-        for row in rows
-    ]
-
-
-def _row(record: Record) -> list[str]:
-    spread = (record.minimum, record.mean, record.stddev)
-    shown = ["" if number is None else f"{number:.6g}" for number in spread]
-    value, place = f"{record.value:.10g}", f"{record.source.file}:{record.source.line}"
-    return [record.operation, value, record.unit, str(record.iterations), *shown, place]
+    lines = [tuple(column.name for column in _COLUMNS), *grid.texts(_COLUMNS, records)]
+    widths = [max(map(len, texts)) for texts in zip(*lines, strict=True)]
+    formats = [f"{'<' if column.is_text else '>'}{width}" for column, width in zip(_COLUMNS, widths, strict=True)]
+    return [f"  {'  '.join(map(format, line, formats))}".rstrip() for line in lines]

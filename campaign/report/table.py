@@ -63,16 +63,15 @@ def printed(
         own = [text for text in given if text not in shared]
         parts += [
             printing.paragraph(f"{pack.caption}: {target.name} ({target.directory}){size}{origin(pack)}", style, width),
-            grid.text([LABEL, *_of_target(pack, on, numbers)], drawn, style, width),
+            grid.text(target_columns(pack, on, numbers, _entry, "?"), drawn, style, width),
             *(printing.paragraph(text, style, width, indent=4) for text in own),
             "",
         ]
     if combined and len(campaign.targets) > 1:
         names = [target.name for target in campaign.targets]
-        side_by_side = [LABEL, *number_columns(dict.fromkeys(names, ""), _entry), status_column(names)]
         parts += [
             printing.paragraph(f"{pack.caption}: {', '.join(names)}", style, width),
-            grid.text(side_by_side, overview(table, names, pack), style, width),
+            grid.text(overview_columns(names, _entry), overview(table, names, pack), style, width),
             "",
         ]
     last = ["For all targets:", *shared, ""] if shared else []
@@ -162,12 +161,39 @@ STATUS = "Status"
 LABEL: Column[TableLine] = Column("", lambda line: "  " * line.level + line.label, is_text=True)
 
 
-def number_columns(units: Mapping[str, str], entry: Callable[[Row], Any] = lambda row: row) -> list[Column[TableLine]]:
-    """A column for each title with its unit. `entry`: how a form of the table shows a row."""
+def target_columns(
+    pack: RulePack,
+    noted: notes.TableNotes,
+    numbers: Mapping[str, int],
+    entry: Callable[[Row | None], Any] = lambda row: row,
+    unknown: str = "",
+) -> list[Column[TableLine]]:
+    """The columns of one target's table. `numbers`: of the texts of notes; `entry`: how a form shows a row; `unknown`:
+    what it shows of runs that are not known.
+    """
+
+    def marks(line: TableLine) -> str:
+        return notes.ranges(sorted(numbers[noted.texts[place - 1]] for place in noted.of(*line.rows)))
+
+    units = titles(pack)
+    of_notes = Column("Notes", marks, is_text=True, is_optional=True)
+    return [LABEL, *number_columns(units, entry), *run_columns(unknown), _status_column(units), of_notes]
+
+
+def overview_columns(
+    targets: Collection[str], entry: Callable[[Row | None], Any] = lambda row: row
+) -> list[Column[TableLine]]:
+    """The columns of the table that has the targets side by side."""
+    return [LABEL, *number_columns(dict.fromkeys(targets, ""), entry), _status_column(targets)]
+
+
+def number_columns(
+    units: Mapping[str, str], entry: Callable[[Row | None], Any] = lambda row: row
+) -> list[Column[TableLine]]:
+    """A column for each title with its unit."""
 
     def value(place: int, line: TableLine) -> Any:
-        row = line.rows[place]
-        return entry(row) if row else None
+        return entry(line.rows[place])
 
     return [Column(title, partial(value, place), unit=unit) for place, (title, unit) in enumerate(units.items())]
 
@@ -182,25 +208,12 @@ def run_columns(unknown: str = "") -> list[Column[TableLine]]:
     return [Column(column.title, partial(value, column), unit=column.unit) for column in COLUMNS if column.title]
 
 
-def status_column(titles: Collection[str]) -> Column[TableLine]:
+def _status_column(titles: Collection[str]) -> Column[TableLine]:
     return Column(STATUS, partial(_status, titles), is_text=True, is_optional=True)
 
 
-def notes_column(marks: Callable[[TableLine], Sequence[int]]) -> Column[TableLine]:
-    """The numbers of the notes on each line."""
-    return Column("Notes", lambda line: notes.ranges(marks(line)), is_text=True, is_optional=True)
-
-
-def _of_target(pack: RulePack, noted: notes.TableNotes, numbers: Mapping[str, int]) -> list[Column[TableLine]]:
-    def marks(line: TableLine) -> list[int]:
-        return sorted(numbers[noted.texts[place - 1]] for place in noted.of(*line.rows))
-
-    units = titles(pack)
-    return [*number_columns(units, _entry), *run_columns("?"), status_column(units), notes_column(marks)]
-
-
-def _entry(row: Row) -> str:
-    return str(row.status) if row.value is None else units.digits(row.value)
+def _entry(row: Row | None) -> str:
+    return "" if row is None else str(row.status) if row.value is None else units.digits(row.value)
 
 
 def _status(titles: Collection[str], line: TableLine) -> str:

@@ -17,13 +17,14 @@ from campaign.config.opened import Opened
 from campaign.config.rules.catalogue import CATALOGUE, PRACTICE
 from campaign.config.rules.pack import RulePack
 from campaign.core import resources, units
+from campaign.core.columns import Column
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Finding, Run, Severity
 from campaign.judge.submission import Submission
 from campaign.pipeline.planning import Plan
 from campaign.plan import matrix
 from campaign.plan.estimate import estimate
-from campaign.report import causes, decision, printing
+from campaign.report import causes, decision, grid, printing
 from campaign.results.cells import Row, left_out, patterns
 from campaign.slurm import scripts
 
@@ -43,11 +44,16 @@ def plan_text(
     planned = replace(planned, runs=tuple(run for run in planned.runs if not left_out(campaign, run.cells())))
     every = matrix.cells(campaign, pack)
     cells = [cell for cell in every if not left_out(campaign, (cell,))]
-    headers = ["run", "nodes", "processes", *(["n", pack.items_unit] if pack.items_total else [])]
-    body = [
-        [run.id, *map(str, (run.geometry.nodes, run.geometry.processes, run.items_per_process, run.items_total))]
-        for run in planned.runs
+    columns: list[Column[Run]] = [
+        Column("run", lambda run: run.id),
+        Column("nodes", lambda run: run.geometry.nodes),
+        Column("processes", lambda run: run.geometry.processes),
     ]
+    if pack.items_total:
+        columns += [
+            Column("n", lambda run: run.items_per_process),
+            Column(pack.items_unit, lambda run: run.items_total),
+        ]
     return resources.rendered(
         "plan.txt.j2",
         campaign=campaign,
@@ -57,7 +63,7 @@ def plan_text(
         without=len(every) - len(cells),
         jobs=len(matrix.batches(planned.runs, campaign.slurm.allocation)),
         brief=brief,
-        grid=printing.plain_grid(headers, [line[: len(headers)] for line in body], (), width),
+        grid=grid.plain(columns, planned.runs, width),
         commands=lambda run: scripts.each_command(run, campaign.slurm, "TOKEN"),
         command=functools.partial(_command, width=width if folded_commands else math.inf),
         estimate=estimate(campaign, planned.runs, planned.searches, attempts, bool(planned.unresolved)).text,
@@ -124,15 +130,18 @@ def _state(run: Run, attempts: Sequence[Attempt], campaign: Campaign, invalid: M
     }
 
 
+STATES: tuple[Column[Mapping[str, Any]], ...] = (
+    Column("run", lambda state: state["run"]),
+    # The mark is beside the state: long first columns are folded, and it would be on a line without the run.
+    Column("state", lambda state: state["state"] + (" (search)" if state["phase"] else ""), is_text=True),
+    Column("attempt", lambda state: state["attempt"], is_text=True),
+    Column("job", lambda state: state["job_id"], is_text=True),
+    Column("reason", lambda state: state["reason"], is_text=True),
+)
+
+
 def states_text(rows: Sequence[dict[str, Any]], width: int = printing.WIDEST) -> str:
-    headers = ["run", "state", "attempt", "job", "reason"]
-    body = [
-        # The mark is beside the state: long first columns are folded, and it would be on a line without the run.
-        [row["run"], row["state"] + (" (search)" if row["phase"] else ""), row["attempt"], row["job_id"], row["reason"]]
-        for row in rows
-    ]
-    texts = [["" if value is None else str(value) for value in line] for line in body]
-    return printing.plain_grid(headers, texts, headers, width)
+    return grid.plain(STATES, rows, width)
 
 
 def findings_json(pack: RulePack, findings: Sequence[Finding], ascii_only: bool = False) -> str:

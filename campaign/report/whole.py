@@ -7,15 +7,17 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from enum import StrEnum
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from campaign.config.response import Response
 from campaign.config.rfp import Part
 from campaign.core import outputs, units
+from campaign.core.columns import Column
 from campaign.core.errors import typed, unwritten
 from campaign.judge.submission import Submission
-from campaign.report import decision, page, printing, table
+from campaign.report import decision, grid, page, printing, table
 from campaign.report.decision import VENDOR, Compliance, Question, Readiness, Step
 from campaign.report.scores import Scored
 
@@ -110,9 +112,9 @@ def value(score: Scored) -> str:
 
 def compared_scores(offers: Sequence[Path], scored: Sequence[Sequence[Scored]], style: str) -> str:
     """The scores of several offers, each with its interval."""
-    headers = ["score", *map(str, offers)]
+    columns = [Column(name, itemgetter(place), is_text=True) for place, name in enumerate(["score", *map(str, offers)])]
     body = [[of_offers[0].id, *map(value, of_offers)] for of_offers in zip(*scored, strict=True)]
-    return printing.document([printing.grid(headers, body, style, headers)], style) + "\n" if body else ""
+    return printing.document([grid.text(columns, body, style)], style) + "\n" if body else ""
 
 
 def comparison_json(texts: Mapping[str, str], offers: Sequence[Path], scored: Sequence[Sequence[Scored]]) -> str:

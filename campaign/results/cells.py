@@ -12,7 +12,7 @@ from campaign.config.format import Campaign
 from campaign.config.search import Projection
 from campaign.core import columns, units
 from campaign.core.columns import Column
-from campaign.core.model import Attempt, Cell, Finding, Geometry, Record, Run, Source, Status, matches
+from campaign.core.model import Attempt, Cell, Finding, Geometry, Record, Run, Status, matches
 from campaign.results.environment.facts import Metered
 from campaign.statistics import intervals
 
@@ -118,55 +118,6 @@ def _rules(findings: Sequence[Any]) -> str:
     return " ".join(dict.fromkeys(ids))
 
 
-_SOURCE: tuple[Column[Source], ...] = (
-    Column("file", lambda source: source.file, 15),
-    Column("line", lambda source: source.line, 16),
-)
-_ITERATIONS: tuple[Column[Record], ...] = (
-    Column("count", lambda record: record.iterations, 27, flat="iterations"),
-    Column("statistic", lambda record: record.statistic if record.iterations > 1 else None, 28),
-    Column("iteration", lambda record: record.iteration, 29),
-    Column("minimum", lambda record: record.minimum, 30, flat="iteration_minimum"),
-    Column("mean", lambda record: record.mean, 31, flat="iteration_mean"),
-    Column("stddev", lambda record: record.stddev, 32, flat="iteration_stddev"),
-)
-_STATISTICS: tuple[Column[Row], ...] = (
-    Column("n", lambda row: row.summary.n, 17),
-    Column("median", lambda row: row.summary.median, 18),
-    Column("low", lambda row: row.summary.low, 19),
-    Column("high", lambda row: row.summary.high, 20),
-    Column("cv", lambda row: row.summary.cv, 21),
-    Column("selection", lambda row: row.selection),
-    Column("drift_p", lambda row: row.summary.drift),
-    Column("outliers", lambda row: list(row.summary.outliers)),
-    Column("values", lambda row: list(row.values), 25, listed=_numbers),
-    Column("jobs", lambda row: row.jobs, 26),
-    Column("started", lambda row: list(row.started), 42, listed=_numbers),
-)
-_BY_NODE: tuple[Column[Row], ...] = (
-    Column("nodes", lambda row: len(row.nodes)),
-    Column("measured", lambda row: len(row.by_node), 34, flat="nodes_measured"),
-    Column("minimum", lambda row: min(row.by_node.values()), 35, flat="nodes_minimum"),
-    Column("maximum", lambda row: max(row.by_node.values()), 37, flat="nodes_maximum"),
-    Column("mean", lambda row: fmean(row.by_node.values()), 36, flat="nodes_mean"),
-    Column("spread", lambda row: row.spread, 38, flat="nodes_spread"),
-    Column("outliers", lambda row: list(row.outlying)),
-    Column("without_value", lambda row: [node for node in row.nodes if node not in row.by_node]),
-    Column("values", lambda row: dict(row.by_node)),
-)
-_ENERGY: tuple[Column[Row], ...] = (
-    Column("kwh", lambda row: row.energy and row.energy.kwh, 39, flat="energy_kwh"),
-    Column("peak_kw", lambda row: row.energy and row.energy.peak_kw, 40, flat="peak_power_kw"),
-    Column("method", lambda row: row.metered_by, 41, flat="energy_method"),
-    Column("not_recorded", lambda row: row.energy and row.energy.problem),
-    Column(
-        "by_node",
-        lambda row: (
-            {node: {"kwh": each.kwh, "peak_kw": each.peak_kw} for node, each in row.energy_by_node.items()} or None
-        ),
-        is_optional=True,
-    ),
-)
 # The columns of the table of results, in the order of the keys in JSON.
 COLUMNS: tuple[Column[Row], ...] = (
     Column("target", lambda row: row.cell.target, 1),
@@ -185,8 +136,26 @@ COLUMNS: tuple[Column[Row], ...] = (
     Column("attempt", lambda row: row.attempt and row.attempt.number, 13),
     Column("attempts", lambda row: row.attempts),
     Column("job_id", lambda row: row.attempt and row.attempt.job_id, 14),
-    Column("source", lambda row: row.record.source if row.record and not row.record.parts else None, columns=_SOURCE),
-    Column("iterations", lambda row: row.record, columns=_ITERATIONS),
+    Column(
+        "source",
+        lambda row: row.record.source if row.record and not row.record.parts else None,
+        columns=(
+            Column("file", lambda source: source.file, 15),
+            Column("line", lambda source: source.line, 16),
+        ),
+    ),
+    Column(
+        "iterations",
+        lambda row: row.record,
+        columns=(
+            Column("count", lambda record: record.iterations, 27, flat="iterations"),
+            Column("statistic", lambda record: record.statistic if record.iterations > 1 else None, 28),
+            Column("iteration", lambda record: record.iteration, 29),
+            Column("minimum", lambda record: record.minimum, 30, flat="iteration_minimum"),
+            Column("mean", lambda record: record.mean, 31, flat="iteration_mean"),
+            Column("stddev", lambda record: record.stddev, 32, flat="iteration_stddev"),
+        ),
+    ),
     Column(
         "parts",
         lambda row: [_part_json(part) for part in row.record.measured] if row.record and row.record.parts else [],
@@ -195,11 +164,60 @@ COLUMNS: tuple[Column[Row], ...] = (
     ),
     Column("true_value", lambda row: row.record and row.record.true_value, 22),
     Column("files_true", lambda row: row.record and row.record.files_true),
-    Column("statistics", lambda row: row, columns=_STATISTICS),
+    Column(
+        "statistics",
+        lambda row: row,
+        columns=(
+            Column("n", lambda row: row.summary.n, 17),
+            Column("median", lambda row: row.summary.median, 18),
+            Column("low", lambda row: row.summary.low, 19),
+            Column("high", lambda row: row.summary.high, 20),
+            Column("cv", lambda row: row.summary.cv, 21),
+            Column("selection", lambda row: row.selection),
+            Column("drift_p", lambda row: row.summary.drift),
+            Column("outliers", lambda row: list(row.summary.outliers)),
+            Column("values", lambda row: list(row.values), 25, listed=_numbers),
+            Column("jobs", lambda row: row.jobs, 26),
+            Column("started", lambda row: list(row.started), 42, listed=_numbers),
+        ),
+    ),
     Column("campaign", lambda row: row.basis and row.basis.campaign),
     Column("rules", lambda row: row.basis and row.basis.as_json()),
-    Column("by_node", lambda row: row if row.by_node else None, is_optional=True, columns=_BY_NODE),
-    Column("energy", lambda row: row if row.energy else None, is_optional=True, columns=_ENERGY),
+    Column(
+        "by_node",
+        lambda row: row if row.by_node else None,
+        is_optional=True,
+        columns=(
+            Column("nodes", lambda row: len(row.nodes)),
+            Column("measured", lambda row: len(row.by_node), 34, flat="nodes_measured"),
+            Column("minimum", lambda row: min(row.by_node.values()), 35, flat="nodes_minimum"),
+            Column("maximum", lambda row: max(row.by_node.values()), 37, flat="nodes_maximum"),
+            Column("mean", lambda row: fmean(row.by_node.values()), 36, flat="nodes_mean"),
+            Column("spread", lambda row: row.spread, 38, flat="nodes_spread"),
+            Column("outliers", lambda row: list(row.outlying)),
+            Column("without_value", lambda row: [node for node in row.nodes if node not in row.by_node]),
+            Column("values", lambda row: dict(row.by_node)),
+        ),
+    ),
+    Column(
+        "energy",
+        lambda row: row if row.energy else None,
+        is_optional=True,
+        columns=(
+            Column("kwh", lambda row: row.energy and row.energy.kwh, 39, flat="energy_kwh"),
+            Column("peak_kw", lambda row: row.energy and row.energy.peak_kw, 40, flat="peak_power_kw"),
+            Column("method", lambda row: row.metered_by, 41, flat="energy_method"),
+            Column("not_recorded", lambda row: row.energy and row.energy.problem),
+            Column(
+                "by_node",
+                lambda row: (
+                    {node: {"kwh": each.kwh, "peak_kw": each.peak_kw} for node, each in row.energy_by_node.items()}
+                    or None
+                ),
+                is_optional=True,
+            ),
+        ),
+    ),
     Column("projection", lambda row: _projection_json(row.projection) if row.projection else None),
     Column("notes", lambda row: [*(row.run.notes if row.run else ()), *([row.note] if row.note else [])]),
     Column("findings", lambda row: [finding.as_json() for finding in row.findings], 23, listed=_rules),

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from operator import itemgetter
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaign.report import printing
+from campaign.core.columns import Column
+from campaign.report import grid
 from campaign.report.printing import LEAST
 
 HEADERS = ["cell", "unit", "A", "B", "verdict"]
@@ -15,8 +18,12 @@ BODY = [
 ]
 
 
+def columns(headers: list[str], left: tuple[str, ...]) -> list[Column[list[str]]]:
+    return [Column(name, itemgetter(place), is_text=name in left) for place, name in enumerate(headers)]
+
+
 def shown(width: int, headers: list[str] = HEADERS, body: list[list[str]] = BODY, left: tuple[str, ...] = LEFT) -> str:
-    return printing.document([printing.grid(headers, body, "simple", left, width)], "simple")
+    return grid.plain(columns(headers, left), body, width)
 
 
 def widest(text: str) -> int:
@@ -53,7 +60,7 @@ def test_columns_of_numbers_that_have_no_room_follow_below() -> None:
 
 
 def test_other_formats_go_to_programs_and_are_not_folded() -> None:
-    assert widest(printing.grid(HEADERS, BODY, "github", LEFT, 40)) > 90
+    assert widest(grid.text(columns(HEADERS, LEFT), BODY, "github", 40)) > 90
 
 
 words = st.text("abcdefgh", min_size=1, max_size=9)

@@ -6,12 +6,15 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
-from campaign.core import resources
-from campaign.core.model import Status
+from campaign.core import columns, resources
+from campaign.core.columns import Column
+from campaign.core.model import Cell, Status
 from campaign.core.units import digits, several
-from campaign.report import decision, printing
+from campaign.report import decision, grid, printing
 from campaign.report.compare import verdicts
 from campaign.report.compare.offers import MAX_VALUES, Offer, OfferedCell
 from campaign.statistics import ranks
@@ -36,15 +39,8 @@ SESSION = verdicts.CellVerdict.SESSION
 TOLD = (verdicts.CellVerdict.WORSE, verdicts.CellVerdict.BETTER, SESSION, verdicts.CellVerdict.CHANGED)
 MOST_GROUPS = 8  # operations for which a summary has columns
 MOST_OFFERS = 4  # in a decision
-VERDICT = "verdict"
 
-COLUMNS = (
-    "target", "launch", "files", "operation", "unit", "best", "first", "offer", "first_status", "status",
-    "first_value", "value", "first_n", "n", "first_median", "median", "reported_ratio", "ratio", "low", "high", "p",
-    "adjusted_p", "verdict", "reason", "fails",
-)  # fmt: skip
-
-Table = tuple[list[str], list[list[str]]]  # headers and lines
+Table = tuple[Sequence[Column[Any]], Sequence[Any]]  # its columns, and what its lines are about
 
 
 def printed(
@@ -62,17 +58,13 @@ def printed(
     def paragraphs(texts: Iterable[str]) -> list[str]:
         return [printing.paragraph(text, style, width) for text in texts]
 
-    def grid(table: Table) -> str:
-        headers, body = table
-        return printing.grid(headers, body, style, ("unit", VERDICT), width)
-
     offers = resources.rendered("offers.txt.j2", comparison=comparison, letters=verdicts.letters)
     several_offers, of_sample = len(comparison.offers) > 2, comparison.terms is not None and comparison.terms.means
     parts = [
         *(*decision.in_format(block, style, width), ""),
         *(*paragraphs(offers.splitlines()), ""),
-        *(grid(_many(comparison) if several_offers else _pair(comparison)), ""),
-        *([] if of_sample else [grid(_summary(comparison)), ""]),
+        *(grid.text(*(_many(comparison) if several_offers else _pair(comparison)), style, width), ""),
+        *([] if of_sample else [grid.text(*_summary(comparison), style, width), ""]),
         *paragraphs(_legend(comparison)),
     ]
     return printing.document(parts, style).rstrip("\n") + "\n"
@@ -106,32 +98,46 @@ def _verdict(cell: verdicts.CellComparison) -> str:
 
 def _pair(comparison: verdicts.OfferComparison) -> Table:
     """Two offers: every cell in detail."""
-    body = []
-    for cell in verdicts.lone_targets_once(comparison.cells[0]):
-        entries = (cell.first, cell.second)
-        unit = next((entry.unit for entry in entries if entry), "")
-        reported = (text for entry in entries for text in (_number(entry), str(len(entry.values)) if entry else ""))
-        body.append([str(cell.cell), unit, *reported, _factor(cell.shown_ratio), _interval(cell), _verdict(cell)])
-    sure = "95% interval" if comparison.terms is None else "90% interval"
-    return ["cell", "unit", "A", "n", "B", "n", "B/A", sure, VERDICT], body
+    in_detail: list[Column[verdicts.CellComparison]] = [
+        Column("cell", lambda cell: cell.cell),
+        Column("unit", lambda cell: _unit([cell.first, cell.second]), is_text=True),
+        Column("A", lambda cell: _number(cell.first)),
+        Column("n", lambda cell: len(cell.first.values) if cell.first else None),
+        Column("B", lambda cell: _number(cell.second)),
+        Column("n", lambda cell: len(cell.second.values) if cell.second else None),
+        Column("B/A", lambda cell: _factor(cell.shown_ratio)),
+        Column("95% interval" if comparison.terms is None else "90% interval", _interval),
+        Column("verdict", _verdict, is_text=True),
+    ]
+    return in_detail, verdicts.lone_targets_once(comparison.cells[0])
+
+
+def _unit(entries: Iterable[OfferedCell | None]) -> str:
+    return next((entry.unit for entry in entries if entry), "")
 
 
 def _many(comparison: verdicts.OfferComparison) -> Table:
     """Several offers: a column for each, with its ratio to the first and the mark of its verdict."""
-    columns = [
-        {compared.cell: compared for compared in verdicts.lone_targets_once(column)} for column in comparison.cells
+    compared = [{each.cell: each for each in verdicts.lone_targets_once(column)} for column in comparison.cells]
+    cells = {
+        cell: [offer.entries.get(cell) for offer in comparison.offers]
+        for cell in dict.fromkeys(cell for column in compared for cell in column)
+    }
+    marks = {cell: _best(entries, comparison.day) for cell, entries in cells.items()}
+
+    def text(place: int, cell: Cell) -> str:
+        number = marks[cell].get(place, "") + _number(cells[cell][place])
+        if place == 0 or cell not in compared[place - 1]:
+            return number
+        to_first = compared[place - 1][cell]
+        return " ".join(filter(None, (number, _factor(to_first.shown_ratio), MARKS[to_first.verdict])))
+
+    side_by_side: list[Column[Cell]] = [
+        Column("cell", str),
+        Column("unit", lambda cell: _unit(cells[cell]), is_text=True),
+        *(Column(verdicts.letters(place), partial(text, place)) for place in range(len(comparison.offers))),
     ]
-    body = []
-    for cell in dict.fromkeys(cell for column in columns for cell in column):
-        entries = [offer.entries.get(cell) for offer in comparison.offers]
-        marks = _best(entries, comparison.day)
-        texts = [marks.get(place, "") + _number(entry) for place, entry in enumerate(entries)]
-        for place, column in enumerate(columns, 1):
-            if compared := column.get(cell):
-                parts = (texts[place], _factor(compared.shown_ratio), MARKS[compared.verdict])
-                texts[place] = " ".join(filter(None, parts))
-        body.append([str(cell), next((entry.unit for entry in entries if entry), ""), *texts])
-    return ["cell", "unit", *map(verdicts.letters, range(len(comparison.offers)))], body
+    return side_by_side, list(cells)
 
 
 def _best(entries: Sequence[OfferedCell | None], day: float) -> dict[int, str]:
@@ -167,18 +173,19 @@ def _summary(comparison: verdicts.OfferComparison) -> Table:
     if len(operations) > MOST_GROUPS:
         operations = {}
     shown = [verdict for verdict in verdicts.CellVerdict if any(gains.verdicts[verdict] for gains in sums)]
+    names = ["geometric mean gain", *shown, "of cells", "all", *launches, *operations]
     body = [
         [
             f"{verdicts.letters(place)}/A",
-            *(str(gains.verdicts[verdict]) for verdict in shown),
-            str(gains.compared),
+            *(gains.verdicts[verdict] for verdict in shown),
+            gains.compared,
             _factor(gains.mean),
             *(_factor(gains.by_launch.get(name)) for name in launches),
             *(_factor(gains.by_operation.get(name)) for name in operations),
         ]
         for place, gains in enumerate(sums, 1)
     ]
-    return ["geometric mean gain", *shown, "of cells", "all", *launches, *operations], body
+    return [Column(name, itemgetter(place)) for place, name in enumerate(names)], body
 
 
 def _legend(comparison: verdicts.OfferComparison) -> list[str]:
@@ -316,20 +323,59 @@ def _steps(
 # --- CSV and JSON
 
 
+def _of_side(flat: str, first_place: int) -> tuple[Column[OfferedCell], ...]:
+    """The columns of an offer's result. `flat`: before their names in CSV, where the other offer's are between them."""
+    return (
+        Column("value", lambda entry: entry.value, first_place + 2, flat=f"{flat}value"),
+        Column("status", lambda entry: entry.status, first_place, flat=f"{flat}status"),
+        Column("n", lambda entry: len(entry.values), first_place + 4, flat=f"{flat}n"),
+        Column(
+            "median",
+            lambda entry: verdicts.typical(entry) if entry.values else None,
+            first_place + 6,
+            flat=f"{flat}median",
+        ),
+        Column("jobs", lambda entry: entry.jobs),
+        Column("started", lambda entry: entry.started),
+        Column("processes", lambda entry: entry.processes),
+        Column("nodes", lambda entry: entry.nodes),
+    )
+
+
+# In CSV, the letters of both offers are in the places 7 and 8.
+COLUMNS: tuple[Column[verdicts.CellComparison], ...] = (
+    Column("target", lambda cell: cell.cell.target, 1),
+    Column("launch", lambda cell: cell.cell.launch, 2),
+    Column("files", lambda cell: cell.cell.files, 3),
+    Column("operation", lambda cell: cell.cell.operation, 4),
+    Column("unit", lambda cell: _unit([cell.first, cell.second]) or None, 5),
+    Column("best", lambda cell: cell.best, 6),
+    Column("first", lambda cell: cell.first, columns=_of_side("first_", 9)),
+    Column("this", lambda cell: cell.second, columns=_of_side("", 10)),
+    Column("reported_ratio", lambda cell: cell.reported, 17),
+    Column("ratio", lambda cell: cell.ratio, 18),
+    Column("low", lambda cell: cell.low, 19),
+    Column("high", lambda cell: cell.high, 20),
+    Column("p", lambda cell: cell.p, 21),
+    Column("adjusted_p", lambda cell: cell.adjusted, 22),
+    Column("over_sessions", lambda cell: cell.over_sessions),
+    Column("verdict", lambda cell: cell.verdict, 23),
+    Column("reason", lambda cell: cell.reason, 24),
+    Column("fails", lambda cell: cell.fails, 25),
+)
+
+
 def as_csv(comparison: verdicts.OfferComparison) -> str:
     """A line for each cell of each offer except the first."""
-    return printing.as_csv(COLUMNS, _flat_cells(comparison))
-
-
-def _flat_cells(comparison: verdicts.OfferComparison) -> Iterator[dict[str, Any]]:
-    for place, column in enumerate(comparison.cells, 1):
-        for cell in column:
-            flat = _cell_json(cell)
-            for side, prefix in (("first", "first_"), ("this", "")):
-                entry = flat[side] or {}
-                flat |= {f"{prefix}{key}": entry.get(key) for key in ("status", "value", "n", "median")}
-            flat |= {"first": "A", "offer": verdicts.letters(place), "fails": "yes" if cell.fails else "no"}
-            yield flat | {"reason": cell.reason}
+    names = columns.in_csv(COLUMNS)
+    lines = (
+        dict.fromkeys(names)
+        | columns.flattened(COLUMNS, columns.record(COLUMNS, cell))
+        | {"first": "A", "offer": verdicts.letters(place), "fails": "yes" if cell.fails else "no"}
+        for place, of_offer in enumerate(comparison.cells, 1)
+        for cell in of_offer
+    )
+    return printing.as_csv([*names[:6], "first", "offer", *names[6:]], lines)
 
 
 def as_json(comparison: verdicts.OfferComparison, block: decision.DecisionBlock) -> str:
@@ -367,41 +413,5 @@ def _offer_json(place: int, offer: Offer, comparison: verdicts.OfferComparison) 
         if place
         else None,
     }
-    cells = ",\n".join(json.dumps(_cell_json(cell)) for cell in column)
+    cells = ",\n".join(json.dumps(columns.record(COLUMNS, cell)) for cell in column)
     return f'{json.dumps(head)[:-1]}, "cells": [{cells}]}}'
-
-
-def _cell_json(cell: verdicts.CellComparison) -> dict[str, Any]:
-    entry = cell.first or cell.second
-    return {
-        **asdict(cell.cell),
-        "unit": entry.unit if entry else None,
-        "best": cell.best,
-        "first": _entry_json(cell.first),
-        "this": _entry_json(cell.second),
-        "reported_ratio": cell.reported,
-        "ratio": cell.ratio,
-        "low": cell.low,
-        "high": cell.high,
-        "p": cell.p,
-        "adjusted_p": cell.adjusted,
-        "over_sessions": cell.over_sessions,
-        "verdict": cell.verdict,
-        "reason": cell.reason,
-        "fails": cell.fails,
-    }
-
-
-def _entry_json(entry: OfferedCell | None) -> dict[str, Any] | None:
-    if entry is None:
-        return None
-    return {
-        "value": entry.value,
-        "status": entry.status,
-        "n": len(entry.values),
-        "median": verdicts.typical(entry) if entry.values else None,
-        "jobs": entry.jobs,
-        "started": entry.started,
-        "processes": entry.processes,
-        "nodes": entry.nodes,
-    }

@@ -7,13 +7,16 @@ import shlex
 import urllib.parse
 from collections import Counter
 from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
-from campaign.config.search import Projection
+from campaign.core.columns import Column
+from campaign.core.model import Finding, Run
 from campaign.plan import matrix
 from campaign.report import causes
 from campaign.report import clauses as compliance
-from campaign.report.workbook.sheets import CLAUSES, LINKED, PROVENANCE, Sheets, Value, internal
+from campaign.report.workbook.sheets import CLAUSES, LINKED, PROVENANCE, Sheets, internal
 from campaign.results.cells import IN_CSV, Row, flattened
 from campaign.results.source.modifications import Section
 from campaign.slurm import scripts
@@ -60,55 +63,59 @@ def _absent(given: Sequence[object]) -> str:
 
 def clauses(sheets: Sheets) -> None:
     """The compliance matrix."""
-    columns = dict(zip(compliance.HEADERS, (16, 60, 14, 60, 60), strict=True))
-    sheets.records(CLAUSES, columns, list(map(compliance.texts, sheets.contents.clauses)))
+    columns = dict(zip(compliance.COLUMNS, (16, 60, 14, 60, 60), strict=True))
+    sheets.records(CLAUSES, columns, sheets.contents.clauses)
 
 
 def projections(sheets: Sheets) -> None:
-    columns = {
-        "cell": 30, "value": 12, "unit": 8, "low": 12, "high": 12, "uncertainty": 12, "nodes": 8, "processes": 10,
-        "base system": 18, "generation": 12, "formula": 26, "inputs": 26, "logs": 24,
-    }  # fmt: skip
-    rows = [_projection(row, row.projection) for row in sheets.contents.rows if row.projection is not None]
-    sheets.records("Projections", columns, rows)
-
-
-def _projection(row: Row, by: Projection) -> list[Value]:
-    assert row.value is not None
-    return [
-        str(row.cell), row.value, row.unit, row.value * (1 - by.uncertainty), row.value * (1 + by.uncertainty),
-        by.uncertainty, by.nodes, by.processes, by.base_system, by.generation, by.formula,
-        ", ".join(f"{name} = {number!r}" for name, number in by.inputs), ", ".join(map(str, by.logs)),
-    ]  # fmt: skip
+    columns: dict[Column[Any], int] = {
+        Column("cell", lambda row: str(row.cell)): 30,
+        Column("value", lambda row: row.value): 12,
+        Column("unit", lambda row: row.unit): 8,
+        Column("low", lambda row: row.value * (1 - row.projection.uncertainty)): 12,
+        Column("high", lambda row: row.value * (1 + row.projection.uncertainty)): 12,
+        Column("uncertainty", lambda row: row.projection.uncertainty): 12,
+        Column("nodes", lambda row: row.projection.nodes): 8,
+        Column("processes", lambda row: row.projection.processes): 10,
+        Column("base system", lambda row: row.projection.base_system): 18,
+        Column("generation", lambda row: row.projection.generation): 12,
+        Column("formula", lambda row: row.projection.formula): 26,
+        Column("inputs", lambda row: ", ".join(f"{name} = {value!r}" for name, value in row.projection.inputs)): 26,
+        Column("logs", lambda row: ", ".join(map(str, row.projection.logs))): 24,
+    }
+    sheets.records("Projections", columns, [row for row in sheets.contents.rows if row.projection is not None])
 
 
 def findings(sheets: Sheets) -> None:
-    columns = {
-        "rule": 9, "severity": 9, "subject": 30, "message": 44, "expected": 26, "found": 26, "clause": 11,
-        "explained": 26, "waived": 20, "checked": 9,
-    }  # fmt: skip
-    rows = [
-        [
-            finding.rule, str(finding.severity), finding.subject, finding.message, finding.expected, finding.actual,
-            sheets.contents.pack.clause_of(finding), finding.explained, finding.waived,
-            "yes" if finding.checked else "no",
-        ]
-        for finding in sheets.contents.findings
-    ]  # fmt: skip
+    columns: dict[Column[Finding], int] = {
+        Column("rule", lambda finding: finding.rule): 9,
+        Column("severity", lambda finding: str(finding.severity)): 9,
+        Column("subject", lambda finding: finding.subject): 30,
+        Column("message", lambda finding: finding.message): 44,
+        Column("expected", lambda finding: finding.expected): 26,
+        Column("found", lambda finding: finding.actual): 26,
+        Column("clause", sheets.contents.pack.clause_of): 11,
+        Column("explained", lambda finding: finding.explained): 26,
+        Column("waived", lambda finding: finding.waived): 20,
+        Column("checked", lambda finding: "yes" if finding.checked else "no"): 9,
+    }
     key = (
         "E: violation; makes the result invalid unless waived",
         "W: explanation required (not checked: does not count as passed)",
         "I: note; nothing to do",
     )
-    sheets.records("Findings", columns, rows, key)
+    sheets.records("Findings", columns, sheets.contents.findings, key)
 
 
 def provenance(sheets: Sheets, path: Path) -> None:
     """A line for each cell, with the columns of the CSV form. The first column links to the table, that of the file to
     the file.
     """
-    contents, widths = sheets.contents, {"target": 14, "operation": 20, "run": 30, "file": 52, "findings": 80}
-    columns = {"cell": 34, **{name: widths.get(name, 11) for name in IN_CSV}}
+    contents, widths = (
+        sheets.contents,
+        {"cell": 34, "target": 14, "operation": 20, "run": 30, "file": 52, "findings": 80},
+    )
+    columns = {Column(name, itemgetter(name)): widths.get(name, 11) for name in ("cell", *IN_CSV)}
     sheet = sheets.records(PROVENANCE, columns, [_origin(row) for row in contents.rows])
     for line, row in enumerate(contents.rows, 1):
         place = internal(*sheets.results[row.cell])
@@ -120,29 +127,33 @@ def provenance(sheets: Sheets, path: Path) -> None:
             sheets.link(sheet, line, 1 + IN_CSV.index("file"), address, file, "open the raw output", **LINKED)
 
 
-def _origin(row: Row) -> list[Value]:
+def _origin(row: Row) -> dict[str, Any]:
     told = causes.told(row.findings)
     texts = (f"{each.rule} {each.message}{'' if each.checked else ' (not checked)'}" for each in told)
-    flat = flattened(row) | {"findings": "; ".join(dict.fromkeys(texts))}
-    return [str(row.cell), *(flat[name] for name in IN_CSV)]
+    return flattened(row) | {"cell": str(row.cell), "findings": "; ".join(dict.fromkeys(texts))}
 
 
 def runs(sheets: Sheets) -> None:
-    columns = {
-        "run": 28, "nodes": 8, "processes": 10, "processes per node": 10, "items per process": 10, "items in total": 12,
-        "command line": 68, "notes": 34, "attempts used": 10, "end states": 20,
-    }  # fmt: skip
     contents = sheets.contents
-    tried = matrix.attempts_by_run(contents.runs, contents.attempts)
-    rows: list[list[Value]] = []
-    for run in contents.runs:
-        launched = map(shlex.join, scripts.each_command(run, contents.campaign.slurm, "TOKEN"))
-        ends = Counter(str(attempt.state) for attempt in tried[run.id])
-        rows.append(
-            [
-                run.id, run.geometry.nodes, run.geometry.processes, run.geometry.processes_per_node,
-                run.items_per_process, run.items_total, "\n".join(launched), "; ".join(run.notes),
-                len(tried[run.id]), ", ".join(f"{number} {state}" for state, number in ends.items()),
-            ]
-        )  # fmt: skip
-    sheets.records("Runs", columns, rows)
+    attempts = matrix.attempts_by_run(contents.runs, contents.attempts)
+
+    def commands(run: Run) -> str:
+        return "\n".join(map(shlex.join, scripts.each_command(run, contents.campaign.slurm, "TOKEN")))
+
+    def ends(run: Run) -> str:
+        counts = Counter(str(attempt.state) for attempt in attempts[run.id])
+        return ", ".join(f"{number} {state}" for state, number in counts.items())
+
+    columns: dict[Column[Run], int] = {
+        Column("run", lambda run: run.id): 28,
+        Column("nodes", lambda run: run.geometry.nodes): 8,
+        Column("processes", lambda run: run.geometry.processes): 10,
+        Column("processes per node", lambda run: run.geometry.processes_per_node): 10,
+        Column("items per process", lambda run: run.items_per_process): 10,
+        Column("items in total", lambda run: run.items_total): 12,
+        Column("command line", commands): 68,
+        Column("notes", lambda run: "; ".join(run.notes)): 34,
+        Column("attempts used", lambda run: len(attempts[run.id])): 10,
+        Column("end states", ends): 20,
+    }
+    sheets.records("Runs", columns, contents.runs)

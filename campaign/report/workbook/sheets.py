@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from campaign.core import escaping
+from campaign.core.columns import Column, Item
 from campaign.core.model import Cell
 from campaign.report.contents import Contents
 
@@ -138,24 +139,25 @@ class Sheets:
             self.fit(sheet, line, [(value, width)])
 
     def records(
-        self, name: str, columns: Mapping[str, int], rows: Sequence[Sequence[Value]], key: Sequence[str] = ()
+        self, name: str, columns: Mapping[Column[Item], int], items: Sequence[Item], key: Sequence[str] = ()
     ) -> Worksheet:
-        """Add a sheet with a heading that stays visible and is printed on each page, and the rows below it, with a
-        filter. `columns`: their widths by name. `key`: a text above the heading about the letters in the rows.
+        """Add a sheet with a heading that stays visible and is printed on each page, and a line for each item below it,
+        with a filter. `columns`: with their widths. `key`: a text above the heading about the letters in the lines.
         """
-        sheet = self.add(name, columns.values())
+        widths = {column.name: width for column, width in columns.items()}
+        sheet = self.add(name, widths.values())
         for line, meaning in enumerate(key):
             self.put(sheet, line, 0, meaning, italic=True)
-        first = len(key)
-        self.row(sheet, first, columns, bold=True, bottom=1, text_wrap=True)
-        self.fit(sheet, first, columns.items())
+        first, rows = len(key), [[column.value(item) for column in columns] for item in items]
+        self.row(sheet, first, widths, bold=True, bottom=1, text_wrap=True)
+        self.fit(sheet, first, widths.items())
         for line, row in enumerate(rows or [["none"]], first + 1):
             self.row(sheet, line, row, text_wrap=True)
-            self.fit(sheet, line, zip(row, columns.values(), strict=False))
+            self.fit(sheet, line, zip(row, widths.values(), strict=False))
         sheet.freeze_panes(first + 1, 1)
         sheet.repeat_rows(first)
         if rows:
-            sheet.autofilter(first, 0, first + len(rows), len(columns) - 1)
+            sheet.autofilter(first, 0, first + len(rows), len(widths) - 1)
         return sheet
 
 

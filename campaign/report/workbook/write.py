@@ -38,7 +38,6 @@ _COLOURS = {
     Compliance.COMPLIES: GREEN,
 }
 SUMMARY_WIDTH = 110
-Columns = Sequence[Column[table.TableLine]]
 FIRST_LINE = 4  # of a target's table, from 0: below caption, marking, headings and units
 
 
@@ -124,22 +123,13 @@ def _target(sheets: Sheets, target: Target, name: str) -> None:
     pack, titles = sheets.contents.pack, table.titles(sheets.contents.pack)
     lines = table.lines([row for row in sheets.contents.rows if row.cell.target == target.name], pack)
     noted = notes.notes([line.cells for line in lines], pack)
-    numbers, of_runs = table.number_columns(titles), table.run_columns()
-    columns = [
-        table.LABEL, *numbers, *of_runs,
-        table.status_column(titles), table.notes_column(lambda line: noted.of(*line.rows)),
-    ]  # fmt: skip
-    widths = (48, *(14 for _ in numbers), *(max(9, len(column.name) + 2) for column in of_runs), 24, 12)
-    sheet = sheets.add(name, widths)
-    _caption(sheets, sheet, f"{pack.caption}: {target.name} ({target.directory}){table.origin(pack)}")
-    for place, column in enumerate(columns):
-        sheets.put(sheet, 2, place, column.name, bold=True, **_aligned(column))
-        sheets.put(sheet, 3, place, column.unit, italic=True, bottom=1, **_aligned(column))
-    _lines(sheets, sheet, FIRST_LINE, lines, columns)
-    below = [*(f"[{number}] {text}" for number, text in enumerate(noted.texts, 1)), table.ROUNDING, _TABLE_MARKS]
-    sheets.paragraphs(sheet, FIRST_LINE + len(lines) + 1, below, len(columns))
-    sheet.freeze_panes(FIRST_LINE, 1)
-    sheet.repeat_rows(2, 3)
+    numbers = {text: number for number, text in enumerate(noted.texts, 1)}
+    columns = table.target_columns(pack, noted, numbers)
+    of_runs = (max(9, len(column.name) + 2) for column in table.run_columns())
+    widths = (48, *(14 for _ in titles), *of_runs, 24, 12)
+    below = [*(f"[{number}] {text}" for text, number in numbers.items()), table.ROUNDING, _TABLE_MARKS]
+    about = f"{target.name} ({target.directory})"
+    _table(sheets, sheets.add(name, widths), about, columns, lines, below, FIRST_LINE)
     for number, line in enumerate(lines, FIRST_LINE):
         sheets.results |= {row.cell: (name, number, place) for place, row in enumerate(line.rows, 1) if row}
 
@@ -147,17 +137,38 @@ def _target(sheets: Sheets, target: Target, name: str) -> None:
 def _overview(sheets: Sheets) -> None:
     """All targets side by side."""
     pack, targets = sheets.contents.pack, [target.name for target in sheets.contents.campaign.targets]
-    numbers = table.number_columns(dict.fromkeys(targets, ""))
-    columns = [table.LABEL, *numbers, table.status_column(targets)]
+    columns = table.overview_columns(targets)
     sheet = sheets.add(OVERVIEW, (48, *(16 for _ in targets), 32))
-    _caption(sheets, sheet, f"{pack.caption}: {', '.join(targets)}{table.origin(pack)}")
-    for place, column in enumerate(columns):
-        sheets.put(sheet, 2, place, column.name, bold=True, bottom=1, **_aligned(column))
     lines = table.overview(sheets.contents.rows, targets, pack)
-    _lines(sheets, sheet, 3, lines, columns)
-    sheets.paragraphs(sheet, 4 + len(lines), [table.ROUNDING, _TABLE_MARKS], len(columns))
-    sheet.freeze_panes(3, 1)
-    sheet.repeat_rows(2)
+    _table(sheets, sheet, ", ".join(targets), columns, lines, [table.ROUNDING, _TABLE_MARKS], FIRST_LINE - 1)
+
+
+def _table(
+    sheets: Sheets,
+    sheet: Worksheet,
+    about: str,
+    columns: Sequence[Column[table.TableLine]],
+    lines: Sequence[table.TableLine],
+    below: Sequence[str],
+    first: int,
+) -> None:
+    """A table with a line of headings and, if its first line leaves room for it, one of units."""
+    pack, profile, has_units = sheets.contents.pack, sheets.contents.campaign.profile, first == FIRST_LINE
+    sheets.put(sheet, 0, 0, f"{pack.caption}: {about}{table.origin(pack)}", bold=True, font_size=13)
+    if profile != "full":
+        sheets.put(sheet, 1, 0, f"{profile} size: not a compliant result", bold=True, font_color=RED, font_size=13)
+    for place, column in enumerate(columns):
+        sheets.put(sheet, 2, place, column.name, bold=True, **({} if has_units else {"bottom": 1}), **_aligned(column))
+        if has_units:
+            sheets.put(sheet, 3, place, column.unit, italic=True, bottom=1, **_aligned(column))
+    for number, line in enumerate(lines, first):
+        shown = {"align": "left", "indent": line.level} if line.level else {"bold": True}
+        sheets.put(sheet, number, 0, line.label, **shown)
+        for place, column in enumerate(columns[1:], 1):
+            _put(sheets, sheet, number, place, column, column.value(line))
+    sheets.paragraphs(sheet, first + len(lines) + 1, below, len(columns))
+    sheet.freeze_panes(first, 1)
+    sheet.repeat_rows(2, first - 1)
 
 
 def _aligned(column: Column[table.TableLine]) -> dict[str, object]:
@@ -165,27 +176,15 @@ def _aligned(column: Column[table.TableLine]) -> dict[str, object]:
     return {"indent": 2 * (column.name == table.STATUS)} if column.is_text else {"align": "right"}
 
 
-def _caption(sheets: Sheets, sheet: Worksheet, caption: str) -> None:
-    profile = sheets.contents.campaign.profile
-    sheets.put(sheet, 0, 0, caption, bold=True, font_size=13)
-    if profile != "full":
-        sheets.put(sheet, 1, 0, f"{profile} size: not a compliant result", bold=True, font_color=RED, font_size=13)
-
-
-def _lines(sheets: Sheets, sheet: Worksheet, first: int, lines: Sequence[table.TableLine], columns: Columns) -> None:
-    """The lines of a table from line `first` of the sheet: labels, then numbers and texts."""
-    for number, line in enumerate(lines, first):
-        sheets.put(
-            sheet, number, 0, line.label, **{"align": "left", "indent": line.level} if line.level else {"bold": True}
-        )
-        for place, column in enumerate(columns[1:], 1):
-            value = column.value(line)
-            if isinstance(value, Row):
-                _entry(sheets, sheet, value, number, place)
-            elif value:
-                shown = int(value) if value.isdecimal() and not column.is_text else value
-                colour = {"font_color": RED} if column.name == table.STATUS else {}
-                sheets.put(sheet, number, place, shown, **_aligned(column), **colour)
+def _put(
+    sheets: Sheets, sheet: Worksheet, line: int, place: int, column: Column[table.TableLine], value: Row | str | None
+) -> None:
+    if isinstance(value, Row):
+        _entry(sheets, sheet, value, line, place)
+    elif value:
+        colour = {"font_color": RED} if column.name == table.STATUS else {}
+        number = int(value) if value.isdecimal() and not column.is_text else value
+        sheets.put(sheet, line, place, number, **_aligned(column), **colour)
 
 
 def _entry(sheets: Sheets, sheet: Worksheet, row: Row, line: int, column: int) -> None:
