@@ -79,7 +79,7 @@ class Command:
 
     executable: str
     arguments: tuple[str, ...]
-    phase: str = ""  # the phase's name; "" in a run of one command
+    phase: str = ""  # the phase's name; that of the only phase may be ""
     program: str = ""  # the program's name in the rule pack
     geometry: Geometry | None = None  # nodes and processes of its own; None: the run's
     first_node: int = 0  # the first of the job's nodes where it runs, counted from 0
@@ -362,6 +362,11 @@ class Record:
         return tuple(dict.fromkeys(leaf for part in self.parts for leaf in part.measured))
 
 
+def record_key(phase: str, record: str) -> str:
+    """The name of a phase's record among those of all phases."""
+    return f"{phase}/{record}" if phase else record
+
+
 @dataclass(frozen=True, slots=True)
 class OutputRemark:
     """A remark on the raw output: a line without a result, or a problem found while reading it.
@@ -414,7 +419,7 @@ class Attestation:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What the raw output says about an execution besides its numbers; None where it does not say."""
+    """What the raw output of a phase says besides its numbers; None where it does not say."""
 
     program: str = ""  # "campaign bench 0.1.0", "mdtest-4.1.0+dev"
     argv: tuple[str, ...] = ()
@@ -446,7 +451,9 @@ class Observation:
     unparsed: tuple[OutputRemark, ...] = ()  # lines that the parser does not know
     attestation: Attestation | None = None
     facts: tuple[Record, ...] = ()  # further numbers that the pack names
-    phases: Mapping[str, Observation] = field(default_factory=dict)  # by name, of an execution with several phases
+
+
+Outputs = Mapping[str, Observation]  # what the output of each phase says
 
 
 @dataclass(frozen=True, slots=True)
@@ -475,7 +482,7 @@ class Completion:
     leftover_files: int
     restart_count: int
     unended: str = ""  # the last line of a benchmark that did not end afterwards, so that the job ended it
-    phases: tuple[PhaseTimes, ...] = ()  # of a run with several phases, in the order in which they ran
+    phases: tuple[PhaseTimes, ...] = ()  # in the order in which they ran
     uptime: tuple[float, ...] = ()  # at `started` and at `ended`, by the kernel's clock, which cannot be set
     suspended: tuple[float, ...] | None = None  # from when and until when Slurm did, in pairs; None: not recorded
 

@@ -70,6 +70,8 @@ def flags_present(case: Case) -> Iterator[Finding]:
 )
 def configuration_flags(case: Case) -> Iterator[Finding]:
     """The flags of this file configuration, and none of another, there."""
+    if "{flags}" not in case.pack.arguments:
+        return  # a phase to which no file configuration adds flags
     given, wanted = set(case.seen.argv), set(case.files.flags)
     others = {flag for files in case.pack.files for flag in files.flags} - wanted
     if not given:
@@ -345,7 +347,7 @@ def geometry_as_planned(case: Case) -> Iterator[Finding]:
             )
     if case.run.gres:
         yield from _resources(case)
-    node, ran_on = case.run.node, tuple(dict.fromkeys(seen.node_names or case.evidence.placement))
+    node, ran_on = case.run.node, tuple(dict.fromkeys(seen.node_names or case.placement))
     if node and not ran_on:
         yield unchecked("the node where it ran is not recorded")
     elif node and ran_on != (node,):

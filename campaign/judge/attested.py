@@ -32,9 +32,8 @@ _SYSTEM = re.compile(r"/(?:usr/)?lib\w*(?:/.*)?")
 
 
 def attestations(case: Case) -> Sequence[tuple[Case, Attestation]]:
-    """The attestation of each phase, or of the run, with its case."""
-    cases = [phase for _, phase in case.phases] if case.seen.phases else [case]
-    return [(each, each.seen.attestation) for each in cases if each.seen.attestation is not None]
+    """The attestation of each phase, with its case."""
+    return [(each, each.seen.attestation) for each in case.phases.values() if each.seen.attestation is not None]
 
 
 def preloads(case: Case) -> Iterator[tuple[str, str]]:

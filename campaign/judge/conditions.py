@@ -115,7 +115,7 @@ def results_hold(case: Case) -> Iterator[Finding]:
     """
     if not any(map(case.pack.on_results, case.pack.requires)):
         return
-    phases, elsewhere = dict(case.phases), {each.name for each in case.pack.operations if each not in case.operations}
+    phases, elsewhere = case.phases, {each.name for each in case.pack.operations if each not in case.operations}
     for requirement, condition in _applicable(case):
         phase = requirement.phase
         is_here = (not phase or phase in phases) and elsewhere.isdisjoint(condition.names)
@@ -265,7 +265,7 @@ def recorded(case: Case) -> dict[str, float]:
     """The recorded numbers of a run; variables as in the executed words."""
     seen, run, environment = case.seen, case.run, case.evidence.environment
     numbers = {name: formulas.number(text) for name, text in case.values.items() if formulas.is_number(text)}
-    placed = case.evidence.placement  # as the job saw the ranks
+    placed = case.placement
     processes, nodes = seen.processes or len(placed) or None, seen.nodes or len(set(placed)) or None
     values: dict[str, float | None] = {
         "processes": processes,

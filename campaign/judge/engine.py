@@ -7,7 +7,8 @@ plan, a running campaign, an ended one, and a bundle on the buyer's side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -18,7 +19,7 @@ from campaign.config.rules.catalogue import CATALOGUE, Level
 from campaign.config.rules.pack import RulePack
 from campaign.config.waivers import Answers
 from campaign.core.grouping import grouped
-from campaign.core.model import Attempt, Cell, Finding, Geometry, Observation, Record, Run, Severity, State, Status
+from campaign.core.model import Attempt, Cell, Finding, Observation, Outputs, Record, Run, Severity, State, Status
 from campaign.judge import (
     answered,
     attempt,
@@ -51,6 +52,7 @@ MODULES = (
 )  # fmt: skip
 _BOUND = rules_of(MODULES, Level.ATTEMPT, Level.CAMPAIGN)
 ATTEMPT_RULES = {rule.id: rule.check for rule in _BOUND.values() if rule.entry.level is Level.ATTEMPT}
+_ORDER = {rule: place for place, rule in enumerate(ATTEMPT_RULES)}
 RULES = {rule.id: rule.check for rule in _BOUND.values() if rule.entry.level is Level.CAMPAIGN}
 
 
@@ -76,17 +78,13 @@ BUNDLE_RULES = frozenset(rule for rule, entry in CATALOGUE.items() if entry.leve
 
 def judge(case: Case, invalidating: bool = False) -> Iterator[Finding]:
     """The findings of the pack's rules about one ended attempt, or only those that may make it invalid; if it measured
-    nothing, why. No rule is judged after the last finding that is asked for.
+    nothing, why.
     """
-    phases, rules = case.phases, case.pack.checks.keys()
-    if not phases:
-        yield from _judge(case, rules, invalidating)
-        return
-    by_phase = {phase: [*_judge(part, part.pack.checks.keys() - OF_WHOLE, invalidating)] for phase, part in phases}
-    whole = _judge(case, rules & (OF_WHOLE | OF_BOTH), invalidating)
-    findings = dict.fromkeys([*whole, *_together(case, by_phase)])
-    order = {rule: place for place, rule in enumerate(ATTEMPT_RULES)}
-    yield from sorted(findings, key=lambda finding: order[finding.rule])
+    rules = case.pack.checks.keys()
+    of_phases = {name: [*_judge(phase, rules - OF_WHOLE, invalidating)] for name, phase in case.phases.items()}
+    of_run = _judge(case, rules & (OF_WHOLE | OF_BOTH), invalidating)
+    findings = dict.fromkeys([*of_run, *_together(case, of_phases)])
+    yield from sorted(findings, key=lambda finding: _ORDER[finding.rule])
 
 
 def _judge(case: Case, rules: Set[str], invalidating: bool) -> Iterator[Finding]:
@@ -97,7 +95,7 @@ def _judge(case: Case, rules: Set[str], invalidating: bool) -> Iterator[Finding]
         rules = rules & (OF_COUNTED if counted else OF_FAILED if case.evidence.altered else WITHOUT_NUMBERS)
     elif case.attempt.state is not State.DONE:
         rules = rules & OF_FAILED
-    if _words_hold(case, invalidating):
+    if not rules.isdisjoint(OF_WORDS) and _words_hold(case, invalidating):
         rules = rules - OF_WORDS
 
     def concerned(found: Finding) -> tuple[Cell, ...]:
@@ -121,12 +119,19 @@ def _together(case: Case, by_phase: Mapping[str, Sequence[Finding]]) -> Iterator
     """Findings about phases: one for all phases if it is the same in all, otherwise with the phases in which it was
     found.
     """
-    where: dict[Finding, dict[str, str]] = {}  # finding -> phase -> the finding there, which may differ
+    where: dict[Hashable, dict[str, Finding]] = {}  # what is alike, its number in a phase -> phase -> the finding there
     for phase, findings in by_phase.items():
+        met = Counter[Hashable]()
         for finding in findings:
-            where.setdefault(replace(finding, actual=""), {}).setdefault(phase, finding.actual)
-    for alike, found_in in where.items():
-        finding = replace(alike, actual=", ".join(dict.fromkeys(filter(None, found_in.values()))))
+            about = (finding.rule, finding.subject, finding.message, finding.expected, finding.clause)
+            alike = (*about, finding.severity, finding.checked, finding.at_full, finding.move)
+            where.setdefault((alike, met[alike]), {})[phase] = finding
+            met[alike] += 1
+    for found_in in where.values():
+        finding, *others = found_in.values()
+        if others:
+            actual = dict.fromkeys(filter(None, (each.actual for each in found_in.values())))
+            finding = replace(finding, actual=", ".join(actual))
         if len(found_in) < len(by_phase):
             reported = {operation.id for operation in case.operations if operation.phase in found_in}
             cells = tuple(cell for cell in finding.cells if cell.operation in reported) or finding.cells
@@ -157,20 +162,20 @@ def measured(
     runs: Sequence[Run],
     attempts: Sequence[Attempt],
     measurements: Mapping[tuple[str, int], tuple[Record, ...]],
-    observations: Mapping[tuple[str, int], Observation],
+    observations: Mapping[tuple[str, int], Outputs],
     evidence: Mapping[tuple[str, int], Evidence] = MappingProxyType({}),
 ) -> list[Case]:
     """Every ended attempt that counts for a planned run, to be judged with the campaign's answers to its findings."""
-    by_run, unread, judging = matrix.attempts_by_run(runs, attempts), Observation(), partial(_judged, opened.answers)
+    by_run, judging = matrix.attempts_by_run(runs, attempts), partial(_judged, opened.answers)
     results = []
     for run in runs:
         for each in by_run[run.id]:
             if each.state.active or each.state in (State.SUPERSEDED, State.REFUSED):
                 continue
             key = (run.id, each.number)
-            seen, around = observations.get(key, unread), evidence.get(key, NOTHING)
+            outputs, around = observations.get(key, {}), evidence.get(key, NOTHING)
             records = measurements.get(key, ())
-            results.append(Case(opened.campaign, opened.pack, run, each, records, seen, around, judging))
+            results.append(Case(opened.campaign, opened.pack, run, each, records, outputs, around, judging))
     return results
 
 
@@ -211,13 +216,9 @@ def as_planned(whole: submission.Submission, run: Run) -> Case:
     """A run about to be submitted, with all that is known of it."""
     attempt = Attempt(run.id, 0, "TOKEN", "", run.fingerprint, State.SUBMITTING)
     job = Environment(recorded=True, variables=dict(whole.campaign.slurm.environment))
-    seen = {command.phase: _planned(run.geometry_of(command)) for command in run.launched if command.phase}
-    observation = replace(_planned(run.geometry), phases=seen)
-    return Case(whole.campaign, whole.pack, run, attempt, (), observation, Evidence(job))
-
-
-def _planned(geometry: Geometry) -> Observation:
-    return Observation(processes=geometry.processes, nodes=geometry.nodes)
+    geometries = {command.phase: run.geometry_of(command) for command in run.launched}
+    outputs = {phase: Observation(processes=each.processes, nodes=each.nodes) for phase, each in geometries.items()}
+    return Case(whole.campaign, whole.pack, run, attempt, (), outputs, Evidence(job))
 
 
 def _without_measurement(whole: submission.Submission) -> Iterator[Finding]:

@@ -53,7 +53,7 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
     yield from (_faked(name, inside[name]) for name in filter(_FAKING.fullmatch, inside) if not environment.told(name))
     yield from environment.once("job is real", lambda: tuple(_job_is_real(environment)))
     # By the output, or by the job's test before it, in the order of their first ranks.
-    names = dict.fromkeys(case.seen.node_names or case.evidence.placement)
+    names = dict.fromkeys(case.seen.node_names or case.placement)
     if not names:
         yield not_printed(case)("node names not in the output")
         return
@@ -159,7 +159,7 @@ def _printed_times(case: Case) -> tuple[dict[str, float], str]:
     unknown.
     """
     seen, environment = case.seen, case.evidence.environment
-    names = case.seen.node_names or case.evidence.placement
+    names = case.seen.node_names or case.placement
     offset = environment.clock_offset(names[0]) if names else 0.0
     printed = {"start time": seen.began, "end time": seen.ended}
     exact = {what: time - offset for what, time in printed.items() if time is not None}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from campaign.config.rules.catalogue import Quantity, show
 from campaign.core.grouping import grouped
-from campaign.core.model import Command, Finding, Input, PhaseTimes
+from campaign.core.model import Command, Finding, Input
 from campaign.core.units import apart, listed, several
 from campaign.judge import environment
 from campaign.judge.findings import doubt, to_explain, unchecked, violation
@@ -211,18 +211,19 @@ def _lacking(case: Case, each: Input, found: list[HashedInput]) -> str:
 _Span = tuple[float, float]  # seconds since 1970
 
 
-def at_once(case: Case, times: Mapping[str, PhaseTimes]) -> Iterator[Finding]:
+def at_once(case: Case) -> Iterator[Finding]:
     """RUN-09, of the groups of an execution that ran as planned."""
     for group in case.run.together:
         if len(group) > 1:
             yield from _nodes_apart(case, group)
-            yield from _overlapping(case, {each.phase: _measured(case, times[each.phase]) for each in group})
+            measured = {each.phase: measured_span(case.phases[each.phase]) for each in group}
+            yield from _overlapping(case, {phase: times for phase, times in measured.items() if times})
 
 
 def _nodes_apart(case: Case, group: Sequence[Command]) -> Iterator[Finding]:
     executed = list(case.evidence.witness.executed())
     nodes = {
-        command.phase: set(case.seen.phases[command.phase].node_names if command.phase in case.seen.phases else ())
+        command.phase: set(case.outputs[command.phase].node_names if command.phase in case.outputs else ())
         or {each.node for each in executed if each.phase == command.phase}
         for command in group
     }
@@ -237,12 +238,12 @@ def _nodes_apart(case: Case, group: Sequence[Command]) -> Iterator[Finding]:
         )
 
 
-def _measured(case: Case, times: PhaseTimes) -> _Span:
-    """When a phase measured, if its output says so; otherwise when its launcher ran."""
-    seen = case.seen.phases.get(times.phase)
-    if seen is None or seen.began is None or seen.ended is None:
-        return times.started, times.ended
-    return seen.began, seen.ended
+def measured_span(case: Case) -> _Span | None:
+    """When a run or a phase measured, if its output says so; otherwise when its launcher ran, if that is recorded."""
+    seen, completion = case.seen, case.evidence.completion
+    if seen.began is not None and seen.ended is not None:
+        return seen.began, seen.ended
+    return (completion.started, completion.ended) if completion else None
 
 
 def _overlapping(case: Case, spans: Mapping[str, _Span]) -> Iterator[Finding]:

@@ -20,7 +20,7 @@ from campaign.core.units import listed, utc
 from campaign.judge import attested, environment
 from campaign.judge.findings import disagreement, doubt, note, to_explain, unchecked, violation
 from campaign.judge.numbers import are_their_own
-from campaign.judge.ran import at_once, may_overlap, spans
+from campaign.judge.ran import at_once, may_overlap, measured_span, spans
 from campaign.judge.rule import Needs, Phases, attempt_rule, campaign_rule
 from campaign.judge.submission import Submission
 from campaign.plan import matrix
@@ -294,7 +294,7 @@ def one_sequence(case: Case) -> Iterator[Finding]:
     the same time on nodes of their own; a phase with results that ran beside the others for less than `together`: W,
     in a rehearsal noted.
     """
-    if not case.run.commands[0].phase or case.attempt.state is not State.DONE:
+    if case.attempt.state is not State.DONE:
         return
     completion = case.evidence.completion
     if completion is None or not completion.phases:
@@ -314,11 +314,11 @@ def one_sequence(case: Case) -> Iterator[Finding]:
                 yield violation(
                     "a phase began before the previous one had ended", f"after the end of {last.phase}", phase.phase
                 )
-    yield from at_once(case, times)
-    jobs = dict.fromkeys(seen.job_id for seen in case.seen.phases.values() if seen.job_id)
+    yield from at_once(case)
+    jobs = dict.fromkeys(seen.job_id for seen in case.outputs.values() if seen.job_id)
     if len(jobs) > 1:
         yield violation("the phases of one result ran in several jobs", completion.job_id, ", ".join(jobs))
-    seen = case.seen.phases
+    seen = case.outputs
     said = [[seen[each.phase].step_id or "" for each in group if each.phase in seen] for group in case.run.together]
     steps = [step for group in said for step in sorted(int(each) for each in group if each.isdigit())]
     if steps != sorted(set(steps)):
@@ -439,7 +439,7 @@ def _counted_steps(submission: Submission, done: Sequence[Case]) -> Iterator[Fin
             continue
         ran = [row for row in after.steps if row.get("JobName") in programs and _word(row) == "COMPLETED"]
         steps = list(filter(_is_launched, ran))
-        named = Counter(phase.seen.step_id for case in cases for phase in _executions(case) if phase.seen.step_id)
+        named = Counter(phase.seen.step_id for case in cases for phase in case.phases.values() if phase.seen.step_id)
         again = named.total() - len(named)  # numbers given again, of which sacct may show the last step alone
         if steps and not len(commands) - again <= len(steps) <= most.get(job, 0):
             yield violation(
@@ -502,7 +502,7 @@ def _one_step_each(done: Iterable[Case]) -> Iterator[Finding]:
     from an older state those of steps, for another output of another time.
     """
     first: dict[tuple[str, str], Case] = {}
-    for phase in (phase for case in done if case.run.launcher.is_srun for phase in _executions(case)):
+    for phase in (phase for case in done if case.run.launcher.is_srun for phase in case.phases.values()):
         step = phase.seen.step_id
         if step is None or (other := first.setdefault((phase.attempt.job, step), phase)) is phase:
             continue
@@ -516,11 +516,6 @@ def _one_step_each(done: Iterable[Case]) -> Iterator[Finding]:
         )
 
 
-def _executions(case: Case) -> list[Case]:
-    """An execution, or each of its phases."""
-    return [phase for _, phase in case.phases] or [case]
-
-
 def _has_same_numbers(*cases: Case) -> bool:
     one, other = ([(record.operation, record.value) for record in case.records] for case in cases)
     return one == other != []
@@ -528,15 +523,8 @@ def _has_same_numbers(*cases: Case) -> bool:
 
 def _overlap(one: Case, other: Case) -> bool:
     """Whether two executions ran at the same time, by their outputs or, where these do not say it, the job's record."""
-    spans = [_span(one), _span(other)]
-    known = [span for span in spans if span]
-    return len(known) == len(spans) and max(known)[0] < min(ended for _, ended in known) - environment.TOLERANCE_S
-
-
-def _span(case: Case) -> tuple[float, float] | None:
-    if case.seen.began is not None and case.seen.ended is not None:
-        return case.seen.began, case.seen.ended
-    return _window(case) if case.evidence.completion else None
+    known = [times for times in (measured_span(one), measured_span(other)) if times]
+    return len(known) == 2 and max(known)[0] < min(ended for _, ended in known) - environment.TOLERANCE_S
 
 
 def _copied(done: Iterable[Case]) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ from campaign.config.waivers import NO_ANSWERS, Answers
 from campaign.core.events import Event
 from campaign.core.grouping import grouped
 from campaign.core.journal import Chain
-from campaign.core.model import Attempt, Cell, Finding, Observation, Record, Run, Severity, State, Status
+from campaign.core.model import Attempt, Cell, Finding, Record, Run, Severity, State, Status
 from campaign.core.units import listed, several
 from campaign.judge.findings import Form, doubt, note, to_explain, unchecked, unchecked_by_buyer, violation
 from campaign.judge.rule import Needs, campaign_rule
@@ -199,7 +199,7 @@ def every_number_traced(submission: Submission) -> Iterator[Finding]:
             traceless.append(row.cell)
             continue
         executed = [cases[each] for each in row.executions] or [
-            Case(submission.campaign, submission.pack, row.run, row.attempt, (), Observation())
+            Case(submission.campaign, submission.pack, row.run, row.attempt, (), {})
         ]
         results = [(submission.again or {}).get((case.run.id, case.attempt.number)) for case in executed]
         if None in results:

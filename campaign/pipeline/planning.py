@@ -241,7 +241,7 @@ def _recorded(opened: Opened) -> searches.Results:
         return lambda run: ()
     from campaign.judge import engine  # not needed before anything has run
 
-    with open_store(opened.paths, opened.pack.output) as store:
+    with open_store(opened.paths, opened.pack.outputs) as store:
         attempts = grouped((attempt.run, attempt) for attempt in store.attempts())
         records, observations, evidence = store.records(), store.observations(), store.evidence()
 

@@ -18,7 +18,7 @@ from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.slurm_keys import Slurm
 from campaign.core import journal, keys, outputs, units
 from campaign.core.errors import EnvironmentLacks, InputError, typed, unwritten
-from campaign.core.model import Attempt, Observation, Run
+from campaign.core.model import Attempt, Run
 from campaign.core.schema import suggestion
 from campaign.core.strict_yaml import Place, path_text
 from campaign.judge.attempt import beside_target
@@ -194,7 +194,7 @@ def missing_runs(opened: Opened, planned: planning.Plan, request: Request) -> tu
     runs = request.chosen(opened.campaign, list({run.id: run for run in (*searched, *planned.runs)}.values()))
     if not begun(opened.paths):
         return tuple(runs)
-    with open_store(opened.paths, opened.pack.output) as store:
+    with open_store(opened.paths, opened.pack.outputs) as store:
         attempts, records = matrix.attempts_by_run(runs, store.attempts()), store.records()
     if problem := journal.look(opened.paths.journal).problem:
         raise EnvironmentLacks(journal_damaged(path=opened.paths.journal, problem=problem))
@@ -213,7 +213,7 @@ def is_missing(opened: Opened, run: Run, attempts: Sequence[Attempt], records: R
             run,
             attempt,
             records.get((run.id, attempt.number), ()),
-            Observation(),
+            {},
         )
         for attempt in attempts
     )

@@ -17,7 +17,7 @@ from typing import Protocol
 from campaign.config.opened import Opened
 from campaign.core import atomic, journal, timestamps
 from campaign.core.errors import NoRoom, UnknownState, typed
-from campaign.core.model import Attempt, Observation, Run, State
+from campaign.core.model import Attempt, Run, State
 from campaign.core.units import several
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning
@@ -359,7 +359,7 @@ def _values(
         operations = [operation for operation in pack.operations_of(run.launch) if operation.id in run.operations]
         for attempt in by_run[run.id]:
             key = (run.id, attempt.number)
-            case = Case(driver.opened.campaign, pack, run, attempt, records.get(key, ()), Observation())
+            case = Case(driver.opened.campaign, pack, run, attempt, records.get(key, ()), {})
             values[key] = [
                 RunValue(operation.id, record.value, operation.unit)
                 for operation in operations

@@ -89,7 +89,7 @@ def _gathered(
         planned.searches,
         again=read_again(
             paths,
-            pack.output,
+            pack.outputs,
             [(case.run.id, case.attempt.number) for case in results if case.subject in reported],
         ),
         journal=chain,
@@ -113,7 +113,7 @@ def _is_unused(opened: Opened, attempt: Attempt) -> bool:
     completion = unused_measurement(paths, attempt)
     if completion is None or attempt.state is not State.FAILED:
         return completion is not None
-    return not without_results(completion, read_again(paths, pack.output, [key])[key], pack.required)
+    return not without_results(completion, read_again(paths, pack.outputs, [key])[key], pack.required)
 
 
 def _logs(campaign: Campaign) -> dict[Path, str]:
@@ -133,7 +133,7 @@ def current(opened: Opened, say: Say, source: Sources | None = None) -> Submissi
     planned = planning.plan(opened)
     if not begun(opened.paths):
         return standing(opened, planned, None, source)
-    with open_store(opened.paths, opened.pack.output) as store:
+    with open_store(opened.paths, opened.pack.outputs) as store:
         _catch_up(opened, store, say)
         if planned.searches:
             planned = planning.again(opened, planned)
@@ -170,7 +170,7 @@ def on_record(opened: Opened, say: Say) -> tuple[planning.Plan, tuple[Attempt, .
     if planned.searches or opened.campaign.sequential:  # what they ask for follows from results
         collect(opened)
     look_at_sources(opened, say)
-    with open_store(opened.paths, opened.pack.output) as store:
+    with open_store(opened.paths, opened.pack.outputs) as store:
         _catch_up(opened, store, say)
     planned = planning.again(opened, planned)
     with Store(opened.paths, in_memory=True) as store:
@@ -183,7 +183,7 @@ def recorded(opened: Opened, chain: journal.Chain | None = None) -> Submission:
     """The campaign as its results say, without asking Slurm; without results, only projections and gaps."""
     if not begun(opened.paths):
         return standing(opened, planning.Plan((), {}, ""), None)
-    with open_store(opened.paths, opened.pack.output) as store:
+    with open_store(opened.paths, opened.pack.outputs) as store:
         return standing(opened, planning.plan(opened), store, chain=chain)
 
 
@@ -209,7 +209,7 @@ def attempts(opened: Opened) -> list[Attempt]:
     """The recorded attempts, without asking Slurm."""
     if not begun(opened.paths):
         return []
-    with open_store(opened.paths, opened.pack.output) as store:
+    with open_store(opened.paths, opened.pack.outputs) as store:
         return store.attempts()
 
 
@@ -235,7 +235,7 @@ def _catch_up(opened: Opened, store: Store, say: Say) -> None:
 
 
 def follower_of(opened: Opened, store: Store, say: Say) -> Follower:
-    return Follower(opened.paths, store, opened.pack.output, say, opened.pack.required)
+    return Follower(opened.paths, store, opened.pack.outputs, say, opened.pack.required)
 
 
 def collect_and_catch_up(opened: Opened, say: Say) -> int:
@@ -255,4 +255,4 @@ def collect(opened: Opened) -> tuple[int, journal.Chain | None]:
         )
     with Store(opened.paths) as store, store.transaction():
         store.rebuild()
-        return import_all(opened.paths, store, opened.pack.output), store.chain
+        return import_all(opened.paths, store, opened.pack.outputs), store.chain

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, reduce
 from statistics import fmean
 from typing import Any
 
@@ -17,18 +17,30 @@ from campaign.config.rules.output_format import ONE_ITERATION
 from campaign.config.rules.pack import RulePack
 from campaign.core import formula
 from campaign.core.grouping import grouped
-from campaign.core.model import Attempt, Command, Finding, Iteration, Observation, Record, Run, State
+from campaign.core.model import (
+    Attempt,
+    Command,
+    Finding,
+    Iteration,
+    Observation,
+    Outputs,
+    Record,
+    Run,
+    State,
+    record_key,
+)
 from campaign.results.environment import energy
 from campaign.results.environment.facts import EXECUTABLE, NOTHING, Evidence, ExecutedFile, Metered
 
 Judge = Callable[["Case", bool], Iterable[Finding]]  # the rules' findings; if True, only those that may make it invalid
+_OBSERVED = tuple(field.name for field in fields(Observation))
 TIMED = ("-W", "-x", "--stonewall")  # beginnings of words that may end a phase by a timer before all items are done
 
 
 @dataclass(frozen=True)
 class Case:
-    """`judge` is asked for the rules' findings when they are needed: of most attempts only whether they are valid. What
-    every rule asks for is cached.
+    """`outputs`: what the output of each phase that began says. `judge` is asked for the rules' findings when they are
+    needed: of most attempts only whether they are valid. What every rule asks for is cached.
     """
 
     campaign: Campaign
@@ -36,7 +48,7 @@ class Case:
     run: Run
     attempt: Attempt
     records: tuple[Record, ...]
-    seen: Observation
+    outputs: Outputs
     evidence: Evidence = NOTHING
     judge: Judge = lambda case, invalidating: ()
 
@@ -84,29 +96,37 @@ class Case:
         """Its operations with their results, as far as the output has them."""
         return tuple([(operation, record) for operation in self.operations if (record := self.result(operation))])
 
-    @property
-    def phases(self) -> tuple[tuple[str, Case], ...]:
-        """Each phase that began, or is about to, as if it were an execution of its own; empty if phases have no
-        names.
-        """
-        completion = self.evidence.completion
-        began = {each.phase for each in completion.phases} if completion else set()
-        return tuple(
-            (command.phase, self._of_phase(command))
-            for command in self.run.launched
-            if command.phase and (self.attempt.state in (State.DONE, State.SUBMITTING) or command.phase in began)
-        )
+    @cached_property
+    def seen(self) -> Observation:
+        """What its outputs say: of several phases, what is the same in all, and all nodes, failures and remarks."""
+        return reduce(_of_both, self.outputs.values() or [Observation()])
+
+    @cached_property
+    def placement(self) -> tuple[str, ...]:
+        """The node of each rank, as the job saw it; empty if it differs between phases."""
+        first, *others = self.evidence.placement.values() or [()]
+        return () if any(other != first for other in others) else first
+
+    @cached_property
+    def phases(self) -> Mapping[str, Case]:
+        """Each phase that began, or is about to, as if it were an execution of its own."""
+        all_ran = self.attempt.state in (State.DONE, State.SUBMITTING)
+        began = [command for command in self.run.launched if all_ran or command.phase in self.outputs]
+        return {command.phase: self._of_phase(command) for command in began}
 
     def _of_phase(self, command: Command) -> Case:
         name, completion, attempt = command.phase, self.evidence.completion, self.attempt
         times = next((each for each in completion.phases if each.phase == name), None) if completion else None
         if completion and times:
-            completion = replace(completion, started=times.started, ended=times.ended, uptime=times.uptime, phases=())
+            own = (replace(times, phase=""),)
+            completion = replace(completion, started=times.started, ended=times.ended, uptime=times.uptime, phases=own)
             attempt = replace(attempt, started=times.started, ended=times.ended)
         pack, run = self.pack.of_phase(name), self.run
-        counted = any("{items_" in word for word in pack.arguments)
+        counted = any("items_" in word for word in pack.arguments)
         items = (run.items_per_process, run.items_total) if counted else (None, None)
-        return replace(
+        mark = record_key(name, "")  # records are named as in the phase's own output
+        named = [(each.operation.removeprefix(mark), each) for each in self.records if each.operation.startswith(mark)]
+        phase = replace(
             self,
             pack=pack,
             attempt=attempt,
@@ -117,19 +137,14 @@ class Case:
                 items_per_process=items[0],
                 items_total=items[1],
             ),
-            records=self._records_of(name),
-            seen=self.seen.phases.get(name, Observation()),
-            evidence=replace(self.evidence, completion=completion),
+            records=tuple(each if each.operation == own else replace(each, operation=own) for own, each in named),
+            outputs={"": self.outputs.get(name, Observation())},
+            evidence=replace(
+                self.evidence, completion=completion, placement={"": self.evidence.placement.get(name, ())}
+            ),
         )
-
-    def _records_of(self, phase: str) -> tuple[Record, ...]:
-        """The records of a phase, named as in its own output."""
-        mark = f"{phase}/"
-        return tuple(
-            replace(record, operation=record.operation.removeprefix(mark))
-            for record in self.records
-            if record.operation.startswith(mark)
-        )
+        vars(phase)["phases"] = {"": phase}  # its own only one
+        return phase
 
     @cached_property
     def values(self) -> Mapping[str, str]:
@@ -169,13 +184,13 @@ class Case:
     @cached_property
     def programs(self) -> tuple[ExecutedFile, ...]:
         """The programs of all phases, without duplicates, beginning with the first phase's."""
-        told: dict[str, str] = {}
+        reported: dict[str, str] = {}
         for command in self.run.launched:
-            seen = self.seen.phases.get(command.phase) if command.phase else self.seen
-            told[command.executable] = told.get(command.executable) or (seen and seen.binary_sha256) or ""
+            output = self.outputs.get(command.phase)
+            reported[command.executable] = reported.get(command.executable) or (output and output.binary_sha256) or ""
         environment = self.evidence.environment
         facts = {path: name for name, (path, _) in environment.beside.items()} | {self.run.executable: EXECUTABLE}
-        return tuple(environment.file(path, facts.get(path, ""), digest) for path, digest in told.items())
+        return tuple(environment.file(path, facts.get(path, ""), digest) for path, digest in reported.items())
 
     @cached_property
     def worth(self) -> float:
@@ -217,6 +232,23 @@ class Case:
     def full(self) -> bool:
         """Whether it is of the RFP's size: what is inherent to a rehearsal is a note, not a violation."""
         return self.pack.profile == "full"
+
+
+def _of_both(one: Observation, other: Observation) -> Observation:
+    """What the outputs of two phases say together."""
+    same = [name for name in _OBSERVED if getattr(one, name) == getattr(other, name)]
+    failed = [each.failed_operations for each in (one, other) if each.failed_operations is not None]
+    programs = dict.fromkeys(filter(None, (*one.program.split(", "), other.program)))
+    of_both = {
+        "program": ", ".join(programs),
+        "node_names": tuple(dict.fromkeys((*one.node_names, *other.node_names))),
+        "failed_operations": sum(failed) if failed else None,
+        "complete": one.complete and other.complete,
+        "errors": (*one.errors, *other.errors),
+        "warnings": (*one.warnings, *other.warnings),
+        "unparsed": (*one.unparsed, *other.unparsed),
+    }
+    return Observation(**{**{name: getattr(one, name) for name in same}, **of_both})
 
 
 def selected(results: Sequence[Case]) -> Case:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from campaign.core.decode import decode
-from campaign.core.model import Attempt, Completion, Paths, State
+from campaign.core.model import Attempt, Completion, Paths, PhaseTimes, State
 from campaign.results.parsers.lines import shown
 
 NAME = "completion.json"
@@ -38,9 +39,11 @@ def read_completion(folder: Path, token: str | None = None) -> Completion | None
             f"{path}: belongs to another attempt: its token is {data.get('token')!r}, this attempt's is {token!r}"
         )
     try:
-        return decode(Completion, data, pass_over_unknown=True)
+        completion = decode(Completion, data, pass_over_unknown=True)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
+    times = PhaseTimes("", completion.exit_status, completion.started, completion.ended, completion.uptime)
+    return replace(completion, phases=completion.phases or (times,))
 
 
 def unused_measurement(paths: Paths, attempt: Attempt) -> Completion | None:

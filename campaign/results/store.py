@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from campaign.core import journal, untrusted
 from campaign.core.decode import decode, dumps
@@ -28,7 +28,7 @@ from campaign.core.grouping import grouped
 from campaign.core.model import (
     Attempt,
     Iteration,
-    Observation,
+    Outputs,
     Paths,
     Planned,
     Record,
@@ -38,7 +38,7 @@ from campaign.core.model import (
 from campaign.results.environment.facts import NOTHING, Accounting, Altered, Environment, Evidence, Facts, Witness
 
 SCHEMA = Path(__file__).with_name("schema.sql")
-FORMAT = 11  # of these tables: the database's user_version
+FORMAT = 12  # of these tables: the database's user_version
 LOCK_TIMEOUT_S = 180.0  # `collect` of a large campaign holds it for more than a minute
 RECOVERY_TIMEOUT_S = 5.0  # a driver at work holds it for less than that at a time
 
@@ -448,7 +448,7 @@ class Store(AbstractContextManager["Store"]):
         run: str,
         attempt: int,
         records: Sequence[Record],
-        observation: Observation,
+        outputs: Outputs,
         evidence: Evidence,
     ) -> None:
         """Replace what is stored for an attempt."""
@@ -463,7 +463,7 @@ class Store(AbstractContextManager["Store"]):
             ]
             with self._explained():
                 self._db.executemany(_INSERT_RECORD, rows)
-            self._sql("INSERT OR REPLACE INTO observations VALUES (?, ?, ?)", (run, attempt, dumps(observation)))
+            self._sql("INSERT OR REPLACE INTO observations VALUES (?, ?, ?)", (run, attempt, dumps(outputs)))
             of_job = evidence.environment.once("stored", lambda: _stored(evidence.environment))
             shared = (*of_job, _hashed(evidence.witness))
             for digest, data in shared:
@@ -518,11 +518,11 @@ class Store(AbstractContextManager["Store"]):
             by_attempt = grouped(map(_record, rows))
             return {key: tuple(records) for key, records in by_attempt.items()}
 
-    def observations(self) -> dict[tuple[str, int], Observation]:
-        """What each attempt's output says besides its numbers, by (run, attempt)."""
+    def observations(self) -> dict[tuple[str, int], Outputs]:
+        """What the output of each phase says besides its numbers, by (run, attempt)."""
         with self._explained():
-            rows = self._db.execute("SELECT run, attempt, data FROM observations")
-            return {(run, attempt): decode(Observation, json.loads(data)) for run, attempt, data in rows}
+            rows, kind = self._db.execute("SELECT run, attempt, data FROM observations"), cast(Any, Outputs)
+            return {(run, attempt): decode(kind, json.loads(data)) for run, attempt, data in rows}
 
     def lacks_results(self) -> bool:
         """Whether an attempt that is done has no stored results."""

@@ -15,10 +15,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from campaign.config.rules.output_format import Form, PhasedOutput
+from campaign.config.rules.output_format import Form
 from campaign.core.errors import UnknownState, pass_on_limit
 from campaign.core.grouping import grouped
 from campaign.core.job_states import STATES, STOPPED
@@ -42,32 +43,32 @@ QUERY_S = (1.0, 15.0)  # shortest and longest time between two queries
 
 
 def import_results(
-    paths: Paths, store: Store, form: Form | PhasedOutput, attempt: Attempt
+    paths: Paths, store: Store, forms: Mapping[str, Form], attempt: Attempt
 ) -> tuple[Sequence[Record], str]:
     """Parse an attempt's raw output into the database; gives its records, and the most informative error of a failure
-    or "".
+    or "". `forms`: as `RulePack.outputs`.
     """
     from campaign.results.parsers import output
 
     folder = paths.attempt(attempt.run, attempt.number)
-    records, observation = output.read(form, folder, paths.root)
-    evidence, problems = read_evidence(folder, attempt.token)
-    phases = {
-        phase: _with_placement(seen, _placement(text_of(folder / phase / "placement.txt"), evidence.witness, phase))
-        for phase, seen in observation.phases.items()
+    records, parsed = output.read_phases(forms, folder, paths.root)
+    evidence, problems = read_evidence(folder, attempt.token, parsed)
+    of_records = tuple(_against_record(folder, attempt, evidence.completion, problems))
+    outputs = {
+        phase: replace(_with_placement(seen, evidence.placement.get(phase, ())), errors=(*seen.errors, *of_records))
+        for phase, seen in parsed.items()
     }
-    errors = (*observation.errors, *_against_record(folder, attempt, evidence.completion, problems))
-    observation = replace(_with_placement(observation, evidence.placement), phases=phases, errors=errors)
-    store.save_results(attempt.run, attempt.number, records, observation, evidence)
+    store.save_results(attempt.run, attempt.number, records, outputs, evidence)
     # A program's message on stderr is the cause; an incomplete stdout follows from it.
-    of_stderr = [error for error in observation.errors if Path(error.file).name == "stderr"]
+    errors = [error for seen in outputs.values() for error in seen.errors]
+    of_stderr = [error for error in errors if Path(error.file).name == "stderr"]
     of_program = [error for error in of_stderr if not follows_from_end(error.text)]
-    return records, "".join(map(str, (*of_program, *of_stderr, *observation.errors)[:1]))
+    return records, "".join(map(str, (*of_program, *of_stderr, *errors)[:1]))
 
 
-def read_evidence(folder: Path, token: str) -> tuple[Evidence, tuple[str, ...]]:
-    """What the job recorded around an execution (without the accounting, which belongs to the job), and which of its
-    files are damaged or cannot be read.
+def read_evidence(folder: Path, token: str, phases: Iterable[str]) -> tuple[Evidence, tuple[str, ...]]:
+    """What the job recorded around an execution of these phases (without the accounting, which belongs to the job), and
+    which of its files are damaged or cannot be read.
     """
     captured = reading.read(folder / "environment.json")
     problems: list[str] = []
@@ -83,15 +84,15 @@ def read_evidence(folder: Path, token: str) -> tuple[Evidence, tuple[str, ...]]:
         return absent
 
     ran = read(lambda: _content(folder / "ran.txt"), "")
-    probed = read(lambda: _content(folder / "placement.txt"), "")
+    probed = {phase: read(partial(_content, folder / phase / "placement.txt"), "") for phase in phases}
     hashed = read(lambda: _content(folder / "inputs.txt"), "")
     seen = replace(captured.witness, ranks=reading.ranks_of(ran))
     evidence = replace(
         captured,
         completion=read(lambda: read_completion(folder, token), None),
         served=read(lambda: reading.read_counters(folder / "counters.jsonl"), {}),
-        placement=_placement(probed, seen),
-        loader_variables=_loader_variables((probed, *map(text_of, sorted(folder.glob("*/placement.txt"))))),
+        placement={phase: nodes for phase, text in probed.items() if (nodes := _placement(text, seen, phase))},
+        loader_variables=_loader_variables(probed.values()),
         witness=seen,
         inputs=tuple(reading.inputs_of(hashed)),
         energy=energy.of_readings(read(lambda: _content(folder / energy.FILE), "")),
@@ -102,7 +103,7 @@ def read_evidence(folder: Path, token: str) -> tuple[Evidence, tuple[str, ...]]:
 _Read = TypeVar("_Read")
 
 
-def _placement(text: str, seen: Witness, phase: str = "") -> tuple[str, ...]:
+def _placement(text: str, seen: Witness, phase: str) -> tuple[str, ...]:
     """The node of each rank: as seen during the run, otherwise as found by the job's test program before."""
     lines = [line.split() for line in text.splitlines()]
     complete = all(len(words) in (2, 3) for words in lines)
@@ -138,36 +139,36 @@ def text_of(path: Path) -> str:
         return ""
 
 
-def open_store(paths: Paths, form: Form | PhasedOutput) -> Store:
+def open_store(paths: Paths, forms: Mapping[str, Form]) -> Store:
     """The campaign's database with everything that has ended; in memory if it cannot be written. If the pack now
     describes outputs differently, or the database was rebuilt, they are read again.
     """
     store = Store(paths)
     with store.transaction():
-        is_read = store.read_as(hashlib.sha256(repr(form).encode()).hexdigest())
+        is_read = store.read_as(hashlib.sha256(repr(forms).encode()).hexdigest())
         if not is_read or store.in_memory or store.lacks_results():
-            import_all(paths, store, form)
+            import_all(paths, store, forms)
     return store
 
 
-def import_all(paths: Paths, store: Store, form: Form | PhasedOutput) -> int:
+def import_all(paths: Paths, store: Store, forms: Mapping[str, Form]) -> int:
     """Parse every ended attempt's raw output again; gives their number."""
     ended = [attempt for attempt in store.attempts() if not attempt.state.active]
     for job, of_job in grouped((attempt.job, attempt) for attempt in ended).items():
         for attempt in of_job:
-            import_results(paths, store, form, attempt)
+            import_results(paths, store, forms, attempt)
         import_accounting(paths, store, job)
     return len(ended)
 
 
 def read_again(
-    paths: Paths, form: Form | PhasedOutput, attempts: Iterable[tuple[str, int]]
+    paths: Paths, forms: Mapping[str, Form], attempts: Iterable[tuple[str, int]]
 ) -> dict[tuple[str, int], tuple[Record, ...]]:
     """The records of attempts as their raw outputs have them now, whatever the database says."""
     from campaign.results.parsers import output
 
     return {
-        (run, number): tuple(output.read(form, paths.attempt(run, number), paths.root)[0])
+        (run, number): tuple(output.read_phases(forms, paths.attempt(run, number), paths.root)[0])
         for run, number in dict.fromkeys(attempts)
     }
 
@@ -214,12 +215,12 @@ class Follower:
         self,
         paths: Paths,
         store: Store,
-        form: Form | PhasedOutput,
+        forms: Mapping[str, Form],
         say: Callable[[str], None],
         required: Mapping[str, Set[str]],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._paths, self._store, self._form, self._say, self._clock = paths, store, form, say, clock
+        self._paths, self._store, self._forms, self._say, self._clock = paths, store, forms, say, clock
         self._required = required
         self.unsent: set[str] = set()  # jobs that this driver has recorded and not submitted yet
         self._next_query = 0.0
@@ -236,7 +237,7 @@ class Follower:
         if self._accountant is None:
             if self._store.lacks_results():
                 with self._store.transaction():
-                    import_all(self._paths, self._store, self._form)
+                    import_all(self._paths, self._store, self._forms)
             self._accountant = Accountant(self._paths, self._store, self._clock, self._say)
         active = [attempt for attempt in self._store.under_way() if attempt.job not in self.unsent]
         remaining = [attempt for attempt in active if not self._by_record(attempt)]
@@ -264,7 +265,7 @@ class Follower:
             self._store.submitted(attempt.job, completion.job_id, "job id from the job's own record")
         if completion.outcome == "terminated":
             return self._by_slurm_word(attempt, completion)
-        records, problem = import_results(self._paths, self._store, self._form, attempt)
+        records, problem = import_results(self._paths, self._store, self._forms, attempt)
         stderrs = [folder / "stderr", *folder.glob("*/stderr")]  # of the run and its phases
         if completion.outcome == "failed" and any("DUE TO TIME LIMIT" in text_of(path) for path in stderrs):
             elapsed = format_duration(round(completion.ended - completion.started))
@@ -293,7 +294,7 @@ class Follower:
             if waited_s < GRACE_S:
                 return False
             return self._end(attempt, State.CANCELLED, completion.reason, completion)
-        import_results(self._paths, self._store, self._form, attempt)
+        import_results(self._paths, self._store, self._forms, attempt)
         return self._end(attempt, job.state, f"{self._word(attempt, job)}: {completion.reason}", completion)
 
     def _word(self, attempt: Attempt, job: commands.Job) -> str:
@@ -413,7 +414,7 @@ class Follower:
             return
         folder = self._paths.attempt(attempt.run, attempt.number)
         if (folder / "stdout").exists():
-            import_results(self._paths, self._store, self._form, attempt)
+            import_results(self._paths, self._store, self._forms, attempt)
         self._end(attempt, state, f"job {job.id}: {why} during this run" + _last_error(folder))
 
     def _by_absence(self, attempt: Attempt, stored: StoredJob, job: commands.Job | None) -> None:
@@ -447,7 +448,7 @@ class Follower:
 def without_results(completion: Completion, records: Iterable[Record], required: Mapping[str, Set[str]]) -> str:
     """Why an execution failed that ended with status 0: a phase that ran gave none of its results; "" if each did."""
     names = {record.operation for record in records}
-    ran = {times.phase for times in completion.phases} or {""}
+    ran = {times.phase for times in completion.phases}
     for phase, results in required.items():
         if phase in ran and names.isdisjoint(results):
             named = listed(sorted(name.rpartition("/")[2] for name in results))

@@ -26,7 +26,7 @@ def judged(name: str, printed: Mapping[str, float]) -> list[tuple[Severity, str]
     programs = {each.id: matrix.Executable(f"/bench/{each.id}") for each in pack.programs}
     (run,) = matrix.expand(builders.campaign(), pack, {"production": Geometry(2, 4)}, programs)
     records = tuple(Record(key, value, "GiB/s", Source("stdout", 7)) for key, value in printed.items())
-    case = Case(builders.campaign(), pack, run, builders.attempt(run), records, builders.observation(run))
+    case = Case(builders.campaign(), pack, run, builders.attempt(run), records, {"": builders.observation(run)})
     return [(found.severity, found.message) for found in conditions.results_hold(case)]
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from campaign.config.rules.entries import Operation
+from campaign.config.rules.entries import Operation, Requirement
 from campaign.config.rules.programs import Phase, Program
 from campaign.core.model import (
     Cell,
@@ -50,9 +50,9 @@ def case(*records: Record) -> Case:
     completion = replace(
         builders.completion(), phases=(PhaseTimes("easy", 0, 110.0, 111.0), PhaseTimes("hard", 0, 111.0, 112.0))
     )
-    seen = Observation(phases={name: Observation(program=name) for name in ("easy", "hard")})
+    outputs = {name: Observation(program=name) for name in ("easy", "hard")}
     return Case(
-        builders.campaign(), PACK, run, builders.attempt(), records, seen, builders.evidence(completion=completion)
+        builders.campaign(), PACK, run, builders.attempt(), records, outputs, builders.evidence(completion=completion)
     )
 
 
@@ -73,7 +73,7 @@ def test_without_a_part_or_a_finite_value_there_is_no_number(there: tuple[Record
 
 
 def test_each_phase_is_looked_at_by_itself_with_its_own_records_and_time() -> None:
-    parts = dict(case(EASY, HARD).phases)
+    parts = case(EASY, HARD).phases
     assert list(parts) == ["easy", "hard"]
     assert [record.operation for record in parts["hard"].records] == ["write"]
     assert parts["hard"].seen.program == "hard"
@@ -97,6 +97,19 @@ def test_a_number_computed_of_an_invalid_one_is_invalid() -> None:
     assert judged[3].note == "computed from scratch/peak/unique/hard-write, which is invalid"
 
 
+def test_a_condition_on_counts_is_about_the_ranks_that_the_job_saw_in_each_phase() -> None:
+    pack = replace(PACK, requires=(Requirement("nodes == 2", "4.2"),), checks={"GEO-05": "4"}, profile="full")
+    given = replace(case(EASY, HARD), pack=pack)
+    places = {"easy": ("n1", "n2"), "hard": ("n1", "n1")}
+    evidence = replace(given.evidence, placement=places)
+    (found,) = judge(replace(given, evidence=evidence))
+    assert (found.severity, found.message) == (
+        Severity.ERROR, "clause 4.2 requires nodes == 2; found nodes 1 (phase hard)"
+    )  # fmt: skip
+    (unseen,) = judge(given)
+    assert (unseen.checked, unseen.message) == (False, "nodes == 2: nodes not recorded")
+
+
 def test_a_note_about_a_phase_or_an_operation_is_about_their_results_alone() -> None:
     lasting = tuple(replace(each, lasts="10s") if each.id == "easy-write" else each for each in OPERATIONS)
     checks = {"RUN-01": "", "RUN-06": "", "RUN-07": ""}
@@ -106,13 +119,10 @@ def test_a_note_about_a_phase_or_an_operation_is_about_their_results_alone() -> 
         given,
         pack=pack,
         run=replace(given.run, operations=tuple(each.id for each in OPERATIONS)),
-        seen=replace(
-            given.seen,
-            phases={
-                "easy": Observation(complete=True),
-                "hard": Observation(unparsed=(OutputRemark("hm"),), complete=True),
-            },
-        ),
+        outputs={
+            "easy": Observation(complete=True),
+            "hard": Observation(unparsed=(OutputRemark("hm"),), complete=True),
+        },
     )
     found = {(each.rule, each.phase, each.operation): [cell.operation for cell in each.cells] for each in judge(given)}
     assert found["RUN-06", "hard", ""] == ["hard-write"]

@@ -120,7 +120,7 @@ def test_repetitions_are_values_of_one_cell() -> None:
         directory = run.attempt_directory(builders.TOKEN)
         results.attempts.append(builders.attempt(run))
         results.records[run.id, 1] = builders.records((value, value, value))
-        results.observations[run.id, 1] = builders.observation(run, directory)
+        results.observations[run.id, 1] = {"": builders.observation(run, directory)}
     row = results.row("peak/unique/create")
     assert (row.value, row.run, row.summary.n, row.summary.median) == (30.0, second, 2, 20.0)
     assert (row.values, row.jobs) == ((10.0, 30.0), 1)

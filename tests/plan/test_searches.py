@@ -43,7 +43,7 @@ def ended(run: Run, rate: float | None, state: State = State.DONE, number: int =
         run,
         attempt,
         records,
-        builders.observation(run),
+        {"": builders.observation(run)},
         judge=lambda *_: findings,
     )
 

@@ -30,7 +30,7 @@ def ended(job: str, found: Environment) -> Case:
         run,
         builders.attempt(run, job=job),
         (),
-        builders.observation(run),
+        {"": builders.observation(run)},
         Evidence(found),
     )
 

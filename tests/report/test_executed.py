@@ -28,7 +28,9 @@ def ended(number: int, hash: str = PROGRAM) -> Case:
     evidence = Evidence(Environment(recorded=True, nodes=(Node("n1", "n1"),), facts=told), witness=witness)
     run = replace(builders.run(), launcher=Launcher(options=("--cpu-bind=cores",), prefix=("/w.sh", "-x")))
     seen = replace(builders.observation(), binary_sha256=None)
-    return Case(builders.campaign(), builders.pack(), run, builders.attempt(run, number=number), (), seen, evidence)
+    return Case(
+        builders.campaign(), builders.pack(), run, builders.attempt(run, number=number), (), {"": seen}, evidence
+    )
 
 
 def test_each_file_stands_once_with_its_hash_in_the_order_of_its_kinds() -> None:

@@ -159,10 +159,12 @@ def test_what_slurm_says_of_an_attempt_does_not_wake_an_ended_one(tmp_path: Path
 def test_records_and_observations_come_back_as_they_were_saved_and_the_later_ones_count(tmp_path: Path) -> None:
     run = builders.run()
     opened = builders.filled_store(tmp_path, [run])
-    opened.save_results(run.id, 1, builders.records((1.0, 2.0, 3.0)), builders.observation(complete=False), NOTHING)
+    opened.save_results(
+        run.id, 1, builders.records((1.0, 2.0, 3.0)), {"": builders.observation(complete=False)}, NOTHING
+    )
     records, seen = (
         builders.records(),
-        builders.observation(errors=(OutputRemark("ü", "stdout", 3),), unparsed=(OutputRemark("a"),)),
+        {"": builders.observation(errors=(OutputRemark("ü", "stdout", 3),), unparsed=(OutputRemark("a"),))},
     )
     opened.save_results(run.id, 1, records, seen, NOTHING)
     assert opened.records() == {(run.id, 1): records}
@@ -513,7 +515,7 @@ READER = """
 from pathlib import Path
 from campaign.slurm import collect
 from campaign.core.model import Paths
-opened = collect.open_store(Paths(Path("results")), "mdtest")
+opened = collect.open_store(Paths(Path("results")), {"": "mdtest"})
 print([(one.run, one.state.value) for one in opened.attempts()], len(opened.observations()))
 try:
     opened.note("status")

@@ -148,5 +148,5 @@ def test_a_rebuilt_database_has_it_again(driver: Driving, cluster: Fake) -> None
     before = driver.store.evidence()
     driver.store.rebuild()
     assert driver.store.evidence() == {}
-    import_all(driver.paths, driver.store, "mdtest")
+    import_all(driver.paths, driver.store, {"": "mdtest"})
     assert driver.store.evidence() == before

@@ -177,7 +177,7 @@ def test_raw_output_is_read_again_into_a_new_database(driver: Driving) -> None:
     driver.paths.database.unlink()
     store = Store(driver.paths)
     assert store.records() == {}
-    assert collect.import_all(driver.paths, store, "mdtest") == 2
+    assert collect.import_all(driver.paths, store, {"": "mdtest"}) == 2
     assert (store.records(), store.observations()) == (records, observations)
     assert [attempt.state for attempt in store.attempts()] == [State.DONE, State.DONE]
 
@@ -189,7 +189,7 @@ def test_a_database_of_another_version_has_the_same_results_after_it_was_rebuilt
     driver.store.close()
     with closing(sqlite3.connect(driver.paths.database)) as database:
         database.execute("PRAGMA user_version = 99")
-    with collect.open_store(driver.paths, "mdtest") as store:
+    with collect.open_store(driver.paths, {"": "mdtest"}) as store:
         assert store.records() == records != {}
 
 
@@ -197,11 +197,11 @@ def test_outputs_are_read_again_where_the_pack_reads_them_otherwise_than_before(
     driver.send()
     driver.follow()
     driver.store.close()
-    collect.open_store(driver.paths, "mdtest").close()
+    collect.open_store(driver.paths, {"": "mdtest"}).close()
     mine = DeclaredRecord("mine", "ops/s", r" *File creation +(?P<value>[0-9.]+) .*")
     form = OutputFormat("text", applet="mdtest", records=(mine,))
     for kind, names in (("mdtest", {"create", "stat", "remove"}), (form, {"mine"}), ("mdtest", {"create"})):
-        with collect.open_store(driver.paths, kind) as store:
+        with collect.open_store(driver.paths, {"": kind}) as store:
             assert all(names <= {record.operation for record in each} for each in store.records().values())
             assert len(store.records()) == 2
 
@@ -227,8 +227,8 @@ def test_the_placement_of_a_benchmark_that_does_not_tell_it_comes_from_the_probe
     (folder / "stdout").write_text(text.replace("with 1 total task(s) on 1 node(s)", "with 4 total task(s) on 2 nodes"))
     (folder / "ran.txt").unlink()  # what was seen of the ranks themselves goes before
     (folder / "placement.txt").write_text(probed)
-    collect.import_results(driver.paths, driver.store, "mdtest", driver.attempt())
-    (seen,) = driver.store.observations().values()
+    collect.import_results(driver.paths, driver.store, {"": "mdtest"}, driver.attempt())
+    ((seen,),) = (outputs.values() for outputs in driver.store.observations().values())
     assert (seen.placement, seen.processes_per_node) == (placement, per_node)
 
 
@@ -251,8 +251,9 @@ def test_what_the_launcher_set_is_known_if_every_rank_of_the_probe_has_said_it(
     (folder / "placement.txt").write_text(probed)
     (folder / "write").mkdir()
     (folder / "write" / "placement.txt").write_text(of_phase)
-    evidence, problems = collect.read_evidence(folder, driver.attempt().token)
+    evidence, problems = collect.read_evidence(folder, driver.attempt().token, ("", "write"))
     assert (evidence.loader_variables, problems) == (variables, ())
+    assert evidence.placement.get("write", ()) == (("n1",) if of_phase else ())
 
 
 def test_a_failure_is_explained_in_the_programs_words_and_not_in_its_launchers(driver: Driving) -> None:
@@ -260,9 +261,9 @@ def test_a_failure_is_explained_in_the_programs_words_and_not_in_its_launchers(d
     driver.follow()
     launcher, program = "srun: error: n1: task 0: Exited with exit code 1", "mdtest: cannot open the licence file"
     (driver.folder() / "stderr").write_text(f"{launcher}\n{program}\n")
-    assert program in collect.import_results(driver.paths, driver.store, "mdtest", driver.attempt())[1]
+    assert program in collect.import_results(driver.paths, driver.store, {"": "mdtest"}, driver.attempt())[1]
     (driver.folder() / "stderr").write_text(f"{launcher}\n")
-    assert launcher in collect.import_results(driver.paths, driver.store, "mdtest", driver.attempt())[1]
+    assert launcher in collect.import_results(driver.paths, driver.store, {"": "mdtest"}, driver.attempt())[1]
 
 
 # --- a program that ends with status 0 and has measured nothing
@@ -673,7 +674,7 @@ def test_a_job_that_a_plugin_renames_is_found_although_sbatch_gave_no_id(driver:
 
 
 def test_an_end_that_two_drivers_see_is_written_once(driver: Driving, cluster: Fake) -> None:
-    other = collect.Follower(driver.paths, Store(driver.paths), "mdtest", print, driver.pack.required)
+    other = collect.Follower(driver.paths, Store(driver.paths), {"": "mdtest"}, print, driver.pack.required)
     driver.send()
     all_ended(cluster)
     while other.step() or driver.follower.step():
@@ -684,6 +685,8 @@ def test_an_end_that_two_drivers_see_is_written_once(driver: Driving, cluster: F
 
 @pytest.mark.parametrize("name", ["ran.txt", "placement.txt", "counters.jsonl"])
 def test_a_record_that_cannot_be_read_is_told_and_not_taken_for_missing(tmp_path: Path, name: str) -> None:
-    assert read_evidence(tmp_path, "t")[1] == ()
+    assert read_evidence(tmp_path, "t", ("",))[1] == ()
     (tmp_path / name).symlink_to(name)
-    assert read_evidence(tmp_path, "t")[1] == (f"{tmp_path}/{name}: cannot be read: Too many levels of symbolic links",)
+    assert read_evidence(tmp_path, "t", ("",))[1] == (
+        f"{tmp_path}/{name}: cannot be read: Too many levels of symbolic links",
+    )

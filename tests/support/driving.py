@@ -66,7 +66,7 @@ class Driving:
         self.paths = Paths(self.campaign.results)
         self.store = Store(self.paths)
         self.said: list[str] = []
-        self.follower = Follower(self.paths, self.store, "mdtest", self.said.append, self.pack.required)
+        self.follower = Follower(self.paths, self.store, {"": "mdtest"}, self.said.append, self.pack.required)
 
     def send(self, runs: Sequence[Run] | None = None) -> int:
         chosen = self.runs if runs is None else runs

@@ -9,7 +9,7 @@ from campaign.config.format import Campaign, Declined
 from campaign.config.opened import Opened
 from campaign.config.rules.pack import RulePack
 from campaign.config.waivers import NO_ANSWERS, Answers
-from campaign.core.model import Attempt, Observation, Record, Run, State
+from campaign.core.model import Attempt, Outputs, Record, Run, State
 from campaign.judge import engine
 from campaign.judge.rows import table_rows
 from campaign.judge.submission import Submission
@@ -26,7 +26,7 @@ class Results:
     pack: RulePack = field(default_factory=builders.pack)
     attempts: list[Attempt] = field(default_factory=list)
     records: dict[tuple[str, int], tuple[Record, ...]] = field(default_factory=dict)
-    observations: dict[tuple[str, int], Observation] = field(default_factory=dict)
+    observations: dict[tuple[str, int], Outputs] = field(default_factory=dict)
     answers: Answers = NO_ANSWERS
 
     @property
@@ -68,7 +68,7 @@ class Results:
             found = builders.records(values, f"runs/{run.id}/{number}")
             self.records[run.id, number] = tuple(replace(one, **(record or {})) for one in found)  # type: ignore[arg-type]
             directory = run.attempt_directory(token)
-            self.observations[run.id, number] = builders.observation(run, directory, **(seen or {}))
+            self.observations[run.id, number] = {"": builders.observation(run, directory, **(seen or {}))}
 
     def measured(self) -> list[Case]:
         return engine.measured(

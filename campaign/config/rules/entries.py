@@ -8,7 +8,7 @@ from campaign.config import values
 from campaign.config.rules import formulas, kinds, sweeps
 from campaign.core import formula
 from campaign.core.keys import key, needed, record, switch
-from campaign.core.model import Geometry
+from campaign.core.model import Geometry, record_key
 from campaign.core.schema import Choice, ListOf, Number, Text, matching, whole
 
 _SERIES = "1, 2, 4 ..."
@@ -167,7 +167,7 @@ class Operation:
     @property
     def key(self) -> str:
         """The name of its record among those of all phases."""
-        return f"{self.phase}/{self.record}" if self.phase else self.record
+        return record_key(self.phase, self.record)
 
     @property
     def name(self) -> str:

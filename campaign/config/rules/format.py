@@ -38,7 +38,7 @@ _ITEMS = KeyedMap(
     unit=Field(kinds.ID, "what is counted", default="files"),
 )
 _PROGRAM = KeyedMap(
-    id=required(kinds.ID, "name of the program in `phases` and in campaign files"),
+    id=required(kinds.APPLET, "name of the program in `phases` and in campaign files"),
     applet=Field(
         kinds.APPLET,
         "program of the built-in benchmark, or any other, with `results`",
@@ -60,7 +60,7 @@ _PROGRAM = KeyedMap(
 )
 _PHASE = KeyedMap(
     id=required(kinds.ID, "name of the phase"),
-    program=Field(kinds.ID, "the program that it runs", default=""),
+    program=Field(kinds.APPLET, "the program that it runs", default=""),
     arguments=Field(kinds.ARGUMENTS, "as `arguments` of a pack for one program; all flags are mandatory", default=""),
     remove=Field(kinds.WITHIN, "in place of `program`: removes that directory or file, untimed", default=""),
     write=Field(kinds.WITHIN, "in place of `program`: writes `text` into that file, untimed", default=""),

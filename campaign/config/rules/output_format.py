@@ -226,13 +226,6 @@ RESULTS = record(OutputFormat)
 Form = str | OutputFormat  # how one output is read: by the parser of that name, or as it is described
 
 
-@dataclass(frozen=True, slots=True)
-class PhasedOutput:
-    """How the outputs of an execution with several phases are read, by phase in their order."""
-
-    phases: tuple[tuple[str, Form], ...]
-
-
 def key_pattern(key: str) -> str:
     """A pattern for `key = value unit`, with `=` or `:`."""
     return rf"[ \t]*{re.escape(key)}[ \t]*[=:][ \t]*(?P<value>[^ \t]+)(?:[ \t]+(?P<unit>[^ \t]+))?[ \t]*"

@@ -9,7 +9,7 @@ from pathlib import Path
 from campaign.config.rules import catalogue, entries, formulas, sweeps
 from campaign.config.rules.builds import BuildCategory
 from campaign.config.rules.kinds import EQUAL_BLOCKS, GEOMETRY, MEDIAN
-from campaign.config.rules.output_format import Form, PhasedOutput
+from campaign.config.rules.output_format import Form
 from campaign.config.rules.programs import Flag, Phase, Program
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import formula
@@ -59,15 +59,14 @@ class RulePack(Once):
     given: tuple[tuple[str, str, str], ...] = ()  # once settled: variable, glob over target/launch/files, its value
 
     @property
-    def output(self) -> Form | PhasedOutput:
-        """How an execution's output is read."""
-        launched = [(phase.id, self.program(phase.program).output) for phase in self.phases if phase.program]
-        return PhasedOutput(tuple(launched)) if self.phases[0].id else launched[0][1]
+    def outputs(self) -> dict[str, Form]:
+        """How the output of each phase is read."""
+        return {phase.id: self.program(phase.program).output for phase in self.phases if phase.program}
 
     @property
     def required(self) -> dict[str, frozenset[str]]:
-        """The records of each phase ("" if it is the only one), of which an execution gives one or more. Phases that
-        give none under a launch condition under which they run are left out.
+        """The records of each phase, of which an execution gives one or more. Phases that give none under a launch
+        condition under which they run are left out.
         """
         records: dict[str, frozenset[str]] = {}
         for phase in self.phases:
@@ -110,16 +109,16 @@ class RulePack(Once):
 
     def of_phase(self, name: str) -> RulePack:
         """The pack reduced to one phase."""
-        return self.once(("phase", name), lambda: self._of_phase(name))
-
-    def _of_phase(self, name: str) -> RulePack:
         phase = next(phase for phase in self.phases if phase.id == name)
-        return replace(
-            self,
-            phases=(replace(phase, id=""),),
-            programs=(self.program(phase.program),),
-            operations=tuple(replace(each, phase="") for each in self.operations if each.phase == name),
-            requires=tuple(each for each in self.requires if each.phase in ("", name)),
+        return self.once(
+            ("phase", name),
+            lambda: replace(
+                self,
+                phases=(replace(phase, id=""),),
+                programs=(self.program(phase.program),),
+                operations=tuple(replace(each, phase="") for each in self.operations if each.phase == name),
+                requires=tuple(each for each in self.requires if each.phase in ("", name)),
+            ),
         )
 
     def on_results(self, requirement: entries.Requirement) -> bool:

@@ -204,7 +204,7 @@ class Executed:
     """The SHA-256 of the files that a rank executed, in order; its first digits if the whole is not known."""
 
     rank: int
-    phase: str  # "" if the run has one phase
+    phase: str
     node: str
     digests: tuple[str, ...]
 
@@ -307,7 +307,7 @@ class Evidence:
     after: FileSystemSpace | None = None
     completion: Completion | None = None
     accounting: Accounting | None = None  # None: not recorded
-    placement: tuple[str, ...] = ()  # node of each rank, as the job found it for an external benchmark
+    placement: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by phase: the node of each rank
     # NAME=DIGITS of the loader's variables that the launcher gave to the job's test program; None if not recorded.
     loader_variables: tuple[str, ...] | None = None
     witness: Witness = field(default_factory=Witness)

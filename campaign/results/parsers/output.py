@@ -10,18 +10,18 @@ import math
 import operator
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from campaign.config.rules import programs
-from campaign.config.rules.output_format import BUILT_IN, DESCRIBED, UNCERTAINTY, WALL, Form, OutputFormat, PhasedOutput
+from campaign.config.rules.output_format import BUILT_IN, DESCRIBED, UNCERTAINTY, WALL, Form, OutputFormat
 from campaign.core import decode, untrusted
 from campaign.core.errors import InputError, pass_on_limit
 from campaign.core.grouping import grouped
-from campaign.core.model import Completion, Observation, OutputRemark, PhaseTimes, Record, Source
+from campaign.core.model import Observation, OutputRemark, PhaseTimes, Record, Source, record_key
 from campaign.results.completion import NAME, read_completion
 from campaign.results.parsers import bench_jsonl, declared, ior_formats, mdtest_text
 from campaign.results.parsers.lines import Notes, Parsed, shown
@@ -50,23 +50,28 @@ class _Raw:
 _NO_OUTPUT = "no benchmark output: the file does not exist"
 
 
-def read(form: Form | PhasedOutput, folder: Path, root: Path) -> Parsed:
-    """Read `stdout`, `stderr` and `bench.jsonl` of `folder`, as far as they are there. Sources are relative to `root`.
-    `form` is the applet whose own parser reads them, or what a rule pack says of them. Those of each phase are in a
-    folder of its name, and its records are named `phase/record`.
+def read_phases(forms: Mapping[str, Form], folder: Path, root: Path) -> tuple[list[Record], dict[str, Observation]]:
+    """The records of all phases of an attempt, named as operations name them, and what the output of each phase says.
+    `forms`: how that of each phase is read, which is in a folder of its name.
+    """
+    # A phase of another launch condition has no folder; nor has one that did not begin, whose results are missing.
+    began = {phase: form for phase, form in forms.items() if (folder / phase).is_dir() or not folder.is_dir()}
+    parsed = {phase: read(form, folder, root, phase) for phase, form in began.items()}
+    records = [
+        replace(record, operation=record_key(phase, record.operation))
+        for phase, (of_phase, _) in parsed.items()
+        for record in of_phase
+    ]
+    return records, {phase: observation for phase, (_, observation) in parsed.items()}
+
+
+def read(form: Form, folder: Path, root: Path, phase: str = "") -> Parsed:
+    """Read `stdout`, `stderr` and `bench.jsonl` of a phase in `folder`, as far as they are there. Sources are relative
+    to `root`. `form` is the applet whose own parser reads them, or what a rule pack says of them.
 
     Raises InputError for an applet that is not known, and nothing for what the files hold: that is in the observation's
     errors, those first that the benchmark itself gives.
     """
-    if isinstance(form, PhasedOutput):
-        # A phase of another launch condition has no folder; nor has one that did not begin, whose results are missing.
-        began = [(phase, each) for phase, each in form.phases if (folder / phase).is_dir()]
-        return _together([(phase, _timed(each, folder, root, phase)) for phase, each in began])
-    return _timed(form, folder, root)
-
-
-def _timed(form: Form, folder: Path, root: Path, phase: str = "") -> Parsed:
-    """What `_read` gives, with the job's own times if the pack asks for them."""
     records, seen = _read(form, folder / phase, root)
     if isinstance(form, OutputFormat) and form.wall:
         records = [*records, *wall_times(folder, root, phase)]
@@ -104,37 +109,6 @@ def _results(out: _Raw, parse: Callable[[str, str], Parsed]) -> Parsed:
         return [], Observation(errors=out.trouble or (OutputRemark(_NO_OUTPUT, out.name),))
     records, seen = parse(out.text, out.name)
     return records, replace(seen, errors=(*out.trouble, *seen.errors))
-
-
-def _together(phases: Sequence[tuple[str, Parsed]]) -> Parsed:
-    """Records by `phase/record`; an observation of what is the same in all phases, and those of each."""
-    records = [replace(each, operation=f"{phase}/{each.operation}") for phase, (found, _) in phases for each in found]
-    seen = [observation for _, (_, observation) in phases]
-    failed = [each.failed_operations for each in seen if each.failed_operations is not None]
-    return records, Observation(
-        program=", ".join(dict.fromkeys(each.program for each in seen if each.program)),
-        processes=_of_all(each.processes for each in seen),
-        nodes=_of_all(each.nodes for each in seen),
-        processes_per_node=_of_all(each.processes_per_node for each in seen),
-        uneven=_of_all(each.uneven for each in seen) or (),
-        placement=_of_all(each.placement for each in seen),
-        binary_sha256=_of_all(each.binary_sha256 for each in seen),
-        binary_agreed=_of_all(each.binary_agreed for each in seen),
-        job_id=_of_all(each.job_id for each in seen),
-        node_names=tuple(dict.fromkeys(name for each in seen for name in each.node_names)),
-        failed_operations=sum(failed) if failed else None,
-        complete=all(each.complete for each in seen),
-        errors=tuple(remark for each in seen for remark in each.errors),
-        warnings=tuple(remark for each in seen for remark in each.warnings),
-        unparsed=tuple(remark for each in seen for remark in each.unparsed),
-        phases=dict(zip((phase for phase, _ in phases), seen, strict=True)),
-    )
-
-
-def _of_all(values: Iterable[Any]) -> Any:
-    """The value if all have the same; otherwise None."""
-    distinct = set(values)
-    return distinct.pop() if len(distinct) == 1 else None
 
 
 def _with_stderr(seen: Observation, err: _Raw, notes: Callable[[str, str], Notes]) -> Observation:
@@ -324,26 +298,18 @@ def wall_times(folder: Path, root: Path, phase: str = "") -> list[Record]:
     except (ValueError, OSError) as error:
         pass_on_limit(error)
         completion = None
-    if completion is None:
-        return []
-    source = Source(path.relative_to(root).as_posix(), _line_of_phase(text, phase))
-    return list(_times(completion, phase, source))
+    times = next((each for each in completion.phases if each.phase == phase), None) if completion else None
+    mark = f'"{phase}"' if phase else '"ended"'
+    line = text.count("\n", 0, max(text.find(mark), 0)) + 1
+    return list(_times(times, Source(path.relative_to(root).as_posix(), line))) if times else []
 
 
-def _times(whole: Completion, phase: str, source: Source) -> Iterator[Record]:
-    of_phases: dict[str, Completion | PhaseTimes] = {each.phase: each for each in whole.phases}
-    times = of_phases.get(phase) if phase else whole
-    seconds = times.ended - times.started if times else math.nan
+def _times(times: PhaseTimes, source: Source) -> Iterator[Record]:
+    seconds = times.ended - times.started
     if not (math.isfinite(seconds) and seconds >= 0):
         return
     yield Record(WALL, seconds, "s", source)
-    if times and len(clock := times.uptime) == 2:
+    if len(clock := times.uptime) == 2:
         # A clock that was set meanwhile differs from the kernel's, which cannot be set.
         set_by = abs((clock[1] - clock[0]) - seconds)
         yield Record(UNCERTAINTY, set_by + _STEP_S, "s", source)
-
-
-def _line_of_phase(text: str, phase: str) -> int:
-    """The line of the phase's times, or of the end."""
-    mark = f'"{phase}"' if phase else '"ended"'
-    return text.count("\n", 0, max(text.find(mark), 0)) + 1

@@ -25,7 +25,7 @@ def case(run: Run | None = None, state: State = State.DONE, records: Any = None,
         run=run,
         attempt=builders.attempt(run, state=state, reason="" if state is State.DONE else "why"),
         records=builders.records() if records is None else records,
-        seen=builders.observation(run, **seen),
+        outputs={"": builders.observation(run, **seen)},
     )
 
 
@@ -125,7 +125,7 @@ def placed(holds: str, *nodes: str) -> Case:
     """A program that prints no counts, whose ranks the job saw on these nodes."""
     made = required(holds)
     seen = replace(made.seen, processes=None, nodes=None)
-    return replace(made, seen=seen, evidence=replace(made.evidence, placement=nodes))
+    return replace(made, outputs={"": seen}, evidence=replace(made.evidence, placement={"": nodes}))
 
 
 def on_gpus(job: str) -> Case:
@@ -285,7 +285,9 @@ EXAMPLES: list[Example] = [
         "FLG-04",
         "one file, as mdtest 4 prints whatever n is",
         replace(
-            inflated(), run=replace(inflated().run, items_total=2**20), seen=builders.observation(files_reported=1)
+            inflated(),
+            run=replace(inflated().run, items_total=2**20),
+            outputs={"": builders.observation(files_reported=1)},
         ),
     ),
     unchecked("FLG-04", "no count in the output", case(files_reported=None)),
@@ -492,12 +494,12 @@ EXAMPLES: list[Example] = [
         "PHY-03",
         "create: the rate assumes one operation for each process and file; this benchmark does not print how many "
         "there were, the built-in one does",
-        replace(inflated(), seen=builders.observation(program="campaign bench 0.1.0")),
+        replace(inflated(), outputs={"": builders.observation(program="campaign bench 0.1.0")}),
     ),
     broken(
         "PHY-03",
         "create: the output claims as many actual operations as the formula counts, which is impossible",
-        replace(inflated(operations_done=1000), seen=builders.observation(program="campaign bench 0.1.0")),
+        replace(inflated(operations_done=1000), outputs={"": builders.observation(program="campaign bench 0.1.0")}),
     ),
     broken(
         "PHY-03",

@@ -74,14 +74,14 @@ def by_time(step: Mapping[str, str]) -> Case:
 
 def one_node(**changes: Any) -> Case:
     run = builders.run(geometry=Geometry(1, 4))
-    return replace(case(**changes), run=run, seen=builders.observation(run, shift_effective=0))
+    return replace(case(**changes), run=run, outputs={"": builders.observation(run, shift_effective=0)})
 
 
 def external(**seen: Any) -> Case:
     """An external mdtest: its times have no zone, and the job asked for the placement."""
     silent = {"job_id": None, "step_id": None, "node_names": (), "began": None, "ended": None}
     given = {**silent, "began_local": 110.0, "ended_local": 112.0, **seen}
-    return case(builders.evidence(placement=("n1",) * 4 + ("n2",) * 4), **given)
+    return case(builders.evidence(placement={"": ("n1",) * 4 + ("n2",) * 4}), **given)
 
 
 def clocks(**local: float) -> Case:
@@ -207,7 +207,7 @@ EXAMPLES: list[Example] = [
     kept(
         "GEO-04",
         "one virtual node alone",
-        replace(found(nodes=ONE_MACHINE), seen=builders.observation(node_names=("n1",))),
+        replace(found(nodes=ONE_MACHINE), outputs={"": builders.observation(node_names=("n1",))}),
     ),
     broken(
         "GEO-04",
@@ -315,7 +315,7 @@ EXAMPLES: list[Example] = [
     kept(
         "RUN-02",
         "a node whose clock is ten minutes fast",
-        replace(found(nodes=CLOCKS), seen=builders.observation(**{**SAID, "began": 710.2, "ended": 712.4})),
+        replace(found(nodes=CLOCKS), outputs={"": builders.observation(**{**SAID, "began": 710.2, "ended": 712.4})}),
     ),
     broken(
         "RUN-02",

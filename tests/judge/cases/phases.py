@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,7 +37,7 @@ def phased(
     return replace(
         made,
         run=replace(made.run, commands=COMMANDS),
-        seen=replace(made.seen, phases=said),
+        outputs=said,
         evidence=replace(
             evidence,
             completion=replace(evidence.completion, phases=times),
@@ -51,9 +52,9 @@ def unaccounted() -> Case:
     return replace(made, evidence=replace(made.evidence, accounting=Accounting(job={"JobId": "17"})))
 
 
-def of_phases(pack: RulePack) -> RulePack:
-    """A pack with the phases of COMMANDS."""
-    return replace(pack, phases=tuple(replace(pack.phases[0], id=command.phase) for command in COMMANDS))
+def of_phases(pack: RulePack, commands: Sequence[Command] = COMMANDS) -> RulePack:
+    """A pack with the phases of these commands."""
+    return replace(pack, phases=tuple(replace(pack.phases[0], id=command.phase) for command in commands))
 
 
 ALONE = replace(COMMANDS[0], geometry=Geometry(1, 1))  # the first phase, with counts of its own
@@ -64,7 +65,7 @@ def alone(**seen: Any) -> Case:
     said = {"placement": "block", "processes_per_node": 1, "processes": 1, "nodes": 1, **seen}
     made = phased(write=said)
     run = replace(made.run, commands=(ALONE, COMMANDS[1]))
-    return dict(replace(made, run=run, pack=of_phases(made.pack)).phases)["write"]
+    return replace(made, run=run, pack=of_phases(made.pack)).phases["write"]
 
 
 def watched(processes: int) -> Submission:
@@ -76,7 +77,8 @@ def watched(processes: int) -> Submission:
     ranks = {f"{rank} read": text for rank, text in seen.ranks.items()} | {"0 write": seen.ranks["0"]}
     evidence = replace(first.evidence, witness=replace(seen, ranks=ranks))
     run = replace(first.run, geometry=Geometry(1, 3), commands=commands)
-    return replace(given, results=(replace(first, run=run, evidence=evidence), *given.results[1:]))
+    phased_one = replace(first, pack=of_phases(first.pack), run=run, evidence=evidence)
+    return replace(given, results=(phased_one, *given.results[1:]))
 
 
 LOAD = PhaseTimes("load", 0, 110.1, 111.9)
@@ -102,16 +104,16 @@ def beside(
         COMMANDS[1],
     )
     phases = {
-        "write": replace(made.seen.phases["write"], step_id=steps[0], node_names=nodes[0]),
+        "write": replace(made.outputs["write"], step_id=steps[0], node_names=nodes[0]),
         "load": Observation(job_id="17", step_id=steps[1], node_names=nodes[1]),
-        "read": made.seen.phases["read"],
+        "read": made.outputs["read"],
     }
     operations = tuple(replace(each, phase="write") for each in made.pack.operations)
     return replace(
         made,
-        pack=replace(made.pack, profile=profile, operations=operations),
+        pack=replace(of_phases(made.pack, commands), profile=profile, operations=operations),
         run=replace(made.run, commands=commands),
-        seen=replace(made.seen, phases=phases),
+        outputs=phases,
     )
 
 
@@ -130,7 +132,7 @@ def long(*uptimes: tuple[float, ...], run: tuple[float, ...] = (50.0, 176.5), se
     final = builders.accounting(EndTime="240")
     evidence = replace(made.evidence, completion=completion, after=after, accounting=final)
     attempt = builders.attempt(ended=times[1].ended)
-    return dict(replace(made, pack=of_phases(made.pack), attempt=attempt, evidence=evidence).phases)["write"]
+    return replace(made, pack=of_phases(made.pack), attempt=attempt, evidence=evidence).phases["write"]
 
 
 SHORT = replace(LOAD, ended=110.5)

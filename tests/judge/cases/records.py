@@ -59,7 +59,8 @@ def clock(ended: float, uptime: tuple[float, float] = (50.0, 52.5)) -> Case:
 def attests(given: Case, wall_s: float) -> Case:
     """The built-in benchmark ran 2 s, in which the node's clock was set by so much."""
     return replace(
-        given, seen=replace(given.seen, began=110.2, ended=112.2 + wall_s, attestation=Attestation(clock_s=2.0))
+        given,
+        outputs={"": replace(given.seen, began=110.2, ended=112.2 + wall_s, attestation=Attestation(clock_s=2.0))},
     )
 
 
@@ -191,7 +192,8 @@ def in_step(*numbers: str, one_job: bool = True, steps: Sequence[Mapping[str, st
     given = together(*windows, steps=(*STEPS, *steps), one_job=one_job)
     named = zip(given.results, numbers, strict=True)
     return replace(
-        given, results=tuple(replace(one, seen=replace(one.seen, job_id="17", step_id=step)) for one, step in named)
+        given,
+        results=tuple(replace(one, outputs={"": replace(one.seen, job_id="17", step_id=step)}) for one, step in named),
     )
 
 
@@ -202,8 +204,8 @@ def numbered_again(*steps: Mapping[str, str], is_copy: bool = False, **seen: flo
     given = in_step("1", "1", steps=steps or None)
     one, other = given.results
     records = one.records if is_copy else tuple(replace(each, value=each.value + 1) for each in one.records)
-    other = replace(other, records=records, seen=replace(other.seen, **seen))
-    return replace(given, results=(replace(one, seen=replace(one.seen, began=110.0, ended=113.0)), other))
+    other = replace(other, records=records, outputs={"": replace(other.seen, **seen)})
+    return replace(given, results=(replace(one, outputs={"": replace(one.seen, began=110.0, ended=113.0)}), other))
 
 
 def copied(*values: float) -> Submission:

@@ -88,7 +88,7 @@ def ran(given: Submission, first: bool = False, **seen: Any) -> Submission:
     """With other outputs: of all attempts, or of the first alone."""
 
     def changed(one: Case) -> Case:
-        return replace(one, seen=replace(one.seen, **seen))
+        return replace(one, outputs={"": replace(one.seen, **seen)})
 
     results = [changed(one) if number == 0 or not first else one for number, one in enumerate(given.results)]
     return replace(given, results=tuple(results))
@@ -172,7 +172,11 @@ def beside(fact: str, path: str, *programs: str, first: str = OTHER, second_node
     same = {"executable.sha256": (BINARY, BINARY), fact: (f"{path} {BINARY}", f"{path} {second_node}")}
     given = on_nodes(sourced(), same, binary_sha256=None, binary_agreed=None)
     commands = tuple(Command(name, (), name.rpartition("/")[2], name.rpartition("/")[2]) for name in programs)
-    results = tuple(replace(one, run=replace(one.run, commands=commands or one.run.commands)) for one in given.results)
+    results = given.results
+    if commands:
+        (phase,), named = given.pack.phases, [command.phase for command in commands]
+        pack = replace(given.pack, phases=tuple(replace(phase, id=name) for name in named))
+        results = tuple(replace(one, pack=pack, run=replace(one.run, commands=commands)) for one in results)
     facts = {**results[0].evidence.environment.facts, fact: (Value("0-1", f"{path} {first}"),)}
     evidence = Evidence(replace(results[0].evidence.environment, facts=facts))
     return replace(given, results=(replace(results[0], evidence=evidence), *results[1:]))

@@ -38,7 +38,7 @@ def told(required: EnvironmentVariable, asked: bool = True, **variables: str) ->
     return replace(
         made,
         pack=replace(made.pack, environment=(required,)),
-        seen=replace(made.seen, attestation=attestation),
+        outputs={"": replace(made.seen, attestation=attestation)},
     )
 
 
