@@ -14,6 +14,7 @@ import os
 import sqlite3
 import stat
 import sys
+import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
@@ -573,12 +574,28 @@ def _stored(environment: Environment) -> tuple[tuple[str, str], ...]:
     return _hashed(replace(environment, facts={})), _hashed(environment.facts)
 
 
+@functools.cache
+def _check_kinds(of: type, columns: tuple[str, ...], kinds: tuple[type, ...]) -> None:
+    """Raises TypeError where a column has a value of another kind than the dataclass's field of its name: SQLite stores
+    any. Rows mostly have the same kinds, so that few are checked.
+    """
+    hints = typing.get_type_hints(of)
+    for column, kind in zip(columns, kinds, strict=True):
+        allowed = typing.get_args(hints.get(column, kind)) or (hints.get(column, kind),)
+        if not any(
+            issubclass(kind, int if each is bool else (int, float) if each is float else each) for each in allowed
+        ):
+            raise TypeError(f"{column} is of type {kind.__name__}")
+
+
 def _attempt(row: sqlite3.Row) -> Attempt:
+    _check_kinds(Attempt, _ATTEMPT_FIELDS, tuple(map(type, row)))
     run, number, token, job, fingerprint, state, *others = row
     return Attempt(run, number, token, job, fingerprint, State(state), *others)
 
 
 def _record(row: sqlite3.Row) -> tuple[tuple[str, int], Record]:
+    _check_kinds(Record, _COLUMNS_OF_RECORD, tuple(map(type, row)))
     run, attempt, file, line, each, operation, value, unit, *others = row
     record = Record(sys.intern(operation), value, sys.intern(unit), Source(sys.intern(file), line), *others)
     if each != "[]":  # as most are
@@ -589,8 +606,13 @@ def _record(row: sqlite3.Row) -> tuple[tuple[str, int], Record]:
 _DERIVED = ("source", "parts", "iteration", "each")  # stored in another way, or not part of an output
 # The fields of a record up to `iteration`, in their order.
 _RECORD_FIELDS = tuple(field.name for field in fields(Record) if field.name not in _DERIVED)
+_COLUMNS_OF_RECORD = ("run", "attempt", "file", "line", "iterations_as_json", *_RECORD_FIELDS)
 _RECORD_COLUMNS = ", ".join(("run", "attempt", "file", "line", "each", *_RECORD_FIELDS))
 _INSERT_RECORD = f"INSERT INTO records ({_RECORD_COLUMNS}) VALUES ({', '.join('?' * (5 + len(_RECORD_FIELDS)))})"
+_ATTEMPT_FIELDS = (
+    *("run", "number", "token", "job", "fingerprint", "state_as_text", "reason", "job_id", "submitted", "started"),
+    "ended",
+)
 _ATTEMPTS = (
     "SELECT a.run, a.number, a.token, a.job, a.fingerprint, a.state, a.reason, j.job_id, j.created, a.started, "
     "a.ended FROM attempts a JOIN jobs j ON j.name = a.job "

@@ -423,6 +423,25 @@ def test_a_state_that_no_attempt_can_have_is_named_with_the_way_out(tmp_path: Pa
         opened.attempts()
 
 
+@pytest.mark.parametrize("column", ["started", "job_id", "fingerprint"])
+def test_a_column_with_a_value_of_another_kind_is_damaged(tmp_path: Path, column: str) -> None:
+    opened = builders.filled_store(tmp_path, [builders.run()])
+    odd = b"\xff" if column != "started" else "a text"
+    with opened.transaction():
+        opened._sql(f"UPDATE {'jobs' if column == 'job_id' else 'attempts'} SET {column} = ?", (odd,))
+    with pytest.raises(EnvironmentLacks, match=f"is damaged .*{column} is of type .*no data is lost"):
+        opened.attempts()
+
+
+def test_a_number_of_a_result_that_is_a_text_is_damaged(tmp_path: Path) -> None:
+    opened = builders.filled_store(tmp_path, [builders.run()])
+    opened.save_results(builders.run().id, 1, builders.records(), builders.observation(), builders.evidence())
+    with opened.transaction():
+        opened._sql("UPDATE records SET start_skew_s = 'late'")
+    with pytest.raises(EnvironmentLacks, match=r"is damaged .*start_skew_s is of type str"):
+        opened.records()
+
+
 @pytest.mark.parametrize("change", ["DROP TABLE attempts", "ALTER TABLE attempts RENAME COLUMN run TO name"])
 def test_a_database_that_lacks_a_table_or_a_column_is_damaged_and_no_disk_is_full(tmp_path: Path, change: str) -> None:
     builders.filled_store(tmp_path, [builders.run()]).close()
