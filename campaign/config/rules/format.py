@@ -150,7 +150,10 @@ SCHEMA = KeyedMap(
         "files that the benchmark reads, hashed on the nodes before each run (INP-01)",
     ),
     sweeps=Field(ListOf(record(Sweep), apart="id"), "values that are measured within one run"),
-    fixed=Field(ListOf(_flags(kinds.FIXED)), "mandatory flags"),
+    fixed=Field(
+        ListOf(_flags(kinds.FIXED)),
+        "mandatory flags with a clause of their own; other flags in `arguments` are mandatory too",
+    ),
     derived=Field(
         ListOf(_flags(kinds.FLAG)), "flags set automatically from the geometry, the target and the variables"
     ),

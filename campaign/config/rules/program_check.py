@@ -38,6 +38,10 @@ def check(pack: Values) -> None:
             _check_one(pack, formulas.words(pack["arguments"]))
     else:
         _check_several(pack)
+    has_flags = any(files["flags"] for files in pack.entries("files"))
+    lines = [text.split() for _, text in command_lines(pack)]
+    if has_flags and lines and not any("{flags}" in words for words in lines):
+        pack.problem(_FLAGS_MISSING, "phases" if pack["phases"] else "arguments")
     _check_phases_of_operations(pack)
     if any("items_per_process" in sweeps.names(text) for _, text in command_lines(pack)) and pack["items"]:
         for profile in PROFILES:
@@ -76,18 +80,13 @@ def counts(phase: Values) -> Iterator[tuple[str, str]]:
 
 def _check_one(pack: Values, words: list[str]) -> None:
     flags = {entry["flag"] for key in ("fixed", "derived") for entry in pack.entries(key)}
-    named = [word.partition("=")[0] if word.startswith("--") else word for word in words]  # --name=value too
+    named = list(map(programs.flag_of, words))
     for word, count in Counter(named).items():
         if count > 1 and word in (flags | {"{flags}"}):  # two values may be equal
             pack.problem(f"found {word} {count} times; allowed: once", "arguments")
     _check_words(pack, words)
-    if "{flags}" not in words:
-        pack.problem(_FLAGS_MISSING, "arguments")
     for flag in sorted(flags - {None} - set(named)):
         pack.problem(f"{flag} is missing; allowed: all fixed and derived flags", "arguments")
-    for word in named:
-        if word.startswith("-") and word not in flags:
-            pack.problem(f"found {word}; allowed: flags that fixed or derived lists, and {{flags}}", "arguments")
 
 
 def _check_words(holder: Values, words: list[str]) -> None:
@@ -131,9 +130,6 @@ def _check_several(pack: Values) -> None:
     for program in pack.entries("programs"):
         if program["id"] and program["id"] not in launched and None not in (pack["phases"] or (None,)):
             program.problem(f"no phase runs {program['id']}; use or remove it", "id")
-    has_flags = any(files["flags"] for files in pack.entries("files"))
-    if has_flags and not any("{flags}" in text for _, text in command_lines(pack)):
-        pack.problem(_FLAGS_MISSING, "phases")
 
 
 def _check_phase(phase: Values, programs: list[str], conditions: list[str]) -> None:

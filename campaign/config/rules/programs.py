@@ -5,6 +5,7 @@ A pack with one program has one phase without a name; several phases have names,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -93,7 +94,9 @@ def of_values(values: dict[str, Any]) -> tuple[tuple[Program, ...], tuple[Phase,
     programs, phases = values.pop("programs"), values.pop("phases")
     if not phases:
         words = tuple(formulas.words(arguments))
-        return (Program(applet, applet, _of(applet, results)),), (Phase("", applet, words, **flags),)
+        listed = [flag.flag for key in ("fixed", "derived") for flag in flags[key]]
+        fixed = (*flags.pop("fixed"), *(flag for flag in _mandatory(words, "") if flag.flag not in listed))
+        return (Program(applet, applet, _of(applet, results)),), (Phase("", applet, words, fixed=fixed, **flags),)
     optional = {entry["id"]: entry["allowed"] for entry in programs}
     return (
         tuple(_program(entry, results) for entry in programs),
@@ -111,13 +114,22 @@ def _program(entry: dict[str, Any], shared: output_format.OutputFormat) -> Progr
     return Program(entry["id"], applet, _of(applet, results), entry["starts"])
 
 
+def _mandatory(words: Sequence[str], clause: str) -> tuple[Flag, ...]:
+    """The flags of a command line, by their names; all are mandatory."""
+    return tuple(Flag(name, False, clause) for name in dict.fromkeys(map(flag_of, words)) if name.startswith("-"))
+
+
+def flag_of(word: str) -> str:
+    """The name of the flag that a word is, without its value; another word as it is."""
+    return word.partition("=")[0] if word.startswith("--") else word
+
+
 def _phase(entry: dict[str, Any], allowed: tuple[Flag, ...]) -> Phase:
     words = tuple(formulas.words(entry["remove"] or entry["arguments"]))
     if entry["write"]:
         words = (entry["write"], entry["text"].replace("{", BRACE) if entry["raw"] else entry["text"])
     if entry["input"]:
         words = (entry["write"], f"{{{entry['input']}}}")
-    flags = dict.fromkeys(word for word in words if word.startswith("-"))
     return Phase(
         entry["id"],
         entry["program"],
@@ -128,6 +140,6 @@ def _phase(entry: dict[str, Any], allowed: tuple[Flag, ...]) -> Phase:
         entry["launch"],
         entry["beside"],
         copies=bool(entry["input"]),
-        fixed=tuple(Flag(flag, False, entry["clause"]) for flag in flags),
+        fixed=_mandatory(words, entry["clause"]),
         allowed=allowed,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,6 +47,39 @@ def read(tmp_path: Path, *changes: tuple[str, str]) -> RulePack:
     path = tmp_path / "small.yaml"
     path.write_text(written)
     return packs.load(path)
+
+
+ONE = """id: small
+version: 1
+title: A small pack
+document: The document
+caption: Table
+applet: my_solver
+arguments: "-w --size=8 {flags}"
+launch: [{id: one, title: One, clause: "1"}]
+files: [{id: all, title: All, clause: "1", flags: [-F]}]
+operations: [{id: write, record: write, title: Write, unit: MiB/s}]
+results: {format: keyvalue, records: [{name: write, value: write, unit: MiB/s}]}
+selection: {operation: write, best: highest, clause: "1"}
+"""
+RUN = "phases: [{id: run, clause: '1', program: my_solver, arguments: "
+CHANGES = {
+    "applet: my_solver": "programs: [{id: my_solver}]",
+    "arguments: ": RUN,
+    '{flags}"': '{flags}"}]',
+    "record: write, title": "record: write, phase: run, title",
+}
+PHASED = functools.reduce(lambda text, change: text.replace(*change), CHANGES.items(), ONE)
+
+
+@pytest.mark.parametrize("text", [ONE, PHASED])
+def test_one_phase_in_either_form_has_the_same_flags_and_program(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "small.yaml"
+    path.write_text(text)
+    pack = packs.load(path)
+    assert [program.id for program in pack.programs] == ["my_solver"]
+    assert [flag.flag for flag in pack.fixed] == ["-w", "--size"]
+    assert pack.arguments == ("-w", "--size=8", "{flags}")
 
 
 def test_phases_keep_their_order_and_all_their_flags_are_mandatory(tmp_path: Path) -> None:

@@ -135,9 +135,18 @@ def long(*uptimes: tuple[float, ...], run: tuple[float, ...] = (50.0, 176.5), se
     return replace(made, pack=of_phases(made.pack), attempt=attempt, evidence=evidence).phases["write"]
 
 
+def without_flags() -> Case:
+    """A phase whose command line has no {flags}, in a file configuration with flags."""
+    made = phased(write={"argv": ("/opt/bench/ior", "-w")})
+    (phase, *_), run = made.pack.phases, replace(made.run, files="unique")
+    pack = of_phases(replace(made.pack, phases=(replace(phase, arguments=("-w",)),)))
+    return replace(made, pack=pack, run=run).phases["write"]
+
+
 SHORT = replace(LOAD, ended=110.5)
 FOREIGN = {"JobIDRaw": "17.2", "JobName": "dd", "Start": "111", "End": "111"}
 EXAMPLES: list[Example] = [
+    kept("FLG-02", "a phase to which no file configuration adds flags", without_flags()),
     kept("GEO-01", "a phase with its own process", alone()),
     kept("GEO-02", "a phase with its own process", alone()),
     broken(
