@@ -67,7 +67,7 @@ def test_the_values_of_a_record_are_kept(tmp_path: Path) -> None:
     assert program.results is not None
     (record,) = program.results.records
     assert (record.name, record.factor, record.within, record.take) == ("{kernel}", 0.001, 0.005, "only")
-    assert pack.output is program.results
+    assert pack.outputs[""] is program.results
 
 
 @pytest.mark.parametrize(
