@@ -46,8 +46,8 @@ def printed(lines: Sequence[ClauseLine], pack: RulePack, style: str, width: int)
 
 def section(lines: Sequence[ClauseLine]) -> Section:
     """The matrix as a part of the page."""
-    names = tuple(column.name for column in COLUMNS)
-    return Section("Compliance matrix", counted(lines), names, tuple(grid.texts(COLUMNS, lines)))
+    headings = tuple(column.name for column in COLUMNS)
+    return Section("Compliance matrix", counted(lines), headings, tuple(grid.texts(COLUMNS, lines)))
 
 
 def as_json(lines: Sequence[ClauseLine]) -> str:
@@ -55,8 +55,7 @@ def as_json(lines: Sequence[ClauseLine]) -> str:
 
 
 def as_csv(lines: Sequence[ClauseLine]) -> str:
-    records = [line.as_json() for line in lines]
-    return printing.as_csv(tuple(records[0]), records)
+    return printing.as_csv([*lines[0].as_json()], (line.as_json() for line in lines))
 
 
 def open_text(lines: Sequence[ClauseLine]) -> str:

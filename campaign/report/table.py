@@ -175,9 +175,13 @@ def target_columns(
     def marks(line: TableLine) -> str:
         return notes.ranges(sorted(numbers[noted.texts[place - 1]] for place in noted.of(*line.rows)))
 
-    units = titles(pack)
-    of_notes = Column("Notes", marks, is_text=True, is_optional=True)
-    return [LABEL, *number_columns(units, entry), *run_columns(unknown), _status_column(units), of_notes]
+    return [
+        LABEL,
+        *number_columns(titles(pack), entry),
+        *run_columns(unknown),
+        _status_column(titles(pack)),
+        Column("Notes", marks, is_text=True, is_optional=True),
+    ]
 
 
 def overview_columns(

@@ -48,12 +48,9 @@ def plan_text(
         Column("run", lambda run: run.id),
         Column("nodes", lambda run: run.geometry.nodes),
         Column("processes", lambda run: run.geometry.processes),
+        Column("n", lambda run: run.items_per_process),
+        Column(pack.items_unit, lambda run: run.items_total),
     ]
-    if pack.items_total:
-        columns += [
-            Column("n", lambda run: run.items_per_process),
-            Column(pack.items_unit, lambda run: run.items_total),
-        ]
     return resources.rendered(
         "plan.txt.j2",
         campaign=campaign,
@@ -63,7 +60,7 @@ def plan_text(
         without=len(every) - len(cells),
         jobs=len(matrix.batches(planned.runs, campaign.slurm.allocation)),
         brief=brief,
-        grid=grid.plain(columns, planned.runs, width),
+        grid=grid.plain(columns if pack.items_total else columns[:3], planned.runs, width),
         commands=lambda run: scripts.each_command(run, campaign.slurm, "TOKEN"),
         command=functools.partial(_command, width=width if folded_commands else math.inf),
         estimate=estimate(campaign, planned.runs, planned.searches, attempts, bool(planned.unresolved)).text,

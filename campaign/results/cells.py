@@ -28,15 +28,6 @@ class Basis:
     profile: str
     variables: tuple[tuple[str, str], ...]  # of the command line, once settled
 
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "id": self.rules,
-            "version": self.version,
-            "sha256": self.digest,
-            "profile": self.profile,
-            "variables": dict(self.variables),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -114,8 +105,13 @@ def _places(parts: Sequence[Any]) -> str:
 
 def _rules(findings: Sequence[Any]) -> str:
     """The ids of the rules; those not checked have a question mark."""
-    ids = (f"{each.get('rule')}{'' if each.get('checked') else '?'}" for each in findings if isinstance(each, dict))
-    return " ".join(dict.fromkeys(ids))
+    return " ".join(
+        dict.fromkeys(
+            f"{finding.get('rule')}{'' if finding.get('checked') else '?'}"
+            for finding in findings
+            if isinstance(finding, dict)
+        )
+    )
 
 
 # The columns of the table of results, in the order of the keys in JSON.
@@ -182,7 +178,17 @@ COLUMNS: tuple[Column[Row], ...] = (
         ),
     ),
     Column("campaign", lambda row: row.basis and row.basis.campaign),
-    Column("rules", lambda row: row.basis and row.basis.as_json()),
+    Column(
+        "rules",
+        lambda row: row.basis,
+        columns=(
+            Column("id", lambda basis: basis.rules),
+            Column("version", lambda basis: basis.version),
+            Column("sha256", lambda basis: basis.digest),
+            Column("profile", lambda basis: basis.profile),
+            Column("variables", lambda basis: dict(basis.variables)),
+        ),
+    ),
     Column(
         "by_node",
         lambda row: row if row.by_node else None,
@@ -218,7 +224,18 @@ COLUMNS: tuple[Column[Row], ...] = (
             ),
         ),
     ),
-    Column("projection", lambda row: _projection_json(row.projection) if row.projection else None),
+    Column(
+        "projection",
+        lambda row: row.projection,
+        columns=(
+            Column("base_system", lambda projection: projection.base_system),
+            Column("generation", lambda projection: projection.generation),
+            Column("formula", lambda projection: projection.formula),
+            Column("inputs", lambda projection: dict(projection.inputs)),
+            Column("uncertainty", lambda projection: projection.uncertainty),
+            Column("logs", lambda projection: list(map(str, projection.logs))),
+        ),
+    ),
     Column("notes", lambda row: [*(row.run.notes if row.run else ()), *([row.note] if row.note else [])]),
     Column("findings", lambda row: [finding.as_json() for finding in row.findings], 23, listed=_rules),
 )
@@ -233,17 +250,6 @@ def flattened(row: Row) -> dict[str, Any]:
 def _part_json(part: Record) -> dict[str, Any]:
     """A number that a computed one comes from."""
     return {"record": part.operation, "value": part.value, "unit": part.unit, **asdict(part.source)}
-
-
-def _projection_json(projection: Projection) -> dict[str, Any]:
-    return {
-        "base_system": projection.base_system,
-        "generation": projection.generation,
-        "formula": projection.formula,
-        "inputs": dict(projection.inputs),
-        "uncertainty": projection.uncertainty,
-        "logs": [str(path) for path in projection.logs],
-    }
 
 
 def left_out(campaign: Campaign, cells: Iterable[Cell]) -> bool:
