@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import graphlib
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -42,7 +43,7 @@ USERS = {
         *(f"sandbox.{module}" for module in ("keeper", "machine", "query", "starter")),
         "pipeline.building",
         "report.write",
-        "cli.parts",
+        "cli.queues",
         "cli.running",
     },
     "sqlite3": {"results.store"},
@@ -129,6 +130,26 @@ def test_a_package_imports_only_from_those_to_its_left() -> None:
         if LINE.index(imported) > LINE.index(package):
             wrong.append(f"{found.place}: {package} imports {imported}")
     assert wrong == []
+
+
+def test_no_circle_between_modules() -> None:
+    """By all their imports, those inside functions and for the type checker included."""
+    names = {
+        ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in sources()
+    }
+    graph = {name: {found for found in imported(path) if found in names} - {name} for name, path in names.items()}
+    graphlib.TopologicalSorter(graph).prepare()  # raises CycleError with the circle
+
+
+def imported(path: Path) -> Iterator[str]:
+    """What may be modules: `from campaign.core import model` names campaign.core.model, or a name in campaign.core."""
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{name.name}" for name in node.names)
 
 
 def test_nothing_that_runs_on_a_cluster_imports_the_sandbox_which_knows_no_campaign() -> None:

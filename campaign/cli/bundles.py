@@ -6,15 +6,13 @@ import argparse
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from campaign.cli.output import columns, say, show, table_format, verdict, write
+from campaign.cli.selection import PartSelection, place_of
 from campaign.config import rfp as rfps
-from campaign.config.opened import open_campaign
-from campaign.config.response import Response
 from campaign.core import atomic, journal, timestamps
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed
 from campaign.core.units import several
@@ -27,17 +25,33 @@ from campaign.report.whole import scores_text
 from campaign.report.write import write_report
 from campaign.results.store import begun
 
+Parts = Mapping[str, verify.VerifiedBundle]
+Compared = handed.TableComparison | None  # None: no table was handed in, or nothing can be compared with it
 NOT_SAMPLED = "the bundle cannot be re-evaluated"
 
 
 def pack(arguments: argparse.Namespace) -> int:
-    written = _packed(arguments, arguments.output, arguments.part, arguments.force)
-    show(f"wrote {arguments.output}: {several(written.files, 'file')}, {several(written.attempts, 'attempt')}")
-    if written.left_out:
-        show(f"{several(written.left_out, 'attempt')} without raw output: listed only in the bundle's index")
-    show(f"journal head (send it to the buyer): {written.judged.head}")
-    show(f"verify:  campaign verify {typed(arguments.output)}")
-    return _without_result(written, typed(arguments.file, arguments.part))
+    selection, out = PartSelection(arguments), arguments.output
+    bundle.check_place(out, arguments.force)
+    if selection.response is None:
+        written = {part: _packed(arguments, out, part, arguments.force) for part in selection.parts}
+        contents = [several(each.attempts, "attempt") for each in written.values()]
+        files = sum(each.files for each in written.values())
+    else:
+        with bundle.beside(out) as place:
+            root = place / "bag"
+            written = {part: _packed(arguments, root / verify.PARTS / part, part) for part in selection.parts}
+            files = whole.write(selection.response.rfp, root, written, out, arguments.sign, arguments.force)
+        contents = [several(len(written), "part")]
+    show(f"wrote {out}: {several(files, 'file')}, {', '.join(contents)}")
+    for part, each in written.items():
+        of_part = f" of {part}" if selection.response else ""
+        if each.left_out:
+            show(f"{several(each.left_out, 'attempt')}{of_part} without raw output: listed only in the bundle's index")
+        show(f"journal head{of_part} (send it to the buyer): {each.judged.head}")
+    show(f"verify:  campaign verify {typed(out)}")
+    selection.statuses = [_without_result(each, typed(arguments.file, part)) for part, each in written.items()]
+    return selection.end()
 
 
 def _packed(arguments: argparse.Namespace, out: Path, part: str, force: bool = False) -> bundle.Written:
@@ -49,20 +63,6 @@ def _packed(arguments: argparse.Namespace, out: Path, part: str, force: bool = F
     return bundle.write(opened, names, planned, attempts, out, arguments.sign, force)
 
 
-def pack_whole(arguments: argparse.Namespace, response: Response) -> int:
-    """All parts in one bundle."""
-    bundle.check_place(arguments.output, arguments.force)
-    with bundle.beside(arguments.output) as place:
-        root = place / "bag"
-        written = {part.id: _packed(arguments, root / verify.PARTS / part.id, part.id) for part in response.parts}
-        files = whole.write(response.rfp, root, written, arguments.output, arguments.sign, arguments.force)
-    show(f"wrote {arguments.output}: {several(files, 'file')}, {several(len(written), 'part')}")
-    for part, each in written.items():
-        show(f"journal head of {part} (send it to the buyer): {each.judged.head}")
-    show(f"verify:  campaign verify {typed(arguments.output)}")
-    return max(_without_result(each, typed(arguments.file, part)) for part, each in written.items())
-
-
 def _without_result(written: bundle.Written, file: str) -> int:
     """The exit status, which is explained where it is not 0."""
     rows = written.judged.submission.rows
@@ -72,21 +72,70 @@ def _without_result(written: bundle.Written, file: str) -> int:
 
 
 def verify_bundle(arguments: argparse.Namespace) -> int:
+    """Print the decision on a bundle, or that on all parts with their scores, and with --details each part."""
+    with _verified(arguments) as (response, parts):
+        compared = _compared(arguments, parts, response.rfp if response else None)
+        of_table = [text.of_table(arguments.table, compared)] if compared and not arguments.json else []
+        if arguments.json:
+            print(json.dumps(_verified_json(arguments, response, parts, compared), indent=1))
+        elif response:
+            of_scores = [scores_text(response.scored, columns(), arguments.details)] if response.scored else []
+            of_all = [decision.printed(response.decision, columns()), "", *whole.texts(response), *of_scores, *of_table]
+            show("\n".join(of_all))
+        for part, verified in parts.items():
+            _print_verified(arguments, verified, part, response is not None)
+        if of_table and not response:
+            show(*of_table)
+        status = response.exit_status if response else parts[arguments.part].conclusion.exit_status
+    return INCOMPLETE if compared and compared.differences else status
+
+
+@contextmanager
+def _verified(arguments: argparse.Namespace) -> Iterator[tuple[whole.VerifiedResponse | None, Parts]]:
+    """All parts of a bundle that answers an RFP; or a single part, without a response."""
     asked, rfp = _asked(arguments)
     verify.buyers_rules(asked)
     with verify.opened(arguments.bundle) as bag:
         parts = verify.parts_of(bag)
         if parts and not arguments.part:
-            with whole.verified(arguments.bundle.name, bag, asked, rfp) as all_parts:
-                return _print_parts(arguments, all_parts)
-        with verify.of_part(arguments.bundle, bag, asked, arguments.part if parts else "") as verified:
-            compared = _compared(arguments, {arguments.part: verified}, None)
-            if arguments.json:
-                print(json.dumps(text.as_json(verified) | _of_table(arguments, compared), indent=1))
-            _print_verified(arguments, verified, arguments.part, not arguments.json)
-            if compared is not None and not arguments.json:
-                show(text.of_table(arguments.table, compared))
-    return INCOMPLETE if compared and compared.differences else verified.conclusion.exit_status
+            with whole.verified(arguments.bundle.name, bag, asked, rfp) as response:
+                yield response, response.parts
+        else:
+            with verify.of_part(arguments.bundle, bag, asked, arguments.part if parts else "") as verified:
+                yield None, {arguments.part: verified}
+
+
+def _verified_json(
+    arguments: argparse.Namespace, response: whole.VerifiedResponse | None, parts: Parts, compared: Compared
+) -> dict[str, Any]:
+    of_table = {"table": {"file": str(arguments.table), **asdict(compared)}} if compared else {}
+    of_parts = {part: text.as_json(verified) for part, verified in parts.items()}
+    if response is None:
+        return of_parts[arguments.part] | of_table
+    return {"format": 1, "bundle": response.name, **response.as_json(), **of_table, "parts": of_parts}
+
+
+def _print_verified(
+    arguments: argparse.Namespace, verified: verify.VerifiedBundle, part: str, is_of_several: bool
+) -> None:
+    """Print the verification of a part, of several only with --details, and write the files that are asked for."""
+    is_shown = not arguments.json and (arguments.details or not is_of_several)
+    junit, output = (place_of(path, part if is_of_several else "") for path in (arguments.junit, arguments.output))
+    if is_shown and is_of_several:
+        show(f"\n=== part {part} ===")
+    if junit:
+        write(text.as_junit(verified), junit, arguments)
+    if is_shown:
+        show(text.as_text(verified, columns(), part, arguments.details))
+    if verified.judged is None:
+        return
+    if is_shown and arguments.details:
+        submission = verified.judged.submission
+        rows, campaign, pack = submission.rows, submission.campaign, submission.pack
+        print(f"\n{table.printed(rows, campaign, pack, 'simple', columns(), details=True)}")
+    if output:
+        path = write_report(output, text.for_report(verified, verified.judged))
+        (say if arguments.json else show)(f"wrote {path}")
 
 
 def _asked(arguments: argparse.Namespace) -> tuple[verify.Asked, Path | None]:
@@ -126,12 +175,7 @@ def write_terms(arguments: argparse.Namespace) -> int:
     return OK
 
 
-Compared = handed.TableComparison | None  # None: no table was handed in, or nothing can be compared with it
-
-
-def _compared(
-    arguments: argparse.Namespace, parts: Mapping[str, verify.VerifiedBundle], rfp: rfps.Rfp | None
-) -> Compared:
+def _compared(arguments: argparse.Namespace, parts: Parts, rfp: rfps.Rfp | None) -> Compared:
     """The comparison of the table or form that was handed in with the bundle."""
     judged = {part: each.vendors.submission for part, each in parts.items() if each.vendors}
     if arguments.table is None or not judged:
@@ -142,68 +186,24 @@ def _compared(
     return handed.compare(arguments.table, judged, mapping)
 
 
-def _of_table(arguments: argparse.Namespace, compared: Compared) -> dict[str, Any]:
-    """For the JSON."""
-    return {} if compared is None else {"table": {"file": str(arguments.table), **asdict(compared)}}
-
-
-def _print_verified(arguments: argparse.Namespace, verified: verify.VerifiedBundle, part: str, is_shown: bool) -> None:
-    """Print a bundle's verification, if it is shown, and write what is asked for; `part`: of several."""
-    judged, junit, output = verified.judged, arguments.junit, arguments.output
-    if junit:
-        write(text.as_junit(verified), junit, arguments)
-    if is_shown:
-        show(text.as_text(verified, columns(), part, arguments.details))
-        if judged is not None and arguments.details:
-            submission = judged.submission
-            table_text = table.printed(
-                submission.rows, submission.campaign, submission.pack, "simple", columns(), details=True
-            )
-            print(f"\n{table_text}")
-    if output and judged is not None:
-        path = write_report(output, text.for_report(verified, judged))
-        (say if arguments.json else show)(f"wrote {path}")
-
-
-def _print_parts(arguments: argparse.Namespace, verified: whole.VerifiedResponse) -> int:
-    """The decision on the whole, what was found about it, and its scores; with --details also each part."""
-    compared = _compared(arguments, verified.parts, verified.rfp)
-    if arguments.json:
-        parts = {part: text.as_json(each) for part, each in verified.parts.items()}
-        of_whole = {"format": 1, "bundle": verified.name, **verified.as_json(), **_of_table(arguments, compared)}
-        print(json.dumps({**of_whole, "parts": parts}, indent=1))
-    else:
-        show("\n".join([decision.printed(verified.decision, columns()), "", *whole.texts(verified)]))
-        if verified.scored:
-            show(scores_text(verified.scored, columns(), arguments.details))
-        if compared is not None:
-            show(text.of_table(arguments.table, compared))
-    for part, each in verified.parts.items():
-        is_shown = arguments.details and not arguments.json
-        if is_shown:
-            show(f"\n=== part {part} ===")
-        given = copy(arguments)
-        given.junit = arguments.junit and arguments.junit.with_stem(f"{arguments.junit.stem}-{part}")
-        given.output = arguments.output and arguments.output / part
-        _print_verified(given, each, part, is_shown)
-    return INCOMPLETE if compared and compared.differences else verified.exit_status
-
-
 def show_head(arguments: argparse.Namespace) -> int:
-    opened = open_campaign(arguments.file, arguments.part)
-    if not begun(opened.paths):
-        raise InputError(
-            f"no journal: campaign {opened.campaign.name} has not been run; start with 'campaign run "
-            f"{typed(arguments.file, arguments.part)}'"
-        )
-    chain = journal.look(opened.paths.journal)
-    if chain.problem:
-        raise InputError(f"journal.jsonl: {chain.problem}")
-    if arguments.query:
-        write(timestamps.request(chain.head), arguments.query, arguments)
-    head = {"campaign": opened.campaign.name, "events": len(chain.heads), "head": chain.head, "nonce": chain.nonce}
-    print(json.dumps(head, indent=1) if arguments.json else chain.head)
-    return OK
+    selection = PartSelection(arguments, "json" if arguments.json else "")
+    queries = selection.places(arguments.query, arguments.force)
+    for part, opened in selection:
+        if not begun(opened.paths):
+            raise InputError(
+                f"no journal: campaign {opened.campaign.name} has not been run; start with 'campaign run "
+                f"{typed(arguments.file, part)}'"
+            )
+        chain = journal.look(opened.paths.journal)
+        if chain.problem:
+            raise InputError(f"journal.jsonl: {chain.problem}")
+        if query := queries[part]:
+            write(timestamps.request(chain.head), query, arguments)
+        head = {"campaign": opened.campaign.name, "events": len(chain.heads), "head": chain.head, "nonce": chain.nonce}
+        selection.add(part, json.dumps(head, indent=1) + "\n" if arguments.json else chain.head)
+    print(selection.text(), end="")
+    return selection.end()
 
 
 @contextmanager

@@ -21,7 +21,6 @@ from campaign.cli.arguments import check_verb, parser
 from campaign.cli.output import check_outputs, prepared, say
 from campaign.core import users, waiting
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, CampaignError, is_full
-from campaign.core.strict_yaml import has_key
 
 PACKAGE = Path(__file__).parents[1]
 TELLING = ("run", "rerun", "status", "check", "verify", "collect")  # verbs whose exit status scripts use
@@ -67,22 +66,11 @@ def _do(words: Sequence[str]) -> int:
         with prepared(arguments), waiting.told_to(notices):
             module, name = arguments.do
             verb: Callable[[argparse.Namespace], int] = import_module(f"campaign.cli.{module}").FUNCTIONS[name]
-            if getattr(arguments, "part", None) == "" and "file" in arguments and has_key(arguments.file, "parts"):
-                status = _for_parts(name, verb, arguments)
-            else:
-                check_outputs(arguments)
-                status = verb(arguments)
+            check_outputs(arguments)
+            status = verb(arguments)
     finally:  # also if argparse ends it, after --help
         sys.stdout.flush()
     return status
-
-
-def _for_parts(name: str, verb: Callable[[argparse.Namespace], int], arguments: argparse.Namespace) -> int:
-    """For each part of the campaign file."""
-    from campaign.cli import parts
-    from campaign.config import response
-
-    return parts.do(name, verb, arguments, response.read(arguments.file))
 
 
 def _in_words(error: OSError) -> str:

@@ -4,41 +4,63 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 
 from campaign.cli.output import STANDARD_OUTPUT, columns, say, show, table_format, verdict, write
-from campaign.config import response, rfp
-from campaign.config.opened import Opened, open_campaign
+from campaign.cli.selection import PartSelection
+from campaign.config import rfp as rfps
+from campaign.config.opened import Opened
+from campaign.config.response import read
 from campaign.config.rules import packs
 from campaign.config.waivers import statement
 from campaign.core import outputs
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed
 from campaign.core.grouping import grouped
 from campaign.core.model import Paths
-from campaign.core.strict_yaml import has_key
 from campaign.core.units import listed, several
+from campaign.evidence import verify
+from campaign.evidence import whole as evidence
 from campaign.judge.clauses import matrix
 from campaign.judge.rows import with_findings
 from campaign.judge.submission import Submission
 from campaign.pipeline import standing
-from campaign.report import clauses, contents, decision, filled, junit, printing, table, views
+from campaign.report import clauses, contents, decision, filled, junit, printing, scores, table, views, whole
 from campaign.report.compare import forms as printed
 from campaign.report.compare import sources, verdicts
+from campaign.report.compare.offers import Offer
 from campaign.report.foreign import judge_table
 from campaign.report.workbook.write import workbook
 from campaign.report.write import write_pdf, write_report
 from campaign.results.source import modifications
 from campaign.results.store import begun
 
+ONE_FILE = ("csv", "json")  # formats of tables in which all parts are one file
+
 
 def print_table(arguments: argparse.Namespace) -> int:
-    table_style(arguments)
-    return table_of(arguments, judged(arguments))
-
-
-def judged(arguments: argparse.Namespace) -> Submission:
-    return standing.current(open_campaign(arguments.file, arguments.part), say)
+    style = table_style(arguments)
+    is_one_file = style in ONE_FILE
+    selection = PartSelection(arguments, style if is_one_file else "")
+    places = {} if is_one_file else selection.places(arguments.output, arguments.force)
+    submissions: dict[str, Submission] = {}
+    for part, opened in selection:
+        submissions[part] = standing.current(opened, say)
+        content = _table(arguments, submissions[part], style, places.get(part))
+        if isinstance(content, str) and is_one_file:
+            selection.texts[part] = content
+        else:
+            write(content, places[part], arguments)
+        selection.statuses.append(verdict(submissions[part].rows))
+    scored = [] if arguments.clauses else whole.scores_of(selection.response, submissions)
+    if is_one_file:
+        text = selection.text(scored)
+        write(printing.with_decimal_commas(text) if arguments.decimal == "," else text, arguments.output, arguments)
+    elif scored:
+        show(f"\n{whole.scores_text(scored, columns())}")
+    return selection.end()
 
 
 def table_style(arguments: argparse.Namespace) -> str:
@@ -50,24 +72,19 @@ def table_style(arguments: argparse.Namespace) -> str:
     return style
 
 
-def table_of(arguments: argparse.Namespace, submission: Submission) -> int:
-    rows, style = submission.rows, table_style(arguments)
-    if style == "xlsx":
-        write(workbook(arguments.output, contents.of(submission)), arguments.output, arguments)
-        return verdict(rows)
+def _table(arguments: argparse.Namespace, submission: Submission, style: str, place: Path | None) -> str | bytes:
+    """The table of a campaign. `place`: the file that it is for."""
+    rows = submission.rows
+    if place and style == "xlsx":
+        return workbook(place, contents.of(submission))
     if arguments.clauses:
-        text = _matrix(submission, style, columns(arguments.output))
-    elif style == "json":
-        text = table.as_json(rows)
-    elif style == "csv":
-        text = table.as_csv(rows)
-    else:
-        width, options = columns(arguments.output), (arguments.details, arguments.combined)
-        text = table.printed(rows, submission.campaign, submission.pack, style, width, *options) + "\n"
-    if arguments.decimal == ",":
-        text = printing.with_decimal_commas(text)
-    write(text, arguments.output, arguments)
-    return verdict(rows)
+        return _matrix(submission, style, columns(place))
+    if style == "json":
+        return table.as_json(rows)
+    if style == "csv":
+        return table.as_csv(rows)
+    width, options = columns(place), (arguments.details, arguments.combined)
+    return table.printed(rows, submission.campaign, submission.pack, style, width, *options) + "\n"
 
 
 def _matrix(submission: Submission, style: str, width: int) -> str:
@@ -80,25 +97,30 @@ def _matrix(submission: Submission, style: str, width: int) -> str:
 
 
 def report(arguments: argparse.Namespace) -> int:
-    return report_of(arguments, judged_with_sources(arguments))
+    selection = PartSelection(arguments)
+    submissions: dict[str, Submission] = {}
+    directories = {}
+    for part, opened in selection:
+        standing.look_at_sources(opened, say)
+        submissions[part] = standing.current(opened, say)
+        directories[part] = selection.place(part, arguments.output) or opened.paths.report
+        _write_report(directories[part], submissions[part], arguments.pdf)
+        selection.statuses.append(verdict(submissions[part].rows))
+    if response := selection.response:
+        if scored := whole.scores_of(response, submissions):
+            show(f"\n{whole.scores_text(scored, columns())}")
+        directory = arguments.output or next(iter(submissions.values())).campaign.results.parent / "report"
+        show(f"wrote {whole.write_page(directory, response, submissions, directories, scored)}")
+    return selection.end()
 
 
-def judged_with_sources(arguments: argparse.Namespace) -> Submission:
-    opened = open_campaign(arguments.file, arguments.part)
-    standing.look_at_sources(opened, say)
-    return standing.current(opened, say)
-
-
-def report_of(arguments: argparse.Namespace, submission: Submission) -> int:
-    paths = Paths(submission.campaign.results)
-    directory = arguments.output or paths.report
+def _write_report(directory: Path, submission: Submission, as_pdf: bool) -> None:
     page = write_report(directory, contents.of(submission))
-    ran = contents.executed(submission.results)
-    modifications.write(directory, submission.sources, modifications.patch_of(paths), submission.pack.build, ran)
+    ran, patch = contents.executed(submission.results), modifications.patch_of(Paths(submission.campaign.results))
+    modifications.write(directory, submission.sources, patch, submission.pack.build, ran)
     show(f"wrote {page}")
-    if arguments.pdf:
+    if as_pdf:
         show(f"wrote {write_pdf(page)}")
-    return verdict(submission.rows)
 
 
 def fill(arguments: argparse.Namespace) -> int:
@@ -107,14 +129,12 @@ def fill(arguments: argparse.Namespace) -> int:
     if out != STANDARD_OUTPUT and out.suffix.lower() != form.suffix.lower():
         raise InputError(f"-o {out}: the form is a {form.suffix} file; name a file that ends in {form.suffix}")
     outputs.check(origins, arguments.force)
-    mapping, _ = rfp.form_of(arguments.mapping, form, "", "")
-    parts, absent = [""], []
-    if has_key(arguments.file, "parts"):
-        answer = response.read(arguments.file)
-        parts = [part.id for part in answer.parts]
-        absent = [part.id for part in answer.rfp.parts if part not in answer.parts]
-        mapping = mapping or answer.rfp.form(form)
-    judged = {part: standing.current(open_campaign(arguments.file, part), say) for part in parts}
+    mapping, _ = rfps.form_of(arguments.mapping, form, "", "")
+    selection, absent = PartSelection(arguments), []
+    if response := selection.response:
+        absent = [part.id for part in response.rfp.parts if part not in response.parts]
+        mapping = mapping or response.rfp.form(form)
+    judged = {part: standing.current(opened, say) for part, opened in selection.opened().items()}
     content, cells = filled.fill(form, judged, mapping, absent)
     number = sum(cell.value is not None for cell in cells)
     write(content, out, arguments, f": {number} of {several(len(cells), 'cell')} filled")
@@ -123,7 +143,7 @@ def fill(arguments: argparse.Namespace) -> int:
     empty = grouped((cell.reason, cell) for cell in cells if cell.value is None)
     for reason, left in empty.items():
         show(f"left empty ({reason}): {listed(f'{cell.place.spot} {cell.place.entry.name}' for cell in left)}")
-    if not all(whole.full for whole in judged.values()):
+    if not all(submission.full for submission in judged.values()):
         say(f"{out}: rehearsal size: not a compliant result")
     return INCOMPLETE if empty else OK
 
@@ -131,30 +151,43 @@ def fill(arguments: argparse.Namespace) -> int:
 def check(arguments: argparse.Namespace) -> int:
     if arguments.mapping or judge_table.is_table(arguments.file):
         return _check_table(arguments)
-    opened = open_campaign(arguments.file, arguments.part)
-    if arguments.waiver is not None:
-        return _print_waiver(opened, arguments.waiver)
-    submission = standing.from_raw_outputs(opened, say)
-    block = decision.of_campaign(submission, typed(arguments.file, arguments.part))
-    return _print_findings(arguments, submission, block)
+    selection = PartSelection(arguments, "json" if arguments.json else "")
+    junit_files = selection.places(arguments.junit, arguments.force)
+    submissions: dict[str, Submission] = {}
+    for part, opened in selection:
+        if arguments.waiver is not None:
+            _print_waiver(opened, arguments.waiver)
+            continue
+        submissions[part] = submission = standing.from_raw_outputs(opened, say)
+        block = decision.of_campaign(submission, typed(arguments.file, part))
+        selection.add(part, _findings_text(arguments, submission, block, junit_files[part]))
+        selection.statuses.append(_check_status(submission))
+    print(selection.text(), end="")
+    if submissions and selection.response and not arguments.json:
+        block = whole.decision_of(selection.response, submissions, arguments.file)
+        show(f"\n{decision.printed(block, columns())}")
+    return selection.end()
 
 
-def _print_findings(arguments: argparse.Namespace, submission: Submission, block: decision.DecisionBlock) -> int:
-    """Print findings; gives the exit status: a violated rule about the campaign counts like one about a cell."""
-    findings = submission.all_findings
-    if arguments.junit:
+def _findings_text(
+    arguments: argparse.Namespace, submission: Submission, block: decision.DecisionBlock, junit_file: Path | None
+) -> str:
+    """The findings about a campaign as JSON, or as text with its decision; also written for CI."""
+    if junit_file:
         text = junit.document(submission.campaign.name, [junit.of_campaign(submission)])
-        write(text, arguments.junit, arguments)
+        write(text, junit_file, arguments)
     if arguments.json:
-        print(views.findings_json(submission.pack, findings, ascii_only=True), end="")
-    else:
-        show(views.check_text(submission, block, columns()))
-        if asked := clauses.open_text(matrix(submission)):
-            show(f"\n{asked}")
-    return INCOMPLETE if any(finding.violated for finding in findings) else verdict(submission.rows)
+        return views.findings_json(submission.pack, submission.all_findings, ascii_only=True)
+    asked = clauses.open_text(matrix(submission))
+    return "\n".join([views.check_text(submission, block, columns()), *(["", asked] if asked else [])])
 
 
-def _print_waiver(opened: Opened, number: int) -> int:
+def _check_status(submission: Submission) -> int:
+    """A violated rule about the campaign counts like one about a cell."""
+    return INCOMPLETE if any(each.violated for each in submission.all_findings) else verdict(submission.rows)
+
+
+def _print_waiver(opened: Opened, number: int) -> None:
     waivers = opened.campaign.waivers
     if not waivers:
         raise InputError(f"--waiver {number}: the campaign file has no waivers; add one under waivers")
@@ -162,45 +195,98 @@ def _print_waiver(opened: Opened, number: int) -> int:
         there = several(len(waivers), "waiver")
         raise InputError(f"--waiver {number}: the campaign file has {there}; allowed: 1 to {len(waivers)}")
     sys.stdout.write(statement(opened.campaign.name, opened.pack.id, waivers[number - 1]))
-    return OK
 
 
 def _check_table(arguments: argparse.Namespace) -> int:
-    mapping, of_parts = rfp.form_of(arguments.mapping, arguments.file, arguments.rules, arguments.part)
+    mapping, of_parts = rfps.form_of(arguments.mapping, arguments.file, arguments.rules, arguments.part)
     if len(of_parts) > 1 and (arguments.json or arguments.junit):
         raise InputError("--json and --junit are for one part of the RFP; name it with --part")
     status = OK
     for part, pack in of_parts.items():
-        whole = judge_table.read(arguments.file, pack, mapping, part)
-        if part and not whole.rows:
+        unjudged = judge_table.read(arguments.file, pack, mapping, part)
+        if part and not unjudged.rows:
             continue
         if part:
             show(f"=== part {part} ===")
-        findings = judge_table.findings_of(whole)
-        judged = replace(whole, rows=with_findings(whole.rows, findings), findings=findings)
-        status = max(status, _print_findings(arguments, judged, decision.of_table(judged)))
+        findings = judge_table.findings_of(unjudged)
+        submission = replace(unjudged, rows=with_findings(unjudged.rows, findings), findings=findings)
+        text = _findings_text(arguments, submission, decision.of_table(submission), arguments.junit)
+        print(text, end="") if arguments.json else show(text)
+        status = max(status, _check_status(submission))
     return status
 
 
 def compare(arguments: argparse.Namespace) -> int:
-    if not arguments.of_part and any(sources.has_parts(path) for path in arguments.campaigns):
-        from campaign.cli import parts
-
-        return parts.compare(arguments)
+    """Compare offers part by part, and those for an RFP by their scores."""
+    paths: Sequence[Path] = arguments.campaigns
+    if len(paths) < 2:
+        raise InputError(
+            f"compare needs two or more campaigns; found {len(paths)} (the others are compared with the first)"
+        )
     terms = verdicts.parse_terms(arguments.tolerance, arguments.at_least, arguments.reported)
-    day = verdicts.parse_day(arguments.day)
-    mapping, pack = rfp.form_of(arguments.mapping, arguments.campaigns[-1], arguments.rules, arguments.of_part)
-    form = (mapping, {part: packs.load(each) for part, each in pack.items()}) if mapping else None
-    targets = verdicts.parse_targets(arguments.map)
-    comparison = sources.compare(arguments.campaigns, terms, targets, form, arguments.force, day)
+    targets, day = verdicts.parse_targets(arguments.map), verdicts.parse_day(arguments.day)
     style = table_format(arguments.format, arguments.output)
-    block = printed.decision_of(comparison, list(map(typed, arguments.campaigns)))
-    write(printed.printed(comparison, block, style, columns(arguments.output)), arguments.output, arguments)
-    return OK if comparison.passed else INCOMPLETE
+    with ExitStack() as stack:
+        offers = _offers(arguments, stack)
+        rfp, first = offers[0]
+        comparisons = {
+            part: verdicts.compare([parts[part] for _, parts in offers], terms, targets, arguments.force, day)
+            for part in first
+            if all(part in parts for _, parts in offers)
+        }
+    _say_unequal(paths, offers)
+    names, width = list(map(typed, paths)), columns(arguments.output)
+    texts = {
+        part: printed.printed(comparison, printed.decision_of(comparison, names), style, width)
+        for part, comparison in comparisons.items()
+    }
+    scored = [scores.scores(rfp, scores.of_offers(parts)) for _, parts in offers] if rfp else []
+    write(whole.compared(style, rfp, texts, paths, scored), arguments.output, arguments)
+    is_complete = comparisons and all(parts.keys() >= first.keys() for _, parts in offers)
+    return OK if is_complete and all(each.passed for each in comparisons.values()) else INCOMPLETE
+
+
+PartsOfOffer = tuple[rfps.Rfp | None, Mapping[str, Offer]]  # the RFP that an offer answers, and its parts
+
+
+def _offers(arguments: argparse.Namespace, stack: ExitStack) -> list[PartsOfOffer]:
+    if not arguments.of_part and any(map(sources.has_parts, arguments.campaigns)):
+        return [_parts_of_offer(stack, path) for path in arguments.campaigns]
+    mapping, pack = rfps.form_of(arguments.mapping, arguments.campaigns[-1], arguments.rules, arguments.of_part)
+    form = (mapping, {part: packs.load(each) for part, each in pack.items()}) if mapping else None
+    return [(None, {"": sources.load(path, form)}) for path in arguments.campaigns]
+
+
+def _parts_of_offer(stack: ExitStack, path: Path) -> PartsOfOffer:
+    if path.suffix in (".yaml", ".yml"):
+        response = read(path)
+        return response.rfp, {part.id: sources.load(path, part=part.id) for part in response.parts}
+    bag = stack.enter_context(verify.opened(path))
+    parts = {part: sources.load(bag.root / verify.PARTS / part) for part in verify.parts_of(bag)}
+    if not parts:
+        raise InputError(f"{path}: does not answer an RFP of several parts, as another of the offers does")
+    return rfps.load(bag.root / evidence.RFP), {part: replace(each, source=str(path)) for part, each in parts.items()}
+
+
+def _say_unequal(paths: Sequence[Path], offers: Sequence[PartsOfOffer]) -> None:
+    """Offers that answer another RFP than the first, or not all of it."""
+    first, _ = offers[0]
+    for path, (rfp, parts) in zip(paths, offers, strict=True):
+        if first and rfp and rfp.digest != first.digest:
+            say(f"note: {path} answers another RFP or version: {rfp.id} version {rfp.version}")
+        if missing := [part.id for part in first.parts if part.id not in parts] if first else []:
+            say(f"note: {path} does not answer {listed(missing)}")
 
 
 def show_modifications(arguments: argparse.Namespace) -> int:
-    opened = standing.with_source_rules(open_campaign(arguments.file, arguments.part))
+    selection = PartSelection(arguments)
+    for part, opened in selection:
+        directory = selection.place(part, arguments.output)
+        selection.statuses.append(_show_modifications(standing.with_source_rules(opened), directory))
+    return selection.end()
+
+
+def _show_modifications(opened: Opened, directory: Path | None) -> int:
     compared, patch = modifications.compare(opened.campaign)
     recorded = begun(opened.paths)
     if recorded:
@@ -208,12 +294,12 @@ def show_modifications(arguments: argparse.Namespace) -> int:
     modified = (
         modifications.recorded(opened.paths) if recorded else modifications.planned(opened.campaign, compared, patch)
     )
-    judged = standing.current(opened, say, modified)
-    ran = contents.executed(judged.results)
-    if arguments.output:
-        modifications.write(arguments.output, modified, patch, opened.pack.build, ran)
+    submission = standing.current(opened, say, modified)
+    ran = contents.executed(submission.results)
+    if directory:
+        modifications.write(directory, modified, patch, opened.pack.build, ran)
     show(modifications.text(modified, opened.pack.build, ran))
-    findings = [finding for finding in judged.all_findings if finding.rule.startswith("SRC-")]
+    findings = [finding for finding in submission.all_findings if finding.rule.startswith("SRC-")]
     if findings:
         print("\n" + views.findings_text(opened.pack, findings, width=columns()))
     return INCOMPLETE if any(finding.blocks for finding in findings) else OK

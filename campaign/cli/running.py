@@ -15,20 +15,21 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
-from campaign.cli import progress
+from campaign.cli import progress, queues
 from campaign.cli.output import columns, say, show, verdict
+from campaign.cli.selection import PartSelection
 from campaign.config.opened import Opened, open_campaign
 from campaign.core import waiting
 from campaign.core.atomic import locked
 from campaign.core.errors import ENVIRONMENT, INCOMPLETE, INTERRUPTED, OK, CampaignError, InputError, typed
 from campaign.core.grouping import grouped
-from campaign.core.model import Cell, State, Status
+from campaign.core.model import Attempt, Cell, State, Status
 from campaign.core.units import listed, several
 from campaign.judge.submission import Submission
 from campaign.pipeline import outdated, planning, preflight, probe, recovery, run, standing
 from campaign.pipeline.request import Request
 from campaign.plan import matrix
-from campaign.report import causes, decision, table, views
+from campaign.report import causes, decision, table, views, whole
 from campaign.results.cells import Row, patterns
 from campaign.sandbox.cluster import Sandbox
 from campaign.sandbox.layout import Shape
@@ -39,26 +40,43 @@ NOTIFY_S = 60.0  # seconds for the user's command
 
 
 def plan(arguments: argparse.Namespace) -> int:
-    opened = open_campaign(arguments.file, arguments.part)
-    checked = preflight.check(opened, planning.plan(opened), Request())
-    attempts = standing.attempts(opened)
-    written = preflight.write_scripts(opened, checked, arguments.scripts) if arguments.scripts else None
-    findings = tuple(each for each in checked.judged.all_findings if each.violated or each.asks or each.at_full)
-    if arguments.json:
-        told = [views.finding_json(opened.pack, each) for each in findings]
-        print(json.dumps({**planning.plan_json(opened, checked.plan), "findings": told}, indent=1))
-    else:
-        brief = getattr(arguments, "brief", False)  # of several parts
-        show(views.plan_text(opened, checked.plan, attempts, columns(), sys.stdout.isatty(), brief))
-        show(f"\n{views.before_text(checked.judged, columns())}\n")
-    given = dict(opened.campaign.answers)
-    unanswered = [clause.id for clause in opened.pack.clauses if clause.answered and clause.id not in given]
+    selection = PartSelection(arguments, "json" if arguments.json else "")
+    for part, opened in selection:
+        checked = preflight.check(opened, planning.plan(opened), Request())
+        attempts, directory = standing.attempts(opened), selection.place(part, arguments.scripts)
+        written = preflight.write_scripts(opened, checked, directory) if directory else None
+        if arguments.json:
+            text = _plan_json(opened, checked)
+        else:
+            terminal, brief = sys.stdout.isatty(), selection.response is not None
+            text = views.plan_text(opened, checked.plan, attempts, columns(), terminal, brief)
+            text += f"\n\n{views.before_text(checked.judged, columns())}\n"
+        selection.add(part, text)
+        _say_notes(opened, checked, attempts)
+        if written is not None:
+            say(f"wrote {several(written, 'job script')} to {directory}")
+        selection.statuses.append(_plan_status(arguments, opened, checked))
+    print(selection.text(), end="")
+    return selection.end()
+
+
+def _plan_json(opened: Opened, checked: preflight.Checked) -> str:
+    findings = (each for each in checked.judged.all_findings if each.violated or each.asks or each.at_full)
+    findings_json = [views.finding_json(opened.pack, each) for each in findings]
+    return json.dumps({**planning.plan_json(opened, checked.plan), "findings": findings_json}, indent=1) + "\n"
+
+
+def _say_notes(opened: Opened, checked: preflight.Checked, attempts: Sequence[Attempt]) -> None:
+    answers = dict(opened.campaign.answers)
+    unanswered = [clause.id for clause in opened.pack.clauses if clause.answered and clause.id not in answers]
     if unanswered and opened.pack.profile == "full":  # a rehearsal is not handed in
         say(f"note: clauses to answer under `answers` in the campaign file: {listed(unanswered)}")
     for note in (*checked.notes, *outdated.outdated(opened, checked.plan, attempts)):
         say(f"note: {note}")
-    if written is not None:
-        say(f"wrote {several(written, 'job script')} to {arguments.scripts}")
+
+
+def _plan_status(arguments: argparse.Namespace, opened: Opened, checked: preflight.Checked) -> int:
+    """Probe the nodes if that is asked for, and say what was not checked; gives the exit status."""
     if arguments.probe and not checked.silent:
         return _probe(opened, checked)
     if checked.silent or (checked.missing and not arguments.json):
@@ -83,13 +101,13 @@ def _probe(opened: Opened, checked: preflight.Checked) -> int:
 
 
 def run_campaign(arguments: argparse.Namespace) -> int:
-    request = Request.of([*arguments.only, *["failed"] * arguments.failed])
-    with sandboxed(arguments) as stops:
-        return _run(arguments, request, stops)
+    words = [*arguments.only, *["failed"] * arguments.failed]
+    with _sandbox(arguments) as stops:
+        return _run(arguments, words, Request.of(words), stops)
 
 
 @contextmanager
-def sandboxed(arguments: argparse.Namespace) -> Iterator[bool]:
+def _sandbox(arguments: argparse.Namespace) -> Iterator[bool]:
     """With --sandbox, a Slurm to run on: the one that answers, otherwise a new sandbox, which is stopped at the end.
     Gives whether it is.
     """
@@ -121,10 +139,11 @@ def sandboxed(arguments: argparse.Namespace) -> Iterator[bool]:
 
 
 def rerun(arguments: argparse.Namespace) -> int:
-    return _run(arguments, Request(tuple(arguments.cells), again=True))
+    return _run(arguments, arguments.cells, Request(tuple(arguments.cells), again=True))
 
 
-def _run(arguments: argparse.Namespace, request: Request, sandbox_stops: bool = False) -> int:
+def _run(arguments: argparse.Namespace, words: Sequence[str], request: Request, sandbox_stops: bool = False) -> int:
+    """Run a part in this process, or each part of a response in its own."""
     request = replace(
         request,
         detach=arguments.detach,
@@ -133,6 +152,22 @@ def _run(arguments: argparse.Namespace, request: Request, sandbox_stops: bool = 
         most_node_h=_node_hours(arguments.max_node_hours),
         most_jobs=_jobs(arguments.max_jobs),
     )
+    selection = PartSelection(arguments)
+    if selection.response is None:
+        return _run_part(arguments, request, sandbox_stops)
+    rfp, opened = selection.response.rfp.id, selection.opened()
+    limits = queues.RunLimits(request.most_jobs, request.most_node_h)
+    status = queues.run(opened, queues.commands(arguments, words, selection.parts), limits, request.detach)
+    if not arguments.detach and status != INTERRUPTED:
+        submissions = {part: standing.current(each, say) for part, each in opened.items()}
+        block = whole.decision_of(selection.response, submissions, arguments.file)
+        show(f"\n{decision.printed(block, columns())}")
+    notify(arguments.notify, rfp, status, f"campaign for RFP {rfp}: ended with status {status}")
+    selection.statuses.append(status)
+    return selection.end()
+
+
+def _run_part(arguments: argparse.Namespace, request: Request, sandbox_stops: bool) -> int:
     try:
         opened = open_campaign(arguments.file, arguments.part)
     except KeyboardInterrupt:
@@ -150,8 +185,8 @@ def _run(arguments: argparse.Namespace, request: Request, sandbox_stops: bool = 
         notify(arguments.notify, name, ended, f"campaign {name}: stopped with status {ended}: {why}")
         raise
     if not request.detach:
-        told = f"campaign {name}: ended with status {status}; results: {opened.paths.root}"
-        notify(arguments.notify, name, status, told)
+        outcome = f"campaign {name}: ended with status {status}; results: {opened.paths.root}"
+        notify(arguments.notify, name, status, outcome)
     return status
 
 
@@ -286,18 +321,32 @@ def _cell_line(row: Row, cells: str) -> str:
 
 
 def status(arguments: argparse.Namespace) -> int:
-    opened, shown = open_campaign(arguments.file, arguments.part), ""
+    selection, shown = PartSelection(arguments, "json" if arguments.json else ""), None
+    parts = selection.opened()
     while True:
-        driven = _is_driven(opened)  # asked before: what it does last is shown
-        states, found = _states(opened)
-        text = json.dumps(states, indent=1) if arguments.json else views.states_text(states, columns())
-        if text != shown:
-            show(text)
-            sys.stdout.flush()
-        if not arguments.watch or not (driven or any(state["active"] for state in states)):
-            return found
-        shown = text
+        goes_on = any(map(_is_driven, parts.values()))  # asked before: what it does last is shown
+        selection.texts, selection.statuses = {}, []
+        for part, opened in parts.items():
+            states, status = _states(opened)
+            text = json.dumps(states, indent=1) + "\n" if arguments.json else views.states_text(states, columns())
+            goes_on = goes_on or any(state["active"] for state in states)
+            selection.texts[part] = text
+            selection.statuses.append(status)
+        if selection.texts != shown:
+            _print_states(selection, arguments.json)
+        if not arguments.watch or not goes_on:
+            return selection.end()
+        shown = selection.texts
         time.sleep(2)
+
+
+def _print_states(selection: PartSelection, as_json: bool) -> None:
+    if as_json:
+        print(selection.text(), end="")
+    else:
+        for part in selection.headed():
+            show(selection.texts[part])
+    sys.stdout.flush()
 
 
 def _states(opened: Opened) -> tuple[list[dict[str, Any]], int]:
@@ -315,19 +364,22 @@ def _is_driven(opened: Opened) -> bool:
 
 
 def cancel(arguments: argparse.Namespace) -> int:
-    number = run.cancel(open_campaign(arguments.file, arguments.part), say)
-    show(f"cancelled {several(number, 'job')}" if number else "no jobs to cancel")
-    return OK
+    selection = PartSelection(arguments)
+    for _, opened in selection:
+        number = run.cancel(opened, say)
+        show(f"cancelled {several(number, 'job')}" if number else "no jobs to cancel")
+    return selection.end()
 
 
 def collect(arguments: argparse.Namespace) -> int:
-    opened = open_campaign(arguments.file, arguments.part)
-    if arguments.recover and not recovery.recover(opened, show):
-        show(f"nothing to recover: {opened.paths.journal} is not damaged")
-        return OK
-    number = standing.collect_and_catch_up(opened, say)
-    show(f"read {several(number, 'attempt')} from {opened.paths.root}")
-    return OK
+    selection = PartSelection(arguments)
+    for _, opened in selection:
+        if arguments.recover and not recovery.recover(opened, show):
+            show(f"nothing to recover: {opened.paths.journal} is not damaged")
+            continue
+        number = standing.collect_and_catch_up(opened, say)
+        show(f"read {several(number, 'attempt')} from {opened.paths.root}")
+    return selection.end()
 
 
 FUNCTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {

@@ -18,7 +18,7 @@ from campaign.core.units import digits, several
 from campaign.plan import matrix
 from campaign.results.cells import Row, left_out
 from campaign.results.environment.facts import Accounting
-from campaign.results.store import Store
+from campaign.results.store import Store, begun
 from campaign.slurm import scripts
 from campaign.slurm.submit import MOST_JOBS, described
 
@@ -128,6 +128,14 @@ def within_node_hours(opened: Opened, store: Store, runs: Sequence[Run], most_no
         used += more
         chosen += batch
     return chosen, ""
+
+
+def used_node_h(opened: Opened) -> float:
+    """Node-hours that a campaign has used or reserved."""
+    if not begun(opened.paths):
+        return 0.0
+    with Store(opened.paths) as store:
+        return in_use_node_s(opened.paths, store, opened.campaign.slurm) / 3600
 
 
 def in_use_node_s(paths: Paths, store: Store, slurm: Slurm) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from campaign.config.response import Response
-from campaign.config.rfp import Part
+from campaign.config.rfp import Part, Rfp
 from campaign.core import outputs, units
 from campaign.core.columns import Column
 from campaign.core.errors import typed, unwritten
 from campaign.judge.submission import Submission
-from campaign.report import decision, grid, page, printing, table
+from campaign.report import decision, grid, page, printing, scores, table
 from campaign.report.decision import VENDOR, Compliance, Question, Readiness, Step
 from campaign.report.scores import Scored
 
@@ -30,7 +32,26 @@ def heading(part: Part) -> str:
     return f"=== part {part.id}{title}{'' if part.mandatory else ' (optional)'} ==="
 
 
-def as_json(response: Response, texts: Mapping[str, str], scored: Sequence[Scored]) -> str:
+def scores_of(response: Response | None, submissions: Mapping[str, Submission]) -> list[Scored]:
+    """The scores of a response; a part without others has none."""
+    return scores.scores(response.rfp, scores.of_parts(submissions)) if response else []
+
+
+def in_one_file(style: str, response: Response | None, texts: Mapping[str, str], scored: Sequence[Scored] = ()) -> str:
+    """The CSV or JSON of all parts from that of each; a part without others has its own. "" if there are none."""
+    if response is None or not texts:
+        return "".join(texts.values())
+    return as_csv(texts) if style == "csv" else _as_json(response, texts, scored)
+
+
+def as_csv(texts: Mapping[str, str]) -> str:
+    """The tables of all parts, with a column for the part."""
+    rows = [{"part": part, **row} for part, text in texts.items() for row in csv.DictReader(io.StringIO(text))]
+    columns = dict.fromkeys(name for row in rows for name in row) or {"part": None}
+    return printing.as_csv([*columns], (dict.fromkeys(columns) | row for row in rows))
+
+
+def _as_json(response: Response, texts: Mapping[str, str], scored: Sequence[Scored]) -> str:
     """The JSON of each part, with the scores."""
     rfp = response.rfp
     whole: dict[str, Any] = {
@@ -117,7 +138,21 @@ def compared_scores(offers: Sequence[Path], scored: Sequence[Sequence[Scored]], 
     return printing.document([grid.text(columns, body, style)], style) + "\n" if body else ""
 
 
-def comparison_json(texts: Mapping[str, str], offers: Sequence[Path], scored: Sequence[Sequence[Scored]]) -> str:
+def compared(
+    style: str, rfp: Rfp | None, texts: Mapping[str, str], offers: Sequence[Path], scored: Sequence[Sequence[Scored]]
+) -> str:
+    """The comparison of each part, and below them that of the scores; without an RFP, that of the only part."""
+    if rfp is None:
+        return "".join(texts.values())
+    if style == "csv":
+        return as_csv(texts)
+    if style == "json":
+        return _comparison_json(texts, offers, scored)
+    of_parts = [f"{heading(rfp.part(part))}\n{text}" for part, text in texts.items()]
+    return "\n".join([*of_parts, compared_scores(offers, scored, style)])
+
+
+def _comparison_json(texts: Mapping[str, str], offers: Sequence[Path], scored: Sequence[Sequence[Scored]]) -> str:
     of_offers = [
         {"offer": str(path), "scores": list(map(asdict, of_one))} for path, of_one in zip(offers, scored, strict=True)
     ]

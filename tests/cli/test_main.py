@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import pytest
 
-from campaign.cli import arguments, bundles, results, running, sandbox, verbs
+from campaign.cli import arguments, bundles, results, running, sandbox, selection, verbs
 from campaign.cli.main import main
 from campaign.core import users
 from campaign.core.errors import ENVIRONMENT, INCOMPLETE, USAGE
@@ -134,7 +134,7 @@ def test_a_file_below_what_this_user_may_not_enter_is_told_with_whose_that_is(
     def refuse(*_arguments: object) -> NoReturn:
         raise PermissionError(errno.EACCES, "Permission denied", str(plan))
 
-    monkeypatch.setattr(results, "open_campaign", refuse)
+    monkeypatch.setattr(selection, "open_campaign", refuse)
     monkeypatch.setattr(os, "access", lambda path, _: Path(path) != closed)
     monkeypatch.setattr(users, "name_of", lambda number: f"user{number}")
     told = call("table", "c.yaml")
@@ -155,7 +155,7 @@ def test_a_file_below_what_is_no_directory_is_told_with_what_is_in_the_way(
         (tmp_path / "jobs" / "first").mkdir()
         raise AssertionError
 
-    monkeypatch.setattr(results, "open_campaign", refuse)
+    monkeypatch.setattr(selection, "open_campaign", refuse)
     remedy = "move it away, then run the same command again"
     told = f"campaign: {tmp_path}/jobs/first: {tmp_path}/jobs is not a directory; {remedy}\n"
     assert call("table", "c.yaml").stderr == told
@@ -278,11 +278,11 @@ def test_an_operation_that_fails_without_a_files_name_is_not_taken_for_the_outpu
     def refuse(*_arguments: object) -> NoReturn:
         raise BrokenPipeError(errno.EPIPE, "Broken pipe")  # of another process that ended
 
-    monkeypatch.setattr(results, "open_campaign", refuse)
+    monkeypatch.setattr(selection, "open_campaign", refuse)
     assert main(["table", str(file)]) == ENVIRONMENT
     assert re.fullmatch(
-        r"campaign: the operating system refused an operation: Broken pipe, at campaign/cli/results\.py:\d+: "
-        r".*open_campaign\(arguments\.file, arguments\.part\).*; check disks, memory and limits \(ulimit -a\), "
+        r"campaign: the operating system refused an operation: Broken pipe, at campaign/cli/selection\.py:\d+: "
+        r".*open_campaign\(self\._file, part\).*; check disks, memory and limits \(ulimit -a\), "
         r"then run the same command again\n",
         capsys.readouterr().err,
     )

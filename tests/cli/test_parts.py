@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from campaign.cli import parts
-from campaign.cli.parts import groups
+from campaign.cli import queues, results
+from campaign.cli.queues import RunLimits, groups
 from campaign.config import rfp as rfps
 from campaign.config.opened import open_campaign
 from campaign.core.model import Cell, Status
@@ -131,19 +131,35 @@ def test_parts_that_share_storage_or_a_partition_run_one_after_another(tmp_path:
     ) == [["fast", "slow"]]
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (("status", "--part", "slwo"), "--part slwo: did you mean slow?"),
-        (("run", "--max-node-hours", "2"), "--max-node-hours: is for one part; name it with --part"),
-    ],
-)
-def test_what_is_meant_for_a_part_has_to_name_it(
-    tmp_path: Path, cluster: Fake, words: tuple[str, ...], text: str
-) -> None:
-    refused = called(tmp_path, words[0], "c.yaml", *words[1:])
+def test_what_is_meant_for_a_part_has_to_name_it(tmp_path: Path, cluster: Fake) -> None:
+    refused = called(tmp_path, "status", "c.yaml", "--part", "slwo")
     assert refused.returncode == 2
-    assert text in refused.stderr
+    assert "--part slwo: did you mean slow?" in refused.stderr
+
+
+def test_node_hours_are_those_of_all_parts(tmp_path: Path, cluster: Fake) -> None:
+    done = called(tmp_path, "run", "c.yaml", "--max-node-hours", "0.001")
+    assert done.returncode == 1
+    for part in PARTS:
+        assert f"{part}: 0.001 of 0.001 node-hours are left for it" in done.stdout
+        assert re.search(rf"{part}: .*not submitted: \d+ jobs", done.stdout)
+    assert cluster.jobs() == []
+
+
+def test_a_part_gets_what_the_others_leave_of_the_limits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    others = [open_campaign(rfp.write(tmp_path), part) for part in PARTS]
+    monkeypatch.setattr(queues, "jobs_under_way", lambda _: ["7", "8"])
+    monkeypatch.setattr(queues, "used_node_h", lambda _: 0.75)
+    assert RunLimits(10, None).options("later", others, 2) == ["--max-jobs", "3"]
+    assert RunLimits(10, 2.0).options("later", others, 1) == ["--max-jobs", "6", "--max-node-hours", "0.5"]
+    assert RunLimits(4, None).options("later", others, 1) is None
+    assert RunLimits(10, 1.5).options("later", others, 1) is None
+    assert (
+        "later: not run: --max-node-hours is 1.5, which the other parts have used or reserved"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_figure_that_the_pack_does_not_have_is_told_before_anything_runs(tmp_path: Path) -> None:
@@ -197,7 +213,7 @@ def test_an_offer_that_leaves_out_a_part_of_the_first_is_not_as_good(
     entry = OfferedCell(cell, Status.MEASURED, 110.0, "ops/s", values=(110.0,), processes=1, nodes=1)
     offer = Offer("a.zip", "a", None, None, None, None, {cell: entry})
     offers = {"whole": {"fast": offer, "slow": offer}, "less": {"fast": offer}}
-    monkeypatch.setattr(parts, "_offer", lambda _, path: (asked, offers[path.name]))
+    monkeypatch.setattr(results, "_offers", lambda given, _: [(asked, offers[path.name]) for path in given.campaigns])
 
     def compared(*names: str) -> int:
         terms = {
@@ -209,7 +225,7 @@ def test_an_offer_that_leaves_out_a_part_of_the_first_is_not_as_good(
             "format": None,
             "output": None,
         }
-        return parts.compare(Namespace(campaigns=[Path(name) for name in names], force=False, **terms))
+        return results.compare(Namespace(campaigns=[Path(name) for name in names], force=False, **terms))
 
     assert compared("whole", "whole") == 0
     assert compared("less", "whole") == 0

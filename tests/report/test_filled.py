@@ -15,7 +15,7 @@ import docx
 import openpyxl
 import pytest
 
-from campaign.cli import results
+from campaign.cli import selection
 from campaign.cli.main import main
 from campaign.config import forms as mappings
 from campaign.config.forms import FormMapping
@@ -249,7 +249,7 @@ def test_the_command_writes_form_and_origins_or_nothing(
     mapping = tmp_path / "map.yaml"
     mapping.write_text("cells: {E5: scratch/peak/shared/create, E6: scratch/peak/shared/sta}")
     monkeypatch.setattr(standing, "current", lambda *_: whole)
-    monkeypatch.setattr(results, "open_campaign", lambda *_: None)
+    monkeypatch.setattr(selection, "open_campaign", lambda *_: None)
     words = ["fill", str(tmp_path / "c.yaml"), str(form), "--mapping", str(mapping), "-o"]
     assert main([*words, str(response)]) == 2
     assert "did you mean scratch/peak/shared/stat?" in capsys.readouterr().err

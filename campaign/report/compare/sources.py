@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ from campaign.core import archives, untrusted
 from campaign.core.bagit import MANIFEST
 from campaign.core.errors import InputError
 from campaign.core.strict_yaml import has_key
-from campaign.report.compare import verdicts
 from campaign.report.compare.offers import Offer, read
 from campaign.report.foreign import form_file, table_file
 
@@ -42,25 +41,6 @@ ALLOWED = (
 
 
 _TABLE = "a table; its values are not verified"
-
-
-def compare(
-    paths: Sequence[Path],
-    terms: verdicts.Terms | None = None,
-    targets: Mapping[str, str] | None = None,
-    form: tuple[FormMapping, Mapping[str, RulePack]] | None = None,
-    force: bool = False,
-    day: float = verdicts.DAY,
-) -> verdicts.OfferComparison:
-    """Compare the first of the campaigns with each other one. `form`: how tables are read that are filled forms, and
-    their rule packs by part; `force`: also those of unequal rules or size; `day`: the factor by which two
-    days of one system may differ. Raises InputError.
-    """
-    if len(paths) < 2:
-        raise InputError(
-            f"compare needs two or more campaigns; found {len(paths)} (the others are compared with the first)"
-        )
-    return verdicts.compare([load(path, form) for path in paths], terms, targets, force, day)
 
 
 def has_parts(path: Path) -> bool:

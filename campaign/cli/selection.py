@@ -1,0 +1,85 @@
+"""The parts of a campaign file that a command works on."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from campaign.cli.output import STANDARD_OUTPUT, say, show
+from campaign.config import response
+from campaign.config.opened import Opened, open_campaign
+from campaign.core import outputs
+from campaign.core.errors import INCOMPLETE, OK
+from campaign.core.strict_yaml import has_key
+from campaign.core.units import listed
+from campaign.report import whole
+from campaign.report.scores import Scored
+
+
+class PartSelection:
+    """All parts of a file that answers an RFP, or a single one, which has no `response`. A campaign of one rule pack is
+    a part without a name. Iterating gives each part, opened, after its heading.
+
+    `style`: csv or json, if what is printed of all parts is one text; `texts`: those of the parts.
+    """
+
+    def __init__(self, arguments: argparse.Namespace, style: str = "") -> None:
+        self._file, self._style, part = arguments.file, style, getattr(arguments, "part", "")
+        self.response = response.read(self._file) if not part and has_key(self._file, "parts") else None
+        self.parts = tuple(each.id for each in self.response.parts) if self.response else (part,)
+        self.texts: dict[str, str] = {}
+        self.statuses: list[int] = []
+
+    def opened(self) -> dict[str, Opened]:
+        return {part: open_campaign(self._file, part) for part in self.parts}
+
+    def __iter__(self) -> Iterator[tuple[str, Opened]]:
+        for part in self.headed():
+            yield part, open_campaign(self._file, part)
+
+    def headed(self) -> Iterator[str]:
+        for number, part in enumerate(self.parts):
+            if self.response and not self._style:
+                heading = whole.heading(self.response.rfp.part(part))
+                show(f"\n{heading}" if number else heading)
+            yield part
+
+    def place(self, part: str, path: Path | None) -> Path | None:
+        """The output of a part."""
+        return place_of(path, part if self.response else "")
+
+    def places(self, path: Path | None, force: bool) -> dict[str, Path | None]:
+        """The file of each part. Raises InputError for one that must not be written."""
+        places = {part: self.place(part, path) for part in self.parts}
+        for place in places.values():
+            if place is not None and place != STANDARD_OUTPUT:
+                outputs.check(place, force)
+        return places
+
+    def add(self, part: str, text: str) -> None:
+        """Print the text of a part, or keep it for that of all parts."""
+        if self._style:
+            self.texts[part] = text
+        else:
+            show(text)
+
+    def text(self, scored: Sequence[Scored] = ()) -> str:
+        """What is printed of all parts."""
+        return whole.in_one_file(self._style, self.response, self.texts, scored)
+
+    def end(self) -> int:
+        """Name the mandatory parts that the file leaves out; gives the exit status."""
+        worst = max(self.statuses, default=OK)
+        if self.response and (missing := self.response.unanswered):
+            names = listed([part.id for part in missing])
+            say(f"mandatory parts of RFP {self.response.rfp.id} that are not answered: {names}")
+            return max(worst, INCOMPLETE)
+        return worst
+
+
+def place_of(path: Path | None, part: str) -> Path | None:
+    """The output of a part of several: a file or directory next to those of the others."""
+    if path is None or path == STANDARD_OUTPUT or not part:
+        return path
+    return path.with_stem(f"{path.stem}-{part}") if path.suffix else path / part
