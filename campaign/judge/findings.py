@@ -51,10 +51,10 @@ unprovable: Form = partial(_finding, Severity.WARNING, checked=False, move=Move.
 
 
 def not_printed(case: Case) -> Form:
-    """For what an output lacks: the built-in benchmark prints everything, and mdtest and IOR their name, so that lines
-    were removed; of another program nobody can say more.
+    """For what an output lacks: the built-in benchmark prints everything, and programs with a reader, as mdtest and
+    IOR, their name, so that lines were removed; of another program nobody can say more.
     """
-    named = bool(case.seen.program) or not any(isinstance(form, str) for form in case.pack.outputs.values())
+    named = bool(case.seen.program) or not any(form.has_reader for form in case.pack.outputs.values())
     return unchecked if case.seen.program.startswith(BUILTIN) or not named else unprovable
 
 

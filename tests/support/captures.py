@@ -87,7 +87,7 @@ class Capture:
 
     @property
     def parse(self) -> Parse:
-        return output.parser(self.form)[1]
+        return output.parser(self.form)
 
     def read(self) -> tuple[list[Record], Observation]:
         """All its files."""

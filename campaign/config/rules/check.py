@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from campaign.config.rules import catalogue, clauses, formulas, output_check, program_check, sweeps
 from campaign.config.rules.kinds import EQUAL_BLOCKS, GEOMETRY, PLACEHOLDERS, PROFILES
+from campaign.config.rules.output_format import FORMATS
 from campaign.config.values import EACH, SERIES
 from campaign.core import formula
 from campaign.core.schema import Values
@@ -241,7 +242,7 @@ def _check_statistics(pack: Values) -> None:
     """
     results = [pack["results"], *(program["results"] for program in pack.entries("programs"))]
     by_selection = bool(pack["selection"] and pack["selection"]["iteration"])
-    if any(given and given["format"] for given in results):
+    if any(given and given["format"] in FORMATS for given in results):
         problem = "not allowed together with results; use take and of in the records of results"
         if by_selection:
             pack.problem(problem, "selection", "iteration")

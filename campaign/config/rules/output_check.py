@@ -71,6 +71,11 @@ def check_output(holder: Values, applet: str | None, operations: list[Values]) -
             f"{applet} is built in: its output is known; remove `results`, or choose an applet name other than "
             f"{', '.join(output_format.BUILT_IN)}"
         )
+    if results["file"] and results["stream"] == "stderr":
+        results.problem("found stderr with `file`, which is read as part of stdout; remove one of them", "stream")
+    if results["format"] not in output_format.FORMATS:
+        _check_reader(results)
+        return
     _check_whole(results, bool(operations))
     for record in results.entries("records"):
         _check_record(results, record)
@@ -90,14 +95,23 @@ def _facts(results: Values) -> list[str]:
     return [name for name, _ in results["facts"] or ()]
 
 
+def _check_reader(results: Values) -> None:
+    """Check that nothing describes what a reader in code reads itself."""
+    described = [f"`{key}`" for key in ("records", "facts", "required") if results[key]]
+    if described:
+        results.problem(
+            f"found {results['format']}; allowed with {', '.join(described)}: {', '.join(output_format.FORMATS)}; a "
+            "reader in code does not use them",
+            "format",
+        )
+
+
 def _check_whole(results: Values, measures: bool) -> None:
     kind = results["format"]
     if not results["records"] and (kind != "text" or (measures and not results["wall"])):
         results.problem("no records; give at least one", "records")
     if results["end"] and kind in _TREES:
         results.problem(f"found `end`, which format {kind} does not use; remove it", "end")
-    if results["file"] and results["stream"] == "stderr":
-        results.problem("found stderr with `file`, which is read as part of stdout; remove one of them", "stream")
     results.require_all("required", _facts(results))
     for name, text in results["facts"] or ():
         if text is None:

@@ -1,4 +1,4 @@
-"""`results` of a rule pack: how to read the output of a program that has no parser of its own.
+"""`results` of a rule pack: how to read the output of a program.
 
 Schema and dataclasses; conditions between the values are in `output_check`, the reference is docs/pack-results.md.
 """
@@ -13,13 +13,8 @@ from campaign.core import line_pattern
 from campaign.core.keys import key, needed, record, switch
 from campaign.core.schema import Choice, ListOf, MapOf, Text, checked, matching, whole
 
-# Programs of the built-in benchmark: a pack does not say how their outputs are read. Those of PARSED have a parser in
-# campaign/results/parsers, those of DESCRIBED a description in outputs/.
-PARSED = ("ior", "mdtest")
-DESCRIBED = ("checkpoint", "find", "mbw_mr", "mpiio", "nfstest")
-BUILT_IN = tuple(sorted((*PARSED, *DESCRIBED)))
-# The last lines of those that buyers also use as programs of their own.
-LAST_LINES = {"mdtest": r"-- finished at .+ --", "ior": r"(Run finished: |Finished +: ).+"}
+# Programs of the built-in benchmark: a pack does not say how their outputs are read, but outputs/.
+BUILT_IN = ("checkpoint", "find", "ior", "mbw_mr", "mdtest", "mpiio", "nfstest")
 FORMATS = ("text", "keyvalue", "table", "csv", "json", "jsonl")
 ONE_ITERATION = "one iteration"  # one iteration's values; the same one for all numbers of a row
 
@@ -51,6 +46,7 @@ _RECORD = matching(
     longest=100,
 )
 _PART_OF_PATH = "[A-Za-z0-9_*][A-Za-z0-9._*-]*"
+_FORMAT = matching("[a-z][a-z0-9_.-]*", f"{', '.join(FORMATS)} or the name of an installed reader in code", longest=60)
 _FILE = matching(
     f"{_PART_OF_PATH}(?:/{_PART_OF_PATH}){{0,3}}",
     "letters, digits and ._-*, with / below directories; no part begins with a dot or a dash",
@@ -167,7 +163,7 @@ class DeclaredRecord:
 class OutputFormat:
     """How a program's output is read."""
 
-    format: str = key(Choice(FORMATS), "see below", "", says_default="none: the program's own parser")
+    format: str = key(_FORMAT, "see below", "", says_default="none: as the built-in program's output is described")
     records: tuple[DeclaredRecord, ...] = key(ListOf(record(DeclaredRecord), most=100), "the numbers")
     facts: Pairs = key(
         MapOf(NAME, _FACT),
@@ -211,6 +207,11 @@ class OutputFormat:
     applet: str = ""  # the program whose output it describes; not a key of the section
 
     @property
+    def has_reader(self) -> bool:
+        """Whether it is read by code, and not as `records` and `facts` describe it."""
+        return self.format not in FORMATS
+
+    @property
     def has_several_files(self) -> bool:
         """Whether its output may be that of several files, one after another."""
         return "*" in self.file
@@ -223,7 +224,7 @@ class OutputFormat:
 RESULTS = record(OutputFormat)
 
 
-Form = str | OutputFormat  # how one output is read: by the parser of that name, or as it is described
+Form = str | OutputFormat  # how one output is read; a text is the name of a built-in program
 
 
 def key_pattern(key: str) -> str:
@@ -236,5 +237,5 @@ def fact_key_pattern(key: str) -> str:
 
 
 def is_shared(applet: str, format: str) -> bool:
-    """Whether a program's output is read by the pack's `results`: it has no format of its own, nor a built-in one."""
+    """Whether a program's output is read by the pack's `results`: it has no format of its own, nor is it built in."""
     return not format and applet not in BUILT_IN

@@ -9,7 +9,7 @@ from pathlib import Path
 from campaign.config.rules import catalogue, entries, formulas, sweeps
 from campaign.config.rules.builds import BuildCategory
 from campaign.config.rules.kinds import EQUAL_BLOCKS, GEOMETRY, MEDIAN
-from campaign.config.rules.output_format import Form
+from campaign.config.rules.output_format import OutputFormat
 from campaign.config.rules.programs import Flag, Phase, Program
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import formula
@@ -59,7 +59,7 @@ class RulePack(Once):
     given: tuple[tuple[str, str, str], ...] = ()  # once settled: variable, glob over target/launch/files, its value
 
     @property
-    def outputs(self) -> dict[str, Form]:
+    def outputs(self) -> dict[str, OutputFormat]:
         """How the output of each phase is read."""
         return {phase.id: self.program(phase.program).output for phase in self.phases if phase.program}
 

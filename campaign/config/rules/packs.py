@@ -6,13 +6,13 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from campaign.config.rules import catalogue, check, clauses, programs
+from campaign.config.rules import catalogue, check, clauses, programs, readers
 from campaign.config.rules.entries import LaunchCondition
 from campaign.config.rules.format import SCHEMA
 from campaign.config.rules.kinds import PROFILES
 from campaign.config.rules.pack import RulePack
 from campaign.core import keys, schema, untrusted
-from campaign.core.errors import InputError
+from campaign.core.errors import InputError, MachineLacks
 from campaign.core.resources import PACKS
 from campaign.core.strict_yaml import Document, is_file
 
@@ -48,7 +48,7 @@ def available() -> tuple[Available, ...]:
         try:
             pack = load(path)
             packs.append(Available(pack.id, path, pack.version, pack.title))
-        except InputError as error:
+        except (InputError, MachineLacks) as error:
             packs.append(Available(path.stem, path, problem=str(error)))
     return tuple(packs)
 
@@ -62,7 +62,8 @@ def digest_of_own(id: str) -> str:
 def load(id_or_path: str | Path) -> RulePack:
     """The pack with that id in `directories()`, or in that file (a text with a `/` or ending in .yaml is a path).
 
-    Raises InputError with everything that is wrong in the file, or with the available ids.
+    Raises InputError with everything that is wrong in the file, or with the available ids; MachineLacks for a reader
+    that is not installed.
     """
     path = Path(id_or_path)
     if isinstance(id_or_path, str) and "/" not in id_or_path and not id_or_path.endswith(".yaml"):
@@ -76,7 +77,11 @@ def load(id_or_path: str | Path) -> RulePack:
             values.problem(f"found {values['id']}; allowed: {path.stem}, the name of the file", "id")
         check.check(values)
     document.finish()
-    return _pack(values, path)
+    pack = _pack(values, path)
+    for program in pack.programs:
+        if program.results and program.results.has_reader:
+            readers.require(program.results.format, f"{path}: results.format")
+    return pack
 
 
 def _find(name: str) -> Path:

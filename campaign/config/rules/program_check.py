@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from campaign.config.rules import formulas, output_check, programs, sweeps
 from campaign.config.rules.builds import BUILDING
 from campaign.config.rules.kinds import GEOMETRY, PLACES, PROFILES
-from campaign.config.rules.output_format import DESCRIBED, OutputFormat
+from campaign.config.rules.output_format import BUILT_IN, OutputFormat
 from campaign.core import formula
 from campaign.core.schema import Values
 from campaign.core.strict_yaml import Place
@@ -316,8 +316,8 @@ def _check_builds(pack: Values) -> None:
 
 
 def _printed(pack: Values, phase: str | None) -> list[str]:
-    """The names of records and facts that an output has: that of a phase, or of the only program. Those of mdtest and
-    ior, which have parsers, have none here: operations name their results.
+    """The names of records and facts that an output has: that of a phase, or of the only program. One that is
+    read by code has none here: operations name its results.
     """
     named = [each["program"] for each in pack.entries("phases") if phase and each["id"] == phase]
     chosen = [each for each in pack.entries("programs") if each["id"] in named]
@@ -327,6 +327,6 @@ def _printed(pack: Values, phase: str | None) -> list[str]:
         facts = given[0]["facts"] or ()
     else:
         applet = next((each["applet"] or each["id"] for each in chosen), pack["applet"])
-        form = programs.described(applet) if applet in DESCRIBED else OutputFormat("text")
+        form = programs.described(applet) if applet in BUILT_IN else OutputFormat("text")
         records, facts = [each.name for each in form.records], form.facts
     return [formulas.name_of(name) for name in (*records, *dict(facts))]

@@ -22,7 +22,7 @@ OUTPUTS = Path(__file__).with_name("outputs")
 @cache
 def described(applet: str) -> output_format.OutputFormat:
     """How the output of one of the project's own programs is read: outputs/NAME.yaml, with the keys of a pack's
-    `results`. `applet` is one of DESCRIBED.
+    `results`. `applet` is one of BUILT_IN.
     """
     return replace(keys.load(output_format.OutputFormat, OUTPUTS / f"{applet}.yaml"), applet=applet)
 
@@ -48,17 +48,14 @@ class Program:
     starts: tuple[str, ...] = ()  # names of the system's programs that it starts itself
 
     @property
-    def output(self) -> output_format.Form:
-        """How its output is read: as the pack says, as it is described for the applet, or by the applet's parser."""
-        return self.results or (described(self.applet) if self.applet in output_format.DESCRIBED else self.applet)
+    def output(self) -> output_format.OutputFormat:
+        """How its output is read: as the pack says, or as it is described for the built-in program."""
+        return self.results or described(self.applet)
 
     @property
     def last_line(self) -> str:
         """The pattern of the line with which its stdout is complete; "" where none is known."""
-        form = self.output
-        if isinstance(form, output_format.OutputFormat):
-            return form.end if form.stream != "stderr" else ""
-        return output_format.LAST_LINES.get(form, "")
+        return self.output.end if self.output.stream != "stderr" else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from campaign.core.model import Observation, Record
 from campaign.results.parsers import ior_text
 from campaign.results.parsers.consistency import count_contradicts
 from campaign.results.parsers.ior_text import IorSummary, IterationRow, row_contradiction
-from campaign.results.parsers.lines import Notes, Repeats, local_time
+from campaign.results.parsers.lines import NO_END, Notes, Repeats, local_time
 
 # Lines that IOR prints in all formats.
 _BETWEEN = re.compile(r"^(?!(?:true|false|null)\b|(?:access|(?:mix-)?(?:write|read)),)[A-Za-z#].*$", re.MULTILINE)
@@ -99,9 +99,6 @@ def _texts(placed: placed_json.PlacedValue) -> dict[str, str]:
 # --- CSV
 
 
-CSV_NO_END = "CSV has no closing line: cannot tell whether the benchmark finished"
-
-
 def _csv(text: str, file: str, notes: Notes) -> tuple[list[Record], Observation]:
     """A row for each iteration and no closing line: the file does not show whether the execution reached its end."""
     values, counted, doubtful = Repeats(notes, of_sample=False), Counter[str](), set[str]()
@@ -127,7 +124,7 @@ def _csv(text: str, file: str, notes: Notes) -> tuple[list[Record], Observation]
         if found < most:  # each iteration has a row of each
             notes.error(None, count_contradicts(name=access, found=found, expected=most))
             doubtful.add(access)
-    notes.warning(None, CSV_NO_END)
+    notes.warning(None, NO_END)
     if not counted:
         notes.error(None, "no results")
     records = [record for record in values.records() if record.operation not in doubtful]

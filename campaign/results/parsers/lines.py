@@ -29,6 +29,7 @@ from campaign.core.model import Iteration, Observation, OutputRemark, Record, So
 from campaign.results.parsers import notices
 from campaign.results.parsers.notices import is_fatal
 
+NO_END = "CSV has no closing line: cannot tell whether the benchmark finished"
 TWO_RUNS = "a second run in one output: several copies were started instead of one MPI job?"
 
 LONGEST_LINE = 1 << 20  # a node map has one character a rank

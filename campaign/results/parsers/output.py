@@ -16,22 +16,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from campaign.config.rules import programs
-from campaign.config.rules.output_format import BUILT_IN, DESCRIBED, UNCERTAINTY, WALL, Form, OutputFormat
+from campaign.config.rules import programs, readers
+from campaign.config.rules.output_format import BUILT_IN, UNCERTAINTY, WALL, Form, OutputFormat
 from campaign.core import decode, untrusted
 from campaign.core.errors import InputError, pass_on_limit
 from campaign.core.grouping import grouped
 from campaign.core.model import Observation, OutputRemark, PhaseTimes, Record, Source, record_key
 from campaign.results.completion import NAME, read_completion
-from campaign.results.parsers import bench_jsonl, declared, ior_formats, mdtest_text
-from campaign.results.parsers.lines import Notes, Parsed, shown
+from campaign.results.parsers import bench_jsonl, declared
+from campaign.results.parsers.lines import NO_END, Notes, Parsed, shown
 
 # Of one file; what is longer is read so far, which is an error. A chunk pool of 100,000 processes prints 400,000 lines,
 # each of which is compared with every rule of the parser. A text and its lines are in memory together, one file at a
 # time; a single character beyond ASCII may make each of a line take four bytes.
 READ_BYTES, READ_LINES, WIDEST = 64 << 20, 500_000, 4
 
-_PARSERS: Mapping[str, Callable[[str, str], Parsed]] = {"ior": ior_formats.parse, "mdtest": mdtest_text.parse}
 # By how much a record's number may differ between the text and the JSON lines. Both have three decimals; mean and
 # deviation are computed with all digits for the text, and with three from the JSON lines.
 _TOLERANCE = {"value": 0.00051, "minimum": 0.00051, "mean": 0.00151, "stddev": 0.00151}
@@ -67,26 +66,26 @@ def read_phases(forms: Mapping[str, Form], folder: Path, root: Path) -> tuple[li
 
 def read(form: Form, folder: Path, root: Path, phase: str = "") -> Parsed:
     """Read `stdout`, `stderr` and `bench.jsonl` of a phase in `folder`, as far as they are there. Sources are relative
-    to `root`. `form` is the applet whose own parser reads them, or what a rule pack says of them.
+    to `root`. `form` is the built-in program whose files they are, or what a rule pack says of them.
 
-    Raises InputError for an applet that is not known, and nothing for what the files hold: that is in the observation's
-    errors, those first that the benchmark itself gives.
+    Raises InputError for a program or a reader that is not known, and nothing for what the files hold: that is in the
+    observation's errors, those first that the benchmark itself gives.
     """
+    form = described(form)
     records, seen = _read(form, folder / phase, root)
-    if isinstance(form, OutputFormat) and form.wall:
+    if form.wall:
         records = [*records, *wall_times(folder, root, phase)]
     return records, seen
 
 
-def _read(form: Form, folder: Path, root: Path) -> Parsed:
-    applet, parse = parser(form)
+def _read(form: OutputFormat, folder: Path, root: Path) -> Parsed:
+    applet = form.applet
     place = (folder.relative_to(root) if folder.is_relative_to(root) else folder).as_posix()
     out, err, jsonl = (f"{place}/{name}".removeprefix("./") for name in ("stdout", "stderr", "bench.jsonl"))
-    if isinstance(form, OutputFormat) and form.stream == "stderr":
+    if form.stream == "stderr":
         out, err = err, out
-    records, seen = _results(_load(folder, out), parse)
+    records, seen = _results(_load(folder, out), parser(form))
     if applet not in BUILT_IN:
-        assert isinstance(form, OutputFormat)
         return records, _with_stderr(seen, _load(folder, err), partial(declared.notes, form))
     lines = _load(folder, jsonl)
     if lines.text is not None:
@@ -121,15 +120,19 @@ def _with_stderr(seen: Observation, err: _Raw, notes: Callable[[str, str], Notes
     )
 
 
-def parser(form: Form) -> tuple[str, Callable[[str, str], Parsed]]:
-    """An applet and the reader of its text. Raises InputError for an unknown name."""
-    if form in DESCRIBED:
-        form = programs.described(str(form))
+def described(form: Form) -> OutputFormat:
+    """How an output is read. Raises InputError for an unknown name of a built-in program."""
     if isinstance(form, OutputFormat):
-        return form.applet, partial(declared.parse, form)
-    if form not in _PARSERS:
+        return form
+    if form not in BUILT_IN:
         raise InputError(f"unknown applet {form!r}; allowed: {', '.join(BUILT_IN)}")
-    return form, _PARSERS[form]
+    return programs.described(form)
+
+
+def parser(form: Form) -> readers.Reader:
+    """The reader of a text: code, or one that follows the description. Raises InputError for one that is not known."""
+    description = described(form)
+    return readers.load(description.format) if description.has_reader else partial(declared.parse, description)
 
 
 def read_sample(form: Form, path: Path) -> Parsed:
@@ -138,7 +141,7 @@ def read_sample(form: Form, path: Path) -> Parsed:
     if raw.text is None:
         why = "; ".join(problem.text for problem in raw.trouble) or "not found"
         raise InputError(f"{path}: {why}; expected the output of a benchmark")
-    records, seen = parser(form)[1](raw.text, raw.name)
+    records, seen = parser(form)(raw.text, raw.name)
     return records, replace(seen, errors=(*raw.trouble, *seen.errors))
 
 
@@ -201,7 +204,7 @@ def _merge(text: Parsed, lines: Parsed, printed: str, written: str) -> Parsed:
     errors = [OutputRemark(what, written) for what in _lacking(records, exact_records)] if exact.program else []
     by_operation = {record.operation: record for record in exact_records}
     merged = [_merged(record, by_operation.get(record.operation, record)) for record in records]
-    told = tuple(warning for warning in seen.warnings if warning.text != ior_formats.CSV_NO_END)
+    told = tuple(warning for warning in seen.warnings if warning.text != NO_END)
     ended = seen.complete or len(told) < len(seen.warnings)  # as far as the text shows
     of_both = {
         "program": seen.program or exact.program,
@@ -292,12 +295,12 @@ def wall_times(folder: Path, root: Path, phase: str = "") -> list[Record]:
     record is damaged, which is told where that is read as evidence.
     """
     path = folder / NAME
+    completion, text = None, ""
     try:
         completion = read_completion(folder)
         text = path.read_text(encoding="utf-8") if completion else ""
     except (ValueError, OSError) as error:
         pass_on_limit(error)
-        completion = None
     times = next((each for each in completion.phases if each.phase == phase), None) if completion else None
     mark = f'"{phase}"' if phase else '"ended"'
     line = text.count("\n", 0, max(text.find(mark), 0)) + 1

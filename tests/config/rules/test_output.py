@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from campaign.config.rules import output_check, packs, programs
-from campaign.config.rules.output_format import DESCRIBED, PARSED, RESULTS
+from campaign.config.rules import output_check, packs, programs, readers
+from campaign.config.rules.output_format import BUILT_IN, RESULTS
 from campaign.config.rules.pack import RulePack
 from campaign.core import resources, schema
 from campaign.core.errors import InputError
 from campaign.core.schema import Values
 from campaign.core.strict_yaml import Document
-from campaign.results.parsers import output
 
 HEAD = (resources.PACKS / "stream.yaml").read_text().partition("results:")[0].replace("id: stream\n", "id: mine\n")
 TAIL = "\nselection: {operation: triad, best: highest, clause: practice}\n"
@@ -44,12 +43,12 @@ def test_a_pack_without_results_names_a_program_whose_output_is_known(tmp_path: 
     )
 
 
-def test_the_programs_with_a_parser_of_their_own_are_those_that_the_parsers_read() -> None:
-    assert sorted(PARSED) == sorted(output._PARSERS)
-    assert {path.stem for path in programs.OUTPUTS.iterdir()} == set(DESCRIBED)
+def test_the_built_in_programs_are_those_that_are_described() -> None:
+    assert readers.names() == ["ior", "mdtest"]
+    assert {path.stem for path in programs.OUTPUTS.iterdir()} == set(BUILT_IN)
 
 
-@pytest.mark.parametrize("applet", DESCRIBED)
+@pytest.mark.parametrize("applet", BUILT_IN)
 def test_the_description_of_an_applets_output_is_as_it_is_demanded_of_a_packs(applet: str) -> None:
     document = Document.open(programs.OUTPUTS / f"{applet}.yaml")
     output_check.check_output(Values({"results": schema.read(RESULTS, document)}, (), document), None, [])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.config.rules import packs, text
+from campaign.config.rules import packs, programs, text
 from campaign.config.rules.pack import RulePack, settle
 from campaign.core.errors import InputError
 from campaign.core.model import Geometry, Input, Run
@@ -90,7 +90,8 @@ def test_phases_keep_their_order_and_all_their_flags_are_mandatory(tmp_path: Pat
     ]  # fmt: skip
     assert pack.phases[0].arguments == ("{directory}/input", "size = 1")
     assert [flag.flag for flag in pack.phases[1].fixed] == ["-w", "-k", "-o"]
-    assert list(pack.outputs.items()) == [("later", "ior"), ("apart", "ior"), ("files", "mdtest")]
+    applets = [(phase, form.applet) for phase, form in pack.outputs.items()]
+    assert applets == [("later", "ior"), ("apart", "ior"), ("files", "mdtest")]
 
 
 TWO_CONDITIONS = (
@@ -287,7 +288,7 @@ def test_a_copy_is_of_an_input_and_of_nothing_else(tmp_path: Path, written: str,
 
 def test_a_phase_by_itself_is_a_pack_for_one_program(tmp_path: Path) -> None:
     part = read(tmp_path).of_phase("apart")
-    assert (part.outputs, part.phases[0].id) == ({"": "ior"}, "")
+    assert (part.outputs, part.phases[0].id) == ({"": programs.described("ior")}, "")
     assert [(operation.id, operation.key) for operation in part.operations] == [("read", "read")]
 
 

@@ -20,7 +20,7 @@ RUNS = [capture for capture in ALL if (capture.path / "bench.jsonl").is_file()]
 FAILED = [capture for capture in RUNS if capture.expected()["observation"].get("failed_operations")]
 PLAIN = [capture for capture in ALL if capture.applet not in ("declared", "mdtest")]  # numbers as in their lines
 WRONG_DATA = "ior/ior-3.3.0-wrong-data.txt"  # shows the bytes that differ
-PARSE = {applet: output.parser(applet)[1] for applet in BUILT_IN}
+PARSE = {applet: output.parser(applet) for applet in BUILT_IN}
 
 
 @pytest.mark.parametrize("capture", ALL, ids=str)

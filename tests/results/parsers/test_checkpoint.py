@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from campaign.results.parsers import output
 from tests.support import captures
 
-_, parse = output.parser("checkpoint")
+parse = output.parser("checkpoint")
 TEXT = (captures.DATA / "checkpoint" / "bench-0.1.0-restart" / "stdout").read_text()
 
 

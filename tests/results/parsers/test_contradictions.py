@@ -33,7 +33,7 @@ ROUNDED = 0.005  # relative: a bandwidth of 1.52 MB/s, with two decimals
 @settings(max_examples=examples(200))
 @given(st.sampled_from(TEXTS), st.integers(0, 2**32), st.sampled_from("0123456789"))
 def test_a_changed_digit_is_found_out_or_changes_no_number(capture: tuple[str, str], place: int, digit: str) -> None:
-    (_, parse), text = output.parser(capture[0]), captures.DATA.joinpath(*capture).read_text()
+    parse, text = output.parser(capture[0]), captures.DATA.joinpath(*capture).read_text()
     # How many pairs there are stands in the header alone.
     header = re.search(r"# \[ pairs: .*?\]", text)
     once = range(*header.span()) if header else range(0)

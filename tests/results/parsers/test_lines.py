@@ -86,7 +86,7 @@ def test_a_line_that_no_reader_knows_is_searched_a_few_times_by_re2(
         for search in vars(module).values():
             if isinstance(search, LineSearch):
                 monkeypatch.setattr(search, "__class__", Counting)
-    output.parser(form)[1]("".join(f"{text} {number}\n" for number in range(100)), "stdout")
+    output.parser(form)("".join(f"{text} {number}\n" for number in range(100)), "stdout")
     assert max(searches.values()) <= 6
 
 

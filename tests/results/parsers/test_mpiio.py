@@ -10,7 +10,7 @@ from campaign.results.parsers import output
 from tests.support import captures
 from tests.support.captures import said
 
-_, parse = output.parser("mpiio")
+parse = output.parser("mpiio")
 POOL = (captures.DATA / "mpiio" / "bench-0.1.0-pool-slow" / "stdout").read_text()
 MODEL = (captures.DATA / "mpiio" / "mpiio-6GiB.txt").read_text()
 

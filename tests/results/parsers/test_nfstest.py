@@ -13,7 +13,7 @@ from campaign.results.parsers import output
 from tests.support import captures
 from tests.support.captures import said
 
-_, parse = output.parser("nfstest")
+parse = output.parser("nfstest")
 DOING = ("write", "read")
 EXAMPLE = (captures.DATA / "nfstest" / "nfstest-2003.txt").read_text()  # with sections left out
 TEXT = (captures.DATA / "nfstest" / "bench-0.1.0-verbose" / "stdout").read_text()

@@ -10,7 +10,7 @@ from campaign.results.parsers import output
 from tests.support import captures
 from tests.support.captures import said
 
-_, parse = output.parser("mbw_mr")
+parse = output.parser("mbw_mr")
 OSU = (captures.DATA / "mbw_mr" / "osu_mbw_mr-7.4-4-processes.txt").read_text()
 SWEEP = (captures.DATA / "mbw_mr" / "bench-0.1.0-sweep" / "stdout").read_text()
 
