@@ -46,8 +46,12 @@ def printed(lines: Sequence[ClauseLine], pack: RulePack, style: str, width: int)
 
 def section(lines: Sequence[ClauseLine]) -> Section:
     """The matrix as a part of the page."""
-    headings = tuple(column.name for column in COLUMNS)
-    return Section("Compliance matrix", counted(lines), headings, tuple(grid.texts(COLUMNS, lines)))
+    return Section(
+        "Compliance matrix",
+        counted(lines),
+        tuple(column.name for column in COLUMNS),
+        tuple(grid.texts(COLUMNS, lines)),
+    )
 
 
 def as_json(lines: Sequence[ClauseLine]) -> str:

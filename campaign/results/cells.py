@@ -99,21 +99,6 @@ def _numbers(values: Sequence[Any]) -> str:
     return " ".join(units.padded(repr(value)) for value in values)
 
 
-def _places(parts: Sequence[Any]) -> str:
-    return " ".join(f"{part.get('file')}:{part.get('line')}" for part in parts if isinstance(part, dict))
-
-
-def _rules(findings: Sequence[Any]) -> str:
-    """The ids of the rules; those not checked have a question mark."""
-    return " ".join(
-        dict.fromkeys(
-            f"{finding.get('rule')}{'' if finding.get('checked') else '?'}"
-            for finding in findings
-            if isinstance(finding, dict)
-        )
-    )
-
-
 # The columns of the table of results, in the order of the keys in JSON.
 COLUMNS: tuple[Column[Row], ...] = (
     Column("target", lambda row: row.cell.target, 1),
@@ -156,7 +141,9 @@ COLUMNS: tuple[Column[Row], ...] = (
         "parts",
         lambda row: [_part_json(part) for part in row.record.measured] if row.record and row.record.parts else [],
         33,
-        listed=_places,
+        listed=lambda parts: " ".join(
+            f"{part.get('file')}:{part.get('line')}" for part in parts if isinstance(part, dict)
+        ),
     ),
     Column("true_value", lambda row: row.record and row.record.true_value, 22),
     Column("files_true", lambda row: row.record and row.record.files_true),
@@ -237,7 +224,19 @@ COLUMNS: tuple[Column[Row], ...] = (
         ),
     ),
     Column("notes", lambda row: [*(row.run.notes if row.run else ()), *([row.note] if row.note else [])]),
-    Column("findings", lambda row: [finding.as_json() for finding in row.findings], 23, listed=_rules),
+    Column(
+        "findings",
+        lambda row: [finding.as_json() for finding in row.findings],
+        23,
+        # The ids of the rules; those not checked have a question mark.
+        listed=lambda findings: " ".join(
+            dict.fromkeys(
+                f"{finding.get('rule')}{'' if finding.get('checked') else '?'}"
+                for finding in findings
+                if isinstance(finding, dict)
+            )
+        ),
+    ),
 )
 IN_CSV = columns.in_csv(COLUMNS)
 
