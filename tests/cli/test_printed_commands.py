@@ -1,55 +1,95 @@
-"""Every command that a page or a screen prints is one that the program takes."""
+"""Every command that a page, a screen or a message prints is one that the program takes, and works."""
 
 from __future__ import annotations
 
-import re
-import shlex
+import argparse
 from pathlib import Path
 
 import pytest
 
 from campaign.cli.arguments import parser
+from tests.support import printed
+from tests.support.printed import PAGES, SCREENS, SOURCES, complete, inline, words_of
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-SCREENS = sorted((ROOT / "tests" / "goldens").rglob("*.txt"))
-IN_BLOCK = re.compile(r"^(?:\$ |> )?(?:\.venv/bin/)?campaign +([a-z]+(?: .*)?)$", re.MULTILINE)
-STEP = re.compile(r"^ +\d+ (?:you|vendor) +campaign (.*?)(?:, then .*)?$", re.MULTILINE)
-
-
-def commands(path: Path) -> list[str]:
-    text = path.read_text(encoding="utf-8").replace("\\\n", " ")
-    if path.suffix != ".md":
-        return STEP.findall(text)
-    blocks = re.findall(r"^```\w*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    return [command for block in blocks for command in (*IN_BLOCK.findall(block), *STEP.findall(block))]
-
-
-def words_of(command: str) -> list[str]:
-    """Up to what the shell takes for itself; N stands for a number."""
-    words = shlex.split(command, comments=True)
-    end = next((at for at, word in enumerate(words) if re.match(r"[|;&<>]|\d?>", word)), len(words))
-    return ["3" if word == "N" else word.rstrip(";") for word in words[:end]]
+NOT_EXECUTED = {  # words, each with the reason
+    "build": "compiles the benchmark",
+    "rebuild": "compiles the benchmark",
+    "sandbox": "starts or ends a cluster",
+    "--sandbox": "starts a cluster",
+    "--probe": "starts the benchmark on each node",
+    "--pdf": "needs a browser",
+    "--timestamp": "needs a time-stamp authority",
+    "--sacct": "needs the accounting of a cluster",
+    "--rfp": "needs an answer to an RFP of several parts",
+    "--part": "needs an answer to an RFP of several parts",
+    "rfp.yaml": "needs an RFP of several parts",
+}
+PRINTED = {command for path in (*PAGES, *SCREENS) for command in complete(path)}
+INLINE = {command for path in (*PAGES, *SOURCES) for command in inline(path)}
 
 
-def problem(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+def problem(words: list[str], capsys: pytest.CaptureFixture[str], takes: argparse.ArgumentParser | None = None) -> str:
     """Why the program does not take these words, "" if it does."""
     try:
-        parser().parse_args(words)
+        (takes or parser()).parse_args(words)
     except SystemExit as error:
-        return "" if error.code == 0 else capsys.readouterr().err or "refused"
+        message = capsys.readouterr().err
+        return "" if error.code == 0 else message or "refused"
     return ""
 
 
 @pytest.mark.parametrize("path", [*PAGES, *SCREENS], ids=lambda path: path.name)
 def test_every_printed_command_is_taken(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    refused = {command: problem(words_of(command), capsys) for command in commands(path)}
+    refused = {command: problem(words_of(command), capsys) for command in complete(path)}
     assert {command: why for command, why in refused.items() if why} == {}
 
 
-def test_commands_are_found_on_pages_and_screens() -> None:
-    assert len([command for path in PAGES for command in commands(path)]) > 50
-    assert [command for path in SCREENS for command in commands(path)]
+@pytest.mark.parametrize("command", sorted(INLINE))
+def test_every_command_in_a_sentence_is_taken_or_its_options_exist(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = words_of(command)
+    if problem(words, capsys):
+        assert problem(words, capsys, printed.mentions()) == ""
+
+
+def test_a_mention_with_an_unknown_option_or_verb_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "unknown option --tabel" in problem(["verify", "--tabel"], capsys, printed.mentions())
+    assert "invalid choice: 'tabel'" in problem(["tabel"], capsys, printed.mentions())
+
+
+def test_commands_are_found_on_pages_screens_and_in_messages() -> None:
+    assert len([command for path in PAGES for command in complete(path)]) > 50
+    assert [command for path in SCREENS for command in complete(path)]
+    assert {"rerun FILE CELL", "check FILE --waiver N", "fill FILE FORM -o RESPONSE", "terms init"} <= INLINE
+    assert "terms init terms.yaml --rules PLACE" in INLINE  # of the program's messages
+    assert "report PLACE" in INLINE  # of a template
+
+
+@pytest.fixture(scope="module")
+def ready(tmp_path_factory: pytest.TempPathFactory) -> printed.Ready:
+    return printed.ready(tmp_path_factory.mktemp("printed"))
+
+
+@pytest.mark.programs
+@pytest.mark.timeout(900)
+def test_every_printed_command_works(ready: printed.Ready, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its status says what it found: the usage is right, and nothing that it needs is missing. A mere mention of a verb
+    is not executed.
+    """
+    commands = [words_of(command) for command in sorted(PRINTED | INLINE)]
+    executed = [words for words in commands if not (NOT_EXECUTED.keys() & set(words) or problem(words, capsys))]
+    failed = {}
+    for words in dict.fromkeys(map(ready.words, executed)):
+        ended = ready.execute(words)
+        if ended.returncode not in (0, 1, 4, 5):
+            failed[words] = (ended.returncode, ended.stderr)
+    assert failed == {}
+
+
+def test_every_reason_not_to_execute_a_command_is_one_of_a_printed_command() -> None:
+    words = {word for command in PRINTED | INLINE for word in words_of(command)}
+    assert NOT_EXECUTED.keys() - words == set()
 
 
 @pytest.mark.parametrize("words", ["terms init --rules ID out.yaml", "terms init out.yaml --rules ID", "rules -h ID"])

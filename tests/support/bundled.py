@@ -17,6 +17,15 @@ from campaign.evidence import provenance, replay
 from campaign.results.store import digests
 from tests.support import command_line, fake_slurm
 
+WAIVERS = """
+allowed_signers: {signers}
+waivers:
+- {{rule: RUN-02, cells: "*/*/*/*", reason: the clock of the trial system, by: buyer, date: "2020-01-01",
+   expires: "2099-01-01", signature: {root}/waiver-1.sig}}
+- {{rule: SRC-05, cells: "*/*/*/*", reason: a trial without a build record, by: buyer, date: "2020-01-01",
+   expires: "2099-01-01", signature: {root}/waiver-2.sig}}
+"""
+
 
 @dataclass(frozen=True)
 class Made:
@@ -55,6 +64,25 @@ def make(root: Path, repetitions: int = 1) -> Made:
     for name, *options in (("plain",), ("bag", "--sign", made.key)):
         done = made.call("bundle", made.file, "-o", root / name, *options)
         assert done.returncode in (0, 1), done.stderr
+    return made
+
+
+def waived(made: Made) -> Made:
+    """The campaign with two waivers, each signed by the buyer over the text that the program prints, and its bundle
+    `waived`; the buyer's key is in `buyers`.
+    """
+    root, key = made.root, made.root / "buyer"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], timeout=300, check=True)
+    (root / "buyers").write_text(f"buyer {key.with_suffix('.pub').read_text()}")
+    made.file.write_text(made.file.read_text() + WAIVERS.format(signers=root / "buyers", root=root))
+    for number in (1, 2):
+        text = made.call("check", made.file, "--waiver", str(number))
+        assert text.returncode == 0, text.stderr
+        words = ["ssh-keygen", "-q", "-Y", "sign", "-n", "campaign-waiver", "-f", key]
+        done = subprocess.run(words, input=text.stdout, capture_output=True, text=True, timeout=300, check=True)
+        (root / f"waiver-{number}.sig").write_text(done.stdout)
+    done = made.call("bundle", made.file, "-o", root / "waived")
+    assert done.returncode in (0, 1), done.stderr
     return made
 
 
