@@ -148,6 +148,13 @@ JUNIT = Option(
 )
 OUT = Option("-o", "--output", type=Path, metavar="OUT", writes="printed", help="write to this file")
 FORCE = Option("--force", action="store_true", help="overwrite outputs that exist")
+DECIMAL = Option(
+    "--decimal",
+    choices=(".", ","),
+    default=".",
+    metavar="C",
+    help="of CSV: with a comma, numbers have decimal commas, and semicolons separate the fields",
+)
 AT_LEAST = Option(
     "--at-least", metavar="SHARE", help="share of the committed value to reach (default: the one of the design)"
 )
@@ -260,8 +267,7 @@ VERBS = (
         FILE,
         PART,
         table_format("csv, json, xlsx, or a tabulate format such as simple, github, latex_booktabs, html"),
-        Option("--decimal", choices=(".", ","), default=".", metavar="C",
-               help="of CSV: with a comma, numbers have decimal commas, and semicolons separate the fields"),
+        DECIMAL,
         OUT,
         FORCE,
         Option("--details", action="store_true", help="also print the notes, and what was not checked"),
@@ -317,6 +323,7 @@ VERBS = (
         Option("--rules", default=PACK, metavar="ID", help="with --mapping: rule pack of the forms (default: "
                "%(default)s)"),
         table_format("csv, json, or a tabulate format such as simple, github, html"),
+        DECIMAL,
         OUT,
     ]),
     Verb("modifications", "results", "source changes against the published benchmark: patch and report", [
@@ -406,6 +413,7 @@ VERBS = (
         Option("--further", action="store_true", help="write the further repetitions that would decide into the "
                "challenge; 'campaign run' measures them"),
         table_format("csv, json, or a tabulate format such as simple, github, html"),
+        DECIMAL,
         OUT,
         FORCE,
     ], ACCEPT_STATUS),

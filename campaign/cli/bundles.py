@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from campaign.cli.output import columns, say, show, table_format, verdict, write
+from campaign.cli.output import columns, say, show, table_format, verdict, write, write_table
 from campaign.cli.selection import PartSelection, place_of
 from campaign.config import rfp as rfps
 from campaign.core import atomic, journal, timestamps
@@ -259,9 +259,9 @@ def accept(arguments: argparse.Namespace) -> int:
     buyer = acceptance.Buyer(tuple(arguments.allow), _limit(arguments), arguments.reported)
     with _intact(arguments, asked, NOT_SAMPLED) as (verified, submission):
         accepted = acceptance.accept(arguments.challenge, submission, verified.chain.head, buyer, say)
-        style = table_format(arguments.format, arguments.output)
+        style = table_format(arguments)
         block = acceptance.decision_of(accepted, *_typed(arguments, arguments.challenge))
-        write(forms.printed(accepted.comparison, block, style, columns(arguments.output)), arguments.output, arguments)
+        write_table(forms.printed(accepted.comparison, block, style, columns(arguments.output)), arguments)
         if texts := list(acceptance.told(accepted)):
             (show if style == "simple" else say)("\n".join(texts))
         if arguments.further and accepted.further:

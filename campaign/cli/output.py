@@ -67,12 +67,13 @@ def say(text: str) -> None:
     print(folded(text, sys.stderr), file=sys.stderr, flush=True)
 
 
-def table_format(given: str | None, output: Path | None) -> str:
-    """A table's format: the given one, otherwise that of the file's name, otherwise plain text.
+def table_format(arguments: argparse.Namespace) -> str:
+    """A table's format: the one that is asked for, otherwise that of the file's name, otherwise plain text.
 
     Raises InputError if the file's name is that of a spreadsheet or of JSON and the format is not, or the other way
-    round.
+    round, and for decimal commas in another format than CSV.
     """
+    given, output = arguments.format, arguments.output
     named = FORMAT_OF.get(output.suffix.lower(), "") if output else ""
     if output and given and named in ("csv", "json", "xlsx") and given != named:
         raise InputError(
@@ -83,7 +84,17 @@ def table_format(given: str | None, output: Path | None) -> str:
             f"{output}: tables are not written in this format; end the name with one of {', '.join(FORMAT_OF)}, or "
             "give --format"
         )
-    return given or named or "simple"
+    style: str = given or named or "simple"
+    if arguments.decimal == "," and style != "csv":
+        raise InputError(f"--decimal ,: is for CSV, and the format is {style}; add --format csv")
+    return style
+
+
+def write_table(text: str, arguments: argparse.Namespace) -> None:
+    """Write or print a table in the format of `table_format`. Raises what `outputs.write` does."""
+    from campaign.report import printing
+
+    write(printing.with_decimal_commas(text) if arguments.decimal == "," else text, arguments.output, arguments)
 
 
 STANDARD_OUTPUT = Path("-")

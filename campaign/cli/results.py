@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from campaign.cli.output import STANDARD_OUTPUT, columns, say, show, table_format, verdict, write
+from campaign.cli.output import STANDARD_OUTPUT, columns, say, show, table_format, verdict, write, write_table
 from campaign.cli.selection import PartSelection
 from campaign.config import rfp as rfps
 from campaign.config.opened import Opened
@@ -27,7 +27,7 @@ from campaign.judge.clauses import matrix
 from campaign.judge.rows import with_findings
 from campaign.judge.submission import Submission
 from campaign.pipeline import standing
-from campaign.report import clauses, contents, decision, filled, junit, printing, scores, table, views, whole
+from campaign.report import clauses, contents, decision, filled, junit, scores, table, views, whole
 from campaign.report.compare import forms as printed
 from campaign.report.compare import sources, verdicts
 from campaign.report.compare.offers import Offer
@@ -56,19 +56,16 @@ def print_table(arguments: argparse.Namespace) -> int:
         selection.statuses.append(verdict(submissions[part].rows))
     scored = [] if arguments.clauses else whole.scores_of(selection.response, submissions)
     if is_one_file:
-        text = selection.text(scored)
-        write(printing.with_decimal_commas(text) if arguments.decimal == "," else text, arguments.output, arguments)
+        write_table(selection.text(scored), arguments)
     elif scored:
         show(f"\n{whole.scores_text(scored, columns())}")
     return selection.end()
 
 
 def table_style(arguments: argparse.Namespace) -> str:
-    style = table_format(arguments.format, arguments.output)
+    style = table_format(arguments)
     if style == "xlsx" and arguments.output is None:
         raise InputError("--format xlsx needs -o OUT, since a workbook cannot be printed")
-    if arguments.decimal == "," and style != "csv":
-        raise InputError(f"--decimal ,: is for CSV, and the format is {style}; add --format csv")
     return style
 
 
@@ -225,7 +222,7 @@ def compare(arguments: argparse.Namespace) -> int:
         )
     terms = verdicts.parse_terms(arguments.tolerance, arguments.at_least, arguments.reported)
     targets, day = verdicts.parse_targets(arguments.map), verdicts.parse_day(arguments.day)
-    style = table_format(arguments.format, arguments.output)
+    style = table_format(arguments)
     with ExitStack() as stack:
         offers = _offers(arguments, stack)
         rfp, first = offers[0]
@@ -241,7 +238,7 @@ def compare(arguments: argparse.Namespace) -> int:
         for part, comparison in comparisons.items()
     }
     scored = [scores.scores(rfp, scores.of_offers(parts)) for _, parts in offers] if rfp else []
-    write(whole.compared(style, rfp, texts, paths, scored), arguments.output, arguments)
+    write_table(whole.compared(style, rfp, texts, paths, scored), arguments)
     is_complete = comparisons and all(parts.keys() >= first.keys() for _, parts in offers)
     return OK if is_complete and all(each.passed for each in comparisons.values()) else INCOMPLETE
 

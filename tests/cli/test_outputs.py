@@ -228,6 +228,12 @@ def test_decimal_commas_are_for_csv(desk: Path) -> None:
     assert refused.stderr == "campaign: --decimal ,: is for CSV, and the format is simple; add --format csv\n"
 
 
+def test_a_comparison_has_decimal_commas_too(desk: Path) -> None:
+    words = ("compare", "c.yaml", "c.yaml", "--decimal", ",")
+    assert call(*words, "--format", "csv").stdout.startswith("target;launch;")
+    assert "--decimal ,: is for CSV, and the format is json" in call(*words, "--format", "json").stderr
+
+
 def test_a_workbook_needs_a_file(desk: Path) -> None:
     done = call("table", "c.yaml", "--format", "xlsx", "-o", "-")
     assert done.stderr == "campaign: --format xlsx needs -o OUT, since a workbook cannot be printed\n"
