@@ -114,7 +114,7 @@ class OfferTerms:
             if entry.rule == finding.rule
             and " ".join(entry.text.split()) == finding.said
             and entry.part in ("", part)
-            and any(matches(cell, entry.cells) for cell in cells)
+            and (not cells or any(matches(cell, entry.cells) for cell in cells))  # none: about the bundle
         ]
         if not all(any(matches(cell, entry.cells) for entry in entries) for cell in cells):
             return ""

@@ -110,6 +110,11 @@ def test_a_finding_about_cells_of_several_entries_is_accepted_by_these_together(
     assert of(tmp_path, both.replace("*/node/*/*", "*/peak/*/*")).accepted(EXPLAINED, CELLS) == ""
 
 
+def test_a_finding_about_the_bundle_which_concerns_no_cell_is_accepted_by_its_words(tmp_path: Path) -> None:
+    assert of(tmp_path, ENTRY).accepted(EXPLAINED, ()) == "A. Buyer, 2026-11-26"
+    assert of(tmp_path, ENTRY).accepted(replace(EXPLAINED, explained="other words"), ()) == ""
+
+
 def test_an_entry_for_a_part_holds_in_that_part_alone(tmp_path: Path) -> None:
     found = of(tmp_path, ENTRY.replace("{rule", "{part: kernels, rule"))
     assert [bool(found.accepted(EXPLAINED, CELLS, part)) for part in ("kernels", "network")] == [True, False]
