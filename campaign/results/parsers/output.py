@@ -206,11 +206,14 @@ def _merge(text: Parsed, lines: Parsed, printed: str, written: str) -> Parsed:
     merged = [_merged(record, by_operation.get(record.operation, record)) for record in records]
     told = tuple(warning for warning in seen.warnings if warning.text != NO_END)
     ended = seen.complete or len(told) < len(seen.warnings)  # as far as the text shows
+    is_complete = ended and exact.complete
+    if not is_complete:  # the last lines of one are missing: it may give an earlier value than the other
+        errors += [OutputRemark(difference, written) for difference in differing]
     of_both = {
         "program": seen.program or exact.program,
-        "complete": ended and exact.complete,
+        "complete": is_complete,
         "errors": (*exact.errors, *seen.errors, *errors),
-        "contradictions": differing,
+        "contradictions": differing if is_complete else (),
         "warnings": (*exact.warnings, *told),
         "unparsed": (*exact.unparsed, *seen.unparsed),
     }
