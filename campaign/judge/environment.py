@@ -540,6 +540,8 @@ def was_suspended(case: Case) -> Iterator[Finding]:
 def _suspensions(case: Case, completion: Completion) -> Iterator[str]:
     times = completion.suspended or ()
     for began, ended in zip(times[::2], times[1::2], strict=False):
+        if began > completion.ended or ended < completion.started:
+            continue  # before the benchmark was started, or after it had ended
         yield f"{ended - began:.0f} s from {utc(began)} (completion.json)"
     names = {command.step for command in case.run.launched}
     for step in accounting(case).steps:

@@ -541,6 +541,7 @@ EXAMPLES: list[Example] = [
     ],
     kept("RUN-01", "all as planned", case()),
     kept("RUN-01", "a job that was suspended before the run, as Slurm has it", suspended(None, SuspendTime="100")),
+    kept("RUN-01", "a suspension before the benchmark was started, by the job's record", suspended((90.0, 99.0))),
     kept(
         "RUN-01",
         "a job that was suspended at about that time, but not by its own record of the run",
