@@ -294,7 +294,7 @@ def one_sequence(case: Case) -> Iterator[Finding]:
     the same time on nodes of their own; a phase with results that ran beside the others for less than `together`: W,
     in a rehearsal noted.
     """
-    if case.attempt.state is not State.DONE:
+    if case.attempt.state is not State.DONE or len(case.run.commands) < 2:
         return
     completion = case.evidence.completion
     if completion is None or not completion.phases:
