@@ -6,6 +6,7 @@ JSON lines. If the two disagree, that is a contradiction of two records.
 
 from __future__ import annotations
 
+import codecs
 import math
 import operator
 import re
@@ -28,8 +29,10 @@ from campaign.results.parsers.lines import NO_END, Notes, Parsed, shown
 
 # Of one file; what is longer is read so far, which is an error. A chunk pool of 100,000 processes prints 400,000 lines,
 # each of which is compared with every rule of the parser. A text and its lines are in memory together, one file at a
-# time; a single character beyond ASCII may make each of a line take four bytes.
-READ_BYTES, READ_LINES, WIDEST = 64 << 20, 500_000, 4
+# time; READ_BYTES also limits the text in memory, where the widest character decides how many bytes each takes.
+READ_BYTES, READ_LINES = 64 << 20, 500_000
+_CHUNK_BYTES = 1 << 20
+_BELOW_C4, _BELOW_F0 = bytes(range(0xC4)), bytes(range(0xF0))  # the first bytes of what is up to U+00FF, U+FFFF
 
 # By how much a record's number may differ between the text and the JSON lines. Both have three decimals; mean and
 # deviation are computed with all digits for the text, and with three from the JSON lines.
@@ -159,7 +162,7 @@ def _load(folder: Path, name: str) -> _Raw:
         pass_on_limit(error)
         return _Raw(name, None, (OutputRemark(f"cannot be read: {error.strerror}", name),))
     trouble, end = [], len(content)
-    most = READ_BYTES if content.isascii() else READ_BYTES // WIDEST
+    most = READ_BYTES // _bytes_per_character(content, is_complete=size <= READ_BYTES)
     if size > most:
         end = content.rfind(b"\n", 0, most) + 1
         trouble.append(OutputRemark(f"{size} bytes; only the first {most} were read", name))
@@ -169,6 +172,30 @@ def _load(folder: Path, name: str) -> _Raw:
             end = content.index(b"\n", end) + 1
         trouble.append(OutputRemark(f"more than {READ_LINES} lines; the rest was not read", name))
     return _Raw(name, str(memoryview(content)[:end], "utf-8", "replace"), tuple(trouble))
+
+
+def _bytes_per_character(content: bytes, is_complete: bool) -> int:
+    """What Python needs for each character of this UTF-8, in which U+FFFD replaces invalid bytes: 1 byte up to U+00FF,
+    2 up to U+FFFF, otherwise 4. Of content that is not complete, the last character may be cut.
+    """
+    if content.isascii():
+        return 1
+    decoder, width = codecs.getincrementaldecoder("utf-8")(), 1
+    for start in range(0, len(content), _CHUNK_BYTES):
+        chunk = content[start : start + _CHUNK_BYTES]
+        if chunk.translate(None, _BELOW_F0):
+            return 4
+        if width == 1 and (chunk.translate(None, _BELOW_C4) or not _is_valid(decoder, chunk)):
+            width = 2
+    return 2 if is_complete and not _is_valid(decoder, b"", final=True) else width
+
+
+def _is_valid(decoder: codecs.IncrementalDecoder, chunk: bytes, final: bool = False) -> bool:
+    try:
+        decoder.decode(chunk, final)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _notes(applet: str, text: str, file: str) -> Notes:

@@ -286,12 +286,14 @@ def test_an_output_of_millions_of_lines_is_read_as_far_as_the_limit_and_that_is_
     assert "runs/x/1/stdout: more than 16 lines; the rest was not read" in said(seen.errors)
 
 
-@pytest.mark.parametrize("kind", ["short lines", "wide characters", "a timeline for each process"])
+@pytest.mark.parametrize("kind", ["short lines", "Latin", "Greek", "wide characters", "a timeline for each process"])
 def test_reading_the_longest_outputs_takes_less_memory_than_is_documented(kind: str, folder: Path) -> None:
     """The most that the process had at any time, which the kernel counts."""
     with (folder / "stdout").open("a") as out:
         if kind == "short lines":
             out.writelines(["x\n" * 1_000_000] * 40)
+        elif kind in ("Latin", "Greek"):
+            out.writelines([("x" * 60 + {"Latin": "\u00fc", "Greek": "\u03bc"}[kind] + "\n") * 10_000] * 110)
         elif kind == "wide characters":
             out.writelines([("\U0001f600" + "x" * 60 + "\n") * 100_000] * 11)
         else:
@@ -308,15 +310,48 @@ def test_reading_the_longest_outputs_takes_less_memory_than_is_documented(kind: 
     assert int(most_kib) * 1024 < 300_000_000
 
 
-def test_a_text_with_wide_characters_is_read_as_far_as_four_bytes_for_each_allow(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("end", "width"),
+    [
+        (b"x\n", 1),
+        ("\u00fc\n".encode(), 1),
+        ("\u00ff".encode(), 1),
+        ("\u0100\n".encode(), 2),
+        ("\u20ac\n".encode(), 2),
+        (b"\xbc\n", 2),
+        (b"\xc3\n", 2),
+        (b"\xc3", 2),
+        ("\uffff\n".encode(), 2),
+        ("\N{GRINNING FACE}\n".encode(), 4),
+        ("\u20ac\n\N{GRINNING FACE}\n".encode(), 4),
+    ],
+)
+@pytest.mark.parametrize("chunk", [1, 1 << 20])
+def test_a_text_is_read_as_far_as_the_width_of_its_characters_allows(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, end: bytes, width: int, chunk: int
 ) -> None:
+    monkeypatch.setattr(output, "_CHUNK_BYTES", chunk)
+    with (folder / "stdout").open("ab") as out:
+        out.write(end)
     size = (folder / "stdout").stat().st_size
-    monkeypatch.setattr(output, "READ_BYTES", 4 * size)
-    assert read(folder)[1].errors == ()
+    monkeypatch.setattr(output, "READ_BYTES", width * size)
+    assert not [text for text in said(read(folder)[1].errors) if "stdout: " in text and "were read" in text]
+    monkeypatch.setattr(output, "READ_BYTES", width * size - 1)
+    assert f"runs/x/1/stdout: {size} bytes; only the first {size - 1} were read" in said(read(folder)[1].errors)
+
+
+def test_a_character_that_the_limit_cuts_is_not_invalid(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    size = (folder / "stdout").stat().st_size
     with (folder / "stdout").open("a") as out:
-        out.write("\N{GRINNING FACE}\n")
-    assert f"runs/x/1/stdout: {size + 5} bytes; only the first {size} were read" in said(read(folder)[1].errors)
+        out.write("\u00fc\n")
+    monkeypatch.setattr(output, "READ_BYTES", size + 1)
+    assert f"runs/x/1/stdout: {size + 3} bytes; only the first {size + 1} were read" in said(read(folder)[1].errors)
+
+
+def test_one_character_beyond_ascii_does_not_make_a_long_output_an_error(folder: Path) -> None:
+    with (folder / "stdout").open("a") as out:
+        out.write(("x" * 999 + "\n") * 18_000 + "\u00fc\n")
+    assert not [text for text in said(read(folder)[1].errors) if "were read" in text]
 
 
 def test_a_chunk_pool_of_a_hundred_thousand_processes_is_read_to_its_end(
