@@ -33,7 +33,7 @@ def commands(arguments: argparse.Namespace, words: Sequence[str], parts: Sequenc
                 f"{part}{slash}{cell}: allowed: part/target/launch/files/operation; parts: {', '.join(parts)}"
             )
     _, verb = arguments.do
-    program = [sys.executable, "-m", "campaign", verb, str(arguments.file)]
+    program = [sys.executable, "-P", "-m", "campaign", verb, str(arguments.file)]
     options = [f"--{flag.replace('_', '-')}" for flag in FLAGS if getattr(arguments, flag)]
     chosen = {}
     for part in parts:

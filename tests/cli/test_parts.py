@@ -115,6 +115,15 @@ def test_ctrl_c_reaches_all_parts_and_the_same_command_continues(tmp_path: Path,
     assert done.stdout.count("0 of 36 results (36 invalid)") == 2
 
 
+def test_a_module_in_the_current_directory_is_not_executed(tmp_path: Path, cluster: Fake) -> None:
+    """Others may write in a directory in which a campaign is run."""
+    (tmp_path / "argparse.py").write_text(f"open({str(tmp_path / 'executed')!r}, 'w')\n")
+    done = called(tmp_path, "run", "c.yaml", "--only", "fast/scratch/single/shared/*")
+    assert not (tmp_path / "executed").exists()
+    assert "fast: " in done.stdout
+    assert "Traceback" not in done.stdout
+
+
 def test_parts_that_share_storage_or_a_partition_run_one_after_another(tmp_path: Path) -> None:
     def grouped(answer: str) -> list[list[str]]:
         file = rfp.write(tmp_path, answer=answer)
