@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 
 from campaign.core import resources
-from campaign.core.errors import OK
+from campaign.core.errors import OK, InputError
 from campaign.sandbox.cluster import Sandbox
 from campaign.sandbox.layout import Shape
 from campaign.sandbox.storage import Storage
@@ -43,18 +43,26 @@ def show_status(args: argparse.Namespace) -> int:
 
 
 def print_environment(args: argparse.Namespace) -> int:
-    for name, value in Sandbox.at(args.dir).environment().items():
+    sandbox = Sandbox.at(args.dir)
+    if sandbox.layout.load() is None:  # anybody may put a slurm.conf into a shared directory
+        start_command = f"campaign sandbox start{_option(args.dir)}"
+        raise InputError(f"no sandbox in {sandbox.layout.top}; start one with '{start_command}'")
+    for name, value in sandbox.environment().items():
         print(f"export {name}={shlex.quote(value)}")
     return OK
 
 
 def _started(sandbox: Sandbox, directory: str | None) -> str:
-    option = f" --dir {shlex.quote(directory)}" if directory else ""
+    option = _option(directory)
     status = sandbox.status()
     return (
         f'sandbox in {sandbox.layout.top} is {status.state}: {status.shape}\nuse it:   eval "$(campaign sandbox '
         f'env{option})"\nstop it:  campaign sandbox stop{option}'
     )
+
+
+def _option(directory: str | None) -> str:
+    return f" --dir {shlex.quote(directory)}" if directory else ""
 
 
 FUNCTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {

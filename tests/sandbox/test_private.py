@@ -74,6 +74,29 @@ def test_a_sandbox_that_another_user_has_made_is_refused_and_ends_no_process(ver
             sleeper.kill()
 
 
+@pytest.mark.parametrize("kind", ["missing", "empty", "writable for others", "with a slurm.conf only"])
+def test_env_prints_nothing_where_no_sandbox_is_recorded(kind: str, place: Path) -> None:
+    """Others can put a slurm.conf, which names programs, into a shared directory."""
+    directory = place / "shared"
+    if kind != "missing":
+        directory.mkdir()
+    if kind == "writable for others":
+        directory.chmod(0o777)
+    if kind == "with a slurm.conf only":
+        (directory / "slurm.conf").write_text("PluginDir=/tmp/evil\n")
+    done = campaign("sandbox", "env", "--dir", directory)
+    assert (done.returncode, done.stdout) == (USAGE, "")
+    assert done.stderr == (
+        f"campaign: no sandbox in {directory}; start one with 'campaign sandbox start --dir {directory}'\n"
+    )
+
+
+def test_env_names_no_directory_where_the_default_one_has_no_sandbox(place: Path) -> None:
+    done = campaign("sandbox", "env", XDG_RUNTIME_DIR=str(place))
+    default = place / "campaign-sandbox"
+    assert done.stderr == f"campaign: no sandbox in {default}; start one with 'campaign sandbox start'\n"
+
+
 @ONLY_ROOT
 def test_a_run_does_not_use_a_default_sandbox_that_another_user_has_made(place: Path, tmp_path: Path) -> None:
     default = place / "campaign-sandbox"
