@@ -377,6 +377,7 @@ def _against_plan(
     """Scripts with the same difference are one finding, and those of each other version."""
     differing: dict[_Differing, list[str]] = {}
     of_others: dict[str, list[tuple[str, str, str]]] = {}
+    failing: dict[tuple[str, str], list[str]] = {}  # by the other version and the reason
     for job, attempts in planned.items():
         place, origin = f"jobs/{job}/job.sbatch", _other_version(whole, job)
         text = text_of(data / "results" / place) or ""  # one in memory at a time
@@ -384,7 +385,10 @@ def _against_plan(
             again = _rendered(text, job, attempts, made, whole)
         except (CampaignError, ValueError) as error:
             pass_on(error)
-            yield violation("{place}: cannot be rendered again: {why}", place=place, why=error)
+            if origin:
+                failing.setdefault((origin, str(error)), []).append(place)
+            else:
+                yield violation("{place}: cannot be rendered again: {why}", place=place, why=error)
             continue
         if text.rstrip("\n") == again.rstrip("\n"):
             continue
@@ -410,6 +414,15 @@ def _against_plan(
             places=listed([place for place, *_ in found], 1),
             origin=origin,
             those="not those" if unplanned else "those",
+            version=__version__,
+        )
+    for (origin, why), places in failing.items():
+        yield unchecked_by_buyer(
+            "{places}: {origin} rendered the job script, and campaign {version} cannot render it again ({why}): verify "
+            "with that version",
+            places=listed(places, 1),
+            origin=origin,
+            why=why,
             version=__version__,
         )
 

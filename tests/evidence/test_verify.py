@@ -20,7 +20,7 @@ import pytest
 
 from campaign import __version__
 from campaign.core import bagit, journal, signatures
-from campaign.core.errors import InputError
+from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.events import Event
 from campaign.core.model import Finding, Paths
 from campaign.evidence import bundle, compared, replay, verify
@@ -274,10 +274,10 @@ def test_words_of_a_later_version_are_compared(made: Made, tmp_path: Path) -> No
     assert rules(bag) == {"EVD-04"}
 
 
-def about_scripts(bag: Path) -> set[tuple[str, bool]]:
+def about_scripts(bag: Path, words: str = "script") -> set[tuple[str, bool]]:
     with verify.verify(bag, NOTHING) as found:
         told = [each for each in found.findings if each.rule == "EVD-06"]
-        return {(each.message, each.checked) for each in told if "script" in each.message}
+        return {(each.message, each.checked) for each in told if words in each.message}
 
 
 def rendered_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -370,6 +370,37 @@ def test_what_a_script_of_another_version_has_beyond_the_plan_is_shown(made: Mad
         (told,) = [each for each in found.findings if each.rule == "EVD-06"]
     assert told.message.endswith(PLANNED.replace("those", "not those"))
     assert (told.actual, told.checked) == ("export UCX_TLS=shm", False)
+
+
+def not_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def rendered(_: object) -> str:
+        raise EnvironmentLacks("a step without a token")
+
+    monkeypatch.setattr(scripts, "rendered", rendered)
+
+
+def test_a_script_of_another_version_that_cannot_be_rendered_again_is_not_checked(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    rendered_by(bag, version="0.2.0", templates="0" * 64)
+    not_again(monkeypatch)
+    with verify.verify(bag, NOTHING) as found:
+        (told,) = [each for each in found.findings if each.rule == "EVD-06"]
+        assert re.fullmatch(
+            rf"jobs/\S+/job\.sbatch and \d+ more: campaign 0\.2\.0 rendered the job script, and campaign "
+            rf"{re.escape(__version__)} cannot render it again \(a step without a token\): verify with that version",
+            told.message,
+        )
+        assert (told.checked, told.move, found.intact, found.complies) == (False, "buyer", True, False)
+
+
+def test_a_script_of_this_version_that_cannot_be_rendered_again_is_a_violation(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    not_again(monkeypatch)
+    found = about_scripts(made.root / "plain", "rendered again")
+    assert found and all(checked for _, checked in found)
 
 
 def other_command(text: str) -> str:
