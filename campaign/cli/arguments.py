@@ -97,7 +97,7 @@ class VerbParser(Parser):
         known, unknown = super().parse_known_args(args, namespace)
         # Some versions of argparse give an optional argument no word that follows an option.
         optional = [action for action in self._actions if action.nargs == "?" and not action.option_strings]
-        if len(unknown) == 1 and not unknown[0].startswith("-") and optional:
+        if len(unknown) == 1 and not _is_option(unknown[0]) and optional:
             (action,) = optional
             if getattr(known, action.dest) is action.default:
                 setattr(known, action.dest, self._get_values(action, unknown))
@@ -109,7 +109,7 @@ class VerbParser(Parser):
     def _unknown(self, words: Sequence[str]) -> str:
         from campaign.core.schema import suggestion
 
-        option = next((word.partition("=")[0] for word in words if word.startswith("-")), None)
+        option = next((word.partition("=")[0] for word in words if _is_option(word)), None)
         if option is None:
             return f"unexpected arguments: {' '.join(words)}"
         options = [name for action in self._actions for name in action.option_strings]
@@ -117,6 +117,11 @@ class VerbParser(Parser):
             return f"unknown option {option}; did you mean {MEANT_OPTIONS[option]}?"
         others = [name for name in options if name != "--help"]
         return f"unknown option {option}; {suggestion(option, others, 0.6, ', '.join(options))}"
+
+
+def _is_option(word: str) -> bool:
+    """A single dash is an argument: standard output."""
+    return word.startswith("-") and word != "-"
 
 
 class Option:

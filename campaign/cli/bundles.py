@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from campaign.cli.output import columns, say, show, table_format, verdict, write, write_table
+from campaign.cli.output import STANDARD_OUTPUT, columns, say, show, table_format, verdict, write, write_table
 from campaign.cli.selection import PartSelection, place_of
 from campaign.config import rfp as rfps
 from campaign.core import atomic, journal, timestamps
@@ -167,12 +167,17 @@ def _asked(arguments: argparse.Namespace) -> tuple[verify.Asked, Path | None]:
 
 
 def write_terms(arguments: argparse.Namespace) -> int:
+    file = _file_name(arguments.file, "terms.yaml")
     remark = (
-        ": replace the nonce, put the vendors' keys next to it, then 'campaign verify BUNDLE --terms "
-        f"{typed(arguments.file)}'"
+        f": replace the nonce, put the vendors' keys next to it, then 'campaign verify BUNDLE --terms {typed(file)}'"
     )
-    write(terms.text(arguments.rules, arguments.file.name), arguments.file, arguments, remark)
+    write(terms.text(arguments.rules, file.name), arguments.file, arguments, remark)
     return OK
+
+
+def _file_name(output: Path, default: str) -> Path:
+    """The file that commands in the output name: the reader saves it under this name where it is printed."""
+    return Path(default) if output == STANDARD_OUTPUT else output
 
 
 def _compared(arguments: argparse.Namespace, parts: Parts, rfp: rfps.Rfp | None) -> Compared:
@@ -232,7 +237,7 @@ def draw_sample(arguments: argparse.Namespace) -> int:
         settings = sample.settings_of(challenge, submission)
         write(sample.written(challenge, settings), arguments.output, arguments)
         of_machine = [f"  {key}: {text}" for key, text in sample.flat(settings).items() if sample.is_of_machine(key)]
-        block = sample.decision_of(challenge, offer, *_typed(arguments, arguments.output))
+        block = sample.decision_of(challenge, offer, *_typed(arguments, _file_name(arguments.output, "sample.yaml")))
         show(f"{decision.printed(block, columns())}\n")
         print(f"cells to measure again: {' '.join(challenge.cells)}")
         show("\n".join(sample.described(challenge, offer)))

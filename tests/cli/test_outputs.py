@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -202,6 +203,26 @@ def test_a_dash_is_standard_output_and_other_texts_go_to_standard_error(command:
     assert done.stdout.startswith(begins), done.stdout[:200]
     assert not [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("wrote ")]
     assert content(desk).keys() == before.keys()
+
+
+@pytest.mark.parametrize("words", ["init --rules crossroads-mdtest -", "terms init --rules crossroads-mdtest -"])
+def test_a_dash_may_follow_an_option(words: str, desk: Path) -> None:
+    done = call(*words.split())
+    assert (done.returncode, done.stdout[:2]) == (0, "# "), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        ("terms init -", "campaign verify BUNDLE --terms terms.yaml"),
+        ("sample offer.zip --seed s -o -", "campaign run sample.yaml"),
+    ],
+)
+def test_a_command_that_uses_what_was_printed_names_a_file(words: str, command: str, desk: Path) -> None:
+    done = call(*words.split())
+    printed = " ".join((done.stdout + done.stderr).replace("\n#", "\n").split())
+    assert command in printed
+    assert not re.search(r"campaign (run|verify .*--terms|accept \S+) -\s", printed)
 
 
 def test_a_report_goes_on_in_its_own_directory_and_asks_before_it_fills_another(desk: Path) -> None:
