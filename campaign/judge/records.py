@@ -501,19 +501,22 @@ def _one_step_each(done: Iterable[Case]) -> Iterator[Finding]:
     """No two outputs name the same step. A controller that lost its state reuses ids of jobs, and one that was restored
     from an older state those of steps, for another output of another time.
     """
-    first: dict[tuple[str, str], Case] = {}
+    earlier: dict[tuple[str, str], list[Case]] = {}  # by job and step
     for phase in (phase for case in done if case.run.launcher.is_srun for phase in case.phases.values()):
         step = phase.seen.step_id
-        if step is None or (other := first.setdefault((phase.attempt.job, step), phase)) is phase:
+        if step is None:
             continue
-        same = _has_same_numbers(phase, other) or _overlap(phase, other)
-        yield (violation if same else to_explain)(
-            "its output names the same job step as that of {other}" + ("" if same else f": {RESTORED}"),
-            "a job step of its own",
-            f"{phase.seen.job_id}.{step}",
-            about=phase.subject,
-            other=other.subject,
-        )
+        outputs = earlier.setdefault((phase.attempt.job, step), [])
+        same = next((other for other in outputs if _has_same_numbers(phase, other) or _overlap(phase, other)), None)
+        if outputs:
+            yield (violation if same else to_explain)(
+                "its output names the same job step as that of {other}" + ("" if same else f": {RESTORED}"),
+                "a job step of its own",
+                f"{phase.seen.job_id}.{step}",
+                about=phase.subject,
+                other=(same or outputs[0]).subject,
+            )
+        outputs.append(phase)
 
 
 def _has_same_numbers(*cases: Case) -> bool:

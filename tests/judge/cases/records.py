@@ -208,6 +208,20 @@ def numbered_again(*steps: Mapping[str, str], is_copy: bool = False, **seen: flo
     return replace(given, results=(replace(one, outputs={"": replace(one.seen, began=110.0, ended=113.0)}), other))
 
 
+def numbered_three_times(*, is_copy: bool = False, **seen: float) -> Submission:
+    """Three outputs that name one step, each with other numbers unless the third is a copy of the second; `seen`: what
+    the third one says of its times.
+    """
+    given = in_step("1", "1", "1", steps=(ran(1, 114, 116),))
+    numbers = (0, 1, 1 if is_copy else 2)
+    times: tuple[Mapping[str, float], ...] = ({}, {"began": 112, "ended": 115}, seen)
+    results = []
+    for result, more, of_result in zip(given.results, numbers, times, strict=True):
+        records = tuple(replace(record, value=record.value + more) for record in given.results[0].records)
+        results.append(replace(result, records=records, outputs={"": replace(result.seen, **of_result)}))
+    return replace(given, results=tuple(results))
+
+
 def copied(*values: float) -> Submission:
     """The first two runs have the same values."""
     given = together((110, 112), (112, 114), steps=(*STEPS, ran(1, 110, 112), ran(2, 112, 114)))
@@ -418,6 +432,12 @@ EXAMPLES: list[Example] = [
            "a job step of its own", "17.1", SECOND, Severity.WARNING),
     broken("EVD-07", f"its output names the same job step as that of {FIRST}: {RESTORED}",
            numbered_again(ran(1, 112, 114)), "a job step of its own", "17.1", SECOND, Severity.WARNING),
+    broken("EVD-07", f"its output names the same job step as that of {SECOND}", numbered_three_times(is_copy=True),
+           "a job step of its own", "17.1", THIRD),
+    broken("EVD-07", f"its output names the same job step as that of {SECOND}",
+           numbered_three_times(began=112, ended=116), "a job step of its own", "17.1", THIRD),
+    broken("EVD-07", f"its output names the same job step as that of {FIRST}: {RESTORED}", numbered_three_times(),
+           "a job step of its own", "17.1", THIRD, Severity.WARNING),
     kept("EVD-07", "a step with a name, and one that Slurm numbers beyond all others",
          together((110, 112), steps=(*STEPS, ran(1, 110, 112), {"JobIDRaw": "17.4294967290", "JobName": "x"}))),
     broken("EVD-07", "sacct lacks job steps of job 17: Slurm numbers the steps of a job without gaps",
