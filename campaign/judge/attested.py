@@ -249,9 +249,9 @@ def _mount(case: Case, group: RankGroup) -> Iterator[Finding]:
 
 def _variables(case: Case, group: RankGroup) -> Iterator[Finding]:
     """Compare the loader's variables only: launchers pass MPI's variables to the ranks, and MPI sets some itself. A
-    launcher other than the srun that started the witnesses may set the loader's too.
+    launcher other than the srun that started the witnesses may set the loader's too. `case`: of one phase.
     """
-    launcher, given = case.run.launcher, case.evidence.loader_variables
+    launcher, given = case.run.launcher, case.evidence.loader_variables.get("")
     if launcher.prefix:
         return  # a declared prefix may set any variable
     for name, value in _added_variables(case, group).items():

@@ -116,6 +116,7 @@ class Case:
 
     def _of_phase(self, command: Command) -> Case:
         name, completion, attempt = command.phase, self.evidence.completion, self.attempt
+        variables = self.evidence.loader_variables
         times = next((each for each in completion.phases if each.phase == name), None) if completion else None
         if completion and times:
             own = (replace(times, phase=""),)
@@ -140,7 +141,10 @@ class Case:
             records=tuple(each if each.operation == own else replace(each, operation=own) for own, each in named),
             outputs={"": self.outputs.get(name, Observation())},
             evidence=replace(
-                self.evidence, completion=completion, placement={"": self.evidence.placement.get(name, ())}
+                self.evidence,
+                completion=completion,
+                placement={"": self.evidence.placement.get(name, ())},
+                loader_variables={"": of_phase} if (of_phase := variables.get(name)) is not None else {},
             ),
         )
         vars(phase)["phases"] = {"": phase}  # its own only one

@@ -39,7 +39,7 @@ from campaign.core.model import (
 from campaign.results.environment.facts import NOTHING, Accounting, Altered, Environment, Evidence, Facts, Witness
 
 SCHEMA = Path(__file__).with_name("schema.sql")
-FORMAT = 12  # of these tables: the database's user_version
+FORMAT = 13  # of these tables: the database's user_version
 LOCK_TIMEOUT_S = 180.0  # `collect` of a large campaign holds it for more than a minute
 RECOVERY_TIMEOUT_S = 5.0  # a driver at work holds it for less than that at a time
 

@@ -92,7 +92,9 @@ def read_evidence(folder: Path, token: str, phases: Iterable[str]) -> tuple[Evid
         completion=read(lambda: read_completion(folder, token), None),
         served=read(lambda: reading.read_counters(folder / "counters.jsonl"), {}),
         placement={phase: nodes for phase, text in probed.items() if (nodes := _placement(text, seen, phase))},
-        loader_variables=_loader_variables(probed.values()),
+        loader_variables={
+            phase: variables for phase, text in probed.items() if (variables := _loader_variables(text)) is not None
+        },
         witness=seen,
         inputs=tuple(reading.inputs_of(hashed)),
         energy=energy.of_readings(read(lambda: _content(folder / energy.FILE), "")),
@@ -112,9 +114,11 @@ def _placement(text: str, seen: Witness, phase: str) -> tuple[str, ...]:
     return placement if len(placement) >= len(probed) else probed
 
 
-def _loader_variables(probes: Iterable[str]) -> tuple[str, ...] | None:
-    """What lines RANK NODE NAME=DIGITS,... say of the ranks' variables, where "-" is none of them."""
-    lines = [line.split() for text in probes for line in text.splitlines()]
+def _loader_variables(probed: str) -> tuple[str, ...] | None:
+    """What lines RANK NODE NAME=DIGITS,... say of the ranks' variables, where "-" is none of them; None if a rank's are
+    not recorded.
+    """
+    lines = [line.split() for line in probed.splitlines()]
     if not lines or any(len(words) != 3 for words in lines):
         return None
     return tuple(sorted({shown(pair) for *_, pairs in lines for pair in pairs.split(",")} - {"-"}))

@@ -235,15 +235,19 @@ def test_the_placement_of_a_benchmark_that_does_not_tell_it_comes_from_the_probe
 @pytest.mark.parametrize(
     ("probed", "of_phase", "variables"),
     [
-        ("0 n1 -\n1 n2 LD_A=ab,LD_B=cd\n", "0 n1 LD_A=ef\n", ("LD_A=ab", "LD_A=ef", "LD_B=cd")),
-        ("0 n1 -\n1 n2 -\n", "", ()),
-        ("", "", None),
-        ("0 n1 LD_A=ab\n1 n2\n", "", None),
-        ("0 n1 LD_A=ab\n", "0 n1\n", None),
+        (
+            "0 n1 -\n1 n2 LD_A=ab,LD_B=cd\n",
+            "0 n1 LD_A=ef\n1 n2 LD_A=ef\n",
+            {"": ("LD_A=ab", "LD_B=cd"), "write": ("LD_A=ef",)},
+        ),
+        ("0 n1 -\n1 n2 -\n", "", {"": ()}),
+        ("", "", {}),
+        ("0 n1 LD_A=ab\n1 n2\n", "0 n1 -\n", {"write": ()}),
+        ("0 n1 LD_A=ab\n", "0 n1\n", {"": ("LD_A=ab",)}),
     ],
 )
-def test_what_the_launcher_set_is_known_if_every_rank_of_the_probe_has_said_it(
-    driver: Driving, probed: str, of_phase: str, variables: tuple[str, ...] | None
+def test_what_the_launcher_set_is_known_of_each_phase_whose_probe_recorded_every_rank(
+    driver: Driving, probed: str, of_phase: str, variables: dict[str, tuple[str, ...]]
 ) -> None:
     send_one(driver)
     driver.follow()
@@ -253,7 +257,7 @@ def test_what_the_launcher_set_is_known_if_every_rank_of_the_probe_has_said_it(
     (folder / "write" / "placement.txt").write_text(of_phase)
     evidence, problems = collect.read_evidence(folder, driver.attempt().token, ("", "write"))
     assert (evidence.loader_variables, problems) == (variables, ())
-    assert evidence.placement.get("write", ()) == (("n1",) if of_phase else ())
+    assert evidence.placement.get("write", ()) == tuple(line.split()[1] for line in of_phase.splitlines())
 
 
 def test_a_failure_is_explained_in_the_programs_words_and_not_in_its_launchers(driver: Driving) -> None:

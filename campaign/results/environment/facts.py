@@ -308,8 +308,8 @@ class Evidence:
     completion: Completion | None = None
     accounting: Accounting | None = None  # None: not recorded
     placement: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by phase: the node of each rank
-    # NAME=DIGITS of the loader's variables that the launcher gave to the job's test program; None if not recorded.
-    loader_variables: tuple[str, ...] | None = None
+    # By phase, if recorded: NAME=DIGITS of the loader's variables that the launcher gave to the job's test program.
+    loader_variables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     witness: Witness = field(default_factory=Witness)
     served: Mapping[str, Served] = field(default_factory=dict)  # by phase, if the servers' counters show it
     energy: Metered | None = None  # by the meters of its nodes; None: nobody read them

@@ -13,6 +13,7 @@ from campaign.results.case import Case
 from campaign.results.environment.facts import Value
 from tests.judge.cases import Example, broken, disclosed, kept, of_buyer, unchecked
 from tests.judge.cases.environment import around, found, variables
+from tests.judge.cases.phases import COMMANDS, of_phases
 from tests.judge.cases.sources import BINARY, OTHER, ran, sourced
 from tests.support import builders
 
@@ -86,10 +87,31 @@ def with_values(case: Case, *values: str) -> Case:
     return replace(case, evidence=replace(case.evidence, environment=replace(environment, facts=facts)))
 
 
+def library_path(value: str) -> str:
+    """As the job's test program records it."""
+    return f"LD_LIBRARY_PATH={hashlib.sha256(value.encode()).hexdigest()[:16]}"
+
+
 def launched(case: Case, given: str | None) -> Case:
-    pairs = None if given is None else (f"LD_LIBRARY_PATH={hashlib.sha256(given.encode()).hexdigest()[:16]}",)
+    variables = {} if given is None else {"": (library_path(given),)}
     run = replace(case.run, launcher=Launcher("/opt/mpi/bin/mpirun", placement=("-n", "{processes}")))
-    return replace(case, run=run, evidence=replace(case.evidence, loader_variables=pairs))
+    return replace(case, run=run, evidence=replace(case.evidence, loader_variables=variables))
+
+
+def in_two_phases(had: str, **recorded: tuple[str, ...]) -> Case:
+    """Only the ranks of the second phase had this LD_LIBRARY_PATH; `recorded`: what the launcher gave the test
+    program of each phase, where that is recorded.
+    """
+    first = attempt(told())
+    second = attempt(told(group(variables={"LD_LIBRARY_PATH": had})))
+    case = launched(first, None)
+    return replace(
+        case,
+        pack=of_phases(case.pack),
+        run=replace(case.run, commands=COMMANDS),
+        outputs={"write": first.seen, "read": second.seen},
+        evidence=replace(case.evidence, loader_variables=recorded),
+    )
 
 
 def described(text: str, *groups: RankGroup) -> Submission:
@@ -183,6 +205,18 @@ EXAMPLES: list[Example] = [
         "EVD-06",
         "a launcher of which nobody recorded what it sets",
         started_by_mpirun(None, "/opt/mpi/lib"),
+    ),
+    unchecked(
+        "EVD-06",
+        "a phase of which it is not recorded what the launcher sets, after one of which it is",
+        in_two_phases("/opt/mpi/lib", write=()),
+    ),
+    broken(
+        "EVD-06",
+        "LD_LIBRARY_PATH differs between the ranks and the job",
+        in_two_phases("/opt/mpi/lib", write=(library_path("/opt/mpi/lib"),), read=()),
+        "not set",
+        "/opt/mpi/lib",
     ),
     broken(
         "EVD-06",

@@ -189,7 +189,7 @@ def test_a_deep_file_is_a_problem() -> None:
 
 
 def test_what_is_kept_comes_back() -> None:
-    made = builders.evidence(placement={"": ("n1", "n2")})
+    made = builders.evidence(placement={"": ("n1", "n2")}, loader_variables={"write": (), "read": ("LD_A=ab",)})
     assert decode(Evidence, json.loads(dumps(made))) == made
 
 
