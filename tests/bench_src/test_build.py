@@ -101,7 +101,7 @@ def test_the_witness_is_built_and_runs_without_an_mpi(tmp_path: Path) -> None:
     reply = elsewhere(SOURCES, tmp_path / "out", "MPICC=nompicc", "CFLAGS=-O0 -std=c11", "witness")
     assert (reply.returncode, reply.stderr) == (0, "")
     words, environment = [tmp_path / "out" / "witness", "where"], {"SLURMD_NODENAME": "n7", "SLURM_PROCID": "3"}
-    assert subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout == "3 n7\n"
+    assert subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout == "3 n7 -\n"
     needed = subprocess.run(["ldd", words[0]], capture_output=True, text=True, check=True).stdout
     assert "libmpi" not in needed
 
