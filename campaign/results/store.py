@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import json
 import os
 import sqlite3
@@ -21,7 +22,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, cast
 
-from campaign.core import journal, untrusted
+from campaign.core import atomic, journal, untrusted
 from campaign.core.decode import decode, dumps
 from campaign.core.errors import EnvironmentLacks, MachineLacks, NoRoom, pass_on_limit
 from campaign.core.events import START, Event
@@ -97,6 +98,21 @@ def _touched(path: str, since: float) -> bool:
     except (OSError, ValueError) as error:
         pass_on_limit(error)
         return True
+
+
+def _new_file(path: Path) -> Path:
+    """Creates an empty file of this name; where that is in use, even by a link, with .2 or a higher number after it."""
+    for number in itertools.count(1):
+        free = path if number == 1 else path.with_name(f"{path.name}.{number}")
+        try:
+            os.close(os.open(free, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644))
+        except FileExistsError:
+            continue
+        except OSError as error:
+            pass_on_limit(error)
+            raise EnvironmentLacks(f"{free}: cannot be written: {error.strerror}") from error
+        break
+    return free
 
 
 def _in_utf8(name: Path) -> str:
@@ -232,16 +248,30 @@ class Store(AbstractContextManager["Store"]):
         version = self._format()
         if version in (0, FORMAT):
             return
-        aside = self._path.with_name(f"{self._path.name}.format-{version}")
-        with self._explained(), closing(sqlite3.connect(aside)) as copy:
-            self._db.backup(copy)
-        self._sql("BEGIN IMMEDIATE")
-        with self._committed():
-            if self._format() != version:  # another command was faster
-                return
-            for kind, name in self._sql("SELECT type, name FROM sqlite_master WHERE type IN ('table', 'view')"):
-                self._sql(f'DROP {kind} "{name}"')
-            self._sql("PRAGMA user_version = 0")
+        with atomic.locked(self._paths.root) as refused:
+            if isinstance(refused, BlockingIOError) and self._format() == version:
+                raise EnvironmentLacks(
+                    f"{self._path} is the index of another version of campaign (format {version}; this version uses "
+                    f"{FORMAT}), and a 'campaign run' is working with it: wait until that command has ended, or "
+                    "interrupt it, which cancels no job; then run this command again"
+                )
+        aside = _new_file(self._path.with_name(f"{self._path.name}.format-{version}"))
+        try:
+            with self._explained(), closing(sqlite3.connect(aside)) as copy:
+                self._db.backup(copy)
+            self._sql("BEGIN IMMEDIATE")
+            with self._committed():
+                is_first = self._format() == version
+                if is_first:
+                    for kind, name in self._sql("SELECT type, name FROM sqlite_master WHERE type IN ('table', 'view')"):
+                        self._sql(f'DROP {kind} "{name}"')
+                    self._sql("PRAGMA user_version = 0")
+        except BaseException:
+            aside.unlink(missing_ok=True)
+            raise
+        if not is_first:  # another command was faster, and has its own copy
+            aside.unlink(missing_ok=True)
+            return
         print(
             f"{self._path} is the index of another version of campaign (format {version}; this version uses {FORMAT}): "
             f"kept as {aside.name}, and rebuilt",

@@ -14,12 +14,13 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaign.core import journal
+from campaign.core import atomic, journal
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.events import Event
 from campaign.core.model import Attempt, OutputRemark, Paths, Planned, State
@@ -319,6 +320,56 @@ def test_a_database_of_another_version_is_set_aside_and_rebuilt_from_the_journal
         assert aside.execute("SELECT count(*) FROM of_that_version, attempts").fetchone() == (0,)
     with Store(Paths(tmp_path)):
         assert capsys.readouterr().err == ""
+
+
+def test_a_database_set_aside_takes_the_place_of_no_other_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root, elsewhere = tmp_path / "results", tmp_path / "elsewhere"
+    root.mkdir()
+    builders.filled_store(root, [builders.run()]).close()
+    in_format(root / "campaign.db", 99)
+    (root / "campaign.db.format-99").write_text("mine")
+    (root / "campaign.db.format-99.2").symlink_to(elsewhere)
+    Store(Paths(root)).close()
+    assert "kept as campaign.db.format-99.3, and rebuilt" in capsys.readouterr().err
+    assert (root / "campaign.db.format-99").read_text() == "mine"
+    assert not elsewhere.exists()
+    with closing(sqlite3.connect(root / "campaign.db.format-99.3")) as aside:
+        assert aside.execute("PRAGMA user_version").fetchone() == (99,)
+
+
+def test_a_database_that_cannot_be_set_aside_stays_and_no_copy_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builders.filled_store(tmp_path, [builders.run()]).close()
+    in_format(tmp_path / "campaign.db", 99)
+    statements = Store._sql
+
+    def refused(opened: Store, statement: str, *values: Any) -> list[sqlite3.Row]:
+        if statement.startswith("DROP"):
+            raise EnvironmentLacks("no space")
+        return statements(opened, statement, *values)
+
+    monkeypatch.setattr(Store, "_sql", refused)
+    with pytest.raises(EnvironmentLacks, match="no space"):
+        Store(Paths(tmp_path))
+    with closing(sqlite3.connect(tmp_path / "campaign.db")) as database:
+        assert database.execute("PRAGMA user_version").fetchone() == (99,)
+    assert list(tmp_path.glob("campaign.db.*")) == []
+
+
+def test_a_database_that_a_running_command_of_another_version_uses_is_not_rebuilt(tmp_path: Path) -> None:
+    builders.filled_store(tmp_path, [builders.run()]).close()
+    in_format(tmp_path / "campaign.db", 99)
+    with (
+        atomic.locked(tmp_path, atomic.AMONG_OTHERS),
+        pytest.raises(EnvironmentLacks, match="a 'campaign run' is working with it: wait until"),
+    ):
+        Store(Paths(tmp_path))
+    assert list(tmp_path.glob("campaign.db.*")) == []
+    Store(Paths(tmp_path)).close()
+    assert (tmp_path / "campaign.db.format-99").exists()
 
 
 def test_a_command_whose_database_another_version_rebuilt_meanwhile_ends_with_what_to_do(tmp_path: Path) -> None:
