@@ -86,7 +86,9 @@ def table_format(arguments: argparse.Namespace) -> str:
         )
     style: str = given or named or "simple"
     if arguments.decimal == "," and style != "csv":
-        raise InputError(f"--decimal ,: is for CSV, and the format is {style}; add --format csv")
+        in_file = f"name a .csv file without --format {given}" if given else "name a .csv file"
+        remedy = in_file if output else "add --format csv"
+        raise InputError(f"--decimal ,: is for CSV, and the format is {style}; {remedy}")
     return style
 
 

@@ -55,7 +55,7 @@ def compare(path: Path, parts: Mapping[str, Submission], mapping: FormMapping | 
     """
     if len(parts) > 1 and mapping is None:
         raise InputError(
-            f"{path}: not a form of the RFP; name the part that it is of with --part, or its mapping with --map"
+            f"{path}: not a form of the RFP; name the part that it is of with --part, or its mapping with --mapping"
         )
     whole, suffix = next(iter(parts.values())), path.suffix.lower()
     if mapping is not None:

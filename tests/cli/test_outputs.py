@@ -249,6 +249,17 @@ def test_decimal_commas_are_for_csv(desk: Path) -> None:
     assert refused.stderr == "campaign: --decimal ,: is for CSV, and the format is simple; add --format csv\n"
 
 
+@pytest.mark.parametrize("name", ["t.xlsx", "t.json", "t.html", "t.md", "t"])
+def test_the_remedy_for_decimal_commas_in_a_file_names_a_csv_file(name: str, desk: Path) -> None:
+    refused = call("table", "c.yaml", "--decimal", ",", "-o", name)
+    assert (refused.returncode, refused.stderr.endswith("; name a .csv file\n")) == (2, True), refused.stderr
+
+
+def test_the_remedy_for_decimal_commas_removes_the_format_of_another_file(desk: Path) -> None:
+    refused = call("table", "c.yaml", "--decimal", ",", "-o", "t.txt", "--format", "github")
+    assert refused.stderr.endswith("; name a .csv file without --format github\n")
+
+
 def test_a_comparison_has_decimal_commas_too(desk: Path) -> None:
     words = ("compare", "c.yaml", "c.yaml", "--decimal", ",")
     assert call(*words, "--format", "csv").stdout.startswith("target;launch;")

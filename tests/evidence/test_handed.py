@@ -296,3 +296,8 @@ def test_a_filled_form_is_compared_by_its_mapping(tmp_path: Path) -> None:
         path.write_text(path.read_text().replace(f"{value:.15g}", f"{value * 1.5:.15g}"))
         (one,) = handed.compare(path, {"": whole}, mapping).differences
     assert "scratch/single/shared/stat" in one.place and float(one.found) == pytest.approx(1.5 * float(one.expected))
+
+
+def test_the_remedy_for_a_table_of_several_parts_names_the_option(tmp_path: Path) -> None:
+    with forms.full_size() as whole, pytest.raises(InputError, match=r"or its mapping with --mapping$"):
+        handed.compare(tmp_path / "t.csv", {"fast": whole, "slow": whole})
