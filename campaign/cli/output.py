@@ -110,8 +110,7 @@ def prepared(arguments: argparse.Namespace) -> Iterator[None]:
     """
     kinds: dict[str, str] = arguments.outputs
     for name in kinds:
-        if kinds[name] == "printed" and getattr(arguments, name) == STANDARD_OUTPUT:
-            setattr(arguments, name, None)
+        _find_standard_output(arguments, name)
     values = (value for name, value in vars(arguments).items() if name not in kinds)
     paths = (path for value in values for path in (value if isinstance(value, list) else [value]))
     outputs.begin((path for path in paths if isinstance(path, Path)), getattr(arguments, "force", False))
@@ -124,6 +123,21 @@ def prepared(arguments: argparse.Namespace) -> Iterator[None]:
             yield
     finally:
         _stdout.clear()
+
+
+def _find_standard_output(arguments: argparse.Namespace, name: str) -> None:
+    """Give an output that is standard output, as `-` or as a path such as /dev/stdout, the value that means this. The
+    format of a table remains that of the file's name.
+    """
+    kind, path = arguments.outputs[name], getattr(arguments, name)
+    if kind not in ("file", "printed") or path is None:
+        return
+    if path != STANDARD_OUTPUT:
+        if not outputs.is_standard_output(path):
+            return
+        if not getattr(arguments, "format", "none") and path.suffix.lower() in FORMAT_OF:
+            arguments.format = FORMAT_OF[path.suffix.lower()]
+    setattr(arguments, name, STANDARD_OUTPUT if kind == "file" else None)
 
 
 def check_outputs(arguments: argparse.Namespace) -> None:

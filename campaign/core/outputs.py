@@ -14,6 +14,7 @@ from campaign.core import atomic
 from campaign.core.errors import InputError, unwritten
 
 _DEVICES = (Path("/dev"), Path("/dev/fd"))
+_STANDARD_OUTPUT = 1
 _READS = ("open", "sqlite3.connect")  # Python's events that begin with a path which is opened
 
 
@@ -84,7 +85,8 @@ def write(path: Path, content: str | bytes, force: bool) -> None:
     check(path, force)
     try:
         if _is_stream(path):
-            path.write_bytes(content.encode() if isinstance(content, str) else content)
+            with open(_opened_stream(path), "wb") as stream:
+                stream.write(content.encode() if isinstance(content, str) else content)
         else:
             atomic.write(path.resolve(), content)  # the file behind a link is replaced, not the link
     except OSError as error:
@@ -99,6 +101,27 @@ def write_in_directory(path: Path, content: str | bytes) -> None:
     """Write or replace a file in a directory that `check_directory` has let pass. Raises InputError and OSError."""
     _check_unread(path)
     atomic.write(path, content)
+
+
+def is_standard_output(path: Path) -> bool:
+    """Whether it is the file, pipe or device that this process prints to: to open it again would overwrite what is
+    there.
+    """
+    try:
+        status = os.fstat(_STANDARD_OUTPUT)
+    except OSError:  # closed
+        return False
+    return _identity(path) == (status.st_dev, status.st_ino)
+
+
+def _opened_stream(path: Path) -> int:
+    """A descriptor for writing at the end of a stream. One that the process has open keeps its place in the file."""
+    place = path.absolute()
+    if place == Path("/dev/stderr"):
+        return os.dup(2)
+    if place.parent == Path("/dev/fd") and place.name.isdecimal() and place.exists():
+        return os.dup(int(place.name))
+    return os.open(path, os.O_WRONLY | os.O_APPEND)
 
 
 def _is_stream(path: Path) -> bool:

@@ -225,6 +225,43 @@ def test_a_command_that_uses_what_was_printed_names_a_file(words: str, command: 
     assert not re.search(r"campaign (run|verify .*--terms|accept \S+) -\s", printed)
 
 
+def redirected(command: str) -> str:
+    """Run a shell command, in which `campaign` is the program; gives its standard error."""
+    done = subprocess.run(
+        ["sh", "-c", command.replace("campaign", str(CAMPAIGN))], stderr=subprocess.PIPE, text=True, timeout=300
+    )
+    return done.stderr
+
+
+@pytest.mark.parametrize("output", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "linked"])
+@pytest.mark.parametrize(
+    ("command", "begins"),
+    [("table c.yaml --format csv -o OUT", "target,launch,"), ("check c.yaml --junit OUT", "<?xml")],
+)
+def test_a_path_of_standard_output_is_printed_where_standard_output_is(
+    command: str, begins: str, output: str, desk: Path
+) -> None:
+    (desk / "linked").symlink_to("/dev/stdout")
+    told = redirected(f"{{ echo before; campaign {command.replace('OUT', output)}; echo after; }} > log")
+    before, *lines, after = (desk / "log").read_text().splitlines()
+    assert (before, lines[0][: len(begins)], after) == ("before", begins, "after"), told
+    assert not [line for line in (*lines, *told.splitlines()) if line.startswith("wrote ")]
+
+
+def test_a_table_printed_into_the_file_that_it_names_has_the_format_of_its_name(desk: Path) -> None:
+    redirected("campaign table c.yaml -o t.csv > t.csv")
+    assert (desk / "t.csv").read_text().startswith("target,launch,")
+
+
+@pytest.mark.parametrize(("output", "stream"), [("/dev/stderr", 2), ("/dev/fd/2", 2), ("/dev/fd/3", 3)])
+def test_what_another_stream_has_got_is_kept(output: str, stream: int, desk: Path) -> None:
+    words = f"campaign table c.yaml --format csv -o {output}"
+    redirected(f"{{ echo before >&{stream}; {words}; echo after >&{stream}; }} {stream}> log > printed")
+    before, *lines, after = (desk / "log").read_text().splitlines()
+    assert (before, lines[0][:14], after) == ("before", "target,launch,", "after")
+    assert (desk / "printed").read_text() == f"wrote {output}\n"
+
+
 def test_a_report_goes_on_in_its_own_directory_and_asks_before_it_fills_another(desk: Path) -> None:
     for _ in range(2):
         assert call("report", "c.yaml").stdout == f"wrote {desk}/results/offer/report/index.html\n"
