@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -96,10 +97,25 @@ def test_a_pack_does_not_describe_what_the_reader_reads(site: Path, place: Path,
 
 
 def test_a_reader_that_is_not_installed_or_broken_is_named(site: Path, place: Path) -> None:
-    with pytest.raises(MachineLacks, match=r"found reader solitaire, .*; installed: dots, ior, mdtest"):
-        readers.load("solitaire")
+    with pytest.raises(MachineLacks, match=r"^program cards: found reader solitaire, .*; installed: dots, ior, mdtest"):
+        readers.load("solitaire", "program cards")
     (site / "dots-1.0.dist-info/entry_points.txt").write_text("[campaign.readers]\nhalf = dots_readers:read\n")
     with pytest.raises(MachineLacks, match="reader half cannot be imported: No module named 'dots_readers'"):
-        readers.load("half")
+        readers.load("half", "program cards")
     with pytest.raises(MachineLacks, match=r"dots.yaml: results.format: found reader dots, .* installed: half, ior"):
         packs.load(place / "dots.yaml")
+
+
+def test_an_installation_older_than_its_source_is_named_with_its_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "log").write_text("")
+    readers.load.cache_clear()
+    monkeypatch.setattr(readers, "names", list)
+    with pytest.raises(MachineLacks, match=r"^program mdtest: found reader mdtest, but this installation of campaign"):
+        output.read_sample("mdtest", tmp_path / "log")
+
+
+def test_the_own_readers_are_those_that_the_project_registers() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    assert sorted(project["project"]["entry-points"][readers.GROUP]) == [*readers.OWN]

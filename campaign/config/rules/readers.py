@@ -14,6 +14,7 @@ from campaign.core.errors import MachineLacks
 from campaign.core.model import Observation, Record
 
 GROUP = "campaign.readers"
+OWN = ("ior", "mdtest")  # this project's, without which the installed metadata is not that of the source
 
 Reader = Callable[[str, str], tuple[list[Record], Observation]]
 
@@ -28,6 +29,11 @@ def names() -> list[str]:
 def require(name: str, user: str) -> None:
     """Raises MachineLacks if the reader is not installed, without importing it; `user`: what names it."""
     if name not in (installed := names()):
+        if not any(own in installed for own in OWN):
+            raise MachineLacks(
+                f"{user}: found reader {name}, but this installation of campaign has no entry points: it is older than "
+                "its source; run 'make setup', or install it again"
+            )
         raise MachineLacks(
             f"{user}: found reader {name}, which is not installed; installed: {', '.join(installed) or 'none'}; "
             "install the package that brings it"
@@ -35,11 +41,13 @@ def require(name: str, user: str) -> None:
 
 
 @cache
-def load(name: str) -> Reader:
-    """Raises MachineLacks for a reader that is not installed, that two packages bring, or that cannot be imported."""
+def load(name: str, user: str) -> Reader:
+    """`user`: what names it. Raises MachineLacks for a reader that is not installed, that two packages bring, or that
+    cannot be imported.
+    """
     from importlib.metadata import entry_points
 
-    require(name, "output")
+    require(name, user)
     point, *more = {point.value: point for point in entry_points(group=GROUP, name=name)}.values()
     if more:
         raise MachineLacks(f"reader {name}: found {point.value} and {more[0].value}; uninstall one of the packages")

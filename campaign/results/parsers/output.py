@@ -135,7 +135,9 @@ def described(form: Form) -> OutputFormat:
 def parser(form: Form) -> readers.Reader:
     """The reader of a text: code, or one that follows the description. Raises InputError for one that is not known."""
     description = described(form)
-    return readers.load(description.format) if description.has_reader else partial(declared.parse, description)
+    if description.has_reader:
+        return readers.load(description.format, f"program {description.applet or description.format}")
+    return partial(declared.parse, description)
 
 
 def read_sample(form: Form, path: Path) -> Parsed:
