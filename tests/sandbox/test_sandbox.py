@@ -673,7 +673,7 @@ def test_the_version_of_open_mpi_is_that_of_its_mpirun(
 def test_what_the_sandbox_sets_for_mpi_is_in_the_examples_that_run_on_it(
     example: str, version: int, sandbox_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    described = config.load(Path(__file__).parents[3] / "docs" / "examples" / f"{example}.yaml")[0].system
+    described = config.load(Path(__file__).parents[2] / "docs" / "examples" / f"{example}.yaml")[0].system
     monkeypatch.setattr(machine, "open_mpi", lambda: version)
     names = {name for name in Sandbox.at(sandbox_directory).environment() if name.startswith(("OMPI_MCA_", "UCX_"))}
     assert "OMPI_MCA_pml" in names
