@@ -157,14 +157,28 @@ def _run(arguments: argparse.Namespace, words: Sequence[str], request: Request, 
         return _run_part(arguments, request, sandbox_stops)
     rfp, opened = selection.response.rfp.id, selection.opened()
     limits = queues.RunLimits(request.most_jobs, request.most_node_h)
-    status = queues.run(opened, queues.commands(arguments, words, selection.parts), limits, request.detach)
-    if not arguments.detach and status != INTERRUPTED:
-        submissions = {part: standing.current(each, say) for part, each in opened.items()}
-        block = whole.decision_of(selection.response, submissions, arguments.file)
-        show(f"\n{decision.printed(block, columns())}")
-    notify(arguments.notify, rfp, status, f"campaign for RFP {rfp}: ended with status {status}")
+    with _notified_of_stop(arguments, rfp, f"campaign for RFP {rfp}"):
+        status = queues.run(opened, queues.commands(arguments, words, selection.parts), limits, request.detach)
+        if not arguments.detach and status != INTERRUPTED:
+            submissions = {part: standing.current(each, say) for part, each in opened.items()}
+            block = whole.decision_of(selection.response, submissions, arguments.file)
+            show(f"\n{decision.printed(block, columns())}")
     selection.statuses.append(status)
-    return selection.end()
+    status = selection.end()
+    notify(arguments.notify, rfp, status, f"campaign for RFP {rfp}: ended with status {status}")
+    return status
+
+
+@contextmanager
+def _notified_of_stop(arguments: argparse.Namespace, name: str, subject: str) -> Iterator[None]:
+    """Notifies the user of an error."""
+    try:
+        yield
+    except BaseException as error:
+        ended = error.exit_status if isinstance(error, CampaignError) else INTERRUPTED
+        why = str(error) or type(error).__name__
+        notify(arguments.notify, name, ended, f"{subject}: stopped with status {ended}: {why}")
+        raise
 
 
 def _run_part(arguments: argparse.Namespace, request: Request, sandbox_stops: bool) -> int:
@@ -174,16 +188,12 @@ def _run_part(arguments: argparse.Namespace, request: Request, sandbox_stops: bo
         _say_interrupted("interrupted; this command has submitted nothing")
         return INTERRUPTED
     name = opened.campaign.name
-    try:
-        status = _drive(arguments, opened, request)
-    except KeyboardInterrupt:
-        _say_interrupted(_left_behind(opened, arguments, sandbox_stops), opened)
-        status = INTERRUPTED
-    except BaseException as error:
-        ended = error.exit_status if isinstance(error, CampaignError) else INTERRUPTED
-        why = str(error) or type(error).__name__
-        notify(arguments.notify, name, ended, f"campaign {name}: stopped with status {ended}: {why}")
-        raise
+    with _notified_of_stop(arguments, name, f"campaign {name}"):
+        try:
+            status = _drive(arguments, opened, request)
+        except KeyboardInterrupt:
+            _say_interrupted(_left_behind(opened, arguments, sandbox_stops), opened)
+            status = INTERRUPTED
     if not request.detach:
         outcome = f"campaign {name}: ended with status {status}; results: {opened.paths.root}"
         notify(arguments.notify, name, status, outcome)

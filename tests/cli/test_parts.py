@@ -100,6 +100,25 @@ def test_a_mandatory_part_without_an_answer_is_said_and_the_answer_is_not_comple
     assert "mandatory parts of RFP small that are not answered: slow" in done.stderr
 
 
+NOTIFY = 'cat >told; echo "$CAMPAIGN_NAME $CAMPAIGN_STATUS" >>told'
+
+
+def test_the_user_is_notified_of_the_status_with_which_the_command_ends(
+    tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text(file.read_text().partition("  slow:")[0].replace("node_classes:\n  fat: {}\n", ""))
+    monkeypatch.setattr(queues, "run", lambda *_: 0)
+    assert called(tmp_path, "run", "c.yaml", "--notify", NOTIFY).returncode == 1
+    assert (tmp_path / "told").read_text() == "campaign for RFP small: ended with status 1\nsmall 1\n"
+
+
+def test_the_user_is_notified_of_an_error_before_any_part_starts(tmp_path: Path, cluster: Fake) -> None:
+    assert called(tmp_path, "rerun", "c.yaml", "sloow/home/*/*/*", "--notify", NOTIFY).returncode == 2
+    told = (tmp_path / "told").read_text()
+    assert told.startswith("campaign for RFP small: stopped with status 2: sloow/home") and "\nsmall 2\n" in told
+
+
 def test_ctrl_c_reaches_all_parts_and_the_same_command_continues(tmp_path: Path, cluster: Fake) -> None:
     running = subprocess.Popen(
         [CAMPAIGN, "run", "c.yaml"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
