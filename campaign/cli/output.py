@@ -100,6 +100,7 @@ def write_table(text: str, arguments: argparse.Namespace) -> None:
 
 
 STANDARD_OUTPUT = Path("-")
+NOT_PRINTED = {"directory": "directory", "build": "directory", "bundle": "bundle"}  # outputs by kind, with their word
 _stdout: list[TextIO] = []  # while an output is printed, the place for it
 
 
@@ -144,9 +145,12 @@ def check_outputs(arguments: argparse.Namespace) -> None:
     """Raises InputError for an output that must not be written, before a command does its work."""
     for name, kind in arguments.outputs.items():
         path: Path | None = getattr(arguments, name)
-        if path is None or path == STANDARD_OUTPUT:
+        if path is None:
             continue
-        if kind in ("file", "printed"):
+        if path == STANDARD_OUTPUT:
+            if kind in NOT_PRINTED:
+                raise InputError(f"{path}: a {NOT_PRINTED[kind]} cannot be printed; name one")
+        elif kind in ("file", "printed"):
             outputs.check(path, arguments.force)
         elif kind == "directory":
             outputs.check_directory(path, arguments.force)

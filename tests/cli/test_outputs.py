@@ -225,6 +225,26 @@ def test_a_command_that_uses_what_was_printed_names_a_file(words: str, command: 
     assert not re.search(r"campaign (run|verify .*--terms|accept \S+) -\s", printed)
 
 
+@pytest.mark.parametrize("force", [[], ["--force"]])
+@pytest.mark.parametrize(
+    ("command", "word"),
+    [
+        ("report c.yaml -o -", "directory"),
+        ("plan c.yaml --scripts -", "directory"),
+        ("verify offer.zip -o -", "directory"),
+        ("build -o -", "directory"),
+        ("bundle c.yaml -o -", "bundle"),
+    ],
+)
+def test_a_directory_is_not_printed(command: str, word: str, force: list[str], desk: Path) -> None:
+    before = content(desk)
+    done = call(*command.split(), *force)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"campaign: -: a {word} cannot be printed; name one\n"
+    assert content(desk).keys() == before.keys()
+    assert not (desk / "-").exists()
+
+
 def redirected(command: str) -> str:
     """Run a shell command, in which `campaign` is the program; gives its standard error."""
     done = subprocess.run(
