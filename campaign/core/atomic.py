@@ -7,6 +7,7 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,10 +18,13 @@ _TRIES, _PAUSE_S = 20, 0.05  # among others: a command that asks whether others 
 
 
 def write(path: Path, content: str | bytes) -> None:
-    """Replace the content of a file. Raises OSError with its name, and leaves the file as it was."""
+    """Replace the content of a file, which keeps its permissions. Raises OSError with its name, and leaves the file as
+    it was.
+    """
     new = path.with_name(f"{path.name}.{secrets.token_hex(8)}.new")
     try:
         with new.open("xb") as file:
+            _keep_permissions(path, file.fileno())
             file.write(content.encode() if isinstance(content, str) else content)
         new.replace(path)
     except BaseException as error:
@@ -28,6 +32,17 @@ def write(path: Path, content: str | bytes) -> None:
         if isinstance(error, OSError):
             error.filename = str(path)  # the error of a full disk names no file
         raise
+
+
+def _keep_permissions(path: Path, descriptor: int) -> None:
+    """Give the permissions of a file to the one that will replace it, before it has content."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    permissions = mode & 0o777
+    if stat.S_ISREG(mode) and permissions != os.fstat(descriptor).st_mode & 0o777:
+        os.fchmod(descriptor, permissions)
 
 
 @contextmanager

@@ -36,6 +36,15 @@ def test_others_may_read_it_as_the_umask_says(tmp_path: Path) -> None:
     assert path.stat().st_mode == other.stat().st_mode
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o444])
+def test_a_file_that_is_replaced_keeps_its_permissions(mode: int, tmp_path: Path) -> None:
+    path = tmp_path / "offer.csv"
+    path.write_text("old")
+    path.chmod(mode)
+    atomic.write(path, "new")
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", mode)
+
+
 def test_a_full_disk_names_the_file() -> None:
     with pytest.raises(OSError, match=r"No space left on device: '.*c\.sbatch'"):
         atomic.write(Full("c.sbatch"), "x")
