@@ -84,6 +84,8 @@ def verify_bundle(arguments: argparse.Namespace) -> int:
             show("\n".join(of_all))
         for part, verified in parts.items():
             _print_verified(arguments, verified, part, response is not None)
+        if response and arguments.junit == STANDARD_OUTPUT:
+            write(text.as_junit(response.name, parts.values()), arguments.junit, arguments)
         if of_table and not response:
             show(*of_table)
         status = response.exit_status if response else parts[arguments.part].conclusion.exit_status
@@ -123,8 +125,8 @@ def _print_verified(
     junit, output = (place_of(path, part if is_of_several else "") for path in (arguments.junit, arguments.output))
     if is_shown and is_of_several:
         show(f"\n=== part {part} ===")
-    if junit:
-        write(text.as_junit(verified), junit, arguments)
+    if junit and not (is_of_several and junit == STANDARD_OUTPUT):  # one document of all parts is printed there
+        write(text.as_junit(verified.name, [verified]), junit, arguments)
     if is_shown:
         show(text.as_text(verified, columns(), part, arguments.details))
     if verified.judged is None:

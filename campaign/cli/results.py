@@ -150,6 +150,7 @@ def check(arguments: argparse.Namespace) -> int:
         return _check_table(arguments)
     selection = PartSelection(arguments, "json" if arguments.json else "")
     junit_files = selection.places(arguments.junit, arguments.force)
+    junit_response = selection.response if arguments.junit == STANDARD_OUTPUT else None
     submissions: dict[str, Submission] = {}
     for part, opened in selection:
         if arguments.waiver is not None:
@@ -157,9 +158,12 @@ def check(arguments: argparse.Namespace) -> int:
             continue
         submissions[part] = submission = standing.from_raw_outputs(opened, say)
         block = decision.of_campaign(submission, typed(arguments.file, part))
-        selection.add(part, _findings_text(arguments, submission, block, junit_files[part]))
+        selection.add(part, _findings_text(arguments, submission, block, None if junit_response else junit_files[part]))
         selection.statuses.append(_check_status(submission))
     print(selection.text(), end="")
+    if submissions and junit_response:
+        suites = [junit.of_campaign(submission) for submission in submissions.values()]
+        write(junit.document(junit_response.rfp.id, suites), arguments.junit, arguments)
     if submissions and selection.response and not arguments.json:
         block = whole.decision_of(selection.response, submissions, arguments.file)
         show(f"\n{decision.printed(block, columns())}")

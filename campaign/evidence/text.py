@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
@@ -74,15 +74,20 @@ def of_table(path: Path, comparison: TableComparison) -> str:
     return "\n".join(told)
 
 
-def as_junit(verified: VerifiedBundle) -> str:
-    """The output of `verify --junit`: the rules about the bundle, and those about its campaign."""
+def as_junit(name: str, bundles: Iterable[VerifiedBundle]) -> str:
+    """The output of `verify --junit` for a bundle, or for several parts."""
+    return junit.document(name, [suite for verified in bundles for suite in _suites(verified)])
+
+
+def _suites(verified: VerifiedBundle) -> list[junit.Suite]:
+    """The rules about the bundle, and those about its campaign."""
     pack = verified.judged.submission.pack if verified.judged else None
     rules = [rule for rule in CATALOGUE if rule in {*BUNDLE_RULES, *_CHECKED}]
     statements = {rule: pack.statement(rule) if pack else CATALOGUE[rule].statement for rule in rules}
     suites = [junit.Suite(f"bundle {verified.name}", "bundle", statements, verified.findings)]
     if verified.judged:
         suites.append(junit.of_campaign(verified.judged.submission, leave_out=BUNDLE_RULES))
-    return junit.document(verified.name, suites)
+    return suites
 
 
 def checks(verified: VerifiedBundle, more: bool) -> str:

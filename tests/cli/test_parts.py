@@ -12,6 +12,7 @@ import subprocess
 from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -117,6 +118,12 @@ def test_the_user_is_notified_of_an_error_before_any_part_starts(tmp_path: Path,
     assert called(tmp_path, "rerun", "c.yaml", "sloow/home/*/*/*", "--notify", NOTIFY).returncode == 2
     told = (tmp_path / "told").read_text()
     assert told.startswith("campaign for RFP small: stopped with status 2: sloow/home") and "\nsmall 2\n" in told
+
+
+def test_junit_of_all_parts_on_standard_output_is_one_document(tmp_path: Path, cluster: Fake) -> None:
+    root = ElementTree.fromstring(called(tmp_path, "check", "c.yaml", "--junit", "-").stdout)
+    names = [suite.get("name") for suite in root]
+    assert (root.tag, len(names), len({*names})) == ("testsuites", 2, 2), names
 
 
 def test_ctrl_c_reaches_all_parts_and_the_same_command_continues(tmp_path: Path, cluster: Fake) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -75,6 +76,9 @@ def test_every_part_is_verified_and_the_verdict_names_each(site: Path, tmp_path:
     assert "=== part fast ===" not in printed.stdout
     detailed = called(site, "verify", "offer", "--rfp", "rfp.yaml", "--details").stdout
     assert detailed.index("=== part fast ===") < detailed.index("=== part slow ===")
+    suites = ElementTree.fromstring(called(site, "verify", "offer", "--junit", "-").stdout)
+    names = [suite.get("name") for suite in suites]
+    assert (len(names), len({*names})) == (4, 4), names
     found = json.loads(called(site, "verify", "offer", "--json").stdout)
     assert list(found["parts"]) == ["fast", "slow"]
     assert found["exit_status"] == 1
