@@ -259,6 +259,7 @@ def test_an_offer_that_leaves_out_a_part_of_the_first_is_not_as_good(
             "day": None,
             "format": None,
             "output": None,
+            "decimal": ".",
         }
         return results.compare(Namespace(campaigns=[Path(name) for name in names], force=False, **terms))
 
