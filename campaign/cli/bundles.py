@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign.cli.output import STANDARD_OUTPUT, columns, say, show, table_format, verdict, write, write_table
-from campaign.cli.selection import PartSelection, place_of
+from campaign.cli.selection import PartSelection, checked_files, file_of, place_of
 from campaign.config import rfp as rfps
 from campaign.core import atomic, journal, timestamps
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed
@@ -100,6 +100,7 @@ def _verified(arguments: argparse.Namespace) -> Iterator[tuple[whole.VerifiedRes
     with verify.opened(arguments.bundle) as bag:
         parts = verify.parts_of(bag)
         if parts and not arguments.part:
+            checked_files(arguments.junit, parts, True, arguments.force)
             with whole.verified(arguments.bundle.name, bag, asked, rfp) as response:
                 yield response, response.parts
         else:
@@ -122,7 +123,8 @@ def _print_verified(
 ) -> None:
     """Print the verification of a part, of several only with --details, and write the files that are asked for."""
     is_shown = not arguments.json and (arguments.details or not is_of_several)
-    junit, output = (place_of(path, part if is_of_several else "") for path in (arguments.junit, arguments.output))
+    of_part = part if is_of_several else ""
+    junit, output = file_of(arguments.junit, of_part), place_of(arguments.output, of_part)
     if is_shown and is_of_several:
         show(f"\n=== part {part} ===")
     if junit and not (is_of_several and junit == STANDARD_OUTPUT):  # one document of all parts is printed there

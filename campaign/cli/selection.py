@@ -46,16 +46,12 @@ class PartSelection:
             yield part
 
     def place(self, part: str, path: Path | None) -> Path | None:
-        """The output of a part."""
+        """The directory of a part."""
         return place_of(path, part if self.response else "")
 
     def places(self, path: Path | None, force: bool) -> dict[str, Path | None]:
         """The file of each part. Raises InputError for one that must not be written."""
-        places = {part: self.place(part, path) for part in self.parts}
-        for place in places.values():
-            if place is not None and place != STANDARD_OUTPUT:
-                outputs.check(place, force)
-        return places
+        return checked_files(path, self.parts, self.response is not None, force)
 
     def add(self, part: str, text: str) -> None:
         """Print the text of a part, or keep it for that of all parts."""
@@ -79,7 +75,21 @@ class PartSelection:
 
 
 def place_of(path: Path | None, part: str) -> Path | None:
-    """The output of a part of several: a file or directory next to those of the others."""
+    """The directory of a part of several, next to those of the others."""
+    return path / part if path and part and not path.suffix else file_of(path, part)
+
+
+def file_of(path: Path | None, part: str) -> Path | None:
+    """The file of a part of several, next to those of the others."""
     if path is None or path == STANDARD_OUTPUT or not part:
         return path
-    return path.with_stem(f"{path.stem}-{part}") if path.suffix else path / part
+    return path.with_name(f"{path.stem}-{part}{path.suffix}")
+
+
+def checked_files(path: Path | None, parts: Sequence[str], is_of_several: bool, force: bool) -> dict[str, Path | None]:
+    """The file of each part. Raises InputError for one that must not be written."""
+    files = {part: file_of(path, part if is_of_several else "") for part in parts}
+    for file in files.values():
+        if file is not None and file != STANDARD_OUTPUT:
+            outputs.check(file, force)
+    return files

@@ -126,6 +126,11 @@ def test_junit_of_all_parts_on_standard_output_is_one_document(tmp_path: Path, c
     assert (root.tag, len(names), len({*names})) == ("testsuites", 2, 2), names
 
 
+def test_a_file_without_a_suffix_is_one_for_each_part(tmp_path: Path, cluster: Fake) -> None:
+    done = called(tmp_path, "table", "c.yaml", "-o", "t")
+    assert "wrote t-fast\n" in done.stdout and "wrote t-slow\n" in done.stdout, done.stderr
+
+
 def test_ctrl_c_reaches_all_parts_and_the_same_command_continues(tmp_path: Path, cluster: Fake) -> None:
     running = subprocess.Popen(
         [CAMPAIGN, "run", "c.yaml"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

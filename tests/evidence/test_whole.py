@@ -251,3 +251,11 @@ def test_terms_name_the_buyers_rfp_and_entries_name_their_part(site: Path, tmp_p
     for part in ("fast", "slow"):
         assert "your terms ask for a head: pass one that the vendor sent while it ran (--head)" in printed.stdout
         assert f", part: {part}, text: " in printed.stdout
+
+
+def test_the_files_of_all_parts_are_checked_before_any_is_written(site: Path, tmp_path: Path) -> None:
+    (tmp_path / "x-slow.xml").write_text("mine")
+    refused = called(tmp_path, "verify", str(site / "offer"), "--junit", "x.xml")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("campaign: x-slow.xml: already exists")
+    assert not (tmp_path / "x-fast.xml").exists()
