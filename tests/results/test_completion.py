@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from campaign.core.model import Completion
+from campaign.core.model import Completion, PhaseTimes
 from campaign.results.completion import read_completion
 from tests.support.builders import COMPLETION
 
 
 def test_a_record_is_read(tmp_path: Path) -> None:
     (tmp_path / "completion.json").write_text(json.dumps(COMPLETION))
-    assert read_completion(tmp_path, "t") == Completion("done", "", 0, 1.5, 2.5, "7", "j", "n1", 0, 0)
+    phases = (PhaseTimes("", 0, 1.5, 2.5),)
+    assert read_completion(tmp_path, "t") == Completion("done", "", 0, 1.5, 2.5, "7", "j", "n1", 0, 0, phases=phases)
 
 
 def test_no_record_is_none(tmp_path: Path) -> None:
