@@ -213,14 +213,22 @@ def test_the_sweep_of_nfstest_reads_what_other_nodes_wrote_and_reports_the_best(
     assert executed(case, "scratch.clients.buffered.r1") == "n3 uK m64 M256 b64 K2 fDIR d0 c1 v1 R2"
 
 
+def rounding(*printed: float) -> float:
+    """The largest relative difference between one of these numbers and the one computed of the others, all of which are
+    printed with two decimals or, below 1, with three digits: a busy machine can make a rate hundreds of times smaller.
+    """
+    return 1.01 * sum(0.005 / max(number, 1) for number in printed)
+
+
 def test_contention_has_the_ratios_to_one_pair_and_a_model_with_its_error(finished: Finished) -> None:
     case = finished("network-contention")
     found = values(case)
     for pairs in (1, 2, 3):
         for size in (16, 1024, 65536):
             rate, alone = found[f"two-nodes/one-way/rate-{pairs}-{size}"], found[f"two-nodes/one-way/rate-1-{size}"]
-            assert found[f"two-nodes/one-way/rise-{pairs}-{size}"] == pytest.approx(rate / alone, abs=0.006)
-            assert found[f"two-nodes/one-way/fall-{pairs}-{size}"] == pytest.approx(alone * pairs / rate, abs=0.006)
+            rise, fall = (found[f"two-nodes/one-way/{name}-{pairs}-{size}"] for name in ("rise", "fall"))
+            assert rise == pytest.approx(rate / alone, rel=rounding(rise, rate, alone))
+            assert fall == pytest.approx(alone * pairs / rate, rel=rounding(fall, rate, alone))
     assert {
         line["pairs_across_nodes"] == line["pairs"]
         for line in lines_of(case, "scratch.two-nodes.one-way.r1")
