@@ -292,6 +292,8 @@ VERBS = (
         Option("-o", "--output", type=Path, metavar="RESPONSE", writes="file", required=True, help="the filled form"),
         FORCE,
         MAPPING,
+        Option("--decimal", choices=(".", ","), default=".", metavar="C", help="decimal sign of the numbers (a comma: "
+               "in DOCX, and in CSV with semicolons or tabs)"),
     ], FILL_STATUS),
     Verb("check", "results", "check the results, or another party's table, against the run rules", [
         FILE,

@@ -94,9 +94,14 @@ def table_format(arguments: argparse.Namespace) -> str:
 
 def write_table(text: str, arguments: argparse.Namespace) -> None:
     """Write or print a table in the format of `table_format`. Raises what `outputs.write` does."""
+    write(with_decimals(text, arguments), arguments.output, arguments)
+
+
+def with_decimals(text: str, arguments: argparse.Namespace) -> str:
+    """A CSV with the decimal sign that is asked for."""
     from campaign.report import printing
 
-    write(printing.with_decimal_commas(text) if arguments.decimal == "," else text, arguments.output, arguments)
+    return printing.with_decimal_commas(text) if arguments.decimal == "," else text
 
 
 STANDARD_OUTPUT = Path("-")

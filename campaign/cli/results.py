@@ -9,7 +9,17 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from campaign.cli.output import STANDARD_OUTPUT, columns, say, show, table_format, verdict, write, write_table
+from campaign.cli.output import (
+    STANDARD_OUTPUT,
+    columns,
+    say,
+    show,
+    table_format,
+    verdict,
+    with_decimals,
+    write,
+    write_table,
+)
 from campaign.cli.selection import PartSelection
 from campaign.config import rfp as rfps
 from campaign.config.opened import Opened
@@ -132,11 +142,11 @@ def fill(arguments: argparse.Namespace) -> int:
         absent = [part.id for part in response.rfp.parts if part not in response.parts]
         mapping = mapping or response.rfp.form(form)
     judged = {part: standing.current(opened, say) for part, opened in selection.opened().items()}
-    content, cells = filled.fill(form, judged, mapping, absent)
+    content, cells = filled.fill(form, judged, mapping, absent, arguments.decimal)
     number = sum(cell.value is not None for cell in cells)
     write(content, out, arguments, f": {number} of {several(len(cells), 'cell')} filled")
     if out != STANDARD_OUTPUT:
-        write(filled.origins(cells), origins, arguments)
+        write(with_decimals(filled.origins(cells), arguments), origins, arguments)
     empty = grouped((cell.reason, cell) for cell in cells if cell.value is None)
     for reason, left in empty.items():
         show(f"left empty ({reason}): {listed(f'{cell.place.spot} {cell.place.entry.name}' for cell in left)}")

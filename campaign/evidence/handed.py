@@ -121,7 +121,7 @@ def _of_form(path: Path, parts: Mapping[str, Submission], mapping: FormMapping) 
         name, box = f"{place.spot} {place.entry.name}", filled_form.box(place.spot)
         source, pack = sources.get(place.entry.result, ("", None))
         expected[name] = filled.value_of(place.entry, source, pack) if pack else None
-        found[name] = box.value
+        found[name] = filled_form.value(place.spot)
         unit = place.entry.unit or getattr(source, "unit", "")
         number_format = dict(box.display).get(form_file.NUMBER_FORMAT, "General")
         if not is_plain(number_format, box.value, unit):

@@ -61,7 +61,7 @@ class FilledCell:
         if isinstance(self.source, Row):
             row |= flattened(self.source)
             row["unit"] = (entry.unit or self.source.unit) if entry.field == "value" else None
-        written = form_file.written(self.value)
+        written = units.padded(form_file.written(self.value))
         return row | {"cell": str(self.place.spot), "result": entry.name, "written": written, "left_empty": self.reason}
 
 
@@ -71,13 +71,20 @@ def origins(cells: Sequence[FilledCell]) -> str:
 
 
 def fill(
-    path: Path, parts: Mapping[str, Submission], mapping: FormMapping | None = None, absent: Sequence[str] = ()
+    path: Path,
+    parts: Mapping[str, Submission],
+    mapping: FormMapping | None = None,
+    absent: Sequence[str] = (),
+    decimal: str = ".",
 ) -> tuple[bytes, list[FilledCell]]:
     """The filled form, and its cells. `parts`: the submission of each part of an RFP, or that of "" for results without
     a part in their names; `absent`: parts without an answer. Without a mapping, only the cells are filled that are
-    marked in the form. Raises InputError with everything that is wrong.
+    marked in the form. `decimal`: the sign in the numbers of a CSV or DOCX. Raises InputError with everything that is
+    wrong.
     """
     form, known = form_file.read(path), sources(parts)
+    if decimal == "," and form.without_commas:
+        raise InputError(f"--decimal ,: {path}: {form.without_commas}")
     placed = list(places(path, form, mapping))
     times = Counter((place.spot, place.part) for place in placed)
     cells: list[FilledCell] = []
@@ -99,7 +106,9 @@ def fill(
         )
     values: dict[form_file.Spot, dict[str, form_file.Value]] = {}
     for cell in cells:
-        values.setdefault(cell.place.spot, {})[cell.place.part] = "" if cell.value is None else cell.value
+        value = "" if cell.value is None else cell.value
+        in_cell = form_file.with_decimal_comma(value) if decimal == "," else value
+        values.setdefault(cell.place.spot, {})[cell.place.part] = in_cell
     rehearsed = [part for part, submission in parts.items() if not submission.full]
     return form.filled(values, _remark(rehearsed)), cells
 

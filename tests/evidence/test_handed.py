@@ -18,6 +18,7 @@ from campaign.config.forms import FormMapping
 from campaign.core.errors import InputError
 from campaign.evidence import handed, verify
 from campaign.report import filled
+from campaign.report.foreign import form_file
 from tests.support import forms
 from tests.support.bundled import Made
 
@@ -296,6 +297,30 @@ def test_a_filled_form_is_compared_by_its_mapping(tmp_path: Path) -> None:
         path.write_text(path.read_text().replace(f"{value:.15g}", f"{value * 1.5:.15g}"))
         (one,) = handed.compare(path, {"": whole}, mapping).differences
     assert "scratch/single/shared/stat" in one.place and float(one.found) == pytest.approx(1.5 * float(one.expected))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".docx"])
+def test_a_form_filled_with_decimal_commas_is_the_bundles_own(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"form{suffix}"
+    path.write_text("name;rate;rate\ncreate;;\nremove;;\n")
+    if suffix == ".docx":
+        forms.document(path)
+    sheet = "table 1!" if suffix == ".docx" else ""
+    cells = ((f"{sheet}B3", "scratch/single/shared/remove in kops/s"), (f"{sheet}C3", "scratch/peak/shared/remove"))
+    mapping = FormMapping(cells=cells)
+    with forms.full_size() as whole:
+        path.write_bytes(filled.fill(path, {"": whole}, mapping, decimal=",")[0])
+        assert handed.compare(path, {"": whole}, mapping).differences == ()
+        filled_in = form_file.read(path)
+        boxes = [filled_in.box(place.spot).text for place in form_file.places(path, filled_in, mapping)]
+        assert all(re.fullmatch(r"[0-9]+,[0-9]{4,}|[0-9]+,[0-9]{1,2}", text) for text in boxes), boxes
+
+
+def test_a_comma_that_may_separate_thousands_is_no_decimal_one(tmp_path: Path) -> None:
+    (tmp_path / "form.csv").write_text("a;127,264;127264,411;0,411;7,5\n")
+    form = form_file.read(tmp_path / "form.csv")
+    values = [form.value(spot) for spot in form.boxes]
+    assert values == ["a", "127,264", "127264.411", "0.411", "7.5"]
 
 
 def test_the_remedy_for_a_table_of_several_parts_names_the_option(tmp_path: Path) -> None:

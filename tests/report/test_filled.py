@@ -242,6 +242,49 @@ def test_what_cannot_be_filled_is_told_with_its_place(
     assert problem in str(error.value)
 
 
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_decimal_commas_in_a_csv_are_read_back(separator: str, tmp_path: Path, whole: Submission) -> None:
+    lines = ["name", "stat", "create"], ["peak", "", ""]
+    (tmp_path / "form.csv").write_text("".join(f"{separator.join(line)}\n" for line in lines))
+    mapping = FormMapping(cells=(("B2", STAT), ("C2", "scratch/peak/shared/create")))
+    content, cells = filled.fill(tmp_path / "form.csv", {"": whole}, mapping, decimal=",")
+    (tmp_path / "response.csv").write_bytes(content)
+    _, *numbers = content.decode().splitlines()[1].split(separator)
+    assert [float(number.replace(",", ".")) for number in numbers] == [cell.value for cell in cells]
+    assert all(len(number.partition(",")[2]) > 3 for number in numbers), "three may be taken for thousands"
+    assert [row.fields["value"] for row in form_file.rows(tmp_path / "response.csv", mapping, {"": whole.pack})] == [
+        cell.value for cell in cells
+    ]
+    assert {name: value for name, value in rates(whole).items() if name == STAT} == {STAT: cells[0].value}
+
+
+def test_decimal_commas_are_refused_in_forms_that_cannot_have_them(tmp_path: Path, whole: Submission) -> None:
+    (tmp_path / "form.csv").write_text(f"name,stat\npeak,{{{{ {STAT} }}}}\n")
+    for form, why in (
+        (tmp_path / "form.csv", "commas separate its fields; save it with semicolons between them"),
+        (
+            forms.scored(tmp_path / "form.xlsx", marked=True),
+            "numbers of a workbook have the decimal sign of the program that shows it; leave --decimal out",
+        ),
+    ):
+        with pytest.raises(InputError) as error:
+            filled.fill(form, {"": whole}, decimal=",")
+        assert str(error.value) == f"--decimal ,: {form}: {why}"
+
+
+def test_the_list_of_origins_has_the_decimal_commas_of_the_form(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: Submission
+) -> None:
+    form, response = tmp_path / "form.csv", tmp_path / "response.csv"
+    form.write_text(f"name;stat\npeak;{{{{ {STAT} }}}}\n")
+    monkeypatch.setattr(standing, "current", lambda *_: whole)
+    monkeypatch.setattr(selection, "open_campaign", lambda *_: None)
+    assert main(["fill", str(tmp_path / "c.yaml"), str(form), "--decimal", ",", "-o", str(response)]) == 0
+    written = response.read_text().splitlines()[1].removeprefix("peak;")
+    (origin,) = csv.DictReader((tmp_path / "response.csv.origins.csv").read_text().splitlines(), delimiter=";")
+    assert (origin["written"], float(written.replace(",", "."))) == (written, rates(whole)[STAT])
+
+
 def test_the_command_writes_form_and_origins_or_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], whole: Submission
 ) -> None:

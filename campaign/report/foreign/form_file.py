@@ -36,6 +36,7 @@ NUMBER_FORMAT = "number format"
 MERGED = "it is merged into another cell"
 TEXT = "text"  # the sheet of the paragraphs of a DOCX that are in no table
 _SEPARATORS = ",;\t"
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?(?![1-9][0-9]{0,2},[0-9]{3}\s*$)[0-9]+,[0-9]+([eE][-+]?[0-9]+)?\s*")
 _BOOK, _RELATIONS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels"
 _SPACES = "{http://www.w3.org/XML/1998/namespace}space"
 
@@ -78,15 +79,26 @@ Values = Mapping[Spot, Mapping[str, Value]]  # for each cell what takes the plac
 
 @dataclass(frozen=True, slots=True)
 class BuyersForm:
-    """`sheets`: their names in order. `filled` gives the file with values, and a remark below them, "" for none."""
+    """`sheets`: their names in order. `filled` gives the file with values, and a remark below them, "" for none.
+    `without_commas`: why its numbers cannot have decimal commas, "" if they can.
+    """
 
     sheets: Sequence[str]
     boxes: Mapping[Spot, Box]
     filled: Callable[[Values, str], bytes]
     beyond: str = ""  # why nothing may be written into cells that are not in `boxes`
+    without_commas: str = ""
 
     def box(self, spot: Spot) -> Box:
         return self.boxes.get(spot) or Box(closed=self.beyond)
+
+    def value(self, spot: Spot) -> Any:
+        """What a cell holds, a number with a decimal comma as text with a point. A comma that may as well separate
+        thousands, as in 127,264, stays.
+        """
+        value = self.box(spot).value
+        is_with_comma = not self.without_commas and isinstance(value, str) and _DECIMAL_COMMA.fullmatch(value)
+        return value.replace(",", ".") if is_with_comma else value
 
 
 def read(path: Path, computed: bool = False) -> BuyersForm:
@@ -104,6 +116,10 @@ def read(path: Path, computed: bool = False) -> BuyersForm:
 def written(value: Any) -> str:
     """A cell's value as text."""
     return "" if value is None else f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+def with_decimal_comma(value: Value) -> Value:
+    return value if isinstance(value, str) else units.padded(written(value)).replace(".", ",")
 
 
 def content(text: str, parts: Mapping[str, Value]) -> Value:
@@ -126,7 +142,8 @@ def replaced(archive: bytes, members: Mapping[str, bytes]) -> bytes:
 
 def _of_csv(path: Path, data: bytes) -> BuyersForm:
     text = untrusted.text(str(path), data, ALLOWED_CSV)
-    separator, end = max(_SEPARATORS, key=text.count), "\r\n" if "\r\n" in text else "\n"
+    between_words = re.sub("(?<=[0-9]),(?=[0-9])", "", text)  # a comma between digits may be a decimal one
+    separator, end = max(_SEPARATORS, key=between_words.count), "\r\n" if "\r\n" in text else "\n"
     with readable(path, "a CSV file: {why}; save it as .csv"):
         lines = list(csv.reader(io.StringIO(text), delimiter=separator, strict=True))
     boxes = {
@@ -144,7 +161,8 @@ def _of_csv(path: Path, data: bytes) -> BuyersForm:
         csv.writer(out, delimiter=separator, lineterminator=end).writerows([*lines, *remarks])
         return out.getvalue().encode("utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8")
 
-    return BuyersForm(("",), boxes, filled, "its line has no such field")
+    without_commas = "commas separate its fields; save it with semicolons between them" if separator == "," else ""
+    return BuyersForm(("",), boxes, filled, "its line has no such field", without_commas)
 
 
 # --- XLSX
@@ -173,7 +191,8 @@ def _of_workbook(path: Path, data: bytes, computed: bool) -> BuyersForm:
         with readable(path), zipfile.ZipFile(io.BytesIO(data)) as archive:
             return replaced(data, _changed(archive, new))
 
-    return BuyersForm([sheet.title for sheet in book.worksheets], boxes, filled)
+    without_commas = "numbers of a workbook have the decimal sign of the program that shows it; leave --decimal out"
+    return BuyersForm([sheet.title for sheet in book.worksheets], boxes, filled, without_commas=without_commas)
 
 
 def _closed(sheet: Any, cell: Any) -> str:
@@ -388,7 +407,7 @@ def rows(path: Path, mapping: FormMapping, packs: Mapping[str, RulePack]) -> lis
     form = read(path, computed=True)
     found: dict[str, TabularRow] = {}
     for place in places(path, form, mapping):
-        entry, value = place.entry, form.box(place.spot).value
+        entry, value = place.entry, form.value(place.spot)
         part, _, name = ("", "", entry.result) if "" in packs else entry.result.partition("/")
         if part not in packs or ANSWERS in entry.result:
             continue
