@@ -19,6 +19,7 @@ from campaign.results.environment.slurm_text import expand_nodes
 TOLERANCE_S = 2.0  # between clocks of one job's nodes, beyond their measured offset: a printed time is cut to 1 s
 CONTROLLER_S = 60.0  # between Slurm's and other clocks, whose offset was not measured, or may be that large
 SET_S = 1.0  # drift of a clock during a run that is not taken for a change of its time
+WITNESS = "witness"  # the step that records nodes and ranks before and after a run
 _IDENTITY = ("JobId", "SubmitTime")  # an id alone may have been reused for another job
 
 # Variables that make MPI, the topology library, a benchmark or a preloaded library see other nodes than there are.
@@ -535,6 +536,19 @@ def was_suspended(case: Case) -> Iterator[Finding]:
             "Slurm suspended the job until {time}; the job did not record whether that was during the run",
             time=utc(resumed),
         )
+    elif (
+        completion.suspended is None and (total := _suspended(accounting(case).allocation)) and not started_again(case)
+    ):
+        yield unchecked(
+            "Slurm suspended the job for {time} (sacct); the job did not record whether that was during the run",
+            time=total,
+        )
+
+
+def _suspended(row: Mapping[str, str]) -> str:
+    """For how long a job or step was suspended by sacct, as [D-]HH:MM:SS; "" if it was not."""
+    text = row.get("Suspended", "")
+    return text if re.search("[1-9]", text) else ""
 
 
 def _suspensions(case: Case, completion: Completion) -> Iterator[str]:
@@ -543,13 +557,23 @@ def _suspensions(case: Case, completion: Completion) -> Iterator[str]:
         if began > completion.ended or ended < completion.started:
             continue  # before the benchmark was started, or after it had ended
         yield f"{ended - began:.0f} s from {utc(began)} (completion.json)"
-    names = {command.step for command in case.run.launched}
     for step in accounting(case).steps:
-        if step.get("JobName") in names and re.search("[1-9]", step.get("Suspended", "")):
-            # Within the run: the steps of other runs of the job begin or end right beside it.
+        if _has_ranks(case, step) and _suspended(step):
+            # Within the run: the steps of other runs of the job begin right after it, or end right before it.
             lasted = times_of(step)
             if lasted and completion.started - TOLERANCE_S <= lasted[0] and lasted[1] <= completion.ended + TOLERANCE_S:
                 yield f"{step['Suspended']} in step {step.get('JobIDRaw')} (sacct)"
+
+
+def _has_ranks(case: Case, step: Mapping[str, str]) -> bool:
+    """Whether a step may have started ranks: by its name if srun did; otherwise any that is not the witness's, since
+    other launchers start daemons (`orted`, `prted`, `hydra_bstrap_proxy`) as steps.
+    """
+    name = step.get("JobName")
+    if case.run.launcher.is_srun:
+        return name in {command.step for command in case.run.launched}
+    _, _, number = step.get("JobIDRaw", "").partition(".")
+    return number.isdigit() and name != WITNESS
 
 
 def _seconds(text: str | None) -> float | None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from campaign.config.rules.entries import Requirement
-from campaign.core.model import Geometry, Input, OutputRemark, Run, Severity, State
+from campaign.core.model import Geometry, Input, Launcher, OutputRemark, Run, Severity, State
 from campaign.results.case import Case
 from campaign.results.environment.facts import Evidence, Witness
 from campaign.results.environment.slurm_text import slurm_fields
@@ -75,6 +75,18 @@ def suspended(recorded: tuple[float, ...] | None, step: str = "", **slurms: str)
     final = replace(builders.accounting(EndTime="173", **slurms), steps=(row,) if step else ())
     completion = builders.completion(ended=172.0, suspended=recorded)
     return replace(case(), evidence=builders.evidence(completion=completion, accounting=final))
+
+
+def by_mpirun(suspended_run: Case, **step: str) -> Case:
+    """That run, started by mpirun, and with another step."""
+    evidence, run = suspended_run.evidence, suspended_run.run
+    assert evidence.accounting is not None
+    steps = tuple({**row, **step} for row in evidence.accounting.steps)
+    return replace(
+        suspended_run,
+        run=replace(run, launcher=Launcher("mpirun", placement=("-n", "{processes}"))),
+        evidence=replace(evidence, accounting=replace(evidence.accounting, steps=steps)),
+    )
 
 
 def one_node(**seen: Any) -> Case:
@@ -550,6 +562,34 @@ EXAMPLES: list[Example] = [
     kept("RUN-01", "a step that was never suspended", suspended((), step="00:00:00")),
     kept("RUN-01", "the step of the run before", suspended((), step="00:00:12", Start="60", End="109")),
     kept("RUN-01", "the step of the next run", suspended((), step="00:00:12", Start="172", End="200")),
+    *(
+        broken(
+            "RUN-01",
+            SUSPENDED,
+            by_mpirun(suspended(None, step="00:00:12"), JobName=daemon),
+            "not suspended",
+            "00:00:12 in step 17.0 (sacct)",
+        )
+        for daemon in ("orted", "prted", "hydra_bstrap_proxy")
+    ),
+    *(
+        kept("RUN-01", what, by_mpirun(suspended((), step="00:00:12"), **step))
+        for what, step in (
+            ("the witness's step next to the run", {"JobName": "witness"}),
+            ("the job's script, which was suspended outside of the run", {"JobName": "batch", "JobIDRaw": "17.batch"}),
+            ("a daemon's step of another run", {"JobName": "orted", "Start": "60", "End": "109"}),
+        )
+    ),
+    kept(
+        "RUN-01",
+        "a job that was suspended by sacct, but not by its own record of the run",
+        by_mpirun(suspended((), step="00:00:12"), JobName="job", JobIDRaw="17"),
+    ),
+    unchecked(
+        "RUN-01",
+        "a job that was suspended by sacct, and did not record when",
+        by_mpirun(suspended(None, step="00:00:12"), JobName="job", JobIDRaw="17"),
+    ),
     unchecked(
         "RUN-01",
         "a job that was suspended at about that time, which it did not record",
