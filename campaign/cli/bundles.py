@@ -16,7 +16,7 @@ from campaign.config import rfp as rfps
 from campaign.core import atomic, journal, timestamps
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed
 from campaign.core.units import several
-from campaign.evidence import bundle, handed, provenance, terms, text, verify, whole
+from campaign.evidence import bundle, provenance, response_bundle, submitted_table, terms, verify, verify_text
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning, standing
 from campaign.report import decision, table
@@ -26,7 +26,7 @@ from campaign.report.write import write_report
 from campaign.results.store import begun
 
 Parts = Mapping[str, verify.VerifiedBundle]
-Compared = handed.TableComparison | None  # None: no table was handed in, or nothing can be compared with it
+Compared = submitted_table.TableComparison | None  # None: no table was handed in, or nothing can be compared with it
 NOT_SAMPLED = "the bundle cannot be re-evaluated"
 
 
@@ -41,7 +41,7 @@ def pack(arguments: argparse.Namespace) -> int:
         with bundle.beside(out) as place:
             root = place / "bag"
             written = {part: _packed(arguments, root / verify.PARTS / part, part) for part in selection.parts}
-            files = whole.write(selection.response.rfp, root, written, out, arguments.sign, arguments.force)
+            files = response_bundle.write(selection.response.rfp, root, written, out, arguments.sign, arguments.force)
         contents = [several(len(written), "part")]
     show(f"wrote {out}: {several(files, 'file')}, {', '.join(contents)}")
     for part, each in written.items():
@@ -75,17 +75,23 @@ def verify_bundle(arguments: argparse.Namespace) -> int:
     """Print the decision on a bundle, or that on all parts with their scores, and with --details each part."""
     with _verified(arguments) as (response, parts):
         compared = _compared(arguments, parts, response.rfp if response else None)
-        of_table = [text.of_table(arguments.table, compared)] if compared and not arguments.json else []
+        of_table = [verify_text.of_table(arguments.table, compared)] if compared and not arguments.json else []
         if arguments.json:
             print(json.dumps(_verified_json(arguments, response, parts, compared), indent=1))
         elif response:
             of_scores = [scores_text(response.scored, columns(), arguments.details)] if response.scored else []
-            of_all = [decision.printed(response.decision, columns()), "", *whole.texts(response), *of_scores, *of_table]
+            of_all = [
+                decision.printed(response.decision, columns()),
+                "",
+                *response_bundle.texts(response),
+                *of_scores,
+                *of_table,
+            ]
             show("\n".join(of_all))
         for part, verified in parts.items():
             _print_verified(arguments, verified, part, response is not None)
         if response and arguments.junit == STANDARD_OUTPUT:
-            write(text.as_junit(response.name, parts.values()), arguments.junit, arguments)
+            write(verify_text.as_junit(response.name, parts.values()), arguments.junit, arguments)
         if of_table and not response:
             show(*of_table)
         status = response.exit_status if response else parts[arguments.part].conclusion.exit_status
@@ -93,7 +99,7 @@ def verify_bundle(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _verified(arguments: argparse.Namespace) -> Iterator[tuple[whole.VerifiedResponse | None, Parts]]:
+def _verified(arguments: argparse.Namespace) -> Iterator[tuple[response_bundle.VerifiedResponse | None, Parts]]:
     """All parts of a bundle that answers an RFP; or a single part, without a response."""
     asked, rfp = _asked(arguments)
     verify.buyers_rules(asked)
@@ -101,7 +107,7 @@ def _verified(arguments: argparse.Namespace) -> Iterator[tuple[whole.VerifiedRes
         parts = verify.parts_of(bag)
         if parts and not arguments.part:
             checked_files(arguments.junit, parts, True, arguments.force)
-            with whole.verified(arguments.bundle.name, bag, asked, rfp) as response:
+            with response_bundle.verified(arguments.bundle.name, bag, asked, rfp) as response:
                 yield response, response.parts
         else:
             with verify.of_part(arguments.bundle, bag, asked, arguments.part if parts else "") as verified:
@@ -109,10 +115,10 @@ def _verified(arguments: argparse.Namespace) -> Iterator[tuple[whole.VerifiedRes
 
 
 def _verified_json(
-    arguments: argparse.Namespace, response: whole.VerifiedResponse | None, parts: Parts, compared: Compared
+    arguments: argparse.Namespace, response: response_bundle.VerifiedResponse | None, parts: Parts, compared: Compared
 ) -> dict[str, Any]:
     of_table = {"table": {"file": str(arguments.table), **asdict(compared)}} if compared else {}
-    of_parts = {part: text.as_json(verified) for part, verified in parts.items()}
+    of_parts = {part: verify_text.as_json(verified) for part, verified in parts.items()}
     if response is None:
         return of_parts[arguments.part] | of_table
     return {"format": 1, "bundle": response.name, **response.as_json(), **of_table, "parts": of_parts}
@@ -128,9 +134,9 @@ def _print_verified(
     if is_shown and is_of_several:
         show(f"\n=== part {part} ===")
     if junit and not (is_of_several and junit == STANDARD_OUTPUT):  # one document of all parts is printed there
-        write(text.as_junit(verified.name, [verified]), junit, arguments)
+        write(verify_text.as_junit(verified.name, [verified]), junit, arguments)
     if is_shown:
-        show(text.as_text(verified, columns(), part, arguments.details))
+        show(verify_text.as_text(verified, columns(), part, arguments.details))
     if verified.judged is None:
         return
     if is_shown and arguments.details:
@@ -138,7 +144,7 @@ def _print_verified(
         rows, campaign, pack = submission.rows, submission.campaign, submission.pack
         print(f"\n{table.printed(rows, campaign, pack, 'simple', columns(), details=True)}")
     if output:
-        path = write_report(output, text.for_report(verified, verified.judged))
+        path = write_report(output, verify_text.for_report(verified, verified.judged))
         (say if arguments.json else show)(f"wrote {path}")
 
 
@@ -192,7 +198,7 @@ def _compared(arguments: argparse.Namespace, parts: Parts, rfp: rfps.Rfp | None)
     mapping, _ = rfps.form_of(arguments.mapping, arguments.table, "", arguments.part)
     if mapping is None and rfp is not None:
         mapping = rfp.form(arguments.table)
-    return handed.compare(arguments.table, judged, mapping)
+    return submitted_table.compare(arguments.table, judged, mapping)
 
 
 def show_head(arguments: argparse.Namespace) -> int:

@@ -31,8 +31,7 @@ from campaign.core.errors import INCOMPLETE, OK, InputError, typed
 from campaign.core.grouping import grouped
 from campaign.core.model import Paths
 from campaign.core.units import listed, several
-from campaign.evidence import verify
-from campaign.evidence import whole as evidence
+from campaign.evidence import response_bundle, verify
 from campaign.judge.clauses import matrix
 from campaign.judge.rows import with_findings
 from campaign.judge.submission import Submission
@@ -276,7 +275,8 @@ def _parts_of_offer(stack: ExitStack, path: Path) -> PartsOfOffer:
     parts = {part: sources.load(bag.root / verify.PARTS / part) for part in verify.parts_of(bag)}
     if not parts:
         raise InputError(f"{path}: does not answer an RFP of several parts, as another of the offers does")
-    return rfps.load(bag.root / evidence.RFP), {part: replace(each, source=str(path)) for part, each in parts.items()}
+    offers = {part: replace(offer, source=str(path)) for part, offer in parts.items()}
+    return rfps.load(bag.root / response_bundle.RFP), offers
 
 
 def _say_unequal(paths: Sequence[Path], offers: Sequence[PartsOfOffer]) -> None:

@@ -20,7 +20,7 @@ from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Finding, State
 from campaign.core.units import apart, listed, several, utc
 from campaign.evidence import bundle, sample, verify
-from campaign.evidence.conclusion import NOT_FULLY_CHECKED
+from campaign.evidence.bundle_decision import NOT_FULLY_CHECKED
 from campaign.judge import attested, system
 from campaign.judge.engine import BUNDLE_RULES
 from campaign.judge.records import fingerprint

@@ -29,7 +29,7 @@ from campaign.core.model import Finding, Severity
 from campaign.core.strict_yaml import shown
 from campaign.core.units import format_duration, several, utc
 from campaign.evidence import bundle, compared, provenance, replay
-from campaign.evidence.conclusion import Conclusion, Known, VerifyOutcome, conclude
+from campaign.evidence.bundle_decision import Conclusion, Known, VerifyOutcome, conclude
 from campaign.evidence.terms import HEAD, NONCE, TIMESTAMP, OfferTerms, shown_by
 from campaign.judge import engine
 from campaign.judge.findings import CAMPAIGN, note, of_rule, to_explain, unchecked, unchecked_by_buyer, violation

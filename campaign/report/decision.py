@@ -1,7 +1,7 @@
 """The decision that comes first on a screen: what was asked and answered, what follows from it, and what to do next.
 `of_campaign` makes that of a campaign for its vendor, `of_table` that of another party's table, and
-`evidence/conclusion.py` that of a bundle for the buyer. `verdict`: whether a submission complies with its run rules, as
-the report and the bundle keep it. Pure, but for the first line of the file of `of_run`.
+`evidence/bundle_decision.py` that of a bundle for the buyer. `verdict`: whether a submission complies with its run
+rules, as the report and the bundle keep it. Pure, but for the first line of the file of `of_run`.
 """
 
 from __future__ import annotations

@@ -23,8 +23,7 @@ from campaign.core import bagit, journal, signatures
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.events import Event
 from campaign.core.model import Finding, Paths
-from campaign.evidence import bundle, compared, replay, verify
-from campaign.evidence import text as verify_text
+from campaign.evidence import bundle, compared, replay, verify, verify_text
 from campaign.evidence.verify import Asked
 from campaign.results.cells import Row
 from campaign.results.store import Store

@@ -15,9 +15,9 @@ from campaign.config.rfp import Part, Rfp
 from campaign.core.model import Finding, Move, Severity, Status
 from campaign.evidence import acceptance, sample
 from campaign.evidence.acceptance import SampleOutcome
-from campaign.evidence.conclusion import Conclusion, Known, conclude
+from campaign.evidence.bundle_decision import Conclusion, Known, conclude
 from campaign.evidence.replay import Copy
-from campaign.evidence.whole import VerifiedResponse
+from campaign.evidence.response_bundle import VerifiedResponse
 from campaign.judge.submission import Submission
 from campaign.report import decision
 from campaign.report import whole as report_whole

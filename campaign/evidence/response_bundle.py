@@ -21,8 +21,8 @@ from campaign.core.escaping import plain
 from campaign.core.model import Finding, Move
 from campaign.core.strict_yaml import shown
 from campaign.core.units import listed
-from campaign.evidence import bundle, compared, replay, text, verify
-from campaign.evidence.conclusion import MEANING, EvidenceAnswer, VerifyOutcome, block, follows
+from campaign.evidence import bundle, compared, replay, verify, verify_text
+from campaign.evidence.bundle_decision import MEANING, EvidenceAnswer, VerifyOutcome, block, follows
 from campaign.evidence.terms import PROOFS
 from campaign.judge.findings import note, of_rule, unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
@@ -238,4 +238,4 @@ def _same(
 
 def texts(verified: VerifiedResponse) -> Sequence[str]:
     """The lines about the bundle as a whole."""
-    return [f"  {text.word([each]):12} {each.rule} {plain(each.message)}" for each in verified.findings]
+    return [f"  {verify_text.word([each]):12} {each.rule} {plain(each.message)}" for each in verified.findings]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from campaign.core.model import Finding, Move, Severity, Status
-from campaign.evidence.conclusion import Conclusion, Known, Seal, VerifyOutcome, conclude
+from campaign.evidence.bundle_decision import Conclusion, Known, Seal, VerifyOutcome, conclude
 from campaign.evidence.replay import Copy
 from campaign.judge.submission import Submission
 from campaign.report.decision import Question

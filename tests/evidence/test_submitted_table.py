@@ -16,7 +16,7 @@ from openpyxl.comments import Comment
 from campaign.config import forms as mappings
 from campaign.config.forms import FormMapping
 from campaign.core.errors import InputError
-from campaign.evidence import handed, verify
+from campaign.evidence import submitted_table, verify
 from campaign.report import filled
 from campaign.report.foreign import form_file
 from tests.support import forms
@@ -118,7 +118,7 @@ def test_whatever_a_forger_changes_in_what_the_report_shows_is_found(
     change(copy)
     with verify.verify(made.root / "plain", verify.Asked()) as verified:
         assert verified.vendors is not None
-        found = handed.compare(copy, {"": verified.vendors.submission}).differences
+        found = submitted_table.compare(copy, {"": verified.vendors.submission}).differences
     assert any(each.place.startswith(place) for each in found), found[:3]
 
 
@@ -130,7 +130,7 @@ def test_a_workbook_that_another_program_saved_and_rounded_is_the_same(
     only_book(lambda book: None)(copy)
     with verify.verify(made.root / "plain", verify.Asked()) as verified:
         assert verified.vendors is not None
-        comparison = handed.compare(copy, {"": verified.vendors.submission})
+        comparison = submitted_table.compare(copy, {"": verified.vendors.submission})
     assert comparison.differences == ()
     assert comparison.scope.endswith("colours, images and charts were not")
 
@@ -166,7 +166,7 @@ def test_a_workbook_that_another_program_saved_and_rounded_is_the_same(
     ],
 )
 def test_a_number_format_shows_the_number_or_another(number_format: str, value: float | str, plain: bool) -> None:
-    assert handed.is_plain(number_format, value, "kops/s") is plain
+    assert submitted_table.is_plain(number_format, value, "kops/s") is plain
 
 
 def test_of_a_form_exactly_the_cells_of_the_mapping_are_compared(tmp_path: Path) -> None:
@@ -182,8 +182,10 @@ def test_of_a_form_exactly_the_cells_of_the_mapping_are_compared(tmp_path: Path)
     book.save(path)
     with forms.full_size() as whole:
         path.write_bytes(filled.fill(path, {"": whole}, mapping)[0])
-        comparison = handed.compare(path, {"": whole}, mapping)
-        assert comparison == handed.TableComparison((), "3 cells of the mapping compared; the rest of the form was not")
+        comparison = submitted_table.compare(path, {"": whole}, mapping)
+        assert comparison == submitted_table.TableComparison(
+            (), "3 cells of the mapping compared; the rest of the form was not"
+        )
         for cell, name, value, place in (
             ("B5", "number_format", '"9"0', "Storage!B5 scratch/single/shared/create in kops/s (number format)"),
             ("B5", "value", "=1+1", "Storage!B5 scratch/single/shared/create in kops/s"),
@@ -192,7 +194,7 @@ def test_of_a_form_exactly_the_cells_of_the_mapping_are_compared(tmp_path: Path)
             book = openpyxl.load_workbook(path)
             setattr(book["Storage"][cell], name, value)
             book.save(tmp_path / "forged.xlsx")
-            forged = handed.compare(tmp_path / "forged.xlsx", {"": whole}, mapping)
+            forged = submitted_table.compare(tmp_path / "forged.xlsx", {"": whole}, mapping)
             assert [each.place for each in forged.differences] == [place]
 
 
@@ -205,12 +207,12 @@ def test_the_number_formats_of_a_table_are_compared_and_columns_that_are_not_are
         for row in whole.rows:
             book.active.append([*(getattr(row.cell, name) for name in names), row.value, 99])
         book.save(path)
-        comparison = handed.compare(path, {"": whole})
-        assert comparison == handed.TableComparison((), "the columns value were compared; not offered")
+        comparison = submitted_table.compare(path, {"": whole})
+        assert comparison == submitted_table.TableComparison((), "the columns value were compared; not offered")
         book.active["E2"].number_format = '"9"0'
         book.active["E3"] = f"={whole.rows[1].value}"
         book.save(path)
-        places = [each.place for each in handed.compare(path, {"": whole}).differences]
+        places = [each.place for each in submitted_table.compare(path, {"": whole}).differences]
     assert "Sheet!E2 (number format)" in places and "Sheet!E3 (formula)" in places
 
 
@@ -261,11 +263,13 @@ def test_a_table_with_less_lines_lacks_them_and_rounded_numbers_are_the_same(tmp
             writer = csv.DictWriter(file, rows[0])
             writer.writeheader()
             writer.writerows({**row, "value": f"{row['value']:.0f}"} for row in rows[1:])
-        assert [each.place for each in handed.compare(path, {"": whole}).differences] == [f"{whole.rows[0].cell} value"]
+        assert [each.place for each in submitted_table.compare(path, {"": whole}).differences] == [
+            f"{whole.rows[0].cell} value"
+        ]
         lines = path.read_text().splitlines()
         with pytest.raises(InputError, match="a result is there twice"):
             path.write_text("\n".join([*lines, lines[-1]]))
-            handed.compare(path, {"": whole})
+            submitted_table.compare(path, {"": whole})
 
 
 @pytest.mark.parametrize(
@@ -284,7 +288,7 @@ def test_a_table_with_less_lines_lacks_them_and_rounded_numbers_are_the_same(tmp
     ],
 )
 def test_a_number_may_be_rounded_to_three_digits(expected: object, found: object, same: bool) -> None:
-    assert handed._same(expected, found) is same
+    assert submitted_table._same(expected, found) is same
 
 
 def test_a_filled_form_is_compared_by_its_mapping(tmp_path: Path) -> None:
@@ -292,10 +296,10 @@ def test_a_filled_form_is_compared_by_its_mapping(tmp_path: Path) -> None:
     path = tmp_path / "response.csv"
     with forms.full_size() as whole:
         path.write_bytes(filled.fill(forms.DATA / "crossroads-mdtest.csv", {"": whole}, mapping)[0])
-        assert handed.compare(path, {"": whole}, mapping).differences == ()
+        assert submitted_table.compare(path, {"": whole}, mapping).differences == ()
         value = next(row.value for row in whole.rows if str(row.cell) == "scratch/single/shared/stat")
         path.write_text(path.read_text().replace(f"{value:.15g}", f"{value * 1.5:.15g}"))
-        (one,) = handed.compare(path, {"": whole}, mapping).differences
+        (one,) = submitted_table.compare(path, {"": whole}, mapping).differences
     assert "scratch/single/shared/stat" in one.place and float(one.found) == pytest.approx(1.5 * float(one.expected))
 
 
@@ -310,7 +314,7 @@ def test_a_form_filled_with_decimal_commas_is_the_bundles_own(tmp_path: Path, su
     mapping = FormMapping(cells=cells)
     with forms.full_size() as whole:
         path.write_bytes(filled.fill(path, {"": whole}, mapping, decimal=",")[0])
-        assert handed.compare(path, {"": whole}, mapping).differences == ()
+        assert submitted_table.compare(path, {"": whole}, mapping).differences == ()
         filled_in = form_file.read(path)
         boxes = [filled_in.box(place.spot).text for place in form_file.places(path, filled_in, mapping)]
         assert all(re.fullmatch(r"[0-9]+,[0-9]{4,}|[0-9]+,[0-9]{1,2}", text) for text in boxes), boxes
@@ -325,4 +329,4 @@ def test_a_comma_that_may_separate_thousands_is_no_decimal_one(tmp_path: Path) -
 
 def test_the_remedy_for_a_table_of_several_parts_names_the_option(tmp_path: Path) -> None:
     with forms.full_size() as whole, pytest.raises(InputError, match=r"or its mapping with --mapping$"):
-        handed.compare(tmp_path / "t.csv", {"fast": whole, "slow": whole})
+        submitted_table.compare(tmp_path / "t.csv", {"fast": whole, "slow": whole})

@@ -17,8 +17,8 @@ import pytest
 from campaign.config import rfp as rfps
 from campaign.core import bagit, resources
 from campaign.core.model import Finding, Move, Severity
-from campaign.evidence import verify, whole
-from campaign.evidence.whole import VerifiedResponse
+from campaign.evidence import response_bundle, verify
+from campaign.evidence.response_bundle import VerifiedResponse
 from campaign.report.decision import Step
 from tests.evidence.test_conclusion import UNCHECKED, VIOLATION
 from tests.evidence.test_conclusion import said as conclusion
@@ -59,7 +59,7 @@ def verified(
     shutil.copytree(site / "offer", copy)
     change(copy / "data")
     bagit.finish(copy, {})
-    with verify.opened(copy) as bag, whole.verified("offer", bag, asked or verify.Asked(), own) as found:
+    with verify.opened(copy) as bag, response_bundle.verified("offer", bag, asked or verify.Asked(), own) as found:
         return found
 
 
@@ -184,7 +184,7 @@ def test_of_a_part_whose_records_do_not_agree_nothing_follows_for_the_whole() ->
 
 def test_without_the_buyers_rfp_it_is_not_checked(site: Path, tmp_path: Path) -> None:
     found = verified(site, tmp_path, lambda data: None)
-    assert "  not checked  EVD-05 the RFP is the vendor's copy: pass yours with --rfp" in whole.texts(found)
+    assert "  not checked  EVD-05 the RFP is the vendor's copy: pass yours with --rfp" in response_bundle.texts(found)
 
 
 def test_a_journal_head_is_compared_with_the_part_that_it_is_of(site: Path, tmp_path: Path) -> None:

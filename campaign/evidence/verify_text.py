@@ -15,8 +15,8 @@ from campaign.core.journal import Chain
 from campaign.core.model import Finding, Severity
 from campaign.core.units import POINT_AS_SEPARATOR, several
 from campaign.evidence import terms
-from campaign.evidence.handed import TableComparison
 from campaign.evidence.replay import Judged
+from campaign.evidence.submitted_table import TableComparison
 from campaign.evidence.verify import VerifiedBundle
 from campaign.judge.engine import BUNDLE_RULES
 from campaign.report import contents, junit, printing, views
