@@ -307,6 +307,10 @@ class Values(dict[str, Any]):
         """The mappings of a list that could be read."""
         return [entry for entry in self[key] or () if entry is not None]
 
+    def another(self, kind: KeyedMap, **values: Any) -> Values:
+        """A mapping of another kind that is written at the same place: these values, and defaults of the other keys."""
+        return Values({**kind.absent(self._at, self._document), **values}, self._at, self._document)
+
     def problem(self, message: str, *path: str | int) -> None:
         """Record a problem with the value at this path below the mapping."""
         self._document.problem((*self._at, *path), message)
@@ -318,7 +322,7 @@ class Values(dict[str, Any]):
         if name and name not in known:
             names = [each for each in known if each is not None]
             meant = near(name, names, cutoff=0.8) if not allowed else ""
-            problem = f"found {name}; allowed: {allowed or ', '.join(names)}"
+            problem = f"found {name}; allowed: {allowed or ', '.join(names) or 'none'}"
             self.problem(f"found {name}; did you mean {meant}?" if meant else problem, *path)
 
     def require_all(self, key: str, known: Collection[str], allowed: str = "") -> None:

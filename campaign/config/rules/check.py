@@ -20,8 +20,10 @@ _BUILT_IN = [word[1:-1] for word in PLACEHOLDERS]
 def check(pack: Values) -> None:
     """Record what is wrong between the values of a pack; values with a problem of their own are None."""
     _check_names(pack)
+    program_check.spell_out(pack)
     program_check.check(pack)
-    even = next((name for _, text in program_check.command_lines(pack) for name in EQUAL_BLOCKS if name in text), "")
+    texts = [phase[key] for phase, key in program_check.command_lines(pack)]
+    even = next((name for text in texts for name in EQUAL_BLOCKS if name in text), "")
     for condition in pack.entries("launch"):
         _check_launch(condition, program_check.sizes(pack), even)
     _check_flags(pack)
@@ -129,12 +131,12 @@ def _texts(pack: Values) -> Iterator[tuple[Place, str, list[str]]]:
 def _check_placeholders(pack: Values) -> None:
     used: set[str] = set()
     known = [*_BUILT_IN, *(name for key in ("variables", "sweeps", "inputs") for name in program_check.ids(pack, key))]
-    for at, text in program_check.command_lines(pack):
-        used |= set(_check_computed(at, text, pack))
-        used |= set(_check_text(at, formulas.without(text), known, pack))
-    for index, phase in enumerate(pack["phases"] or ()):
-        for key, text in program_check.counts(phase) if phase else ():
-            used |= set(_check_computed(("phases", index, key), f"{{={text}}}", pack))
+    for phase, key in program_check.command_lines(pack):
+        used |= set(_check_computed(phase, key, formulas.computed(phase[key]), pack))
+        used |= set(_check_text((key,), formulas.without(phase[key]), known, phase))
+    for phase in pack.entries("phases"):
+        for key, text in program_check.counts(phase):
+            used |= set(_check_computed(phase, key, [text], pack))
     varying = {entry["id"] for entry in pack.entries("variables") if entry["cases"]}
     for at, text, known in _texts(pack):
         used |= set(_check_text(at, text, known, pack))
@@ -146,14 +148,14 @@ def _check_placeholders(pack: Values) -> None:
                 entry.problem(f"found {entry['id']}, which no text uses; use or remove it", "id")
 
 
-def _check_text(at: Place, text: str, known: list[str], pack: Values) -> tuple[str, ...]:
-    """Record the placeholders in a text that are not known; gives all."""
+def _check_text(at: Place, text: str, known: list[str], holder: Values) -> tuple[str, ...]:
+    """Record the placeholders in a text that are not known; gives all. `at`: the place of the text below `holder`."""
     allowed = ", ".join(f"{{{name}}}" for name in known) or "no placeholder"
     for name in sweeps.names(text):
         if name not in known:
-            pack.problem(f"found {{{name}}}; allowed: {allowed}", *at)
+            holder.problem(f"found {{{name}}}; allowed: {allowed}", *at)
     if at[-1] != "text" and (rest := sweeps.leftover(text)):
-        pack.problem(f"found {rest}; allowed: {allowed}", *at)
+        holder.problem(f"found {rest}; allowed: {allowed}", *at)
     return sweeps.names(text)
 
 
@@ -164,17 +166,17 @@ def variable_in_texts(name: object) -> str:
     )
 
 
-def _check_computed(at: Place, text: str, pack: Values) -> Iterator[str]:
-    """Record the names in formulas of a command line that have no value there."""
-    for each in formulas.computed(text):
+def _check_computed(phase: Values, key: str, texts: list[str], pack: Values) -> Iterator[str]:
+    """Record the names in formulas of a phase that have no value there; gives all names."""
+    for text in texts:
         try:
-            wanted = formula.names(each)
+            names = formula.names(text)
         except ValueError as error:
-            pack.problem(str(error), *at)
+            phase.problem(str(error), key)
             continue
-        for name in wanted:
-            pack.require(name, [*formulas.RUN, *program_check.sizes(pack)], *at)
-        yield from wanted
+        for name in names:
+            phase.require(name, [*formulas.RUN, *program_check.sizes(pack)], key)
+        yield from names
 
 
 def _check_sweeps(pack: Values) -> None:

@@ -37,7 +37,7 @@ _ITEMS = KeyedMap(
     clause=Field(kinds.CLAUSE, "clause of the RFP that gives the total", default=""),
     unit=Field(kinds.ID, "what is counted", default="files"),
 )
-_PROGRAM = KeyedMap(
+PROGRAM = KeyedMap(
     id=required(kinds.APPLET, "name of the program in `phases` and in campaign files"),
     applet=Field(
         kinds.APPLET,
@@ -58,7 +58,7 @@ _PROGRAM = KeyedMap(
         "programs of the system (of /bin or /usr/bin) that it starts itself, such as `sync`",
     ),
 )
-_PHASE = KeyedMap(
+PHASE = KeyedMap(
     id=required(kinds.ID, "name of the phase"),
     program=Field(kinds.APPLET, "the program that it runs", default=""),
     arguments=Field(kinds.ARGUMENTS, "as `arguments` of a pack for one program; all flags are mandatory", default=""),
@@ -119,11 +119,9 @@ SCHEMA = KeyedMap(
         default="",
         default_says="required without `programs`",
     ),
-    programs=Field(
-        ListOf(_PROGRAM, most=20, apart="id"), "the programs of a pack whose executions have several phases"
-    ),
+    programs=Field(ListOf(PROGRAM, most=20, apart="id"), "the programs of a pack whose executions have several phases"),
     phases=Field(
-        ListOf(_PHASE, most=100, apart="id"),
+        ListOf(PHASE, most=100, apart="id"),
         "the phases of one execution, run in this order in one job and one directory; in place of `arguments`",
     ),
     launch=required(

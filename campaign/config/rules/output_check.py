@@ -32,7 +32,7 @@ _OF_FORMATS = {
 
 def check(pack: Values) -> None:
     phases = {phase["id"]: phase["program"] for phase in pack.entries("phases")}
-    shared = bool(phases and pack["results"] and pack["results"]["format"])
+    shared = bool(pack["results"] and pack["results"]["format"])
     of_all: list[Values] = []  # operations of programs whose output is read by the pack's `results`
     for program in pack.entries("programs"):
         operations = [each for each in pack.entries("operations") if phases.get(each["phase"]) == program["id"]]
@@ -45,8 +45,6 @@ def check(pack: Values) -> None:
         check_output(pack, None, of_all)
         if not of_all:
             pack.problem("no operation uses these results; remove it", "results")
-    elif pack["applet"] != "" and not phases:
-        check_output(pack, pack["applet"], pack.entries("operations"))
 
 
 def check_output(holder: Values, applet: str | None, operations: list[Values]) -> None:

@@ -113,7 +113,7 @@ def _pack(values: schema.Values, path: Path) -> RulePack:
     items, checks = made.pop("items"), made.pop("checks")
     made["launch"] = tuple(map(_of_share, made["launch"]))
     made["clauses"] = tuple(clauses.with_evidence(made["clauses"], values))
-    made["programs"], made["phases"] = programs.of_values(made)
+    made["programs"], made["phases"] = programs.programs_and_phases(made)
     return RulePack(
         **made,
         items_total={profile: items[profile] for profile in PROFILES if items[profile] is not None},

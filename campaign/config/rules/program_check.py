@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 
 from campaign.config.rules import formulas, output_check, programs, sweeps
 from campaign.config.rules.builds import BUILDING
+from campaign.config.rules.format import PHASE, PROGRAM
 from campaign.config.rules.kinds import GEOMETRY, PLACES, PROFILES
-from campaign.config.rules.output_format import BUILT_IN, OutputFormat
+from campaign.config.rules.output_format import BUILT_IN, RESULTS, OutputFormat
 from campaign.core import formula
 from campaign.core.schema import Values
-from campaign.core.strict_yaml import Place
 
 _BESIDE = re.compile(r"\{directory\}(?![/,:;@]|$)")  # a path that only begins with the attempt's own directory
 _BESIDE_KEYS = {
@@ -23,27 +23,45 @@ _BESIDE_KEYS = {
     "beside": "program",
 }  # key -> the kind of phase that may have it
 _OF_ONE = ("applet", "arguments", "fixed", "derived", "allowed")  # keys of a pack with one program
-_FLAGS_MISSING = "{flags} is missing; allowed: the placeholder of the file configuration's flags once"
-NO_PHASES = "found `phase` in a pack without `phases`; remove it"
 
 
-def check(pack: Values) -> None:
+def spell_out(pack: Values) -> None:
+    """Make an entry of `programs` and one of `phases` from `applet`, `arguments` and `results` of a pack for one
+    program; problems of the entries are reported at these keys. Reports a pack with keys of both forms or of neither.
+    """
     if pack["phases"] == () and pack["programs"] == ():
         for key in ("applet", "arguments"):
             if pack[key] == "":
                 pack.problem(
                     "required key missing; allowed: a program and its command line; or `programs` and `phases`", key
                 )
-        if pack["arguments"]:
-            _check_one(pack, formulas.words(pack["arguments"]))
-    else:
-        _check_several(pack)
+        applet = pack["applet"] or None
+        pack["programs"] = (pack.another(PROGRAM, id=applet, applet=applet, results=pack["results"]),)
+        pack["phases"] = (pack.another(PHASE, id="", program=applet, arguments=pack["arguments"], clause=""),)
+        pack["results"] = pack.another(RESULTS)
+        return
+    for key in _OF_ONE:
+        if pack[key]:
+            pack.problem(
+                f"found `{key}` in a pack with phases; move it into an entry of `programs` or `phases`, or remove it",
+                key,
+            )
+    for key in ("programs", "phases"):
+        if pack[key] == ():
+            pack.problem("required key missing; a pack has both `programs` and `phases`, or neither", key)
+
+
+def check(pack: Values) -> None:
+    _check_phases(pack)
+    lines = [phase[key] for phase, key in command_lines(pack)]
     has_flags = any(files["flags"] for files in pack.entries("files"))
-    lines = [text.split() for _, text in command_lines(pack)]
-    if has_flags and lines and not any("{flags}" in words for words in lines):
-        pack.problem(_FLAGS_MISSING, "phases" if pack["phases"] else "arguments")
+    if has_flags and lines and not any("{flags}" in line.split() for line in lines):
+        phase = next((phase for phase in pack.entries("phases") if phase["program"]), pack)
+        phase.problem(
+            "{flags} is missing; allowed: the placeholder of the file configuration's flags once", "arguments"
+        )
     _check_phases_of_operations(pack)
-    if any("items_per_process" in sweeps.names(text) for _, text in command_lines(pack)) and pack["items"]:
+    if any("items_per_process" in sweeps.names(line) for line in lines) and pack["items"]:
         for profile in PROFILES:
             if pack["items"][profile] is None:
                 pack["items"].problem(
@@ -61,16 +79,14 @@ def sizes(pack: Values) -> list[str]:
     return [name for name, texts in given if all(text and formulas.is_number(text) for text in texts)]
 
 
-def command_lines(pack: Values) -> Iterator[tuple[Place, str]]:
-    """The texts of phases that may have placeholders, each with its place: words after the program, and the paths and
-    contents of files.
+def command_lines(pack: Values) -> Iterator[tuple[Values, str]]:
+    """The phases and their keys whose texts may have placeholders: words after the program, and the paths and contents
+    of files.
     """
-    if pack["arguments"]:
-        yield ("arguments",), pack["arguments"]
-    for index, phase in enumerate(pack["phases"] or ()):
-        for key in ("arguments", "remove", "write", "text") if phase else ():
+    for phase in pack.entries("phases"):
+        for key in ("arguments", "remove", "write", "text"):
             if phase[key] and not (key == "text" and phase["raw"]):
-                yield ("phases", index, key), phase[key]
+                yield phase, key
 
 
 def counts(phase: Values) -> Iterator[tuple[str, str]]:
@@ -78,44 +94,35 @@ def counts(phase: Values) -> Iterator[tuple[str, str]]:
     yield from ((key, phase[key]) for key in ("nodes", "processes") if phase[key] not in ("", None, *PLACES))
 
 
-def _check_one(pack: Values, words: list[str]) -> None:
-    flags = {entry["flag"] for key in ("fixed", "derived") for entry in pack.entries(key)}
-    named = list(map(programs.flag_of, words))
-    for word, count in Counter(named).items():
+def _check_words(phase: Values, words: list[str], flags: set[str]) -> None:
+    """`flags`: those with a clause of their own, which the command line must have."""
+    names = list(map(programs.flag_of, words))
+    for word, count in Counter(names).items():
         if count > 1 and word in (flags | {"{flags}"}):  # two values may be equal
-            pack.problem(f"found {word} {count} times; allowed: once", "arguments")
-    _check_words(pack, words)
-    for flag in sorted(flags - {None} - set(named)):
-        pack.problem(f"{flag} is missing; allowed: all fixed and derived flags", "arguments")
-
-
-def _check_words(holder: Values, words: list[str]) -> None:
+            phase.problem(f"found {word} {count} times; allowed: once", "arguments")
     for word in dict.fromkeys(words):
         if "{flags}" in word and word != "{flags}":
-            holder.problem(f"found {word}; allowed: {{flags}} as a separate word", "arguments")
+            phase.problem(f"found {word}; allowed: {{flags}} as a separate word", "arguments")
         elif _BESIDE.search(word) or ("{directory}" in word and ".." in word.split("/")):
-            holder.problem(
+            phase.problem(
                 f"found {word}, a path outside the attempt's directory, where nothing is checked or removed; allowed: "
                 "paths in it, such as {directory}/file",
                 "arguments",
             )
+        elif word.startswith(("phase=", "beside=")):  # that is how the job's script begins a phase
+            phase.problem(f"found {word}; allowed: words that do not begin with phase= or beside=", "arguments")
+    for flag in sorted(flags - set(names)) if words else ():
+        phase.problem(f"{flag} is missing; allowed: all fixed and derived flags", "arguments")
 
 
-def _check_several(pack: Values) -> None:
-    for key in _OF_ONE:
-        if pack[key]:
-            pack.problem(
-                f"found `{key}` in a pack with phases; move it into an entry of `programs` or `phases`, or remove it",
-                key,
-            )
-    for key in ("programs", "phases"):
-        if pack[key] == ():
-            pack.problem("required key missing; a pack has both `programs` and `phases`, or neither", key)
+def _check_phases(pack: Values) -> None:
+    flags = {entry["flag"] for key in ("fixed", "derived") for entry in pack.entries(key) if entry["flag"]}
     programs = ids(pack, "programs")
     conditions = [condition["id"] for condition in pack.entries("launch")]
     launched: list[str] = []
     for phase in pack.entries("phases"):
         _check_phase(phase, programs, conditions)
+        _check_words(phase, formulas.words(phase["arguments"] or ""), flags)
         phase.require(phase["input"], ids(pack, "inputs"), "input")
         if phase["nodes"] == "other" and not launched:
             phase.problem("found other; no earlier phase ran on the job's first nodes", "nodes")
@@ -147,17 +154,12 @@ def _check_phase(phase: Values, programs: list[str], conditions: list[str]) -> N
         phase.problem("found `text` beside `input`; remove one of them", "text")
     for condition in phase["launch"] or ():
         phase.require(condition, conditions, "launch")
-    words = formulas.words(phase["arguments"] or "")
-    _check_words(phase, words)
-    if own and any("items_" in word for word in words):
+    if own and "items_" in (phase["arguments"] or ""):
         phase.problem(
             f"the phase has its own `{next(iter(own))}`, but the items in its command line are divided among the "
             "launch condition's processes; use a variable for them",
             "arguments",
         )
-    for word in words:
-        if word.startswith(("phase=", "beside=")):  # that is how the job's script begins a phase
-            phase.problem(f"found {word}; allowed: words that do not begin with phase= or beside=", "arguments")
 
 
 def _check_together(phases: Sequence[Values]) -> None:
@@ -185,16 +187,19 @@ def _check_together(phases: Sequence[Values]) -> None:
 
 
 def _check_phases_of_operations(pack: Values) -> None:
-    phases = [phase["id"] for phase in pack.entries("phases") if phase["id"] and phase["program"]]
-    for operation in pack.entries("operations"):
+    phases = _launched(pack)
+    for operation in pack.entries("operations") if phases else ():
         if operation["record"] == "" and operation["phase"]:
             operation.problem("found `phase` without `record`; a formula belongs to no phase; remove it", "phase")
-        elif operation["record"] and phases and operation["phase"] == "":
+        elif operation["record"] and operation["phase"] == "" and "" not in phases:
             operation.problem(f"required key missing; allowed: {', '.join(phases)}", "phase")
-        elif operation["phase"] and not phases:
-            operation.problem(NO_PHASES, "phase")
         else:
             operation.require(operation["phase"], phases, "phase")
+
+
+def _launched(pack: Values) -> list[str]:
+    """The phases that run a program; one without a name is that of the short form."""
+    return [phase["id"] for phase in pack.entries("phases") if phase["id"] is not None and phase["program"] != ""]
 
 
 # --- what a pack demands beyond its rules' parameters: conditions, variables, energy, categories of builds
@@ -209,18 +214,14 @@ def check_demands(pack: Values) -> None:
 
 def _check_requirements(pack: Values) -> None:
     """Check that conditions use known names, and that the rules which judge them are among the checks."""
-    phases = [phase["id"] for phase in pack.entries("phases") if phase["id"] and phase["program"]]
-    needed = set()
+    phases, needed = _launched(pack), set()
     for entry in pack.entries("requires"):
         wanted = formula.Condition.of(sweeps.without(entry["holds"])).names if entry["holds"] else ()
         for name in sweeps.names(entry["holds"] or ""):
             entry.require(name, [*GEOMETRY, *sizes(pack)], "holds")
         if wanted and entry["over"] is not None:
             needed.add(_check_over(entry, wanted, pack) if entry["over"] else _check_condition(entry, wanted, pack))
-        if entry["phase"] and not phases:
-            entry.problem(NO_PHASES, "phase")
-        elif entry["phase"] or (formulas.MOVED in wanted and phases):
-            entry.require(entry["phase"], phases, "phase")
+        entry.require(entry["phase"], phases, "phase")
         for key in ("launch", "files"):
             entry.require_all(key, ids(pack, key))
     if any(entry["holds"] is None or entry["over"] is None for entry in pack.entries("requires")):
@@ -300,7 +301,7 @@ def _check_energy(pack: Values) -> None:
         pack.problem(
             "give both energy and RUN-10 among `checks`, or neither", "energy" if demand["clause"] else "checks"
         )
-    names = [*map(formulas.name_of, ids(pack, "operations")), *_printed(pack, None)]
+    names = [*map(formulas.name_of, ids(pack, "operations")), *_printed(pack, "")]
     for name in formulas.ENERGY if is_judged else ():
         if name in names:
             pack.problem(f"an operation or a result has the name {name}, which belongs to energy; rename it", "energy")
@@ -316,17 +317,17 @@ def _check_builds(pack: Values) -> None:
 
 
 def _printed(pack: Values, phase: str | None) -> list[str]:
-    """The names of records and facts that an output has: that of a phase, or of the only program. One that is
-    read by code has none here: operations name its results.
+    """The names of records and facts that the output of a phase has. One that is read by code has none here: operations
+    name its results.
     """
-    named = [each["program"] for each in pack.entries("phases") if phase and each["id"] == phase]
-    chosen = [each for each in pack.entries("programs") if each["id"] in named]
-    given = [each["results"] for each in (*chosen, pack) if each["results"] and each["results"]["format"]]
-    if given:
-        records = [each["name"] for each in given[0].entries("records") if each["name"] and not each["check_only"]]
-        facts = given[0]["facts"] or ()
+    launched = [each["program"] for each in pack.entries("phases") if each["id"] == phase]
+    chosen = [each for each in pack.entries("programs") if each["id"] in launched]
+    described = [each["results"] for each in (*chosen, pack) if each["results"] and each["results"]["format"]]
+    if described:
+        records = [each["name"] for each in described[0].entries("records") if each["name"] and not each["check_only"]]
+        facts = described[0]["facts"] or ()
     else:
-        applet = next((each["applet"] or each["id"] for each in chosen), pack["applet"])
+        applet = next((each["applet"] or each["id"] for each in chosen), "")
         form = programs.described(applet) if applet in BUILT_IN else OutputFormat("text")
         records, facts = [each.name for each in form.records], form.facts
     return [formulas.name_of(name) for name in (*records, *dict(facts))]

@@ -5,7 +5,6 @@ A pack with one program has one phase without a name; several phases have names,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -84,36 +83,21 @@ class Phase:
         return not self.launch or launch in self.launch
 
 
-def of_values(values: dict[str, Any]) -> tuple[tuple[Program, ...], tuple[Phase, ...]]:
-    """Programs and phases from a pack's keys, which are removed from `made`."""
-    applet, arguments, results = (values.pop(key) for key in ("applet", "arguments", "results"))
-    flags = {key: values.pop(key) for key in ("fixed", "derived", "allowed")}
-    programs, phases = values.pop("programs"), values.pop("phases")
-    if not phases:
-        words = tuple(formulas.words(arguments))
-        listed = [flag.flag for key in ("fixed", "derived") for flag in flags[key]]
-        fixed = (*flags.pop("fixed"), *(flag for flag in _mandatory(words, "") if flag.flag not in listed))
-        return (Program(applet, applet, _of(applet, results)),), (Phase("", applet, words, fixed=fixed, **flags),)
-    optional = {entry["id"]: entry["allowed"] for entry in programs}
+def programs_and_phases(values: dict[str, Any]) -> tuple[tuple[Program, ...], tuple[Phase, ...]]:
+    """Those of a pack's values, from which their keys are removed. Flags of the pack are those of its only program."""
+    del values["applet"], values["arguments"]
+    results, fixed, derived, allowed = (values.pop(key) for key in ("results", "fixed", "derived", "allowed"))
+    optional = {entry["id"]: (*allowed, *entry["allowed"]) for entry in values["programs"]}
     return (
-        tuple(_program(entry, results) for entry in programs),
-        tuple(_phase(entry, optional.get(entry["program"], ())) for entry in phases),
+        tuple(_program(entry, results) for entry in values.pop("programs")),
+        tuple(_phase(entry, fixed, derived, optional.get(entry["program"], ())) for entry in values.pop("phases")),
     )
-
-
-def _of(applet: str, results: output_format.OutputFormat) -> output_format.OutputFormat | None:
-    return replace(results, applet=applet) if results.format else None
 
 
 def _program(entry: dict[str, Any], shared: output_format.OutputFormat) -> Program:
     applet = entry["applet"] or entry["id"]
     results = shared if output_format.is_shared(applet, entry["results"].format) else entry["results"]
-    return Program(entry["id"], applet, _of(applet, results), entry["starts"])
-
-
-def _mandatory(words: Sequence[str], clause: str) -> tuple[Flag, ...]:
-    """The flags of a command line, by their names; all are mandatory."""
-    return tuple(Flag(name, False, clause) for name in dict.fromkeys(map(flag_of, words)) if name.startswith("-"))
+    return Program(entry["id"], applet, replace(results, applet=applet) if results.format else None, entry["starts"])
 
 
 def flag_of(word: str) -> str:
@@ -121,12 +105,17 @@ def flag_of(word: str) -> str:
     return word.partition("=")[0] if word.startswith("--") else word
 
 
-def _phase(entry: dict[str, Any], allowed: tuple[Flag, ...]) -> Phase:
+def _phase(
+    entry: dict[str, Any], fixed: tuple[Flag, ...], derived: tuple[Flag, ...], allowed: tuple[Flag, ...]
+) -> Phase:
+    """`fixed`: flags with a clause of their own. All others on the command line are mandatory too, but for derived."""
     words = tuple(formulas.words(entry["remove"] or entry["arguments"]))
     if entry["write"]:
         words = (entry["write"], entry["text"].replace("{", BRACE) if entry["raw"] else entry["text"])
     if entry["input"]:
         words = (entry["write"], f"{{{entry['input']}}}")
+    listed = [flag.flag for flag in (*fixed, *derived)]
+    others = dict.fromkeys(name for name in map(flag_of, words) if name.startswith("-") and name not in listed)
     return Phase(
         entry["id"],
         entry["program"],
@@ -137,6 +126,7 @@ def _phase(entry: dict[str, Any], allowed: tuple[Flag, ...]) -> Phase:
         entry["launch"],
         entry["beside"],
         copies=bool(entry["input"]),
-        fixed=_mandatory(words, entry["clause"]),
+        fixed=(*fixed, *(Flag(name, False, entry["clause"]) for name in others)),
+        derived=derived,
         allowed=allowed,
     )
