@@ -21,18 +21,20 @@ class Lengths:
     """
 
     def __init__(self, runs: Iterable[Run], attempts: Iterable[Attempt], limit_s: float) -> None:
-        known = {run.id: run for run in runs}
-        alike: dict[tuple[object, ...], list[float]] = {}
+        runs_by_id = {run.id: run for run in runs}
+        seconds_by_likeness: dict[tuple[object, ...], list[float]] = {}
         for attempt in attempts:
-            if attempt.state is State.DONE and attempt.seconds is not None and attempt.run in known:
-                for likeness in _likenesses(known[attempt.run]):
-                    alike.setdefault(likeness, []).append(attempt.seconds)
-        self._medians = {likeness: median(seconds) for likeness, seconds in alike.items()}
+            if attempt.state is State.DONE and attempt.seconds is not None and attempt.run in runs_by_id:
+                for likeness in _likenesses(runs_by_id[attempt.run]):
+                    seconds_by_likeness.setdefault(likeness, []).append(attempt.seconds)
+        self._medians = {likeness: median(seconds) for likeness, seconds in seconds_by_likeness.items()}
         self._limit_s = limit_s
-        self.known = bool(alike)
+        self.known = bool(seconds_by_likeness)
 
     def of(self, run: Run) -> float:
-        return next((self._medians[each] for each in _likenesses(run) if each in self._medians), self._limit_s)
+        return next(
+            (self._medians[likeness] for likeness in _likenesses(run) if likeness in self._medians), self._limit_s
+        )
 
     def has(self, run: Run) -> bool:
         """Whether a run of exactly this kind has ended."""
@@ -104,26 +106,28 @@ def estimate(
     """`runs`: those that cells report, with all planned repetitions. `unsettled`: some launch conditions have no runs
     yet.
     """
-    counted = matrix.attempts_by_run(runs, attempts)
-    left = [run for run in runs if not any(attempt.state is State.DONE for attempt in counted[run.id])]
+    attempts_of_runs = matrix.attempts_by_run(runs, attempts)
+    remaining = [run for run in runs if not any(attempt.state is State.DONE for attempt in attempts_of_runs[run.id])]
     lengths = Lengths(searches.all_runs(standings, runs), attempts, campaign.slurm.time_s)
     undecided = [standing for standing in standings if standing.decision is None]
-    to_come = {run.id: run for run in left}  # searches for several operations share executions
+    runs_to_come = {run.id: run for run in remaining}  # searches for several operations share executions
     budget = 0.0
     for standing in undecided:
         spent = sum(outcome.node_s for outcome in standing.points.values())
-        left_over = max(0.0, standing.sought.settings.budget_node_s - spent)
-        to_come |= {run.id: run for run in _expected(standing, campaign.repetitions, lengths, left_over)}
-        budget += left_over
-    seconds = _by_target((run, lengths.of(run)) for run in to_come.values())
+        budget_node_s = max(0.0, standing.sought.settings.budget_node_s - spent)
+        runs_to_come |= {
+            run.id: run for run in _remaining_of_search(standing, campaign.repetitions, lengths, budget_node_s)
+        }
+        budget += budget_node_s
+    seconds = _seconds_by_target((run, lengths.of(run)) for run in runs_to_come.values())
     return Estimate(
-        jobs=len(matrix.batches(tuple(to_come.values()), campaign.slurm.allocation)),
-        runs=len(to_come),
-        node_s=_cost_node_s(to_come.values(), lengths),
+        jobs=len(matrix.batches(tuple(runs_to_come.values()), campaign.slurm.allocation)),
+        runs=len(runs_to_come),
+        node_s=_cost_node_s(runs_to_come.values(), lengths),
         seconds=side_by_side(campaign.targets, seconds),
         known=lengths.known,
         searching=len(undecided),
-        repeating=_repetitions_beside(campaign, runs, undecided) if to_come else 0,
+        repeating=_further_repetitions(campaign, runs, undecided) if runs_to_come else 0,
         budget_node_s=budget if undecided and math.isfinite(budget) else None,
         unsettled=unsettled,
     )
@@ -133,7 +137,9 @@ def _cost_node_s(runs: Iterable[Run], lengths: Lengths) -> float:
     return sum(lengths.of(run) * run.geometry.nodes for run in runs)
 
 
-def _expected(standing: searches.SearchProgress, repetitions: int, lengths: Lengths, budget_node_s: float) -> list[Run]:
+def _remaining_of_search(
+    standing: searches.SearchProgress, repetitions: int, lengths: Lengths, budget_node_s: float
+) -> list[Run]:
     """The executions of a search, as many as its budget allows, and those of the count that it finds."""
     usual, fresh = searches.expected(standing, repetitions)
     cost = _cost_node_s(usual, lengths)
@@ -142,7 +148,7 @@ def _expected(standing: searches.SearchProgress, repetitions: int, lengths: Leng
     return [*usual, *fresh]
 
 
-def _repetitions_beside(campaign: Campaign, runs: Sequence[Run], undecided: Sequence[searches.SearchProgress]) -> int:
+def _further_repetitions(campaign: Campaign, runs: Sequence[Run], undecided: Sequence[searches.SearchProgress]) -> int:
     """How many repetitions may be added to the planned ones."""
     if campaign.sequential is None:
         return 0
@@ -151,7 +157,7 @@ def _repetitions_beside(campaign: Campaign, runs: Sequence[Run], undecided: Sequ
     return max(0, families * campaign.sequential.most - len(runs) - searched * campaign.repetitions)
 
 
-def _by_target(lengths: Iterable[tuple[Run, float]]) -> dict[str, float]:
+def _seconds_by_target(lengths: Iterable[tuple[Run, float]]) -> dict[str, float]:
     """The seconds of each target, from those of runs: all of them, but of nodes beside each other the longest."""
     by_node: dict[str, dict[str, float]] = {}
     for run, seconds in lengths:
@@ -188,45 +194,45 @@ def time_left(
     runs: Sequence[Run],
     attempts: Mapping[str, Sequence[Attempt]],
     running_since: Mapping[str, float],
-    now: float,
+    now_s: float,
 ) -> TimeLeft | None:
     """None before a run has ended well, and if none is left. `attempts`: by run. `running_since`: when current attempts
     began, by token.
     """
-    every = [attempt for of_run in attempts.values() for attempt in of_run]
-    lengths = Lengths(runs, every, campaign.slurm.time_s)
-    left = [run for run in runs if not attempts.get(run.id) or attempts[run.id][-1].state.active]
-    if not left or not lengths.known:
+    all_attempts = [attempt for of_run in attempts.values() for attempt in of_run]
+    lengths = Lengths(runs, all_attempts, campaign.slurm.time_s)
+    remaining = [run for run in runs if not attempts.get(run.id) or attempts[run.id][-1].state.active]
+    if not remaining or not lengths.known:
         return None
     expected_s = []
-    for run in left:
+    for run in remaining:
         expected = lengths.of(run)
         token = attempts[run.id][-1].token if attempts.get(run.id) else ""
         if token in running_since:
-            elapsed = max(0.0, now - running_since[token])
+            elapsed = max(0.0, now_s - running_since[token])
             expected = max(expected - elapsed, elapsed * GOES_ON)
         expected_s.append((run, expected))
-    begun = {attempt.job for attempt in every if attempt.started or attempt.token in running_since}
-    jobs = {attempts[run.id][-1].job: run for run in left if attempts.get(run.id)}
-    later = matrix.batches([run for run in left if not attempts.get(run.id)], campaign.slurm.allocation)
-    wait_s = _wait(every)
+    begun = {attempt.job for attempt in all_attempts if attempt.started or attempt.token in running_since}
+    jobs = {attempts[run.id][-1].job: run for run in remaining if attempts.get(run.id)}
+    unsent_batches = matrix.batches([run for run in remaining if not attempts.get(run.id)], campaign.slurm.allocation)
+    wait_s = _median_wait_s(all_attempts)
     expected_s += [(run, wait_s) for job, run in jobs.items() if job not in begun]
-    expected_s += [(batch[0], wait_s) for batch in later]
-    seconds = side_by_side(campaign.targets, _by_target(expected_s))
-    return TimeLeft(seconds, sum(not lengths.has(run) for run in left))
+    expected_s += [(batch[0], wait_s) for batch in unsent_batches]
+    seconds = side_by_side(campaign.targets, _seconds_by_target(expected_s))
+    return TimeLeft(seconds, sum(not lengths.has(run) for run in remaining))
 
 
-def _wait(attempts: Sequence[Attempt]) -> float:
+def _median_wait_s(attempts: Sequence[Attempt]) -> float:
     """The median time that jobs waited while they could have begun: after their submission, with nothing else
     running.
     """
-    ended = sorted(
+    times = sorted(
         (attempt.started, attempt.ended, attempt.submitted or 0.0, attempt.job)
         for attempt in attempts
         if attempt.started and attempt.ended
     )
     waits, jobs, free = [], set[str](), 0.0
-    for started, end, submitted, job in ended:
+    for started, end, submitted, job in times:
         if job not in jobs:
             waits.append(max(0.0, started - max(submitted, free)))
         jobs.add(job)

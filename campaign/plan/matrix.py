@@ -90,7 +90,7 @@ def expand(
     pack: RulePack,
     geometries: Mapping[str, Geometry],
     executables: Mapping[str, Executable],
-    chosen: Mapping[Combination, Sequence[ChosenGeometry]] | None = None,
+    searched_geometries: Mapping[Combination, Sequence[ChosenGeometry]] | None = None,
     nodes: Sequence[str] = (),
 ) -> tuple[Run, ...]:
     """The runs of every launch condition that has a geometry, in the order of execution. `chosen`: geometries from
@@ -100,18 +100,21 @@ def expand(
     system is not mistaken for an effect.
     """
     blueprint = Blueprint(campaign, pack, executables)
-    given = {name: (ChosenGeometry(asked, _all_operations(pack, name), ""),) for name, asked in geometries.items()}
+    fixed_geometries = {
+        name: (ChosenGeometry(geometry, _all_operations(pack, name), ""),) for name, geometry in geometries.items()
+    }
     runs: list[Run] = []
     for target in campaign.targets:
-        once = [
-            _reported(blueprint, (target.name, launch.id, files.id), choice, node)
+        first_repetition = [
+            _cell_run(blueprint, (target.name, launch.id, files.id), choice, node)
             for launch in pack.launch
             for files in pack.files
-            for choice in given.get(launch.id) or (chosen or {}).get((target.name, launch.id, files.id), ())
+            for choice in fixed_geometries.get(launch.id)
+            or (searched_geometries or {}).get((target.name, launch.id, files.id), ())
             for node in (nodes if launch.each_node else ("",))
         ]
         for repetition in range(1, campaign.repetitions + 1):
-            block = [replace(run, id=f"{run.id}.r{repetition}", repetition=repetition) for run in once]
+            block = [replace(run, id=f"{run.id}.r{repetition}", repetition=repetition) for run in first_repetition]
             if campaign.repetitions > 1:
                 random.Random(f"{campaign.name}/{target.name}/{repetition}").shuffle(block)
             runs += block
@@ -122,7 +125,7 @@ def _all_operations(pack: RulePack, launch: str) -> tuple[str, ...]:
     return tuple(operation.id for operation in pack.operations_of(launch))
 
 
-def _reported(blueprint: Blueprint, combination: Combination, choice: ChosenGeometry, node: str) -> Run:
+def _cell_run(blueprint: Blueprint, combination: Combination, choice: ChosenGeometry, node: str) -> Run:
     """A run that cells report, by the name that its repetitions share."""
     everything = choice.operations == _all_operations(blueprint.pack, combination[1])
     part = "" if everything else f".{'+'.join(choice.operations)}"
@@ -156,10 +159,10 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
         formulas.DEVICES: campaign.proposed.devices,
         formulas.DEVICE_MEMORY: campaign.proposed.device_memory,
     }
-    known = {name: str(value) for name, value in of_node.items() if value is not None}
+    node_values = {name: str(value) for name, value in of_node.items() if value is not None}
     variables = pack.values_of(*combination)
     values = {**{name: variables[name] for name in pack.varying}, **values}
-    numbers = formulas.numbers(geometry, {**known, **variables, **values})
+    numbers = formulas.numbers(geometry, {**node_values, **variables, **values})
     values |= {each.id: each.path for each in campaign.inputs}
     condition = next(condition for condition in pack.launch if condition.id == combination[1])
     threads = int(_compute(f"{{={condition.threads}}}", numbers)) if condition.threads else 0
@@ -183,47 +186,49 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
         environment=tuple((each.name, None if each.forbidden else each.value) for each in pack.environment),
         node=node,
         inputs=campaign.inputs,
-        gres=_resources(condition, campaign),
+        gres=_requested_gres(condition, campaign),
         energy=campaign.energy.told,
     )
     notes = tuple(_notes(blueprint, run))
-    return replace(run, notes=notes, fingerprint=fingerprint(run, _surroundings(campaign)))
+    return replace(run, notes=notes, fingerprint=fingerprint(run, _deciding_settings(campaign)))
 
 
-def _resources(condition: LaunchCondition, campaign: Campaign) -> str:
+def _requested_gres(condition: LaunchCondition, campaign: Campaign) -> str:
     """Those of the launch condition, and those of other kinds of the campaign file."""
     kind = condition.gres.partition(":")[0]
-    others = [each for each in campaign.slurm.gres if each.partition(":")[0] != kind]
-    return ",".join([condition.gres, *others] if kind else others)
+    other_kinds = [requested for requested in campaign.slurm.gres if requested.partition(":")[0] != kind]
+    return ",".join([condition.gres, *other_kinds] if kind else other_kinds)
 
 
 def _notes(blueprint: Blueprint, run: Run) -> Iterator[str]:
     """Notes for the report about a run's numbers."""
     campaign, pack = blueprint.campaign, blueprint.pack
-    asked = campaign.items_total or pack.items_total.get(campaign.profile)
-    if run.items_total != asked:
+    items_total = campaign.items_total or pack.items_total.get(campaign.profile)
+    if run.items_total != items_total:
         yield (
-            f"{asked} {pack.items_unit} are not divisible by {run.geometry.processes} processes: rounded up to "
+            f"{items_total} {pack.items_unit} are not divisible by {run.geometry.processes} processes: rounded up to "
             f"{run.items_per_process} each, {run.items_total} in total"
         )
     offsets = {phase.program for phase in pack.phases if "{rank_offset}" in phase.arguments}
-    told = (offset_argument(blueprint.executables[program].dialect, run.geometry)[1] for program in sorted(offsets))
-    yield from dict.fromkeys(filter(None, told))
+    offset_notes = (
+        offset_argument(blueprint.executables[program].dialect, run.geometry)[1] for program in sorted(offsets)
+    )
+    yield from dict.fromkeys(filter(None, offset_notes))
     if campaign.slurm.environment:
         variables = ", ".join(f"{k}={v}" for k, v in campaign.slurm.environment)
         yield f"the campaign file sets {variables}"
     if campaign.launcher != SRUN:
-        yield f"launched by {_launched(campaign.launcher)}, as set in the campaign file"
+        yield f"launched by {_launcher_text(campaign.launcher)}, as set in the campaign file"
     if campaign.slurm.template:
         yield f"custom job template: {campaign.slurm.template.name}"
 
 
-def _launched(launcher: Launcher) -> str:
+def _launcher_text(launcher: Launcher) -> str:
     words = [launcher.program, *launcher.options]
     return shlex.join([*words, "...", *launcher.prefix] if launcher.prefix else words).replace("'...'", "...")
 
 
-def _surroundings(campaign: Campaign) -> list[object]:
+def _deciding_settings(campaign: Campaign) -> list[object]:
     """The other settings of the campaign file that decide what is executed, and where."""
     settings = keys.deciding(campaign.slurm).values()
     return ["" if value is None else str(value) if isinstance(value, Path) else value for value in settings]
@@ -240,7 +245,7 @@ def _commands(
     """The commands of a run; those that start together are on nodes behind each other."""
     behind = 0
     for phase in (phase for phase in blueprint.pack.phases if phase.runs_under(launch)):
-        command = _of_phase(blueprint, phase, files, geometry, values, numbers, behind if phase.beside else 0)
+        command = _phase_command(blueprint, phase, files, geometry, values, numbers, behind if phase.beside else 0)
         behind = command.first_node + (command.geometry or geometry).nodes
         if phase.beside and phase.nodes not in PLACES and behind > geometry.nodes:
             raise InputError(
@@ -250,33 +255,33 @@ def _commands(
         yield command
 
 
-def _of_phase(
+def _phase_command(
     blueprint: Blueprint,
     phase: Phase,
     files: FileConfiguration,
     geometry: Geometry,
     values: Mapping[str, str],
     numbers: Mapping[str, float],
-    first: int,
+    first_node: int,
 ) -> Command:
     """A phase's command with its formulas computed; placeholders of counts are the phase's own, if it has any. `first`:
     the node from which on nodes are free for it.
     """
-    own = _counted(phase, geometry, numbers) if phase.counted else None
-    if own:
-        values = {**values, **{name: str(getattr(own, name)) for name in GEOMETRY}}
-        numbers = {**numbers, **formulas.numbers(own, {})}
-    command = _command(blueprint, phase, files, own or geometry, values)
-    first = max(first, geometry.nodes) if phase.program and phase.nodes == "other" else first
+    phase_geometry = _phase_geometry(phase, geometry, numbers) if phase.counted else None
+    if phase_geometry:
+        values = {**values, **{name: str(getattr(phase_geometry, name)) for name in GEOMETRY}}
+        numbers = {**numbers, **formulas.numbers(phase_geometry, {})}
+    command = _command(blueprint, phase, files, phase_geometry or geometry, values)
+    first_node = max(first_node, geometry.nodes) if phase.program and phase.nodes == "other" else first_node
     words = tuple(_compute(word, numbers) for word in command.arguments)
-    return replace(command, arguments=words, geometry=own, first_node=first, beside=bool(phase.beside))
+    return replace(command, arguments=words, geometry=phase_geometry, first_node=first_node, beside=bool(phase.beside))
 
 
-def _counted(phase: Phase, geometry: Geometry, numbers: Mapping[str, float]) -> Geometry:
+def _phase_geometry(phase: Phase, geometry: Geometry, numbers: Mapping[str, float]) -> Geometry:
     """The counts of a phase's own, some of which may be those of the launch condition."""
     nodes = geometry.nodes if phase.nodes in PLACES else int(_compute(f"{{={phase.nodes}}}", numbers))
-    each = geometry.processes_per_node
-    processes = int(_compute(f"{{={phase.processes}}}", numbers)) if phase.processes else nodes * each
+    per_node = geometry.processes_per_node
+    processes = int(_compute(f"{{={phase.processes}}}", numbers)) if phase.processes else nodes * per_node
     if not 0 < nodes <= min(processes, geometry.nodes):
         raise InputError(
             f"phase {phase.id}: {processes} processes on {nodes} nodes; allowed: 1 to {geometry.nodes} nodes, as the "
@@ -311,10 +316,10 @@ def _compute(text: str, numbers: Mapping[str, float]) -> str:
 
 def _arguments(pack: RulePack, phase: Phase, files: FileConfiguration, values: Mapping[str, str]) -> tuple[str, ...]:
     """The phase's arguments with derived values; {directory} stays, since each attempt has its own."""
-    done: list[str] = []
+    words: list[str] = []
     for word in phase.arguments:
         if word == "{flags}":
-            done += files.flags
+            words += files.flags
             continue
         filled = sweeps.fill(word, values)
         unknown = [name for name in sweeps.names(filled) if name != "directory"]
@@ -323,23 +328,23 @@ def _arguments(pack: RulePack, phase: Phase, files: FileConfiguration, values: M
             raise InputError(
                 f"rule pack {pack.id}: arguments: unknown placeholder {{{unknown[0]}}}; allowed: {allowed}"
             )
-        done.append(filled)
-    return tuple(done)
+        words.append(filled)
+    return tuple(words)
 
 
-def fingerprint(run: Run, surroundings: Sequence[object] = ()) -> str:
+def fingerprint(run: Run, settings: Sequence[object] = ()) -> str:
     """Hash of all that decides what a run executes: attempts with another one do not count for it."""
     launcher = () if run.launcher == SRUN else (asdict(run.launcher),)
     where = (run.geometry.nodes, run.geometry.processes, run.directory)
     threads = (f"threads={run.threads}",) if run.threads else ()
     node = (*([f"node={run.node}"] if run.node else []), *([f"gres={run.gres}"] if run.gres else []))
-    inputs = [f"input={each.id} {each.sha256}" for each in run.inputs]
+    inputs = [f"input={input_file.id} {input_file.sha256}" for input_file in run.inputs]
     variables = (run.environment,) if run.environment else ()
-    parts = [*where, *_words(run.commands), *surroundings, *launcher, *threads, *node, *inputs, *variables]
+    parts = [*where, *_deciding_words(run.commands), *settings, *launcher, *threads, *node, *inputs, *variables]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
-def _words(commands: Sequence[Command]) -> Iterator[object]:
+def _deciding_words(commands: Sequence[Command]) -> Iterator[object]:
     """The parts of commands that decide what is executed."""
     for command in commands:
         if command.phase:
@@ -360,24 +365,28 @@ def batches(runs: Sequence[Run], allocation: str) -> tuple[tuple[Run, ...], ...]
     if allocation == "run":
         return tuple((run,) for run in runs)
 
-    def together(run: Run) -> tuple[object, ...]:
+    def shared_properties(run: Run) -> tuple[object, ...]:
         """What the runs of a job have in common."""
         repetition = (run.phase, run.repetition) if allocation == "geometry" or run.phase else ()
         geometry = run.geometry if allocation == "geometry" else None
         return run.target, run.node, run.shares_target, repetition, run.gres, geometry
 
-    return tuple(map(tuple, grouped((together(run), run) for run in runs).values()))
+    return tuple(map(tuple, grouped((shared_properties(run), run) for run in runs).values()))
 
 
 def apart(targets: Iterable[Target], name: str) -> frozenset[str]:
     """The targets that may be measured together with this one: both have a storage name, and the names differ."""
     storage = {target.name: target.storage for target in targets}
     system = storage.get(name)
-    return frozenset(other for other, its in storage.items() if system and its and its != system)
+    return frozenset(
+        other for other, other_system in storage.items() if system and other_system and other_system != system
+    )
 
 
 def attempts_by_run(runs: Iterable[Run], attempts: Iterable[Attempt]) -> dict[str, list[Attempt]]:
     """The attempts used for each run: those with the run's current settings."""
-    wanted = {run.id: run.fingerprint for run in runs}
-    counted = grouped((attempt.run, attempt) for attempt in attempts if wanted.get(attempt.run) == attempt.fingerprint)
-    return {run: counted.get(run, []) for run in wanted}
+    fingerprints = {run.id: run.fingerprint for run in runs}
+    attempts_with_settings = grouped(
+        (attempt.run, attempt) for attempt in attempts if fingerprints.get(attempt.run) == attempt.fingerprint
+    )
+    return {run: attempts_with_settings.get(run, []) for run in fingerprints}

@@ -68,10 +68,10 @@ class SearchProgress:
     decision: nouns.Decision | None
 
 
-def all_runs(searched: Sequence[SearchProgress], reported: Sequence[Run]) -> tuple[Run, ...]:
+def all_runs(searched: Sequence[SearchProgress], cell_runs: Sequence[Run]) -> tuple[Run, ...]:
     """The runs of searches, which may share some, and those that cells report."""
     of_searches = (run for search in searched for run in search.runs)
-    return tuple({run.id: run for run in (*of_searches, *reported)}.values())
+    return tuple({run.id: run for run in (*of_searches, *cell_runs)}.values())
 
 
 def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int) -> tuple[Search, ...]:
@@ -84,14 +84,14 @@ def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int
     for target in campaign.targets:
         for condition in searched:
             try:
-                space = _space(campaign, pack, condition, nodes, cores_per_node)
+                space = _search_space(campaign, pack, condition, nodes, cores_per_node)
             except ValueError as error:
                 problems.append(f"launch.{condition.id}: {error}")
                 continue
-            for files, operation, reported in _parts(campaign, pack, condition, target.name):
-                seed, asked = f"{campaign.name}/{target.name}/{condition.id}/{'+'.join(files)}", campaign.search
-                settings = nouns.Settings(seed, asked.margin, asked.confidence, asked.least, asked.most)
-                planned.append(Search(target.name, condition.id, files, operation, reported, space, settings))
+            for files, operation, cell_operations in _search_parts(campaign, pack, condition, target.name):
+                seed, keys = f"{campaign.name}/{target.name}/{condition.id}/{'+'.join(files)}", campaign.search
+                settings = nouns.Settings(seed, keys.margin, keys.confidence, keys.least, keys.most)
+                planned.append(Search(target.name, condition.id, files, operation, cell_operations, space, settings))
     if problems:
         raise EnvironmentLacks("\n".join(dict.fromkeys(problems)))
     if campaign.search.budget is None:
@@ -105,26 +105,26 @@ def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int
     )
 
 
-def _space(
+def _search_space(
     campaign: Campaign, pack: RulePack, condition: LaunchCondition, nodes: int, cores_per_node: int
 ) -> nouns.SearchSpace:
     """The search space. Raises ValueError if it is empty."""
-    fewest = condition.nodes or max(2, condition.minimum_nodes)
-    most = condition.nodes or min(nodes, campaign.search.nodes or nodes)
+    fewest_nodes = condition.nodes or max(2, condition.minimum_nodes)
+    most_nodes = condition.nodes or min(nodes, campaign.search.nodes or nodes)
     total = campaign.items_total or pack.items_total.get(campaign.profile)
     divides = total if total and not pack.items_at_least else 0
-    if nodes < fewest:
+    if nodes < fewest_nodes:
         raise ValueError(
-            f"the search needs {fewest} nodes or more ({condition.asked}); the partition has {nodes} usable"
+            f"the search needs {fewest_nodes} nodes or more ({condition.asked}); the partition has {nodes} usable"
         )
     space = nouns.SearchSpace(
-        fewest, most, campaign.search.processes_per_node or cores_per_node, divides, cores_per_node
+        fewest_nodes, most_nodes, campaign.search.processes_per_node or cores_per_node, divides, cores_per_node
     )
     nouns.grid(space)
     return space
 
 
-def _parts(
+def _search_parts(
     campaign: Campaign, pack: RulePack, condition: LaunchCondition, target: str
 ) -> Iterator[tuple[tuple[str, ...], str, tuple[str, ...]]]:
     """(file configurations, deciding operation, operations that use the count) of each search, without configurations
@@ -132,17 +132,17 @@ def _parts(
     """
     operations = pack.operations_of(condition.id)
     executed = [operation.id for operation in operations if not operation.across]
-    asked, all_operations = campaign.search, tuple(operation.id for operation in operations)
-    named = [operation for operation in operations if asked.operation in (operation.template, operation.id)]
-    deciding = (named or [pack.deciding(condition.id)])[-1].id
+    keys, all_operations = campaign.search, tuple(operation.id for operation in operations)
+    matching = [operation for operation in operations if keys.operation in (operation.template, operation.id)]
+    deciding = (matching or [pack.deciding(condition.id)])[-1].id
     configurations = [
         files.id
         for files in pack.files
         if not left_out(campaign, [Cell(target, condition.id, files.id, operation) for operation in all_operations])
     ]
-    if asked.per == "all":
+    if keys.per == "all":
         yield from [(tuple(configurations), deciding, all_operations)] if configurations else []
-    elif asked.per == "configuration":
+    elif keys.per == "configuration":
         yield from (((files,), deciding, all_operations) for files in configurations)
     else:
         yield from (((files,), operation, (operation,)) for files in configurations for operation in executed)
@@ -155,24 +155,24 @@ def runs_of(search: Search, request: nouns.PlannedBlock, blueprint: matrix.Bluep
 
 def point(search: Search, runs: Sequence[Run], pack: RulePack, results: Results) -> nouns.Outcome | None:
     """The outcome of a request; None while a run has neither a rate nor failed often enough."""
-    outcomes = [_outcome(search, results(run), pack) for run in runs]
-    known = [outcome for outcome in outcomes if outcome is not None]
-    if len(known) < len(outcomes):
+    outcomes = [_run_outcome(search, results(run), pack) for run in runs]
+    finished = [outcome for outcome in outcomes if outcome is not None]
+    if len(finished) < len(outcomes):
         return None
-    logs = [math.log(outcome.rate) for outcome in known if outcome.rate]
-    rate = math.exp(sum(logs) / len(logs)) if len(logs) == len(known) else None
-    return nouns.Outcome(rate, sum(outcome.node_s for outcome in known))
+    logs = [math.log(outcome.rate) for outcome in finished if outcome.rate]
+    rate = math.exp(sum(logs) / len(logs)) if len(logs) == len(finished) else None
+    return nouns.Outcome(rate, sum(outcome.node_s for outcome in finished))
 
 
-def _outcome(search: Search, tried: Sequence[Case], pack: RulePack) -> nouns.Outcome | None:
+def _run_outcome(search: Search, cases: Sequence[Case], pack: RulePack) -> nouns.Outcome | None:
     """The outcome of one run; None if it has no rate and has not failed often enough."""
     deciding = next(operation for operation in pack.operations if operation.id == search.operation)
-    good = next((case for case in tried if case.valid and case.complete), None)
-    record = good.result(deciding) if good else None
-    if good and record and record.value > 0:
-        return nouns.Outcome(record.value, _node_s(good))
-    if sum(case.attempt.state in OWN_ENDS for case in tried) >= TRIES:
-        return nouns.Outcome(None, sum(map(_node_s, tried)))
+    complete = next((case for case in cases if case.valid and case.complete), None)
+    record = complete.result(deciding) if complete else None
+    if complete and record and record.value > 0:
+        return nouns.Outcome(record.value, _node_s(complete))
+    if sum(case.attempt.state in OWN_ENDS for case in cases) >= TRIES:
+        return nouns.Outcome(None, sum(map(_node_s, cases)))
     return None
 
 
@@ -184,28 +184,28 @@ def look(search: Search, blueprint: matrix.Blueprint, results: Results) -> Searc
     """Replay a search over what was measured."""
     from campaign.plan.search import procedure  # numpy, which it needs, takes a while to load
 
-    asked: dict[nouns.PlannedBlock, tuple[Run, ...]] = {}
+    runs_by_request: dict[nouns.PlannedBlock, tuple[Run, ...]] = {}
     points: dict[nouns.PlannedBlock, nouns.Outcome] = {}
 
-    def measured(request: nouns.PlannedBlock) -> nouns.Outcome | None:
-        asked[request] = runs_of(search, request, blueprint)
-        outcome = point(search, asked[request], blueprint.pack, results)
+    def outcome_of_request(request: nouns.PlannedBlock) -> nouns.Outcome | None:
+        runs_by_request[request] = runs_of(search, request, blueprint)
+        outcome = point(search, runs_by_request[request], blueprint.pack, results)
         if outcome is not None:
             points[request] = outcome
         return outcome
 
-    answer = procedure.step(search.space, search.settings, measured)
-    if isinstance(answer, nouns.Decision):
-        return SearchProgress(search, tuple(chain(*asked.values())), (), points, answer)
-    done = chain.from_iterable(runs for request, runs in asked.items() if request in points)
-    to_come = tuple(run for request in answer for run in asked[request])
-    wanted = tuple(run for run in to_come if _outcome(search, results(run), blueprint.pack) is None)
-    return SearchProgress(search, (*done, *to_come), wanted, points, None)
+    next_step = procedure.step(search.space, search.settings, outcome_of_request)
+    if isinstance(next_step, nouns.Decision):
+        return SearchProgress(search, tuple(chain(*runs_by_request.values())), (), points, next_step)
+    finished = chain.from_iterable(runs for request, runs in runs_by_request.items() if request in points)
+    requested = tuple(run for request in next_step for run in runs_by_request[request])
+    awaited_runs = tuple(run for run in requested if _run_outcome(search, results(run), blueprint.pack) is None)
+    return SearchProgress(search, (*finished, *requested), awaited_runs, points, None)
 
 
 def choices(standings: Sequence[SearchProgress]) -> dict[matrix.Combination, tuple[matrix.ChosenGeometry, ...]]:
     """The counts that were found."""
-    chosen = grouped(
+    geometries_of = grouped(
         (
             (standing.sought.target, standing.sought.launch, files),
             matrix.ChosenGeometry(decision.geometry, standing.sought.reported, f"tuned: {decision.reason}"),
@@ -214,7 +214,7 @@ def choices(standings: Sequence[SearchProgress]) -> dict[matrix.Combination, tup
         if (decision := standing.decision) and decision.geometry
         for files in standing.sought.files
     )
-    return {combination: tuple(geometries) for combination, geometries in chosen.items()}
+    return {combination: tuple(geometries) for combination, geometries in geometries_of.items()}
 
 
 def fitted(standing: SearchProgress) -> scaling.ScalingFit | None:
@@ -235,14 +235,14 @@ def _model(search: Search) -> nouns.Measured:
     """
     knee = max(1.0, search.space.most_nodes * search.space.most_per_node / 2)
 
-    def measured(request: nouns.PlannedBlock) -> nouns.Outcome:
+    def modelled_outcome(request: nouns.PlannedBlock) -> nouns.Outcome:
         load = request.processes / knee
         # Its own text, so that estimates do not change when a class is renamed.
         fields = ", ".join(f"{name}={value!r}" for name, value in asdict(request).items())
         noise = random.Random(f"{search.key}/Request({fields})").gauss(0, 0.05)
         return nouns.Outcome(load / (1 + load**2) * math.exp(noise))
 
-    return measured
+    return modelled_outcome
 
 
 def expected(standing: SearchProgress, repetitions: int = 1) -> tuple[list[Run], list[Run]]:
@@ -254,9 +254,9 @@ def expected(standing: SearchProgress, repetitions: int = 1) -> tuple[list[Run],
     from campaign.plan.search import procedure
 
     search = standing.sought
-    answer = procedure.step(search.space, replace(search.settings, budget_node_s=math.inf), _model(search))
-    assert isinstance(answer, nouns.Decision) and answer.geometry is not None
-    usual = [
+    decision = procedure.step(search.space, replace(search.settings, budget_node_s=math.inf), _model(search))
+    assert isinstance(decision, nouns.Decision) and decision.geometry is not None
+    search_runs = [
         replace(
             standing.wanted[0],
             id=matrix.search_name((search.target, search.launch, files), request),
@@ -265,23 +265,23 @@ def expected(standing: SearchProgress, repetitions: int = 1) -> tuple[list[Run],
             phase=request.phase,
             geometry=request.geometry,
         )
-        for request in answer.taken
+        for request in decision.taken
         for files in search.files
     ]
-    fresh = [
+    cell_runs = [
         replace(
             standing.wanted[0],
             id=f"{search.target}.{search.launch}.{files}.{'+'.join(search.reported)}.r{repetition}",
             files=files,
             repetition=repetition,
             phase="",
-            geometry=answer.geometry,
+            geometry=decision.geometry,
         )
         for repetition in range(1, repetitions + 1)
         for files in search.files
     ]
-    later = usual[len(standing.runs) - len(standing.wanted) :]
-    return max(later, list(standing.wanted), key=len), fresh
+    remaining = search_runs[len(standing.runs) - len(standing.wanted) :]
+    return max(remaining, list(standing.wanted), key=len), cell_runs
 
 
 def as_json(standing: SearchProgress) -> dict[str, Any]:
@@ -309,11 +309,13 @@ def repetitions_needed(
     The operation that selects the reported run decides. Repetitions are added by thirds, so that the queue is not
     waited for once for each; none is added while one has not ended, or if none has a number.
     """
-    wanted = campaign.sequential
-    if wanted is None:
+    sequential = campaign.sequential
+    if sequential is None:
         return tuple(runs)
     counts = {
-        name: _count(wanted, campaign.repetitions, [_number_of(pack, run, results(run)) for run in of_family])
+        name: _repetition_count(
+            sequential, campaign.repetitions, [_end_and_number(pack, run, results(run)) for run in of_family]
+        )
         for name, of_family in grouped((family(run), run) for run in runs).items()
     }
     return tuple(run for run in runs if run.repetition <= counts[family(run)])
@@ -324,25 +326,25 @@ def family(run: Run) -> str:
     return run.id.rpartition(".")[0]
 
 
-def _number_of(pack: RulePack, run: Run, tried: Sequence[Case]) -> tuple[bool, float | None]:
+def _end_and_number(pack: RulePack, run: Run, cases: Sequence[Case]) -> tuple[bool, float | None]:
     """Whether a run has ended, and its number if that is valid."""
-    good = next((case for case in tried if case.valid and case.complete), None)
-    record = good.result(deciding(pack, run)) if good else None
-    return any(case.attempt.state in OWN_ENDS for case in tried), record.value if record else None
+    complete = next((case for case in cases if case.valid and case.complete), None)
+    record = complete.result(deciding(pack, run)) if complete else None
+    return any(case.attempt.state in OWN_ENDS for case in cases), record.value if record else None
 
 
-def _count(wanted: Sequential, least: int, outcomes: Sequence[tuple[bool, float | None]]) -> int:
-    count = least
-    while count < wanted.most:
-        seen = outcomes[:count]
-        values = [value for _, value in seen if value is not None]
-        if not values or not all(ended for ended, _ in seen) or _narrow(values, wanted.width):
+def _repetition_count(sequential: Sequential, fewest: int, outcomes: Sequence[tuple[bool, float | None]]) -> int:
+    count = fewest
+    while count < sequential.most:
+        first_outcomes = outcomes[:count]
+        values = [value for _, value in first_outcomes if value is not None]
+        if not values or not all(has_ended for has_ended, _ in first_outcomes) or _is_narrow(values, sequential.width):
             break
-        count = min(wanted.most, count + max(1, count // 3))
+        count = min(sequential.most, count + max(1, count // 3))
     return count
 
 
-def _narrow(values: Sequence[float], width: float) -> bool:
+def _is_narrow(values: Sequence[float], width: float) -> bool:
     summary = intervals.summarize(values)
     if summary.median is None or summary.low is None or summary.high is None:
         return False

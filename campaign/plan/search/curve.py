@@ -62,26 +62,26 @@ LEVEL = 1e-6  # runs per count that pull the curve to 0: its level is arbitrary,
 REACH = 1.5  # length scale of a smooth curve, in factors of 2
 
 
-def drawn(given: Runs, counts: Sequence[Geometry], cores: int, seed: str, draws: int) -> Array:
+def drawn(runs: Runs, counts: Sequence[Geometry], cores: int, seed: str, draws: int) -> Array:
     """Curves drawn from the posterior distribution: a row for each, with the log rate of each of `counts`, with and
     without runs; runs of other counts are ignored. `cores`: per node.
     """
-    told, deviation = _told(given, counts), given.deviation
-    features, none = _features(counts), _Features(numpy.zeros((0, len(counts))), numpy.zeros(0), numpy.zeros(0))
+    observations, deviation = _observe(runs, counts), runs.deviation
+    features, no_features = _features(counts), _Features(numpy.zeros((0, len(counts))), numpy.zeros(0), numpy.zeros(0))
     fits = [
-        _fit(root, told, deviation, features if kind.even else none)
+        _fit(root, observations, deviation, features if kind.even else no_features)
         for kind, root in zip(KINDS, _roots(tuple(counts), cores), strict=True)
     ]
     evidence = numpy.concatenate([fit.evidence for fit in fits])
-    reached = numpy.cumsum(numpy.exp(evidence - evidence.max()))
-    kinds = numpy.searchsorted(reached, (numpy.arange(draws) + 0.5) / draws * reached[-1])
+    cumulated = numpy.cumsum(numpy.exp(evidence - evidence.max()))
+    kinds = numpy.searchsorted(cumulated, (numpy.arange(draws) + 0.5) / draws * cumulated[-1])
     # A generator with the same stream in all versions of numpy, so that a search can be replayed.
-    chance = numpy.random.RandomState(numpy.frombuffer(hashlib.sha256(seed.encode()).digest(), numpy.uint32))
-    first, curves = 0, []
+    generator = numpy.random.RandomState(numpy.frombuffer(hashlib.sha256(seed.encode()).digest(), numpy.uint32))
+    first_kind, curves = 0, []
     for fit in fits:
-        shapes = kinds[(first <= kinds) & (kinds < first + len(fit.evidence))] - first
-        curves.append(_draw(fit, told, deviation, shapes, chance))
-        first += len(fit.evidence)
+        shapes = kinds[(first_kind <= kinds) & (kinds < first_kind + len(fit.evidence))] - first_kind
+        curves.append(_draw(fit, observations, deviation, shapes, generator))
+        first_kind += len(fit.evidence)
     return numpy.concatenate(curves)
 
 
@@ -100,115 +100,121 @@ class Runs:
 
 
 @functools.lru_cache(maxsize=8)  # the same runs are used with other counts too
-def runs(logs: Logs) -> Runs:
+def robust_runs(logs: Logs) -> Runs:
     if not logs:
         return Runs((), numpy.zeros(0, int), numpy.zeros(0, int), numpy.zeros(0), GUESS, {})
     geometries = tuple(dict.fromkeys(geometry for _, geometry, _ in logs))
     numbers = {geometry: number for number, geometry in enumerate(geometries)}
-    places = {block: number for number, block in enumerate(dict.fromkeys(block for block, _, _ in logs))}
+    block_numbers = {block: number for number, block in enumerate(dict.fromkeys(block for block, _, _ in logs))}
     at = numpy.array([numbers[geometry] for _, geometry, _ in logs])
-    blocks = numpy.array([places[block] for block, _, _ in logs])
+    blocks = numpy.array([block_numbers[block] for block, _, _ in logs])
     values = numpy.array([value for _, _, value in logs])
-    again = numpy.bincount(at)[at] > 1
-    free = len(logs) - len(geometries) - len(places) + 1
-    kept, tamed, deviation = numpy.full(len(logs), True), values, GUESS
-    effect, limit = _start(at, blocks, values, again)
-    for _ in range(TAMINGS if free > 0 and again.any() else 0):
-        left = values - effect[at]
-        left -= _middles(left, blocks)[blocks]
-        far = abs(left)
+    is_repeated = numpy.bincount(at)[at] > 1
+    freedom = len(logs) - len(geometries) - len(block_numbers) + 1
+    is_kept, damped, deviation = numpy.full(len(logs), True), values, GUESS
+    effect, limit = _initial_effects(at, blocks, values, is_repeated)
+    for _ in range(TAMINGS if freedom > 0 and is_repeated.any() else 0):
+        residuals = values - effect[at]
+        residuals -= _medians(residuals, blocks)[blocks]
+        distances = abs(residuals)
         # Each count keeps one run, and each block one that connects it to others.
-        nearest, ties = numpy.full(len(geometries), numpy.inf), numpy.full(len(places), numpy.inf)
-        numpy.minimum.at(nearest, at, far)
-        numpy.minimum.at(ties, blocks[again], far[again])
-        kept = (far <= VERY_FAR * limit) | (far <= nearest[at]) | (again & (far <= ties[blocks]))
-        near = left.clip(-FAR * limit, FAR * limit)
-        tamed = values - left + near
-        degrees = WEIGHT + max(1, free - int((~kept).sum()))
-        deviation = math.sqrt((WEIGHT * GUESS**2 + (near[kept] ** 2).sum()) / degrees)
-        effect = numpy.linalg.solve(*_normal(at[kept], blocks[kept], tamed[kept]))
-        left = values - effect[at]
-        limit = _scale((left - _middles(left, blocks)[blocks])[again], free)
+        nearest, nearest_of_block = numpy.full(len(geometries), numpy.inf), numpy.full(len(block_numbers), numpy.inf)
+        numpy.minimum.at(nearest, at, distances)
+        numpy.minimum.at(nearest_of_block, blocks[is_repeated], distances[is_repeated])
+        is_kept = (
+            (distances <= VERY_FAR * limit)
+            | (distances <= nearest[at])
+            | (is_repeated & (distances <= nearest_of_block[blocks]))
+        )
+        clipped = residuals.clip(-FAR * limit, FAR * limit)
+        damped = values - residuals + clipped
+        degrees = WEIGHT + max(1, freedom - int((~is_kept).sum()))
+        deviation = math.sqrt((WEIGHT * GUESS**2 + (clipped[is_kept] ** 2).sum()) / degrees)
+        effect = numpy.linalg.solve(*_normal_equations(at[is_kept], blocks[is_kept], damped[is_kept]))
+        residuals = values - effect[at]
+        limit = _scale((residuals - _medians(residuals, blocks)[blocks])[is_repeated], freedom)
     rates = dict(zip(geometries, effect.tolist(), strict=True))
-    return Runs(geometries, at[kept], blocks[kept], tamed[kept], deviation, rates)
+    return Runs(geometries, at[is_kept], blocks[is_kept], damped[is_kept], deviation, rates)
 
 
-def _start(at: Array, blocks: Array, values: Array, again: Array) -> tuple[Array, float]:
+def _initial_effects(at: Array, blocks: Array, values: Array, is_repeated: Array) -> tuple[Array, float]:
     """Initial effects of the geometries, by medians alternating with those of the blocks (of two values the upper one,
     since disturbances slow a run down), and the standard deviation of a run. Only repeated measurements connect a block
     to others.
     """
     level = numpy.zeros(blocks.max() + 1)
-    tied = numpy.unique(blocks[again])
-    effect = _middles(values, at, upper=True)
-    for _ in range(TAMINGS if len(tied) else 0):
-        number = numpy.searchsorted(tied, blocks[again])
-        level[tied] = _middles((values - effect[at])[again], number, upper=True)
-        effect = _middles(values - level[blocks], at, upper=True)
-    left = values - level[blocks]
-    free = len(values) - len(effect) - len(level) + 1
-    return effect, _scale((left - _middles(left, at)[at])[again], free) if free > 0 and again.any() else GUESS
+    connected = numpy.unique(blocks[is_repeated])
+    effect = _medians(values, at, upper=True)
+    for _ in range(TAMINGS if len(connected) else 0):
+        number = numpy.searchsorted(connected, blocks[is_repeated])
+        level[connected] = _medians((values - effect[at])[is_repeated], number, upper=True)
+        effect = _medians(values - level[blocks], at, upper=True)
+    residuals = values - level[blocks]
+    freedom = len(values) - len(effect) - len(level) + 1
+    return effect, _scale(
+        (residuals - _medians(residuals, at)[at])[is_repeated], freedom
+    ) if freedom > 0 and is_repeated.any() else GUESS
 
 
-def _scale(left: Array, free: int) -> float:
-    return max(1e-6, math.sqrt(len(left) / free) * 1.4826 * float(numpy.median(abs(left))))
+def _scale(residuals: Array, freedom: int) -> float:
+    return max(1e-6, math.sqrt(len(residuals) / freedom) * 1.4826 * float(numpy.median(abs(residuals))))
 
 
-def _middles(values: Array, of: Array, upper: bool = False) -> Array:
+def _medians(values: Array, numbers: Array, upper: bool = False) -> Array:
     """The median of the values of each number; of two values their mean, or the upper one."""
-    order = numpy.lexsort((values, of))
-    number = numpy.bincount(of)
-    first, ordered = numpy.cumsum(number) - number, values[order]
-    above = ordered[first + number // 2]
-    middles: Array = above if upper else (above + ordered[first + (number - 1) // 2]) / 2
+    order = numpy.lexsort((values, numbers))
+    sizes = numpy.bincount(numbers)
+    first, ordered = numpy.cumsum(sizes) - sizes, values[order]
+    upper_middles = ordered[first + sizes // 2]
+    middles: Array = upper_middles if upper else (upper_middles + ordered[first + (sizes - 1) // 2]) / 2
     return middles
 
 
-def _normal(at: Array, blocks: Array, values: Array) -> tuple[Array, Array]:
+def _normal_equations(at: Array, blocks: Array, values: Array) -> tuple[Array, Array]:
     """The normal equations for the geometries, with the blocks eliminated."""
-    held = numpy.zeros((at.max() + 1, blocks.max() + 1))
-    numpy.add.at(held, (at, blocks), 1)
-    of_block = numpy.maximum(held.sum(0), 1)
-    means = numpy.bincount(blocks, values) / of_block
-    information = numpy.diag(held.sum(1) + LEVEL) - held / of_block @ held.T
-    return information, numpy.bincount(at, values - means[blocks])
+    run_counts = numpy.zeros((at.max() + 1, blocks.max() + 1))
+    numpy.add.at(run_counts, (at, blocks), 1)
+    block_sizes = numpy.maximum(run_counts.sum(0), 1)
+    block_means = numpy.bincount(blocks, values) / block_sizes
+    information = numpy.diag(run_counts.sum(1) + LEVEL) - run_counts / block_sizes @ run_counts.T
+    return information, numpy.bincount(at, values - block_means[blocks])
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Observations:
     """What the runs say about the counts, without block effects: `seen` = `rows` · curve + noise of one run each."""
 
     rows: Array
     seen: Array
 
 
-def _told(given: Runs, counts: Sequence[Geometry]) -> _Told:
-    known = [place for place, one in enumerate(counts) if one in given.effect]
-    number = numpy.full(len(given.geometries), -1)
-    number[[given.geometries.index(counts[place]) for place in known]] = range(len(known))
-    at = number[given.at]
-    information, pull = _normal(at[at >= 0], given.blocks[at >= 0], given.values[at >= 0])
+def _observe(runs: Runs, counts: Sequence[Geometry]) -> _Observations:
+    places = [place for place, count in enumerate(counts) if count in runs.effect]
+    number = numpy.full(len(runs.geometries), -1)
+    number[[runs.geometries.index(counts[place]) for place in places]] = range(len(places))
+    at = number[runs.at]
+    information, pull = _normal_equations(at[at >= 0], runs.blocks[at >= 0], runs.values[at >= 0])
     root = numpy.linalg.cholesky(information)
-    rows = numpy.zeros((len(known), len(counts)))
-    rows[:, known] = root.T
-    return _Told(rows, numpy.linalg.solve(root, pull))
+    rows = numpy.zeros((len(places), len(counts)))
+    rows[:, places] = root.T
+    return _Observations(rows, numpy.linalg.solve(root, pull))
 
 
 @functools.lru_cache(maxsize=4)  # the same counts are used with further runs
 def _roots(counts: tuple[Geometry, ...], cores: int) -> Array:
     """Roots of the prior covariances, one for each kind of curve."""
-    nodes = numpy.log2([one.nodes for one in counts])
-    per_node = numpy.log2([one.processes_per_node for one in counts])
+    nodes = numpy.log2([count.nodes for count in counts])
+    per_node = numpy.log2([count.processes_per_node for count in counts])
     dn, dp = numpy.subtract.outer(nodes, nodes), numpy.subtract.outer(per_node, per_node)
     smooth = numpy.exp(-(dn**2 + dp**2 + (dn + dp) ** 2) / (4 * REACH**2))
     jumps = 4 * numpy.exp(-(abs(dn) + abs(dp)) / 8)
     sizes = [size for size in range(2, cores + 1) if cores % size == 0]
-    fills = numpy.array([[one.processes_per_node % size == 0 for size in sizes] for one in counts], float)
+    fills = numpy.array([[count.processes_per_node % size == 0 for size in sizes] for count in counts], float)
     groups = fills.reshape(len(counts), len(sizes)) @ fills.reshape(len(counts), len(sizes)).T
-    own = numpy.eye(len(counts))
+    single = numpy.eye(len(counts))
     return numpy.linalg.cholesky(
         [
-            kind.smooth**2 * smooth + kind.jumps**2 * jumps + kind.groups**2 * groups + kind.own**2 * own
+            kind.smooth**2 * smooth + kind.jumps**2 * jumps + kind.groups**2 * groups + kind.own**2 * single
             for kind in KINDS
         ]
     )
@@ -225,9 +231,9 @@ class _Features:
 
 def _features(counts: Sequence[Geometry]) -> _Features:
     """A step above each count of processes per node; a bend at each count of processes, and between any two."""
-    per_node, processes = [one.processes_per_node for one in counts], [one.processes for one in counts]
+    per_node, processes = [count.processes_per_node for count in counts], [count.processes for count in counts]
     edges, rising = sorted(set(per_node))[:-1], sorted(set(processes))
-    bent = [*rising[1:-1], *(math.sqrt(one * other) for one, other in itertools.pairwise(rising))]
+    bent = [*rising[1:-1], *(math.sqrt(count * other) for count, other in itertools.pairwise(rising))]
     steps = numpy.greater.outer(per_node, edges).T
     bends = numpy.log2(numpy.divide.outer(processes, bent)).clip(0).T
     return _Features(
@@ -251,35 +257,37 @@ class _Fit:
     bent: Array  # effect of each feature on the observations, times its deviation
 
 
-def _fit(root: Array, told: _Told, deviation: float, features: _Features) -> _Fit:
-    pulls = told.rows @ root
-    variance = deviation**2 * numpy.eye(len(told.rows)) + pulls @ pulls.T
+def _fit(root: Array, observations: _Observations, deviation: float, features: _Features) -> _Fit:
+    pulls = observations.rows @ root
+    variance = deviation**2 * numpy.eye(len(observations.rows)) + pulls @ pulls.T
     inverse = numpy.linalg.inv(variance)
-    alone = -told.seen @ inverse @ told.seen / 2 - numpy.linalg.slogdet(variance)[1] / 2
+    alone = -observations.seen @ inverse @ observations.seen / 2 - numpy.linalg.slogdet(variance)[1] / 2
     # A feature adds a rank-one term to the covariance.
-    bent = features.values @ told.rows.T * features.deviation[:, None]
-    against = bent @ inverse
-    lifted = 1 + (against * bent).sum(1)
-    gain = (against @ told.seen) ** 2 / lifted / 2 - numpy.log(lifted) / 2 + numpy.log(features.share)
+    bent = features.values @ observations.rows.T * features.deviation[:, None]
+    projected = bent @ inverse
+    lifted = 1 + (projected * bent).sum(1)
+    gain = (projected @ observations.seen) ** 2 / lifted / 2 - numpy.log(lifted) / 2 + numpy.log(features.share)
     evidence = alone + numpy.concatenate([[math.log(1 - features.share.sum())], gain])
     return _Fit(root, pulls, inverse, evidence, features, bent)
 
 
-def _draw(fit: _Fit, told: _Told, deviation: float, shapes: Array, chance: numpy.random.RandomState) -> Array:
+def _draw(
+    fit: _Fit, observations: _Observations, deviation: float, shapes: Array, generator: numpy.random.RandomState
+) -> Array:
     """A posterior curve for each shape: 0 has no feature, others have one. Drawn from the prior, then corrected by the
     runs.
     """
-    number, seen = len(shapes), len(told.rows)
-    normal = chance.standard_normal((number, fit.root.shape[0]))
-    sizes = chance.standard_normal(number) * (shapes > 0)
-    noise = chance.standard_normal((number, seen)) * deviation
-    bent = numpy.concatenate([numpy.zeros((1, seen)), fit.bent])[shapes]
-    off = told.seen - noise - normal @ fit.pulls.T - sizes[:, None] * bent
-    moved, against = off @ fit.inverse, bent @ fit.inverse
-    share = (moved * bent).sum(1) / (1 + (against * bent).sum(1))
-    moved -= share[:, None] * against
-    curves: Array = (normal + moved @ fit.pulls) @ fit.root.T
-    sizes += (moved * bent).sum(1)
+    number, observed = len(shapes), len(observations.rows)
+    normal = generator.standard_normal((number, fit.root.shape[0]))
+    sizes = generator.standard_normal(number) * (shapes > 0)
+    noise = generator.standard_normal((number, observed)) * deviation
+    bent = numpy.concatenate([numpy.zeros((1, observed)), fit.bent])[shapes]
+    residuals = observations.seen - noise - normal @ fit.pulls.T - sizes[:, None] * bent
+    correction, projected = residuals @ fit.inverse, bent @ fit.inverse
+    share = (correction * bent).sum(1) / (1 + (projected * bent).sum(1))
+    correction -= share[:, None] * projected
+    curves: Array = (normal + correction @ fit.pulls) @ fit.root.T
+    sizes += (correction * bent).sum(1)
     added = fit.features.values * fit.features.deviation[:, None]
     added = numpy.concatenate([numpy.zeros((1, added.shape[1])), added])
     curves += sizes[:, None] * added[shapes]

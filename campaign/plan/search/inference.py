@@ -28,7 +28,7 @@ PROPOSED, DRAWS = 256, 512  # curves drawn to propose runs, and to answer
 NEAR = 0.8  # log rate below the top: lower counts are left out of the model
 FURTHER = 6  # counts without runs that are considered below the fewest that may be within the margin
 KNOWN, OPEN = 20, 12  # counts with runs, and without, in the model that proposes runs
-BESIDE = 8  # counts whose neighbours are considered
+WITH_NEIGHBOURS = 8  # counts whose neighbours are considered
 ALIKE = 1.05  # counts within this factor are one answer
 MOST_BELOW = 400  # counts below the chosen one in the model of the answer
 MOST_FURTHER = 1000  # runs: more cannot be afforded in practice
@@ -48,85 +48,98 @@ class View:
     deviation: float  # of one run
 
     def by_votes(self) -> list[Geometry]:
-        return sorted(self.within, key=lambda one: (-self.votes.get(one, 0.0), -self.within[one], nouns.size(one)))
+        return sorted(
+            self.within, key=lambda count: (-self.votes.get(count, 0.0), -self.within[count], nouns.size(count))
+        )
 
     @property
     def safest(self) -> Geometry:
-        return max(self.within, key=lambda one: (self.within[one], -one.processes))
+        return max(self.within, key=lambda count: (self.within[count], -count.processes))
 
 
-def view(book: nouns.Book, phase: str, draws: int = DRAWS) -> View:
+def draw_view(book: nouns.Book, phase: str, draws: int = DRAWS) -> View:
     """From all runs so far; counts without runs take part too."""
     logs = tuple(book.all_logs())
-    given = logs, book.space, book.settings.margin, f"{book.settings.seed}/{phase}", frozenset(book.failed), draws
-    seen = _view(*given, ())
-    below = _below(book, seen)
-    return _view(*given, below) if below else seen
+    arguments = logs, book.space, book.settings.margin, f"{book.settings.seed}/{phase}", frozenset(book.failed), draws
+    view = _draw_view(*arguments, ())
+    smaller = _counts_below(book, view)
+    return _draw_view(*arguments, smaller) if smaller else view
 
 
-def _below(book: nouns.Book, seen: View) -> tuple[Geometry, ...]:
+def _counts_below(book: nouns.Book, view: View) -> tuple[Geometry, ...]:
     """Counts without runs between the fewest that may be within the margin and the next smaller one with runs."""
-    fewest = min((one for one, share in seen.within.items() if share > 1 - book.settings.confidence), key=nouns.size)
-    known = {one for _, one, _ in book.all_logs()} | book.failed.keys()
-    return tuple(one for one in _toward(book.space, fewest, -1, known) if one not in seen.within)[:FURTHER]
+    fewest = min(
+        (count for count, share in view.within.items() if share > 1 - book.settings.confidence), key=nouns.size
+    )
+    tested = {count for _, count, _ in book.all_logs()} | book.failed.keys()
+    return tuple(count for count in _untested_beside(book.space, fewest, -1, tested) if count not in view.within)[
+        :FURTHER
+    ]
 
 
 @functools.lru_cache(maxsize=1024)  # a search is replayed from its beginning whenever it has new runs
-def _view(
+def _draw_view(
     logs: nouns.Logs,
     space: nouns.SearchSpace,
     margin: float,
     seed: str,
     failed: frozenset[Geometry],
     draws: int,
-    more: tuple[Geometry, ...],
+    further_counts: tuple[Geometry, ...],
 ) -> View:
-    given = curve.runs(logs)
-    effect = given.effect
-    ranked = sorted(effect, key=lambda one: (-effect[one], nouns.size(one)))
-    known = [one for one in ranked[:KNOWN] if effect[one] >= effect[ranked[0]] - NEAR]
-    counts = sorted([*known, *_beside(space, known[:BESIDE], effect.keys() | failed), *more], key=nouns.size)
-    drawn = curve.drawn(given, counts, space.cores_per_node, seed, draws)
+    runs = curve.robust_runs(logs)
+    effect = runs.effect
+    ranked = sorted(effect, key=lambda count: (-effect[count], nouns.size(count)))
+    near_top = [count for count in ranked[:KNOWN] if effect[count] >= effect[ranked[0]] - NEAR]
+    counts = sorted(
+        [*near_top, *_neighbours(space, near_top[:WITH_NEIGHBOURS], effect.keys() | failed), *further_counts],
+        key=nouns.size,
+    )
+    drawn = curve.drawn(runs, counts, space.cores_per_node, seed, draws)
     ratios = drawn - drawn.max(1, keepdims=True)
-    good = ratios >= math.log1p(-margin)
-    votes = Counter(chain.from_iterable({*both} for both in zip(good.argmax(1), ratios.argmax(1), strict=True)))
-    within, means = good.mean(0), ratios.mean(0)
+    is_within = ratios >= math.log1p(-margin)
+    votes = Counter(
+        chain.from_iterable({*best_two} for best_two in zip(is_within.argmax(1), ratios.argmax(1), strict=True))
+    )
+    shares, mean_ratios = is_within.mean(0), ratios.mean(0)
     return View(
-        {one: float(within[place]) for place, one in enumerate(counts)},
-        {one: votes[place] / len(ratios) for place, one in enumerate(counts) if votes[place]},
+        {count: float(shares[place]) for place, count in enumerate(counts)},
+        {count: votes[place] / len(ratios) for place, count in enumerate(counts) if votes[place]},
         dict(zip(counts, numpy.sort(ratios.T).tolist(), strict=True)),
-        max(known, key=lambda one: means[counts.index(one)]),
-        given.deviation,
+        max(near_top, key=lambda count: mean_ratios[counts.index(count)]),
+        runs.deviation,
     )
 
 
-def _beside(space: nouns.SearchSpace, counts: Sequence[Geometry], known: Set[Geometry]) -> list[Geometry]:
+def _neighbours(space: nouns.SearchSpace, counts: Sequence[Geometry], tested: Set[Geometry]) -> list[Geometry]:
     """Counts without runs near those with runs: for each in turn, counts between it and its neighbours, and the next
     ones.
     """
-    rows = [list(_beside_one(space, one, known)) for one in counts]
+    rows = [list(_neighbours_of_count(space, count, tested)) for count in counts]
     deepest = max(map(len, rows), default=0)
     return list(dict.fromkeys(row[at] for at in range(deepest) for row in rows if at < len(row)))[:OPEN]
 
 
-def _beside_one(space: nouns.SearchSpace, one: Geometry, known: Set[Geometry]) -> Iterator[Geometry]:
-    yield from nouns.midpoints(space, one, known)
-    cores, ways = space.cores_per_node, [_toward(space, one, step, known) for step in (1, -1)]
-    largest = max(2, math.gcd(one.processes_per_node, cores) // 2)
-    for way in ways:
-        yield from [there for there in way if math.gcd(there.processes_per_node, cores) >= largest][:1]
-    for way in ways:
-        yield from way[:1]
+def _neighbours_of_count(space: nouns.SearchSpace, count: Geometry, tested: Set[Geometry]) -> Iterator[Geometry]:
+    yield from nouns.midpoints(space, count, tested)
+    cores, directions = space.cores_per_node, [_untested_beside(space, count, step, tested) for step in (1, -1)]
+    largest = max(2, math.gcd(count.processes_per_node, cores) // 2)
+    for direction in directions:
+        yield from [neighbour for neighbour in direction if math.gcd(neighbour.processes_per_node, cores) >= largest][
+            :1
+        ]
+    for direction in directions:
+        yield from direction[:1]
 
 
-def _toward(space: nouns.SearchSpace, one: Geometry, step: int, known: Set[Geometry]) -> list[Geometry]:
+def _untested_beside(space: nouns.SearchSpace, count: Geometry, step: int, tested: Set[Geometry]) -> list[Geometry]:
     """More, or fewer, processes on as many nodes, up to the next count that has runs."""
-    added: list[Geometry] = []
-    value = one.processes_per_node + step
-    while 1 <= value <= space.most_per_node and (there := Geometry(one.nodes, one.nodes * value)) not in known:
-        added += [there] if there in space else []
+    untested: list[Geometry] = []
+    value = count.processes_per_node + step
+    while 1 <= value <= space.most_per_node and (neighbour := Geometry(count.nodes, count.nodes * value)) not in tested:
+        untested += [neighbour] if neighbour in space else []
         value += step
-    return added
+    return untested
 
 
 # --- the answer
@@ -152,64 +165,71 @@ class Answer:
         return self.shown and self.chosen.processes <= ALIKE * self.fewest.processes
 
 
-def resolved(book: nouns.Book, seen: View) -> bool:
-    return _chosen(book, seen)[1] and answer(book, seen).resolved
+def is_resolved(book: nouns.Book, view: View) -> bool:
+    return _choose(book, view)[1] and find_answer(book, view).resolved
 
 
-def answer(book: nouns.Book, seen: View) -> Answer:
+def find_answer(book: nouns.Book, view: View) -> Answer:
     """The answer, among the counts that have confirmation runs."""
-    chosen, shown = _chosen(book, seen)
+    choice, is_within = _choose(book, view)
     logs = tuple(book.all_logs())
-    counts = tuple(sorted({*_all_below(book, chosen), *seen.within}, key=nouns.size))
-    smaller = _smaller(logs, book.space, book.settings, counts, chosen, seen.peak)
-    unsettled = smaller if shown else (*smaller, chosen)
-    further = sum(_further(seen, one, book.settings) for one in unsettled)
-    return Answer(chosen, shown, (*smaller, chosen), further)
+    counts = tuple(sorted({*_smaller_counts(book, choice), *view.within}, key=nouns.size))
+    smaller = _smaller_candidates(logs, book.space, book.settings, counts, choice, view.peak)
+    unsettled = smaller if is_within else (*smaller, choice)
+    further = sum(_runs_to_resolve(view, count, book.settings) for count in unsettled)
+    return Answer(choice, is_within, (*smaller, choice), further)
 
 
-def _chosen(book: nouns.Book, seen: View) -> tuple[Geometry, bool]:
+def _choose(book: nouns.Book, view: View) -> tuple[Geometry, bool]:
     """The chosen count, and whether it is shown to be within the margin."""
     fresh, rates = book.fresh(), book.typical()
-    refuted = _refuted(rates, book.settings.margin)
-    able = [one for one in seen.within if len(fresh.get(one, ())) >= book.settings.least and one not in refuted]
-    shown = [one for one in able if seen.within[one] >= book.settings.demanded]
-    if not able:
-        left = [*highest(rates), *(one for one in seen.by_votes() if one in rates and one not in refuted)]
-        return next((one for one in left if one in seen.within), seen.peak), False
-    return (shown or [max(able, key=lambda one: (seen.within[one], -one.processes))])[0], bool(shown)
+    refuted = _refuted_counts(rates, book.settings.margin)
+    confirmed = [
+        count for count in view.within if len(fresh.get(count, ())) >= book.settings.least and count not in refuted
+    ]
+    within_margin = [count for count in confirmed if view.within[count] >= book.settings.demanded]
+    if not confirmed:
+        alternatives = [
+            *fastest(rates),
+            *(count for count in view.by_votes() if count in rates and count not in refuted),
+        ]
+        return next((count for count in alternatives if count in view.within), view.peak), False
+    return (within_margin or [max(confirmed, key=lambda count: (view.within[count], -count.processes))])[0], bool(
+        within_margin
+    )
 
 
-def highest(rates: Mapping[Geometry, Summary]) -> list[Geometry]:
+def fastest(rates: Mapping[Geometry, Summary]) -> list[Geometry]:
     """The count with the highest rate of those that have an interval; none, if none has."""
-    known = {one: typical.median or 0.0 for one, typical in rates.items() if typical.low is not None}
-    return [max(known, key=lambda one: (known[one], -one.processes, -one.nodes))] if known else []
+    medians = {count: typical.median or 0.0 for count, typical in rates.items() if typical.low is not None}
+    return [max(medians, key=lambda count: (medians[count], -count.processes, -count.nodes))] if medians else []
 
 
-def _refuted(rates: Mapping[Geometry, Summary], margin: float) -> set[Geometry]:
+def _refuted_counts(rates: Mapping[Geometry, Summary], margin: float) -> set[Geometry]:
     """Counts whose interval lies below the margin of the highest rate: no model overrules what was measured."""
-    least = max([(1 - margin) * (rates[one].median or 0.0) for one in highest(rates)], default=0.0)
-    return {one for one, typical in rates.items() if typical.high is not None and typical.high < least}
+    limit = max([(1 - margin) * (rates[count].median or 0.0) for count in fastest(rates)], default=0.0)
+    return {count for count, typical in rates.items() if typical.high is not None and typical.high < limit}
 
 
-def _all_below(book: nouns.Book, chosen: Geometry) -> Iterator[Geometry]:
+def _smaller_counts(book: nouns.Book, count: Geometry) -> Iterator[Geometry]:
     """All smaller counts, with runs or without; if there are very many, as many as the model can take."""
-    below = [
+    smaller = [
         geometry
-        for nodes in range(book.space.fewest_nodes, min(book.space.most_nodes, chosen.processes) + 1)
-        for per_node in range(1, min(book.space.most_per_node, chosen.processes // nodes) + 1)
+        for nodes in range(book.space.fewest_nodes, min(book.space.most_nodes, count.processes) + 1)
+        for per_node in range(1, min(book.space.most_per_node, count.processes // nodes) + 1)
         if (geometry := Geometry(nodes, nodes * per_node)) in book.space and geometry not in book.failed
     ]
-    below.sort(key=nouns.size)
-    yield from below[:: -(-len(below) // MOST_BELOW)]
+    smaller.sort(key=nouns.size)
+    yield from smaller[:: -(-len(smaller) // MOST_BELOW)]
 
 
 @functools.lru_cache(maxsize=256)
-def _smaller(
+def _smaller_candidates(
     logs: nouns.Logs,
     space: nouns.SearchSpace,
-    asked: nouns.Settings,
+    settings: nouns.Settings,
     counts: Sequence[Geometry],
-    chosen: Geometry,
+    choice: Geometry,
     peak: Geometry,
 ) -> tuple[Geometry, ...]:
     """The counts below the chosen one that may also be within the margin; with `confidence`, none below the first of
@@ -221,36 +241,36 @@ def _smaller(
     counts at the knee seem too low. The next smaller counts are excluded by their own runs alone, since at an edge
     the model is often one count off.
     """
-    given = curve.runs(logs)
-    drawn = curve.drawn(given, counts, space.cores_per_node, f"{asked.seed}/{len(logs)}", DRAWS)
-    good = drawn >= drawn[:, [counts.index(peak)]] + math.log1p(-asked.margin)
-    first = numpy.sort(good.argmax(1))[math.floor((1 - asked.demanded) * DRAWS)]
-    while first and not _below_by_own_runs(given, counts[first - 1], peak, asked):
+    runs = curve.robust_runs(logs)
+    drawn = curve.drawn(runs, counts, space.cores_per_node, f"{settings.seed}/{len(logs)}", DRAWS)
+    is_within = drawn >= drawn[:, [counts.index(peak)]] + math.log1p(-settings.margin)
+    first = numpy.sort(is_within.argmax(1))[math.floor((1 - settings.demanded) * DRAWS)]
+    while first and not _is_below_by_its_runs(runs, counts[first - 1], peak, settings):
         first -= 1
     return tuple(
-        one
-        for place, (one, share) in enumerate(zip(counts, good.mean(0), strict=True))
-        if place == first or (place > first and share > 1 - asked.confidence)
-        if nouns.size(one) < nouns.size(chosen)
+        count
+        for place, (count, share) in enumerate(zip(counts, is_within.mean(0), strict=True))
+        if place == first or (place > first and share > 1 - settings.confidence)
+        if nouns.size(count) < nouns.size(choice)
     )
 
 
-def _below_by_own_runs(given: curve.Runs, one: Geometry, peak: Geometry, asked: nouns.Settings) -> bool:
-    if one not in given.effect:
+def _is_below_by_its_runs(runs: curve.Runs, count: Geometry, peak: Geometry, settings: nouns.Settings) -> bool:
+    if count not in runs.effect:
         return False
-    own = int((given.at == given.geometries.index(one)).sum())
-    highest = given.effect[one] + NORMAL.inv_cdf(asked.confidence) * given.deviation / math.sqrt(own)
-    return highest < given.effect[peak] + math.log1p(-asked.margin)
+    runs_of_count = int((runs.at == runs.geometries.index(count)).sum())
+    highest = runs.effect[count] + NORMAL.inv_cdf(settings.confidence) * runs.deviation / math.sqrt(runs_of_count)
+    return highest < runs.effect[peak] + math.log1p(-settings.margin)
 
 
-def _further(seen: View, one: Geometry, asked: nouns.Settings) -> int:
+def _runs_to_resolve(view: View, count: Geometry, settings: nouns.Settings) -> int:
     """How many runs of a count would separate it from the margin, if it is where it seems to be; at least one."""
-    ratios = seen.ratio.get(one)
+    ratios = view.ratio.get(count)
     if ratios is None:
         return 1
     mean = sum(ratios) / len(ratios)
     variance = sum((value - mean) ** 2 for value in ratios) / len(ratios)
-    wanted = ((mean - math.log1p(-asked.margin)) / NORMAL.inv_cdf(asked.confidence)) ** 2
-    if variance <= wanted:
+    variance_needed = ((mean - math.log1p(-settings.margin)) / NORMAL.inv_cdf(settings.confidence)) ** 2
+    if variance <= variance_needed:
         return 1
-    return math.ceil(min(MOST_FURTHER, 2 * seen.deviation**2 * (1 / max(wanted, 1e-9) - 1 / variance)))
+    return math.ceil(min(MOST_FURTHER, 2 * view.deviation**2 * (1 / max(variance_needed, 1e-9) - 1 / variance)))

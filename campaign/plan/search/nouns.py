@@ -165,12 +165,12 @@ class Decision:
 def as_json(decision: Decision) -> dict[str, Any]:
     """A decision as data, without its requests."""
 
-    def shown(geometry: Geometry | None) -> list[int] | None:
+    def nodes_and_processes(geometry: Geometry | None) -> list[int] | None:
         return [geometry.nodes, geometry.processes] if geometry else None
 
     return {
-        "geometry": shown(decision.geometry),
-        "peak": shown(decision.peak),
+        "geometry": nodes_and_processes(decision.geometry),
+        "peak": nodes_and_processes(decision.peak),
         "complete": decision.complete,
         "confirmed": decision.confirmed,
         "reason": decision.reason,
@@ -182,9 +182,12 @@ def as_json(decision: Decision) -> dict[str, Any]:
         "outliers": [outlier.name for outlier in decision.outliers],
         "shown": decision.shown,
         "resolved": decision.resolved,
-        "alike": [shown(geometry) for geometry in decision.alike],
+        "alike": [nodes_and_processes(geometry) for geometry in decision.alike],
         "further_runs": decision.further,
-        "candidates": [{**asdict(tried), "geometry": shown(tried.geometry)} for tried in decision.candidates],
+        "candidates": [
+            {**asdict(candidate), "geometry": nodes_and_processes(candidate.geometry)}
+            for candidate in decision.candidates
+        ],
     }
 
 
@@ -224,19 +227,19 @@ class Book:
     def measure(self, phase: str, blocks: Iterable[int], geometries: Iterable[Geometry]) -> None:
         """Measure each geometry once in each block, in random order. Ends the replay at a missing point."""
         missing: list[PlannedBlock] = []
-        wanted = sorted(set(geometries) - self.failed.keys(), key=size)
-        expected = 0.0
+        remaining = sorted(set(geometries) - self.failed.keys(), key=size)
+        expected_node_s = 0.0
         for block in blocks:
-            if self.node_s + expected + self._cost(wanted) > self.settings.budget_node_s:
+            if self.node_s + expected_node_s + self._cost(remaining) > self.settings.budget_node_s:
                 if missing:
                     break
                 raise Spent
-            requests = [PlannedBlock(phase, block, run.nodes, run.processes) for run in wanted]
+            requests = [PlannedBlock(phase, block, run.nodes, run.processes) for run in remaining]
             random.Random(f"{self.settings.seed}/{phase}/{block}").shuffle(requests)
             outcomes = {request: outcome for request in requests if (outcome := self.measured(request))}
             if missing or len(outcomes) < len(requests):
                 missing += [request for request in requests if request not in outcomes]
-                expected += self._cost(wanted)
+                expected_node_s += self._cost(remaining)
             else:
                 self._take(outcomes)
         if missing:
@@ -293,9 +296,9 @@ def grid(space: SearchSpace) -> list[Geometry]:
     """Half octaves of processes on one node (octaves on several), each moved to a nearby count that fills the largest
     groups of cores.
     """
-    finest, most = (2 if space.most_nodes == 1 else 1), space.most_per_node
-    rungs = [2 ** (step / finest) for step in range(finest * most.bit_length() + 1)]
-    per_node = sorted({1, most, *(_even(rung, space) for rung in rungs if rung < most)})
+    finest, most_per_node = (2 if space.most_nodes == 1 else 1), space.most_per_node
+    rungs = [2 ** (step / finest) for step in range(finest * most_per_node.bit_length() + 1)]
+    per_node = sorted({1, most_per_node, *(_even(rung, space) for rung in rungs if rung < most_per_node)})
     geometries = [
         geometry
         for nodes in ladder(space.fewest_nodes, space.most_nodes)
@@ -341,28 +344,28 @@ def nodes_between(space: SearchSpace, best: Geometry) -> list[Geometry]:
     """
     counts = range(max(space.fewest_nodes, best.nodes // 2), min(space.most_nodes, 2 * best.nodes) + 1)
     return [
-        one
+        geometry
         for nodes in counts
         if nodes // (nodes & -nodes) in ODD
-        if (one := Geometry(nodes, nodes * best.processes_per_node)) in space
+        if (geometry := Geometry(nodes, nodes * best.processes_per_node)) in space
     ]
 
 
-def midpoints(space: SearchSpace, around: Geometry, known: Container[Geometry]) -> list[Geometry]:
+def midpoints(space: SearchSpace, centre: Geometry, tested: Container[Geometry]) -> list[Geometry]:
     """The geometric means with the nearest measured neighbours, along nodes and along processes per node."""
-    nodes, per_node = around.nodes, around.processes_per_node
+    nodes, per_node = centre.nodes, centre.processes_per_node
     axes: list[tuple[int, int, int, Callable[[int], Geometry]]] = [
         (nodes, space.fewest_nodes, space.most_nodes, lambda value: Geometry(value, value * per_node)),
         (per_node, 1, space.most_per_node, lambda value: Geometry(nodes, nodes * value)),
     ]
     between = []
-    for here, least, most, at in axes:
-        for values in (range(here - 1, least - 1, -1), range(here + 1, most + 1)):
-            neighbour = next((value for value in values if at(value) in known), None)
-            if neighbour is None or max(here, neighbour) / min(here, neighbour) < FINEST:
+    for start, lowest, highest, at in axes:
+        for values in (range(start - 1, lowest - 1, -1), range(start + 1, highest + 1)):
+            neighbour = next((value for value in values if at(value) in tested), None)
+            if neighbour is None or max(start, neighbour) / min(start, neighbour) < FINEST:
                 continue
-            wanted = round(math.sqrt(here * neighbour))
+            mean = round(math.sqrt(start * neighbour))
             inside = [value for value in values[: values.index(neighbour)] if at(value) in space]
             if inside:
-                between.append(at(min(inside, key=lambda value: (abs(value - wanted), value))))
+                between.append(at(min(inside, key=lambda value: (abs(value - mean), value))))
     return between

@@ -25,7 +25,7 @@ from statistics import median
 from campaign.core.grouping import grouped
 from campaign.core.model import Geometry
 from campaign.plan.search import curve
-from campaign.plan.search.inference import MOST_FURTHER, NEAR, PROPOSED, answer, highest, resolved, view
+from campaign.plan.search.inference import MOST_FURTHER, NEAR, PROPOSED, draw_view, fastest, find_answer, is_resolved
 from campaign.plan.search.nouns import (
     CONFIRM,
     Book,
@@ -59,17 +59,17 @@ def step(space: SearchSpace, settings: Settings, measured: Measured) -> tuple[Pl
     Raises ValueError if the space is empty.
     """
     book = Book(space, settings, measured)
-    most = runs_allowed(space)
+    run_limit = runs_allowed(space)
     complete = True
     try:
-        _explore(book, round(EXPLORED * most))
+        _explore(book, round(EXPLORED * run_limit))
         if book.explored():
-            _confirm(book, most)
+            _confirm(book, run_limit)
     except Spent:
         complete = False
     except Missing as missing:
         return missing.args
-    return decide(book, complete)
+    return choose(book, complete)
 
 
 def runs_allowed(space: SearchSpace) -> int:
@@ -77,62 +77,64 @@ def runs_allowed(space: SearchSpace) -> int:
     return round(min(MOST_RUNS, max(FEWEST_RUNS, RUNS_PER_COUNT * counts)))
 
 
-def _explore(book: Book, most: int) -> None:
+def _explore(book: Book, run_limit: int) -> None:
     start = grid(book.space)
     book.measure("grid", (1,), start)
     if not book.explored():
         return
-    effect = curve.runs(book.explored()).effect
-    around = nodes_between(book.space, max(effect, key=lambda one: effect[one]))
-    if len(around) > 1:
-        book.measure("nodes", (1,), around)
-        effect = curve.runs(book.explored()).effect
-    near = [one for one in effect if effect[one] >= max(effect.values(), default=0.0) - NEAR]
+    effect = curve.robust_runs(book.explored()).effect
+    best_nodes = nodes_between(book.space, max(effect, key=lambda count: effect[count]))
+    if len(best_nodes) > 1:
+        book.measure("nodes", (1,), best_nodes)
+        effect = curve.robust_runs(book.explored()).effect
+    near = [count for count in effect if effect[count] >= max(effect.values(), default=0.0) - NEAR]
     book.measure("grid", (2,), near)
-    book.measure("grid", (3,), _disturbed(book))
+    book.measure("grid", (3,), _disturbed_counts(book))
     for round_ in range(1, ROUNDS + 1):
-        if not book.explored() or len(book.taken) + BLOCK > most:
+        if not book.explored() or len(book.taken) + BLOCK > run_limit:
             return
-        seen = view(book, f"refine{round_}", PROPOSED)
+        view = draw_view(book, f"refine{round_}", PROPOSED)
         measured = {geometry for _, geometry, _ in book.explored()}
-        if round_ > 2 and sum(share for one, share in seen.votes.items() if one not in measured) < SETTLED:
+        if round_ > 2 and sum(share for count, share in view.votes.items() if count not in measured) < SETTLED:
             return
-        chosen = seen.by_votes()[:BLOCK]
-        if len(measured.intersection(chosen)) < 2:  # counts with runs connect a block to the others
-            chosen = [*chosen[: BLOCK - 2], *[one for one in seen.by_votes() if one in measured][:2]]
-        book.measure(f"refine{round_}", (1,), chosen)
+        proposed = view.by_votes()[:BLOCK]
+        if len(measured.intersection(proposed)) < 2:  # counts with runs connect a block to the others
+            proposed = [*proposed[: BLOCK - 2], *[count for count in view.by_votes() if count in measured][:2]]
+        book.measure(f"refine{round_}", (1,), proposed)
 
 
-def _disturbed(book: Book) -> list[Geometry]:
+def _disturbed_counts(book: Book) -> list[Geometry]:
     """Counts whose better run is within the margin of the top: the other one may have been disturbed."""
     logs = book.explored()
-    effect = curve.runs(logs).effect
-    rest = grouped((block, value - effect[one]) for block, one, value in logs)
-    without_block = grouped((one, value - median(rest[block])) for block, one, value in logs)
+    effect = curve.robust_runs(logs).effect
+    residuals = grouped((block, value - effect[count]) for block, count, value in logs)
+    without_block = grouped((count, value - median(residuals[block])) for block, count, value in logs)
     lowest = max(effect.values(), default=0.0) + math.log1p(-book.settings.margin)
-    return [one for one, values in without_block.items() if max(values) >= lowest and len(values) > 1]
+    return [count for count, values in without_block.items() if max(values) >= lowest and len(values) > 1]
 
 
-def _confirm(book: Book, most: int) -> None:
-    settings, done = book.settings, 0
-    seen = view(book, CONFIRM)
-    live = [one for one in seen.by_votes()[:SHORTLIST] if one in seen.votes]
-    while done < settings.most:
-        live += [one for one in dict.fromkeys((seen.safest, *highest(book.typical()))) if one not in live]
-        live += [one for one in seen.by_votes() if one not in live][: max(0, 2 - len(live))]
-        if not live:
+def _confirm(book: Book, run_limit: int) -> None:
+    settings, blocks_done = book.settings, 0
+    view = draw_view(book, CONFIRM)
+    shortlist = [count for count in view.by_votes()[:SHORTLIST] if count in view.votes]
+    while blocks_done < settings.most:
+        shortlist += [
+            count for count in dict.fromkeys((view.safest, *fastest(book.typical()))) if count not in shortlist
+        ]
+        shortlist += [count for count in view.by_votes() if count not in shortlist][: max(0, 2 - len(shortlist))]
+        if not shortlist:
             return
-        affordable = max(1, (most - len(book.taken)) // len(live))
-        upto = min(settings.most, done + max(1, min(settings.least // 2, affordable)))
-        book.measure(CONFIRM, range(done + 1, upto + 1), live)
-        done = upto
+        affordable = max(1, (run_limit - len(book.taken)) // len(shortlist))
+        last_block = min(settings.most, blocks_done + max(1, min(settings.least // 2, affordable)))
+        book.measure(CONFIRM, range(blocks_done + 1, last_block + 1), shortlist)
+        blocks_done = last_block
         if not book.logs(fresh=True):
             return
-        seen = view(book, f"{CONFIRM}{done}")
+        view = draw_view(book, f"{CONFIRM}{blocks_done}")
         enough = max(map(len, book.fresh().values())) >= settings.least
-        if enough and (len(book.taken) + len(live) > most or resolved(book, seen)):
+        if enough and (len(book.taken) + len(shortlist) > run_limit or is_resolved(book, view)):
             return
-        live = [one for one in live if seen.votes.get(one, 0.0) > 1 - settings.confidence]
+        shortlist = [count for count in shortlist if view.votes.get(count, 0.0) > 1 - settings.confidence]
 
 
 # --- the decision, its reason in a sentence, and its candidates
@@ -140,19 +142,19 @@ def _confirm(book: Book, most: int) -> None:
 RELIABLE = 3  # runs of a count from which its median is reliable
 
 
-def decide(book: Book, complete: bool) -> Decision:
+def choose(book: Book, complete: bool) -> Decision:
     logs = book.all_logs()
     confirmed = max(map(len, book.fresh().values()), default=0) >= book.settings.least
-    why = "no run gave a result" if complete else "the budget was used up before confirmation runs"
-    decision = Decision(None, None, complete, confirmed, f"No process count found: {why}.")
+    reason_unconfirmed = "no run gave a result" if complete else "the budget was used up before confirmation runs"
+    decision = Decision(None, None, complete, confirmed, f"No process count found: {reason_unconfirmed}.")
     if logs and confirmed:
-        decision = _by_model(book, complete)
+        decision = _choose_by_model(book, complete)
     elif logs:
-        effect = curve.runs(logs).effect
-        peak = max(effect, key=lambda one: (effect[one], -one.processes, -one.nodes))
-        reason = f"{words(peak)}: best rate so far, unconfirmed ({why})."
+        effect = curve.robust_runs(logs).effect
+        peak = max(effect, key=lambda count: (effect[count], -count.processes, -count.nodes))
+        reason = f"{words(peak)}: best rate so far, unconfirmed ({reason_unconfirmed})."
         decision = Decision(peak, peak, complete, confirmed, reason, _candidates(book, [peak]))
-    drift, groups = _drift(book), intervals.two_groups(_about_usual(book))
+    drift, groups = _drift(book), intervals.two_groups(_deviations_from_median(book))
     slow_runs = SlowRuns(groups.share, -math.expm1(-groups.apart)) if groups else None
     return replace(
         decision,
@@ -165,89 +167,91 @@ def decide(book: Book, complete: bool) -> Decision:
     )
 
 
-def _by_model(book: Book, complete: bool) -> Decision:
+def _choose_by_model(book: Book, complete: bool) -> Decision:
     """The decision: the fewest processes shown to be within the margin by the curves that the runs allow. Ratios are
     rounded, since processors add up products in different orders.
     """
-    seen = view(book, "decision")
-    answered = answer(book, seen)
-    chosen = answered.chosen
-    shown = [one for one, share in seen.within.items() if share >= book.settings.demanded]
+    view = draw_view(book, "decision")
+    answer = find_answer(book, view)
+    choice = answer.chosen
+    within_margin = [count for count, share in view.within.items() if share >= book.settings.demanded]
     candidates = tuple(
-        replace(each, ratio=round(_typical(logs), 6), ratio_low=round(_low(book, logs), 6))
-        if (logs := seen.ratio.get(each.geometry)) and each.geometry != seen.peak
-        else each
-        for each in _candidates(book, shown)
+        replace(candidate, ratio=round(_mean_ratio(logs), 6), ratio_low=round(_lower_bound(book, logs), 6))
+        if (logs := view.ratio.get(candidate.geometry)) and candidate.geometry != view.peak
+        else candidate
+        for candidate in _candidates(book, within_margin)
     )
     margin, confidence = (f"{100 * share:g}%" for share in (book.settings.margin, book.settings.confidence))
-    ratio, low = (f"{100 * share:.1f}%" for share in (_typical(seen.ratio[chosen]), _low(book, seen.ratio[chosen])))
-    runs = f"{len(book.fresh().get(chosen, ()))} confirmation runs"
+    ratio, low = (
+        f"{100 * share:.1f}%" for share in (_mean_ratio(view.ratio[choice]), _lower_bound(book, view.ratio[choice]))
+    )
+    runs = f"{len(book.fresh().get(choice, ()))} confirmation runs"
     text = (
         f"smallest measured count shown to be within {margin} of the peak: {ratio} of its rate, at least {low} "
         f"({confidence} confidence, {runs})"
-        if answered.shown
+        if answer.shown
         else f"most likely to be within {margin} of the peak: {ratio} of its rate, but only {low} at {confidence} "
         f"confidence ({runs})"
     )
-    if answered.resolved:
-        text += f"; no measured count below {words(answered.fewest)} is ({confidence} confidence)"
-    elif answered.fewest != chosen:
+    if answer.resolved:
+        text += f"; no measured count below {words(answer.fewest)} is ({confidence} confidence)"
+    elif answer.fewest != choice:
         text += (
-            f"; the minimum is not resolved: no measured count below {words(answered.fewest)} is ({confidence} "
-            f"confidence), and {len(answered.alike)} counts cannot be told apart"
+            f"; the minimum is not resolved: no measured count below {words(answer.fewest)} is ({confidence} "
+            f"confidence), and {len(answer.alike)} counts cannot be told apart"
         )
         text += (
-            f" without about {answered.further} more runs"
-            if answered.further < MOST_FURTHER
-            else f", perhaps not even with {answered.further} more runs"
+            f" without about {answer.further} more runs"
+            if answer.further < MOST_FURTHER
+            else f", perhaps not even with {answer.further} more runs"
         )
     else:
-        text += f"; about {answered.further} more runs are needed to show it"
+        text += f"; about {answer.further} more runs are needed to show it"
     text += f"; nothing is claimed of counts other than the {len(candidates)} that were measured"
     if not complete:
         text += "; stopped by the budget: best answer so far"
     return Decision(
-        chosen,
-        seen.peak,
+        choice,
+        view.peak,
         complete,
         confirmed=True,
-        reason=f"{words(chosen)}: {text}.",
+        reason=f"{words(choice)}: {text}.",
         candidates=candidates,
-        shown=answered.shown,
-        alike=answered.alike,
-        resolved=answered.resolved,
-        further=answered.further,
+        shown=answer.shown,
+        alike=answer.alike,
+        resolved=answer.resolved,
+        further=answer.further,
     )
 
 
-def _typical(logs: Sequence[float]) -> float:
+def _mean_ratio(logs: Sequence[float]) -> float:
     """A ratio, from its logarithms in the drawn curves."""
     return math.exp(sum(logs) / len(logs))
 
 
-def _low(book: Book, ordered: Sequence[float]) -> float:
+def _lower_bound(book: Book, ordered: Sequence[float]) -> float:
     """The lower bound of a ratio at the requested confidence."""
     return math.exp(ordered[math.floor((1 - book.settings.confidence) * len(ordered))])
 
 
-def _candidates(book: Book, within: Container[Geometry]) -> tuple[Candidate, ...]:
+def _candidates(book: Book, within_margin: Container[Geometry]) -> tuple[Candidate, ...]:
     fresh, rates_of = book.fresh(), book.typical()
-    tried = [request.geometry for request in book.taken]
+    measured = [request.geometry for request in book.taken]
     candidates = []
-    for point in sorted(set(tried), key=size):
+    for point in sorted(set(measured), key=size):
         typical = rates_of.get(point, intervals.NOTHING)
-        runs = tried.count(point), len(fresh.get(point, ()))
+        runs = measured.count(point), len(fresh.get(point, ()))
         rates = typical.median, typical.low, typical.high
-        candidates.append(Candidate(point, *runs, *rates, within=point in within))
+        candidates.append(Candidate(point, *runs, *rates, within=point in within_margin))
     return tuple(candidates)
 
 
 def _remarks(book: Book, peak: Geometry, drift: Drift | None, slow: SlowRuns | None) -> tuple[str, ...]:
     remarks = []
-    tried = {request.geometry for request in book.taken} - book.failed.keys()
-    if not any(tested.processes > peak.processes for tested in tried):
+    measured = {request.geometry for request in book.taken} - book.failed.keys()
+    if not any(tested.processes > peak.processes for tested in measured):
         remarks.append(f"{words(peak)} is the largest count measured; a larger one may be faster")
-    elif not any(tested.processes < peak.processes for tested in tried) and peak.processes > book.space.fewest_nodes:
+    elif not any(tested.processes < peak.processes for tested in measured) and peak.processes > book.space.fewest_nodes:
         remarks.append(f"{words(peak)} is the smallest count measured; a smaller one may be faster")
     remarks += [f"{words(geometry)}: excluded, since a run failed" for geometry in book.failed]
     if drift and drift.reported:
@@ -273,15 +277,15 @@ def _remarks(book: Book, peak: Geometry, drift: Drift | None, slow: SlowRuns | N
 
 def _drift(book: Book) -> Drift | None:
     """The drift; None if there are too few runs."""
-    p_value = intervals.trend(_about_usual(book))
+    p_value = intervals.trend(_deviations_from_median(book))
     if p_value is None:
         return None
-    values = _about_effect(book)
+    values = _deviations_from_effect(book)
     third = len(values) // 3
     return Drift(p_value, math.expm1(median(values[-third:]) - median(values[:third])))
 
 
-def _about_usual(book: Book) -> list[float]:
+def _deviations_from_median(book: Book) -> list[float]:
     """Log rates minus the median of their count, in the order of the runs."""
     logs = book.all_logs()
     by_count = grouped((count, value) for _, count, value in logs)
@@ -291,7 +295,7 @@ def _about_usual(book: Book) -> list[float]:
 
 def _outliers(book: Book) -> tuple[PlannedBlock, ...]:
     """Runs far from the others of their count."""
-    far = intervals.outliers(_about_effect(book))
+    far = intervals.outliers(_deviations_from_effect(book))
     return tuple(
         PlannedBlock(*block, geometry.nodes, geometry.processes)
         for index, (block, geometry, _) in enumerate(book.all_logs())
@@ -299,7 +303,7 @@ def _outliers(book: Book) -> tuple[PlannedBlock, ...]:
     )
 
 
-def _about_effect(book: Book) -> list[float]:
+def _deviations_from_effect(book: Book) -> list[float]:
     """Log rates minus the effect of their count, adjusted for blocks, in the order of the runs."""
-    effect = curve.runs(book.all_logs()).effect
+    effect = curve.robust_runs(book.all_logs()).effect
     return [value - effect[geometry] for _, geometry, value in book.all_logs()]

@@ -69,7 +69,7 @@ def test_a_count_is_excluded_by_its_own_runs_only_if_they_are_clearly_below_the_
         for one, of in rates.items()
         if block < 2 or of == 1.0
     )
-    below = inference._below_by_own_runs(curve.runs(logs), Geometry(1, 7), Geometry(1, 8), Settings("seed"))
+    below = inference._is_below_by_its_runs(curve.robust_runs(logs), Geometry(1, 7), Geometry(1, 8), Settings("seed"))
     assert below == excluded
 
 
@@ -101,7 +101,7 @@ def test_of_two_runs_of_which_one_was_disturbed_the_other_one_is_left() -> None:
     ]
     block, one, value = logs[3]
     logs[3] = block, one, value + math.log(0.4)
-    given = curve.runs(tuple(logs))
+    given = curve.robust_runs(tuple(logs))
     assert len(given.values) == len(logs) - 1
     assert given.effect[one] - given.effect[counts[0]] == pytest.approx(math.log(4), abs=0.05)
     assert given.deviation < 0.03
@@ -109,12 +109,12 @@ def test_of_two_runs_of_which_one_was_disturbed_the_other_one_is_left() -> None:
 
 def test_runs_without_any_noise_leave_each_count_a_run() -> None:
     logs = tuple(((f"b{block}", block), Geometry(1, one), float(one)) for block in range(3) for one in (1, 2, 3))
-    assert set(curve.runs(logs).effect) == {Geometry(1, 1), Geometry(1, 2), Geometry(1, 3)}
+    assert set(curve.robust_runs(logs).effect) == {Geometry(1, 1), Geometry(1, 2), Geometry(1, 3)}
 
 
 def test_curves_drawn_with_the_same_seed_are_the_same() -> None:
     counts = [Geometry(1, number) for number in (1, 2, 4, 8)]
-    given = curve.runs(tuple((("b", block), one, float(one.processes)) for block in range(2) for one in counts))
+    given = curve.robust_runs(tuple((("b", block), one, float(one.processes)) for block in range(2) for one in counts))
     first, again, other = (curve.drawn(given, counts, 8, seed, 16).tolist() for seed in ("a", "a", "b"))
     assert first == again != other
 

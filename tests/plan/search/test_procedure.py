@@ -45,7 +45,7 @@ def test_a_search_goes_on_after_any_interruption_as_if_there_had_been_none(
     whole, asked = driven(space, machine, wanted)
     # Any part of what was measured is what an interruption may leave.
     kept = {request: machine[request] for request in asked if data.draw(st.booleans())}
-    inference._view.cache_clear()  # another process goes on
+    inference._draw_view.cache_clear()  # another process goes on
     while isinstance(answer := procedure.step(space, wanted, kept.get), tuple):
         assert set(answer) <= set(asked)
         assert not set(answer) & kept.keys()
