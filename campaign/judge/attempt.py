@@ -23,7 +23,7 @@ from campaign.judge.findings import (
     unchecked,
     violation,
 )
-from campaign.judge.rule import DecidedBy, Needs, Phases, attempt_rule
+from campaign.judge.rule import DecidedBy, Needs, attempt_rule
 from campaign.judge.timing import BYTES
 from campaign.results.case import Case
 
@@ -375,7 +375,7 @@ def _resources(case: Case) -> Iterator[Finding]:
     why="a run that failed, was started twice, or stood still while the clock went on has no trustworthy value",
     remedy="find the cause in the run's stdout and stderr, then repeat it with 'campaign rerun FILE CELL'",
     needs=Needs.NOTHING,
-    phases=Phases.TOGETHER,
+    is_about_run=True,
 )
 def ended_well(case: Case) -> Iterator[Finding]:
     """The job's own record. Suspension (`scontrol suspend`, gang scheduling, preemption) also by scontrol's SuspendTime

@@ -15,7 +15,7 @@ from campaign.core.grouping import grouped
 from campaign.core.model import ASKED_NAMES, SRUN, Attestation, Finding, RankGroup
 from campaign.core.units import apart, listed
 from campaign.judge.findings import doubt, lifted_by_buyer, note, unchecked, violation
-from campaign.judge.rule import Phases, attempt_rule
+from campaign.judge.rule import attempt_rule
 from campaign.results.case import Case
 from campaign.results.environment.facts import SHORT
 
@@ -306,7 +306,7 @@ def _values_of_job(case: Case, name: str) -> tuple[str, ...]:
     "the processes had the environment variables that the rules require, and none that they forbid",
     why="such variables change how the benchmark computes, communicates or stores its data",
     remedy="run the result again with these variables: remove what overwrites them, or pass them on to all processes",
-    phases=Phases.TOGETHER,
+    is_about_run=True,
 )
 def variables_as_required(case: Case) -> Iterator[Finding]:
     """Each variable in `environment`, as read from the running ranks. Not checked: not in all ranks, or a wrapper

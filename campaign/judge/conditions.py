@@ -13,7 +13,7 @@ from campaign.core.model import Cell, Finding, Record
 from campaign.core.units import apart, digits
 from campaign.judge.attempt import WITHIN
 from campaign.judge.findings import Form, at_full_size, to_explain, unchecked, violation
-from campaign.judge.rule import DecidedBy, Needs, Phases, attempt_rule, campaign_rule
+from campaign.judge.rule import DecidedBy, Needs, attempt_rule, campaign_rule
 from campaign.judge.submission import Submission
 from campaign.judge.timing import BYTES
 from campaign.results.case import Case, by_node, repetitions, valid_by_line
@@ -107,7 +107,7 @@ def _tolerance(condition: Condition) -> dict[str, float]:
     "the results of each run meet the conditions of the rules",
     why="a run with a wrong answer, another problem or a missed limit is not what the buyer asked for",
     remedy="correct what the condition names and run the result again",
-    phases=Phases.TOGETHER,
+    is_about_run=True,
 )
 def results_hold(case: Case) -> Iterator[Finding]:
     """Each condition of `requires` on operations, records or facts, in rehearsals too, with the line of every number; a

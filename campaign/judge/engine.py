@@ -7,8 +7,7 @@ plan, a running campaign, an ended one, and a bundle on the buyer's side.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -35,9 +34,9 @@ from campaign.judge import (
     system,
     timing,
 )
-from campaign.judge.findings import CAMPAIGN, left_to_buyer, of_rule, unchecked, unchecked_by_buyer
+from campaign.judge.findings import CAMPAIGN, left_to_buyer, merged_phases, of_rule, unchecked, unchecked_by_buyer
 from campaign.judge.rows import with_findings
-from campaign.judge.rule import DecidedBy, Needs, Phases, Rule, rules_of
+from campaign.judge.rule import DecidedBy, Needs, Rule, rules_of
 from campaign.plan import matrix
 from campaign.results.case import Case
 from campaign.results.cells import left_out, patterns
@@ -64,8 +63,7 @@ WITHOUT_NUMBERS = _ids(Level.ATTEMPT, lambda rule: rule.needs is Needs.NOTHING)
 OF_COUNTED = WITHOUT_NUMBERS | _ids(Level.ATTEMPT, lambda rule: rule.needs is Needs.COUNTS)
 # What a run printed before it failed is no result: how it was produced does not matter, but its records must agree.
 OF_FAILED = WITHOUT_NUMBERS | _ids(Level.ATTEMPT, lambda rule: rule.needs is Needs.RECORDS)
-OF_WHOLE = _ids(Level.ATTEMPT, lambda rule: rule.phases is Phases.TOGETHER)
-OF_BOTH = _ids(Level.ATTEMPT, lambda rule: rule.phases is Phases.BOTH)
+OF_RUN = _ids(Level.ATTEMPT, lambda rule: rule.is_about_run)
 OF_PLANNED = _ids(Level.ATTEMPT, lambda rule: DecidedBy.PLAN in rule.decided_by)
 OF_WORDS = _ids(Level.ATTEMPT, lambda rule: DecidedBy.WORDS in rule.decided_by)
 HARMLESS = _ids(Level.ATTEMPT, lambda rule: not rule.can_invalidate)
@@ -81,10 +79,9 @@ def judge(case: Case, invalidating: bool = False) -> Iterator[Finding]:
     nothing, why.
     """
     rules = case.pack.checks.keys()
-    of_phases = {name: [*_judge(phase, rules - OF_WHOLE, invalidating)] for name, phase in case.phases.items()}
-    of_run = _judge(case, rules & (OF_WHOLE | OF_BOTH), invalidating)
-    findings = dict.fromkeys([*of_run, *_together(case, of_phases)])
-    yield from sorted(findings, key=lambda finding: _ORDER[finding.rule])
+    by_phase = {name: [*_judge(phase, rules - OF_RUN, invalidating)] for name, phase in case.phases.items()}
+    findings = [*_judge(case, rules & OF_RUN, invalidating), *merged_phases(case, by_phase)]
+    yield from sorted(dict.fromkeys(findings), key=lambda finding: _ORDER[finding.rule])
 
 
 def _judge(case: Case, rules: Set[str], invalidating: bool) -> Iterator[Finding]:
@@ -113,30 +110,6 @@ def _words_hold(case: Case, invalidating: bool) -> bool:
     alike = ("words", invalidating, run.files, run.commands, run.geometry, run.inputs)
     found = by_rules(ATTEMPT_RULES, OF_WORDS, case, case.subject, invalidating=invalidating)
     return case.pack.once(alike, lambda: not any(True for _ in found))
-
-
-def _together(case: Case, by_phase: Mapping[str, Sequence[Finding]]) -> Iterator[Finding]:
-    """Findings about phases: one for all phases if it is the same in all, otherwise with the phases in which it was
-    found.
-    """
-    where: dict[Hashable, dict[str, Finding]] = {}  # what is alike, its number in a phase -> phase -> the finding there
-    for phase, findings in by_phase.items():
-        met = Counter[Hashable]()
-        for finding in findings:
-            about = (finding.rule, finding.subject, finding.message, finding.expected, finding.clause)
-            alike = (*about, finding.severity, finding.checked, finding.at_full, finding.move)
-            where.setdefault((alike, met[alike]), {})[phase] = finding
-            met[alike] += 1
-    for found_in in where.values():
-        finding, *others = found_in.values()
-        if others:
-            actual = dict.fromkeys(filter(None, (each.actual for each in found_in.values())))
-            finding = replace(finding, actual=", ".join(actual))
-        if len(found_in) < len(by_phase):
-            reported = {operation.id for operation in case.operations if operation.phase in found_in}
-            cells = tuple(cell for cell in finding.cells if cell.operation in reported) or finding.cells
-            finding = replace(finding, phase=", ".join(found_in), cells=cells)
-        yield finding
 
 
 def by_rules(

@@ -10,7 +10,7 @@ from campaign.core.model import Completion, Finding, Record, Severity, State
 from campaign.core.units import apart, listed, utc
 from campaign.judge.attested import attestations
 from campaign.judge.findings import disagreement, doubt, not_printed, note, to_explain, unchecked, unprovable, violation
-from campaign.judge.rule import DecidedBy, Phases, attempt_rule
+from campaign.judge.rule import DecidedBy, attempt_rule
 from campaign.judge.timing import RATE, phase_seconds
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting, Environment
@@ -405,7 +405,7 @@ def nodes_are_exclusive(case: Case) -> Iterator[Finding]:
     "the directory was empty before and after the run; capacity and inode counts are recorded",
     why="files left from earlier runs, or a full file system, change metadata rates",
     remedy="remove what was left in the target's directory, and repeat the run with 'campaign rerun FILE CELL'",
-    phases=Phases.TOGETHER,
+    is_about_run=True,
 )
 def directory_clean(case: Case) -> Iterator[Finding]:
     """The job created the directory, the files left in it, capacity and inodes before and after."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -83,7 +84,30 @@ def of_rule(
     a finding.
     """
     for each in findings:
-        yield replace(each, rule=rule, subject=each.subject or subject, cells=concerned(each))
+        yield replace(each, rule=rule, subject=each.subject or subject, cells=each.cells or concerned(each))
+
+
+def merged_phases(case: Case, findings_by_phase: Mapping[str, Sequence[Finding]]) -> Iterator[Finding]:
+    """Findings about the phases of an attempt: one for all phases if it is the same in all, otherwise with the phases
+    in which it was found and with the cells of their operations.
+    """
+    same: dict[Hashable, dict[str, Finding]] = {}  # what is the same and its number in a phase: the finding by phase
+    for phase, findings in findings_by_phase.items():
+        numbers = Counter[Hashable]()
+        for finding in findings:
+            texts = (finding.rule, finding.subject, finding.message, finding.expected, finding.clause)
+            key = (*texts, finding.severity, finding.checked, finding.at_full, finding.move)
+            same.setdefault((key, numbers[key]), {})[phase] = finding
+            numbers[key] += 1
+    for by_phase in same.values():
+        finding = next(iter(by_phase.values()))
+        actual = dict.fromkeys(finding.actual for finding in by_phase.values() if finding.actual)
+        finding = replace(finding, actual=", ".join(actual))
+        if len(by_phase) < len(findings_by_phase):
+            operations = {operation.id for operation in case.operations if operation.phase in by_phase}
+            cells = tuple(cell for cell in finding.cells or case.run.cells() if cell.operation in operations)
+            finding = replace(finding, phase=", ".join(by_phase), cells=cells or finding.cells)
+        yield finding
 
 
 # --- for texts

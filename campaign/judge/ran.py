@@ -17,7 +17,7 @@ from campaign.core.model import Command, Finding, Input
 from campaign.core.units import apart, listed, several
 from campaign.judge import environment
 from campaign.judge.findings import doubt, to_explain, unchecked, violation
-from campaign.judge.rule import Phases, attempt_rule
+from campaign.judge.rule import attempt_rule
 from campaign.results.case import Case
 from campaign.results.environment.facts import EXECUTABLE, PREFIX, SHORT, ExecutedFile, HashedInput
 from campaign.results.environment.slurm_text import expand_nodes
@@ -156,7 +156,7 @@ def _counted(found: Counter[str]) -> str:
     why="another input is another problem, which may be much easier to compute",
     remedy="restore the input file and run the result again with 'campaign rerun FILE CELL'",
     is_always_judged=True,
-    phases=Phases.TOGETHER,
+    is_about_run=True,
 )
 def inputs_as_declared(case: Case) -> Iterator[Finding]:
     """The SHA-256 of each file, as each node found it right before the run (`inputs.txt`): the pack's, otherwise the

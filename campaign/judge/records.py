@@ -18,10 +18,10 @@ from campaign.core.model import Completion, Finding, State
 from campaign.core.strict_yaml import shown
 from campaign.core.units import listed, utc
 from campaign.judge import attested, environment
-from campaign.judge.findings import disagreement, doubt, note, to_explain, unchecked, violation
+from campaign.judge.findings import disagreement, doubt, merged_phases, note, to_explain, unchecked, violation
 from campaign.judge.numbers import are_their_own
 from campaign.judge.ran import at_once, may_overlap, measured_span, spans
-from campaign.judge.rule import Needs, Phases, attempt_rule, campaign_rule
+from campaign.judge.rule import Needs, attempt_rule, campaign_rule
 from campaign.judge.submission import Submission
 from campaign.plan import matrix
 from campaign.results.case import Case
@@ -50,7 +50,7 @@ _KINDS = {
     is_always_judged=True,
     is_about_records=True,
     needs=Needs.RECORDS,
-    phases=Phases.BOTH,
+    is_about_run=True,
 )
 def agree(case: Case) -> Iterator[Finding]:
     """Pairs of records: the benchmark's text and its JSON lines; journal and job record; raw files and their hashes in
@@ -62,15 +62,28 @@ def agree(case: Case) -> Iterator[Finding]:
     W). Of a bundle also job scripts (rendered again; those of another version, or of a vendor's template, are not
     checked), plan.json, modifications.json, each run's end in journal and job record, and the buyer's `--sacct`.
     """
-    yield from (violation("{contradiction}", contradiction=text) for text in case.seen.contradictions)
     for file in case.evidence.altered:
         yield changed_since(f"runs/{case.subject}/{file.name}", file.recorded, file.found)
     yield from _driver(case)
     yield from _order(case)
     yield from _slurm(case)
-    yield from _step(case)
     around = case.evidence.environment
     yield from around.once("file system", lambda: tuple(_file_system(around)))
+    if len(case.phases) > 1:  # also between them
+        yield from _clock(case)
+    yield from merged_phases(case, {name: [*_phase_agrees(phase)] for name, phase in case.phases.items()})
+
+
+def _phase_agrees(case: Case) -> Iterator[Finding]:
+    """What the output of one phase says against the records of its run. `case`: of the phase."""
+    seen = case.seen
+    yield from (violation("{contradiction}", contradiction=text) for text in seen.contradictions)
+    if case.evidence.completion is not None:
+        yield from _clock(case)
+        if seen.began is not None and seen.ended is not None:
+            message = "phases in the output took longer than the program ran by its own clock"
+            yield from environment.fit(case, seen.ended - seen.began + environment.set_back_s(case), message)
+    yield from _step(case)
     yield from attested.agrees(case)
 
 
@@ -100,14 +113,10 @@ def _driver(case: Case) -> Iterator[Finding]:
                 utc(journaled),
                 what=name,
             )
-    yield from _clock(case)
     back = environment.set_back_s(case)
-    if completion.ended + back < completion.started:
-        yield violation("the run ended before it started", utc(completion.started), utc(completion.ended))
-    seen = case.seen
-    if seen.began is not None and seen.ended is not None:
-        message = "phases in the output took longer than the program ran by its own clock"
-        yield from environment.fit(case, seen.ended - seen.began + back, message)
+    times = [(completion.started, completion.ended), *((phase.started, phase.ended) for phase in completion.phases)]
+    for started, ended in [(started, ended) for started, ended in times if ended + back < started][:1]:
+        yield violation("the run ended before it started", utc(started), utc(ended))
 
 
 _CLOCK_SET = "the clock of the job's first node was set during the run"
@@ -287,7 +296,7 @@ def _file_system(around: Environment) -> Iterator[Finding]:
             "it (`beside`) ran too",
         ),
     },
-    phases=Phases.TOGETHER,
+    is_about_run=True,
 )
 def one_sequence(case: Case) -> Iterator[Finding]:
     """Job and step ids of the phases, and other job steps in the accounting. Phases with `beside` must have measured at

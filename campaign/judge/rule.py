@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Flag, StrEnum, auto
+from functools import partial
 from types import MappingProxyType, ModuleType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from campaign.config.rules.catalogue import Level, Parameter, RuleEntry
 from campaign.core.model import Finding, Severity
@@ -41,14 +42,6 @@ class Needs(StrEnum):
     END = "end"  # of a campaign: one that has not run has nothing to judge
 
 
-class Phases(StrEnum):
-    """What a rule about an attempt is judged on, if the attempt has several phases."""
-
-    EACH = "each"
-    TOGETHER = "together"
-    BOTH = "both"
-
-
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A rule with its function, which takes a `Case` (of an attempt) or a `Submission` (of a campaign), both with pack
@@ -60,7 +53,7 @@ class Rule:
     check: Callable[..., Iterator[Finding]]
     needs: Needs
     decided_by: DecidedBy = DecidedBy.RECORDS
-    phases: Phases = Phases.EACH
+    is_about_run: bool = False
     can_invalidate: bool = True
 
     @property
@@ -72,63 +65,44 @@ class Rule:
 _RULES: dict[str, Rule] = {}
 
 
-def attempt_rule(
+def _rule(
+    level: Level,
     rule: str,
     statement: str,
     *,
     why: str,
     remedy: str,
-    severity: Severity = Severity.ERROR,
-    parameters: Mapping[str, Parameter] = MappingProxyType({}),
-    is_always_judged: bool = False,
-    is_about_records: bool = False,
-    needs: Needs = Needs.NUMBERS,
-    decided_by: DecidedBy = DecidedBy.RECORDS,
-    phases: Phases = Phases.EACH,
-    can_invalidate: bool = True,
-) -> Callable[[Check], Check]:
-    """A rule about one ended attempt: `check(case)`. `can_invalidate`: whether a finding may be a violation."""
-    entry = RuleEntry(
-        statement, severity, Level.ATTEMPT, why, remedy, dict(parameters), is_always_judged, is_about_records
-    )
-    return _registered(rule, entry, needs=needs, decided_by=decided_by, phases=phases, can_invalidate=can_invalidate)
-
-
-def campaign_rule(
-    rule: str,
-    statement: str,
-    *,
-    why: str,
-    remedy: str,
+    needs: Needs,
     severity: Severity = Severity.ERROR,
     parameters: Mapping[str, Parameter] = MappingProxyType({}),
     is_always_judged: bool = False,
     is_about_records: bool = False,
     is_fixed_afterwards: bool = False,
-    needs: Needs = Needs.NOTHING,
+    decided_by: DecidedBy = DecidedBy.RECORDS,
+    is_about_run: bool = False,
+    can_invalidate: bool = True,
 ) -> Callable[[Check], Check]:
-    """A rule about all attempts and results together, the sources and the systems: `check(submission)`.
-    `is_fixed_afterwards`: whether the campaign file can fix a violation after the measurement.
+    """The decorator of a rule's function. `is_fixed_afterwards`: whether the campaign file can fix a violation after
+    the measurement; `is_about_run`: whether it is judged on all phases of an attempt together, not on each of them;
+    `can_invalidate`: whether a finding may be a violation.
     """
     about = (is_always_judged, is_about_records, is_fixed_afterwards)
-    entry = RuleEntry(statement, severity, Level.CAMPAIGN, why, remedy, dict(parameters), *about)
-    return _registered(rule, entry, needs=needs)
+    entry = RuleEntry(statement, severity, level, why, remedy, dict(parameters), *about)
 
-
-def bundle_rule(
-    rule: str, statement: str, *, why: str, remedy: str, severity: Severity = Severity.ERROR
-) -> Callable[[Check], Check]:
-    """A rule about a submitted bundle, which `campaign verify` judges, whatever the pack lists."""
-    return _registered(rule, RuleEntry(statement, severity, Level.BUNDLE, why, remedy), needs=Needs.NOTHING)
-
-
-def _registered(rule: str, entry: RuleEntry, **properties: Any) -> Callable[[Check], Check]:
     def register(check: Check) -> Check:
         assert rule not in _RULES, f"two functions have the rule {rule}"
-        _RULES[rule] = Rule(rule, entry, check, **properties)
+        _RULES[rule] = Rule(rule, entry, check, needs, decided_by, is_about_run, can_invalidate)
         return check
 
     return register
+
+
+# About one ended attempt: `check(case)`.
+attempt_rule = partial(_rule, Level.ATTEMPT, needs=Needs.NUMBERS)
+# About all attempts and results together, the sources and the systems: `check(submission)`.
+campaign_rule = partial(_rule, Level.CAMPAIGN, needs=Needs.NOTHING)
+# About a submitted bundle: `campaign verify` judges it, whatever the pack lists.
+bundle_rule = partial(_rule, Level.BUNDLE, needs=Needs.NOTHING)
 
 
 def rules_of(modules: Iterable[ModuleType], *levels: Level) -> dict[str, Rule]:

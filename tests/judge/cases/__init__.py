@@ -50,7 +50,7 @@ class Example:
             found = engine.by_rules(engine.RULES, [self.rule], self.given, CAMPAIGN)
         else:
             found = self.given()
-        return [replace(each, wording=each.message, operation="", clause="", values={}) for each in found]
+        return [replace(each, wording=each.message, operation="", phase="", clause="", values={}) for each in found]
 
     def __str__(self) -> str:
         return f"{self.rule} {self.outcome}: {self.name}"

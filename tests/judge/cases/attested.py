@@ -213,7 +213,7 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "EVD-06",
-        "LD_LIBRARY_PATH differs between the ranks and the job",
+        "LD_LIBRARY_PATH differs between the ranks and the job (phase read)",
         in_two_phases("/opt/mpi/lib", write=(library_path("/opt/mpi/lib"),), read=()),
         "not set",
         "/opt/mpi/lib",
