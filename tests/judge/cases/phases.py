@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from campaign.config.rules.pack import RulePack
-from campaign.core.model import Command, Geometry, Observation, PhaseTimes, Severity
+from campaign.core.model import Attestation, Command, Geometry, Observation, PhaseTimes, Severity
 from campaign.judge.records import RESTORED
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
@@ -117,8 +117,30 @@ def beside(
     )
 
 
+def set_between_phases(set_s: float) -> Case:
+    """Two phases of 63 s each of the built-in benchmark, which saw its clock unchanged; it was set between them."""
+    made = two_long_phases((50.0, 113.0), (113.5, 176.5))
+    completion, (write, read) = made.evidence.completion, made.outputs.values()
+    assert completion is not None
+    first, second = completion.phases
+    second = replace(second, started=second.started + set_s, ended=second.ended + set_s)
+    completion = replace(completion, ended=second.ended, phases=(first, second))
+    after = replace(builders.SPACE, time=second.ended)
+    attested = {
+        "write": replace(write, attestation=Attestation(clock_s=62.0)),
+        "read": replace(read, began=174.0 + set_s, ended=236.0 + set_s, attestation=Attestation(clock_s=62.0)),
+    }
+    attempt, evidence = builders.attempt(ended=second.ended), replace(made.evidence, completion=completion, after=after)
+    return replace(made, attempt=attempt, evidence=evidence, outputs=attested)
+
+
 def long(*uptimes: tuple[float, ...], run: tuple[float, ...] = (50.0, 176.5), set_s: float = 0.0) -> Case:
-    """The first of two phases of 63 s each. `uptimes`: what the kernel's clock showed at the start and the end of each
+    """The first of them."""
+    return two_long_phases(*uptimes, run=run, set_s=set_s).phases["write"]
+
+
+def two_long_phases(*uptimes: tuple[float, ...], run: tuple[float, ...] = (50.0, 176.5), set_s: float = 0.0) -> Case:
+    """A run of two phases of 63 s each. `uptimes`: what the kernel's clock showed at the start and the end of each
     phase, `run` of both together; `set_s`: by how much the node's clock was set during the first.
     """
     times = (
@@ -132,7 +154,7 @@ def long(*uptimes: tuple[float, ...], run: tuple[float, ...] = (50.0, 176.5), se
     final = builders.accounting(EndTime="240")
     evidence = replace(made.evidence, completion=completion, after=after, accounting=final)
     attempt = builders.attempt(ended=times[1].ended)
-    return replace(made, pack=of_phases(made.pack), attempt=attempt, evidence=evidence).phases["write"]
+    return replace(made, pack=of_phases(made.pack), attempt=attempt, evidence=evidence)
 
 
 def without_flags() -> Case:
@@ -163,6 +185,8 @@ EXAMPLES: list[Example] = [
     kept("EVD-06", "a phase of 63 s, of a job that recorded the kernel's clock for the run only", long()),
     disclosed("EVD-06", "the clock of the job's first node was set during the run",
               long((50.0, 113.0), (113.5, 176.5), set_s=4.0), "", "by +4.0 s"),
+    disclosed("EVD-06", "the clock of the job's first node was set during the run",
+              set_between_phases(4.0), "", "by +4.0 s"),
     kept("RUN-02", "a phase in which the clock was set back",
          long((50.0, 113.0), (113.5, 176.5), set_s=-4.0)),
     kept("RUN-09", "all phases in order", phased()),
