@@ -20,8 +20,8 @@ from campaign.evidence import bundle, provenance, response_bundle, submitted_tab
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning, standing
 from campaign.report import decision, table
-from campaign.report.compare import forms, verdicts
-from campaign.report.whole import scores_text
+from campaign.report.compare import rendering, verdicts
+from campaign.report.rfp_response import scores_text
 from campaign.report.write import write_report
 from campaign.results.store import begun
 
@@ -276,7 +276,7 @@ def accept(arguments: argparse.Namespace) -> int:
         accepted = acceptance.accept(arguments.challenge, submission, verified.chain.head, buyer, say)
         style = table_format(arguments)
         block = acceptance.decision_of(accepted, *_typed(arguments, arguments.challenge))
-        write_table(forms.printed(accepted.comparison, block, style, columns(arguments.output)), arguments)
+        write_table(rendering.printed(accepted.comparison, block, style, columns(arguments.output)), arguments)
         if texts := list(acceptance.told(accepted)):
             (show if style == "simple" else say)("\n".join(texts))
         if arguments.further and accepted.further:

@@ -36,9 +36,8 @@ from campaign.judge.clauses import matrix
 from campaign.judge.rows import with_findings
 from campaign.judge.submission import Submission
 from campaign.pipeline import standing
-from campaign.report import clauses, contents, decision, filled, junit, scores, table, views, whole
-from campaign.report.compare import forms as printed
-from campaign.report.compare import sources, verdicts
+from campaign.report import clauses, contents, decision, filled_form, junit, rfp_response, scores, table, views
+from campaign.report.compare import offer_files, rendering, verdicts
 from campaign.report.compare.offers import Offer
 from campaign.report.foreign import judge_table
 from campaign.report.workbook.write import workbook
@@ -63,11 +62,11 @@ def print_table(arguments: argparse.Namespace) -> int:
         else:
             write(content, places[part], arguments)
         selection.statuses.append(verdict(submissions[part].rows))
-    scored = [] if arguments.clauses else whole.scores_of(selection.response, submissions)
+    scored = [] if arguments.clauses else rfp_response.scores_of(selection.response, submissions)
     if is_one_file:
         write_table(selection.text(scored), arguments)
     elif scored:
-        show(f"\n{whole.scores_text(scored, columns())}")
+        show(f"\n{rfp_response.scores_text(scored, columns())}")
     return selection.end()
 
 
@@ -113,10 +112,10 @@ def report(arguments: argparse.Namespace) -> int:
         _write_report(directories[part], submissions[part], arguments.pdf)
         selection.statuses.append(verdict(submissions[part].rows))
     if response := selection.response:
-        if scored := whole.scores_of(response, submissions):
-            show(f"\n{whole.scores_text(scored, columns())}")
+        if scored := rfp_response.scores_of(response, submissions):
+            show(f"\n{rfp_response.scores_text(scored, columns())}")
         directory = arguments.output or next(iter(submissions.values())).campaign.results.parent / "report"
-        show(f"wrote {whole.write_page(directory, response, submissions, directories, scored)}")
+        show(f"wrote {rfp_response.write_page(directory, response, submissions, directories, scored)}")
     return selection.end()
 
 
@@ -141,11 +140,11 @@ def fill(arguments: argparse.Namespace) -> int:
         absent = [part.id for part in response.rfp.parts if part not in response.parts]
         mapping = mapping or response.rfp.form(form)
     judged = {part: standing.current(opened, say) for part, opened in selection.opened().items()}
-    content, cells = filled.fill(form, judged, mapping, absent, arguments.decimal)
+    content, cells = filled_form.fill(form, judged, mapping, absent, arguments.decimal)
     number = sum(cell.value is not None for cell in cells)
     write(content, out, arguments, f": {number} of {several(len(cells), 'cell')} filled")
     if out != STANDARD_OUTPUT:
-        write(with_decimals(filled.origins(cells), arguments), origins, arguments)
+        write(with_decimals(filled_form.origins(cells), arguments), origins, arguments)
     empty = grouped((cell.reason, cell) for cell in cells if cell.value is None)
     for reason, left in empty.items():
         show(f"left empty ({reason}): {listed(f'{cell.place.spot} {cell.place.entry.name}' for cell in left)}")
@@ -174,7 +173,7 @@ def check(arguments: argparse.Namespace) -> int:
         suites = [junit.of_campaign(submission) for submission in submissions.values()]
         write(junit.document(junit_response.rfp.id, suites), arguments.junit, arguments)
     if submissions and selection.response and not arguments.json:
-        block = whole.decision_of(selection.response, submissions, arguments.file)
+        block = rfp_response.decision_of(selection.response, submissions, arguments.file)
         show(f"\n{decision.printed(block, columns())}")
     return selection.end()
 
@@ -247,11 +246,11 @@ def compare(arguments: argparse.Namespace) -> int:
     _say_unequal(paths, offers)
     names, width = list(map(typed, paths)), columns(arguments.output)
     texts = {
-        part: printed.printed(comparison, printed.decision_of(comparison, names), style, width)
+        part: rendering.printed(comparison, rendering.decision_of(comparison, names), style, width)
         for part, comparison in comparisons.items()
     }
     scored = [scores.scores(rfp, scores.of_offers(parts)) for _, parts in offers] if rfp else []
-    write_table(whole.compared(style, rfp, texts, paths, scored), arguments)
+    write_table(rfp_response.compared(style, rfp, texts, paths, scored), arguments)
     is_complete = comparisons and all(parts.keys() >= first.keys() for _, parts in offers)
     return OK if is_complete and all(each.passed for each in comparisons.values()) else INCOMPLETE
 
@@ -260,19 +259,19 @@ PartsOfOffer = tuple[rfps.Rfp | None, Mapping[str, Offer]]  # the RFP that an of
 
 
 def _offers(arguments: argparse.Namespace, stack: ExitStack) -> list[PartsOfOffer]:
-    if not arguments.of_part and any(map(sources.has_parts, arguments.campaigns)):
+    if not arguments.of_part and any(map(offer_files.has_parts, arguments.campaigns)):
         return [_parts_of_offer(stack, path) for path in arguments.campaigns]
     mapping, pack = rfps.form_of(arguments.mapping, arguments.campaigns[-1], arguments.rules, arguments.of_part)
     form = (mapping, {part: packs.load(each) for part, each in pack.items()}) if mapping else None
-    return [(None, {"": sources.load(path, form)}) for path in arguments.campaigns]
+    return [(None, {"": offer_files.load(path, form)}) for path in arguments.campaigns]
 
 
 def _parts_of_offer(stack: ExitStack, path: Path) -> PartsOfOffer:
     if path.suffix in (".yaml", ".yml"):
         response = read(path)
-        return response.rfp, {part.id: sources.load(path, part=part.id) for part in response.parts}
+        return response.rfp, {part.id: offer_files.load(path, part=part.id) for part in response.parts}
     bag = stack.enter_context(verify.opened(path))
-    parts = {part: sources.load(bag.root / verify.PARTS / part) for part in verify.parts_of(bag)}
+    parts = {part: offer_files.load(bag.root / verify.PARTS / part) for part in verify.parts_of(bag)}
     if not parts:
         raise InputError(f"{path}: does not answer an RFP of several parts, as another of the offers does")
     offers = {part: replace(offer, source=str(path)) for part, offer in parts.items()}

@@ -29,7 +29,7 @@ from campaign.judge.submission import Submission
 from campaign.pipeline import outdated, planning, preflight, probe, recovery, run, standing
 from campaign.pipeline.request import Request
 from campaign.plan import matrix
-from campaign.report import causes, decision, table, views, whole
+from campaign.report import causes, decision, rfp_response, table, views
 from campaign.results.cells import Row, patterns
 from campaign.sandbox.cluster import Sandbox
 from campaign.sandbox.layout import Shape
@@ -161,7 +161,7 @@ def _run(arguments: argparse.Namespace, words: Sequence[str], request: Request, 
         status = queues.run(opened, queues.commands(arguments, words, selection.parts), limits, request.detach)
         if not arguments.detach and status != INTERRUPTED:
             submissions = {part: standing.current(each, say) for part, each in opened.items()}
-            block = whole.decision_of(selection.response, submissions, arguments.file)
+            block = rfp_response.decision_of(selection.response, submissions, arguments.file)
             show(f"\n{decision.printed(block, columns())}")
     selection.statuses.append(status)
     status = selection.end()

@@ -13,7 +13,7 @@ from campaign.core import outputs
 from campaign.core.errors import INCOMPLETE, OK
 from campaign.core.strict_yaml import has_key
 from campaign.core.units import listed
-from campaign.report import whole
+from campaign.report import rfp_response
 from campaign.report.scores import Scored
 
 
@@ -41,7 +41,7 @@ class PartSelection:
     def headed(self) -> Iterator[str]:
         for number, part in enumerate(self.parts):
             if self.response and not self._style:
-                heading = whole.heading(self.response.rfp.part(part))
+                heading = rfp_response.heading(self.response.rfp.part(part))
                 show(f"\n{heading}" if number else heading)
             yield part
 
@@ -62,7 +62,7 @@ class PartSelection:
 
     def text(self, scored: Sequence[Scored] = ()) -> str:
         """What is printed of all parts."""
-        return whole.in_one_file(self._style, self.response, self.texts, scored)
+        return rfp_response.in_one_file(self._style, self.response, self.texts, scored)
 
     def end(self) -> int:
         """Name the mandatory parts that the file leaves out; gives the exit status."""

@@ -28,7 +28,7 @@ from campaign.judge.findings import note, of_rule, unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
 from campaign.report import decision, scores
 from campaign.report.decision import VENDOR, YOU, DecisionBlock, Question, Step
-from campaign.report.whole import every_part, of_parts, worst_first
+from campaign.report.rfp_response import every_part, of_parts, worst_first
 
 RFP, RESPONSE = "data/rfp.yaml", "data/response.json"
 

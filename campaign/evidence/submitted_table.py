@@ -15,7 +15,7 @@ from campaign.core import units, untrusted
 from campaign.core.errors import InputError
 from campaign.core.units import listed, several
 from campaign.judge.submission import Submission
-from campaign.report import contents, filled
+from campaign.report import contents, filled_form
 from campaign.report.foreign import form_file, judge_table
 from campaign.report.foreign.table_file import LARGEST, number
 from campaign.report.workbook.sheets import PROVENANCE
@@ -112,16 +112,16 @@ def _of_workbook(path: Path) -> Texts:
 
 def _of_form(path: Path, parts: Mapping[str, Submission], mapping: FormMapping) -> tuple[Texts, Texts, str]:
     """What the bundle and the form have in the cells that the mapping names."""
-    sources, filled_form = filled.sources(parts), form_file.read(path)
+    sources, buyers_form = filled_form.sources(parts), form_file.read(path)
     expected: dict[str, Any] = {}
     found: dict[str, Any] = {}
-    for place in form_file.places(path, filled_form, mapping):
+    for place in form_file.places(path, buyers_form, mapping):
         if "" not in parts and place.entry.result.partition("/")[0] not in parts:
             continue
-        name, box = f"{place.spot} {place.entry.name}", filled_form.box(place.spot)
+        name, box = f"{place.spot} {place.entry.name}", buyers_form.box(place.spot)
         source, pack = sources.get(place.entry.result, ("", None))
-        expected[name] = filled.value_of(place.entry, source, pack) if pack else None
-        found[name] = filled_form.value(place.spot)
+        expected[name] = filled_form.value_of(place.entry, source, pack) if pack else None
+        found[name] = buyers_form.value(place.spot)
         unit = place.entry.unit or getattr(source, "unit", "")
         number_format = dict(box.display).get(form_file.NUMBER_FORMAT, "General")
         if not is_plain(number_format, box.value, unit):

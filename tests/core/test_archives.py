@@ -14,7 +14,7 @@ import pytest
 from campaign.core import archives, bagit
 from campaign.core.archives import Limits, Member, MemberType
 from campaign.core.errors import InputError
-from campaign.report.compare import sources
+from campaign.report.compare import offer_files
 from campaign.results.source import trees
 
 LIMITS = Limits("the archive", 5, 1 << 20, "the archive unpacks to too much")
@@ -110,7 +110,7 @@ def of_a_tree(path: Path) -> None:
 
 
 def of_an_offer(path: Path) -> None:
-    sources.load(path)
+    offer_files.load(path)
 
 
 @pytest.mark.parametrize("read", [of_a_bag, of_a_tree, of_an_offer])
@@ -119,7 +119,7 @@ def test_no_reader_unpacks_a_method_that_cannot_be_bounded(
     tmp_path: Path, read: Callable[[Path], None], method: int
 ) -> None:
     """A few hundred bytes of bzip2 become a gigabyte in memory before the first of them is seen."""
-    path = zipped(tmp_path / "x.zip", {sources.TABLE: bytes(1 << 20)}, method)
+    path = zipped(tmp_path / "x.zip", {offer_files.TABLE: bytes(1 << 20)}, method)
     with pytest.raises(InputError, match=f"method {method}; allowed: stored or deflated"):
         read(path)
 

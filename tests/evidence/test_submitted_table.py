@@ -17,7 +17,7 @@ from campaign.config import forms as mappings
 from campaign.config.forms import FormMapping
 from campaign.core.errors import InputError
 from campaign.evidence import submitted_table, verify
-from campaign.report import filled
+from campaign.report import filled_form
 from campaign.report.foreign import form_file
 from tests.support import forms
 from tests.support.bundled import Made
@@ -181,7 +181,7 @@ def test_of_a_form_exactly_the_cells_of_the_mapping_are_compared(tmp_path: Path)
     book.active.title = "Storage"
     book.save(path)
     with forms.full_size() as whole:
-        path.write_bytes(filled.fill(path, {"": whole}, mapping)[0])
+        path.write_bytes(filled_form.fill(path, {"": whole}, mapping)[0])
         comparison = submitted_table.compare(path, {"": whole}, mapping)
         assert comparison == submitted_table.TableComparison(
             (), "3 cells of the mapping compared; the rest of the form was not"
@@ -295,7 +295,7 @@ def test_a_filled_form_is_compared_by_its_mapping(tmp_path: Path) -> None:
     mapping = mappings.load(forms.DATA / "crossroads-mdtest.yaml")
     path = tmp_path / "response.csv"
     with forms.full_size() as whole:
-        path.write_bytes(filled.fill(forms.DATA / "crossroads-mdtest.csv", {"": whole}, mapping)[0])
+        path.write_bytes(filled_form.fill(forms.DATA / "crossroads-mdtest.csv", {"": whole}, mapping)[0])
         assert submitted_table.compare(path, {"": whole}, mapping).differences == ()
         value = next(row.value for row in whole.rows if str(row.cell) == "scratch/single/shared/stat")
         path.write_text(path.read_text().replace(f"{value:.15g}", f"{value * 1.5:.15g}"))
@@ -313,7 +313,7 @@ def test_a_form_filled_with_decimal_commas_is_the_bundles_own(tmp_path: Path, su
     cells = ((f"{sheet}B3", "scratch/single/shared/remove in kops/s"), (f"{sheet}C3", "scratch/peak/shared/remove"))
     mapping = FormMapping(cells=cells)
     with forms.full_size() as whole:
-        path.write_bytes(filled.fill(path, {"": whole}, mapping, decimal=",")[0])
+        path.write_bytes(filled_form.fill(path, {"": whole}, mapping, decimal=",")[0])
         assert submitted_table.compare(path, {"": whole}, mapping).differences == ()
         filled_in = form_file.read(path)
         boxes = [filled_in.box(place.spot).text for place in form_file.places(path, filled_in, mapping)]

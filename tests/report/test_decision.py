@@ -20,8 +20,8 @@ from campaign.evidence.replay import Copy
 from campaign.evidence.response_bundle import VerifiedResponse
 from campaign.judge.submission import Submission
 from campaign.report import decision
-from campaign.report import whole as report_whole
-from campaign.report.compare import forms
+from campaign.report import rfp_response as report_whole
+from campaign.report.compare import rendering
 from campaign.report.compare.offers import Offer
 from campaign.report.compare.verdicts import Terms, compare
 from campaign.report.decision import DecisionBlock, Question, Step
@@ -187,7 +187,7 @@ def accepted(outcome: SampleOutcome) -> DecisionBlock:
 
 
 def compared(offers: Sequence[Offer], terms: Terms | None = None) -> DecisionBlock:
-    return forms.decision_of(compare(offers, terms), ["offer-a.zip", "offer-b.zip", "offer-c.zip"][: len(offers)])
+    return rendering.decision_of(compare(offers, terms), ["offer-a.zip", "offer-b.zip", "offer-c.zip"][: len(offers)])
 
 
 PARTS = tuple(Part(part, "test-rules") for part in ("fast", "slow"))

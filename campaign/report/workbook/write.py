@@ -20,7 +20,7 @@ from campaign.core.units import digits
 from campaign.report import notes, table
 from campaign.report.contents import Contents
 from campaign.report.decision import Compliance
-from campaign.report.workbook import records
+from campaign.report.workbook import evidence_sheets
 from campaign.report.workbook.sheets import CLAUSES, LINKED, NAMES, OVERVIEW, PROVENANCE, Sheets, internal
 from campaign.results.cells import Row
 
@@ -64,12 +64,12 @@ def workbook(path: Path, contents: Contents) -> bytes:
         if len(contents.campaign.targets) > 1:
             _overview(sheets)
         if contents.clauses:
-            records.clauses(sheets)
-        records.system(sheets)
-        records.projections(sheets)
-        records.findings(sheets)
-        records.provenance(sheets, path)
-        records.runs(sheets)
+            evidence_sheets.clauses(sheets)
+        evidence_sheets.system(sheets)
+        evidence_sheets.projections(sheets)
+        evidence_sheets.findings(sheets)
+        evidence_sheets.provenance(sheets, path)
+        evidence_sheets.runs(sheets)
     return file.getvalue()
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from campaign.cli.main import main
 from campaign.core.errors import INCOMPLETE, OK, USAGE, InputError
-from campaign.report.compare import forms, verdicts
+from campaign.report.compare import rendering, verdicts
 from campaign.report.compare.verdicts import CellComparison, CellVerdict, Terms, letters, summary
 from campaign.report.decision import DecisionBlock
 from tests.support import builders, offers
@@ -34,11 +34,11 @@ def one(first: offers.Row, second: offers.Row, terms: Terms | None = None) -> Ce
 
 
 def decision(found: verdicts.OfferComparison) -> DecisionBlock:
-    return forms.decision_of(found, [offer.source for offer in found.offers])
+    return rendering.decision_of(found, [offer.source for offer in found.offers])
 
 
 def text_of(found: verdicts.OfferComparison, style: str) -> str:
-    return forms.printed(found, decision(found), style)
+    return rendering.printed(found, decision(found), style)
 
 
 def kinds(found: verdicts.OfferComparison) -> set[CellVerdict]:
@@ -117,7 +117,7 @@ def test_a_campaign_never_differs_from_itself(seed: int, repetitions: int, noise
 
 def test_a_rehearsal_compared_with_itself_is_called_so_before_what_limits_both() -> None:
     small = offer(row(LOW, rules={**offers.RULES, "profile": "rehearsal"}))
-    alike = {each.name: each for each in forms.decision_of(verdicts.compare([small, small]), ["a", "a"]).questions}[
+    alike = {each.name: each for each in rendering.decision_of(verdicts.compare([small, small]), ["a", "a"]).questions}[
         "alike"
     ]
     assert (alike.answer, alike.reason) == (
@@ -402,7 +402,9 @@ def test_offers_of_other_size_rules_or_operations_have_no_means_unless_forced() 
         assert remark in alone.remarks[1]
         assert (alone.in_means, forced.in_means) == ((False,), (True,))
         assert "no mean, since its size, rules or operations differ" in decision(alone).sentence
-        summed = [json.loads(forms.as_json(each, decision(each)))["offers"][1]["summary"] for each in (alone, forced)]
+        summed = [
+            json.loads(rendering.as_json(each, decision(each)))["offers"][1]["summary"] for each in (alone, forced)
+        ]
         assert [each["geometric_mean"] is None for each in summed] == [True, False]
     rehearsed = offer(row(LOW, rules={**offers.RULES, "profile": "rehearsal"}))
     assert verdicts.compare([first, rehearsed], force=True).remarks[1][1].startswith("rules crossroads-mdtest, profile")
@@ -561,8 +563,8 @@ def test_the_printed_acceptance() -> None:
 
 def test_the_forms_agree_on_every_verdict() -> None:
     found = verdicts.compare(everything())
-    from_csv = list(csv.DictReader(io.StringIO(forms.as_csv(found))))
-    from_json = json.loads(forms.as_json(found, decision(found)))["offers"][1]["cells"]
+    from_csv = list(csv.DictReader(io.StringIO(rendering.as_csv(found))))
+    from_json = json.loads(rendering.as_json(found, decision(found)))["offers"][1]["cells"]
     assert [line["verdict"] for line in from_csv] == [cell["verdict"] for cell in from_json]
     assert [line["verdict"] for line in from_csv] == [cell.verdict for cell in found.cells[0]]
     assert [line["ratio"] for line in from_csv] == [str(cell["ratio"] or "") for cell in from_json]
@@ -577,7 +579,7 @@ def test_every_format_of_tabulate_prints_every_cell(style: str) -> None:
 
 def test_a_formula_in_a_unit_is_text_to_a_spreadsheet() -> None:
     formula = row(LOW, unit="=1+1")
-    assert ",'=1+1," in forms.as_csv(verdicts.compare([offer(formula), offer(formula)]))
+    assert ",'=1+1," in rendering.as_csv(verdicts.compare([offer(formula), offer(formula)]))
 
 
 def test_markup_in_a_unit_or_a_name_is_text() -> None:

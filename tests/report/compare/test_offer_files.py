@@ -20,7 +20,7 @@ from campaign.core import bagit
 from campaign.core.errors import InputError
 from campaign.core.model import Status
 from campaign.report import table
-from campaign.report.compare import sources
+from campaign.report.compare import offer_files
 from campaign.report.compare.offers import Offer, read
 from campaign.report.workbook.write import workbook
 from tests.report.test_write import contents
@@ -34,7 +34,7 @@ TABLE = json.dumps([row((1.0, 2.0))]).encode()
 
 def refused(path: Path) -> str:
     with pytest.raises(InputError) as caught:
-        sources.load(path)
+        offer_files.load(path)
     return str(caught.value)
 
 
@@ -50,7 +50,7 @@ def test_a_table_of_this_program_is_the_same_offer_in_every_form(tmp_path: Path,
     else:
         path.write_bytes(workbook(path, contents(everything())))
     expected = read("table.json", json.loads(table.as_json(rows)))
-    found = sources.load(path)
+    found = offer_files.load(path)
     assert found.entries == expected.entries
     assert found.remark == "a table; its values are not verified"
 
@@ -58,7 +58,7 @@ def test_a_table_of_this_program_is_the_same_offer_in_every_form(tmp_path: Path,
 def test_a_table_that_does_not_say_which_value_is_the_best_is_read_with_a_remark(tmp_path: Path) -> None:
     path = tmp_path / "contract.csv"
     path.write_text("target;launch;files;operation;value\nscratch;node;unique;create;7.5\n")
-    found = sources.load(path)
+    found = offer_files.load(path)
     (entry,) = found.entries.values()
     assert (entry.number, entry.unit, entry.best, entry.values) == (7.5, "not given", "highest", ())
     assert found.remark.endswith("; it has no column best, so the highest value is taken as the best")
@@ -169,7 +169,7 @@ def test_whatever_a_key_holds_it_is_read_or_refused(key: str, value: Any) -> Non
 def test_a_table_is_read_from_its_file(tmp_path: Path) -> None:
     path = tmp_path / "table.json"
     path.write_bytes(TABLE)
-    assert sources.load(path).source == str(path)
+    assert offer_files.load(path).source == str(path)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_a_file_that_is_no_table_is_named_with_the_place(tmp_path: Path, data: b
 def test_a_file_that_is_too_large_a_pipe_and_nothing_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sources, "MAX_BYTES", 10)
+    monkeypatch.setattr(offer_files, "MAX_BYTES", 10)
     large, pipe = tmp_path / "large.json", tmp_path / "pipe"
     large.write_bytes(TABLE)
     os.mkfifo(pipe)
@@ -222,7 +222,7 @@ def test_a_campaign_that_was_not_run_has_its_gaps_and_what_it_declined(
     monkeypatch.setenv("PATH", "/nowhere")
     file = tmp_path / "offer.yaml"
     file.write_text(CAMPAIGN)
-    found = sources.load(file)
+    found = offer_files.load(file)
     assert [entry.status for entry in found.entries.values()].count(Status.DECLINED) == 9
     assert [entry.status for entry in found.entries.values()].count(Status.MISSING) == 27
     assert not (tmp_path / "results").exists()
@@ -233,8 +233,8 @@ def test_results_say_where_their_campaign_file_is(tmp_path: Path) -> None:
     file.write_text(CAMPAIGN)
     results.mkdir(parents=True)
     (results / "plan.json").write_text(json.dumps({"file": str(file)}))
-    assert sources.load(results).campaign == "offer"
-    assert sources.load(results).source == str(results)
+    assert offer_files.load(results).campaign == "offer"
+    assert offer_files.load(results).source == str(results)
     moved = tmp_path / "moved"
     results.rename(moved)
     assert "its campaign file" in refused(moved)
@@ -257,7 +257,7 @@ def manifest(data: bytes = TABLE) -> bytes:
 def bag(directory: Path, data: bytes = TABLE, listed: bytes | None = None) -> Path:
     (directory / "data" / "tables").mkdir(parents=True)
     (directory / "bagit.txt").write_text("BagIt-Version: 1.0\n")
-    (directory / sources.TABLE).write_bytes(data)
+    (directory / offer_files.TABLE).write_bytes(data)
     (directory / "manifest-sha256.txt").write_bytes(manifest() if listed is None else listed)
     return directory
 
@@ -277,19 +277,19 @@ def archives(folder: Path, members: dict[str, bytes]) -> list[Path]:
 
 def test_what_campaign_bundle_packs_is_read(tmp_path: Path) -> None:
     (tmp_path / "bag" / "data" / "tables").mkdir(parents=True)
-    (tmp_path / "bag" / sources.TABLE).write_bytes(TABLE)
+    (tmp_path / "bag" / offer_files.TABLE).write_bytes(TABLE)
     bagit.finish(tmp_path / "bag", {})
     paths = [tmp_path / name for name in ("bag", "b.zip", "b.tar.gz")]
     for path in paths[1:]:
         bagit.pack(tmp_path / "bag", path)
-    assert [sources.load(path).campaign for path in paths] == ["offer"] * 3
+    assert [offer_files.load(path).campaign for path in paths] == ["offer"] * 3
 
 
 @pytest.mark.parametrize("top", ["", "offer/", "./"])
 def test_a_bundle_is_read_from_a_directory_and_from_archives(tmp_path: Path, top: str) -> None:
     bag(tmp_path / "bag")
-    names = {f"{top}manifest-sha256.txt": manifest(), f"{top}{sources.TABLE}": TABLE, f"{top}data/other": b"x"}
-    found = [sources.load(path) for path in (tmp_path / "bag", *archives(tmp_path, names))]
+    names = {f"{top}manifest-sha256.txt": manifest(), f"{top}{offer_files.TABLE}": TABLE, f"{top}data/other": b"x"}
+    found = [offer_files.load(path) for path in (tmp_path / "bag", *archives(tmp_path, names))]
     assert len({tuple(one.entries) for one in found}) == 1
     assert {one.remark.split(",")[0] for one in found} == {"a bundle's table"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.tar.gz", "b.zip", "bag"]
@@ -299,20 +299,20 @@ def test_a_bundle_is_read_from_a_directory_and_from_archives(tmp_path: Path, top
     ("members", "message"),
     [
         ({}, "data/tables/table.json missing"),
-        ({sources.TABLE: TABLE}, "manifest-sha256.txt missing"),
+        ({offer_files.TABLE: TABLE}, "manifest-sha256.txt missing"),
         (
-            {sources.TABLE: TABLE, "manifest-sha256.txt": b"x"},
+            {offer_files.TABLE: TABLE, "manifest-sha256.txt": b"x"},
             "manifest-sha256.txt does not list data/tables/table.json",
         ),
         (
-            {sources.TABLE: TABLE + b" ", "manifest-sha256.txt": manifest()},
+            {offer_files.TABLE: TABLE + b" ", "manifest-sha256.txt": manifest()},
             "data/tables/table.json was changed after bundling",
         ),
-        ({"a/b/" + sources.TABLE: TABLE, "manifest-sha256.txt": manifest()}, "data/tables/table.json missing"),
-        ({"../" + sources.TABLE: TABLE, "manifest-sha256.txt": manifest()}, "data/tables/table.json missing"),
-        ({"/" + sources.TABLE: TABLE, "manifest-sha256.txt": manifest()}, "data/tables/table.json missing"),
+        ({"a/b/" + offer_files.TABLE: TABLE, "manifest-sha256.txt": manifest()}, "data/tables/table.json missing"),
+        ({"../" + offer_files.TABLE: TABLE, "manifest-sha256.txt": manifest()}, "data/tables/table.json missing"),
+        ({"/" + offer_files.TABLE: TABLE, "manifest-sha256.txt": manifest()}, "data/tables/table.json missing"),
         (
-            {sources.TABLE: TABLE, "x/" + sources.TABLE: TABLE, "manifest-sha256.txt": manifest()},
+            {offer_files.TABLE: TABLE, "x/" + offer_files.TABLE: TABLE, "manifest-sha256.txt": manifest()},
             "duplicate entry",
         ),
     ],
@@ -327,13 +327,13 @@ def test_a_bundle_with_a_link_in_the_way_is_refused(tmp_path: Path) -> None:
     outside = tmp_path / "outside.json"
     outside.write_bytes(TABLE)
     made = bag(tmp_path / "bag")
-    (made / sources.TABLE).unlink()
-    (made / sources.TABLE).symlink_to(outside)
+    (made / offer_files.TABLE).unlink()
+    (made / offer_files.TABLE).symlink_to(outside)
     assert "symbolic links are not allowed in a bundle" in refused(made)
     with tarfile.open(tmp_path / "b.tar.gz", "w:gz") as tarred:
         tarred.add(made, "bag")
     assert "not a regular file" in refused(tmp_path / "b.tar.gz")
-    link = zipfile.ZipInfo(sources.TABLE)
+    link = zipfile.ZipInfo(offer_files.TABLE)
     link.external_attr = 0o120777 << 16
     with zipfile.ZipFile(tmp_path / "b.zip", "w") as zipped:
         zipped.writestr(link, str(outside))
@@ -341,8 +341,8 @@ def test_a_bundle_with_a_link_in_the_way_is_refused(tmp_path: Path) -> None:
 
 
 def test_members_that_grow_too_large_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "MAX_BYTES", 20_000)
-    bomb = {"bagit.txt": b"", "manifest-sha256.txt": manifest(), sources.TABLE: b" " * 10**6}
+    monkeypatch.setattr(offer_files, "MAX_BYTES", 20_000)
+    bomb = {"bagit.txt": b"", "manifest-sha256.txt": manifest(), offer_files.TABLE: b" " * 10**6}
     for path in archives(tmp_path, bomb):
         assert path.stat().st_size < 20_000
         assert "more than 20000 bytes" in refused(path)
@@ -352,10 +352,10 @@ def test_an_archive_of_too_many_or_too_large_members_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paths = archives(tmp_path, {f"data/{number}": b"x" * 1000 for number in range(30)})
-    monkeypatch.setattr(sources, "MAX_MEMBERS", 20)
+    monkeypatch.setattr(offer_files, "MAX_MEMBERS", 20)
     assert all("20" in refused(path) for path in paths)
     monkeypatch.undo()
-    monkeypatch.setattr(sources, "MAX_UNPACKED_BYTES", 10_000)
+    monkeypatch.setattr(offer_files, "MAX_UNPACKED_BYTES", 10_000)
     assert "larger than 10000 bytes unpacked" in refused(paths[1])
 
 
@@ -372,13 +372,13 @@ def test_a_header_that_claims_a_huge_length_is_not_believed(tmp_path: Path) -> N
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=examples(150))
 @given(st.booleans(), st.integers(0, 400), st.integers(0, 255), st.integers(0, 200))
 def test_a_damaged_archive_is_read_or_refused(tmp_path: Path, zipped: bool, place: int, byte: int, cut: int) -> None:
-    members = {"bagit.txt": b"", "manifest-sha256.txt": manifest(), sources.TABLE: TABLE}
+    members = {"bagit.txt": b"", "manifest-sha256.txt": manifest(), offer_files.TABLE: TABLE}
     path = archives(tmp_path, members)[0 if zipped else 1]
     data = bytearray(path.read_bytes())
     data[place % len(data)] = byte
     path.write_bytes(data[: len(data) - cut])
     try:
-        assert sources.load(path).campaign == "offer"
+        assert offer_files.load(path).campaign == "offer"
     except InputError as error:
         assert str(error).startswith(str(path))
 

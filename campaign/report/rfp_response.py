@@ -23,7 +23,7 @@ from campaign.report import decision, grid, page, printing, scores, table
 from campaign.report.decision import VENDOR, Compliance, Question, Readiness, Step
 from campaign.report.scores import Scored
 
-TEMPLATE = "whole.html.j2"
+TEMPLATE = "response.html.j2"
 MOST_PARTS = 5  # in a decision
 
 
