@@ -56,11 +56,11 @@ def pack(arguments: argparse.Namespace) -> int:
 
 def _packed(arguments: argparse.Namespace, out: Path, part: str, force: bool = False) -> bundle.Written:
     bundle.check_place(out, force)
-    opened, names = bundle.open_recorded(arguments.file, part)
-    planned, attempts = standing.on_record(opened, say)
-    if begun(opened.paths):
-        planning.write(opened, planned)
-    return bundle.write(opened, names, planned, attempts, out, arguments.sign, force)
+    definition, names = bundle.open_recorded(arguments.file, part)
+    planned, attempts = standing.on_record(definition, say)
+    if begun(definition.paths):
+        planning.write(definition, planned)
+    return bundle.write(definition, names, planned, attempts, out, arguments.sign, force)
 
 
 def _without_result(written: bundle.Written, file: str) -> int:
@@ -204,18 +204,23 @@ def _compared(arguments: argparse.Namespace, parts: Parts, rfp: rfps.Rfp | None)
 def show_head(arguments: argparse.Namespace) -> int:
     selection = PartSelection(arguments, "json" if arguments.json else "")
     queries = selection.places(arguments.query, arguments.force)
-    for part, opened in selection:
-        if not begun(opened.paths):
+    for part, definition in selection:
+        if not begun(definition.paths):
             raise InputError(
-                f"no journal: campaign {opened.campaign.name} has not been run; start with 'campaign run "
+                f"no journal: campaign {definition.campaign.name} has not been run; start with 'campaign run "
                 f"{typed(arguments.file, part)}'"
             )
-        chain = journal.look(opened.paths.journal)
+        chain = journal.look(definition.paths.journal)
         if chain.problem:
             raise InputError(f"journal.jsonl: {chain.problem}")
         if query := queries[part]:
             write(timestamps.request(chain.head), query, arguments)
-        head = {"campaign": opened.campaign.name, "events": len(chain.heads), "head": chain.head, "nonce": chain.nonce}
+        head = {
+            "campaign": definition.campaign.name,
+            "events": len(chain.heads),
+            "head": chain.head,
+            "nonce": chain.nonce,
+        }
         selection.add(part, json.dumps(head, indent=1) + "\n" if arguments.json else chain.head)
     print(selection.text(), end="")
     return selection.end()

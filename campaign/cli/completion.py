@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable
 
-from campaign.config.opened import open_campaign
+from campaign.config.definition import open_campaign
 from campaign.config.rules import packs
 from campaign.core.errors import CampaignError
 from campaign.plan import matrix
@@ -51,10 +51,10 @@ def _parsers(top: argparse.ArgumentParser) -> Iterable[argparse.ArgumentParser]:
 def _cells(parsed_args: argparse.Namespace, **_: object) -> list[str]:
     """The cells of the campaign file typed before; none if it cannot be read."""
     try:
-        opened = open_campaign(parsed_args.file)
+        definition = open_campaign(parsed_args.file)
     except (AttributeError, CampaignError, OSError):
         return []
-    return [str(cell) for cell in matrix.cells(opened.campaign, opened.pack)]
+    return [str(cell) for cell in matrix.cells(definition.campaign, definition.pack)]
 
 
 def _formats(**_: object) -> list[str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from threading import Event
 
 from campaign.cli.output import say, show
-from campaign.config.opened import Opened
+from campaign.config.definition import Definition
 from campaign.core.errors import INCOMPLETE, INTERRUPTED, OK, InputError
 from campaign.core.units import digits
 from campaign.pipeline.request import used_node_h
@@ -51,7 +51,7 @@ class RunLimits:
     jobs: int
     node_h: float | None
 
-    def options(self, part: str, others: Iterable[Opened], workers: int) -> list[str] | None:
+    def options(self, part: str, others: Iterable[Definition], workers: int) -> list[str] | None:
         """What these others leave to a part, of which so many run at the same time; None if it is nothing."""
         others = list(others)
         jobs = (self.jobs - sum(len(jobs_under_way(other)) for other in others)) // workers
@@ -68,7 +68,7 @@ class RunLimits:
         return ["--max-jobs", str(jobs), "--max-node-hours", repr(node_h)]
 
 
-def run(parts: Mapping[str, Opened], chosen: Mapping[str, list[str]], limits: RunLimits, is_detached: bool) -> int:
+def run(parts: Mapping[str, Definition], chosen: Mapping[str, list[str]], limits: RunLimits, is_detached: bool) -> int:
     """Run these commands of parts; gives the worst exit status. Their lines begin with the part's name.
 
     Parts whose jobs go on without them, or which share node-hours, run one after another: each gets what is left.
@@ -84,7 +84,7 @@ def run(parts: Mapping[str, Opened], chosen: Mapping[str, list[str]], limits: Ru
         for part in queue:
             if interrupted.is_set():
                 return INTERRUPTED
-            others = (opened for other, opened in parts.items() if other != part and other not in running)
+            others = (definition for other, definition in parts.items() if other != part and other not in running)
             options = limits.options(part, others, workers)
             if options is None:
                 worst = max(worst, INCOMPLETE)
@@ -112,7 +112,7 @@ def run(parts: Mapping[str, Opened], chosen: Mapping[str, list[str]], limits: Ru
         return max((each.result() for each in following), default=OK)
 
 
-def groups(parts: Mapping[str, Opened], chosen: Sequence[str]) -> Iterator[list[str]]:
+def groups(parts: Mapping[str, Definition], chosen: Sequence[str]) -> Iterator[list[str]]:
     """Parts that disturb each other, in their order: those with a common partition, storage or directory."""
     left = list(chosen)
     while left:
@@ -125,7 +125,7 @@ def groups(parts: Mapping[str, Opened], chosen: Sequence[str]) -> Iterator[list[
         yield [part for part in chosen if part in group]
 
 
-def _used(part: Opened) -> set[tuple[str, str]]:
+def _used(part: Definition) -> set[tuple[str, str]]:
     campaign = part.campaign
     targets = {("storage", target.storage or target.directory) for target in campaign.targets}
     return {("partition", campaign.slurm.partition), *targets}

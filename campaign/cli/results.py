@@ -22,7 +22,7 @@ from campaign.cli.output import (
 )
 from campaign.cli.selection import PartSelection
 from campaign.config import rfp as rfps
-from campaign.config.opened import Opened
+from campaign.config.definition import Definition
 from campaign.config.response import read
 from campaign.config.rules import packs
 from campaign.config.waivers import statement
@@ -54,8 +54,8 @@ def print_table(arguments: argparse.Namespace) -> int:
     selection = PartSelection(arguments, style if is_one_file else "")
     places = {} if is_one_file else selection.places(arguments.output, arguments.force)
     submissions: dict[str, Submission] = {}
-    for part, opened in selection:
-        submissions[part] = standing.current(opened, say)
+    for part, definition in selection:
+        submissions[part] = standing.current(definition, say)
         content = _table(arguments, submissions[part], style, places.get(part))
         if isinstance(content, str) and is_one_file:
             selection.texts[part] = content
@@ -105,10 +105,10 @@ def report(arguments: argparse.Namespace) -> int:
     selection = PartSelection(arguments)
     submissions: dict[str, Submission] = {}
     directories = {}
-    for part, opened in selection:
-        standing.look_at_sources(opened, say)
-        submissions[part] = standing.current(opened, say)
-        directories[part] = selection.place(part, arguments.output) or opened.paths.report
+    for part, definition in selection:
+        standing.look_at_sources(definition, say)
+        submissions[part] = standing.current(definition, say)
+        directories[part] = selection.place(part, arguments.output) or definition.paths.report
         _write_report(directories[part], submissions[part], arguments.pdf)
         selection.statuses.append(verdict(submissions[part].rows))
     if response := selection.response:
@@ -139,7 +139,7 @@ def fill(arguments: argparse.Namespace) -> int:
     if response := selection.response:
         absent = [part.id for part in response.rfp.parts if part not in response.parts]
         mapping = mapping or response.rfp.form(form)
-    judged = {part: standing.current(opened, say) for part, opened in selection.opened().items()}
+    judged = {part: standing.current(definition, say) for part, definition in selection.definitions().items()}
     content, cells = filled_form.fill(form, judged, mapping, absent, arguments.decimal)
     number = sum(cell.value is not None for cell in cells)
     write(content, out, arguments, f": {number} of {several(len(cells), 'cell')} filled")
@@ -160,11 +160,11 @@ def check(arguments: argparse.Namespace) -> int:
     junit_files = selection.places(arguments.junit, arguments.force)
     junit_response = selection.response if arguments.junit == STANDARD_OUTPUT else None
     submissions: dict[str, Submission] = {}
-    for part, opened in selection:
+    for part, definition in selection:
         if arguments.waiver is not None:
-            _print_waiver(opened, arguments.waiver)
+            _print_waiver(definition, arguments.waiver)
             continue
-        submissions[part] = submission = standing.from_raw_outputs(opened, say)
+        submissions[part] = submission = standing.from_raw_outputs(definition, say)
         block = decision.of_campaign(submission, typed(arguments.file, part))
         selection.add(part, _findings_text(arguments, submission, block, None if junit_response else junit_files[part]))
         selection.statuses.append(_check_status(submission))
@@ -196,14 +196,14 @@ def _check_status(submission: Submission) -> int:
     return INCOMPLETE if any(each.violated for each in submission.all_findings) else verdict(submission.rows)
 
 
-def _print_waiver(opened: Opened, number: int) -> None:
-    waivers = opened.campaign.waivers
+def _print_waiver(definition: Definition, number: int) -> None:
+    waivers = definition.campaign.waivers
     if not waivers:
         raise InputError(f"--waiver {number}: the campaign file has no waivers; add one under waivers")
     if not 1 <= number <= len(waivers):
         there = several(len(waivers), "waiver")
         raise InputError(f"--waiver {number}: the campaign file has {there}; allowed: 1 to {len(waivers)}")
-    sys.stdout.write(statement(opened.campaign.name, opened.pack.id, waivers[number - 1]))
+    sys.stdout.write(statement(definition.campaign.name, definition.pack.id, waivers[number - 1]))
 
 
 def _check_table(arguments: argparse.Namespace) -> int:
@@ -290,28 +290,30 @@ def _say_unequal(paths: Sequence[Path], offers: Sequence[PartsOfOffer]) -> None:
 
 def show_modifications(arguments: argparse.Namespace) -> int:
     selection = PartSelection(arguments)
-    for part, opened in selection:
+    for part, definition in selection:
         directory = selection.place(part, arguments.output)
-        selection.statuses.append(_show_modifications(standing.with_source_rules(opened), directory))
+        selection.statuses.append(_show_modifications(standing.with_source_rules(definition), directory))
     return selection.end()
 
 
-def _show_modifications(opened: Opened, directory: Path | None) -> int:
-    compared, patch = modifications.compare(opened.campaign)
-    recorded = begun(opened.paths)
+def _show_modifications(definition: Definition, directory: Path | None) -> int:
+    compared, patch = modifications.compare(definition.campaign)
+    recorded = begun(definition.paths)
     if recorded:
-        modifications.keep(opened.paths, compared, patch, opened.pack.build)
+        modifications.keep(definition.paths, compared, patch, definition.pack.build)
     modified = (
-        modifications.recorded(opened.paths) if recorded else modifications.planned(opened.campaign, compared, patch)
+        modifications.recorded(definition.paths)
+        if recorded
+        else modifications.planned(definition.campaign, compared, patch)
     )
-    submission = standing.current(opened, say, modified)
+    submission = standing.current(definition, say, modified)
     ran = contents.executed(submission.results)
     if directory:
-        modifications.write(directory, modified, patch, opened.pack.build, ran)
-    show(modifications.text(modified, opened.pack.build, ran))
+        modifications.write(directory, modified, patch, definition.pack.build, ran)
+    show(modifications.text(modified, definition.pack.build, ran))
     findings = [finding for finding in submission.all_findings if finding.rule.startswith("SRC-")]
     if findings:
-        print("\n" + views.findings_text(opened.pack, findings, width=columns()))
+        print("\n" + views.findings_text(definition.pack, findings, width=columns()))
     return INCOMPLETE if any(finding.blocks for finding in findings) else OK
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from campaign.cli import progress, queues
 from campaign.cli.output import columns, say, show, verdict
 from campaign.cli.selection import PartSelection
-from campaign.config.opened import Opened, open_campaign
+from campaign.config.definition import Definition, open_campaign
 from campaign.core import waiting
 from campaign.core.atomic import locked
 from campaign.core.errors import ENVIRONMENT, INCOMPLETE, INTERRUPTED, OK, CampaignError, InputError, typed
@@ -41,44 +41,44 @@ NOTIFY_S = 60.0  # seconds for the user's command
 
 def plan(arguments: argparse.Namespace) -> int:
     selection = PartSelection(arguments, "json" if arguments.json else "")
-    for part, opened in selection:
-        checked = preflight.check(opened, planning.plan(opened), Request())
-        attempts, directory = standing.attempts(opened), selection.place(part, arguments.scripts)
-        written = preflight.write_scripts(opened, checked, directory) if directory else None
+    for part, definition in selection:
+        checked = preflight.check(definition, planning.plan(definition), Request())
+        attempts, directory = standing.attempts(definition), selection.place(part, arguments.scripts)
+        written = preflight.write_scripts(definition, checked, directory) if directory else None
         if arguments.json:
-            text = _plan_json(opened, checked)
+            text = _plan_json(definition, checked)
         else:
             terminal, brief = sys.stdout.isatty(), selection.response is not None
-            text = views.plan_text(opened, checked.plan, attempts, columns(), terminal, brief)
+            text = views.plan_text(definition, checked.plan, attempts, columns(), terminal, brief)
             text += f"\n\n{views.before_text(checked.judged, columns())}\n"
         selection.add(part, text)
-        _say_notes(opened, checked, attempts)
+        _say_notes(definition, checked, attempts)
         if written is not None:
             say(f"wrote {several(written, 'job script')} to {directory}")
-        selection.statuses.append(_plan_status(arguments, opened, checked))
+        selection.statuses.append(_plan_status(arguments, definition, checked))
     print(selection.text(), end="")
     return selection.end()
 
 
-def _plan_json(opened: Opened, checked: preflight.Checked) -> str:
+def _plan_json(definition: Definition, checked: preflight.Checked) -> str:
     findings = (each for each in checked.judged.all_findings if each.violated or each.asks or each.at_full)
-    findings_json = [views.finding_json(opened.pack, each) for each in findings]
-    return json.dumps({**planning.plan_json(opened, checked.plan), "findings": findings_json}, indent=1) + "\n"
+    findings_json = [views.finding_json(definition.pack, each) for each in findings]
+    return json.dumps({**planning.plan_json(definition, checked.plan), "findings": findings_json}, indent=1) + "\n"
 
 
-def _say_notes(opened: Opened, checked: preflight.Checked, attempts: Sequence[Attempt]) -> None:
-    answers = dict(opened.campaign.answers)
-    unanswered = [clause.id for clause in opened.pack.clauses if clause.answered and clause.id not in answers]
-    if unanswered and opened.pack.profile == "full":  # a rehearsal is not handed in
+def _say_notes(definition: Definition, checked: preflight.Checked, attempts: Sequence[Attempt]) -> None:
+    answers = dict(definition.campaign.answers)
+    unanswered = [clause.id for clause in definition.pack.clauses if clause.answered and clause.id not in answers]
+    if unanswered and definition.pack.profile == "full":  # a rehearsal is not handed in
         say(f"note: clauses to answer under `answers` in the campaign file: {listed(unanswered)}")
-    for note in (*checked.notes, *outdated.outdated(opened, checked.plan, attempts)):
+    for note in (*checked.notes, *outdated.outdated(definition, checked.plan, attempts)):
         say(f"note: {note}")
 
 
-def _plan_status(arguments: argparse.Namespace, opened: Opened, checked: preflight.Checked) -> int:
+def _plan_status(arguments: argparse.Namespace, definition: Definition, checked: preflight.Checked) -> int:
     """Probe the nodes if that is asked for, and say what was not checked; gives the exit status."""
     if arguments.probe and not checked.silent:
-        return _probe(opened, checked)
+        return _probe(definition, checked)
     if checked.silent or (checked.missing and not arguments.json):
         (say if checked.silent else show)(checked.unchecked)
     if arguments.probe:
@@ -89,9 +89,9 @@ def _plan_status(arguments: argparse.Namespace, opened: Opened, checked: preflig
     return INCOMPLETE
 
 
-def _probe(opened: Opened, checked: preflight.Checked) -> int:
+def _probe(definition: Definition, checked: preflight.Checked) -> int:
     """Print what is wrong on the nodes; gives the exit status."""
-    outcome = probe.probe(opened, checked, say)
+    outcome = probe.probe(definition, checked, say)
     for problem in outcome.problems:
         say(problem)
     if outcome.problems:
@@ -155,12 +155,12 @@ def _run(arguments: argparse.Namespace, words: Sequence[str], request: Request, 
     selection = PartSelection(arguments)
     if selection.response is None:
         return _run_part(arguments, request, sandbox_stops)
-    rfp, opened = selection.response.rfp.id, selection.opened()
+    rfp, definitions = selection.response.rfp.id, selection.definitions()
     limits = queues.RunLimits(request.most_jobs, request.most_node_h)
     with _notified_of_stop(arguments, rfp, f"campaign for RFP {rfp}"):
-        status = queues.run(opened, queues.commands(arguments, words, selection.parts), limits, request.detach)
+        status = queues.run(definitions, queues.commands(arguments, words, selection.parts), limits, request.detach)
         if not arguments.detach and status != INTERRUPTED:
-            submissions = {part: standing.current(each, say) for part, each in opened.items()}
+            submissions = {part: standing.current(definition, say) for part, definition in definitions.items()}
             block = rfp_response.decision_of(selection.response, submissions, arguments.file)
             show(f"\n{decision.printed(block, columns())}")
     selection.statuses.append(status)
@@ -183,19 +183,19 @@ def _notified_of_stop(arguments: argparse.Namespace, name: str, subject: str) ->
 
 def _run_part(arguments: argparse.Namespace, request: Request, sandbox_stops: bool) -> int:
     try:
-        opened = open_campaign(arguments.file, arguments.part)
+        definition = open_campaign(arguments.file, arguments.part)
     except KeyboardInterrupt:
         _say_interrupted("interrupted; this command has submitted nothing")
         return INTERRUPTED
-    name = opened.campaign.name
+    name = definition.campaign.name
     with _notified_of_stop(arguments, name, f"campaign {name}"):
         try:
-            status = _drive(arguments, opened, request)
+            status = _drive(arguments, definition, request)
         except KeyboardInterrupt:
-            _say_interrupted(_left_behind(opened, arguments, sandbox_stops), opened)
+            _say_interrupted(_left_behind(definition, arguments, sandbox_stops), definition)
             status = INTERRUPTED
     if not request.detach:
-        outcome = f"campaign {name}: ended with status {status}; results: {opened.paths.root}"
+        outcome = f"campaign {name}: ended with status {status}; results: {definition.paths.root}"
         notify(arguments.notify, name, status, outcome)
     return status
 
@@ -223,19 +223,19 @@ def notify(command: str | None, name: str, status: int, text: str) -> None:
         say(f"--notify: {command}: ended with status {process.returncode}")
 
 
-def _drive(arguments: argparse.Namespace, opened: Opened, request: Request) -> int:
+def _drive(arguments: argparse.Namespace, definition: Definition, request: Request) -> int:
     """Follow the campaign to its end; gives the exit status."""
-    display = progress.display(opened.paths.root, arguments.verbose, arguments.quiet)
+    display = progress.display(definition.paths.root, arguments.verbose, arguments.quiet)
     with waiting.told_to(display.say):
         with closing(display):
-            done = run.run(opened, request, display)
+            done = run.run(definition, request, display)
         if request.detach:
-            _print_submitted(opened, arguments)
+            _print_submitted(definition, arguments)
             return OK
         file = typed(arguments.file, arguments.part)
-        cells = matrix.cells(opened.campaign, opened.pack)
+        cells = matrix.cells(definition.campaign, definition.pack)
         texts = _cell_lines(done.rows, cells) if request.chooses else _conclusion(done, file)
-        for text in [*texts, f"results: {opened.paths.root}; details: 'campaign check {file}'"]:
+        for text in [*texts, f"results: {definition.paths.root}; details: 'campaign check {file}'"]:
             display.result(text)
     return verdict(done.rows)
 
@@ -258,19 +258,19 @@ def _jobs(text: str) -> int:
     return int(text)
 
 
-def _say_interrupted(text: str, opened: Opened | None = None) -> None:
+def _say_interrupted(text: str, definition: Definition | None = None) -> None:
     """Also written to the log, if there is one: the terminal may have been closed."""
-    if opened is not None:
-        progress.Log(opened.paths.root).write(f"campaign: {text}")
+    if definition is not None:
+        progress.Log(definition.paths.root).write(f"campaign: {text}")
     with suppress(OSError):
         say(f"campaign: {text}")
 
 
-def _left_behind(opened: Opened, arguments: argparse.Namespace, sandbox_stops: bool) -> str:
+def _left_behind(definition: Definition, arguments: argparse.Namespace, sandbox_stops: bool) -> str:
     """What an interrupted driver leaves behind."""
     file = typed(arguments.file, arguments.part)
     try:
-        ids = standing.jobs_under_way(opened)
+        ids = standing.jobs_under_way(definition)
     except KeyboardInterrupt:
         return (
             f"interrupted twice; 'campaign status {file}' shows this campaign's jobs, 'campaign run {file}' continues"
@@ -286,8 +286,8 @@ def _left_behind(opened: Opened, arguments: argparse.Namespace, sandbox_stops: b
     )
 
 
-def _print_submitted(opened: Opened, arguments: argparse.Namespace) -> None:
-    ids = standing.jobs_under_way(opened)
+def _print_submitted(definition: Definition, arguments: argparse.Namespace) -> None:
+    ids = standing.jobs_under_way(definition)
     if ids:
         file = typed(arguments.file, arguments.part)
         show(
@@ -332,12 +332,12 @@ def _cell_line(row: Row, cells: str) -> str:
 
 def status(arguments: argparse.Namespace) -> int:
     selection, shown = PartSelection(arguments, "json" if arguments.json else ""), None
-    parts = selection.opened()
+    parts = selection.definitions()
     while True:
         goes_on = any(map(_is_driven, parts.values()))  # asked before: what it does last is shown
         selection.texts, selection.statuses = {}, []
-        for part, opened in parts.items():
-            states, status = _states(opened)
+        for part, definition in parts.items():
+            states, status = _states(definition)
             text = json.dumps(states, indent=1) + "\n" if arguments.json else views.states_text(states, columns())
             goes_on = goes_on or any(state["active"] for state in states)
             selection.texts[part] = text
@@ -359,36 +359,36 @@ def _print_states(selection: PartSelection, as_json: bool) -> None:
     sys.stdout.flush()
 
 
-def _states(opened: Opened) -> tuple[list[dict[str, Any]], int]:
+def _states(definition: Definition) -> tuple[list[dict[str, Any]], int]:
     """The runs' states, and the exit status. What they are judged by takes memory that their table needs."""
-    submission = standing.current(opened, say)
+    submission = standing.current(definition, say)
     return views.states(submission), verdict(submission.rows)
 
 
-def _is_driven(opened: Opened) -> bool:
+def _is_driven(definition: Definition) -> bool:
     """Whether a command is at work that may submit further jobs."""
-    if not opened.paths.root.is_dir():
+    if not definition.paths.root.is_dir():
         return False
-    with locked(opened.paths.root) as refused:
+    with locked(definition.paths.root) as refused:
         return isinstance(refused, BlockingIOError)
 
 
 def cancel(arguments: argparse.Namespace) -> int:
     selection = PartSelection(arguments)
-    for _, opened in selection:
-        number = run.cancel(opened, say)
+    for _, definition in selection:
+        number = run.cancel(definition, say)
         show(f"cancelled {several(number, 'job')}" if number else "no jobs to cancel")
     return selection.end()
 
 
 def collect(arguments: argparse.Namespace) -> int:
     selection = PartSelection(arguments)
-    for _, opened in selection:
-        if arguments.recover and not recovery.recover(opened, show):
-            show(f"nothing to recover: {opened.paths.journal} is not damaged")
+    for _, definition in selection:
+        if arguments.recover and not recovery.recover(definition, show):
+            show(f"nothing to recover: {definition.paths.journal} is not damaged")
             continue
-        number = standing.collect_and_catch_up(opened, say)
-        show(f"read {several(number, 'attempt')} from {opened.paths.root}")
+        number = standing.collect_and_catch_up(definition, say)
+        show(f"read {several(number, 'attempt')} from {definition.paths.root}")
     return selection.end()
 
 

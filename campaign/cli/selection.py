@@ -8,7 +8,7 @@ from pathlib import Path
 
 from campaign.cli.output import STANDARD_OUTPUT, say, show
 from campaign.config import response
-from campaign.config.opened import Opened, open_campaign
+from campaign.config.definition import Definition, open_campaign
 from campaign.core import outputs
 from campaign.core.errors import INCOMPLETE, OK
 from campaign.core.strict_yaml import has_key
@@ -31,10 +31,10 @@ class PartSelection:
         self.texts: dict[str, str] = {}
         self.statuses: list[int] = []
 
-    def opened(self) -> dict[str, Opened]:
+    def definitions(self) -> dict[str, Definition]:
         return {part: open_campaign(self._file, part) for part in self.parts}
 
-    def __iter__(self) -> Iterator[tuple[str, Opened]]:
+    def __iter__(self) -> Iterator[tuple[str, Definition]]:
         for part in self.headed():
             yield part, open_campaign(self._file, part)
 

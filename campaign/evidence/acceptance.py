@@ -94,12 +94,12 @@ def accept(file: Path, whole: Submission, head: str, buyer: Buyer, say: standing
     if list(asked.cells) != sample.drawn(sample.offer_of(whole, "the bundle"), asked.design.cells, asked.seed):
         raise InputError(f"{file}: its cells are not those that seed {asked.seed} draws")
     changed = _changed(asked, file, whole)
-    opened, names = bundle.open_recorded(file)
-    if not begun(opened.paths):
+    definition, names = bundle.open_recorded(file)
+    if not begun(definition.paths):
         raise InputError(f"{file}: not measured yet; run it on the installed system: 'campaign run {typed(file)}'")
     with temporary.directory("campaign-accept.") as folder:
         answer = folder / "answer"
-        bundle.write(opened, names, *standing.on_record(opened, say), answer, None)
+        bundle.write(definition, names, *standing.on_record(definition, say), answer, None)
         with verify.verify(answer, verify.Asked(nonce=asked.nonce)) as verified:
             if verified.judged is None:
                 raise InputError(f"{file}: the sample cannot be re-evaluated", *map(_said, verified.findings))

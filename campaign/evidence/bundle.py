@@ -32,8 +32,8 @@ from typing import Any
 
 from campaign import __version__
 from campaign.config import resolution
+from campaign.config.definition import Definition, digest_of_input, open_campaign
 from campaign.config.format import Campaign
-from campaign.config.opened import Opened, digest_of_input, open_campaign
 from campaign.core import bagit, events, outputs, signatures, untrusted
 from campaign.core.atomic import locked
 from campaign.core.errors import InputError, no_room, typed, unwritten
@@ -62,16 +62,16 @@ class Written:
     judged: replay.Judged
 
 
-def open_recorded(file: Path, part: str = "") -> tuple[Opened, resolution.Names]:
+def open_recorded(file: Path, part: str = "") -> tuple[Definition, resolution.Names]:
     """Open the campaign and record the values of its variables and paths on this machine."""
     with resolution.using(resolution.Names()) as names:
-        opened = open_campaign(file, part)
-        planning.binaries(opened, planning.settled(opened))
-    return opened, names
+        definition = open_campaign(file, part)
+        planning.binaries(definition, planning.settled(definition))
+    return definition, names
 
 
 def write(
-    opened: Opened,
+    definition: Definition,
     names: resolution.Names,
     planned: planning.Plan,
     attempts: Sequence[Attempt],
@@ -84,15 +84,15 @@ def write(
     attempts have not ended; NoRoom if the disk is full.
     """
     check_place(out, force)
-    _check(opened, attempts)
+    _check(definition, attempts)
     counted = counted_attempts(planned.all_runs, attempts)
     with beside(out) as place:
         root = place / "bag"
         data = root / "data"
         data.mkdir(parents=True)
-        named = (*_named(opened.campaign), *_inputs(planned))
-        _copy_evidence(opened, names, named, attempts, counted, data)
-        index = _index(opened.paths, attempts, counted)
+        named = (*_named(definition.campaign), *_inputs(planned))
+        _copy_evidence(definition, names, named, attempts, counted, data)
+        index = _index(definition.paths, attempts, counted)
         _write(data / "index.json", replay.as_json(index))
         judged = replay.rederive(data)
         for name, text in judged.files.items():
@@ -166,17 +166,17 @@ def _remove_abandoned(parent: Path, prefix: str) -> None:
                 shutil.rmtree(path)
 
 
-def _check(opened: Opened, attempts: Sequence[Attempt]) -> None:
-    if not begun(opened.paths):
+def _check(definition: Definition, attempts: Sequence[Attempt]) -> None:
+    if not begun(definition.paths):
         raise InputError(
-            f"nothing to bundle: campaign {opened.campaign.name} has not been run; start with 'campaign run "
-            f"{typed(opened.campaign.path, opened.campaign.part)}'"
+            f"nothing to bundle: campaign {definition.campaign.name} has not been run; start with 'campaign run "
+            f"{typed(definition.campaign.path, definition.campaign.part)}'"
         )
     if active := [attempt for attempt in attempts if attempt.state.active]:
         raise InputError(
             f"{several(len(active), 'attempt')} not ended (first: {active[0].run}); wait with 'campaign run "
-            f"{typed(opened.campaign.path, opened.campaign.part)}' or stop with "
-            f"'campaign cancel {typed(opened.campaign.path, opened.campaign.part)}'"
+            f"{typed(definition.campaign.path, definition.campaign.part)}' or stop with "
+            f"'campaign cancel {typed(definition.campaign.path, definition.campaign.part)}'"
         )
 
 
@@ -191,14 +191,14 @@ def counted_attempts(runs: Iterable[Run], attempts: Iterable[Attempt]) -> set[tu
 
 
 def _copy_evidence(
-    opened: Opened,
+    definition: Definition,
     names: resolution.Names,
     named: Sequence[Path],
     attempts: Sequence[Attempt],
     counted: set[tuple[str, int]],
     data: Path,
 ) -> None:
-    campaign, pack, paths = opened.campaign, opened.pack, opened.paths
+    campaign, pack, paths = definition.campaign, definition.pack, definition.paths
     assert pack.path is not None, "a pack that was read has its path"
     _copy(campaign.path, data / "campaign.yaml")
     _copy(pack.path, data / "rules" / f"{pack.id}.yaml")

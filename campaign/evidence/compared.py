@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from campaign import __version__
-from campaign.config.opened import digest_of_input
+from campaign.config.definition import digest_of_input
 from campaign.core import bagit, journal, untrusted
 from campaign.core.errors import CampaignError, InputError, pass_on
 from campaign.core.grouping import grouped

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from campaign import __version__
 from campaign.config import resolution
+from campaign.config.definition import Definition, granted_by, open_campaign
 from campaign.config.format import Campaign
-from campaign.config.opened import Opened, granted_by, open_campaign
 from campaign.config.rules import packs
 from campaign.config.rules.catalogue import CATALOGUE, show
 from campaign.config.rules.pack import RulePack
@@ -128,23 +128,23 @@ def collected(evidence: Path) -> Iterator[Chain | None]:
     chain. Raises as `rederive` does.
     """
     _check_no_database(Paths(evidence / "results"))
-    with _opened(evidence, None) as (opened, _):
-        chain = standing.collect(opened)[1] if opened.paths.journal.exists() else None
+    with _opened(evidence, None) as (definition, _):
+        chain = standing.collect(definition)[1] if definition.paths.journal.exists() else None
     try:
         yield chain
     finally:
-        opened.paths.database.unlink(missing_ok=True)
+        definition.paths.database.unlink(missing_ok=True)
 
 
 def judge(evidence: Path, chain: Chain | None, terms: BuyersTerms | None = None) -> Judged:
     """Judge the evidence by the vendor's terms, or by others. Raises as `rederive` does."""
-    with _opened(evidence, terms) as (opened, files):
-        submission = _without(standing.recorded(opened, chain), str(evidence))
+    with _opened(evidence, terms) as (definition, files):
+        submission = _without(standing.recorded(definition, chain), str(evidence))
     return Judged(submission, _rendered(submission), files, chain)
 
 
 @contextmanager
-def _opened(evidence: Path, terms: BuyersTerms | None) -> Iterator[tuple[Opened, dict[Path, Path]]]:
+def _opened(evidence: Path, terms: BuyersTerms | None) -> Iterator[tuple[Definition, dict[Path, Path]]]:
     """The campaign with what its file names taken from the evidence: `Judged.files_named`."""
     record = read_names(evidence)
     paths = list((evidence / "rules").glob("*.yaml"))
@@ -153,16 +153,16 @@ def _opened(evidence: Path, terms: BuyersTerms | None) -> Iterator[tuple[Opened,
     files = {path: evidence / name for path, name in record.files.items()}
     pack = (terms.pack if terms else None) or paths[0]
     with resolution.using(resolution.Names(dict(record.variables), dict(record.paths), True, pack, record.part, files)):
-        opened = open_campaign(evidence / "campaign.yaml")
-        opened = replace(
-            opened,
-            campaign=replace(opened.campaign, rules=record.rules, results=evidence / "results"),
-            pack=replace(opened.pack, path=Path(record.pack)),
-            answers=replace(granted_by(opened, terms.waiver_signers), accepted=terms.accepted)
+        definition = open_campaign(evidence / "campaign.yaml")
+        definition = replace(
+            definition,
+            campaign=replace(definition.campaign, rules=record.rules, results=evidence / "results"),
+            pack=replace(definition.pack, path=Path(record.pack)),
+            answers=replace(granted_by(definition, terms.waiver_signers), accepted=terms.accepted)
             if terms
-            else opened.answers,
+            else definition.answers,
         )
-        yield opened, {Path(path): place for path, place in files.items()}
+        yield definition, {Path(path): place for path, place in files.items()}
 
 
 def _check_no_database(paths: Paths) -> None:

@@ -13,7 +13,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TypeVar
 
-from campaign.config.opened import Opened
+from campaign.config.definition import Definition
 from campaign.config.rules.catalogue import CATALOGUE, Level
 from campaign.config.rules.pack import RulePack
 from campaign.config.waivers import Answers
@@ -131,7 +131,7 @@ def by_rules(
 
 
 def measured(
-    opened: Opened,
+    definition: Definition,
     runs: Sequence[Run],
     attempts: Sequence[Attempt],
     measurements: Mapping[tuple[str, int], tuple[Record, ...]],
@@ -139,7 +139,7 @@ def measured(
     evidence: Mapping[tuple[str, int], Evidence] = MappingProxyType({}),
 ) -> list[Case]:
     """Every ended attempt that counts for a planned run, to be judged with the campaign's answers to its findings."""
-    by_run, judging = matrix.attempts_by_run(runs, attempts), partial(_judged, opened.answers)
+    by_run, judging = matrix.attempts_by_run(runs, attempts), partial(_judged, definition.answers)
     results = []
     for run in runs:
         for each in by_run[run.id]:
@@ -148,7 +148,7 @@ def measured(
             key = (run.id, each.number)
             outputs, around = observations.get(key, {}), evidence.get(key, NOTHING)
             records = measurements.get(key, ())
-            results.append(Case(opened.campaign, opened.pack, run, each, records, outputs, around, judging))
+            results.append(Case(definition.campaign, definition.pack, run, each, records, outputs, around, judging))
     return results
 
 

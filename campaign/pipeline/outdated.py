@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from campaign.config.opened import Opened
+from campaign.config.definition import Definition
 from campaign.config.slurm_keys import Slurm
 from campaign.core import keys
 from campaign.core.model import ASKED_NAMES, Attempt, Command, Run, State, directory_name
@@ -25,7 +25,7 @@ _NAMED = 3  # runs that are named
 _Change = tuple[str, str]  # a setting, and "old -> new"
 
 
-def outdated(opened: Opened, planned: Plan, attempts: Sequence[Attempt]) -> list[str]:
+def outdated(definition: Definition, planned: Plan, attempts: Sequence[Attempt]) -> list[str]:
     """A sentence for each set of changed settings, and one for the runs that are no longer planned."""
     runs = {run.id: run for run in planned.all_runs}
     counted = matrix.attempts_by_run(runs.values(), attempts)
@@ -36,8 +36,8 @@ def outdated(opened: Opened, planned: Plan, attempts: Sequence[Attempt]) -> list
         if name not in runs:
             gone.append(name)
         elif not any(attempt.state is State.DONE for attempt in counted[name]):
-            folder = opened.paths.attempt(name, attempt.number)
-            changes = tuple(_changes(opened, runs[name], attempt, folder))
+            folder = definition.paths.attempt(name, attempt.number)
+            changes = tuple(_changes(definition, runs[name], attempt, folder))
             text = "; ".join(f"{setting}: {change}" for setting, change in changes) or "slurm.template"
             causes.setdefault(tuple(setting for setting, _ in changes), Counter())[text] += 1
     lines: list[str] = []
@@ -51,7 +51,7 @@ def outdated(opened: Opened, planned: Plan, attempts: Sequence[Attempt]) -> list
     return lines
 
 
-def _changes(opened: Opened, run: Run, attempt: Attempt, folder: Path) -> Iterator[_Change]:
+def _changes(definition: Definition, run: Run, attempt: Attempt, folder: Path) -> Iterator[_Change]:
     """All differences in what a run executes, from the records of the attempt."""
     described = submit.described(folder)
     old = tuple(described.get(key) for key in ("nodes", "processes"))
@@ -73,7 +73,7 @@ def _changes(opened: Opened, run: Run, attempt: Attempt, folder: Path) -> Iterat
             yield f"phase {command.phase}", f"{_geometry(*counts)} -> {_geometry(own.nodes, own.processes)}"
         yield from _of_command(run, command, attempt, told.get("argv") or (), same)
     if script := text_of(folder / "job.sbatch"):
-        yield from _of_script(script, run, opened.campaign.slurm)
+        yield from _of_script(script, run, definition.campaign.slurm)
 
 
 def _of_script(script: str, run: Run, slurm: Slurm) -> Iterator[_Change]:

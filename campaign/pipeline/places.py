@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.config import init
+from campaign.config.definition import Definition
 from campaign.config.format import Campaign
-from campaign.config.opened import Opened
 from campaign.config.values import forbidden
 from campaign.core.errors import InputError
 from campaign.core.model import Paths
@@ -47,12 +47,12 @@ def refusal(campaign: Campaign, mistakes: Iterable[Mistake]) -> InputError:
     return InputError()
 
 
-def mistakes(opened: Opened) -> Iterator[Mistake]:
-    for index, target in enumerate(opened.campaign.targets):
+def mistakes(definition: Definition) -> Iterator[Mistake]:
+    for index, target in enumerate(definition.campaign.targets):
         if problem := _target(target.directory):
             yield Mistake(("targets", index, "directory"), problem)
-    yield from _overlaps(opened.campaign)
-    if problem := _results(opened.paths):
+    yield from _overlaps(definition.campaign)
+    if problem := _results(definition.paths):
         yield Mistake(("results",), problem)
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from campaign.config import resolution
+from campaign.config.definition import BY_PLAN, Definition, digest_of_input, load
 from campaign.config.format import Campaign
 from campaign.config.launch import AllCores
-from campaign.config.opened import BY_PLAN, Opened, digest_of_input, load
 from campaign.config.rules import formulas
 from campaign.config.search import Searched
 from campaign.config.values import ALL, SEARCH
@@ -67,31 +67,33 @@ class Plan:
         return searches.all_runs(self.searches, self.runs)
 
 
-def plan(opened: Opened, may_submit: bool = False) -> Plan:
+def plan(definition: Definition, may_submit: bool = False) -> Plan:
     """Resolve the geometries and expand the matrix.
 
     Asks Slurm only if the file says `all`, and an external benchmark what its -N means, unless an earlier plan has
     settled it. `may_submit`: the benchmark may be asked on a compute node if it does not start on this one. Raises
     InputError if the results belong to another campaign file.
     """
-    before = settled(opened)
-    if owner := _owner(opened, before):
+    before = settled(definition)
+    if owner := _owner(definition, before):
         problem = (
-            f"found {opened.campaign.name}, but {opened.paths.root} holds the results of {owner}; give this campaign "
-            "another name, or another results directory"
+            f"found {definition.campaign.name}, but {definition.paths.root} holds the results of {owner}; give this "
+            "campaign another name, or another results directory"
         )
-        raise refusal(opened.campaign, [Mistake(("name",), problem)])
-    partition, asked, unresolved = _partition(opened, before)
-    dialect = _dialect(opened, before, may_submit)
+        raise refusal(definition.campaign, [Mistake(("name",), problem)])
+    partition, asked, unresolved = _partition(definition, before)
+    dialect = _dialect(definition, before, may_submit)
     sought: Sequence[searches.Search] = ()
-    if partition is not None and any(isinstance(condition, Searched) for condition in opened.campaign.launch.values()):
+    if partition is not None and any(
+        isinstance(condition, Searched) for condition in definition.campaign.launch.values()
+    ):
         try:
-            sought = searches.searches(opened.campaign, opened.pack, partition.usable, partition.cores_per_node)
+            sought = searches.searches(definition.campaign, definition.pack, partition.usable, partition.cores_per_node)
         except EnvironmentLacks as error:
             unresolved["search"] = str(error)
-    known = tuple(_inputs(opened.campaign, before))
+    known = tuple(_inputs(definition.campaign, before))
     planned = Plan((), unresolved, dialect, partition, asked=asked, settled=before, inputs=known)
-    return _with_runs(opened, planned, sought)
+    return _with_runs(definition, planned, sought)
 
 
 def _inputs(campaign: Campaign, before: Settled) -> Iterator[Input]:
@@ -102,30 +104,30 @@ def _inputs(campaign: Campaign, before: Settled) -> Iterator[Input]:
         yield replace(each, sha256=digest, by=each.by or BY_PLAN)
 
 
-def _owner(opened: Opened, before: Settled) -> str:
+def _owner(definition: Definition, before: Settled) -> str:
     """The campaign file that these results belong to, if it exists and is another one; "" otherwise."""
     file = Path(before.file)
-    if resolution.replayed() or not file.is_file() or file.samefile(opened.campaign.path):
+    if resolution.replayed() or not file.is_file() or file.samefile(definition.campaign.path):
         return ""
     try:
-        return before.file if load(file, opened.campaign.part)[0].results == opened.campaign.results else ""
+        return before.file if load(file, definition.campaign.part)[0].results == definition.campaign.results else ""
     except InputError:  # the file is being edited
         return before.file
 
 
-def again(opened: Opened, planned: Plan) -> Plan:
+def again(definition: Definition, planned: Plan) -> Plan:
     """The plan, updated by what has been measured since."""
-    if not (planned.searches or opened.campaign.sequential):
+    if not (planned.searches or definition.campaign.sequential):
         return planned
-    return _with_runs(opened, planned, [search.sought for search in planned.searches])
+    return _with_runs(definition, planned, [search.sought for search in planned.searches])
 
 
-def _with_runs(opened: Opened, planned: Plan, sought: Sequence[searches.Search]) -> Plan:
+def _with_runs(definition: Definition, planned: Plan, sought: Sequence[searches.Search]) -> Plan:
     """With the state of these searches, and the runs that cells report, including the repetitions that recorded results
     require.
     """
-    pack, sequential = opened.pack, opened.campaign.sequential
-    campaign = replace(_as_begun(opened, planned.settled), inputs=planned.inputs)
+    pack, sequential = definition.pack, definition.campaign.sequential
+    campaign = replace(_as_begun(definition, planned.settled), inputs=planned.inputs)
     if planned.partition is not None:
         memory = campaign.slurm.node_memory or (planned.partition.memory_mib << 20) or None
         cores = planned.partition.cores_per_node
@@ -142,8 +144,8 @@ def _with_runs(opened: Opened, planned: Plan, sought: Sequence[searches.Search])
     }
     if lacking:
         return replace(planned, unresolved={**planned.unresolved, **lacking})
-    executables = _executables(opened, planned)
-    results = _recorded(opened) if sought or sequential else lambda run: ()
+    executables = _executables(definition, planned)
+    results = _recorded(definition) if sought or sequential else lambda run: ()
     blueprint = matrix.Blueprint(campaign, pack, executables)
     standings = tuple(searches.look(search, blueprint, results) for search in sought)
     most = replace(campaign, repetitions=sequential.most) if sequential else campaign
@@ -153,38 +155,42 @@ def _with_runs(opened: Opened, planned: Plan, sought: Sequence[searches.Search])
     return replace(planned, searches=standings, runs=searches.repetitions_needed(campaign, pack, runs, results))
 
 
-def _executables(opened: Opened, planned: Plan) -> dict[str, matrix.Executable]:
+def _executables(definition: Definition, planned: Plan) -> dict[str, matrix.Executable]:
     """Each program of the pack by name: the campaign file's, otherwise the built-in one."""
     executables = {}
-    for each in opened.pack.programs:
-        given = opened.campaign.benchmark.path(each.id)
+    for each in definition.pack.programs:
+        given = definition.campaign.benchmark.path(each.id)
         dialect = Dialect(planned.dialect) if given and planned.dialect else Dialect.RANK_OFFSET
-        executables[each.id] = matrix.Executable(str(given or binaries(opened, planned.settled) / each.applet), dialect)
+        executables[each.id] = matrix.Executable(
+            str(given or binaries(definition, planned.settled) / each.applet), dialect
+        )
     return executables
 
 
-def binaries(opened: Opened, before: Settled) -> Path:
+def binaries(definition: Definition, before: Settled) -> Path:
     """The directory of the built-in benchmark's binaries, or the one used when the campaign was run.
 
     Results keep the binary that they were measured with, even if this program is installed elsewhere now: one campaign
     is measured with one binary. CAMPAIGN_BENCHMARK overrides that.
     """
-    return resolution.path("bench-src/build", lambda: _measured_with(opened, before) or resources.binaries())
+    return resolution.path("bench-src/build", lambda: _measured_with(definition, before) or resources.binaries())
 
 
-def _measured_with(opened: Opened, before: Settled) -> Path | None:
-    applets = {program.applet for program in opened.pack.programs if opened.campaign.benchmark.path(program.id) is None}
+def _measured_with(definition: Definition, before: Settled) -> Path | None:
+    applets = {
+        program.applet for program in definition.pack.programs if definition.campaign.benchmark.path(program.id) is None
+    }
     if "CAMPAIGN_BENCHMARK" in os.environ or (before.executable and len(applets) == 1):
         return None
     return next((each.parent for each in before.programs if each.is_absolute() and each.name in applets), None)
 
 
-def not_built(opened: Opened, before: Settled) -> str:
+def not_built(definition: Definition, before: Settled) -> str:
     """The problem if the witness, or the built-in benchmark that the campaign needs, is not built; "" otherwise."""
-    built, directory = resources.binaries(), binaries(opened, before)
-    for each in opened.pack.programs:
+    built, directory = resources.binaries(), binaries(definition, before)
+    for each in definition.pack.programs:
         path = directory / each.applet
-        if opened.campaign.benchmark.path(each.id) is not None:
+        if definition.campaign.benchmark.path(each.id) is not None:
             continue
         if path.exists() and (trouble := places.trouble(path)):
             return trouble
@@ -203,10 +209,10 @@ def _not_built(path: object) -> str:
 
 
 def _partition(
-    opened: Opened, before: Settled
+    definition: Definition, before: Settled
 ) -> tuple[partitions.Partition | None, partitions.Shown | None, dict[str, str]]:
     """The partition if it is needed, Slurm's answer if it was asked, and why launch conditions have no geometry."""
-    campaign, pack = opened.campaign, opened.pack
+    campaign, pack = definition.campaign, definition.pack
     with_memory = pack.computes(formulas.MEMORY) and campaign.slurm.node_memory is None
     words = {AllCores: ALL, Searched: SEARCH}
     needed = {name: words[type(wanted)] for name, wanted in campaign.launch.items() if type(wanted) in words}
@@ -214,11 +220,11 @@ def _partition(
         return before.partition, None, {}
     if resolution.replayed():
         return None, None, {name: f"plan.json does not record the process count of launch.{name}" for name in needed}
-    if needed and not opened.paths.plan.exists() and (opened.paths.root / "jobs").is_dir():
+    if needed and not definition.paths.plan.exists() and (definition.paths.root / "jobs").is_dir():
         # The partition may have changed since the campaign began.
         keys = ", ".join(f"launch.{name}" for name in needed)
         raise EnvironmentLacks(
-            f"{opened.paths.plan}: missing, although the campaign has begun; only this file says what {keys} meant "
+            f"{definition.paths.plan}: missing, although the campaign has begun; only this file says what {keys} meant "
             "then: restore it from a backup or a bundle, or write the numbers of processes into the campaign file"
         )
     asked = None
@@ -235,28 +241,28 @@ def _partition(
     return None, asked, {name: f"launch.{name} is {word}, {why}" for name, word in needed.items()}
 
 
-def _recorded(opened: Opened) -> searches.Results:
+def _recorded(definition: Definition) -> searches.Results:
     """A function that gives the judged attempts of a run."""
-    if not begun(opened.paths):
+    if not begun(definition.paths):
         return lambda run: ()
     from campaign.judge import engine  # not needed before anything has run
 
-    with open_store(opened.paths, opened.pack.outputs) as store:
+    with open_store(definition.paths, definition.pack.outputs) as store:
         attempts = grouped((attempt.run, attempt) for attempt in store.attempts())
         records, observations, evidence = store.records(), store.observations(), store.evidence()
 
     @functools.cache
     def of(run: Run) -> list[Case]:
-        return engine.measured(opened, [run], attempts.get(run.id, []), records, observations, evidence)
+        return engine.measured(definition, [run], attempts.get(run.id, []), records, observations, evidence)
 
     return of
 
 
-def settled(opened: Opened) -> Settled:
+def settled(definition: Definition) -> Settled:
     """What an earlier plan settled. Raises EnvironmentLacks if plan.json is damaged, or is another campaign's, whose
     journal begins differently.
     """
-    path = opened.paths.plan
+    path = definition.paths.plan
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(stored, dict):
@@ -270,7 +276,7 @@ def settled(opened: Opened) -> Settled:
             f"{path}: damaged ({why}); restore it from a backup, or remove it to plan again"
         ) from error
     # A verification checks the journal itself.
-    own = "" if resolution.replayed() else journal.beginning(opened.paths.journal)
+    own = "" if resolution.replayed() else journal.beginning(definition.paths.journal)
     if own and stored.get("journal", "") not in ("", own):
         raise EnvironmentLacks(
             f"{path}: the plan of another campaign ({stored.get('campaign')}, results in {stored.get('results')}); "
@@ -283,15 +289,15 @@ def settled(opened: Opened) -> Settled:
     return before
 
 
-def _as_begun(opened: Opened, before: Settled) -> Campaign:
+def _as_begun(definition: Definition, before: Settled) -> Campaign:
     """The campaign as it was written when it began, if the current text means the same, so that results count for both:
     the default partition with or without its name, and slurm.environment in any order.
     """
     written, partition = before.partition_written, before.partition
-    slurm = replace(opened.campaign.slurm, environment=tuple(sorted(opened.campaign.slurm.environment)))
+    slurm = replace(definition.campaign.slurm, environment=tuple(sorted(definition.campaign.slurm.environment)))
     if written is not None and partition and partition.default and {slurm.partition, written} <= {"", partition.name}:
         slurm = replace(slurm, partition=written)
-    return replace(opened.campaign, slurm=slurm)
+    return replace(definition.campaign, slurm=slurm)
 
 
 def _geometries(campaign: Campaign, partition: partitions.Partition | None) -> dict[str, Geometry]:
@@ -305,18 +311,18 @@ def _geometries(campaign: Campaign, partition: partitions.Partition | None) -> d
     return geometries
 
 
-def _mdtest(opened: Opened) -> Path | None:
+def _mdtest(definition: Definition) -> Path | None:
     """The external program whose -N the pack sets; None for the built-in one, or if the rules set no -N."""
-    offsets = {phase.program for phase in opened.pack.phases if "{rank_offset}" in phase.arguments}
-    paths = (opened.campaign.benchmark.path(program) for program in sorted(offsets))
+    offsets = {phase.program for phase in definition.pack.phases if "{rank_offset}" in phase.arguments}
+    paths = (definition.campaign.benchmark.path(program) for program in sorted(offsets))
     return next((path for path in paths if path is not None), None)
 
 
-def _identity(opened: Opened) -> str:
+def _identity(definition: Definition) -> str:
     """The identity of the external benchmark's file, so that another build is asked again; its path if it is not on
     this machine.
     """
-    path = _mdtest(opened) or opened.campaign.benchmark.executable
+    path = _mdtest(definition) or definition.campaign.benchmark.executable
     if path is None:
         return ""
     if resolution.replayed():
@@ -328,30 +334,32 @@ def _identity(opened: Opened) -> str:
     return f"{path} {status.st_size} {status.st_mtime_ns}"
 
 
-def _dialect(opened: Opened, before: Settled, may_submit: bool) -> str:
+def _dialect(definition: Definition, before: Settled, may_submit: bool) -> str:
     """What -N means to an external benchmark; "" for the built-in one, or if the rules set no -N."""
-    benchmark, path = opened.campaign.benchmark, _mdtest(opened)
+    benchmark, path = definition.campaign.benchmark, _mdtest(definition)
     if path is None:
         return ""
     if benchmark.dialect != "auto":
         return benchmark.dialect
-    if before.dialect and before.executable.startswith(_identity(opened)):
+    if before.dialect and before.executable.startswith(_identity(definition)):
         return before.dialect
     if resolution.replayed():
         raise EnvironmentLacks(f"plan.json does not record the meaning of -N for {path}; set benchmark.dialect")
     at = next(at for at, each in benchmark.placed if each == path)
-    if problem := places.unusable(path, opened.campaign.launcher.prefix):
-        raise refusal(opened.campaign, [Mistake(at, problem)])
-    launcher = commands.one_task(opened.campaign.slurm.partition, opened.campaign.slurm.mpi) if may_submit else ()
+    if problem := places.unusable(path, definition.campaign.launcher.prefix):
+        raise refusal(definition.campaign, [Mistake(at, problem)])
+    launcher = (
+        commands.one_task(definition.campaign.slurm.partition, definition.campaign.slurm.mpi) if may_submit else ()
+    )
     try:
         return identify(path, lambda words, timeout_s: commands.call(words, timeout_s).out, launcher)
     except InputError as error:
-        raise refusal(opened.campaign, [Mistake(at, str(error))]) from error
+        raise refusal(definition.campaign, [Mistake(at, str(error))]) from error
 
 
-def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
+def plan_json(definition: Definition, planned: Plan) -> dict[str, Any]:
     """The plan as data: for `plan --json`, and for plan.json beside the results."""
-    campaign, pack, before = opened.campaign, opened.pack, planned.settled
+    campaign, pack, before = definition.campaign, definition.pack, planned.settled
     begun = before.partition_written if before.partition else None
     return {
         "format": 1,
@@ -360,13 +368,13 @@ def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
         "rules": {"id": pack.id, "version": pack.version},
         "profile": campaign.profile,
         "allocation": campaign.slurm.allocation,
-        "results": str(opened.paths.root),
-        "journal": journal.beginning(opened.paths.journal),
+        "results": str(definition.paths.root),
+        "journal": journal.beginning(definition.paths.journal),
         "partition": asdict(planned.partition) if planned.partition else None,
         "partition_written": campaign.slurm.partition if begun is None else begun,
-        "environment_order": [name for name, _ in _as_begun(opened, before).slurm.environment],
+        "environment_order": [name for name, _ in _as_begun(definition, before).slurm.environment],
         "searches": [searches.as_json(search) for search in planned.searches],
-        "executable": _identity(opened),
+        "executable": _identity(definition),
         "prefix": campaign.launcher.prefix,
         "dialect": planned.dialect,
         "inputs": [asdict(each) for each in planned.inputs],
@@ -395,9 +403,9 @@ def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
     }
 
 
-def write(opened: Opened, planned: Plan) -> None:
+def write(definition: Definition, planned: Plan) -> None:
     """Write plan.json, with one line per run: ten thousand runs indented take a second each."""
-    data = plan_json(opened, planned)
+    data = plan_json(definition, planned)
     runs = ",\n".join(f"  {json.dumps(run)}" for run in data["runs"])
     text = json.dumps(data | {"runs": []}, indent=1)
-    atomic.write(opened.paths.plan, text.replace('\n "runs": []', f'\n "runs": [\n{runs}\n ]', 1) + "\n")
+    atomic.write(definition.paths.plan, text.replace('\n "runs": []', f'\n "runs": [\n{runs}\n ]', 1) + "\n")

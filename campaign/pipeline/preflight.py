@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from campaign.config.definition import BY_PACK, Definition, digest_of_input
 from campaign.config.format import Campaign
-from campaign.config.opened import BY_PACK, Opened, digest_of_input
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.slurm_keys import Slurm
 from campaign.core import journal, keys, outputs, units
@@ -88,11 +88,11 @@ class Checked:
         )
 
 
-def preflight(opened: Opened, planned: planning.Plan, request: Request) -> Checked:
+def preflight(definition: Definition, planned: planning.Plan, request: Request) -> Checked:
     """For `run`: raise all reasons why the campaign cannot be submitted."""
-    checked = check(opened, planned, request)
+    checked = check(definition, planned, request)
     if checked.refused and not request.despite_violations:
-        file = typed(opened.campaign.path, opened.campaign.part)
+        file = typed(definition.campaign.path, definition.campaign.part)
         raise InputError(
             *checked.refused,
             f"these runs would have to be measured again; change the campaign file ('campaign plan {file}' says more), "
@@ -105,12 +105,12 @@ def preflight(opened: Opened, planned: planning.Plan, request: Request) -> Check
     return checked
 
 
-def check(opened: Opened, planned: planning.Plan, request: Request) -> Checked:
+def check(definition: Definition, planned: planning.Plan, request: Request) -> Checked:
     """All that can be found out without submitting. Raises InputError if the campaign file has to change,
     EnvironmentLacks if something else has. A machine without Slurm is assumed not to be the cluster's: only the file is
     checked there.
     """
-    campaign, notes = opened.campaign, list[str]()
+    campaign, notes = definition.campaign, list[str]()
     mistakes = list(_placeholders(campaign))
     if mistakes and campaign.profile != "full":
         keys = ", ".join(path_text(mistake.at) for mistake in mistakes)
@@ -118,15 +118,15 @@ def check(opened: Opened, planned: planning.Plan, request: Request) -> Checked:
         notes.insert(0, f"{unfilled} still to be filled in before a run with profile full: {keys}")
         mistakes.clear()
     compared, unreadable = _sources(campaign)
-    mistakes += [*_paths(opened, planned), *unreadable]
+    mistakes += [*_paths(definition, planned), *unreadable]
     mistakes += _inputs(planned)
     silent = None if planned.asked else commands.reachable()
     if silent:
         if mistakes:
             raise refusal(campaign, mistakes)
-        missing = missing_runs(opened, planned, request)
-        _forms(opened, missing)
-        return Checked(planned, missing, compared, before(opened, planned, compared), silent, tuple(notes))
+        missing = missing_runs(definition, planned, request)
+        _forms(definition, missing)
+        return Checked(planned, missing, compared, before(definition, planned, compared), silent, tuple(notes))
     lacks: list[str] = []
     asked = None
     try:
@@ -135,35 +135,35 @@ def check(opened: Opened, planned: planning.Plan, request: Request) -> Checked:
         lacks += planned.unresolved.values()
     except partitions.NotInSlurm as error:
         mistakes.append(Mistake(("slurm", error.key), error.text))
-    missing = missing_runs(opened, planned, request)
+    missing = missing_runs(definition, planned, request)
     if missing or any(search.decision is None for search in planned.searches):
-        mistakes += [*_program(opened, asked), *_launcher(campaign)]
-        mistakes += [*places.mistakes(opened), *_mpi(campaign), *_modules(campaign)]
-        lacks += filter(None, [planning.not_built(opened, planned.settled)])
+        mistakes += [*_program(definition, asked), *_launcher(campaign)]
+        mistakes += [*places.mistakes(definition), *_mpi(campaign), *_modules(campaign)]
+        lacks += filter(None, [planning.not_built(definition, planned.settled)])
     if asked is not None:
         if asked.terms.state == partitions.DOWN:
             notes.append(f"partition {asked.partition.name} is DOWN: its jobs wait until an administrator sets it UP")
         for beyond in (_beyond_nodes, _beyond_limit, _not_admitted, _below_share):
-            mistakes += beyond(opened, missing, asked)
-    jobs = _forms(opened, missing)
+            mistakes += beyond(definition, missing, asked)
+    jobs = _forms(definition, missing)
     if asked is not None and not mistakes and not lacks:
         mistakes += _refused(jobs, asked.partition)
     if mistakes:
         raise InputError(*refusal(campaign, mistakes).problems, *lacks)
     if lacks:
         raise EnvironmentLacks("\n".join(lacks))
-    judged = before(opened, planned, compared)
+    judged = before(definition, planned, compared)
     return Checked(planned, missing, compared, judged, "", (*notes, *_not_here(campaign)))
 
 
-def _paths(opened: Opened, planned: planning.Plan) -> Iterator[Mistake]:
+def _paths(definition: Definition, planned: planning.Plan) -> Iterator[Mistake]:
     """Further words that name a path, which would be read or written outside of the target (FLG-05)."""
-    benchmark = opened.campaign.benchmark
+    benchmark = definition.campaign.benchmark
     given: list[tuple[Place, tuple[str, ...]]] = [(("benchmark", "extra_arguments"), benchmark.extra_arguments)]
     given += [(("benchmark", "program_arguments", name), words) for name, words in benchmark.program_arguments]
     if not any(words for _, words in given):
         return
-    added = {word for run in planned.runs for word in beside_target(opened.pack, run)}
+    added = {word for run in planned.runs for word in beside_target(definition.pack, run)}
     for at, words in given:
         for index, word in enumerate(words):
             if word in added:
@@ -188,28 +188,30 @@ def _inputs(planned: planning.Plan) -> Iterator[Mistake]:
             )
 
 
-def missing_runs(opened: Opened, planned: planning.Plan, request: Request) -> tuple[Run, ...]:
+def missing_runs(definition: Definition, planned: planning.Plan, request: Request) -> tuple[Run, ...]:
     """The chosen runs that have no result and have not been submitted."""
     searched = [run for search in planned.searches for run in search.wanted]
-    runs = request.chosen(opened.campaign, list({run.id: run for run in (*searched, *planned.runs)}.values()))
-    if not begun(opened.paths):
+    runs = request.chosen(definition.campaign, list({run.id: run for run in (*searched, *planned.runs)}.values()))
+    if not begun(definition.paths):
         return tuple(runs)
-    with open_store(opened.paths, opened.pack.outputs) as store:
+    with open_store(definition.paths, definition.pack.outputs) as store:
         attempts, records = matrix.attempts_by_run(runs, store.attempts()), store.records()
-    if problem := journal.look(opened.paths.journal).problem:
-        raise EnvironmentLacks(journal_damaged(path=opened.paths.journal, problem=problem))
-    return tuple(run for run in runs if is_missing(opened, run, attempts[run.id], records, request))
+    if problem := journal.look(definition.paths.journal).problem:
+        raise EnvironmentLacks(journal_damaged(path=definition.paths.journal, problem=problem))
+    return tuple(run for run in runs if is_missing(definition, run, attempts[run.id], records, request))
 
 
-def is_missing(opened: Opened, run: Run, attempts: Sequence[Attempt], records: Records, request: Request) -> bool:
+def is_missing(
+    definition: Definition, run: Run, attempts: Sequence[Attempt], records: Records, request: Request
+) -> bool:
     """Whether the run would be submitted: it is not submitted yet, and has no result unless it is measured `again`."""
     if any(attempt.state.active for attempt in attempts):
         return False
     # A benchmark that ends with status 0 but half a table has not given what the cells report.
     results = (
         Case(
-            opened.campaign,
-            opened.pack,
+            definition.campaign,
+            definition.pack,
             run,
             attempt,
             records.get((run.id, attempt.number), ()),
@@ -250,10 +252,10 @@ def _sources(campaign: Campaign) -> tuple[Compared, list[Mistake]]:
         return (Sources(problem=problem), b""), [Mistake(tuple(key.split(".")), problem)]
 
 
-def _program(opened: Opened, asked: partitions.Shown | None) -> Iterator[Mistake]:
+def _program(definition: Definition, asked: partitions.Shown | None) -> Iterator[Mistake]:
     """What is wrong with an external benchmark's program; `plan.not_built` checks the built-in one."""
-    for at, executable in opened.campaign.benchmark.placed:
-        if problem := places.unusable(executable, opened.campaign.launcher.prefix):
+    for at, executable in definition.campaign.benchmark.placed:
+        if problem := places.unusable(executable, definition.campaign.launcher.prefix):
             yield Mistake(at, problem)
         elif asked is not None and (machine := places.machine(executable)):
             nodes = partitions.architecture(asked.partition.name)
@@ -306,9 +308,9 @@ def _modules(campaign: Campaign) -> Iterator[Mistake]:
 # --- the cluster
 
 
-def _beyond_nodes(opened: Opened, runs: Sequence[Run], asked: partitions.Shown) -> Iterator[Mistake]:
-    campaign, partition = opened.campaign, asked.partition
-    fixed = {condition.id: condition.nodes is not None for condition in opened.pack.launch}
+def _beyond_nodes(definition: Definition, runs: Sequence[Run], asked: partitions.Shown) -> Iterator[Mistake]:
+    campaign, partition = definition.campaign, asked.partition
+    fixed = {condition.id: condition.nodes is not None for condition in definition.pack.launch}
     most = max(partition.most_cores, campaign.search.processes_per_node or 0)
     for run in runs:
         nodes = run.job_nodes
@@ -329,14 +331,14 @@ def _beyond_nodes(opened: Opened, runs: Sequence[Run], asked: partitions.Shown) 
             yield Mistake(at, problem)
 
 
-def _below_share(opened: Opened, runs: Sequence[Run], asked: partitions.Shown) -> Iterator[Mistake]:
+def _below_share(definition: Definition, runs: Sequence[Run], asked: partitions.Shown) -> Iterator[Mistake]:
     """Numbers given instead of the share of the system that the rules fix. The whole system, and a series up to it, may
     be smaller in a rehearsal.
     """
     partition, geometries = asked.partition, {run.launch: run.geometry for run in runs}
-    for condition in opened.pack.launch:
+    for condition in definition.pack.launch:
         geometry = geometries.get(condition.id)
-        less = condition.whole_system or (condition.reaches and opened.campaign.profile == "rehearsal")
+        less = condition.whole_system or (condition.reaches and definition.campaign.profile == "rehearsal")
         if geometry is None or less or not condition.by_partition:
             continue
         least = condition.least(partition.usable, partition.cores_per_node)
@@ -355,9 +357,9 @@ def _below_share(opened: Opened, runs: Sequence[Run], asked: partitions.Shown) -
             yield Mistake(("launch", condition.id), problem)
 
 
-def _beyond_limit(opened: Opened, runs: Sequence[Run], asked: partitions.Shown) -> Iterator[Mistake]:
+def _beyond_limit(definition: Definition, runs: Sequence[Run], asked: partitions.Shown) -> Iterator[Mistake]:
     """Jobs that request more time than their partition or QOS allows, which would wait for ever."""
-    campaign, partition = opened.campaign, asked.partition
+    campaign, partition = definition.campaign, asked.partition
     most = max(map(len, matrix.batches(runs, campaign.slurm.allocation)), default=0)
     needs_s = scripts.job_limit_s(campaign.slurm, most)
     limits = [(f"partition {partition.name}", partition.time_limit_s)]
@@ -375,11 +377,11 @@ def _beyond_limit(opened: Opened, runs: Sequence[Run], asked: partitions.Shown) 
             return
 
 
-def _not_admitted(opened: Opened, runs: Sequence[Run], asked: partitions.Shown) -> Iterator[Mistake]:
+def _not_admitted(definition: Definition, runs: Sequence[Run], asked: partitions.Shown) -> Iterator[Mistake]:
     """What a partition refuses, or lets wait for ever."""
     if not runs:
         return
-    slurm, terms, name = opened.campaign.slurm, asked.terms, asked.partition.name
+    slurm, terms, name = definition.campaign.slurm, asked.terms, asked.partition.name
     if terms.state not in (partitions.UP, partitions.DOWN):
         yield Mistake(
             ("slurm", "partition"),
@@ -403,12 +405,12 @@ def _not_admitted(opened: Opened, runs: Sequence[Run], asked: partitions.Shown) 
         )
 
 
-def write_scripts(opened: Opened, checked: Checked, directory: Path) -> int:
+def write_scripts(definition: Definition, checked: Checked, directory: Path) -> int:
     """Write the scripts of the jobs that would be submitted, in their order; gives how many. Only the tokens in the
     names of attempts and jobs will differ: here they are numbers.
     """
-    batches = matrix.batches(checked.missing, opened.campaign.slurm.allocation)
-    jobs = [_prepared(opened, batch) for batch in batches]
+    batches = matrix.batches(checked.missing, definition.campaign.slurm.allocation)
+    jobs = [_prepared(definition, batch) for batch in batches]
     width = len(str(len(jobs)))
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -419,21 +421,21 @@ def write_scripts(opened: Opened, checked: Checked, directory: Path) -> int:
     return len(jobs)
 
 
-def _prepared(opened: Opened, batch: Sequence[Run]) -> tuple[scripts.JobScript, str]:
+def _prepared(definition: Definition, batch: Sequence[Run]) -> tuple[scripts.JobScript, str]:
     numbers = itertools.count(1)
-    return prepare(opened, {}, batch, {}, lambda: f"{next(numbers):08x}")
+    return prepare(definition, {}, batch, {}, lambda: f"{next(numbers):08x}")
 
 
-def _forms(opened: Opened, runs: Sequence[Run]) -> list[tuple[scripts.JobScript, str]]:
+def _forms(definition: Definition, runs: Sequence[Run]) -> list[tuple[scripts.JobScript, str]]:
     """One job of each different form among these runs with its script, the widest first; raises InputError if a script
     cannot be made.
     """
     forms = {}
-    for batch in matrix.batches(runs, opened.campaign.slurm.allocation):
+    for batch in matrix.batches(runs, definition.campaign.slurm.allocation):
         geometries = [run.geometry for run in batch]
         widest = max(geometry.nodes for geometry in geometries), max(each.processes_per_node for each in geometries)
         forms[(*widest, len(batch))] = batch
-    return [_prepared(opened, forms[form]) for form in sorted(forms, reverse=True)[:MOST_TESTED]]
+    return [_prepared(definition, forms[form]) for form in sorted(forms, reverse=True)[:MOST_TESTED]]
 
 
 def _refused(jobs: Sequence[tuple[scripts.JobScript, str]], partition: partitions.Partition) -> Iterator[Mistake]:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from campaign.config.definition import Definition
 from campaign.config.launcher import PLACEMENTS
-from campaign.config.opened import Opened
 from campaign.config.slurm_keys import Slurm
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.grouping import grouped
@@ -66,18 +66,18 @@ print("size", size.value, flush=True)
 mpi.MPI_Finalize()"""
 
 
-def probe(opened: Opened, checked: Checked, say: Callable[[str], None]) -> Probed:
+def probe(definition: Definition, checked: Checked, say: Callable[[str], None]) -> Probed:
     """Submit the probe and wait for it; an interruption cancels it. Raises EnvironmentLacks if it cannot be run."""
     runs = checked.plan.all_runs
     widest = max(runs, key=lambda run: (run.geometry.nodes, run.geometry.processes))
-    folder = Path(tempfile.mkdtemp(prefix="campaign-probe-", dir=nearest(opened.paths.root)))
+    folder = Path(tempfile.mkdtemp(prefix="campaign-probe-", dir=nearest(definition.paths.root)))
     try:
-        job, _ = prepare(opened, {}, (widest,), {}, map(str, itertools.count()).__next__)
+        job, _ = prepare(definition, {}, (widest,), {}, map(str, itertools.count()).__next__)
         slurm = replace(job.slurm, time_s=LIMIT_S - scripts.JOB_OVERHEAD_S, template=None)
         job = replace(job, name=folder.name, folder=folder, slurm=slurm)
         script = folder / "probe.sbatch"
-        directories = [target.directory for target in opened.campaign.targets]
-        launches = _launches(opened, widest, slurm)
+        directories = [target.directory for target in definition.campaign.targets]
+        launches = _launches(definition, widest, slurm)
         text = scripts.render_probe(job, directories, list(launches.values()), _ranks(widest).processes)
         script.write_text(text, encoding="utf-8")
         answer = sbatch.submit(script)
@@ -103,11 +103,11 @@ def _ranks(run: Run) -> Geometry:
     return Geometry(nodes, nodes * min(2, run.geometry.processes_per_node))
 
 
-def _launches(opened: Opened, run: Run, slurm: Slurm) -> dict[str, tuple[str, ...]]:
+def _launches(definition: Definition, run: Run, slurm: Slurm) -> dict[str, tuple[str, ...]]:
     """The words of the planned launch, and then of the others that this cluster supports, by the settings that select
     them.
     """
-    planned, command = run.launcher, replace(_shown(opened, run.launched[0]), phase="", geometry=None, first_node=0)
+    planned, command = run.launcher, replace(_shown(definition, run.launched[0]), phase="", geometry=None, first_node=0)
     chosen = f"slurm.mpi: {slurm.mpi}" if planned.is_srun else _of(planned.program)
     launchers = {chosen: (planned, slurm.mpi)}
     options = planned.options if planned.is_srun else ()
@@ -130,10 +130,10 @@ def _of(program: str) -> str:
     return f"launcher: {{program: {program}}}"
 
 
-def _shown(opened: Opened, command: Command) -> Command:
+def _shown(definition: Definition, command: Command) -> Command:
     """How to find the number of ranks of such a command."""
-    program = opened.pack.program(command.program)
-    if opened.campaign.benchmark.path(command.program) is None:
+    program = definition.pack.program(command.program)
+    if definition.campaign.benchmark.path(command.program) is None:
         builtin = str(Path(command.executable).with_name("mdtest"))
         return replace(command, executable=builtin, arguments=_SMALL["mdtest"])
     if program.results is None and program.applet in _SMALL:

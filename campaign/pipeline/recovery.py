@@ -6,7 +6,7 @@ import itertools
 import shutil
 from collections.abc import Iterator
 
-from campaign.config.opened import Opened
+from campaign.config.definition import Definition
 from campaign.core import journal, untrusted
 from campaign.core.errors import EnvironmentLacks, unwritten
 from campaign.core.events import Event
@@ -19,11 +19,11 @@ from campaign.results.store import Store, begun
 from campaign.slurm import submit
 
 
-def recover(opened: Opened, say: Say) -> bool:
+def recover(definition: Definition, say: Say) -> bool:
     """Replace a damaged journal by what it still proves, and report what is lost; False if nothing is damaged. Raises
     EnvironmentLacks if a driver is running, and if nothing can be written.
     """
-    paths, rewritten = opened.paths, []
+    paths, rewritten = definition.paths, []
 
     def rewrite(known_bytes: int) -> bool:
         if event := _rewritten(paths, known_bytes):

@@ -7,8 +7,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 
+from campaign.config.definition import Definition
 from campaign.config.format import Campaign
-from campaign.config.opened import Opened
 from campaign.config.slurm_keys import Slurm
 from campaign.core.errors import InputError
 from campaign.core.grouping import grouped
@@ -105,12 +105,14 @@ def _no_cell(pattern: str, cells: Sequence[Cell]) -> str:
 # --- node-hours: those used by its jobs, and those that current and further jobs may still use
 
 
-def within_node_hours(opened: Opened, store: Store, runs: Sequence[Run], most_node_h: float) -> tuple[list[Run], str]:
+def within_node_hours(
+    definition: Definition, store: Store, runs: Sequence[Run], most_node_h: float
+) -> tuple[list[Run], str]:
     """The runs of the first jobs that fit into so many node-hours, and a message about the others, if there are any.
     Each job may use its time limit on all its nodes; what it does not use is available to later ones.
     """
-    slurm = opened.campaign.slurm
-    used = in_use_node_s(opened.paths, store, slurm) / 3600
+    slurm = definition.campaign.slurm
+    used = in_use_node_s(definition.paths, store, slurm) / 3600
     chosen: list[Run] = []
     batches = matrix.batches(runs, slurm.allocation)
     costs = [
@@ -130,12 +132,12 @@ def within_node_hours(opened: Opened, store: Store, runs: Sequence[Run], most_no
     return chosen, ""
 
 
-def used_node_h(opened: Opened) -> float:
+def used_node_h(definition: Definition) -> float:
     """Node-hours that a campaign has used or reserved."""
-    if not begun(opened.paths):
+    if not begun(definition.paths):
         return 0.0
-    with Store(opened.paths) as store:
-        return in_use_node_s(opened.paths, store, opened.campaign.slurm) / 3600
+    with Store(definition.paths) as store:
+        return in_use_node_s(definition.paths, store, definition.campaign.slurm) / 3600
 
 
 def in_use_node_s(paths: Paths, store: Store, slurm: Slurm) -> float:

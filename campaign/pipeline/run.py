@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from campaign.config.opened import Opened
+from campaign.config.definition import Definition
 from campaign.core import atomic, journal, timestamps
 from campaign.core.errors import NoRoom, UnknownState, typed
 from campaign.core.model import Attempt, Run, State
@@ -73,7 +73,7 @@ class Stamping:
     or leave out later what they measured. `covered`: how many ends of attempts the last stamped head covers.
     """
 
-    opened: Opened
+    definition: Definition
     store: Store
     say: Say
     covered: int = 0
@@ -83,10 +83,13 @@ class Stamping:
         """Send the head if attempts have ended since the last one. After a failure it is sent again when the next one
         ends, or if it is the last time.
         """
-        service, ended = self.opened.campaign.evidence.timestamp, sum(not attempt.state.active for attempt in attempts)
+        service, ended = (
+            self.definition.campaign.evidence.timestamp,
+            sum(not attempt.state.active for attempt in attempts),
+        )
         if not service or (ended == self.covered and not (last and self.trouble)):
             return
-        reply, before = self.opened.paths.timestamps / f"{self.store.head}.tsr", self.trouble
+        reply, before = self.definition.paths.timestamps / f"{self.store.head}.tsr", self.trouble
         self.trouble = "" if reply.exists() else timestamps.obtain(self.store.head, service, reply)
         self.covered = ended
         if self.trouble != before and self.trouble:
@@ -97,7 +100,7 @@ class Stamping:
 class Driver:
     """A driver at work on one campaign. `before`: attempts that had ended, or had no job, when it began."""
 
-    opened: Opened
+    definition: Definition
     store: Store
     display: Display
     before: frozenset[str]  # tokens
@@ -112,33 +115,33 @@ class _StoppedError(Exception):
     """The jobs were cancelled, and nothing more is submitted."""
 
 
-def run(opened: Opened, request: Request, display: Display) -> Submission:
+def run(definition: Definition, request: Request, display: Display) -> Submission:
     """Submit what is missing and follow it to the end; gives the campaign with the rows of the chosen cells only."""
-    campaign, pack = opened.campaign, opened.pack
+    campaign, pack = definition.campaign, definition.pack
     request.check(matrix.cells(campaign, pack))
     if request.statuses:
-        recorded = current(opened, display.say)
+        recorded = current(definition, display.say)
         request = request.by_status(recorded.rows)
         if not request.cells:
             display.say(f"no result is {' or '.join(request.statuses)}; nothing to run")
             return replace(recorded, rows=())
-    checked = preflight(opened, planning.plan(opened, may_submit=True), request)
+    checked = preflight(definition, planning.plan(definition, may_submit=True), request)
     planned = checked.plan
     lost, mended = checked.violated
     for text in lost:
         display.say(f"these results will be invalid: {text}")
     for text in mended:
         display.say(f"to be mended in the campaign file, before or after the run: {text}")
-    with Store(opened.paths) as store, atomic.locked(opened.paths.root, atomic.AMONG_OTHERS):
+    with Store(definition.paths) as store, atomic.locked(definition.paths.root, atomic.AMONG_OTHERS):
         # What an earlier driver had no time to submit failed with that driver, not for a cause of its own.
         ended = frozenset(each.token for each in store.attempts() if not each.state.active or each.job_id is None)
-        driver = Driver(opened, store, display, ended, store.cancelled(), Stamping(opened, store, display.warn))
+        driver = Driver(definition, store, display, ended, store.cancelled(), Stamping(definition, store, display.warn))
         store.begin(nonce=campaign.nonce, campaign=campaign.name, rules=[pack.id, pack.version, pack.digest])
-        planning.write(opened, planned)
-        modifications.keep_builds(campaign, opened.paths)
-        modifications.keep(opened.paths, *checked.compared, opened.pack.build)
+        planning.write(definition, planned)
+        modifications.keep_builds(campaign, definition.paths)
+        modifications.keep(definition.paths, *checked.compared, definition.pack.build)
         left = checked.missing or planned.searches or store.under_way()
-        follower_of(opened, store, display.say).step()
+        follower_of(definition, store, display.say).step()
         if left:
             with suppress(_StoppedError), _no_job_without_record(driver, request):
                 planned = _search(driver, planned, request)
@@ -146,12 +149,12 @@ def run(opened: Opened, request: Request, display: Display) -> Submission:
         attempts = store.attempts()
         driver.stamping.step(attempts, last=True)
         for target in dict.fromkeys(each.directory for each in campaign.targets):
-            if directories := left_on(opened.paths, target, attempts):
+            if directories := left_on(definition.paths, target, attempts):
                 display.warn(
                     f"left on the target, as a job could not remove it: {', '.join(directories)}; the next job removes "
                     "it, or remove it yourself"
                 )
-        done = standing(opened, planned, store)
+        done = standing(definition, planned, store)
     return replace(done, rows=tuple(row for row in done.rows if request.means(row.cell)))
 
 
@@ -173,17 +176,17 @@ def _search(driver: Driver, planned: planning.Plan, request: Request) -> plannin
 
     A search that makes no progress is left for the next time. With `detach`, one round is submitted.
     """
-    opened, say = driver.opened, driver.display.say
+    definition, say = driver.definition, driver.display.say
     announced: set[str] = set()
     before: dict[str, int] = {}
     while planned.searches:
-        planned = planning.again(opened, planned)
-        planning.write(opened, planned)
+        planned = planning.again(definition, planned)
+        planning.write(definition, planned)
         for search in planned.searches:
             if search.decision and search.sought.key not in announced:
                 announced.add(search.sought.key)
                 say(f"search {search.sought.key}: {search.decision.reason}")
-        wanted = request.chosen(opened.campaign, [run for search in planned.searches for run in search.wanted])
+        wanted = request.chosen(definition.campaign, [run for search in planned.searches for run in search.wanted])
         wanted = list({run.id: run for run in wanted}.values())
         attempts = driver.store.attempts()
         tried = {
@@ -210,14 +213,14 @@ def _search(driver: Driver, planned: planning.Plan, request: Request) -> plannin
 def _measure(driver: Driver, planned: planning.Plan, request: Request) -> planning.Plan:
     """Measure what cells report, with as many repetitions as their intervals need; gives the plan with all of them."""
     while True:
-        _Work(driver, request.chosen(driver.opened.campaign, planned.runs), request).measure()
-        later = planning.again(driver.opened, planned)
+        _Work(driver, request.chosen(driver.definition.campaign, planned.runs), request).measure()
+        later = planning.again(driver.definition, planned)
         if request.detach or later.runs == planned.runs:
             return planned
         more = several(len(later.runs) - len(planned.runs), "run")
         driver.display.say(f"adding {more}: intervals are wider than repetitions.width")
         planned, request = later, replace(request, again=False)
-        planning.write(driver.opened, planned)
+        planning.write(driver.definition, planned)
 
 
 class _Work:
@@ -230,7 +233,7 @@ class _Work:
         self, driver: Driver, chosen: Sequence[Run], request: Request, known: frozenset[str] | None = None
     ) -> None:
         self._driver, self._chosen, self._request, self._known = driver, chosen, request, known
-        self._follower = follower_of(driver.opened, driver.store, driver.display.say)
+        self._follower = follower_of(driver.definition, driver.store, driver.display.say)
         self._sends: Counter[str] = Counter()
         self._refused: set[str] = set()
         self._beyond = ""  # why jobs are held back at present
@@ -249,7 +252,7 @@ class _Work:
         while True:
             wait = None if request.detach else self._pause
             room = Room(request.most_jobs, wait, self._follower.unsent, driver.is_cancelled)
-            jobs = send(driver.opened, driver.store, self._missing, driver.display.say, room)
+            jobs = send(driver.definition, driver.store, self._missing, driver.display.say, room)
             self._refused.update(run.id for job in jobs if job.refused for run in job.runs)
             if request.detach or not (jobs or driver.store.under_way() or driver.is_cancelled()):
                 if self._beyond:
@@ -262,7 +265,7 @@ class _Work:
         attempts, records = matrix.attempts_by_run(self._chosen, store.attempts()), store.records()
         runs = [run for run in self._chosen if self._is_wanted(run, attempts[run.id], records)]
         if request.most_node_h is not None:
-            runs, self._beyond = within_node_hours(self._driver.opened, store, runs, request.most_node_h)
+            runs, self._beyond = within_node_hours(self._driver.definition, store, runs, request.most_node_h)
         self._sends.update(run.id for run in runs)
         return runs
 
@@ -275,7 +278,7 @@ class _Work:
             attempt.state in searches.OWN_ENDS and attempt.token not in self._known for attempt in attempts
         ):
             return False
-        return is_missing(self._driver.opened, run, attempts, records, self._request)
+        return is_missing(self._driver.definition, run, attempts, records, self._request)
 
     def _follow(self) -> None:
         """Follow until all attempts have ended."""
@@ -305,7 +308,9 @@ class _Work:
             self._values = _values(driver, chosen, attempts)
         self._last = attempts
         by_run = matrix.attempts_by_run(chosen, attempts)
-        left = functools.partial(time_left, driver.opened.campaign, chosen, by_run, self._running_since, time.time())
+        left = functools.partial(
+            time_left, driver.definition.campaign, chosen, by_run, self._running_since, time.time()
+        )
         driver.display.show(Progress(chosen, by_run, self._values, left))
         if not self._stopped:
             self._stopped = self._stop(attempts)
@@ -319,7 +324,7 @@ class _Work:
         if driver.is_cancelled():
             driver.display.warn(
                 "the campaign was cancelled; nothing more is submitted. 'campaign run "
-                f"{typed(driver.opened.campaign.path, driver.opened.campaign.part)}' continues"
+                f"{typed(driver.definition.campaign.path, driver.definition.campaign.part)}' continues"
             )
             commands.cancel(_not_ended(own))  # submitted since
             return True
@@ -330,7 +335,7 @@ class _Work:
         if cause is None or not (jobs := _not_ended(own)):
             return False
         if full:
-            results = str(driver.opened.paths.root)
+            results = str(driver.definition.paths.root)
             target = next(run.directory for run in chosen if run.id == full.run)
             directory = results if results in cause else target
             driver.display.warn(
@@ -352,14 +357,14 @@ def _values(
     driver: Driver, chosen: Sequence[Run], attempts: Sequence[Attempt]
 ) -> dict[tuple[str, int], Sequence[RunValue]]:
     """The numbers of the attempts that count, by run and attempt."""
-    pack, records = driver.opened.pack, driver.store.records()
+    pack, records = driver.definition.pack, driver.store.records()
     values: dict[tuple[str, int], Sequence[RunValue]] = {}
     by_run = matrix.attempts_by_run(chosen, attempts)
     for run in chosen:
         operations = [operation for operation in pack.operations_of(run.launch) if operation.id in run.operations]
         for attempt in by_run[run.id]:
             key = (run.id, attempt.number)
-            case = Case(driver.opened.campaign, pack, run, attempt, records.get(key, ()), {})
+            case = Case(driver.definition.campaign, pack, run, attempt, records.get(key, ()), {})
             values[key] = [
                 RunValue(operation.id, record.value, operation.unit)
                 for operation in operations
@@ -412,16 +417,16 @@ def _not_ended(attempts: Iterable[Attempt]) -> list[str]:
     return [job.id for job in commands.queue(wanted).values() if job.state.active]
 
 
-def cancel(opened: Opened, say: Say, patience_s: float = 60.0) -> int:
+def cancel(definition: Definition, say: Say, patience_s: float = 60.0) -> int:
     """Cancel this campaign's jobs and wait until Slurm has ended them; gives their number."""
-    if not begun(opened.paths):
+    if not begun(definition.paths):
         return 0
-    with Store(opened.paths) as store:
-        say_of_journal(opened, journal.look(opened.paths.journal), say)
+    with Store(definition.paths) as store:
+        say_of_journal(definition, journal.look(definition.paths.journal), say)
         jobs = _not_ended(store.under_way())
         store.note("cancel", jobs=jobs)
         commands.cancel(jobs)
-        follower = follower_of(opened, store, say)
+        follower = follower_of(definition, store, say)
         end = time.monotonic() + patience_s
         while follower.step():
             if time.monotonic() > end:

@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from campaign.config import resolution
+from campaign.config.definition import Definition
 from campaign.config.format import Campaign
-from campaign.config.opened import Opened
 from campaign.core import journal
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState, pass_on_limit, typed
 from campaign.core.model import Attempt, State
@@ -36,7 +36,7 @@ Compared = tuple[Sources, bytes]  # the benchmark's source, compared, with the p
 
 
 def standing(
-    opened: Opened,
+    definition: Definition,
     planned: planning.Plan,
     store: Store | None,
     source: Sources | None = None,
@@ -47,28 +47,32 @@ def standing(
     """
     from campaign.judge import engine
 
-    return engine.judged(_gathered(opened, planned, store, source, chain))
+    return engine.judged(_gathered(definition, planned, store, source, chain))
 
 
-def before(opened: Opened, planned: planning.Plan, compared: Compared) -> Submission:
+def before(definition: Definition, planned: planning.Plan, compared: Compared) -> Submission:
     """Judge the plan, of which nothing has run."""
     from campaign.judge import engine
 
-    campaign = opened.campaign
-    whole = _gathered(opened, planned, None, modifications.planned(campaign, *compared), None)
+    campaign = definition.campaign
+    whole = _gathered(definition, planned, None, modifications.planned(campaign, *compared), None)
     own = None if campaign.benchmark.external else modifications.own_source()
     programs, today = modifications.programs(campaign), datetime.now(UTC).date()
     return engine.judged_before(replace(whole, own_source=own, programs=programs, today=today))
 
 
 def _gathered(
-    opened: Opened, planned: planning.Plan, store: Store | None, source: Sources | None, chain: journal.Chain | None
+    definition: Definition,
+    planned: planning.Plan,
+    store: Store | None,
+    source: Sources | None,
+    chain: journal.Chain | None,
 ) -> Submission:
     """Everything that is recorded, not judged yet."""
     from campaign.judge import engine
     from campaign.judge.rows import table_rows
 
-    campaign, pack, paths = opened.campaign, opened.pack, opened.paths
+    campaign, pack, paths = definition.campaign, definition.pack, definition.paths
     attempts = store.attempts() if store else []
     results = []
     if store:
@@ -76,7 +80,7 @@ def _gathered(
         evidence = dict(store.evidence())
         for attempt, files in altered(paths, chain).items():
             evidence[attempt] = replace(evidence.get(attempt, NOTHING), altered=files)
-        results = engine.measured(opened, planned.runs, attempts, store.records(), store.observations(), evidence)
+        results = engine.measured(definition, planned.runs, attempts, store.records(), store.observations(), evidence)
     rows = table_rows(campaign, pack, planned.runs, attempts, results)
     reported = {origin for row in rows for origin in (row.origin, *row.executions)}
     return Submission(
@@ -94,22 +98,22 @@ def _gathered(
         ),
         journal=chain,
         folders=frozenset((a.run, a.number) for a in attempts if paths.attempt(a.run, a.number).is_dir()),
-        unused=frozenset((each.run, each.number) for each in attempts if _is_unused(opened, each)),
+        unused=frozenset((each.run, each.number) for each in attempts if _is_unused(definition, each)),
         sources=source or modifications.recorded(paths),
         own_source=modifications.own_source()
         if any(each.seen.program.startswith(BUILTIN) for each in results)
         else None,
-        answers=opened.answers,
+        answers=definition.answers,
         partition=planned.partition,
         logs=_logs(campaign),
     )
 
 
-def _is_unused(opened: Opened, attempt: Attempt) -> bool:
+def _is_unused(definition: Definition, attempt: Attempt) -> bool:
     """Whether an attempt measured by its job's own record, but not by the journal. One that failed since it gave no
     results is none.
     """
-    pack, paths, key = opened.pack, opened.paths, (attempt.run, attempt.number)
+    pack, paths, key = definition.pack, definition.paths, (attempt.run, attempt.number)
     completion = unused_measurement(paths, attempt)
     if completion is None or attempt.state is not State.FAILED:
         return completion is not None
@@ -128,96 +132,96 @@ def _logs(campaign: Campaign) -> dict[Path, str]:
     return texts
 
 
-def current(opened: Opened, say: Say, source: Sources | None = None) -> Submission:
+def current(definition: Definition, say: Say, source: Sources | None = None) -> Submission:
     """The campaign as recorded, including what has ended since the last command."""
-    planned = planning.plan(opened)
-    if not begun(opened.paths):
-        return standing(opened, planned, None, source)
-    with open_store(opened.paths, opened.pack.outputs) as store:
-        _catch_up(opened, store, say)
+    planned = planning.plan(definition)
+    if not begun(definition.paths):
+        return standing(definition, planned, None, source)
+    with open_store(definition.paths, definition.pack.outputs) as store:
+        _catch_up(definition, store, say)
         if planned.searches:
-            planned = planning.again(opened, planned)
-        found = standing(opened, planned, store, source)
-    say_of_journal(opened, found.journal, say)
+            planned = planning.again(definition, planned)
+        found = standing(definition, planned, store, source)
+    say_of_journal(definition, found.journal, say)
     return found
 
 
-def say_of_journal(opened: Opened, chain: journal.Chain | None, say: Say) -> None:
+def say_of_journal(definition: Definition, chain: journal.Chain | None, say: Say) -> None:
     """Report damage of the journal. Only what follows the part that was read before is used."""
     if chain is not None and chain.problem:
-        say(journal_damaged(path=opened.paths.journal, problem=chain.problem))
+        say(journal_damaged(path=definition.paths.journal, problem=chain.problem))
 
 
 def journal_damaged(path: object, problem: object) -> str:
     return f"{path}: {problem}; nobody can verify these results: {journal.RESTORE}"
 
 
-def from_raw_outputs(opened: Opened, say: Say) -> Submission:
+def from_raw_outputs(definition: Definition, say: Say) -> Submission:
     """`current`, from the raw outputs and not from the database."""
-    if begun(opened.paths):
-        collect(opened)
-    look_at_sources(opened, say)
-    return current(opened, say)
+    if begun(definition.paths):
+        collect(definition)
+    look_at_sources(definition, say)
+    return current(definition, say)
 
 
-def on_record(opened: Opened, say: Say) -> tuple[planning.Plan, tuple[Attempt, ...]]:
+def on_record(definition: Definition, say: Say) -> tuple[planning.Plan, tuple[Attempt, ...]]:
     """The plan and every attempt, updated from the journal and the raw outputs, not from the database. Nothing is
     judged.
     """
-    planned = planning.plan(opened)
-    if not begun(opened.paths):
+    planned = planning.plan(definition)
+    if not begun(definition.paths):
         return planned, ()
-    if planned.searches or opened.campaign.sequential:  # what they ask for follows from results
-        collect(opened)
-    look_at_sources(opened, say)
-    with open_store(opened.paths, opened.pack.outputs) as store:
-        _catch_up(opened, store, say)
-    planned = planning.again(opened, planned)
-    with Store(opened.paths, in_memory=True) as store:
+    if planned.searches or definition.campaign.sequential:  # what they ask for follows from results
+        collect(definition)
+    look_at_sources(definition, say)
+    with open_store(definition.paths, definition.pack.outputs) as store:
+        _catch_up(definition, store, say)
+    planned = planning.again(definition, planned)
+    with Store(definition.paths, in_memory=True) as store:
         attempts = tuple(store.attempts())
-    say_of_journal(opened, journal.look(opened.paths.journal), say)
+    say_of_journal(definition, journal.look(definition.paths.journal), say)
     return planned, attempts
 
 
-def recorded(opened: Opened, chain: journal.Chain | None = None) -> Submission:
+def recorded(definition: Definition, chain: journal.Chain | None = None) -> Submission:
     """The campaign as its results say, without asking Slurm; without results, only projections and gaps."""
-    if not begun(opened.paths):
-        return standing(opened, planning.Plan((), {}, ""), None)
-    with open_store(opened.paths, opened.pack.outputs) as store:
-        return standing(opened, planning.plan(opened), store, chain=chain)
+    if not begun(definition.paths):
+        return standing(definition, planning.Plan((), {}, ""), None)
+    with open_store(definition.paths, definition.pack.outputs) as store:
+        return standing(definition, planning.plan(definition), store, chain=chain)
 
 
-def with_source_rules(opened: Opened) -> Opened:
+def with_source_rules(definition: Definition) -> Definition:
     """With the rules about the benchmark's source, even if the pack does not list them."""
     from campaign.judge import engine
 
     asked = {rule: "" for rule in engine.RULES if rule.startswith("SRC-")}
-    return replace(opened, pack=replace(opened.pack, checks=asked | opened.pack.checks))
+    return replace(definition, pack=replace(definition.pack, checks=asked | definition.pack.checks))
 
 
-def look_at_sources(opened: Opened, say: Say) -> None:
+def look_at_sources(definition: Definition, say: Say) -> None:
     """Compare the benchmark's source trees as they are now, for a campaign that has begun."""
-    if begun(opened.paths) and not os.access(opened.paths.root, os.W_OK):
-        say(f"source not checked: no write permission in {opened.paths.root}")
-    elif begun(opened.paths) and (
-        trouble := modifications.look_again(opened.campaign, opened.paths, opened.pack.build)
+    if begun(definition.paths) and not os.access(definition.paths.root, os.W_OK):
+        say(f"source not checked: no write permission in {definition.paths.root}")
+    elif begun(definition.paths) and (
+        trouble := modifications.look_again(definition.campaign, definition.paths, definition.pack.build)
     ):
         say(f"source not checked: {trouble}")
 
 
-def attempts(opened: Opened) -> list[Attempt]:
+def attempts(definition: Definition) -> list[Attempt]:
     """The recorded attempts, without asking Slurm."""
-    if not begun(opened.paths):
+    if not begun(definition.paths):
         return []
-    with open_store(opened.paths, opened.pack.outputs) as store:
+    with open_store(definition.paths, definition.pack.outputs) as store:
         return store.attempts()
 
 
-def jobs_under_way(opened: Opened) -> list[str]:
+def jobs_under_way(definition: Definition) -> list[str]:
     """Ids of the campaign's jobs that have not ended. Slurm is asked for a job without a recorded id; if Slurm does not
     answer, its name is given.
     """
-    under_way = [attempt for attempt in attempts(opened) if attempt.state.active]
+    under_way = [attempt for attempt in attempts(definition) if attempt.state.active]
     ids = {attempt.job_id for attempt in under_way if attempt.job_id}
     unknown = {attempt.job for attempt in under_way if not attempt.job_id}
     if unknown:
@@ -226,33 +230,33 @@ def jobs_under_way(opened: Opened) -> list[str]:
     return sorted(ids | unknown)
 
 
-def _catch_up(opened: Opened, store: Store, say: Say) -> None:
+def _catch_up(definition: Definition, store: Store, say: Say) -> None:
     """Import attempts that have ended since the last check."""
     try:
-        follower_of(opened, store, say).step()
+        follower_of(definition, store, say).step()
     except EnvironmentLacks as error:
         say(f"job states may be out of date: {error}")
 
 
-def follower_of(opened: Opened, store: Store, say: Say) -> Follower:
-    return Follower(opened.paths, store, opened.pack.outputs, say, opened.pack.required)
+def follower_of(definition: Definition, store: Store, say: Say) -> Follower:
+    return Follower(definition.paths, store, definition.pack.outputs, say, definition.pack.required)
 
 
-def collect_and_catch_up(opened: Opened, say: Say) -> int:
+def collect_and_catch_up(definition: Definition, say: Say) -> int:
     """`collect`, and ask Slurm for what is not recorded yet."""
-    number, _ = collect(opened)
-    with Store(opened.paths) as store:
-        _catch_up(opened, store, say)
+    number, _ = collect(definition)
+    with Store(definition.paths) as store:
+        _catch_up(definition, store, say)
     return number
 
 
-def collect(opened: Opened) -> tuple[int, journal.Chain | None]:
+def collect(definition: Definition) -> tuple[int, journal.Chain | None]:
     """Rebuild the database from the journal and the raw outputs. Gives the number of attempts, and the chain."""
-    if not begun(opened.paths):
+    if not begun(definition.paths):
         raise InputError(
-            f"campaign {opened.campaign.name} has no results yet; start with 'campaign run "
-            f"{typed(opened.campaign.path, opened.campaign.part)}'"
+            f"campaign {definition.campaign.name} has no results yet; start with 'campaign run "
+            f"{typed(definition.campaign.path, definition.campaign.part)}'"
         )
-    with Store(opened.paths) as store, store.transaction():
+    with Store(definition.paths) as store, store.transaction():
         store.rebuild()
-        return import_all(opened.paths, store, opened.pack.outputs), store.chain
+        return import_all(definition.paths, store, definition.pack.outputs), store.chain

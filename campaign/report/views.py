@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from campaign.config.definition import Definition
 from campaign.config.format import Campaign
-from campaign.config.opened import Opened
 from campaign.config.rules.catalogue import CATALOGUE, PRACTICE
 from campaign.config.rules.pack import RulePack
 from campaign.core import resources, units
@@ -30,7 +30,7 @@ from campaign.slurm import scripts
 
 
 def plan_text(
-    opened: Opened,
+    definition: Definition,
     planned: Plan,
     attempts: Sequence[Attempt] = (),
     width: int = printing.WIDEST,
@@ -40,7 +40,7 @@ def plan_text(
     """`plan`'s output: the runs by geometry with their command lines (each on one line, or folded so that a shell can
     read it), and what is not settled. `brief`: without the runs.
     """
-    campaign, pack = opened.campaign, opened.pack
+    campaign, pack = definition.campaign, definition.pack
     planned = replace(planned, runs=tuple(run for run in planned.runs if not left_out(campaign, run.cells())))
     every = matrix.cells(campaign, pack)
     cells = [cell for cell in every if not left_out(campaign, (cell,))]

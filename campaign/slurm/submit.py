@@ -20,8 +20,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from campaign.config.definition import Definition
 from campaign.config.format import Campaign
-from campaign.config.opened import Opened
 from campaign.config.rules.pack import RulePack
 from campaign.core import atomic, journal, resources
 from campaign.core.errors import EnvironmentLacks, UnknownState
@@ -64,7 +64,7 @@ class Room:
 
 
 def send(
-    opened: Opened,
+    definition: Definition,
     store: Store,
     choose: Callable[[], Sequence[Run]],
     say: Callable[[str], None],
@@ -76,24 +76,24 @@ def send(
     """
     room = room or Room()
     with store.transaction():
-        batches = matrix.batches(() if room.closed() else tuple(choose()), opened.campaign.slurm.allocation)
+        batches = matrix.batches(() if room.closed() else tuple(choose()), definition.campaign.slurm.allocation)
         attempts = store.attempts() if batches else []
         known = grouped((attempt.run, attempt) for attempt in attempts)
         targets = dict.fromkeys(batch[0].directory for batch in batches)
-        left = {target: left_on(opened.paths, target, attempts) for target in targets}
+        left = {target: left_on(definition.paths, target, attempts) for target in targets}
         if room.wait is None:
             batches = batches[: max(0, room.most - len(_active(store)))]
         prepared = []
         for batch in batches:
             # The first job on a target clears it.
-            job, script = prepare(opened, known, batch, left.pop(batch[0].directory, {}))
+            job, script = prepare(definition, known, batch, left.pop(batch[0].directory, {}))
             # Thousands of scripts share the functions in their middle.
             prepared.append((job, script.partition(scripts.functions())))
         for job, parts in prepared:
             _plan(store, job, "".join(parts))
     jobs = [job for job, _ in prepared]
     room.unsent.update(job.name for job in jobs)
-    sender = _Sender(opened, store, {job.name for job in jobs}, room, say)
+    sender = _Sender(definition, store, {job.name for job in jobs}, room, say)
     sent = []
     try:
         for job in jobs:
@@ -103,7 +103,7 @@ def send(
         return tuple(sent)
     finally:
         for name in sorted(room.unsent):
-            _give_up_all(opened.paths, store, name, sender.given_up or "not submitted: the driver stopped first")
+            _give_up_all(definition.paths, store, name, sender.given_up or "not submitted: the driver stopped first")
         room.unsent.clear()
 
 
@@ -113,8 +113,10 @@ class _Sender:
     A driver that is killed in between leaves a job that is found by its name.
     """
 
-    def __init__(self, opened: Opened, store: Store, jobs: set[str], room: Room, say: Callable[[str], None]) -> None:
-        self._opened, self._paths, self._store, self._room, self._say = opened, opened.paths, store, room, say
+    def __init__(
+        self, definition: Definition, store: Store, jobs: set[str], room: Room, say: Callable[[str], None]
+    ) -> None:
+        self._opened, self._paths, self._store, self._room, self._say = definition, definition.paths, store, room, say
         self._new, self._jobs = jobs, store.jobs()
         self._under_way = _active(store) - jobs
         self._active = len(self._under_way)  # jobs of the campaign that have not ended
@@ -314,7 +316,7 @@ def _inode(paths: Paths, attempt: Attempt) -> str | None:
 
 
 def prepare(
-    opened: Opened,
+    definition: Definition,
     known: Mapping[str, Sequence[Attempt]],
     batch: Sequence[Run],
     left: Mapping[str, str],
@@ -323,7 +325,7 @@ def prepare(
     """A job of these runs, and its script. `known`: the recorded attempts, by run; `left`: what others left on the
     target, which this job removes. `token`: makes the names of attempts, their directories and their job.
     """
-    campaign, pack, paths = opened.campaign, opened.pack, opened.paths
+    campaign, pack, paths = definition.campaign, definition.pack, definition.paths
     # It contains the buyer's challenge, so that it cannot exist before that was given.
     token = token or (lambda: journal.challenge(campaign.nonce) + secrets.token_hex(4))
     steps = []

@@ -59,7 +59,7 @@ class Cost:
 
 def cost(verb: str, given: Large) -> Cost:
     """What one call takes, the program's start included."""
-    root, name = given.made.root, given.opened.campaign.name
+    root, name = given.made.root, given.definition.campaign.name
     words = {
         "bundle": ["bundle", given.file, "-o", root / f"{name}.bag"],
         "verify": ["verify", root / f"{name}.bag"],
@@ -112,8 +112,8 @@ def costs(seed: Made, runs: int, verbs: Iterable[str], targets: int = 1) -> tupl
 
 def forget(given: Large) -> None:
     """Make room for a larger one."""
-    shutil.rmtree(Paths(given.opened.campaign.results).root)
-    shutil.rmtree(given.made.root / f"{given.opened.campaign.name}.bag")
+    shutil.rmtree(Paths(given.definition.campaign.results).root)
+    shutil.rmtree(given.made.root / f"{given.definition.campaign.name}.bag")
 
 
 def grown(

@@ -19,7 +19,7 @@ import pytest
 from campaign.cli import queues, results
 from campaign.cli.queues import RunLimits, groups
 from campaign.config import rfp as rfps
-from campaign.config.opened import open_campaign
+from campaign.config.definition import open_campaign
 from campaign.core.model import Cell, Status
 from campaign.report.compare.offers import Offer, OfferedCell
 from tests.support import command_line, fake_slurm, rfp

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.config import opened
+from campaign.config import definition
 from campaign.config.rules import packs, text
 from campaign.core.errors import InputError
 
@@ -43,7 +43,7 @@ slurm: {environment: {OMP_PLACES: cores}}
 def load(folder: Path, pack: str = PACK, file: str = FILE) -> None:
     (folder / "threads.yaml").write_text(pack)
     (folder / "c.yaml").write_text(file.replace("DIRECTORY", str(folder / "scratch")))
-    opened.load(folder / "c.yaml")
+    definition.load(folder / "c.yaml")
 
 
 def test_a_pack_shows_what_it_requires_and_a_campaign_file_gives_what_it_leaves_open(tmp_path: Path) -> None:

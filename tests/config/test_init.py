@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from campaign.config import definition as config
 from campaign.config import init
-from campaign.config import opened as config
 from campaign.config.launch import AllCores
 from campaign.config.rules import packs
 from campaign.core import resources

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.config import opened as config
+from campaign.config import definition as config
 from campaign.core.errors import InputError
 from campaign.core.model import SRUN, Launcher
 

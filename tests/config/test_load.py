@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from campaign.config import definition as config
 from campaign.config import format as config_format
-from campaign.config import opened as config
 from campaign.config import slurm_keys
 from campaign.config.format import Benchmark, Campaign, Declined, SourceTrees, Target
 from campaign.config.launch import AllCores

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from campaign.config import response
-from campaign.config.opened import open_campaign
+from campaign.config.definition import open_campaign
 from campaign.core.errors import InputError
 from campaign.core.strict_yaml import plain
 from tests.support import rfp

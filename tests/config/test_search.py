@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.config import opened as config
+from campaign.config import definition as config
 from campaign.config.format import Campaign
 from campaign.config.search import NotRun, Searched, SearchSettings
 from campaign.core.errors import InputError

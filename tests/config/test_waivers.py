@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from campaign.cli.main import main
-from campaign.config.opened import open_campaign
+from campaign.config.definition import open_campaign
 from campaign.config.waivers import NAMESPACE, NO_ANSWERS, Answers, Explanation, Granted, Waiver, statement
 from campaign.core import signatures
 from campaign.core.errors import InputError

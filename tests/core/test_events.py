@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from campaign.config.opened import Opened
+from campaign.config.definition import Definition
 from campaign.core import journal
 from campaign.core.bagit import Bag
 from campaign.core.errors import CampaignError, EnvironmentLacks
@@ -33,10 +33,10 @@ STRANGE: tuple[Json, ...] = (
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Opened:
+def definition(tmp_path: Path) -> Definition:
     """A campaign whose journal has an event of every kind."""
     campaign = driving.campaign(tmp_path)
-    made = Opened(campaign, builders.small_pack())
+    made = Definition(campaign, builders.small_pack())
     runs = builders.expand(made.campaign, made.pack)
     with Store(made.paths) as store:
         store.begin(nonce="n", campaign="offer", rules=["mdtest-3", 3, "00"])
@@ -83,35 +83,35 @@ def without(value: Json, at: tuple[str | int, ...]) -> Json:
     return value
 
 
-def look_at_everything(opened: Opened) -> None:
+def look_at_everything(definition: Definition) -> None:
     """As `collect`, `status`, `table`, `check` and `verify` do."""
-    opened.paths.database.unlink(missing_ok=True)
-    _, chain = standing.collect(opened)
-    submission = standing.recorded(opened)
+    definition.paths.database.unlink(missing_ok=True)
+    _, chain = standing.collect(definition)
+    submission = standing.recorded(definition)
     replay._rendered(submission)
-    data = opened.paths.root.parent
+    data = definition.paths.root.parent
     list(compared._bound(data, Bag(data), chain.ends if chain else ()))
 
 
-def test_no_value_of_a_journal_ends_a_command_with_a_traceback(opened: Opened) -> None:
-    sound = events_of(opened.paths.journal)
-    look_at_everything(opened)
+def test_no_value_of_a_journal_ends_a_command_with_a_traceback(definition: Definition) -> None:
+    sound = events_of(definition.paths.journal)
+    look_at_everything(definition)
     refused = 0
     for at in (place for place in list(places(sound)) if len(place) > 1):
         accepted = 0  # one value of a place that takes several says what the others would
         for strange in STRANGE:
             doctored = copy.deepcopy(sound)
             without(doctored, at)[at[-1]] = strange
-            write(opened.paths.journal, doctored)
-            problem = journal.look(opened.paths.journal).problem
+            write(definition.paths.journal, doctored)
+            problem = journal.look(definition.paths.journal).problem
             accepted += not problem
             if not problem and accepted > 1:
                 continue
             try:
                 if problem:
-                    Store(opened.paths, in_memory=True).close()
+                    Store(definition.paths, in_memory=True).close()
                 else:
-                    look_at_everything(opened)
+                    look_at_everything(definition)
             except CampaignError as error:
                 assert problem.partition(": ")[2] in str(error) or problem == "", (at, strange)
                 refused += 1
@@ -133,22 +133,22 @@ def test_no_value_of_a_journal_ends_a_command_with_a_traceback(opened: Opened) -
     ],
 )
 def test_an_event_that_is_not_of_its_form_is_named_with_its_line(
-    opened: Opened, kind: str, key: str, value: Json, said: str
+    definition: Definition, kind: str, key: str, value: Json, said: str
 ) -> None:
-    doctored = events_of(opened.paths.journal)
+    doctored = events_of(definition.paths.journal)
     line = next(number for number, event in enumerate(doctored, 1) if event["event"] == kind)
     doctored[line - 1][key] = value
-    write(opened.paths.journal, doctored)
-    assert journal.look(opened.paths.journal).problem.startswith(f"line {line}: {said}")
-    with pytest.raises(EnvironmentLacks, match=f"^{re.escape(f'{opened.paths.journal}:{line}: {said}')}"):
-        list(journal.Reading(opened.paths.journal))
+    write(definition.paths.journal, doctored)
+    assert journal.look(definition.paths.journal).problem.startswith(f"line {line}: {said}")
+    with pytest.raises(EnvironmentLacks, match=f"^{re.escape(f'{definition.paths.journal}:{line}: {said}')}"):
+        list(journal.Reading(definition.paths.journal))
 
 
-def test_an_event_that_could_not_be_read_again_is_not_written(opened: Opened) -> None:
-    before = opened.paths.journal.read_bytes()
+def test_an_event_that_could_not_be_read_again_is_not_written(definition: Definition) -> None:
+    before = definition.paths.journal.read_bytes()
     with pytest.raises(EnvironmentLacks, match=r"stop\.cause: found 1; allowed: a text"):
-        journal.append(opened.paths.journal, {"event": "stop", "jobs": [], "cause": 1}, "")
-    assert opened.paths.journal.read_bytes() == before
+        journal.append(definition.paths.journal, {"event": "stop", "jobs": [], "cause": 1}, "")
+    assert definition.paths.journal.read_bytes() == before
 
 
 def test_no_interrupt_while_it_is_loaded_crashes_python() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.config.opened import is_named
+from campaign.config.definition import is_named
 from campaign.config.rules.packs import PACKS
 from campaign.evidence import verify
 from campaign.evidence.replay import Copy

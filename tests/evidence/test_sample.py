@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from campaign.cli.main import main
-from campaign.config.opened import open_campaign
+from campaign.config.definition import open_campaign
 from campaign.core.errors import InputError
 from campaign.core.model import Cell, Input, Status
 from campaign.core.strict_yaml import Document
@@ -218,12 +218,12 @@ def test_a_sample_is_drawn_of_a_bundle_and_not_accepted_before_it_was_measured(
     printed = capsys.readouterr().out
     assert f"cells to measure again: {' '.join(asked.cells)}" in printed and "caught with probability" in printed
     assert "  targets.scratch.directory: /scratch\n" in printed
-    opened = open_campaign(target)
-    assert (opened.campaign.nonce, opened.campaign.name) == (asked.nonce, "my-rfp-sample")
-    assert opened.campaign.results == tmp_path / "results/my-rfp-sample"
+    definition = open_campaign(target)
+    assert (definition.campaign.nonce, definition.campaign.name) == (asked.nonce, "my-rfp-sample")
+    assert definition.campaign.results == tmp_path / "results/my-rfp-sample"
     rows = {cell.rpartition("/")[0] for cell in asked.cells}
-    assert len(opened.campaign.declined) == 12 - len(rows)
-    assert not rows & {entry.cells.rpartition("/")[0] for entry in opened.campaign.declined}
+    assert len(definition.campaign.declined) == 12 - len(rows)
+    assert not rows & {entry.cells.rpartition("/")[0] for entry in definition.campaign.declined}
     assert main(["accept", bundle, str(target), "--reported"]) == 2
     assert "not measured yet; run it on the installed system: 'campaign run " in capsys.readouterr().err
     assert main(words) == 2

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from campaign.config.opened import open_campaign
+from campaign.config.definition import open_campaign
 from campaign.config.rules import packs
 from campaign.config.rules.pack import RulePack
 from campaign.core import resources
@@ -138,8 +138,8 @@ class Planned:
 
     def found(self) -> set[tuple[str, str]]:
         """Rules and wordings of the violations and required explanations that `plan` names."""
-        opened = open_campaign(self.file)
-        judged = preflight.check(opened, planning.plan(opened), Request()).judged
+        definition = open_campaign(self.file)
+        judged = preflight.check(definition, planning.plan(definition), Request()).judged
         return {(each.rule, each.wording) for each in judged.all_findings if each.violated or each.unanswered}
 
 
@@ -158,8 +158,8 @@ def written(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, wrong: boo
     file = folder / "c.yaml"
     write(file, given)
     if wrong:
-        opened = open_campaign(file)
-        cell = str(matrix.cells(opened.campaign, opened.pack)[0])
+        definition = open_campaign(file)
+        cell = str(matrix.cells(definition.campaign, definition.pack)[0])
         write(file, broken(pack, given, folder, cell))
     return Planned(pack, file)
 
@@ -247,7 +247,7 @@ def test_every_rule_that_the_campaign_file_breaks_is_named_by_plan_and_the_run_f
 ) -> None:
     """Of all packs the plan, of some also the run."""
     planned = written(name, tmp_path, monkeypatch, wrong=True)
-    before, opened = planned.found(), open_campaign(planned.file)
+    before, definition = planned.found(), open_campaign(planned.file)
     decided = {rule for rule, _ in before}
     wanted = BY_FILE & planned.pack.checks.keys()
     if not planned.pack.builds:
@@ -259,12 +259,12 @@ def test_every_rule_that_the_campaign_file_breaks_is_named_by_plan_and_the_run_f
     assert wanted - decided == set()
     if name not in RUN:
         return
-    first = Request().chosen(opened.campaign, planning.plan(opened).runs)[0].cells()[0]
+    first = Request().chosen(definition.campaign, planning.plan(definition).runs)[0].cells()[0]
     done = drive("run", planned.file, "--despite-violations", "--only", "/".join((*first.line, "*")))
     assert done.returncode in (OK, INCOMPLETE), done.stderr
     after = {
         (each.rule, each.wording)
-        for each in standing.current(opened, print).all_findings
+        for each in standing.current(definition, print).all_findings
         if each.violated or each.unanswered
     }
     new = {(rule, wording) for rule, wording in after - before if wording not in ONLY_RUN.get(rule, ())}
@@ -292,8 +292,8 @@ def test_the_plan_is_followed_by_what_is_known_before_it_runs(tiers: str, width:
         (cluster.root.parent / "project").mkdir()
         given["targets"].append({"name": "project", "directory": str(cluster.root.parent / "project")})
     file.write_text(yaml.safe_dump(given))
-    opened = open_campaign(file)
-    checked = preflight.check(opened, planning.plan(opened), Request())
-    text = views.plan_text(opened, checked.plan, (), width, brief=True)
+    definition = open_campaign(file)
+    checked = preflight.check(definition, planning.plan(definition), Request())
+    text = views.plan_text(definition, checked.plan, (), width, brief=True)
     text += f"\n\n{views.before_text(checked.judged, width)}\n"
     builders.golden(f"plan-{tiers}-{width}.txt", text)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.config.opened import open_campaign
+from campaign.config.definition import open_campaign
 from campaign.config.rules import packs
 from campaign.core import resources
 from campaign.core.model import Finding, Severity
@@ -55,13 +55,13 @@ def test_a_run_whose_phases_last_longer_than_every_tolerance_is_accused_of_nothi
     ahead.write_text("0")
     for program in (tmp_path / "programs").iterdir():
         takes_long(program, ahead)
-    opened = open_campaign(planned.file)
-    first = Request().chosen(opened.campaign, planning.plan(opened).runs)[0].cells()[0]
+    definition = open_campaign(planned.file)
+    first = Request().chosen(definition.campaign, planning.plan(definition).runs)[0].cells()[0]
     monkeypatch.setenv("CLOCK_AHEAD", str(ahead))
     monkeypatch.setenv("LD_PRELOAD", str(library("clock_ahead")))
     drive("run", planned.file, "--despite-violations", "--only", "/".join((*first.line, "*")))
     monkeypatch.delenv("LD_PRELOAD")
-    (case,) = standing.current(opened, print).results[:1]
+    (case,) = standing.current(definition, print).results[:1]
     completion = case.evidence.completion
     assert completion is not None
     launched = {command.phase for command in case.run.launched}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.config.opened import Opened, open_campaign
+from campaign.config.definition import Definition, open_campaign
 from campaign.config.system import Proposed
 from campaign.core import events, journal, resources
 from campaign.core.errors import EnvironmentLacks
@@ -25,7 +25,7 @@ launch: {single: 1, node: 4, peak: {nodes: 2, processes: 8}, max: {nodes: 2, pro
 
 
 @pytest.fixture
-def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opened:
+def definition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Definition:
     """A campaign that was planned by an installation that lies elsewhere."""
     monkeypatch.delenv("CAMPAIGN_BENCHMARK", raising=False)
     file = tmp_path / "moved.yaml"
@@ -40,85 +40,89 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opened:
     return campaign
 
 
-def programs(opened: Opened) -> set[str]:
-    return {run.executable for run in planning.plan(opened).runs}
+def programs(definition: Definition) -> set[str]:
+    return {run.executable for run in planning.plan(definition).runs}
 
 
-def test_results_keep_the_program_that_they_were_measured_with(opened: Opened, tmp_path: Path) -> None:
-    assert programs(opened) == {str(tmp_path / "elsewhere" / "mdtest")}
+def test_results_keep_the_program_that_they_were_measured_with(definition: Definition, tmp_path: Path) -> None:
+    assert programs(definition) == {str(tmp_path / "elsewhere" / "mdtest")}
 
 
-def test_a_wrapper_with_the_name_of_the_benchmark_is_not_taken_for_it(opened: Opened, tmp_path: Path) -> None:
+def test_a_wrapper_with_the_name_of_the_benchmark_is_not_taken_for_it(definition: Definition, tmp_path: Path) -> None:
     wrapper = tmp_path / "site" / "mdtest"
-    campaign = replace(opened.campaign, launcher=Launcher(prefix=(str(wrapper),)))
-    wrapped = replace(opened, campaign=campaign)
+    campaign = replace(definition.campaign, launcher=Launcher(prefix=(str(wrapper),)))
+    wrapped = replace(definition, campaign=campaign)
     planned = planning.plan(wrapped)
     planning.write(wrapped, planned)
     assert planning.plan(wrapped).runs == planned.runs
 
 
-def test_a_campaign_without_results_has_the_program_of_this_installation(opened: Opened) -> None:
-    opened.paths.plan.unlink()
-    assert programs(opened) == {str(resources.binaries() / "mdtest")}
+def test_a_campaign_without_results_has_the_program_of_this_installation(definition: Definition) -> None:
+    definition.paths.plan.unlink()
+    assert programs(definition) == {str(resources.binaries() / "mdtest")}
 
 
-def test_the_user_may_choose_another_program(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_user_may_choose_another_program(definition: Definition, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CAMPAIGN_BENCHMARK", "/opt/bench")
-    assert programs(opened) == {"/opt/bench/mdtest"}
+    assert programs(definition) == {"/opt/bench/mdtest"}
 
 
-def test_a_program_that_results_were_measured_with_and_that_is_gone_is_named(opened: Opened, tmp_path: Path) -> None:
-    told = planning.not_built(opened, planning.settled(opened))
+def test_a_program_that_results_were_measured_with_and_that_is_gone_is_named(
+    definition: Definition, tmp_path: Path
+) -> None:
+    told = planning.not_built(definition, planning.settled(definition))
     assert told.startswith(f"this campaign was measured with {tmp_path}/elsewhere/mdtest, which no longer exists")
     assert told.endswith(f"CAMPAIGN_BENCHMARK={resources.binaries()} to measure everything again")
     (tmp_path / "elsewhere" / "mdtest").touch(0o755)
-    assert planning.not_built(opened, planning.settled(opened)) == ""
+    assert planning.not_built(definition, planning.settled(definition)) == ""
 
 
-def test_an_external_benchmark_of_the_same_name_is_not_taken_for_the_built_in_one(opened: Opened) -> None:
-    stored = json.loads(opened.paths.plan.read_text())
-    opened.paths.plan.write_text(json.dumps(stored | {"executable": "/site/mdtest 1 2", "dialect": "rank-offset"}))
-    assert programs(opened) == {str(resources.binaries() / "mdtest")}
+def test_an_external_benchmark_of_the_same_name_is_not_taken_for_the_built_in_one(definition: Definition) -> None:
+    stored = json.loads(definition.paths.plan.read_text())
+    definition.paths.plan.write_text(json.dumps(stored | {"executable": "/site/mdtest 1 2", "dialect": "rank-offset"}))
+    assert programs(definition) == {str(resources.binaries() / "mdtest")}
 
 
 @pytest.mark.parametrize("text", ["{", "null"])
 def test_a_damaged_plan_is_named_with_the_way_out_and_one_written_anew_is_read(
-    text: str, opened: Opened, tmp_path: Path
+    text: str, definition: Definition, tmp_path: Path
 ) -> None:
-    whole = opened.paths.plan.read_text()
-    opened.paths.plan.write_text(text)
+    whole = definition.paths.plan.read_text()
+    definition.paths.plan.write_text(text)
     with pytest.raises(EnvironmentLacks, match=r"plan\.json: damaged \(.*\); restore it from a backup, or remove it"):
-        planning.plan(opened)
-    opened.paths.plan.write_text(whole)
-    assert programs(opened) == {str(tmp_path / "elsewhere" / "mdtest")}
+        planning.plan(definition)
+    definition.paths.plan.write_text(whole)
+    assert programs(definition) == {str(tmp_path / "elsewhere" / "mdtest")}
 
 
-def test_the_plan_of_another_campaign_is_named_with_the_way_out(opened: Opened, tmp_path: Path) -> None:
+def test_the_plan_of_another_campaign_is_named_with_the_way_out(definition: Definition, tmp_path: Path) -> None:
     other = tmp_path / "other" / "journal.jsonl"
     other.parent.mkdir()
-    for path in (opened.paths.journal, other):
+    for path in (definition.paths.journal, other):
         journal.append(path, {"event": "begin", "campaign": "offer", "number": str(path)}, events.START)
-    planning.write(opened, planning.plan(opened))  # a plan that names no journal is taken for its own
-    own = opened.paths.plan.read_text()
+    planning.write(definition, planning.plan(definition))  # a plan that names no journal is taken for its own
+    own = definition.paths.plan.read_text()
     told = json.loads(own) | {"journal": journal.beginning(other), "campaign": "offer", "results": "/other/offer"}
-    opened.paths.plan.write_text(json.dumps(told))
+    definition.paths.plan.write_text(json.dumps(told))
     with pytest.raises(EnvironmentLacks) as refused:
-        planning.plan(opened)
+        planning.plan(definition)
     assert str(refused.value) == (
-        f"{opened.paths.plan}: the plan of another campaign (offer, results in /other/offer); restore this campaign's "
-        "own from a backup or a bundle, or remove it to plan again"
+        f"{definition.paths.plan}: the plan of another campaign (offer, results in /other/offer); restore this "
+        "campaign's own from a backup or a bundle, or remove it to plan again"
     )
-    opened.paths.plan.write_text(own)
-    journal.append(opened.paths.journal, {"event": "cancel", "jobs": []}, journal.beginning(opened.paths.journal))
-    planning.plan(opened)
+    definition.paths.plan.write_text(own)
+    journal.append(
+        definition.paths.journal, {"event": "cancel", "jobs": []}, journal.beginning(definition.paths.journal)
+    )
+    planning.plan(definition)
 
 
-def test_a_lost_plan_is_named_where_only_it_says_what_all_meant(opened: Opened) -> None:
+def test_a_lost_plan_is_named_where_only_it_says_what_all_meant(definition: Definition) -> None:
     """The partition may have other nodes by now, so that the results would be of another geometry."""
-    opened.paths.plan.unlink()
-    file = opened.campaign.path
+    definition.paths.plan.unlink()
+    file = definition.campaign.path
     file.write_text(FILE.replace("{nodes: 2, processes: 16}", "all"))
-    opened.paths.jobs("campaign-moved-1").mkdir(parents=True)
+    definition.paths.jobs("campaign-moved-1").mkdir(parents=True)
     with pytest.raises(EnvironmentLacks, match=r"plan\.json: missing, .* only this file says what launch\.max meant"):
         planning.plan(open_campaign(file))
     file.write_text(FILE)
@@ -128,21 +132,22 @@ def test_a_lost_plan_is_named_where_only_it_says_what_all_meant(opened: Opened) 
 # --- the default partition, by its name or by none
 
 
-def measured_in(opened: Opened, partition: str, written: str, default: bool) -> None:
+def measured_in(definition: Definition, partition: str, written: str, default: bool) -> None:
     """The plan of a campaign that began in this partition, with `slurm.partition` as it was written then."""
-    stored = json.loads(opened.paths.plan.read_text())
+    stored = json.loads(definition.paths.plan.read_text())
     stored["partition"] = {
         "name": partition, "nodes": 2, "usable": 2, "cores_per_node": 8, "time_limit_s": None, "unusable": [],
         "default": default,
     }  # fmt: skip
     stored["partition_written"] = written
-    opened.paths.plan.write_text(json.dumps(stored))
+    definition.paths.plan.write_text(json.dumps(stored))
 
 
-def fingerprints(opened: Opened, partition: str) -> set[str]:
-    slurm = replace(opened.campaign.slurm, partition=partition)
+def fingerprints(definition: Definition, partition: str) -> set[str]:
+    slurm = replace(definition.campaign.slurm, partition=partition)
     return {
-        run.fingerprint for run in planning.plan(replace(opened, campaign=replace(opened.campaign, slurm=slurm))).runs
+        run.fingerprint
+        for run in planning.plan(replace(definition, campaign=replace(definition.campaign, slurm=slurm))).runs
     }
 
 
@@ -157,37 +162,37 @@ def fingerprints(opened: Opened, partition: str) -> set[str]:
     ],
 )
 def test_results_count_where_the_default_partition_is_written_down_or_left_out(
-    written: str, default: bool, now: str, count: bool, opened: Opened
+    written: str, default: bool, now: str, count: bool, definition: Definition
 ) -> None:
-    before = fingerprints(opened, written)
-    measured_in(opened, "compute", written, default)
-    assert (fingerprints(opened, now) == before) is count
-    planning.write(opened, planning.plan(opened))
-    assert json.loads(opened.paths.plan.read_text())["partition_written"] == written
+    before = fingerprints(definition, written)
+    measured_in(definition, "compute", written, default)
+    assert (fingerprints(definition, now) == before) is count
+    planning.write(definition, planning.plan(definition))
+    assert json.loads(definition.paths.plan.read_text())["partition_written"] == written
 
 
-def with_variables(opened: Opened, *names: str) -> Opened:
-    slurm = replace(opened.campaign.slurm, environment=tuple((name, "1") for name in names))
-    return replace(opened, campaign=replace(opened.campaign, slurm=slurm))
+def with_variables(definition: Definition, *names: str) -> Definition:
+    slurm = replace(definition.campaign.slurm, environment=tuple((name, "1") for name in names))
+    return replace(definition, campaign=replace(definition.campaign, slurm=slurm))
 
 
-def test_results_count_where_the_variables_are_written_in_another_order(opened: Opened) -> None:
-    begun = with_variables(opened, "B", "A")
+def test_results_count_where_the_variables_are_written_in_another_order(definition: Definition) -> None:
+    begun = with_variables(definition, "B", "A")
     planned = planning.plan(begun)
-    assert planning.plan(with_variables(opened, "A", "B")).runs == planned.runs
+    assert planning.plan(with_variables(definition, "A", "B")).runs == planned.runs
     planning.write(begun, planned)
     for names, count in ((("A", "B"), True), (("A",), False), (("A", "B", "C"), False), (("A", "C"), False)):
-        now = with_variables(opened, *names)
+        now = with_variables(definition, *names)
         assert (planning.plan(now).runs == planned.runs) is count
     # Also after they were others for a while.
-    planning.write(now := with_variables(opened, "C", "B", "A"), planning.plan(now))
-    assert planning.plan(begun).runs == planning.plan(with_variables(opened, "A", "B")).runs == planned.runs
+    planning.write(now := with_variables(definition, "C", "B", "A"), planning.plan(now))
+    assert planning.plan(begun).runs == planning.plan(with_variables(definition, "A", "B")).runs == planned.runs
 
 
-def test_what_formulas_need_of_a_device_is_asked_of_the_campaign_file(opened: Opened) -> None:
-    (phase,) = opened.pack.phases
+def test_what_formulas_need_of_a_device_is_asked_of_the_campaign_file(definition: Definition) -> None:
+    (phase,) = definition.pack.phases
     words = (*phase.arguments, "-q", "{= device_memory / devices}")
-    computed = replace(opened, pack=replace(opened.pack, phases=(replace(phase, arguments=words),)))
+    computed = replace(definition, pack=replace(definition.pack, phases=(replace(phase, arguments=words),)))
     assert planning.plan(computed).unresolved == {
         "devices": "the rules need devices (accelerators of a node); set proposed.devices",
         "device_memory": "the rules need device_memory (of an accelerator); set proposed.device_memory",

@@ -18,7 +18,7 @@ import pytest
 
 from campaign.cli.main import main
 from campaign.config import init
-from campaign.config.opened import Opened, open_campaign
+from campaign.config.definition import Definition, open_campaign
 from campaign.config.waivers import Answers, Granted
 from campaign.core import resources
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, CampaignError, EnvironmentLacks, InputError
@@ -52,7 +52,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
         yield fake
 
 
-def opened(more: str = "", **replaced: str) -> Opened:
+def read_definition(more: str = "", **replaced: str) -> Definition:
     text = FILE
     for old, new in replaced.items():
         text = text.replace(old, new)
@@ -60,11 +60,11 @@ def opened(more: str = "", **replaced: str) -> Opened:
     return open_campaign(Path("c.yaml"))
 
 
-def check(campaign: Opened, request: Request = Request()) -> Checked:  # noqa: B008  # frozen
+def check(campaign: Definition, request: Request = Request()) -> Checked:  # noqa: B008  # frozen
     return preflight.check(campaign, planning.plan(campaign), request)
 
 
-def refused(campaign: Opened, request: Request = Request()) -> str:  # noqa: B008  # frozen
+def refused(campaign: Definition, request: Request = Request()) -> str:  # noqa: B008  # frozen
     """What plan and run say, which is the same."""
     said = []
     for ask in (preflight.check, preflight.preflight):
@@ -92,7 +92,7 @@ def test_slurm_is_asked_for_its_partition_once(cluster: Fake, monkeypatch: pytes
 
     commands_call = commands.call
     monkeypatch.setattr(commands, "call", call)
-    found = check(opened(**{"max: {nodes: 4, processes: 32}": "max: all"}))
+    found = check(read_definition(**{"max: {nodes: 4, processes: 32}": "max: all"}))
     assert asked[:2] == ["scontrol --oneliner show", "sinfo --noheader --exact"]
     assert not any(words.startswith(("scontrol", "sinfo")) for words in asked[2:])
     assert found.plan.partition is not None
@@ -103,7 +103,7 @@ def test_slurm_is_asked_for_its_partition_once(cluster: Fake, monkeypatch: pytes
 
 
 def test_sbatch_is_asked_once_about_each_form_of_job_and_nothing_is_submitted(cluster: Fake) -> None:
-    found = check(opened("slurm: {time: 10m, account: site}\nrepetitions: 5\n"))
+    found = check(read_definition("slurm: {time: 10m, account: site}\nrepetitions: 5\n"))
     assert len(found.missing) == 60
     asked = [(options["nodes"], options["ntasks-per-node"], options["account"]) for options in asked_about(cluster)]
     assert asked == [("4", "8", "site"), ("2", "4", "site"), ("1", "4", "site"), ("1", "1", "site")]
@@ -125,14 +125,14 @@ def test_the_setting_that_sbatch_refuses_is_the_one_without_which_it_says_someth
 ) -> None:
     cluster.fault("test-refuses", f"{option} allocation failure: Invalid combination specified")
     assert (
-        refused(opened(f"slurm: {{{setting}}}\n"))
+        refused(read_definition(f"slurm: {{{setting}}}\n"))
         == f"{says}sbatch --test-only: Invalid combination specified; correct it or remove it"
     )
 
 
 def test_a_refusal_that_no_setting_explains_names_the_job(cluster: Fake) -> None:
     cluster.fault("test-refuses", "any sbatch: error: Batch job submission failed: Job violates accounting policy")
-    assert refused(opened("slurm: {account: site}\n")) == (
+    assert refused(read_definition("slurm: {account: site}\n")) == (
         "c.yaml:11:8: slurm: sbatch --test-only refuses a job of 4 nodes with 8 processes each: "
         "Job violates accounting policy"
     )
@@ -140,24 +140,24 @@ def test_a_refusal_that_no_setting_explains_names_the_job(cluster: Fake) -> None
 
 def test_a_job_that_has_to_wait_for_nodes_is_not_refused(cluster: Fake) -> None:
     cluster.fault("test-refuses", "any allocation failure: Requested nodes are busy")
-    assert len(check(opened()).missing) == 12
+    assert len(check(read_definition()).missing) == 12
 
 
 def test_a_silent_controller_is_no_refusal(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sbatch, "PAUSE_S", (0.05, 0.2))
     cluster.fault("test-refuses", "any allocation failure: Unable to contact slurm controller")
-    assert "sbatch --test-only failed with status 1: Unable to contact slurm controller" in refused(opened())
+    assert "sbatch --test-only failed with status 1: Unable to contact slurm controller" in refused(read_definition())
 
 
 # --- partition, MPI, modules
 
 
 def test_a_limit_is_compared_with_the_time_of_a_whole_job(cluster: Fake) -> None:
-    assert refused(opened("slurm: {time: 2d}\n")) == (
+    assert refused(read_definition("slurm: {time: 2d}\n")) == (
         "c.yaml:11:15: slurm.time: a job of 3 runs of 2d needs 6d1m; partition batch allows 1d; "
         "set a shorter slurm.time, or slurm.allocation: run, which gives each run a job of its own"
     )
-    assert refused(opened("slurm: {time: 2d, allocation: run}\n")) == (
+    assert refused(read_definition("slurm: {time: 2d, allocation: run}\n")) == (
         "c.yaml:11:15: slurm.time: a job of 1 run of 2d needs 2d1m; partition batch allows 1d; set a shorter slurm.time"
     )
 
@@ -190,18 +190,18 @@ def test_what_sbatch_takes_and_slurm_lets_wait_for_ever_is_refused(
     terms: str, settings: str, says: str, cluster: Fake
 ) -> None:
     cluster.fault("partition-terms", terms)
-    assert refused(opened(f"slurm: {{{settings}}}\n")) == says
+    assert refused(read_definition(f"slurm: {{{settings}}}\n")) == says
 
 
 def test_a_partition_that_is_down_is_noted_and_one_of_an_admitted_account_is_not(cluster: Fake) -> None:
     cluster.fault("partition-terms", "State=DOWN AllowAccounts=chemistry")
-    checked = check(opened("slurm: {account: Chemistry}\n"))
+    checked = check(read_definition("slurm: {account: Chemistry}\n"))
     assert "partition batch is DOWN: its jobs wait until an administrator sets it UP" in checked.notes
 
 
 def test_a_job_longer_than_its_qos_allows_is_refused(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(partitions, "time_limit", lambda of_partition, of_job: (of_job, 120))
-    assert refused(opened("slurm: {qos: short, time: 5m, allocation: run}\n")) == (
+    assert refused(read_definition("slurm: {qos: short, time: 5m, allocation: run}\n")) == (
         "c.yaml:11:27: slurm.time: a job of 1 run of 5m needs 6m; QOS short allows 2m; set a shorter slurm.time"
     )
 
@@ -211,11 +211,11 @@ def test_numbers_below_the_share_of_the_system_that_the_rules_fix_are_refused(cl
     fixed = pack.replace("minimum_nodes: 2", "nodes: half\n    processes_per_node: all")
     (tmp_path / "crossroads-mdtest.yaml").write_text(fixed)
     own = {"crossroads-mdtest": "./crossroads-mdtest.yaml"}
-    assert check(opened(**own, **{"  peak: {nodes: 2, processes: 8}\n": ""})).plan.runs
+    assert check(read_definition(**own, **{"  peak: {nodes: 2, processes: 8}\n": ""})).plan.runs
     says = (
         "launch.peak: found 8 processes on 2 nodes; allowed: all processes per node on half of the nodes (clause 8.5)"
     )
-    assert says in refused(opened(**own))
+    assert says in refused(read_definition(**own))
 
 
 def test_at_full_size_a_series_goes_up_to_what_the_partition_has(cluster: Fake, tmp_path: Path) -> None:
@@ -228,48 +228,50 @@ def test_at_full_size_a_series_goes_up_to_what_the_partition_has(cluster: Fake, 
     (tmp_path / "crossroads-mdtest.yaml").write_text("\n".join(lines) + "\n")
     own = {"crossroads-mdtest": "./crossroads-mdtest.yaml"}
     given = "  peak: {nodes: 2, processes: 8}\n"
-    assert check(opened(**own, **{given: "  peak: 2\n"})).plan.runs  # a rehearsal
-    full = opened(**own, **{given: "  peak: 2\n", "profile: rehearsal": "profile: full"})
+    assert check(read_definition(**own, **{given: "  peak: 2\n"})).plan.runs  # a rehearsal
+    full = read_definition(**own, **{given: "  peak: 2\n", "profile: rehearsal": "profile: full"})
     assert (
         "launch.peak-2: the series ends at 16 processes on 2 nodes; at full size it goes up to 32 processes on 4 nodes"
         in refused(full)
     )
-    assert check(opened(**own, **{given: "  peak: 4\n", "profile: rehearsal": "profile: full"})).plan.runs
+    assert check(read_definition(**own, **{given: "  peak: 4\n", "profile: rehearsal": "profile: full"})).plan.runs
 
 
 def test_only_what_is_asked_for_is_checked(cluster: Fake) -> None:
-    campaign = opened(**{"nodes: 4, processes: 32": "nodes: 40, processes: 320"})
+    campaign = read_definition(**{"nodes: 4, processes: 32": "nodes: 40, processes: 320"})
     assert "launch.max.nodes: found 40 nodes; partition batch has 4" in refused(campaign)
     assert check(campaign, Request(only=("scratch/single/*/*",)))
 
 
 def test_the_mpi_plugins_are_those_that_srun_lists(cluster: Fake) -> None:
     assert commands.mpi_plugins() == ("none", "pmi2", "pmix", "pmix_v4")
-    assert refused(opened("slurm: {mpi: pmix_v9}\n")) == (
+    assert refused(read_definition("slurm: {mpi: pmix_v9}\n")) == (
         "c.yaml:11:14: slurm.mpi: found pmix_v9; srun --mpi=list has: none, pmi2, pmix, pmix_v4"
     )
-    assert check(opened("slurm: {mpi: pmix_v9}\nlauncher: {program: mpirun}\n")).plan.runs  # which uses no plugin
+    assert check(
+        read_definition("slurm: {mpi: pmix_v9}\nlauncher: {program: mpirun}\n")
+    ).plan.runs  # which uses no plugin
 
 
 def test_where_slurm_has_no_pmix_plugin_the_default_is_refused_with_what_works(
     cluster: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commands, "mpi_plugins", lambda: ("none", "pmi2"))
-    assert refused(opened()).endswith(
+    assert refused(read_definition()).endswith(
         "slurm.mpi: found pmix; srun --mpi=list has: none, pmi2. This Slurm has no PMIx plugin: with Open MPI set "
         "'launcher: {program: mpirun}', with MPICH or Intel MPI 'slurm.mpi: pmi2'"
     )
     for works in ("slurm: {mpi: pmi2}\n", "launcher: {program: mpirun}\n"):
-        assert check(opened(works)).plan.runs
+        assert check(read_definition(works)).plan.runs
 
 
 def test_a_module_that_does_not_load_is_named_with_what_is_said(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     body = '() { [[ $2 != openmpi/9 ]] || { echo "ERROR: Unable to locate openmpi/9" >&2; return 1; }\n}'
     monkeypatch.setenv("BASH_FUNC_module%%", body)
-    assert refused(opened("slurm: {modules: [gcc, openmpi/9]}\n")) == (
+    assert refused(read_definition("slurm: {modules: [gcc, openmpi/9]}\n")) == (
         "c.yaml:11:24: slurm.modules[1]: openmpi/9 cannot be loaded: module load: ERROR: Unable to locate openmpi/9"
     )
-    assert check(opened("slurm: {modules: [gcc]}\n"))
+    assert check(read_definition("slurm: {modules: [gcc]}\n"))
 
 
 # --- the benchmark's program
@@ -342,10 +344,10 @@ def test_a_program_is_built_for_the_machine_that_its_head_names(tmp_path: Path) 
 
 def test_placeholders_are_noted_in_a_rehearsal_and_refused_at_full_size(cluster: Fake) -> None:
     more = 'system: {node: "<sockets, cores>", network: tbd}\ncontact: {name: "<who>"}\n'
-    assert check(opened(more)).notes == (
+    assert check(read_definition(more)).notes == (
         "2 placeholders still to be filled in before a run with profile full: system.node, contact.name",
     )
-    assert refused(opened(more, rehearsal="full")).splitlines() == [
+    assert refused(read_definition(more, rehearsal="full")).splitlines() == [
         "c.yaml:11:16: system.node: still a placeholder: <sockets, cores>; fill it in",
         "c.yaml:12:17: contact.name: still a placeholder: <who>; fill it in",
     ]
@@ -353,7 +355,7 @@ def test_placeholders_are_noted_in_a_rehearsal_and_refused_at_full_size(cluster:
 
 def test_a_waiver_that_makes_results_invalid_is_named_before_they_are_measured(cluster: Fake) -> None:
     dates = 'reason: agreed, by: buyer, date: "2020-01-01", expires: "2099-01-01"'
-    given = opened(f'waivers: [{{rule: SRC-05, cells: "scratch/*/*/*", {dates}}}]\n')
+    given = read_definition(f'waivers: [{{rule: SRC-05, cells: "scratch/*/*/*", {dates}}}]\n')
     unsigned = "(expected signed by a key in allowed_signers; found the waiver is not signed)"
     assert f"WVR-01: the waiver of SRC-05 is not valid {unsigned}" in check(given).violated[1]
     waiver = replace(given.answers.waivers[0].waiver, expires=date(2020, 1, 31))
@@ -364,7 +366,7 @@ def test_a_waiver_that_makes_results_invalid_is_named_before_they_are_measured(c
 
 
 def test_a_mistake_has_the_line_of_its_key_or_of_the_nearest_one_above(cluster: Fake) -> None:
-    campaign = opened("slurm: {time: 1h}\n").campaign
+    campaign = read_definition("slurm: {time: 1h}\n").campaign
     said = refusal(campaign, [Mistake(("slurm", "mpi"), "b"), Mistake(("name",), "a"), Mistake(("name",), "a")])
     assert said.problems == ("c.yaml:1:7: name: a", "c.yaml:11:8: slurm.mpi: b")
     of_no_file = refusal(replace(campaign, document=None), [Mistake(("targets", 0, "name"), "a")])
@@ -384,12 +386,12 @@ def test_a_file_elsewhere_is_named_with_its_whole_path(tmp_path: Path) -> None:
 
 def test_nothing_is_asked_of_the_cluster_where_nothing_is_left_to_run(cluster: Fake) -> None:
     more = 'declined: [{cells: "*/*/*/*", reason: none}]\nslurm: {mpi: nonsense}\n'
-    assert check(opened(more)).missing == ()
+    assert check(read_definition(more)).missing == ()
     assert not (cluster.root / "tested").exists()
 
 
 def test_a_campaign_file_that_was_renamed_keeps_its_results_and_a_copy_does_not_take_them(cluster: Fake) -> None:
-    campaign = opened()
+    campaign = read_definition()
     campaign.paths.root.mkdir(parents=True)
     planning.write(campaign, planning.plan(campaign))
     copy = Path("d.yaml")
@@ -409,7 +411,7 @@ def test_without_slurm_the_plan_is_shown_with_what_was_not_checked_and_run_refus
     cluster: Fake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    opened("slurm: {partition: nonsense}\n", **{"HERE/target": "/lustre/target"})
+    read_definition("slurm: {partition: nonsense}\n", **{"HERE/target": "/lustre/target"})
     assert main(["plan", "c.yaml", "--json"]) == OK
     out, err = capsys.readouterr()
     assert len(json.loads(out)["runs"]) == 12
@@ -422,20 +424,20 @@ def test_without_slurm_the_plan_is_shown_with_what_was_not_checked_and_run_refus
         preflight.preflight(*_planned())
 
 
-def _planned() -> tuple[Opened, planning.Plan, Request]:
+def _planned() -> tuple[Definition, planning.Plan, Request]:
     campaign = open_campaign(Path("c.yaml"))
     return campaign, planning.plan(campaign), Request()
 
 
 def test_the_directory_of_init_is_a_placeholder_that_is_named(cluster: Fake) -> None:
-    assert refused(opened(**{"HERE/target": init.DIRECTORY})) == (
+    assert refused(read_definition(**{"HERE/target": init.DIRECTORY})) == (
         "c.yaml:6:16: targets[0].directory: still the placeholder /path/to/scratch; name a directory that all nodes see"
     )
 
 
 def test_a_directory_whose_file_system_only_the_nodes_may_mount_is_not_refused(cluster: Fake) -> None:
-    assert check(opened(**{"HERE/target": "/lustre/scratch"}))
-    assert "does not exist" in refused(opened(**{"HERE/target": f"{Path.cwd()}/nowhere"}))
+    assert check(read_definition(**{"HERE/target": "/lustre/scratch"}))
+    assert "does not exist" in refused(read_definition(**{"HERE/target": f"{Path.cwd()}/nowhere"}))
 
 
 @pytest.mark.parametrize(
@@ -444,8 +446,8 @@ def test_a_directory_whose_file_system_only_the_nodes_may_mount_is_not_refused(c
 def test_a_target_that_a_mount_makes_part_of_another_is_refused(cluster: Fake, second: str, allowed: bool) -> None:
     for name in ("mounted", "other", "target/inside"):
         Path(name).mkdir()
-    opened(**{"launch:": f"  - name: again\n    directory: HERE/{second}\nlaunch:"})
-    look = "import sys; from pathlib import Path; from campaign.config.opened import open_campaign as o; "
+    read_definition(**{"launch:": f"  - name: again\n    directory: HERE/{second}\nlaunch:"})
+    look = "import sys; from pathlib import Path; from campaign.config.definition import open_campaign as o; "
     look += "from campaign.pipeline import places; "
     look += "print(*(m.text for m in places.mistakes(o(Path('c.yaml'))) if 'shares files' in m.text))"
     mount = ["sh", "-c", 'mount --bind target mounted && exec "$@"', "sh", sys.executable, "-c", look]
@@ -461,7 +463,7 @@ def test_a_target_that_a_mount_makes_part_of_another_is_refused(cluster: Fake, s
 
 
 def test_a_probe_that_slurm_refuses_says_why(cluster: Fake, capsys: pytest.CaptureFixture[str]) -> None:
-    opened()
+    read_definition()
     cluster.fault("sbatch-refuses", "sbatch: error: Batch job submission failed: Invalid qos specification\n")
     assert main(["plan", "c.yaml", "--probe"]) == ENVIRONMENT
     assert capsys.readouterr().err == (
@@ -471,7 +473,7 @@ def test_a_probe_that_slurm_refuses_says_why(cluster: Fake, capsys: pytest.Captu
 
 
 def test_a_probe_that_not_all_nodes_answer_passes_nothing(cluster: Fake, capsys: pytest.CaptureFixture[str]) -> None:
-    opened()
+    read_definition()
     assert main(["plan", "c.yaml", "--probe"]) == ENVIRONMENT
     assert capsys.readouterr().err.splitlines() == [
         "probe: submitted job 101 on 4 nodes; waiting for it to end (Ctrl-C cancels it)",
@@ -481,7 +483,7 @@ def test_a_probe_that_not_all_nodes_answer_passes_nothing(cluster: Fake, capsys:
 
 
 def test_an_interrupted_probe_is_cancelled(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened()
+    read_definition()
     cluster.fault("hold", "Priority")
 
     def interrupted(seconds: float) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from campaign.config.definition import Definition
 from campaign.config.format import EvidenceSettings
-from campaign.config.opened import Opened
 from campaign.core import timestamps
 from campaign.core.events import hash_of
 from campaign.core.model import State
@@ -30,7 +30,7 @@ def authority(tmp_path: Path) -> Path:
 def stamping(root: Path, service: str, said: list[str]) -> Stamping:
     made = builders.campaign(root, evidence=EvidenceSettings(service))
     store = builders.filled_store(root, builders.expand(made)[:3])
-    return Stamping(Opened(made, builders.pack()), store, said.append)
+    return Stamping(Definition(made, builders.pack()), store, said.append)
 
 
 def end(by: Stamping, number: int) -> str:

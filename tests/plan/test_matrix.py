@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaign.config.definition import open_campaign
 from campaign.config.format import Benchmark, Target
-from campaign.config.opened import open_campaign
 from campaign.config.rules import packs, programs
 from campaign.config.slurm_keys import Slurm
 from campaign.config.system import Proposed
@@ -312,12 +312,12 @@ def test_a_default_that_is_written_down_changes_no_run(written: str, tmp_path: P
     def fingerprints(lines: dict[str, str]) -> list[str]:
         file = tmp_path / "c.yaml"
         file.write_text("\n".join(lines.values()))
-        opened = open_campaign(file)
-        geometries = {name: at for name, at in opened.campaign.launch.items() if isinstance(at, Geometry)}
+        definition = open_campaign(file)
+        geometries = {name: at for name, at in definition.campaign.launch.items() if isinstance(at, Geometry)}
         return [
             run.fingerprint
             for run in matrix.expand(
-                opened.campaign, opened.pack, geometries, {"mdtest": matrix.Executable("/bench/mdtest")}
+                definition.campaign, definition.pack, geometries, {"mdtest": matrix.Executable("/bench/mdtest")}
             )
         ]
 

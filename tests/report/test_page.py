@@ -51,18 +51,18 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
 def tab(request: pytest.FixtureRequest, browser: Browser, page: Path) -> Iterator[Tab]:
-    opened = browser.open(page, request.param)
-    yield opened
-    assert opened.complaints == []
-    assert set(opened.requested) == {page.as_uri()}
-    opened.close()
+    definition = browser.open(page, request.param)
+    yield definition
+    assert definition.complaints == []
+    assert set(definition.requested) == {page.as_uri()}
+    definition.close()
 
 
 @pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
 def scriptless(request: pytest.FixtureRequest, browser: Browser, page: Path) -> Iterator[Tab]:
-    opened = browser.open(page, request.param, scripts=False)
-    yield opened
-    opened.close()
+    definition = browser.open(page, request.param, scripts=False)
+    yield definition
+    definition.close()
 
 
 def link(cell: str) -> str:

@@ -202,9 +202,9 @@ def test_html_is_a_fragment_of_tables_and_paragraphs(style: str) -> None:
 @pytest.mark.parametrize("style", ["latex", "latex_raw", "latex_booktabs", "latex_longtable"])
 def test_latex_is_tables_below_their_captions(style: str) -> None:
     text = table.printed(*two_targets(), style, combined=True)
-    opened = re.findall(r"\\begin{(\w+)}", text)
-    assert opened == ["longtable" if style == "latex_longtable" else "tabular"] * 3
-    assert sorted(opened) == sorted(re.findall(r"\\end{(\w+)}", text))
+    definition = re.findall(r"\\begin{(\w+)}", text)
+    assert definition == ["longtable" if style == "latex_longtable" else "tabular"] * 3
+    assert sorted(definition) == sorted(re.findall(r"\\end{(\w+)}", text))
     assert text.count(r"Metadata (operations/\allowbreak{}s): ") == 3
     assert (r"\toprule" in text) == (style == "latex_booktabs")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.config.opened import Opened
+from campaign.config.definition import Definition
 from campaign.config.rules import packs
 from campaign.config.rules.pack import settle
 from campaign.core.model import Finding, Geometry, Severity, Status
@@ -75,7 +75,7 @@ def told(root: Path, capture: str, geometry: Geometry, dialect: Dialect, files: 
         (own / name).write_text(printed)
     records, seen = output.read("mdtest", own, root)
     key = (run.id, 1)
-    results = engine.measured(Opened(campaign, pack), [run], [attempt], {key: tuple(records)}, {key: {"": seen}})
+    results = engine.measured(Definition(campaign, pack), [run], [attempt], {key: tuple(records)}, {key: {"": seen}})
     rows = table_rows(campaign, pack, [run], [attempt], results)
     again = {key: tuple(records)}
     whole = Submission(campaign, pack, (run,), (attempt,), tuple(results), tuple(rows), again=again)

@@ -4,9 +4,9 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from campaign.config.definition import Definition
 from campaign.config.format import Declined
 from campaign.config.launch import AllCores
-from campaign.config.opened import Opened
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.entries import Variable
 from campaign.config.search import SearchSettings
@@ -22,9 +22,9 @@ from tests.support import builders
 from tests.support.results import Results, everything
 
 
-def opened(results: Results | None = None) -> Opened:
+def definition_of(results: Results | None = None) -> Definition:
     results = results or Results(pack=builders.small_pack())
-    return Opened(results.campaign, results.pack)
+    return Definition(results.campaign, results.pack)
 
 
 def planned(results: Results | None = None, **unresolved: str) -> Plan:
@@ -46,17 +46,17 @@ def found(results: Results) -> list[dict[str, Any]]:
 def test_the_plan_shows_runs_command_lines_and_what_is_not_settled() -> None:
     max_is_all = builders.campaign(launch={**builders.campaign().launch, "max": AllCores()})
     text = views.plan_text(
-        opened(), planned(max="launch.max is 'all', and Slurm cannot be asked for the partition: gone")
+        definition_of(), planned(max="launch.max is 'all', and Slurm cannot be asked for the partition: gone")
     )
     builders.golden("plan.txt", text + "\n")
-    settled = views.plan_text(replace(opened(), campaign=max_is_all), planned()).splitlines()
+    settled = views.plan_text(replace(definition_of(), campaign=max_is_all), planned()).splitlines()
     unsettled = [line for line in text.splitlines() if not line.startswith("not settled: ")]
     assert settled == [line.replace("; unresolved runs not included", "") for line in unsettled] != unsettled
 
 
 def test_the_plan_says_what_must_be_disclosed() -> None:
     results = Results()
-    text = views.plan_text(opened(results), planned(results))
+    text = views.plan_text(definition_of(results), planned(results))
     assert text.count("  note: 1000 files are not divisible by 32 processes: rounded up to 32 each, 1024 in total") == 3
 
 
@@ -64,7 +64,7 @@ def test_a_plan_with_a_count_for_each_operation_says_what_the_rules_make_of_it()
     made = searching_campaign(SearchSettings(per="operation"))
     standing = look(wanted(made)[0], made, {})
     plan = replace(planned(), searches=(standing,))
-    asked = replace(opened(), campaign=made, pack=replace(builders.pack(), checks={"STA-01": "8.5"}))
+    asked = replace(definition_of(), campaign=made, pack=replace(builders.pack(), checks={"STA-01": "8.5"}))
     assert "violates STA-01 (clause 8.5); use per: configuration" in views.plan_text(asked, plan)
     assert "STA-01" not in views.plan_text(replace(asked, pack=replace(asked.pack, checks={})), plan)
     one_run = replace(asked, campaign=searching_campaign())
@@ -73,7 +73,7 @@ def test_a_plan_with_a_count_for_each_operation_says_what_the_rules_make_of_it()
 
 def test_a_plan_of_a_benchmark_without_items_has_no_counts() -> None:
     results = Results(pack=builders.small_pack(items_total={}, arguments=("-d", "{directory}", "{flags}")))
-    assert "scratch.node.shared.r1        1            4" in views.plan_text(opened(results), planned(results))
+    assert "scratch.node.shared.r1        1            4" in views.plan_text(definition_of(results), planned(results))
 
 
 def test_each_run_has_the_state_of_its_latest_attempt() -> None:
@@ -222,7 +222,7 @@ def test_an_answer_stands_with_its_finding() -> None:
 
 
 def test_the_plan_as_json_has_what_is_executed() -> None:
-    plan = planning.plan_json(opened(), planned())
+    plan = planning.plan_json(definition_of(), planned())
     assert json.loads(json.dumps(plan))["runs"][3]["argv"][-3:] == ["-N", "4", "-u"]
 
 
@@ -230,7 +230,7 @@ def test_the_plan_of_a_pack_with_variables_says_what_they_are_at_full_size() -> 
     variables = (Variable("block", "16m", "1m", "1", why="bytes of a process"), Variable("count", "8", "8", "1"))
     made = builders.small_pack(variables=variables, profile="rehearsal", values={"block": "1m", "count": "8"})
     results = Results(pack=made)
-    text = views.plan_text(opened(results), planned(results))
+    text = views.plan_text(definition_of(results), planned(results))
     assert "\nblock: 1m, at full size 16m (bytes of a process)\ncount: 8\n\n" in text
 
 

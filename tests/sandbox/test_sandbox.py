@@ -19,7 +19,7 @@ import markupsafe
 import pytest
 
 import campaign
-from campaign.config import opened as config
+from campaign.config import definition as config
 from campaign.config.system import USER_TUNING
 from campaign.core import atomic
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, USAGE, EnvironmentLacks, InputError

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from campaign.config.opened import Opened
+from campaign.config.definition import Definition
 from campaign.core import waiting
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Paths, Run, State
@@ -101,7 +101,7 @@ def test_no_other_driver_can_record_anything_while_runs_are_chosen(
         refused.append(caught.value)
         return ()
 
-    submit.send(Opened(driver.campaign, driver.pack), driver.store, choose, driver.said.append)
+    submit.send(Definition(driver.campaign, driver.pack), driver.store, choose, driver.said.append)
     other.close()
     assert len(refused) == 1
 
@@ -379,8 +379,8 @@ def most_at_once(cluster: Fake, driver: Driving, room: Room) -> int:
         driver.follower.step()
 
     room.wait, room.unsent = wait, driver.follower.unsent
-    opened = Opened(driver.campaign, driver.pack)
-    submit.send(opened, driver.store, lambda: driver.runs, driver.said.append, room)
+    definition = Definition(driver.campaign, driver.pack)
+    submit.send(definition, driver.store, lambda: driver.runs, driver.said.append, room)
     driver.follow()
     assert driver.states() == [State.DONE] * len(driver.runs)
     assert [attempt.number for attempt in driver.store.attempts()] == [1] * len(driver.runs)
@@ -410,13 +410,13 @@ def test_once_closed_no_further_job_is_submitted_or_put_on_record(
     tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driver = Driving(tmp_path, monkeypatch, targets=2, allocation="run")
-    opened, room = Opened(driver.campaign, driver.pack), Room(closed=lambda: bool(cluster.jobs()))
-    sent = submit.send(opened, driver.store, lambda: driver.runs, driver.said.append, room)
+    definition, room = Definition(driver.campaign, driver.pack), Room(closed=lambda: bool(cluster.jobs()))
+    sent = submit.send(definition, driver.store, lambda: driver.runs, driver.said.append, room)
     assert len(sent) == len(cluster.jobs()) == 1
     attempts = driver.store.attempts()
     assert sorted(attempt.state for attempt in attempts) == [State.PENDING, *[State.REFUSED] * 3]
     assert {attempt.reason for attempt in attempts} == {"", "not submitted: the driver stopped first"}
-    assert submit.send(opened, driver.store, lambda: driver.runs, driver.said.append, room) == ()
+    assert submit.send(definition, driver.store, lambda: driver.runs, driver.said.append, room) == ()
     assert driver.store.attempts() == attempts
     driver.follow()
 
@@ -425,8 +425,8 @@ def test_detached_what_has_no_room_is_left_for_the_next_time(
     tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driver = Driving(tmp_path, monkeypatch, allocation="run")
-    opened = Opened(driver.campaign, driver.pack)
-    sent = submit.send(opened, driver.store, lambda: driver.runs, driver.said.append, Room(most=1))
+    definition = Definition(driver.campaign, driver.pack)
+    sent = submit.send(definition, driver.store, lambda: driver.runs, driver.said.append, Room(most=1))
     assert len(sent) == len(driver.store.attempts()) == 1
 
 
@@ -579,7 +579,7 @@ def test_a_job_of_another_campaign_on_the_target_is_waited_for(driver: Driving, 
     other = builders.campaign(driver.paths.root.parent / "other", targets=driver.campaign.targets)
     store = Store(Paths(other.results))
     campaign = replace(driver.campaign, results=other.results, name="other")
-    submit.send(Opened(campaign, driver.pack), store, lambda: driver.runs[:1], print)
+    submit.send(Definition(campaign, driver.pack), store, lambda: driver.runs[:1], print)
     driver.send(driver.runs[1:])
     first, second = cluster.jobs()
     assert second["after"] == [first["id"]]

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from campaign.config.definition import Definition
 from campaign.config.format import Benchmark, Campaign, Target
-from campaign.config.opened import Opened
 from campaign.config.rules.pack import RulePack
 from campaign.config.slurm_keys import Slurm
 from campaign.core.model import Attempt, Geometry, Launcher, Paths, Run, State
@@ -70,7 +70,7 @@ class Driving:
 
     def send(self, runs: Sequence[Run] | None = None) -> int:
         chosen = self.runs if runs is None else runs
-        return len(submit.send(Opened(self.campaign, self.pack), self.store, lambda: chosen, self.said.append))
+        return len(submit.send(Definition(self.campaign, self.pack), self.store, lambda: chosen, self.said.append))
 
     def step(self) -> None:
         self.follower.step()
@@ -134,12 +134,12 @@ def main(root: Path, targets: int, allocation: str, kill_at: int) -> None:
         setattr(collect, name, value)
     sbatch.PAUSE_S = (0.05, 0.2)
     made = campaign(root, targets, allocation)
-    opened = Opened(made, builders.small_pack(launch=builders.pack().launch[1:2]))
+    definition = Definition(made, builders.small_pack(launch=builders.pack().launch[1:2]))
     run.FOLLOW_S = (0.02, 0.05)
     print("ready", flush=True)
     if kill_at:
         _die_before_line(kill_at)
-    run.run(opened, Request(), Spoken())
+    run.run(definition, Request(), Spoken())
 
 
 def _die_before_line(number: int) -> None:

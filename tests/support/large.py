@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from campaign.config import opened as opening
-from campaign.config.opened import Opened
+from campaign.config import definition as opening
+from campaign.config.definition import Definition
 from campaign.core import journal
 from campaign.core.events import START, hash_of
 from campaign.core.model import Run
@@ -41,7 +41,7 @@ _OWN = ("made", "before", "after", "ran")  # of an attempt's environment.json: t
 class Large:
     made: Made
     file: Path
-    opened: Opened
+    definition: Definition
 
 
 def make(seed: Made, name: str, repetitions: int = 1, targets: int = 1, measured: bool = True) -> Large:
@@ -59,20 +59,20 @@ def make(seed: Made, name: str, repetitions: int = 1, targets: int = 1, measured
     file.write_text("\n".join(lines) + "\n")
     for _, place in places:
         place.mkdir(exist_ok=True)
-    opened = opening.open_campaign(file)
+    definition = opening.open_campaign(file)
     if measured:
-        _measure(seed, opened)
-    return Large(seed, file, opened)
+        _measure(seed, definition)
+    return Large(seed, file, definition)
 
 
-def _measure(seed: Made, opened: Opened) -> None:
-    planned = planning.plan(opened)
-    opened.paths.root.mkdir(parents=True)
-    planning.write(opened, planned)
+def _measure(seed: Made, definition: Definition) -> None:
+    planned = planning.plan(definition)
+    definition.paths.root.mkdir(parents=True)
+    planning.write(definition, planned)
     whole = opening.open_campaign(seed.file)
     pattern = {run.id: run for run in planning.plan(whole).runs}
-    writer = _Writer(opened, whole)
-    writer.event(event="begin", nonce=NONCE, campaign=opened.campaign.name, rules=[])
+    writer = _Writer(definition, whole)
+    writer.event(event="begin", nonce=NONCE, campaign=definition.campaign.name, rules=[])
     batches = [
         batch[start : start + LARGEST_JOB]
         for batch in matrix.batches(planned.runs, "geometry")
@@ -108,8 +108,8 @@ def _ranks(run: Run, program: str) -> str:
 
 
 class _Writer:
-    def __init__(self, opened: Opened, seed: Opened) -> None:
-        self._opened, self._seed = opened, seed
+    def __init__(self, definition: Definition, seed: Definition) -> None:
+        self._opened, self._seed = definition, seed
         # What the fake launcher starts for each rank: a script of the shell.
         shell = Path("/bin/bash").resolve()
         self._shell = hashlib.sha256(shell.read_bytes()).hexdigest()
@@ -120,7 +120,7 @@ class _Writer:
         self._jobs = 0
         self._tokens = 0
         self._previous = START
-        self._journal = opened.paths.journal.open("wb")
+        self._journal = definition.paths.journal.open("wb")
         self._time = time.time()  # each attempt ends 4 s later: after its files were written here
         self._completions: dict[str, dict[str, Any]] = {}
 

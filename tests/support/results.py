@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from campaign.config.definition import Definition
 from campaign.config.format import Campaign, Declined
-from campaign.config.opened import Opened
 from campaign.config.rules.pack import RulePack
 from campaign.config.waivers import NO_ANSWERS, Answers
 from campaign.core.model import Attempt, Outputs, Record, Run, State
@@ -72,7 +72,11 @@ class Results:
 
     def measured(self) -> list[Case]:
         return engine.measured(
-            Opened(self.campaign, self.pack, self.answers), self.runs, self.attempts, self.records, self.observations
+            Definition(self.campaign, self.pack, self.answers),
+            self.runs,
+            self.attempts,
+            self.records,
+            self.observations,
         )
 
     def rows(self) -> list[Row]:

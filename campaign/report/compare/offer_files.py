@@ -15,8 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from campaign.config.definition import open_campaign
 from campaign.config.forms import FormMapping
-from campaign.config.opened import open_campaign
 from campaign.config.rules.pack import RulePack
 from campaign.core import archives, untrusted
 from campaign.core.bagit import MANIFEST

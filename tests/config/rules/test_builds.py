@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.config import opened
+from campaign.config import definition
 from campaign.config.rules import packs, text
 from campaign.config.rules.builds import BUILDING, BuildFlags
 from campaign.config.rules.pack import RulePack
@@ -32,7 +32,7 @@ def load(folder: Path, *lines: str, pack: str = PACK) -> RulePack:
     (folder / "threads.yaml").write_text(pack)
     file = "\n".join([FILE.partition("slurm:")[0].replace("DIRECTORY", str(folder / "scratch")), *lines, ""])
     (folder / "c.yaml").write_text(file)
-    return opened.load(folder / "c.yaml")[1]
+    return definition.load(folder / "c.yaml")[1]
 
 
 def test_each_flag_has_the_first_class_that_knows_it() -> None:

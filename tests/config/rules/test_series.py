@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from campaign.config import init
+from campaign.config.definition import Definition, open_campaign
 from campaign.config.launch import AllCores
-from campaign.config.opened import Opened, open_campaign
 from campaign.config.rules import packs
 from campaign.core.errors import InputError
 from campaign.core.model import Geometry
@@ -38,7 +38,7 @@ checks: {GEO-05: "1"}
 """
 
 
-def opened(tmp_path: Path, launch: str, profile: str = "rehearsal") -> Opened:
+def read_definition(tmp_path: Path, launch: str, profile: str = "rehearsal") -> Definition:
     (tmp_path / "scaling.yaml").write_text(PACK)
     file = tmp_path / "c.yaml"
     targets = "[{name: scratch, directory: /scratch}]"
@@ -47,7 +47,7 @@ def opened(tmp_path: Path, launch: str, profile: str = "rehearsal") -> Opened:
 
 
 def test_a_series_is_a_launch_condition_for_each_power_of_two_up_to_the_largest(tmp_path: Path) -> None:
-    found = opened(tmp_path, "{scale: 4, ranks: 2, max: all}")
+    found = read_definition(tmp_path, "{scale: 4, ranks: 2, max: all}")
     assert [(each.id, each.title, each.needs) for each in found.pack.launch] == [
         ("scale-1", "1 nodes", "all processes per node on 1 node"),
         ("scale-2", "2 nodes", "all processes per node on 2 nodes"),
@@ -67,14 +67,14 @@ def test_a_series_is_a_launch_condition_for_each_power_of_two_up_to_the_largest(
 
 
 def test_what_names_a_series_means_all_of_it(tmp_path: Path) -> None:
-    pack = opened(tmp_path, "{scale: 2, ranks: 2, max: all}").pack
+    pack = read_definition(tmp_path, "{scale: 2, ranks: 2, max: all}").pack
     assert [operation.launch for operation in pack.operations] == [(), ("ranks-1", "ranks-2")]
     assert pack.requires[0].launch == ("scale-1", "scale-2")
     assert [pack.values_of("scratch", launch, "all")["block"] for launch in ("scale-2", "ranks-1")] == ["4m", "1m"]
 
 
 def test_a_series_ends_at_the_largest_power_of_two_of_the_partition(tmp_path: Path) -> None:
-    scale = opened(tmp_path, "{scale: 4, ranks: 2, max: all}").pack.launch
+    scale = read_definition(tmp_path, "{scale: 4, ranks: 2, max: all}").pack.launch
     least = {each.id: each.least(nodes=13, cores=6) for each in scale}
     assert least["scale-2"] == Geometry(2, 12)
     assert least["scale-4"] == Geometry(8, 48)
@@ -85,7 +85,7 @@ def test_a_series_ends_at_the_largest_power_of_two_of_the_partition(tmp_path: Pa
 @pytest.mark.parametrize(("given", "found"), [("scale: 6", "6"), ("scale: all", "all"), ("max: all", "none")])
 def test_the_largest_is_a_power_of_two(given: str, found: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        opened(tmp_path, f"{{{given}, ranks: 2}}")
+        read_definition(tmp_path, f"{{{given}, ranks: 2}}")
     (problem,) = [problem for problem in caught.value.problems if "launch.scale:" in problem]
     assert f"found {found}; allowed: a power of two such as 16, the largest of the series" in problem
     assert "clause 5.1" in problem

@@ -14,8 +14,8 @@ import pytest
 
 from campaign import __version__
 from campaign.cli.main import main
+from campaign.config import definition as config_load
 from campaign.config import format as config
-from campaign.config import opened as config_load
 from campaign.config.format import Campaign
 from campaign.config.rules.builds import BuildCategory
 from campaign.core import resources

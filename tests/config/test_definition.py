@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.config import init, opened, resolution
+from campaign.config import definition, init, resolution
 from campaign.config.rules import packs, text
 from campaign.core import resources
 from campaign.core.errors import InputError
@@ -15,7 +15,7 @@ from campaign.core.strict_yaml import Document
 
 def problems(text: str) -> list[str]:
     document = Document(text.encode(), "c.yaml")
-    opened._refuse_secrets(document)
+    definition._refuse_secrets(document)
     try:
         document.finish()
     except InputError as error:
@@ -90,12 +90,12 @@ def test_the_words_are_those_of_the_benchmark(monkeypatch: pytest.MonkeyPatch, t
     words = resources.BENCHMARK / "common" / "secret.def"
     (tmp_path / "common").mkdir()
     (tmp_path / "common" / words.name).write_text(words.read_text() + "PART(WATCHWORD)\nMAYBE(NOTHING)\n")
-    monkeypatch.setattr(opened, "BENCHMARK", tmp_path)
-    opened._secret.cache_clear()
+    monkeypatch.setattr(definition, "BENCHMARK", tmp_path)
+    definition._secret.cache_clear()
     try:
         (first, second) = problems("slurm: {environment: {MY_WATCHWORD: a, HF_TOKEN: a, NOTHING: a}}")
     finally:
-        opened._secret.cache_clear()
+        definition._secret.cache_clear()
     assert first.endswith("found MY_WATCHWORD")
     assert second.endswith("found HF_TOKEN")
 
@@ -145,7 +145,7 @@ def pack_errors(folder: Path, inputs: str) -> str:
 def inputs_of(folder: Path, of_pack: str, more: str = "") -> tuple[Input, ...]:
     assert pack_errors(folder, of_pack) == ""
     (folder / "c.yaml").write_text(FILE + more)
-    return opened.load(folder / "c.yaml")[0].inputs
+    return definition.load(folder / "c.yaml")[0].inputs
 
 
 def test_an_input_of_a_pack_lies_beside_it_and_has_its_hash(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A campaign file and its rule pack, read together and checked: the input of all later stages."""
+"""The definition of a campaign, the input of all later stages: its file and rule pack, read together and checked."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ OTHERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """A campaign file with its rule pack, settled for it, and its answers to findings."""
+class Definition:
+    """What a campaign file says, its rule pack, settled for it, and its answers to findings."""
 
     campaign: Campaign
     pack: RulePack
@@ -51,7 +51,7 @@ class Opened:
         return Paths(self.campaign.results)
 
 
-def open_campaign(file: Path, part: str = "") -> Opened:
+def open_campaign(file: Path, part: str = "") -> Definition:
     """`part`: of a file that answers an RFP of several parts."""
     campaign, pack = load(file, part)
     for program in pack.programs:
@@ -64,16 +64,16 @@ def open_campaign(file: Path, part: str = "") -> Opened:
     answers = Answers(
         tuple(_granted(campaign, pack, waiver, signers) for waiver in campaign.waivers), campaign.explanations
     )
-    return Opened(campaign, pack, answers)
+    return Definition(campaign, pack, answers)
 
 
-def granted_by(opened: Opened, signers: Path | None) -> Answers:
+def granted_by(definition: Definition, signers: Path | None) -> Answers:
     """The campaign's answers if waivers count only when signed by the key of the person whom they name. Without keys,
     no waiver counts.
     """
     granted = []
-    for waiver in opened.campaign.waivers if signers else ():
-        each = _granted(opened.campaign, opened.pack, waiver, signers)
+    for waiver in definition.campaign.waivers if signers else ():
+        each = _granted(definition.campaign, definition.pack, waiver, signers)
         if each.signer and not is_named(each.signer, waiver.by):
             each = Granted(
                 waiver,
@@ -82,7 +82,7 @@ def granted_by(opened: Opened, signers: Path | None) -> Answers:
                 ),
             )
         granted.append(each)
-    return Answers(tuple(granted), opened.answers.explanations)
+    return Answers(tuple(granted), definition.answers.explanations)
 
 
 def is_named(signer: str, by: str) -> bool:
