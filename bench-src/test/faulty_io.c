@@ -6,17 +6,23 @@
  * FAULT_RANK   the rank in which it fails (default: all)
  * FAULT_AFTER  calls that work before (default 0); all after them fail
  * FAULT_ERRNO  a number (default EIO); 0: calls for more than 4096 bytes do half of it; -1: they do half and say that they
- *              did it all; -2: they write what they were given with one bit turned over, in byte 3
+ *              did it all; -2: they write what they were given with one bit turned over, in byte 3; -3: they wait
+ *              until there is a file $FAULT_UNTIL
  * CLOCK_SPEED  how many times faster than it should the monotonic clock runs, for the program's own calls: a library that computes
- *              from it until when to wait would wait for years */
+ *              from it until when to wait would wait for years
+ * CLOCK_TRANSFER_NS  from the program's first thread on, the monotonic clock, for the program's own calls, stands still but for what
+ *              its threads do: each pread and pwrite takes so many nanoseconds, and a sleep its length, for which nobody waits */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,9 +31,12 @@ static long seen;
 
 /* Read once, before there are threads: MPI's threads make these calls while MPI_Init changes the environment, and getenv
  * then crashes. */
-static const char *wanted, *part, *number, *speed;
+static const char *wanted, *part, *number, *speed, *transfer_ns, *until;
 static long after;
 static int other_rank;
+static long long last_ns;         /* the last reading before there are threads */
+static _Atomic long long passed_ns; /* of the clock that stands still, since then */
+static int has_threads;
 
 static ElfW(Addr) program_begin, program_end;
 
@@ -53,8 +62,21 @@ __attribute__((constructor)) static void read_environment(void)
     part = getenv("FAULT_PATH");
     number = getenv("FAULT_ERRNO");
     speed = getenv("CLOCK_SPEED");
+    transfer_ns = getenv("CLOCK_TRANSFER_NS");
+    until = getenv("FAULT_UNTIL");
     after = count == NULL ? 0 : atol(count);
     other_rank = rank != NULL && (own_rank == NULL || strcmp(rank, own_rank) != 0);
+}
+
+static int is_program(const void *caller)
+{
+    return (ElfW(Addr))caller >= program_begin && (ElfW(Addr))caller < program_end;
+}
+
+/* Whether it is called in a thread that the program has started. */
+static int is_counted(const void *caller)
+{
+    return transfer_ns != NULL && is_program(caller) && syscall(SYS_gettid) != getpid();
 }
 
 static int is_meant_for(const char *call, const char *path)
@@ -119,9 +141,22 @@ ssize_t read(int fd, void *data, size_t bytes)
     return REAL(ssize_t (*)(int, void *, size_t), "read")(fd, data, bytes);
 }
 
+static void wait_for_permission(void)
+{
+    struct timespec pause = {0, 10000000};
+    while (until != NULL && access(until, F_OK) != 0)
+        REAL(int (*)(const struct timespec *, struct timespec *), "nanosleep")(&pause, NULL);
+}
+
 ssize_t pwrite(int fd, const void *data, size_t bytes, off_t offset)
 {
+    if (is_counted(__builtin_return_address(0)))
+        passed_ns += atoll(transfer_ns);
     if (is_meant("pwrite", fd)) {
+        if (fault_errno() == -3) {
+            wait_for_permission();
+            return REAL(ssize_t (*)(int, const void *, size_t, off_t), "pwrite")(fd, data, bytes, offset);
+        }
         if (fault_errno() > 0)
             return errno = fault_errno(), -1;
         if (fault_errno() == -2)
@@ -134,6 +169,8 @@ ssize_t pwrite(int fd, const void *data, size_t bytes, off_t offset)
 
 ssize_t pread(int fd, void *data, size_t bytes, off_t offset)
 {
+    if (is_counted(__builtin_return_address(0)))
+        passed_ns += atoll(transfer_ns);
     if (is_meant("pread", fd)) {
         if (fault_errno() > 0)
             return errno = fault_errno(), -1;
@@ -170,14 +207,37 @@ int rmdir(const char *path)
     return REAL(int (*)(const char *), "rmdir")(path);
 }
 
+static long long to_ns(const struct timespec *time)
+{
+    return time->tv_sec * 1000000000LL + time->tv_nsec;
+}
+
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
-    ElfW(Addr) caller = (ElfW(Addr))__builtin_return_address(0);
+    int own = clock == CLOCK_MONOTONIC && is_program(__builtin_return_address(0));
     int status = REAL(int (*)(clockid_t, struct timespec *), "clock_gettime")(clock, now);
-    if (clock == CLOCK_MONOTONIC && speed != NULL && caller >= program_begin && caller < program_end) {
-        __int128 ns = ((__int128)now->tv_sec * 1000000000 + now->tv_nsec) * atol(speed);
-        now->tv_sec = (time_t)(ns / 1000000000);
-        now->tv_nsec = (long)(ns % 1000000000);
-    }
+    if (!own || (speed == NULL && transfer_ns == NULL))
+        return status;
+    long long ns = speed == NULL ? to_ns(now) : to_ns(now) * atol(speed);
+    if (has_threads)
+        ns = last_ns + passed_ns;
+    else
+        last_ns = ns;
+    *now = (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
     return status;
+}
+
+int nanosleep(const struct timespec *length, struct timespec *left)
+{
+    if (!is_counted(__builtin_return_address(0)))
+        return REAL(int (*)(const struct timespec *, struct timespec *), "nanosleep")(length, left);
+    passed_ns += to_ns(length);
+    return 0;
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *), void *data)
+{
+    has_threads = has_threads || (transfer_ns != NULL && is_program(__builtin_return_address(0)));
+    return REAL(int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *), "pthread_create")(thread, attributes, function,
+                                                                                                            data);
 }

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.again import measured_again
 from tests.support.bench_binary import AT_ONCE, Reply, launch
 from tests.support.bench_faults import (
     faulty,
@@ -21,6 +21,7 @@ from tests.support.bench_faults import (
     under_sanitizers,
     warnings,
 )
+from tests.support.fake_slurm import wait_until
 
 pytestmark = [pytest.mark.mpi, pytest.mark.timeout(900)]
 
@@ -192,38 +193,56 @@ def test_bandwidth_is_all_bytes_over_the_slowest_process_s_time(tmp_path: Path) 
 # --- what the pool is for
 
 
-@measured_again
 def test_a_slow_process_does_less_instead_of_making_all_wait(tmp_path: Path) -> None:
-    """One of four is four times slower: the pool reaches the sum of what they do, the static split a third of it."""
-    options = ("-b", "64K", "-c", "256K", "--slow", "3:4", "--pace", "40M", "--unlink")
-    shares = {}
-    for mode in ((), ("--static",)):
-        reply = mpiio(tmp_path, *mode, "-s", "160M" if mode == () else "80M", *options, ranks=4)
-        phase = reply.one("phase")
-        assert (phase["slowest_rank"], phase["slowest_node"]) == (3, "n3")
-        shares[mode] = phase["share_of_sum"]
-        assert phase["rank_rate_sum_mib_s"] == pytest.approx(130, rel=0.05)
-        assert [line["slowed"] for line in reply.of("process")] == [1, 1, 1, 4]
-    assert shares[()] > 0.9
-    assert shares[("--static",)] == pytest.approx(1 / 3.25, abs=0.03)
+    """One of four waits within its first chunk until the others have moved all the rest."""
+    others = [tmp_path / f"f.0000{rank}" for rank in range(3)]
+    go = tmp_path / "go"
+    env = faulty("/f.00003", "pwrite", error=-3, rank=3, after=1) | {"FAULT_UNTIL": str(go)}
+
+    def rest_is_moved() -> bool:
+        return sum(path.stat().st_size for path in others if path.exists()) >= 15 * MIB // 4
+
+    with ThreadPoolExecutor() as pool:
+        running = pool.submit(mpiio, tmp_path, "-a", "POSIX", "-b", "64K", "-c", "256K", "-s", "4M", ranks=4, env=env)
+        try:
+            wait_until(rest_is_moved, "the others have moved the rest")
+        finally:
+            go.touch()
+    *fast, slow = (line["chunks"] for line in running.result().of("process"))
+    assert slow <= 1  # none where the others had taken all before it began
+    assert sum(fast) == 16 - slow
 
 
-@measured_again
+def counted_clock(transfer_ns: int) -> dict[str, str]:
+    """Each transfer takes so long, whatever the machine does meanwhile."""
+    return faulty("none", "none") | {"CLOCK_TRANSFER_NS": str(transfer_ns)}
+
+
+def test_all_wait_for_a_slow_process_with_a_static_split(tmp_path: Path) -> None:
+    """One of four is four times slower: together they reach a third of the sum of what they do."""
+    options = ("-a", "POSIX", "-b", "64K", "-s", "8M", "--slow", "3:4", "--pace", "40M", "--unlink")
+    reply = mpiio(tmp_path, "--static", *options, ranks=4, env=counted_clock(0))
+    phase = reply.one("phase")
+    assert (phase["slowest_rank"], phase["slowest_node"]) == (3, "n3")
+    fast_s = 31 / 16 / 40  # until the last of 32 blocks may be moved
+    assert [line["own_s"] for line in reply.of("process")] == pytest.approx([fast_s, fast_s, fast_s, 4 * fast_s])
+    assert phase["rank_rate_sum_mib_s"] == pytest.approx(2 * 3.25 / fast_s, abs=5.01e-4)
+    assert phase["share_of_sum"] == pytest.approx(1 / 3.25, abs=1e-6)
+    assert [line["slowed"] for line in reply.of("process")] == [1, 1, 1, 4]
+
+
 def test_a_slowed_process_takes_as_many_times_as_long_without_a_pace_too(tmp_path: Path) -> None:
-    reply = mpiio(tmp_path, "--static", "-b", "1M", "-s", "100M", "--slow", "1:20", "--unlink", "-a", "POSIX")
-    fast, slow = (line["own_s"] for line in reply.of("process"))
-    assert slow > 2 * fast  # 20 times, on a machine that delays the fast one too
+    options = ("--static", "-a", "POSIX", "-b", "1M", "-s", "20M", "--slow", "1:20", "--unlink")
+    reply = mpiio(tmp_path, *options, env=counted_clock(1_000_000))
+    assert [line["own_s"] for line in reply.of("process")] == pytest.approx([0.01, 0.2])
 
 
-@measured_again
 def test_the_timeline_shows_who_was_slow_and_when(tmp_path: Path) -> None:
-    reply = mpiio(tmp_path, *SMALL, "--pace", "20M", "--slow", "1:3", "--interval", 0.05, "--unlink")
-    fast, slow = reply.of("process")
+    options = ("--static", "-a", "POSIX", *SMALL, "--pace", "20M", "--slow", "1:3", "--interval", 0.05, "--unlink")
+    fast, slow = mpiio(tmp_path, *options, env=counted_clock(0)).of("process")
     assert (fast["interval_s"], slow["interval_s"]) == (0.05, 0.05)
-    assert fast["bytes"] > 2 * slow["bytes"]
-    middle = fast["timeline_bytes"][2:12]
-    assert sum(middle) / 0.5 == pytest.approx(20 * MIB, rel=0.2)
-    assert sum(slow["timeline_bytes"][2:12]) / 0.5 == pytest.approx(20 / 3 * MIB, rel=0.2)
+    assert fast["timeline_bytes"] == [MIB] * 10
+    assert slow["timeline_bytes"] == pytest.approx([MIB / 3] * 30, abs=65536)
 
 
 def test_timelines_of_long_runs_have_longer_intervals_that_all_ranks_share(tmp_path: Path) -> None:
@@ -233,7 +252,6 @@ def test_timelines_of_long_runs_have_longer_intervals_that_all_ranks_share(tmp_p
     assert all(len(line["timeline_bytes"]) <= 1024 for line in reply.of("process"))
 
 
-@measured_again
 def test_handing_out_burns_no_core(tmp_path: Path) -> None:
     """Two seconds of a paced run: rank 0's tracker and the others' askers use a small part of a processor."""
     reply = mpiio(tmp_path, "-b", "256K", "-c", "2M", "-s", "80M", "--pace", "20M", "--unlink")

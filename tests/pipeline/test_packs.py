@@ -258,7 +258,7 @@ def written(folder: Path, name: str, text: str) -> Path:
     return packs
 
 
-def test_a_pack_that_slows_one_process_shows_what_the_pool_is_for(tmp_path: Path, sandbox: Sandbox) -> None:
+def test_a_pack_that_slows_one_process_shows_what_each_did(tmp_path: Path, sandbox: Sandbox) -> None:
     text = (RULES / "chunk-pool.yaml").read_text()
     text = text.replace("id: chunk-pool\n", "id: slow-pool\n").replace("--fsync", "--slow 1:4 --pace 16M --fsync", 1)
     text = text.replace(
@@ -268,15 +268,19 @@ def test_a_pack_that_slows_one_process_shows_what_the_pool_is_for(tmp_path: Path
     text = text.replace("full: 1M, rehearsal: 256K", "full: 1M, rehearsal: 32K")
     packs = written(tmp_path, "slow-pool", text)
     case = case_of(
-        tmp_path, sandbox, "slow-pool", "node: 2\n  clients: {nodes: 2, processes: 4}", "total: 32M", packs=packs
+        tmp_path, sandbox, "slow-pool", "node: 2\n  clients: {nodes: 2, processes: 4}", "total: 16M", packs=packs
     )
     case.call("run", "--only", "scratch/clients/*/*")
     found = values(case)
-    assert found["clients/static/write-reached"] < 0.4
-    assert found["clients/pool/write-reached"] > 0.7
-    assert found["clients/pool/write"] > 2 * found["clients/static/write"]
-    maps = timelines((case.results / "runs/scratch.clients.static.r1/1/bench.jsonl").read_text())["write"]
-    assert max(maps, key=lambda line: len(line.bytes)).rank == 1
+    for split in ("static", "pool"):
+        lines = lines_of(case, f"scratch.clients.{split}.r1")
+        (phase,) = (line for line in lines if line["type"] == "phase" and line["operation"] == "write")
+        processes = [line for line in lines if line["type"] == "process" and line["operation"] == "write"]
+        assert [line["slowed"] for line in processes] == [1, 4, 1, 1]
+        assert processes[1]["own_s"] >= (processes[1]["bytes"] - 32768) / (4 << 20)
+        assert found[f"clients/{split}/write-reached"] == pytest.approx(phase["share_of_sum"], abs=5.01e-4)
+    timeline = timelines((case.results / "runs/scratch.clients.static.r1/1/bench.jsonl").read_text())["write"]
+    assert {line.rank: sum(line.bytes) for line in timeline} == dict.fromkeys(range(4), 4 << 20)
     assert "custom rule" in case.call("table", status=None)  # a pack that is not the project's says where it is from
 
 

@@ -121,7 +121,7 @@ def new_target(sandbox: Sandbox, name: str) -> Path:
     return target
 
 
-def wait_until(true: Any, seconds: float = 60, what: str = "") -> None:
+def wait_until(true: Any, seconds: float = 300, what: str = "") -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, f"waited {seconds} s for {what or true}"
