@@ -74,7 +74,7 @@ def test_a_slurmctld_that_stops_while_jobs_are_submitted_costs_time_and_nothing_
     driver = case.start("run", "--only", "scratch/single/*/*")
     try:
         journal = case.results / "journal.jsonl"
-        wait_until(lambda: journal.exists() and '"uncertain"' in journal.read_text(), 200, "an sbatch that fails")
+        wait_until(lambda: journal.exists() and '"uncertain"' in journal.read_text(), what="an sbatch that fails")
     finally:
         os.kill(pid, signal.SIGCONT)
     said = in_one_line(driver.communicate(timeout=300)[1])
@@ -103,7 +103,7 @@ def job_submit(sandbox: Sandbox, lua: str) -> Iterator[None]:
     variables = os.environ | sandbox.environment()
 
     def reread() -> None:
-        subprocess.run(["scontrol", "reconfigure"], env=variables, check=True, timeout=60)
+        subprocess.run(["scontrol", "reconfigure"], env=variables, check=True, timeout=300)
 
     conf.write_text(f"{before}JobSubmitPlugins=lua\n")
     try:
@@ -167,7 +167,7 @@ def test_a_job_that_waits_for_somebody_says_for_whom_and_starts_by_itself(tmp_pa
     case.slurm(*partition, "State=DOWN")
     try:
         called(case, "run", str(case.file), "--only", "scratch/single/*/*", "--detach")
-        wait_until(lambda: any("PartitionDown" in reason for reason in waiting(case)), 60)
+        wait_until(lambda: any("PartitionDown" in reason for reason in waiting(case)))
         (reason,) = waiting(case)
         opens = "starts by itself once the administrators open the partition; no need to cancel it"
         assert re.fullmatch(rf"PartitionDown \(job \d+ {opens}\)", reason)
@@ -175,12 +175,12 @@ def test_a_job_that_waits_for_somebody_says_for_whom_and_starts_by_itself(tmp_pa
         case.slurm("scontrol", "uhold", job)
         case.slurm(*partition, "State=UP")
         held = f"JobHeldUser (starts by itself once it is released: scontrol release {job})"
-        wait_until(lambda: waiting(case) == {held}, 60, held)
+        wait_until(lambda: waiting(case) == {held}, what=held)
         case.slurm("scontrol", "release", job)
         case.slurm("scontrol", "hold", job)
         released = "starts by itself once an administrator releases it"
         held = f"JobHeldAdmin ({released}: ask about job {job}, no need to cancel it)"
-        wait_until(lambda: waiting(case) == {held}, 60, held)
+        wait_until(lambda: waiting(case) == {held}, what=held)
         case.slurm("scontrol", "release", job)
     finally:
         case.slurm(*partition, "State=UP")
@@ -225,4 +225,4 @@ def test_full_results_stop_a_campaign_and_its_jobs(tmp_path: Path, own_sandbox: 
         said = in_one_line(done.stderr)
         assert "No space left on device" in said
         assert re.search(r"cancelled \d jobs?, whose results could not be written", said)
-        wait_until(lambda: "campaign-noroom" not in case.slurm("squeue", "-h", "-t", "PD,R", "-o", "%j"), 60)
+        wait_until(lambda: "campaign-noroom" not in case.slurm("squeue", "-h", "-t", "PD,R", "-o", "%j"))

@@ -209,7 +209,7 @@ def test_a_driver_waits_for_the_other_ones_transaction(tmp_path: Path) -> None:
     locked = forked.Event()
 
     def second() -> None:
-        assert locked.wait(60)
+        assert locked.wait(300)
         plan(Store(Paths(tmp_path)), 1)
 
     process = started(second)  # before this process opens the database: SQLite's locks do not survive a fork

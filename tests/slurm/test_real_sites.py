@@ -125,7 +125,7 @@ def test_a_campaign_among_foreign_texts_and_renamed_jobs_is_measured_and_valid(t
     case.slurm("scontrol", "update", "nodename=node2", "state=drain", f"reason={TEXT}")
     try:
         driver = case.start("run")
-        wait_until(lambda: any(row["state"] == "running" for row in case.states().values()), 120, "a run under way")
+        wait_until(lambda: any(row["state"] == "running" for row in case.states().values()), what="a run under way")
         jobs = case.slurm("squeue", "--noheader", "--me", "--format=%A", "--states=running,pending").split()
         for job in set(jobs) - {other}:
             with suppress(subprocess.CalledProcessError):  # it has just ended
@@ -174,7 +174,7 @@ def test_a_slurm_conf_that_is_not_there_is_named_at_once(tmp_path: Path, site: S
     case = campaign(tmp_path, site, "nowhere", "")
     case.variables["SLURM_CONF"] = str(tmp_path / "slurm.conf")
     began = time.monotonic()
-    done = subprocess.run(case.command("run"), env=case.environment(), capture_output=True, text=True, timeout=100)
+    done = subprocess.run(case.command("run"), env=case.environment(), capture_output=True, text=True, timeout=300)
     assert time.monotonic() - began < 20
     assert done.returncode == 3
     assert f"SLURM_CONF={tmp_path}/slurm.conf: " in done.stderr
