@@ -409,7 +409,7 @@ def one_story(submission: Submission) -> Iterator[Finding]:
 def _overlapping(submission: Submission, done: Sequence[Case]) -> Iterator[Finding]:
     last: dict[str, Case] = {}  # by target: the attempt that ended last
     targets = submission.campaign.targets
-    others = {target.name: matrix.apart(targets, target.name) for target in targets}
+    others = {target.name: matrix.independent_targets(targets, target.name) for target in targets}
     jobs = grouped((case.attempt.job, case) for case in done)
     ahead = {job: environment.clock_ahead_s(cases) for job, cases in jobs.items()}
     for case in sorted((case for case in done if case.evidence.completion and not case.run.shares_target), key=_window):

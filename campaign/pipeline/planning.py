@@ -88,7 +88,9 @@ def plan(definition: Definition, may_submit: bool = False) -> Plan:
         isinstance(condition, Searched) for condition in definition.campaign.launch.values()
     ):
         try:
-            sought = searches.searches(definition.campaign, definition.pack, partition.usable, partition.cores_per_node)
+            sought = searches.plan_searches(
+                definition.campaign, definition.pack, partition.usable, partition.cores_per_node
+            )
         except EnvironmentLacks as error:
             unresolved["search"] = str(error)
     known = tuple(_inputs(definition.campaign, before))
@@ -119,7 +121,7 @@ def again(definition: Definition, planned: Plan) -> Plan:
     """The plan, updated by what has been measured since."""
     if not (planned.searches or definition.campaign.sequential):
         return planned
-    return _with_runs(definition, planned, [search.sought for search in planned.searches])
+    return _with_runs(definition, planned, [search.search for search in planned.searches])
 
 
 def _with_runs(definition: Definition, planned: Plan, sought: Sequence[searches.Search]) -> Plan:
@@ -147,12 +149,12 @@ def _with_runs(definition: Definition, planned: Plan, sought: Sequence[searches.
     executables = _executables(definition, planned)
     results = _recorded(definition) if sought or sequential else lambda run: ()
     blueprint = matrix.Blueprint(campaign, pack, executables)
-    standings = tuple(searches.look(search, blueprint, results) for search in sought)
+    standings = tuple(searches.replay_search(search, blueprint, results) for search in sought)
     most = replace(campaign, repetitions=sequential.most) if sequential else campaign
     geometries = _geometries(campaign, planned.partition)
     nodes = planned.partition.names if planned.partition else ()
-    runs = matrix.expand(most, pack, geometries, executables, searches.choices(standings), nodes)
-    return replace(planned, searches=standings, runs=searches.repetitions_needed(campaign, pack, runs, results))
+    runs = matrix.expand(most, pack, geometries, executables, searches.found_geometries(standings), nodes)
+    return replace(planned, searches=standings, runs=searches.needed_repetitions(campaign, pack, runs, results))
 
 
 def _executables(definition: Definition, planned: Plan) -> dict[str, matrix.Executable]:

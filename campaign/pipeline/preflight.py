@@ -136,7 +136,7 @@ def check(definition: Definition, planned: planning.Plan, request: Request) -> C
     except partitions.NotInSlurm as error:
         mistakes.append(Mistake(("slurm", error.key), error.text))
     missing = missing_runs(definition, planned, request)
-    if missing or any(search.decision is None for search in planned.searches):
+    if missing or any(search.choice is None for search in planned.searches):
         mistakes += [*_program(definition, asked), *_launcher(campaign)]
         mistakes += [*places.mistakes(definition), *_mpi(campaign), *_modules(campaign)]
         lacks += filter(None, [planning.not_built(definition, planned.settled)])
@@ -190,7 +190,7 @@ def _inputs(planned: planning.Plan) -> Iterator[Mistake]:
 
 def missing_runs(definition: Definition, planned: planning.Plan, request: Request) -> tuple[Run, ...]:
     """The chosen runs that have no result and have not been submitted."""
-    searched = [run for search in planned.searches for run in search.wanted]
+    searched = [run for search in planned.searches for run in search.awaited_runs]
     runs = request.chosen(definition.campaign, list({run.id: run for run in (*searched, *planned.runs)}.values()))
     if not begun(definition.paths):
         return tuple(runs)

@@ -183,10 +183,12 @@ def _search(driver: Driver, planned: planning.Plan, request: Request) -> plannin
         planned = planning.again(definition, planned)
         planning.write(definition, planned)
         for search in planned.searches:
-            if search.decision and search.sought.key not in announced:
-                announced.add(search.sought.key)
-                say(f"search {search.sought.key}: {search.decision.reason}")
-        wanted = request.chosen(definition.campaign, [run for search in planned.searches for run in search.wanted])
+            if search.choice and search.search.key not in announced:
+                announced.add(search.search.key)
+                say(f"search {search.search.key}: {search.choice.reason}")
+        wanted = request.chosen(
+            definition.campaign, [run for search in planned.searches for run in search.awaited_runs]
+        )
         wanted = list({run.id: run for run in wanted}.values())
         attempts = driver.store.attempts()
         tried = {

@@ -15,7 +15,7 @@ from campaign.plan import matrix, searches
 GOES_ON = 0.25  # a run that exceeds its expected time is assumed to need this share of it more
 
 
-class Lengths:
+class RunLengths:
     """Expected seconds of runs: the median of the most similar ones that have ended well (failed ones say nothing about
     the others); `limit_s` as long as none has.
     """
@@ -99,7 +99,7 @@ class Estimate:
 def estimate(
     campaign: Campaign,
     runs: Sequence[Run],
-    standings: Sequence[searches.SearchProgress],
+    searches_progress: Sequence[searches.SearchProgress],
     attempts: Sequence[Attempt],
     unsettled: bool = False,
 ) -> Estimate:
@@ -108,15 +108,15 @@ def estimate(
     """
     attempts_of_runs = matrix.attempts_by_run(runs, attempts)
     remaining = [run for run in runs if not any(attempt.state is State.DONE for attempt in attempts_of_runs[run.id])]
-    lengths = Lengths(searches.all_runs(standings, runs), attempts, campaign.slurm.time_s)
-    undecided = [standing for standing in standings if standing.decision is None]
+    lengths = RunLengths(searches.all_runs(searches_progress, runs), attempts, campaign.slurm.time_s)
+    undecided = [progress for progress in searches_progress if progress.choice is None]
     runs_to_come = {run.id: run for run in remaining}  # searches for several operations share executions
     budget = 0.0
-    for standing in undecided:
-        spent = sum(outcome.node_s for outcome in standing.points.values())
-        budget_node_s = max(0.0, standing.sought.settings.budget_node_s - spent)
+    for progress in undecided:
+        spent = sum(outcome.node_s for outcome in progress.points.values())
+        budget_node_s = max(0.0, progress.search.settings.budget_node_s - spent)
         runs_to_come |= {
-            run.id: run for run in _remaining_of_search(standing, campaign.repetitions, lengths, budget_node_s)
+            run.id: run for run in _remaining_of_search(progress, campaign.repetitions, lengths, budget_node_s)
         }
         budget += budget_node_s
     seconds = _seconds_by_target((run, lengths.of(run)) for run in runs_to_come.values())
@@ -124,7 +124,7 @@ def estimate(
         jobs=len(matrix.batches(tuple(runs_to_come.values()), campaign.slurm.allocation)),
         runs=len(runs_to_come),
         node_s=_cost_node_s(runs_to_come.values(), lengths),
-        seconds=side_by_side(campaign.targets, seconds),
+        seconds=seconds_of_targets(campaign.targets, seconds),
         known=lengths.known,
         searching=len(undecided),
         repeating=_further_repetitions(campaign, runs, undecided) if runs_to_come else 0,
@@ -133,15 +133,15 @@ def estimate(
     )
 
 
-def _cost_node_s(runs: Iterable[Run], lengths: Lengths) -> float:
+def _cost_node_s(runs: Iterable[Run], lengths: RunLengths) -> float:
     return sum(lengths.of(run) * run.geometry.nodes for run in runs)
 
 
 def _remaining_of_search(
-    standing: searches.SearchProgress, repetitions: int, lengths: Lengths, budget_node_s: float
+    progress: searches.SearchProgress, repetitions: int, lengths: RunLengths, budget_node_s: float
 ) -> list[Run]:
     """The executions of a search, as many as its budget allows, and those of the count that it finds."""
-    usual, fresh = searches.expected(standing, repetitions)
+    usual, fresh = searches.expected_runs(progress, repetitions)
     cost = _cost_node_s(usual, lengths)
     if lengths.known and cost > budget_node_s:
         usual = usual[: int(len(usual) * budget_node_s / cost)]
@@ -152,7 +152,7 @@ def _further_repetitions(campaign: Campaign, runs: Sequence[Run], undecided: Seq
     """How many repetitions may be added to the planned ones."""
     if campaign.sequential is None:
         return 0
-    searched = sum(len(standing.sought.files) for standing in undecided)
+    searched = sum(len(progress.search.files) for progress in undecided)
     families = len({searches.family(run) for run in runs}) + searched
     return max(0, families * campaign.sequential.most - len(runs) - searched * campaign.repetitions)
 
@@ -167,7 +167,7 @@ def _seconds_by_target(lengths: Iterable[tuple[Run, float]]) -> dict[str, float]
     return {target: nodes.pop("") + max(nodes.values(), default=0.0) for target, nodes in by_node.items()}
 
 
-def side_by_side(targets: Iterable[Target], seconds: Mapping[str, float]) -> float:
+def seconds_of_targets(targets: Iterable[Target], seconds: Mapping[str, float]) -> float:
     """The time for all targets, from the time of each: those on different storage run at the same time."""
     by_storage: dict[str, float] = {}
     for target in targets:
@@ -200,7 +200,7 @@ def time_left(
     began, by token.
     """
     all_attempts = [attempt for of_run in attempts.values() for attempt in of_run]
-    lengths = Lengths(runs, all_attempts, campaign.slurm.time_s)
+    lengths = RunLengths(runs, all_attempts, campaign.slurm.time_s)
     remaining = [run for run in runs if not attempts.get(run.id) or attempts[run.id][-1].state.active]
     if not remaining or not lengths.known:
         return None
@@ -218,7 +218,7 @@ def time_left(
     wait_s = _median_wait_s(all_attempts)
     expected_s += [(run, wait_s) for job, run in jobs.items() if job not in begun]
     expected_s += [(batch[0], wait_s) for batch in unsent_batches]
-    seconds = side_by_side(campaign.targets, _seconds_by_target(expected_s))
+    seconds = seconds_of_targets(campaign.targets, _seconds_by_target(expected_s))
     return TimeLeft(seconds, sum(not lengths.has(run) for run in remaining))
 
 

@@ -24,7 +24,7 @@ from campaign.core.errors import InputError
 from campaign.core.grouping import grouped
 from campaign.core.model import SRUN, Attempt, Cell, Command, Geometry, Launcher, Run
 from campaign.plan.dialect import Dialect, offset_argument
-from campaign.plan.search.nouns import PlannedBlock
+from campaign.plan.search.nouns import SearchRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +135,11 @@ def _cell_run(blueprint: Blueprint, combination: Combination, choice: ChosenGeom
     return replace(run, operations=choice.operations, notes=notes)
 
 
-def search_name(combination: Combination, request: PlannedBlock) -> str:
+def search_name(combination: Combination, request: SearchRequest) -> str:
     return f"{'.'.join(combination)}.{request.name}"
 
 
-def search_run(blueprint: Blueprint, combination: Combination, request: PlannedBlock) -> Run:
+def search_run(blueprint: Blueprint, combination: Combination, request: SearchRequest) -> Run:
     """A run of a search: measured like any other, but not reported in a cell."""
     run = _run(blueprint, combination, search_name(combination, request), request.geometry)
     return replace(run, repetition=request.block, phase=request.phase)
@@ -374,7 +374,7 @@ def batches(runs: Sequence[Run], allocation: str) -> tuple[tuple[Run, ...], ...]
     return tuple(map(tuple, grouped((shared_properties(run), run) for run in runs).values()))
 
 
-def apart(targets: Iterable[Target], name: str) -> frozenset[str]:
+def independent_targets(targets: Iterable[Target], name: str) -> frozenset[str]:
     """The targets that may be measured together with this one: both have a storage name, and the names differ."""
     storage = {target.name: target.storage for target in targets}
     system = storage.get(name)

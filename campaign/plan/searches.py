@@ -40,7 +40,7 @@ class Search:
     launch: str
     files: tuple[str, ...]  # if several, their geometric mean decides
     operation: str
-    reported: tuple[str, ...]  # operations whose cells use its count
+    cell_operations: tuple[str, ...]  # operations whose cells use its count
     space: nouns.SearchSpace
     settings: nouns.Settings
 
@@ -48,11 +48,13 @@ class Search:
     def key(self) -> str:
         """`scratch/node/shared/*`: the cells that use its count."""
         files = self.files[0] if len(self.files) == 1 else "*"
-        return f"{self.target}/{self.launch}/{files}/{self.reported[0] if len(self.reported) == 1 else '*'}"
+        return (
+            f"{self.target}/{self.launch}/{files}/{self.cell_operations[0] if len(self.cell_operations) == 1 else '*'}"
+        )
 
     @property
     def identity(self) -> list[Any]:
-        """All that its decision depends on besides the points."""
+        """All that its choice depends on besides the points."""
         return [list(self.files), self.operation, asdict(self.space), asdict(replace(self.settings, budget_node_s=0.0)),
                 self.settings.budget_node_s if math.isfinite(self.settings.budget_node_s) else None]  # fmt: skip
 
@@ -61,24 +63,24 @@ class Search:
 class SearchProgress:
     """The state of a search. `runs`: all that it has requested; `wanted`: those that it waits for."""
 
-    sought: Search
+    search: Search
     runs: tuple[Run, ...]
-    wanted: tuple[Run, ...]
-    points: Mapping[nouns.PlannedBlock, nouns.Outcome]
-    decision: nouns.Decision | None
+    awaited_runs: tuple[Run, ...]
+    points: Mapping[nouns.SearchRequest, nouns.Outcome]
+    choice: nouns.Choice | None
 
 
-def all_runs(searched: Sequence[SearchProgress], cell_runs: Sequence[Run]) -> tuple[Run, ...]:
+def all_runs(searches: Sequence[SearchProgress], cell_runs: Sequence[Run]) -> tuple[Run, ...]:
     """The runs of searches, which may share some, and those that cells report."""
-    of_searches = (run for search in searched for run in search.runs)
+    of_searches = (run for search in searches for run in search.runs)
     return tuple({run.id: run for run in (*of_searches, *cell_runs)}.values())
 
 
-def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int) -> tuple[Search, ...]:
+def plan_searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int) -> tuple[Search, ...]:
     """All searches of the campaign, on a partition with so many usable nodes. Raises EnvironmentLacks if the partition
     is too small for one.
     """
-    planned = []
+    found_searches = []
     problems = []
     searched = [each for each in pack.launch if isinstance(campaign.launch.get(each.id), Searched)]
     for target in campaign.targets:
@@ -91,17 +93,19 @@ def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int
             for files, operation, cell_operations in _search_parts(campaign, pack, condition, target.name):
                 seed, keys = f"{campaign.name}/{target.name}/{condition.id}/{'+'.join(files)}", campaign.search
                 settings = nouns.Settings(seed, keys.margin, keys.confidence, keys.least, keys.most)
-                planned.append(Search(target.name, condition.id, files, operation, cell_operations, space, settings))
+                found_searches.append(
+                    Search(target.name, condition.id, files, operation, cell_operations, space, settings)
+                )
     if problems:
         raise EnvironmentLacks("\n".join(dict.fromkeys(problems)))
     if campaign.search.budget is None:
-        return tuple(planned)
+        return tuple(found_searches)
     # The budget is divided by estimated cost, so that none depends on what another leaves.
-    weights = [search.space.most_nodes * len(search.files) for search in planned]
+    weights = [search.space.most_nodes * len(search.files) for search in found_searches]
     shares = [3600 * campaign.search.budget * weight / sum(weights) for weight in weights]
     return tuple(
         replace(search, settings=replace(search.settings, budget_node_s=share))
-        for search, share in zip(planned, shares, strict=True)
+        for search, share in zip(found_searches, shares, strict=True)
     )
 
 
@@ -148,12 +152,12 @@ def _search_parts(
         yield from (((files,), operation, (operation,)) for files in configurations for operation in executed)
 
 
-def runs_of(search: Search, request: nouns.PlannedBlock, blueprint: matrix.Blueprint) -> tuple[Run, ...]:
+def requested_runs(search: Search, request: nouns.SearchRequest, blueprint: matrix.Blueprint) -> tuple[Run, ...]:
     """The runs of a request: one for each file configuration. Searches may share them."""
     return tuple(matrix.search_run(blueprint, (search.target, search.launch, files), request) for files in search.files)
 
 
-def point(search: Search, runs: Sequence[Run], pack: RulePack, results: Results) -> nouns.Outcome | None:
+def request_outcome(search: Search, runs: Sequence[Run], pack: RulePack, results: Results) -> nouns.Outcome | None:
     """The outcome of a request; None while a run has neither a rate nor failed often enough."""
     outcomes = [_run_outcome(search, results(run), pack) for run in runs]
     finished = [outcome for outcome in outcomes if outcome is not None]
@@ -180,22 +184,22 @@ def _node_s(case: Case) -> float:
     return case.run.geometry.nodes * (case.attempt.seconds or 0.0)
 
 
-def look(search: Search, blueprint: matrix.Blueprint, results: Results) -> SearchProgress:
+def replay_search(search: Search, blueprint: matrix.Blueprint, results: Results) -> SearchProgress:
     """Replay a search over what was measured."""
     from campaign.plan.search import procedure  # numpy, which it needs, takes a while to load
 
-    runs_by_request: dict[nouns.PlannedBlock, tuple[Run, ...]] = {}
-    points: dict[nouns.PlannedBlock, nouns.Outcome] = {}
+    runs_by_request: dict[nouns.SearchRequest, tuple[Run, ...]] = {}
+    points: dict[nouns.SearchRequest, nouns.Outcome] = {}
 
-    def outcome_of_request(request: nouns.PlannedBlock) -> nouns.Outcome | None:
-        runs_by_request[request] = runs_of(search, request, blueprint)
-        outcome = point(search, runs_by_request[request], blueprint.pack, results)
+    def outcome_of_request(request: nouns.SearchRequest) -> nouns.Outcome | None:
+        runs_by_request[request] = requested_runs(search, request, blueprint)
+        outcome = request_outcome(search, runs_by_request[request], blueprint.pack, results)
         if outcome is not None:
             points[request] = outcome
         return outcome
 
     next_step = procedure.step(search.space, search.settings, outcome_of_request)
-    if isinstance(next_step, nouns.Decision):
+    if isinstance(next_step, nouns.Choice):
         return SearchProgress(search, tuple(chain(*runs_by_request.values())), (), points, next_step)
     finished = chain.from_iterable(runs for request, runs in runs_by_request.items() if request in points)
     requested = tuple(run for request in next_step for run in runs_by_request[request])
@@ -203,23 +207,23 @@ def look(search: Search, blueprint: matrix.Blueprint, results: Results) -> Searc
     return SearchProgress(search, (*finished, *requested), awaited_runs, points, None)
 
 
-def choices(standings: Sequence[SearchProgress]) -> dict[matrix.Combination, tuple[matrix.ChosenGeometry, ...]]:
+def found_geometries(searches: Sequence[SearchProgress]) -> dict[matrix.Combination, tuple[matrix.ChosenGeometry, ...]]:
     """The counts that were found."""
     geometries_of = grouped(
         (
-            (standing.sought.target, standing.sought.launch, files),
-            matrix.ChosenGeometry(decision.geometry, standing.sought.reported, f"tuned: {decision.reason}"),
+            (progress.search.target, progress.search.launch, files),
+            matrix.ChosenGeometry(choice.geometry, progress.search.cell_operations, f"tuned: {choice.reason}"),
         )
-        for standing in standings
-        if (decision := standing.decision) and decision.geometry
-        for files in standing.sought.files
+        for progress in searches
+        if (choice := progress.choice) and choice.geometry
+        for files in progress.search.files
     )
     return {combination: tuple(geometries) for combination, geometries in geometries_of.items()}
 
 
-def fitted(standing: SearchProgress) -> scaling.ScalingFit | None:
+def fit_scaling(progress: SearchProgress) -> scaling.ScalingFit | None:
     """The Universal Scalability Law fitted to the points of the search; None if they cannot determine it."""
-    rates = [(request.processes, outcome.rate) for request, outcome in standing.points.items() if outcome.rate]
+    rates = [(request.processes, outcome.rate) for request, outcome in progress.points.items() if outcome.rate]
     try:
         return scaling.fit(rates)
     except ValueError:
@@ -235,7 +239,7 @@ def _model(search: Search) -> nouns.Measured:
     """
     knee = max(1.0, search.space.most_nodes * search.space.most_per_node / 2)
 
-    def modelled_outcome(request: nouns.PlannedBlock) -> nouns.Outcome:
+    def modelled_outcome(request: nouns.SearchRequest) -> nouns.Outcome:
         load = request.processes / knee
         # Its own text, so that estimates do not change when a class is renamed.
         fields = ", ".join(f"{name}={value!r}" for name, value in asdict(request).items())
@@ -245,63 +249,63 @@ def _model(search: Search) -> nouns.Measured:
     return modelled_outcome
 
 
-def expected(standing: SearchProgress, repetitions: int = 1) -> tuple[list[Run], list[Run]]:
+def expected_runs(progress: SearchProgress, repetitions: int = 1) -> tuple[list[Run], list[Run]]:
     """The runs to come of a search that is as long as on the model machine, and of the count that it then finds. What
     they execute is not settled: they have the commands of another run.
     """
-    if standing.decision:
+    if progress.choice:
         return [], []
     from campaign.plan.search import procedure
 
-    search = standing.sought
-    decision = procedure.step(search.space, replace(search.settings, budget_node_s=math.inf), _model(search))
-    assert isinstance(decision, nouns.Decision) and decision.geometry is not None
+    search = progress.search
+    choice = procedure.step(search.space, replace(search.settings, budget_node_s=math.inf), _model(search))
+    assert isinstance(choice, nouns.Choice) and choice.geometry is not None
     search_runs = [
         replace(
-            standing.wanted[0],
+            progress.awaited_runs[0],
             id=matrix.search_name((search.target, search.launch, files), request),
             files=files,
             repetition=request.block,
             phase=request.phase,
             geometry=request.geometry,
         )
-        for request in decision.taken
+        for request in choice.requests
         for files in search.files
     ]
     cell_runs = [
         replace(
-            standing.wanted[0],
-            id=f"{search.target}.{search.launch}.{files}.{'+'.join(search.reported)}.r{repetition}",
+            progress.awaited_runs[0],
+            id=f"{search.target}.{search.launch}.{files}.{'+'.join(search.cell_operations)}.r{repetition}",
             files=files,
             repetition=repetition,
             phase="",
-            geometry=decision.geometry,
+            geometry=choice.geometry,
         )
         for repetition in range(1, repetitions + 1)
         for files in search.files
     ]
-    remaining = search_runs[len(standing.runs) - len(standing.wanted) :]
-    return max(remaining, list(standing.wanted), key=len), cell_runs
+    remaining = search_runs[len(progress.runs) - len(progress.awaited_runs) :]
+    return max(remaining, list(progress.awaited_runs), key=len), cell_runs
 
 
-def as_json(standing: SearchProgress) -> dict[str, Any]:
+def as_json(progress: SearchProgress) -> dict[str, Any]:
     """A search as data, for plan.json and the report."""
-    decision = standing.decision
+    choice = progress.choice
     return {
-        "cells": standing.sought.key,
-        "operation": standing.sought.operation,
+        "cells": progress.search.key,
+        "operation": progress.search.operation,
         "procedure": nouns.PROCEDURE,
-        "identity": standing.sought.identity,
-        "runs": len(standing.runs),
-        "waits_for": len(standing.wanted),
-        "decision": nouns.as_json(decision) if decision else None,
+        "identity": progress.search.identity,
+        "runs": len(progress.runs),
+        "waits_for": len(progress.awaited_runs),
+        "decision": nouns.as_json(choice) if choice else None,
     }
 
 
 # --- repetitions, until the interval of their median is narrow enough
 
 
-def repetitions_needed(
+def needed_repetitions(
     campaign: Campaign, pack: RulePack, runs: Sequence[Run], results: Callable[[Run], Sequence[Case]]
 ) -> tuple[Run, ...]:
     """The runs that are needed so far, out of all possible repetitions.

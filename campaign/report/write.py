@@ -70,18 +70,18 @@ def _searches(directory: Path, contents: Contents) -> list[dict[str, Any]]:
     units = {operation.id: operation.unit for operation in contents.pack.operations}
     summaries = []
     for number, standing in enumerate(contents.searches, 1):
-        unit = units[standing.sought.operation]
+        unit = units[standing.search.operation]
         drawn = figure(standing, unit)
         if drawn is not None:
-            name = standing.sought.key.replace("/", "-").replace("*", "all")
-            kinds.write(directory / f"search-{number}-{name}.svg", f"Search for {standing.sought.key}", drawn)
+            name = standing.search.key.replace("/", "-").replace("*", "all")
+            kinds.write(directory / f"search-{number}-{name}.svg", f"Search for {standing.search.key}", drawn)
         most = max((request.processes for request in standing.points), default=0)
         summaries.append(
             {
                 "standing": standing,
                 "drawn": drawn,
                 "unit": unit,
-                "law": searches.fitted(standing),
+                "law": searches.fit_scaling(standing),
                 "beyond": 2 * most,  # the processes for which the law is asked
             }
         )

@@ -170,7 +170,7 @@ class _Sender:
         """
         if job.steps[0].run.shares_target:
             return []
-        apart = matrix.apart(self._opened.campaign.targets, job.steps[0].run.target)
+        apart = matrix.independent_targets(self._opened.campaign.targets, job.steps[0].run.target)
         previous = [job_id for other, job_id in self._latest.items() if other not in apart]
         ids = {self._jobs[name].job_id for name in self._under_way if self._jobs[name].target not in apart}
         mark = scripts.target_mark(job.steps[0].run.directory)
@@ -361,7 +361,7 @@ def script_of(
     clause = pack.offset_clause
     target = steps[0].run.target
     counters = next((each.server_counters for each in campaign.targets if each.name == target), "")
-    apart = matrix.apart(campaign.targets, target)
+    apart = matrix.independent_targets(campaign.targets, target)
     own = {target} if steps[0].run.shares_target else set[str]()
     independent = tuple(scripts.target_mark(each.directory) for each in campaign.targets if each.name in apart | own)
     return scripts.JobScript(

@@ -30,7 +30,7 @@ from tabulate import tabulate
 
 from campaign.core.model import Geometry
 from campaign.plan.search import nouns, procedure
-from campaign.plan.search.nouns import CONFIRM, Decision, Outcome, PlannedBlock, SearchSpace, Settings
+from campaign.plan.search.nouns import CONFIRM, Choice, Outcome, SearchRequest, SearchSpace, Settings
 from tests.bench.machine import FULL
 from tests.bench.shares import at_most, most, told, wilson
 from tests.bench.table import Row
@@ -250,7 +250,7 @@ class Searched:
     runs: int
     every: int
     ratio: float
-    shown: bool
+    is_shown: bool
     resolved: bool
     below: bool  # a measured count below the one that it names is within the margin of the measured peak
     held: bool  # the true minimum lies between the counts that it names; above the lower one, where none is shown
@@ -276,16 +276,16 @@ def search(name: str, where: str, noise: float, number: int) -> Searched:
     peak, asked = max(true.values()), [0]
     shifts: dict[tuple[Geometry, bool], list[float]] = {}  # by drift, of each count's runs
 
-    def measured(request: PlannedBlock) -> Outcome:
+    def measured(request: SearchRequest) -> Outcome:
         asked[0] += 1
         one, shift = request.geometry, drift(asked[0]) if family.noise is drifting else 0.0
         shifts.setdefault((one, request.phase == CONFIRM), []).append(shift)
         return Outcome(true[one] * math.exp(family.noise(chance, noise, asked[0])), request.nodes)
 
     decision = procedure.step(space, Settings(seed=str(number)), measured)
-    assert isinstance(decision, Decision) and decision.geometry is not None
+    assert isinstance(decision, Choice) and decision.geometry is not None
     least = min(one.processes for one in every if true[one] >= GOOD * peak)
-    low, high = (decision.alike or (decision.geometry,))[0].processes, decision.geometry.processes
+    low, high = (decision.possible_counts or (decision.geometry,))[0].processes, decision.geometry.processes
     quality = true[decision.geometry] / peak
     chosen = next(one for one in decision.candidates if one.geometry == decision.geometry)
     rates = [
@@ -300,10 +300,10 @@ def search(name: str, where: str, noise: float, number: int) -> Searched:
     below = any(one.processes < low and true[one] >= GOOD * max(true[each] for each in tried) for one in tried)
     return Searched(
         quality, of_measured, chosen.high is not None and chosen.high < GOOD * highest,
-        len(decision.taken), len(every), high / least, decision.shown, decision.resolved is not False,
-        below, low <= least and (least <= high or not decision.shown),
+        len(decision.requests), len(every), high / least, decision.is_shown, decision.resolved is not False,
+        below, low <= least and (least <= high or not decision.is_shown),
         None if chosen.ratio_low is None else chosen.ratio_low <= of_measured, tuple(rates),
-        decision.drift is not None and decision.drift.reported, decision.slow_runs is not None,
+        decision.drift is not None and decision.drift.is_significant, decision.slow_runs is not None,
         true[best_of_three(space, true, family, noise, number)] / peak,
     )  # fmt: skip
 
@@ -418,7 +418,7 @@ def misses(outcomes: Outcomes) -> Iterator[str]:
             yield f"against their own runs {at}: {contradicting}"
         for name, same in by_family.items():
             for what, false in (
-                ("shown, wrong among the measured", [one.shown and one.of_measured < GOOD for one in same]),
+                ("shown, wrong among the measured", [one.is_shown and one.of_measured < GOOD for one in same]),
                 ("a measured count below is within the margin", [one.below for one in same]),
             ):
                 if false and statistics.mean(false) > most(CLAIMS, len(false)):
@@ -452,7 +452,7 @@ def summary(by_family: dict[str, list[Searched]]) -> list[str]:
         f"{min(o.quality for o in found):.1%}",
         f"{statistics.mean(o.by_best < GOOD for o in found):.0%}",
         str(sum(o.contradicts for o in found)),
-        f"{sum(o.shown for o in found)}, {sum(o.shown and o.of_measured < GOOD for o in found)}",
+        f"{sum(o.is_shown for o in found)}, {sum(o.is_shown and o.of_measured < GOOD for o in found)}",
         share([o.below for o in found]),
         f"{statistics.mean(o.runs for o in found):.0f}",
         f"{sum(o.runs for o in found) / sum(3 * o.every for o in found):.0%}",

@@ -14,7 +14,7 @@ from campaign.config.search import Searched, SearchSettings
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.model import Geometry, Run, State
 from campaign.plan import matrix, searches
-from campaign.plan.search.nouns import PlannedBlock, SearchSpace
+from campaign.plan.search.nouns import SearchRequest, SearchSpace
 from campaign.results.case import Case
 from tests.support import builders
 
@@ -29,7 +29,7 @@ def campaign(wanted: SearchSettings | None = None, **changes: object) -> Campaig
 
 
 def wanted(made: Campaign, nodes: int = NODES, pack: RulePack | None = None) -> tuple[searches.Search, ...]:
-    return searches.searches(made, pack or builders.pack(), nodes, CORES)
+    return searches.plan_searches(made, pack or builders.pack(), nodes, CORES)
 
 
 def ended(run: Run, rate: float | None, state: State = State.DONE, number: int = 1) -> Case:
@@ -49,15 +49,17 @@ def ended(run: Run, rate: float | None, state: State = State.DONE, number: int =
 
 
 def look(one: searches.Search, made: Campaign, results: dict[str, list[Case]]) -> searches.SearchProgress:
-    return searches.look(one, matrix.Blueprint(made, builders.pack(), PROGRAM), lambda run: results.get(run.id, []))
+    return searches.replay_search(
+        one, matrix.Blueprint(made, builders.pack(), PROGRAM), lambda run: results.get(run.id, [])
+    )
 
 
 def driven(one: searches.Search, made: Campaign, rate: Rate) -> tuple[searches.SearchProgress, dict[str, list[Case]]]:
     """Measured to its end."""
     results: dict[str, list[Case]] = {}
-    while (standing := look(one, made, results)).decision is None:
-        assert standing.wanted
-        for run in standing.wanted:
+    while (standing := look(one, made, results)).choice is None:
+        assert standing.awaited_runs
+        for run in standing.awaited_runs:
             results[run.id] = [ended(run, rate(run))]
     return standing, results
 
@@ -118,29 +120,29 @@ def test_a_budget_is_shared_out_whole_by_what_each_search_may_cost() -> None:
 def test_a_searchs_runs_carry_its_phase_and_stand_in_no_cell() -> None:
     made = campaign()
     standing = look(wanted(made)[0], made, {})
-    assert [run.id for run in standing.wanted] == [run.id for run in standing.runs]
-    run = next(run for run in standing.wanted if run.geometry == Geometry(1, 4))
+    assert [run.id for run in standing.awaited_runs] == [run.id for run in standing.runs]
+    run = next(run for run in standing.awaited_runs if run.geometry == Geometry(1, 4))
     assert (run.id, run.phase, run.repetition) == ("scratch.node.shared.grid-1x4.1", "grid", 1)
     assert run.arguments[run.arguments.index("-n") + 1] == "250"
-    assert not searches.choices([standing])
-    table = matrix.expand(made, builders.pack(), {}, PROGRAM, searches.choices([standing]))
+    assert not searches.found_geometries([standing])
+    table = matrix.expand(made, builders.pack(), {}, PROGRAM, searches.found_geometries([standing]))
     assert not {one.id for one in table} & {one.id for one in standing.runs}
 
 
 def test_a_search_is_driven_to_its_decision_and_its_cells_get_the_count_with_the_reason() -> None:
     made = campaign()
     standing, _ = driven(wanted(made)[0], made, lambda run: float(min(run.geometry.processes, 4)))
-    assert standing.decision is not None and standing.decision.geometry == Geometry(1, 4)
-    runs = matrix.expand(made, builders.pack(), {}, PROGRAM, searches.choices([standing]))
+    assert standing.choice is not None and standing.choice.geometry == Geometry(1, 4)
+    runs = matrix.expand(made, builders.pack(), {}, PROGRAM, searches.found_geometries([standing]))
     assert [(run.id, run.geometry, run.phase) for run in runs] == [("scratch.node.shared.r1", Geometry(1, 4), "")]
-    assert runs[0].notes == (f"tuned: {standing.decision.reason}",)
+    assert runs[0].notes == (f"tuned: {standing.choice.reason}",)
     assert runs[0].id not in {run.id for run in standing.runs}  # confirmed by others, reported from a fresh one
 
 
 def test_the_count_of_one_operation_is_for_its_cells_alone() -> None:
     made = campaign(SearchSettings(per="operation"))
     standings = [driven(one, made, lambda run: float(run.geometry.processes))[0] for one in wanted(made)[:2]]
-    runs = matrix.expand(made, builders.pack(), {}, PROGRAM, searches.choices(standings))
+    runs = matrix.expand(made, builders.pack(), {}, PROGRAM, searches.found_geometries(standings))
     assert [(run.id, run.operations) for run in runs] == [
         ("scratch.node.shared.create.r1", ("create",)),
         ("scratch.node.shared.stat.r1", ("stat",)),
@@ -150,14 +152,17 @@ def test_the_count_of_one_operation_is_for_its_cells_alone() -> None:
 def test_of_several_configurations_the_geometric_mean_counts() -> None:
     made = campaign(SearchSettings(per="all"))
     one = wanted(made)[0]
-    request = PlannedBlock("grid", 1, 1, 4)
-    runs = searches.runs_of(one, request, matrix.Blueprint(made, builders.pack(), PROGRAM))
+    request = SearchRequest("grid", 1, 1, 4)
+    runs = searches.requested_runs(one, request, matrix.Blueprint(made, builders.pack(), PROGRAM))
     rates = {"shared": 1.0, "unique": 10.0, "onefile": 100.0}
-    point = searches.point(one, runs, builders.pack(), lambda run: [ended(run, rates[run.files])])
+    point = searches.request_outcome(one, runs, builders.pack(), lambda run: [ended(run, rates[run.files])])
     assert point is not None and point.rate == pytest.approx(10.0)
     assert point.node_s == 30.0
     waiting = {"shared", "unique"}
-    assert searches.point(one, runs, builders.pack(), lambda run: [ended(run, 1.0)] * (run.files in waiting)) is None
+    assert (
+        searches.request_outcome(one, runs, builders.pack(), lambda run: [ended(run, 1.0)] * (run.files in waiting))
+        is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -175,9 +180,11 @@ def test_an_execution_without_a_rate_is_tried_again_until_it_failed_twice_by_its
 ) -> None:
     made = campaign()
     one = wanted(made)[0]
-    run = searches.runs_of(one, PlannedBlock("grid", 1, 1, 4), matrix.Blueprint(made, builders.pack(), PROGRAM))[0]
+    run = searches.requested_runs(
+        one, SearchRequest("grid", 1, 1, 4), matrix.Blueprint(made, builders.pack(), PROGRAM)
+    )[0]
     tried = [ended(run, None, state, number) for number, state in enumerate(states, 1)]
-    point = searches.point(one, [run], builders.pack(), lambda run: tried)
+    point = searches.request_outcome(one, [run], builders.pack(), lambda run: tried)
     assert (point is None) == waits
     if point is not None:
         assert point.rate is None
@@ -196,9 +203,9 @@ def test_of_a_point_with_several_executions_only_those_without_an_outcome_are_ma
     made = campaign(SearchSettings(per="all"))
     one = wanted(made)[0]
     first = look(one, made, {})
-    results = {run.id: [ended(run, 1.0)] for run in first.wanted if run.files != "onefile"}
+    results = {run.id: [ended(run, 1.0)] for run in first.awaited_runs if run.files != "onefile"}
     later = look(one, made, results)
-    assert {run.id for run in later.wanted} == {run.id for run in first.wanted if run.files == "onefile"}
+    assert {run.id for run in later.awaited_runs} == {run.id for run in first.awaited_runs if run.files == "onefile"}
     assert {run.id for run in later.runs} == {run.id for run in first.runs}
 
 
@@ -209,28 +216,28 @@ def test_what_was_measured_is_looked_up_again_in_any_order_and_gives_the_same() 
     assert look(one, made, dict(reversed(results.items()))) == whole
     lost = dict(list(results.items())[:-3])
     again = look(one, made, lost)
-    assert again.decision is None
-    assert {run.id for run in again.wanted} == results.keys() - lost.keys()
+    assert again.choice is None
+    assert {run.id for run in again.awaited_runs} == results.keys() - lost.keys()
 
 
 def test_the_law_says_what_lies_beyond_the_search() -> None:
     made = campaign()
     standing, _ = driven(wanted(made)[0], made, lambda run: 100.0 * run.geometry.processes)
-    found = searches.fitted(standing)
+    found = searches.fit_scaling(standing)
     assert found is not None and found.at(16)[0] == pytest.approx(1600.0, rel=0.01)
-    assert searches.fitted(look(wanted(made)[0], made, {})) is None
+    assert searches.fit_scaling(look(wanted(made)[0], made, {})) is None
 
 
 def test_what_is_expected_shrinks_as_a_search_goes_on() -> None:
     made = campaign()
     one = wanted(made)[3]
     start = look(one, made, {})
-    before, found = searches.expected(start)
+    before, found = searches.expected_runs(start)
     assert [one.phase for one in found] == [""]
-    results = {run.id: [ended(run, float(run.geometry.processes))] for run in start.wanted}
-    after, _ = searches.expected(look(one, made, results))
+    results = {run.id: [ended(run, float(run.geometry.processes))] for run in start.awaited_runs}
+    after, _ = searches.expected_runs(look(one, made, results))
     assert len(before) > len(after) > 0
-    assert searches.expected(driven(one, made, lambda run: 1.0)[0]) == ([], [])
+    assert searches.expected_runs(driven(one, made, lambda run: 1.0)[0]) == ([], [])
 
 
 def test_a_search_as_data() -> None:

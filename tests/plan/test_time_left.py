@@ -9,7 +9,7 @@ import pytest
 from campaign.config.format import Target
 from campaign.core.model import Geometry, Run, State
 from campaign.plan import matrix
-from campaign.plan.estimate import Lengths, TimeLeft, side_by_side, time_left
+from campaign.plan.estimate import RunLengths, TimeLeft, seconds_of_targets, time_left
 from tests.support import builders
 
 BEGIN = 1_800_000_000.0
@@ -67,7 +67,7 @@ def test_targets_of_different_storage_run_side_by_side_and_others_one_after_anot
     seconds = {"a": 100.0, "b": 60.0, "c": 30.0}
 
     def together(*storage: str) -> float:
-        return side_by_side(
+        return seconds_of_targets(
             [Target(name, "/x", storage=own) for name, own in zip("abc", storage, strict=True)], seconds
         )
 
@@ -98,11 +98,11 @@ def of_kind(launch: str, files: str = "unique", processes: int = 1, nodes: int =
                         geometry=geometry)  # fmt: skip
 
 
-def measured(taken: dict[Run, list[float]]) -> Lengths:
+def measured(taken: dict[Run, list[float]]) -> RunLengths:
     attempts = [
         builders.attempt(run, started=BEGIN, ended=BEGIN + each) for run, seconds in taken.items() for each in seconds
     ]
-    return Lengths(taken, attempts, 600)
+    return RunLengths(taken, attempts, 600)
 
 
 def test_a_run_takes_as_long_as_the_median_of_those_of_its_kind() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from campaign.core.model import Geometry
 from campaign.plan.search import procedure
-from campaign.plan.search.nouns import Decision, Outcome, PlannedBlock, SearchSpace, Settings
+from campaign.plan.search.nouns import Choice, Outcome, SearchRequest, SearchSpace, Settings
 
 NODE = SearchSpace(1, 1, 32)
 PEAK = SearchSpace(2, 8, 8)
@@ -31,17 +31,17 @@ def knee_at(processes: int, beyond: float = 0.0) -> Curve:
     return lambda one: min(one.processes, processes) * max(one.processes / processes, 1.0) ** beyond
 
 
-class Machine(Mapping[PlannedBlock, Outcome]):
+class Machine(Mapping[SearchRequest, Outcome]):
     """Measures whatever it is asked, the same each time; remembers what was asked."""
 
     def __init__(self, curve: Curve, noise: float = 0.0, seed: str = "", drift: float = 0.0, node_s: float = 1.0):
         self.curve, self.noise, self.seed, self.drift, self.node_s = curve, noise, seed, drift, node_s
-        self.asked: dict[PlannedBlock, None] = {}
+        self.asked: dict[SearchRequest, None] = {}
 
     def __contains__(self, request: object) -> bool:
         return True
 
-    def __getitem__(self, request: PlannedBlock) -> Outcome:
+    def __getitem__(self, request: SearchRequest) -> Outcome:
         self.asked[request] = None
         rate = self.curve(request.geometry)
         if rate is None:
@@ -50,23 +50,23 @@ class Machine(Mapping[PlannedBlock, Outcome]):
         later = math.exp(self.drift * list(self.asked).index(request))
         return Outcome(rate * later * math.exp(chance.gauss(0, self.noise)), self.node_s * request.nodes)
 
-    def __iter__(self) -> Iterator[PlannedBlock]:
+    def __iter__(self) -> Iterator[SearchRequest]:
         return iter(self.asked)
 
     def __len__(self) -> int:
         return len(self.asked)
 
 
-def decided(space: SearchSpace, machine: Machine, wanted: Settings) -> Decision:
+def decided(space: SearchSpace, machine: Machine, wanted: Settings) -> Choice:
     answer = procedure.step(space, wanted, machine.get)
-    assert isinstance(answer, Decision)
+    assert isinstance(answer, Choice)
     return answer
 
 
-def driven(space: SearchSpace, machine: Machine, wanted: Settings) -> tuple[Decision, list[PlannedBlock]]:
+def driven(space: SearchSpace, machine: Machine, wanted: Settings) -> tuple[Choice, list[SearchRequest]]:
     """Measured round by round, as a campaign does it; with everything that was asked for, in that order."""
-    points: dict[PlannedBlock, Outcome] = {}
-    asked: list[PlannedBlock] = []
+    points: dict[SearchRequest, Outcome] = {}
+    asked: list[SearchRequest] = []
     while isinstance(answer := procedure.step(space, wanted, points.get), tuple):
         assert answer
         for request in answer:

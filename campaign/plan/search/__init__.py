@@ -1,4 +1,4 @@
 """Takes: the points that were measured (docs/search.md).
-Gives: what to measure next, or the decision, as a pure function.
+Gives: what to measure next, or the choice, as a pure function.
 Must not know: campaigns, runs and files.
 """

@@ -147,22 +147,23 @@ def _untested_beside(space: nouns.SearchSpace, count: Geometry, step: int, teste
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`chosen`: the fewest shown to be within the margin of the peak, or if none is, the likeliest; `alike`: it, and
-    the smaller counts that may also be within the margin; `further`: runs that would resolve it.
+    """`count`: the fewest shown to be within the margin of the peak, or if none is, the likeliest.
+    `possible_counts`: it, and the smaller counts that may also be within the margin. `further`: runs that would resolve
+    it.
     """
 
-    chosen: Geometry
-    shown: bool
-    alike: tuple[Geometry, ...]
+    count: Geometry
+    is_shown: bool
+    possible_counts: tuple[Geometry, ...]
     further: int
 
     @property
     def fewest(self) -> Geometry:
-        return self.alike[0]
+        return self.possible_counts[0]
 
     @property
     def resolved(self) -> bool:
-        return self.shown and self.chosen.processes <= ALIKE * self.fewest.processes
+        return self.is_shown and self.count.processes <= ALIKE * self.fewest.processes
 
 
 def is_resolved(book: nouns.Book, view: View) -> bool:
@@ -171,13 +172,13 @@ def is_resolved(book: nouns.Book, view: View) -> bool:
 
 def find_answer(book: nouns.Book, view: View) -> Answer:
     """The answer, among the counts that have confirmation runs."""
-    choice, is_within = _choose(book, view)
+    chosen_count, is_within = _choose(book, view)
     logs = tuple(book.all_logs())
-    counts = tuple(sorted({*_smaller_counts(book, choice), *view.within}, key=nouns.size))
-    smaller = _smaller_candidates(logs, book.space, book.settings, counts, choice, view.peak)
-    unsettled = smaller if is_within else (*smaller, choice)
+    counts = tuple(sorted({*_smaller_counts(book, chosen_count), *view.within}, key=nouns.size))
+    smaller = _smaller_candidates(logs, book.space, book.settings, counts, chosen_count, view.peak)
+    unsettled = smaller if is_within else (*smaller, chosen_count)
     further = sum(_runs_to_resolve(view, count, book.settings) for count in unsettled)
-    return Answer(choice, is_within, (*smaller, choice), further)
+    return Answer(chosen_count, is_within, (*smaller, chosen_count), further)
 
 
 def _choose(book: nouns.Book, view: View) -> tuple[Geometry, bool]:
@@ -229,7 +230,7 @@ def _smaller_candidates(
     space: nouns.SearchSpace,
     settings: nouns.Settings,
     counts: Sequence[Geometry],
-    choice: Geometry,
+    chosen_count: Geometry,
     peak: Geometry,
 ) -> tuple[Geometry, ...]:
     """The counts below the chosen one that may also be within the margin; with `confidence`, none below the first of
@@ -251,7 +252,7 @@ def _smaller_candidates(
         count
         for place, (count, share) in enumerate(zip(counts, is_within.mean(0), strict=True))
         if place == first or (place > first and share > 1 - settings.confidence)
-        if nouns.size(count) < nouns.size(choice)
+        if nouns.size(count) < nouns.size(chosen_count)
     )
 
 

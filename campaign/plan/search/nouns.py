@@ -1,4 +1,4 @@
-"""The nouns of a search: its space and the counts in it, settings, requests, outcomes and decision, and what was
+"""The nouns of a search: its space and the counts in it, settings, requests, outcomes and choice, and what was
 measured. Pure.
 """
 
@@ -63,7 +63,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class PlannedBlock:
+class SearchRequest:
     """One requested execution: its phase, block and geometry."""
 
     phase: str
@@ -90,7 +90,7 @@ class Outcome:
 
 
 # The outcome of a request; None while it has not been measured.
-Measured = Callable[[PlannedBlock], Outcome | None]
+Measured = Callable[[SearchRequest], Outcome | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class Drift:
     change: float
 
     @property
-    def reported(self) -> bool:
+    def is_significant(self) -> bool:
         return self.p_value < DRIFT
 
 
@@ -137,11 +137,11 @@ class SlowRuns:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Choice:
     """`geometry` is None if nothing ended with a rate. `complete`: False if the budget ended the search.
 
-    If confirmed: `alike` is the answer and the smaller counts that may also be within the margin, the fewest first;
-    `resolved` if these are within 5%, and `further` is how many more runs would resolve it.
+    If confirmed: `possible_counts` is the answer and the smaller counts that may also be within the margin, the fewest
+    first; `resolved` if these are within 5%, and `further` is how many more runs would resolve it.
     """
 
     geometry: Geometry | None
@@ -151,42 +151,42 @@ class Decision:
     reason: str  # in one sentence
     candidates: tuple[Candidate, ...] = ()
     remarks: tuple[str, ...] = ()
-    taken: tuple[PlannedBlock, ...] = ()  # all requests that it is based on
+    requests: tuple[SearchRequest, ...] = ()  # all requests that it is based on
     node_s: float = 0.0
     drift: Drift | None = None
     slow_runs: SlowRuns | None = None
-    outliers: tuple[PlannedBlock, ...] = ()
-    shown: bool = True  # to be within the margin of the peak
-    alike: tuple[Geometry, ...] = ()
+    outliers: tuple[SearchRequest, ...] = ()
+    is_shown: bool = True  # to be within the margin of the peak
+    possible_counts: tuple[Geometry, ...] = ()
     resolved: bool | None = None
     further: int = 0
 
 
-def as_json(decision: Decision) -> dict[str, Any]:
-    """A decision as data, without its requests."""
+def as_json(choice: Choice) -> dict[str, Any]:
+    """A choice as data, without its requests."""
 
     def nodes_and_processes(geometry: Geometry | None) -> list[int] | None:
         return [geometry.nodes, geometry.processes] if geometry else None
 
     return {
-        "geometry": nodes_and_processes(decision.geometry),
-        "peak": nodes_and_processes(decision.peak),
-        "complete": decision.complete,
-        "confirmed": decision.confirmed,
-        "reason": decision.reason,
-        "remarks": list(decision.remarks),
-        "node_hours": decision.node_s / 3600,
-        "drift_p": decision.drift.p_value if decision.drift else None,
-        "drift_change": decision.drift.change if decision.drift else None,
-        "slow_runs": asdict(decision.slow_runs) if decision.slow_runs else None,
-        "outliers": [outlier.name for outlier in decision.outliers],
-        "shown": decision.shown,
-        "resolved": decision.resolved,
-        "alike": [nodes_and_processes(geometry) for geometry in decision.alike],
-        "further_runs": decision.further,
+        "geometry": nodes_and_processes(choice.geometry),
+        "peak": nodes_and_processes(choice.peak),
+        "complete": choice.complete,
+        "confirmed": choice.confirmed,
+        "reason": choice.reason,
+        "remarks": list(choice.remarks),
+        "node_hours": choice.node_s / 3600,
+        "drift_p": choice.drift.p_value if choice.drift else None,
+        "drift_change": choice.drift.change if choice.drift else None,
+        "slow_runs": asdict(choice.slow_runs) if choice.slow_runs else None,
+        "outliers": [outlier.name for outlier in choice.outliers],
+        "shown": choice.is_shown,
+        "resolved": choice.resolved,
+        "alike": [nodes_and_processes(geometry) for geometry in choice.possible_counts],
+        "further_runs": choice.further,
         "candidates": [
             {**asdict(candidate), "geometry": nodes_and_processes(candidate.geometry)}
-            for candidate in decision.candidates
+            for candidate in choice.candidates
         ],
     }
 
@@ -220,13 +220,13 @@ class Book:
     space: SearchSpace
     settings: Settings
     measured: Measured
-    taken: dict[PlannedBlock, Outcome] = field(default_factory=dict)
+    outcomes: dict[SearchRequest, Outcome] = field(default_factory=dict)
     failed: dict[Geometry, None] = field(default_factory=dict)  # geometries of which a run ended without a rate
     node_s: float = 0.0
 
     def measure(self, phase: str, blocks: Iterable[int], geometries: Iterable[Geometry]) -> None:
         """Measure each geometry once in each block, in random order. Ends the replay at a missing point."""
-        missing: list[PlannedBlock] = []
+        missing: list[SearchRequest] = []
         remaining = sorted(set(geometries) - self.failed.keys(), key=size)
         expected_node_s = 0.0
         for block in blocks:
@@ -234,7 +234,7 @@ class Book:
                 if missing:
                     break
                 raise Spent
-            requests = [PlannedBlock(phase, block, run.nodes, run.processes) for run in remaining]
+            requests = [SearchRequest(phase, block, run.nodes, run.processes) for run in remaining]
             random.Random(f"{self.settings.seed}/{phase}/{block}").shuffle(requests)
             outcomes = {request: outcome for request in requests if (outcome := self.measured(request))}
             if missing or len(outcomes) < len(requests):
@@ -245,8 +245,8 @@ class Book:
         if missing:
             raise Missing(*missing)
 
-    def _take(self, outcomes: Mapping[PlannedBlock, Outcome]) -> None:
-        self.taken |= outcomes
+    def _take(self, outcomes: Mapping[SearchRequest, Outcome]) -> None:
+        self.outcomes |= outcomes
         for request, outcome in outcomes.items():
             self.node_s += outcome.node_s
             if outcome.rate is None or not outcome.rate > 0:
@@ -254,14 +254,14 @@ class Book:
 
     def _cost(self, geometries: Sequence[Geometry]) -> float:
         """The estimated cost of a block: each node is used for as long as in the executions so far."""
-        nodes = sum(request.nodes for request in self.taken)
+        nodes = sum(request.nodes for request in self.outcomes)
         return sum(geometry.nodes for geometry in geometries) * self.node_s / nodes if nodes else 0.0
 
     def logs(self, fresh: bool) -> Logs:
         """Successful runs, of the search itself or of the confirmation."""
         return tuple(
             ((request.phase, request.block), geometry, math.log(point.rate))
-            for request, point in self.taken.items()
+            for request, point in self.outcomes.items()
             if point.rate and (request.phase == CONFIRM) == fresh
             if (geometry := request.geometry) not in self.failed
         )

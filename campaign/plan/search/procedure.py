@@ -1,4 +1,4 @@
-"""Finds the number of processes that a launch condition asks for: what to measure next, and the decision. Pure.
+"""Finds the number of processes that a launch condition asks for: what to measure next, and the choice. Pure.
 
 The procedure is written as if every measurement were at hand, and replayed from its beginning over the points that are:
 where one is missing, the replay ends with what to measure next. So it depends on nothing but the points, and goes on
@@ -30,11 +30,11 @@ from campaign.plan.search.nouns import (
     CONFIRM,
     Book,
     Candidate,
-    Decision,
+    Choice,
     Drift,
     Measured,
     Missing,
-    PlannedBlock,
+    SearchRequest,
     SearchSpace,
     Settings,
     SlowRuns,
@@ -54,8 +54,8 @@ ROUNDS = 50  # rounds of the second phase, at most
 SHORTLIST = 6  # counts with which the confirmation begins
 
 
-def step(space: SearchSpace, settings: Settings, measured: Measured) -> tuple[PlannedBlock, ...] | Decision:
-    """What to measure next, in this order, or the decision. Requests nothing outside of `space`, and nothing twice.
+def step(space: SearchSpace, settings: Settings, measured: Measured) -> tuple[SearchRequest, ...] | Choice:
+    """What to measure next, in this order, or the choice. Requests nothing outside of `space`, and nothing twice.
     Raises ValueError if the space is empty.
     """
     book = Book(space, settings, measured)
@@ -91,7 +91,7 @@ def _explore(book: Book, run_limit: int) -> None:
     book.measure("grid", (2,), near)
     book.measure("grid", (3,), _disturbed_counts(book))
     for round_ in range(1, ROUNDS + 1):
-        if not book.explored() or len(book.taken) + BLOCK > run_limit:
+        if not book.explored() or len(book.outcomes) + BLOCK > run_limit:
             return
         view = draw_view(book, f"refine{round_}", PROPOSED)
         measured = {geometry for _, geometry, _ in book.explored()}
@@ -124,7 +124,7 @@ def _confirm(book: Book, run_limit: int) -> None:
         shortlist += [count for count in view.by_votes() if count not in shortlist][: max(0, 2 - len(shortlist))]
         if not shortlist:
             return
-        affordable = max(1, (run_limit - len(book.taken)) // len(shortlist))
+        affordable = max(1, (run_limit - len(book.outcomes)) // len(shortlist))
         last_block = min(settings.most, blocks_done + max(1, min(settings.least // 2, affordable)))
         book.measure(CONFIRM, range(blocks_done + 1, last_block + 1), shortlist)
         blocks_done = last_block
@@ -132,34 +132,34 @@ def _confirm(book: Book, run_limit: int) -> None:
             return
         view = draw_view(book, f"{CONFIRM}{blocks_done}")
         enough = max(map(len, book.fresh().values())) >= settings.least
-        if enough and (len(book.taken) + len(shortlist) > run_limit or is_resolved(book, view)):
+        if enough and (len(book.outcomes) + len(shortlist) > run_limit or is_resolved(book, view)):
             return
         shortlist = [count for count in shortlist if view.votes.get(count, 0.0) > 1 - settings.confidence]
 
 
-# --- the decision, its reason in a sentence, and its candidates
+# --- the choice, its reason in a sentence, and its candidates
 
 RELIABLE = 3  # runs of a count from which its median is reliable
 
 
-def choose(book: Book, complete: bool) -> Decision:
+def choose(book: Book, complete: bool) -> Choice:
     logs = book.all_logs()
     confirmed = max(map(len, book.fresh().values()), default=0) >= book.settings.least
     reason_unconfirmed = "no run gave a result" if complete else "the budget was used up before confirmation runs"
-    decision = Decision(None, None, complete, confirmed, f"No process count found: {reason_unconfirmed}.")
+    choice = Choice(None, None, complete, confirmed, f"No process count found: {reason_unconfirmed}.")
     if logs and confirmed:
-        decision = _choose_by_model(book, complete)
+        choice = _choose_by_model(book, complete)
     elif logs:
         effect = curve.robust_runs(logs).effect
         peak = max(effect, key=lambda count: (effect[count], -count.processes, -count.nodes))
         reason = f"{words(peak)}: best rate so far, unconfirmed ({reason_unconfirmed})."
-        decision = Decision(peak, peak, complete, confirmed, reason, _candidates(book, [peak]))
+        choice = Choice(peak, peak, complete, confirmed, reason, _candidates(book, [peak]))
     drift, groups = _drift(book), intervals.two_groups(_deviations_from_median(book))
     slow_runs = SlowRuns(groups.share, -math.expm1(-groups.apart)) if groups else None
     return replace(
-        decision,
-        remarks=_remarks(book, decision.peak, drift, slow_runs) if decision.peak else (),
-        taken=tuple(book.taken),
+        choice,
+        remarks=_remarks(book, choice.peak, drift, slow_runs) if choice.peak else (),
+        requests=tuple(book.outcomes),
         node_s=book.node_s,
         drift=drift,
         slow_runs=slow_runs,
@@ -167,13 +167,13 @@ def choose(book: Book, complete: bool) -> Decision:
     )
 
 
-def _choose_by_model(book: Book, complete: bool) -> Decision:
-    """The decision: the fewest processes shown to be within the margin by the curves that the runs allow. Ratios are
+def _choose_by_model(book: Book, complete: bool) -> Choice:
+    """The choice: the fewest processes shown to be within the margin by the curves that the runs allow. Ratios are
     rounded, since processors add up products in different orders.
     """
     view = draw_view(book, "decision")
     answer = find_answer(book, view)
-    choice = answer.chosen
+    chosen_count = answer.count
     within_margin = [count for count, share in view.within.items() if share >= book.settings.demanded]
     candidates = tuple(
         replace(candidate, ratio=round(_mean_ratio(logs), 6), ratio_low=round(_lower_bound(book, logs), 6))
@@ -183,22 +183,23 @@ def _choose_by_model(book: Book, complete: bool) -> Decision:
     )
     margin, confidence = (f"{100 * share:g}%" for share in (book.settings.margin, book.settings.confidence))
     ratio, low = (
-        f"{100 * share:.1f}%" for share in (_mean_ratio(view.ratio[choice]), _lower_bound(book, view.ratio[choice]))
+        f"{100 * share:.1f}%"
+        for share in (_mean_ratio(view.ratio[chosen_count]), _lower_bound(book, view.ratio[chosen_count]))
     )
-    runs = f"{len(book.fresh().get(choice, ()))} confirmation runs"
+    runs = f"{len(book.fresh().get(chosen_count, ()))} confirmation runs"
     text = (
         f"smallest measured count shown to be within {margin} of the peak: {ratio} of its rate, at least {low} "
         f"({confidence} confidence, {runs})"
-        if answer.shown
+        if answer.is_shown
         else f"most likely to be within {margin} of the peak: {ratio} of its rate, but only {low} at {confidence} "
         f"confidence ({runs})"
     )
     if answer.resolved:
         text += f"; no measured count below {words(answer.fewest)} is ({confidence} confidence)"
-    elif answer.fewest != choice:
+    elif answer.fewest != chosen_count:
         text += (
             f"; the minimum is not resolved: no measured count below {words(answer.fewest)} is ({confidence} "
-            f"confidence), and {len(answer.alike)} counts cannot be told apart"
+            f"confidence), and {len(answer.possible_counts)} counts cannot be told apart"
         )
         text += (
             f" without about {answer.further} more runs"
@@ -210,15 +211,15 @@ def _choose_by_model(book: Book, complete: bool) -> Decision:
     text += f"; nothing is claimed of counts other than the {len(candidates)} that were measured"
     if not complete:
         text += "; stopped by the budget: best answer so far"
-    return Decision(
-        choice,
+    return Choice(
+        chosen_count,
         view.peak,
         complete,
         confirmed=True,
-        reason=f"{words(choice)}: {text}.",
+        reason=f"{words(chosen_count)}: {text}.",
         candidates=candidates,
-        shown=answer.shown,
-        alike=answer.alike,
+        is_shown=answer.is_shown,
+        possible_counts=answer.possible_counts,
         resolved=answer.resolved,
         further=answer.further,
     )
@@ -236,7 +237,7 @@ def _lower_bound(book: Book, ordered: Sequence[float]) -> float:
 
 def _candidates(book: Book, within_margin: Container[Geometry]) -> tuple[Candidate, ...]:
     fresh, rates_of = book.fresh(), book.typical()
-    measured = [request.geometry for request in book.taken]
+    measured = [request.geometry for request in book.outcomes]
     candidates = []
     for point in sorted(set(measured), key=size):
         typical = rates_of.get(point, intervals.NOTHING)
@@ -248,13 +249,13 @@ def _candidates(book: Book, within_margin: Container[Geometry]) -> tuple[Candida
 
 def _remarks(book: Book, peak: Geometry, drift: Drift | None, slow: SlowRuns | None) -> tuple[str, ...]:
     remarks = []
-    measured = {request.geometry for request in book.taken} - book.failed.keys()
+    measured = {request.geometry for request in book.outcomes} - book.failed.keys()
     if not any(tested.processes > peak.processes for tested in measured):
         remarks.append(f"{words(peak)} is the largest count measured; a larger one may be faster")
     elif not any(tested.processes < peak.processes for tested in measured) and peak.processes > book.space.fewest_nodes:
         remarks.append(f"{words(peak)} is the smallest count measured; a smaller one may be faster")
     remarks += [f"{words(geometry)}: excluded, since a run failed" for geometry in book.failed]
-    if drift and drift.reported:
+    if drift and drift.is_significant:
         remarks.append(
             f"rates changed by {drift.change:+.0%} in the course of the search (first third of the runs to the last, "
             f"p-value {drift.p_value:.2g}); a change that is the same for all counts does not affect the choice, but "
@@ -280,9 +281,9 @@ def _drift(book: Book) -> Drift | None:
     p_value = intervals.trend(_deviations_from_median(book))
     if p_value is None:
         return None
-    values = _deviations_from_effect(book)
-    third = len(values) // 3
-    return Drift(p_value, math.expm1(median(values[-third:]) - median(values[:third])))
+    deviations = _deviations_from_effect(book)
+    third = len(deviations) // 3
+    return Drift(p_value, math.expm1(median(deviations[-third:]) - median(deviations[:third])))
 
 
 def _deviations_from_median(book: Book) -> list[float]:
@@ -293,11 +294,11 @@ def _deviations_from_median(book: Book) -> list[float]:
     return [value - usual[count] for _, count, value in logs if count in usual]
 
 
-def _outliers(book: Book) -> tuple[PlannedBlock, ...]:
+def _outliers(book: Book) -> tuple[SearchRequest, ...]:
     """Runs far from the others of their count."""
     far = intervals.outliers(_deviations_from_effect(book))
     return tuple(
-        PlannedBlock(*block, geometry.nodes, geometry.processes)
+        SearchRequest(*block, geometry.nodes, geometry.processes)
         for index, (block, geometry, _) in enumerate(book.all_logs())
         if index in far
     )

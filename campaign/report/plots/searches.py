@@ -22,16 +22,16 @@ def figure(standing: searches.SearchProgress, unit: str) -> DrawnPlot | None:
         return None
     marks: list[Mark] = []
     legend: list[Key] = []
-    decision = standing.decision
+    decision = standing.choice
     if decision is not None and decision.geometry is not None:
         chosen = decision.geometry
         marks.append(Upright(chosen.processes, CHOSEN))
         legend.append(Key(f"chosen: {words(chosen)}", CHOSEN, "upright"))
         if decision.resolved is False:
             rates = {each.geometry: each.rate for each in decision.candidates}
-            apart = [(float(one.processes), rate) for one in decision.alike if (rate := rates.get(one))]
+            apart = [(float(one.processes), rate) for one in decision.possible_counts if (rate := rates.get(one))]
             marks.append(Line(tuple(apart), CHOSEN, 2, joined=False))
-            legend.append(Key(f"not told apart: {len(decision.alike)} counts", CHOSEN, "points", 2))
+            legend.append(Key(f"not told apart: {len(decision.possible_counts)} counts", CHOSEN, "points", 2))
     kinds = (("runs of the search", RUN, False, 0), ("confirmation runs", CONFIRMED, True, 1))
     for name, filled, confirms, series in kinds:
         of_phase = [(float(run.processes), rate) for run, rate in points if (run.phase == CONFIRM) == confirms]
@@ -42,12 +42,12 @@ def figure(standing: searches.SearchProgress, unit: str) -> DrawnPlot | None:
     x = _axis(counts)
     marks += _intervals(standing, x)
     highest = max([rate for _, rate in points] + [mark.high for mark in marks if isinstance(mark, Interval)])
-    y = linear_axis(highest * 1.15, f"{standing.sought.operation} ({unit})")
-    several = standing.sought.space.most_nodes > 1
+    y = linear_axis(highest * 1.15, f"{standing.search.operation} ({unit})")
+    several = standing.search.space.most_nodes > 1
     bars = "bars: 95% intervals of the typical rate (median), from 6 runs on"
     remarks = (f"{bars}; labels: processes × nodes" if several else bars,)
     panel = Panel("", x, y, tuple(marks), WIDTH, 260)
-    return DrawnPlot((panel,), f"Rate over processes of the search {standing.sought.key}", tuple(legend), remarks)
+    return DrawnPlot((panel,), f"Rate over processes of the search {standing.search.key}", tuple(legend), remarks)
 
 
 def _axis(counts: list[int]) -> Axis:
@@ -59,10 +59,10 @@ def _axis(counts: list[int]) -> Axis:
 
 def _intervals(standing: searches.SearchProgress, x: Axis) -> Iterator[Interval]:
     """The interval of each candidate. Those on several nodes are labelled, unless the label would cover another one."""
-    decision = standing.decision
+    decision = standing.choice
     if decision is None:
         return
-    several = standing.sought.space.most_nodes > 1
+    several = standing.search.space.most_nodes > 1
     labelled: list[float] = []
     candidates = sorted(decision.candidates, key=lambda each: (each.geometry != decision.geometry, -(each.rate or 0)))
     for candidate in candidates:

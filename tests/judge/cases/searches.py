@@ -7,7 +7,7 @@ from dataclasses import replace
 from campaign.config.search import Searched
 from campaign.core.model import Geometry, Severity, Status
 from campaign.judge.submission import Submission
-from campaign.plan.search.nouns import Candidate, Decision, Drift, SearchSpace, Settings, SlowRuns
+from campaign.plan.search.nouns import Candidate, Choice, Drift, SearchSpace, Settings, SlowRuns
 from campaign.plan.searches import Search, SearchProgress
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
 from tests.judge.cases.submissions import whole
@@ -19,15 +19,15 @@ SOUGHT = Search(
     settings=Settings("seed"),
 )
 CANDIDATES = tuple(Candidate(Geometry(1, count), 6, 6, rate) for count, rate in ((2, 9.0), (4, 10.0), (8, 9.0)))
-FOUND = Decision(Geometry(1, 2), Geometry(1, 4), True, True, "2 processes reach the peak of 4", CANDIDATES)
+FOUND = Choice(Geometry(1, 2), Geometry(1, 4), True, True, "2 processes reach the peak of 4", CANDIDATES)
 
-OPEN = replace(FOUND, resolved=False, alike=(Geometry(1, 1), Geometry(1, 2)), further=40)
+OPEN = replace(FOUND, resolved=False, possible_counts=(Geometry(1, 1), Geometry(1, 2)), further=40)
 LOWEST = replace(
     FOUND, geometry=Geometry(1, 1), peak=Geometry(1, 1), candidates=(Candidate(Geometry(1, 1), 6, 6, 11.0), *CANDIDATES)
 )
 
 
-def searched(decision: Decision | None, **changes: object) -> Submission:
+def searched(decision: Choice | None, **changes: object) -> Submission:
     """A campaign with one search that has come so far."""
     standing = SearchProgress(SOUGHT, (), (), {}, decision)
     given = whole()
@@ -87,7 +87,7 @@ EXAMPLES: list[Example] = [
     broken(
         "SEL-02",
         "the count is within the margin of the peak, but smaller ones may be too",
-        searched(OPEN, sought=replace(SOUGHT, space=replace(SOUGHT.space, most_nodes=4))),
+        searched(OPEN, search=replace(SOUGHT, space=replace(SOUGHT.space, most_nodes=4))),
         "smaller counts shown to be outside the margin",
         "2 counts from 1 to 2 processes cannot be told apart without about 40 more runs",
         KEY,
@@ -96,13 +96,15 @@ EXAMPLES: list[Example] = [
     broken(
         "SEL-02",
         "no count was shown to be within the margin of the peak; the most likely one is reported",
-        searched(replace(OPEN, shown=False)),
+        searched(replace(OPEN, is_shown=False)),
         "a count shown to be within 5% of the peak",
         "2 counts from 1 to 2 processes cannot be told apart without about 40 more runs",
         KEY,
         Severity.WARNING,
     ),
-    kept("SEL-02", "the minimum is resolved", searched(replace(FOUND, resolved=True, alike=(Geometry(1, 2),)))),
+    kept(
+        "SEL-02", "the minimum is resolved", searched(replace(FOUND, resolved=True, possible_counts=(Geometry(1, 2),)))
+    ),
     broken(
         "SEL-02",
         "the best answer so far",

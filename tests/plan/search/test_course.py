@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from campaign.plan.search.nouns import DRIFT, Outcome, PlannedBlock, Settings
+from campaign.plan.search.nouns import DRIFT, Outcome, SearchRequest, Settings
 from tests.support.searched import NODE, Machine, decided, knee_at
 
 
@@ -18,7 +18,7 @@ class Disturbed(Machine):
         super().__init__(knee_at(16), 0.02)
         self.slows = slows
 
-    def __getitem__(self, request: PlannedBlock) -> Outcome:
+    def __getitem__(self, request: SearchRequest) -> Outcome:
         outcome = super().__getitem__(request)
         assert outcome.rate
         return Outcome(outcome.rate * self.slows(random.Random(str(request)).random()), outcome.node_s)

@@ -37,22 +37,22 @@ def test_the_true_minimum_lies_between_the_counts_that_are_named(
     held = 0
     for number in range(searches):
         decision = decided(space, Machine(rates, 0.1, f"held{number}"), Settings(str(number)))
-        held += decision.alike[0].processes <= minimum <= decision.alike[-1].processes
+        held += decision.possible_counts[0].processes <= minimum <= decision.possible_counts[-1].processes
     assert held >= 0.8 * searches
 
 
 def test_the_first_of_the_counts_that_cannot_be_told_apart_is_named_though_it_has_no_runs() -> None:
     decision = decided(SearchSpace(2, 8, 16), Machine(knee_at(40), 0.1), Settings("seed"))
-    measured = {request.geometry for request in decision.taken}
-    assert not measured.issuperset(decision.alike)
+    measured = {request.geometry for request in decision.requests}
+    assert not measured.issuperset(decision.possible_counts)
     assert decision.further > 0
 
 
 @pytest.mark.parametrize("knee", [7, 10, 19, 23])
 def test_no_count_next_to_the_possible_ones_is_excluded_without_runs_of_its_own(knee: int) -> None:
     decision = decided(SearchSpace(1, 1, 32), Machine(knee_at(knee), 0.05), Settings("seed"))
-    measured = {request.geometry for request in decision.taken}
-    fewest = decision.alike[0]
+    measured = {request.geometry for request in decision.requests}
+    fewest = decision.possible_counts[0]
     assert fewest not in measured or fewest.processes == 1 or Geometry(1, fewest.processes - 1) in measured
 
 
@@ -78,14 +78,14 @@ def test_disturbed_runs_do_not_move_the_minimum(seed: str) -> None:
     """8% of the runs at 40% of their rate."""
 
     class Disturbed(Machine):
-        def __getitem__(self, request: nouns.PlannedBlock) -> nouns.Outcome:
+        def __getitem__(self, request: nouns.SearchRequest) -> nouns.Outcome:
             point = super().__getitem__(request)
             slow = random.Random(f"slow{seed}{request}").random() < 0.08
             return replace(point, rate=point.rate * 0.4) if slow and point.rate else point
 
     decision = decided(SearchSpace(1, 1, 32), Disturbed(knee_at(16), 0.01, seed), Settings(seed))
     assert decision.geometry == Geometry(1, 16)
-    assert decision.alike[0].processes >= 13
+    assert decision.possible_counts[0].processes >= 13
 
 
 # --- the runs that the model is given

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from campaign.core.model import Geometry
 from campaign.plan.search import inference, nouns, procedure
-from campaign.plan.search.nouns import CONFIRM, Outcome, PlannedBlock, SearchSpace, Settings
+from campaign.plan.search.nouns import CONFIRM, Outcome, SearchRequest, SearchSpace, Settings
 from tests.support.searched import NODE, PEAK, Machine, decided, driven, knee_at, rising, spaces
 
 DEFAULTS = Settings("seed")
@@ -29,10 +29,12 @@ def test_a_search_ends_and_asks_for_nothing_twice_and_nothing_outside_of_its_spa
     decision, asked = driven(space, machine, Settings(str(seed), least=3, most=8))
     assert len(asked) == len(set(asked))
     assert all(request.geometry in space for request in asked)
-    assert set(asked) == set(decision.taken)
+    assert set(asked) == set(decision.requests)
     assert decision.geometry in {request.geometry for request in asked}
-    assert decision.geometry == decision.alike[-1]
-    assert [nouns.size(one) for one in decision.alike] == sorted(nouns.size(one) for one in decision.alike)
+    assert decision.geometry == decision.possible_counts[-1]
+    assert [nouns.size(one) for one in decision.possible_counts] == sorted(
+        nouns.size(one) for one in decision.possible_counts
+    )
 
 
 @settings(max_examples=8)
@@ -61,9 +63,9 @@ def test_a_search_ends_where_executions_fail(space: SearchSpace, seed: int, shar
         return None if random.Random(f"{seed}{one}").random() < share else float(one.processes)
 
     decision, _ = driven(space, Machine(curve), Settings("seed", least=3, most=6))
-    failed = {request.geometry for request in decision.taken if curve(request.geometry) is None}
+    failed = {request.geometry for request in decision.requests if curve(request.geometry) is None}
     assert decision.geometry not in failed
-    assert (decision.geometry is None) == all(curve(request.geometry) is None for request in decision.taken)
+    assert (decision.geometry is None) == all(curve(request.geometry) is None for request in decision.requests)
 
 
 @settings(max_examples=8)
@@ -102,13 +104,13 @@ def test_what_is_far_below_the_top_is_measured_once() -> None:
 def test_a_search_takes_no_more_runs_than_it_may() -> None:
     for noise in (0.02, 0.3):
         decision = decided(NODE, Machine(knee_at(16), noise), DEFAULTS)
-        assert len(decision.taken) < procedure.runs_allowed(NODE) + 7  # one block
+        assert len(decision.requests) < procedure.runs_allowed(NODE) + 7  # one block
 
 
 def test_runs_that_confirm_are_others_than_those_that_selected() -> None:
     decision = decided(PEAK, Machine(knee_at(32), 0.05), DEFAULTS)
     chosen = next(one for one in decision.candidates if one.geometry == decision.geometry)
-    fresh = [request for request in decision.taken if request.phase == CONFIRM]
+    fresh = [request for request in decision.requests if request.phase == CONFIRM]
     assert chosen.fresh_runs == sum(request.geometry == decision.geometry for request in fresh) >= 6
 
 
@@ -118,7 +120,7 @@ def test_runs_that_confirm_are_others_than_those_that_selected() -> None:
 def test_on_a_quiet_machine_the_minimum_is_resolved() -> None:
     decision = decided(NODE, Machine(knee_at(16), 0.003), DEFAULTS)
     assert decision.geometry == Geometry(1, 16)  # 15 reach 93.8%
-    assert decision.resolved and decision.shown and decision.further == 0
+    assert decision.resolved and decision.is_shown and decision.further == 0
     assert decision.reason.startswith(
         "16 processes on 1 node: smallest measured count shown to be within 5% of the peak: "
     )
@@ -155,14 +157,14 @@ def test_what_cannot_be_told_apart_is_reported_with_the_runs_that_would_tell() -
     space = SearchSpace(1, 1, 64)
     decision = decided(space, Machine(knee_at(16), 0.1), DEFAULTS)
     assert decision.resolved is False
-    assert decision.alike[0].processes <= 16 < len(decision.alike) + 16
+    assert decision.possible_counts[0].processes <= 16 < len(decision.possible_counts) + 16
     assert decision.further > 0
-    fewest, counts = decision.alike[0].processes, len(decision.alike)
+    fewest, counts = decision.possible_counts[0].processes, len(decision.possible_counts)
     assert (
         f"the minimum is not resolved: no measured count below {fewest} processes on 1 node is (98% " in decision.reason
     )
     assert f"and {counts} counts cannot be told apart" in decision.reason
-    assert len(decision.taken) <= 0.6 * 3 * 64
+    assert len(decision.requests) <= 0.6 * 3 * 64
 
 
 def test_a_peak_where_the_processes_fill_groups_of_cores_is_found() -> None:
@@ -181,12 +183,12 @@ def test_a_peak_at_the_edge_of_a_cliff_is_found(edge: int) -> None:
 def test_what_lies_just_below_the_smallest_answer_is_considered_though_it_has_no_runs() -> None:
     """Flat from 10 processes, which is no count of the grid: 8 and 11 have runs."""
     decision = decided(SearchSpace(1, 1, 64), Machine(knee_at(10), 0.05), DEFAULTS)
-    assert decision.alike[0].processes <= 10 <= decision.alike[-1].processes
+    assert decision.possible_counts[0].processes <= 10 <= decision.possible_counts[-1].processes
 
 
 def test_a_run_that_was_disturbed_in_the_grid_does_not_hide_the_peak() -> None:
     class Disturbed(Machine):
-        def __getitem__(self, request: PlannedBlock) -> Outcome:
+        def __getitem__(self, request: SearchRequest) -> Outcome:
             point = super().__getitem__(request)
             first = (request.phase, request.block, request.processes) == ("grid", 1, 32)
             return replace(point, rate=point.rate * 0.5) if first and point.rate else point
@@ -231,20 +233,20 @@ def test_where_the_rate_only_falls_the_first_is_chosen() -> None:
 
 def test_an_outlier_is_named_and_stays_in_the_numbers() -> None:
     class Once(Machine):
-        def __getitem__(self, request: PlannedBlock) -> Outcome:
+        def __getitem__(self, request: SearchRequest) -> Outcome:
             point = super().__getitem__(request)
             hit = (request.phase, request.block, request.processes) == (CONFIRM, 2, 32)
             return replace(point, rate=point.rate * 0.3) if hit and point.rate else point
 
     decision = decided(NODE, Once(rising, 0.01), DEFAULTS)
-    assert PlannedBlock(CONFIRM, 2, 1, 32) in decision.outliers
-    assert PlannedBlock(CONFIRM, 2, 1, 32) in decision.taken
+    assert SearchRequest(CONFIRM, 2, 1, 32) in decision.outliers
+    assert SearchRequest(CONFIRM, 2, 1, 32) in decision.requests
     assert "confirm-1x32.2" in nouns.as_json(decision)["outliers"]
 
 
 def test_a_drift_of_the_system_is_seen() -> None:
     decision = decided(NODE, Machine(knee_at(16), 0.01, drift=-0.01), Settings("s", least=10))
-    assert decision.drift is not None and decision.drift.reported and decision.drift.change < -0.3
+    assert decision.drift is not None and decision.drift.is_significant and decision.drift.change < -0.3
 
 
 def test_a_larger_budget_ends_the_search_by_itself() -> None:

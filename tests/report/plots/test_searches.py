@@ -36,9 +36,9 @@ def test_all_points_are_drawn_with_the_chosen_count() -> None:
 
 def test_counts_that_cannot_be_told_apart_are_marked() -> None:
     found = standing(0)
-    assert found.decision is not None
-    tried = tuple(one.geometry for one in found.decision.candidates if one.rate)[:3]
-    open_ = replace(found, decision=replace(found.decision, resolved=False, alike=tried))
+    assert found.choice is not None
+    tried = tuple(one.geometry for one in found.choice.candidates if one.rate)[:3]
+    open_ = replace(found, choice=replace(found.choice, resolved=False, possible_counts=tried))
     drawn = searches.figure(open_, "ops/s")
     assert drawn is not None
     assert drawn.legend[-1].label == "not told apart: 3 counts"
@@ -49,12 +49,12 @@ def test_counts_that_cannot_be_told_apart_are_marked() -> None:
 def test_over_several_nodes_the_intervals_say_processes_by_nodes_where_labels_do_not_overlap() -> None:
     found = standing(3)
     drawn = searches.figure(found, "ops/s")
-    assert drawn is not None and found.decision is not None and found.decision.geometry is not None
+    assert drawn is not None and found.choice is not None and found.choice.geometry is not None
     intervals = [mark for mark in drawn.panels[0].marks if isinstance(mark, Interval)]
-    assert len(intervals) == sum(bool(one.rate) for one in found.decision.candidates)
-    chosen = found.decision.geometry
+    assert len(intervals) == sum(bool(one.rate) for one in found.choice.candidates)
+    chosen = found.choice.geometry
     told = {mark.label for mark in intervals if mark.label}
     assert f"{chosen.processes} × {chosen.nodes}" in told
-    assert told <= {f"{one.geometry.processes} × {one.geometry.nodes}" for one in found.decision.candidates}
+    assert told <= {f"{one.geometry.processes} × {one.geometry.nodes}" for one in found.choice.candidates}
     places = sorted(drawn.panels[0].x.place(mark.x) * searches.WIDTH for mark in intervals if mark.label)
     assert all(after - before >= searches.APART for before, after in pairwise(places))
