@@ -11,7 +11,11 @@
  * CLOCK_SPEED  how many times faster than it should the monotonic clock runs, for the program's own calls: a library that computes
  *              from it until when to wait would wait for years
  * CLOCK_TRANSFER_NS  from the program's first thread on, the monotonic clock, for the program's own calls, stands still but for what
- *              its threads do: each pread and pwrite takes so many nanoseconds, and a sleep its length, for which nobody waits */
+ *              its threads do: each pread and pwrite takes so many nanoseconds, and a sleep its length, for which nobody waits
+ * CLOCK_SLEEPS  how many times its length a sleep of the program takes on the monotonic clock, for the program's own calls, which
+ *              stands still otherwise, but for a nanosecond a reading; nobody waits for a sleep
+ * CLOCK_STALL_NS  how much longer one sleep takes: the one behind the first FAULT_AFTER that are longer
+ *              than the pauses of who waits for other ranks, whose number nobody knows */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -31,10 +35,10 @@ static long seen;
 
 /* Read once, before there are threads: MPI's threads make these calls while MPI_Init changes the environment, and getenv
  * then crashes. */
-static const char *wanted, *part, *number, *speed, *transfer_ns, *until;
+static const char *wanted, *part, *number, *speed, *transfer_ns, *sleeps, *stall_ns, *until;
 static long after;
 static int other_rank;
-static long long last_ns;         /* the last reading before there are threads */
+static long long last_ns;           /* the last reading of a clock that went by itself */
 static _Atomic long long passed_ns; /* of the clock that stands still, since then */
 static int has_threads;
 
@@ -63,6 +67,8 @@ __attribute__((constructor)) static void read_environment(void)
     number = getenv("FAULT_ERRNO");
     speed = getenv("CLOCK_SPEED");
     transfer_ns = getenv("CLOCK_TRANSFER_NS");
+    sleeps = getenv("CLOCK_SLEEPS");
+    stall_ns = getenv("CLOCK_STALL_NS");
     until = getenv("FAULT_UNTIL");
     after = count == NULL ? 0 : atol(count);
     other_rank = rank != NULL && (own_rank == NULL || strcmp(rank, own_rank) != 0);
@@ -216,10 +222,12 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 {
     int own = clock == CLOCK_MONOTONIC && is_program(__builtin_return_address(0));
     int status = REAL(int (*)(clockid_t, struct timespec *), "clock_gettime")(clock, now);
-    if (!own || (speed == NULL && transfer_ns == NULL))
+    if (!own || (speed == NULL && transfer_ns == NULL && sleeps == NULL))
         return status;
     long long ns = speed == NULL ? to_ns(now) : to_ns(now) * atol(speed);
-    if (has_threads)
+    if (sleeps != NULL && last_ns > 0)
+        ns = last_ns + ++passed_ns;
+    else if (has_threads)
         ns = last_ns + passed_ns;
     else
         last_ns = ns;
@@ -229,9 +237,13 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 
 int nanosleep(const struct timespec *length, struct timespec *left)
 {
-    if (!is_counted(__builtin_return_address(0)))
+    const void *caller = __builtin_return_address(0);
+    if (!is_counted(caller) && (sleeps == NULL || !is_program(caller)))
         return REAL(int (*)(const struct timespec *, struct timespec *), "nanosleep")(length, left);
-    passed_ns += to_ns(length);
+    enum { LONGEST_PAUSE_NS = 1000000 };
+    passed_ns += to_ns(length) * (sleeps == NULL ? 1 : atol(sleeps));
+    if (stall_ns != NULL && !other_rank && to_ns(length) > LONGEST_PAUSE_NS && seen++ == after)
+        passed_ns += atoll(stall_ns);
     return 0;
 }
 

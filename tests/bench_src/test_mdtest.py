@@ -1051,7 +1051,8 @@ def test_a_full_disk_under_the_output_is_never_a_success(tmp_path: Path) -> None
 def test_a_run_whose_rank_dies_leaves_no_end_line_and_fails(tmp_path: Path) -> None:
     program = f"{build()}/mdtest -F -n 1g -d {tmp_path}/d -C"
     # Rank 1 is a child of its shell, so that the shell can end exactly that one.
-    script = f'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then {program} & sleep 2; kill -9 $!; wait $!; else {program}; fi'
+    at_work = f"until [ -e {tmp_path}/d/test-dir.0-0 ]; do sleep 0.1; done"
+    script = f'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then {program} & {at_work}; kill -9 $!; wait $!; else {program}; fi'
     command = ["mpirun", "--oversubscribe", "-np", "2", "bash", "-c", script]
     status, out, _ = run_group(command, tmp_path, {"BENCH_JSON": str(tmp_path / "bench.jsonl")})
     assert status != 0
