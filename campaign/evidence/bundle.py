@@ -123,7 +123,10 @@ def close(root: Path, info: Mapping[str, str], out: Path, key: Path | None, forc
     if bagit.is_archive(out):
         packed = root.parent / out.name
         bagit.pack(root, packed)
-        packed.rename(out)
+        target = out.resolve()  # the file behind a link is replaced, not the link
+        if target.exists():
+            packed.chmod(target.stat().st_mode & 0o777)
+        packed.rename(target)
     else:
         for path in (root, *root.rglob("*")):
             path.chmod(0o755 if path.is_dir() else 0o644)
@@ -135,6 +138,8 @@ def check_place(out: Path, force: bool) -> None:
     """Raises InputError if no bundle can be written there. Only an archive replaces a file."""
     if bagit.is_archive(out):
         outputs.check(out, force)
+        if out.exists() and not out.is_file():  # a link to a device, which would be replaced
+            raise InputError(f"{out}: is not a file; name a new .zip or .tar.gz")
     elif out.exists() or out.is_symlink():
         raise InputError(f"{out}: already exists; name a new directory, .zip or .tar.gz")
     if out.suffix.lower() in OTHER_ARCHIVES and not bagit.is_archive(out):
@@ -144,7 +149,7 @@ def check_place(out: Path, force: bool) -> None:
 @contextmanager
 def beside(out: Path) -> Iterator[Path]:
     """A temporary directory in which the bundle is made before it is moved to its place."""
-    parent, prefix = out.absolute().parent, f".{out.name}.campaign-"
+    parent, prefix = out.resolve().parent, f".{out.name}.campaign-"
     try:
         parent.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(parent, prefix)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from campaign import __version__
+from campaign.config import slurm_keys
 from campaign.config.rules import sweeps
 from campaign.config.rules.kinds import GEOMETRY
 from campaign.config.slurm_keys import Slurm
@@ -292,8 +293,11 @@ def functions() -> str:
 
 @functools.cache
 def rendered_by(template: Path = TEMPLATE) -> tuple[str, str]:
-    """What the journal records of a job's script: this program's version, and the hash of the templates."""
-    text = f"{template.read_text(encoding='utf-8')}\n{functions()}"
+    """What the journal records of a job's script: this program's version, and the hash of the templates and of the code
+    that decides what is in their places.
+    """
+    files = (template, Path(__file__), Path(slurm_keys.__file__))
+    text = "\n".join([functions(), *(file.read_text(encoding="utf-8") for file in files)])
     return __version__, hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -129,6 +129,35 @@ def test_an_archive_of_another_kind_is_refused_in_place_of_a_directory_of_that_n
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", ["b.zip", "b.tar.gz"])
+def test_the_archive_behind_a_link_is_replaced_and_the_link_stays(made: Made, tmp_path: Path, name: str) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    archive, link = tmp_path / "elsewhere" / name, tmp_path / name
+    archive.write_text("old")
+    archive.chmod(0o600)
+    link.symlink_to(archive)
+    assert made.call("bundle", made.file, "-o", link).returncode == 2
+    assert archive.read_text() == "old"
+    done = made.call("bundle", made.file, "-o", link, "--force")
+    assert f"wrote {link}: " in done.stdout
+    assert (link.is_symlink(), archive.stat().st_mode & 0o777, list(archive.parent.iterdir())) == (
+        True,
+        0o600,
+        [archive],
+    )
+    assert made.call("verify", link).returncode == made.call("verify", archive).returncode != 2
+
+
+def test_a_device_behind_a_link_is_not_replaced_by_an_archive(made: Made, tmp_path: Path) -> None:
+    (tmp_path / "b.zip").symlink_to("/dev/null")
+    done = made.call("bundle", made.file, "-o", tmp_path / "b.zip", "--force")
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"campaign: {tmp_path / 'b.zip'}: is not a file; name a new .zip or .tar.gz\n",
+    )
+    assert Path("/dev/null").is_char_device()
+
+
 def test_a_link_among_the_results_is_refused_by_name(made: Made, tmp_path: Path) -> None:
     link = made.root / "results/bundled/runs/link"
     link.symlink_to("/etc/passwd")

@@ -7,10 +7,12 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import jinja2
 import pytest
 
+from campaign.config import slurm_keys
 from campaign.config.slurm_keys import Slurm
 from campaign.core import resources
 from campaign.core.errors import InputError
@@ -91,6 +93,18 @@ def test_the_first_sixty_lines_of_a_script_are_all_that_it_runs(runs: int) -> No
     first = "\n".join(render(planned).split("\n")[:60])
     assert list(script_text.steps(first)) == [step.token for step in planned]
     assert "\n    campaign_end\n}\n" in first
+
+
+@pytest.mark.parametrize("module", [scripts, slurm_keys])
+def test_the_code_that_decides_the_text_is_in_the_hash_of_the_templates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: ModuleType
+) -> None:
+    assert module.__file__
+    changed = tmp_path / "module.py"
+    changed.write_text(f"{Path(module.__file__).read_text()}# another state\n")
+    version, digest = scripts.rendered_by.__wrapped__()
+    monkeypatch.setattr(module, "__file__", str(changed))
+    assert scripts.rendered_by.__wrapped__() != (version, digest)
 
 
 def test_a_script_hashes_the_input_files_and_one_that_does_not_is_refused() -> None:
