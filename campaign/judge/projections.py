@@ -19,8 +19,8 @@ from campaign.judge.findings import cut, doubt, note, processes_on, to_explain, 
 from campaign.judge.numbers import numbers_of_their_own
 from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import Submission
-from campaign.plan.search.nouns import DRIFT, Decision
-from campaign.plan.searches import SearchProgress
+from campaign.plan.adaptive import SearchProgress
+from campaign.plan.search.records import DRIFT, Decision
 from campaign.results.cells import Row, patterns
 from campaign.slurm.partitions import OUTSIDE
 

@@ -27,7 +27,7 @@ from campaign.core.units import listed, several
 from campaign.judge.findings import Form, doubt, note, to_explain, unchecked, unchecked_by_buyer, violation
 from campaign.judge.rule import Needs, campaign_rule
 from campaign.plan import matrix
-from campaign.plan.searches import SearchProgress, all_runs
+from campaign.plan.adaptive import SearchProgress, all_runs
 from campaign.results.case import Case
 from campaign.results.cells import Row, patterns
 from campaign.results.source.facts import OwnSource, Sources

@@ -25,7 +25,7 @@ from campaign.core.grouping import grouped
 from campaign.core.model import Geometry, Input, Run
 from campaign.pipeline import places
 from campaign.pipeline.places import Mistake, refusal
-from campaign.plan import matrix, searches
+from campaign.plan import adaptive, matrix
 from campaign.plan.dialect import Dialect, identify
 from campaign.results.case import Case
 from campaign.results.store import begun
@@ -56,7 +56,7 @@ class Plan:
     unresolved: dict[str, str]
     dialect: str  # what -N means to an external mdtest
     partition: partitions.Partition | None = None  # as it was when the campaign began
-    searches: tuple[searches.SearchProgress, ...] = ()
+    searches: tuple[adaptive.SearchProgress, ...] = ()
     asked: partitions.Shown | None = None
     settled: Settled = field(default_factory=Settled)
     inputs: tuple[Input, ...] = ()  # each with the hash that it must have
@@ -64,7 +64,7 @@ class Plan:
     @property
     def all_runs(self) -> tuple[Run, ...]:
         """All runs, including those of searches, which may share some."""
-        return searches.all_runs(self.searches, self.runs)
+        return adaptive.all_runs(self.searches, self.runs)
 
 
 def plan(definition: Definition, may_submit: bool = False) -> Plan:
@@ -83,12 +83,12 @@ def plan(definition: Definition, may_submit: bool = False) -> Plan:
         raise refusal(definition.campaign, [Mistake(("name",), problem)])
     partition, asked, unresolved = _partition(definition, before)
     dialect = _dialect(definition, before, may_submit)
-    sought: Sequence[searches.Search] = ()
+    sought: Sequence[adaptive.Search] = ()
     if partition is not None and any(
         isinstance(condition, Searched) for condition in definition.campaign.launch.values()
     ):
         try:
-            sought = searches.plan_searches(
+            sought = adaptive.plan_searches(
                 definition.campaign, definition.pack, partition.usable, partition.cores_per_node
             )
         except EnvironmentLacks as error:
@@ -124,7 +124,7 @@ def again(definition: Definition, planned: Plan) -> Plan:
     return _with_runs(definition, planned, [search.search for search in planned.searches])
 
 
-def _with_runs(definition: Definition, planned: Plan, sought: Sequence[searches.Search]) -> Plan:
+def _with_runs(definition: Definition, planned: Plan, sought: Sequence[adaptive.Search]) -> Plan:
     """With the state of these searches, and the runs that cells report, including the repetitions that recorded results
     require.
     """
@@ -149,12 +149,12 @@ def _with_runs(definition: Definition, planned: Plan, sought: Sequence[searches.
     executables = _executables(definition, planned)
     results = _recorded(definition) if sought or sequential else lambda run: ()
     blueprint = matrix.Blueprint(campaign, pack, executables)
-    standings = tuple(searches.replay_search(search, blueprint, results) for search in sought)
+    standings = tuple(adaptive.replay_search(search, blueprint, results) for search in sought)
     most = replace(campaign, repetitions=sequential.most) if sequential else campaign
     geometries = _geometries(campaign, planned.partition)
     nodes = planned.partition.names if planned.partition else ()
-    runs = matrix.expand(most, pack, geometries, executables, searches.found_geometries(standings), nodes)
-    return replace(planned, searches=standings, runs=searches.needed_repetitions(campaign, pack, runs, results))
+    runs = matrix.expand(most, pack, geometries, executables, adaptive.found_geometries(standings), nodes)
+    return replace(planned, searches=standings, runs=adaptive.needed_repetitions(campaign, pack, runs, results))
 
 
 def _executables(definition: Definition, planned: Plan) -> dict[str, matrix.Executable]:
@@ -243,7 +243,7 @@ def _partition(
     return None, asked, {name: f"launch.{name} is {word}, {why}" for name, word in needed.items()}
 
 
-def _recorded(definition: Definition) -> searches.Results:
+def _recorded(definition: Definition) -> adaptive.Results:
     """A function that gives the judged attempts of a run."""
     if not begun(definition.paths):
         return lambda run: ()
@@ -375,7 +375,7 @@ def plan_json(definition: Definition, planned: Plan) -> dict[str, Any]:
         "partition": asdict(planned.partition) if planned.partition else None,
         "partition_written": campaign.slurm.partition if begun is None else begun,
         "environment_order": [name for name, _ in _as_begun(definition, before).slurm.environment],
-        "searches": [searches.as_json(search) for search in planned.searches],
+        "searches": [adaptive.as_json(search) for search in planned.searches],
         "executable": _identity(definition),
         "prefix": campaign.launcher.prefix,
         "dialect": planned.dialect,

@@ -24,7 +24,7 @@ from campaign.pipeline import planning
 from campaign.pipeline.preflight import is_missing, preflight
 from campaign.pipeline.request import Request, within_node_hours
 from campaign.pipeline.standing import Say, current, follower_of, say_of_journal, standing
-from campaign.plan import matrix, searches
+from campaign.plan import adaptive, matrix
 from campaign.plan.estimate import TimeLeft, time_left
 from campaign.results.case import Case
 from campaign.results.source import modifications
@@ -192,7 +192,7 @@ def _search(driver: Driver, planned: planning.Plan, request: Request) -> plannin
         wanted = list({run.id: run for run in wanted}.values())
         attempts = driver.store.attempts()
         tried = {
-            run: sum(attempt.state in searches.OWN_ENDS for attempt in of_run)
+            run: sum(attempt.state in adaptive.OWN_ENDS for attempt in of_run)
             for run, of_run in matrix.attempts_by_run(wanted, attempts).items()
         }
         if tried and all(before.get(run) == number for run, number in tried.items()):
@@ -277,7 +277,7 @@ class _Work:
             unheard = attempts[-1].state is State.REFUSED and run.id not in self._refused
             return unheard and self._sends[run.id] < MAX_SENDS
         if self._known is not None and any(
-            attempt.state in searches.OWN_ENDS and attempt.token not in self._known for attempt in attempts
+            attempt.state in adaptive.OWN_ENDS and attempt.token not in self._known for attempt in attempts
         ):
             return False
         return is_missing(self._driver.definition, run, attempts, records, self._request)

@@ -10,7 +10,7 @@ from statistics import median
 from campaign.config.format import Campaign, Target
 from campaign.core.model import Attempt, Run, State
 from campaign.core.units import digits, format_duration, several
-from campaign.plan import matrix, searches
+from campaign.plan import adaptive, matrix
 
 GOES_ON = 0.25  # a run that exceeds its expected time is assumed to need this share of it more
 
@@ -99,7 +99,7 @@ class Estimate:
 def estimate(
     campaign: Campaign,
     runs: Sequence[Run],
-    searches_progress: Sequence[searches.SearchProgress],
+    searches_progress: Sequence[adaptive.SearchProgress],
     attempts: Sequence[Attempt],
     unsettled: bool = False,
 ) -> Estimate:
@@ -108,7 +108,7 @@ def estimate(
     """
     attempts_of_runs = matrix.attempts_by_run(runs, attempts)
     remaining = [run for run in runs if not any(attempt.state is State.DONE for attempt in attempts_of_runs[run.id])]
-    lengths = RunLengths(searches.all_runs(searches_progress, runs), attempts, campaign.slurm.time_s)
+    lengths = RunLengths(adaptive.all_runs(searches_progress, runs), attempts, campaign.slurm.time_s)
     undecided = [progress for progress in searches_progress if progress.choice is None]
     runs_to_come = {run.id: run for run in remaining}  # searches for several operations share executions
     budget = 0.0
@@ -138,22 +138,22 @@ def _cost_node_s(runs: Iterable[Run], lengths: RunLengths) -> float:
 
 
 def _remaining_of_search(
-    progress: searches.SearchProgress, repetitions: int, lengths: RunLengths, budget_node_s: float
+    progress: adaptive.SearchProgress, repetitions: int, lengths: RunLengths, budget_node_s: float
 ) -> list[Run]:
     """The executions of a search, as many as its budget allows, and those of the count that it finds."""
-    usual, fresh = searches.expected_runs(progress, repetitions)
+    usual, fresh = adaptive.expected_runs(progress, repetitions)
     cost = _cost_node_s(usual, lengths)
     if lengths.known and cost > budget_node_s:
         usual = usual[: int(len(usual) * budget_node_s / cost)]
     return [*usual, *fresh]
 
 
-def _further_repetitions(campaign: Campaign, runs: Sequence[Run], undecided: Sequence[searches.SearchProgress]) -> int:
+def _further_repetitions(campaign: Campaign, runs: Sequence[Run], undecided: Sequence[adaptive.SearchProgress]) -> int:
     """How many repetitions may be added to the planned ones."""
     if campaign.sequential is None:
         return 0
     searched = sum(len(progress.search.files) for progress in undecided)
-    families = len({searches.family(run) for run in runs}) + searched
+    families = len({adaptive.family(run) for run in runs}) + searched
     return max(0, families * campaign.sequential.most - len(runs) - searched * campaign.repetitions)
 
 

@@ -24,7 +24,7 @@ from campaign.core.errors import InputError
 from campaign.core.grouping import grouped
 from campaign.core.model import SRUN, Attempt, Cell, Command, Geometry, Launcher, Run
 from campaign.plan.dialect import Dialect, offset_argument
-from campaign.plan.search.nouns import SearchRequest
+from campaign.plan.search.records import SearchRequest
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from typing import Any
 
 from campaign.core import outputs
 from campaign.core.errors import EnvironmentLacks, unwritten
-from campaign.plan import searches
+from campaign.plan import adaptive
 from campaign.report import page, table
 from campaign.report.contents import Contents
 from campaign.report.plots import kinds
@@ -81,7 +81,7 @@ def _searches(directory: Path, contents: Contents) -> list[dict[str, Any]]:
                 "standing": standing,
                 "drawn": drawn,
                 "unit": unit,
-                "law": searches.fit_scaling(standing),
+                "law": adaptive.fit_scaling(standing),
                 "beyond": 2 * most,  # the processes for which the law is asked
             }
         )
@@ -98,7 +98,7 @@ def _files(contents: Contents, models: Mapping[str, contention.ContentionFit]) -
         "findings.json": findings_json(pack, contents.findings),
     }
     if contents.searches:
-        progress = [searches.as_json(search) for search in contents.searches]
+        progress = [adaptive.as_json(search) for search in contents.searches]
         files["searches.json"] = json.dumps(progress, indent=1, ensure_ascii=False) + "\n"
     if models:
         fits = {name: fit.as_json() for name, fit in models.items()}

@@ -8,9 +8,9 @@ from dataclasses import replace
 from campaign.config.format import Campaign, Sequential
 from campaign.config.search import SearchSettings
 from campaign.core.model import Attempt, Run, State
+from campaign.plan.adaptive import SearchProgress
 from campaign.plan.estimate import Estimate, estimate
-from campaign.plan.searches import SearchProgress
-from tests.plan.test_searches import campaign, driven, look, wanted
+from tests.plan.test_adaptive import campaign, driven, look, wanted
 from tests.support import builders
 
 LIMIT_S = 600

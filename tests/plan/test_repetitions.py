@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from campaign.config.format import Campaign, Sequential
 from campaign.core.model import Run, State
-from campaign.plan import searches
+from campaign.plan import adaptive
 from campaign.results.case import Case
-from tests.plan.test_searches import ended
+from tests.plan.test_adaptive import ended
 from tests.support import builders
 
 WANTED = Sequential(most=20, width=0.05)
@@ -34,7 +34,7 @@ def numbers(rates: dict[str, list[float | None]]) -> dict[str, int]:
         return [ended(run, rate, State.DONE if rate else State.FAILED)]
 
     found: dict[str, int] = {}
-    for run in searches.needed_repetitions(campaign(), builders.small_pack(), possible(), results):
+    for run in adaptive.needed_repetitions(campaign(), builders.small_pack(), possible(), results):
         name = run.id.rpartition(".r")[0]
         found[name] = found.get(name, 0) + 1
     return {name: number for name, number in found.items() if name in rates} if rates else found
@@ -78,4 +78,4 @@ def test_a_repetition_that_failed_is_made_up_for() -> None:
 def test_a_plain_number_of_repetitions_is_that_number() -> None:
     made = builders.campaign(repetitions=2)
     runs = builders.expand(made, builders.small_pack())
-    assert searches.needed_repetitions(made, builders.small_pack(), runs, lambda run: []) == runs
+    assert adaptive.needed_repetitions(made, builders.small_pack(), runs, lambda run: []) == runs

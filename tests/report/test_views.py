@@ -16,8 +16,8 @@ from campaign.judge.submission import Submission
 from campaign.pipeline import planning
 from campaign.pipeline.planning import Plan
 from campaign.report import decision, views
-from tests.plan.test_searches import campaign as searching_campaign
-from tests.plan.test_searches import look, wanted
+from tests.plan.test_adaptive import campaign as searching_campaign
+from tests.plan.test_adaptive import look, wanted
 from tests.support import builders
 from tests.support.results import Results, everything
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from campaign.core.model import Geometry
 from campaign.plan.search import procedure
-from campaign.plan.search.nouns import Choice, Outcome, SearchRequest, SearchSpace, Settings
+from campaign.plan.search.records import Choice, Outcome, SearchRequest, Settings
+from campaign.plan.search.space import SearchSpace
 
 NODE = SearchSpace(1, 1, 32)
 PEAK = SearchSpace(2, 8, 8)

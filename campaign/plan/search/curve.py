@@ -20,7 +20,7 @@ from typing import Any
 import numpy
 
 from campaign.core.model import Geometry
-from campaign.plan.search.nouns import Logs
+from campaign.plan.search.records import Logs
 
 Array = numpy.ndarray[Any, Any]
 

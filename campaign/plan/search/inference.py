@@ -20,7 +20,8 @@ from itertools import chain
 import numpy
 
 from campaign.core.model import Geometry
-from campaign.plan.search import curve, nouns
+from campaign.plan.search import curve, records
+from campaign.plan.search.space import SearchSpace, midpoints, size
 from campaign.statistics.intervals import Summary
 from campaign.statistics.ranks import NORMAL
 
@@ -48,16 +49,14 @@ class View:
     deviation: float  # of one run
 
     def by_votes(self) -> list[Geometry]:
-        return sorted(
-            self.within, key=lambda count: (-self.votes.get(count, 0.0), -self.within[count], nouns.size(count))
-        )
+        return sorted(self.within, key=lambda count: (-self.votes.get(count, 0.0), -self.within[count], size(count)))
 
     @property
     def safest(self) -> Geometry:
         return max(self.within, key=lambda count: (self.within[count], -count.processes))
 
 
-def draw_view(book: nouns.Book, phase: str, draws: int = DRAWS) -> View:
+def draw_view(book: records.Book, phase: str, draws: int = DRAWS) -> View:
     """From all runs so far; counts without runs take part too."""
     logs = tuple(book.all_logs())
     arguments = logs, book.space, book.settings.margin, f"{book.settings.seed}/{phase}", frozenset(book.failed), draws
@@ -66,11 +65,9 @@ def draw_view(book: nouns.Book, phase: str, draws: int = DRAWS) -> View:
     return _draw_view(*arguments, smaller) if smaller else view
 
 
-def _counts_below(book: nouns.Book, view: View) -> tuple[Geometry, ...]:
+def _counts_below(book: records.Book, view: View) -> tuple[Geometry, ...]:
     """Counts without runs between the fewest that may be within the margin and the next smaller one with runs."""
-    fewest = min(
-        (count for count, share in view.within.items() if share > 1 - book.settings.confidence), key=nouns.size
-    )
+    fewest = min((count for count, share in view.within.items() if share > 1 - book.settings.confidence), key=size)
     tested = {count for _, count, _ in book.all_logs()} | book.failed.keys()
     return tuple(count for count in _untested_beside(book.space, fewest, -1, tested) if count not in view.within)[
         :FURTHER
@@ -79,8 +76,8 @@ def _counts_below(book: nouns.Book, view: View) -> tuple[Geometry, ...]:
 
 @functools.lru_cache(maxsize=1024)  # a search is replayed from its beginning whenever it has new runs
 def _draw_view(
-    logs: nouns.Logs,
-    space: nouns.SearchSpace,
+    logs: records.Logs,
+    space: SearchSpace,
     margin: float,
     seed: str,
     failed: frozenset[Geometry],
@@ -89,11 +86,11 @@ def _draw_view(
 ) -> View:
     runs = curve.robust_runs(logs)
     effect = runs.effect
-    ranked = sorted(effect, key=lambda count: (-effect[count], nouns.size(count)))
+    ranked = sorted(effect, key=lambda count: (-effect[count], size(count)))
     near_top = [count for count in ranked[:KNOWN] if effect[count] >= effect[ranked[0]] - NEAR]
     counts = sorted(
         [*near_top, *_neighbours(space, near_top[:WITH_NEIGHBOURS], effect.keys() | failed), *further_counts],
-        key=nouns.size,
+        key=size,
     )
     drawn = curve.drawn(runs, counts, space.cores_per_node, seed, draws)
     ratios = drawn - drawn.max(1, keepdims=True)
@@ -111,7 +108,7 @@ def _draw_view(
     )
 
 
-def _neighbours(space: nouns.SearchSpace, counts: Sequence[Geometry], tested: Set[Geometry]) -> list[Geometry]:
+def _neighbours(space: SearchSpace, counts: Sequence[Geometry], tested: Set[Geometry]) -> list[Geometry]:
     """Counts without runs near those with runs: for each in turn, counts between it and its neighbours, and the next
     ones.
     """
@@ -120,8 +117,8 @@ def _neighbours(space: nouns.SearchSpace, counts: Sequence[Geometry], tested: Se
     return list(dict.fromkeys(row[at] for at in range(deepest) for row in rows if at < len(row)))[:OPEN]
 
 
-def _neighbours_of_count(space: nouns.SearchSpace, count: Geometry, tested: Set[Geometry]) -> Iterator[Geometry]:
-    yield from nouns.midpoints(space, count, tested)
+def _neighbours_of_count(space: SearchSpace, count: Geometry, tested: Set[Geometry]) -> Iterator[Geometry]:
+    yield from midpoints(space, count, tested)
     cores, directions = space.cores_per_node, [_untested_beside(space, count, step, tested) for step in (1, -1)]
     largest = max(2, math.gcd(count.processes_per_node, cores) // 2)
     for direction in directions:
@@ -132,7 +129,7 @@ def _neighbours_of_count(space: nouns.SearchSpace, count: Geometry, tested: Set[
         yield from direction[:1]
 
 
-def _untested_beside(space: nouns.SearchSpace, count: Geometry, step: int, tested: Set[Geometry]) -> list[Geometry]:
+def _untested_beside(space: SearchSpace, count: Geometry, step: int, tested: Set[Geometry]) -> list[Geometry]:
     """More, or fewer, processes on as many nodes, up to the next count that has runs."""
     untested: list[Geometry] = []
     value = count.processes_per_node + step
@@ -166,22 +163,22 @@ class Answer:
         return self.is_shown and self.count.processes <= ALIKE * self.fewest.processes
 
 
-def is_resolved(book: nouns.Book, view: View) -> bool:
+def is_resolved(book: records.Book, view: View) -> bool:
     return _choose(book, view)[1] and find_answer(book, view).resolved
 
 
-def find_answer(book: nouns.Book, view: View) -> Answer:
+def find_answer(book: records.Book, view: View) -> Answer:
     """The answer, among the counts that have confirmation runs."""
     chosen_count, is_within = _choose(book, view)
     logs = tuple(book.all_logs())
-    counts = tuple(sorted({*_smaller_counts(book, chosen_count), *view.within}, key=nouns.size))
+    counts = tuple(sorted({*_smaller_counts(book, chosen_count), *view.within}, key=size))
     smaller = _smaller_candidates(logs, book.space, book.settings, counts, chosen_count, view.peak)
     unsettled = smaller if is_within else (*smaller, chosen_count)
     further = sum(_runs_to_resolve(view, count, book.settings) for count in unsettled)
     return Answer(chosen_count, is_within, (*smaller, chosen_count), further)
 
 
-def _choose(book: nouns.Book, view: View) -> tuple[Geometry, bool]:
+def _choose(book: records.Book, view: View) -> tuple[Geometry, bool]:
     """The chosen count, and whether it is shown to be within the margin."""
     fresh, rates = book.fresh(), book.typical()
     refuted = _refuted_counts(rates, book.settings.margin)
@@ -212,7 +209,7 @@ def _refuted_counts(rates: Mapping[Geometry, Summary], margin: float) -> set[Geo
     return {count for count, typical in rates.items() if typical.high is not None and typical.high < limit}
 
 
-def _smaller_counts(book: nouns.Book, count: Geometry) -> Iterator[Geometry]:
+def _smaller_counts(book: records.Book, count: Geometry) -> Iterator[Geometry]:
     """All smaller counts, with runs or without; if there are very many, as many as the model can take."""
     smaller = [
         geometry
@@ -220,15 +217,15 @@ def _smaller_counts(book: nouns.Book, count: Geometry) -> Iterator[Geometry]:
         for per_node in range(1, min(book.space.most_per_node, count.processes // nodes) + 1)
         if (geometry := Geometry(nodes, nodes * per_node)) in book.space and geometry not in book.failed
     ]
-    smaller.sort(key=nouns.size)
+    smaller.sort(key=size)
     yield from smaller[:: -(-len(smaller) // MOST_BELOW)]
 
 
 @functools.lru_cache(maxsize=256)
 def _smaller_candidates(
-    logs: nouns.Logs,
-    space: nouns.SearchSpace,
-    settings: nouns.Settings,
+    logs: records.Logs,
+    space: SearchSpace,
+    settings: records.Settings,
     counts: Sequence[Geometry],
     chosen_count: Geometry,
     peak: Geometry,
@@ -252,11 +249,11 @@ def _smaller_candidates(
         count
         for place, (count, share) in enumerate(zip(counts, is_within.mean(0), strict=True))
         if place == first or (place > first and share > 1 - settings.confidence)
-        if nouns.size(count) < nouns.size(chosen_count)
+        if size(count) < size(chosen_count)
     )
 
 
-def _is_below_by_its_runs(runs: curve.Runs, count: Geometry, peak: Geometry, settings: nouns.Settings) -> bool:
+def _is_below_by_its_runs(runs: curve.Runs, count: Geometry, peak: Geometry, settings: records.Settings) -> bool:
     if count not in runs.effect:
         return False
     runs_of_count = int((runs.at == runs.geometries.index(count)).sum())
@@ -264,7 +261,7 @@ def _is_below_by_its_runs(runs: curve.Runs, count: Geometry, peak: Geometry, set
     return highest < runs.effect[peak] + math.log1p(-settings.margin)
 
 
-def _runs_to_resolve(view: View, count: Geometry, settings: nouns.Settings) -> int:
+def _runs_to_resolve(view: View, count: Geometry, settings: records.Settings) -> int:
     """How many runs of a count would separate it from the margin, if it is where it seems to be; at least one."""
     ratios = view.ratio.get(count)
     if ratios is None:

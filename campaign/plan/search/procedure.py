@@ -26,7 +26,7 @@ from campaign.core.grouping import grouped
 from campaign.core.model import Geometry
 from campaign.plan.search import curve
 from campaign.plan.search.inference import MOST_FURTHER, NEAR, PROPOSED, draw_view, fastest, find_answer, is_resolved
-from campaign.plan.search.nouns import (
+from campaign.plan.search.records import (
     CONFIRM,
     Book,
     Candidate,
@@ -35,15 +35,11 @@ from campaign.plan.search.nouns import (
     Measured,
     Missing,
     SearchRequest,
-    SearchSpace,
     Settings,
     SlowRuns,
     Spent,
-    grid,
-    nodes_between,
-    size,
-    words,
 )
+from campaign.plan.search.space import SearchSpace, grid, nodes_between, size, words
 from campaign.statistics import intervals
 
 RUNS_PER_COUNT, FEWEST_RUNS, MOST_RUNS = 1.75, 60, 320  # a search's number of runs

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from campaign.plan import searches
-from campaign.plan.search.nouns import CONFIRM, words
+from campaign.plan import adaptive
+from campaign.plan.search.records import CONFIRM
+from campaign.plan.search.space import words
 from campaign.report.plots.drawing import DrawnPlot, processes_by_nodes
 from campaign.report.plots.shapes import Axis, Interval, Key, Line, Mark, Panel, Upright, linear_axis
 
@@ -15,7 +16,7 @@ LABELS = 8  # below the axis
 APART = 44  # width of two labels at which both are readable
 
 
-def figure(standing: searches.SearchProgress, unit: str) -> DrawnPlot | None:
+def figure(standing: adaptive.SearchProgress, unit: str) -> DrawnPlot | None:
     """None before anything was measured."""
     points = [(request, measured.rate) for request, measured in standing.points.items() if measured.rate]
     if not points:
@@ -57,7 +58,7 @@ def _axis(counts: list[int]) -> Axis:
     return Axis(counts[0] / 1.25, counts[-1] * 1.25, ticks, "processes", log=True)
 
 
-def _intervals(standing: searches.SearchProgress, x: Axis) -> Iterator[Interval]:
+def _intervals(standing: adaptive.SearchProgress, x: Axis) -> Iterator[Interval]:
     """The interval of each candidate. Those on several nodes are labelled, unless the label would cover another one."""
     decision = standing.choice
     if decision is None:

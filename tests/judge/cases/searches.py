@@ -7,8 +7,9 @@ from dataclasses import replace
 from campaign.config.search import Searched
 from campaign.core.model import Geometry, Severity, Status
 from campaign.judge.submission import Submission
-from campaign.plan.search.nouns import Candidate, Choice, Drift, SearchSpace, Settings, SlowRuns
-from campaign.plan.searches import Search, SearchProgress
+from campaign.plan.adaptive import Search, SearchProgress
+from campaign.plan.search.records import Candidate, Choice, Drift, Settings, SlowRuns
+from campaign.plan.search.space import SearchSpace
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
 from tests.judge.cases.submissions import whole
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from campaign.plan.search.nouns import DRIFT, Outcome, SearchRequest, Settings
+from campaign.plan.search.records import DRIFT, Outcome, SearchRequest, Settings
 from tests.support.searched import NODE, Machine, decided, knee_at
 
 

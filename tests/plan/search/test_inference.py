@@ -11,8 +11,9 @@ from dataclasses import replace
 import pytest
 
 from campaign.core.model import Geometry
-from campaign.plan.search import curve, inference, nouns
-from campaign.plan.search.nouns import SearchSpace, Settings
+from campaign.plan.search import curve, inference, records
+from campaign.plan.search.records import Settings
+from campaign.plan.search.space import SearchSpace
 from tests.bench import search_families
 from tests.support.searched import Curve, Machine, decided, knee_at
 
@@ -78,7 +79,7 @@ def test_disturbed_runs_do_not_move_the_minimum(seed: str) -> None:
     """8% of the runs at 40% of their rate."""
 
     class Disturbed(Machine):
-        def __getitem__(self, request: nouns.SearchRequest) -> nouns.Outcome:
+        def __getitem__(self, request: records.SearchRequest) -> records.Outcome:
             point = super().__getitem__(request)
             slow = random.Random(f"slow{seed}{request}").random() < 0.08
             return replace(point, rate=point.rate * 0.4) if slow and point.rate else point
@@ -120,7 +121,7 @@ def test_curves_drawn_with_the_same_seed_are_the_same() -> None:
 
 
 def test_numpy_is_loaded_only_where_a_search_is_replayed() -> None:
-    code = "import sys, campaign.plan.searches; sys.exit('numpy' in sys.modules)"
+    code = "import sys, campaign.plan.adaptive; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=300, check=False).returncode == 0
 
 

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaign.core.model import Geometry
-from campaign.plan.search import inference, nouns, procedure
-from campaign.plan.search.nouns import CONFIRM, Outcome, SearchRequest, SearchSpace, Settings
+from campaign.plan.search import inference, procedure, records, space
+from campaign.plan.search.records import CONFIRM, Outcome, SearchRequest, Settings
+from campaign.plan.search.space import SearchSpace
 from tests.support.searched import NODE, PEAK, Machine, decided, driven, knee_at, rising, spaces
 
 DEFAULTS = Settings("seed")
@@ -32,8 +33,8 @@ def test_a_search_ends_and_asks_for_nothing_twice_and_nothing_outside_of_its_spa
     assert set(asked) == set(decision.requests)
     assert decision.geometry in {request.geometry for request in asked}
     assert decision.geometry == decision.possible_counts[-1]
-    assert [nouns.size(one) for one in decision.possible_counts] == sorted(
-        nouns.size(one) for one in decision.possible_counts
+    assert [space.size(one) for one in decision.possible_counts] == sorted(
+        space.size(one) for one in decision.possible_counts
     )
 
 
@@ -73,7 +74,7 @@ def test_a_search_ends_where_executions_fail(space: SearchSpace, seed: int, shar
 def test_a_budget_is_kept_and_the_best_answer_so_far_is_marked(budget: float, noise: float, seed: int) -> None:
     wanted = Settings(str(seed), budget_node_s=budget)
     decision, _ = driven(PEAK, Machine(knee_at(24), noise, str(seed)), wanted)
-    first = sum(one.nodes for one in nouns.grid(PEAK))  # costs nobody knows before the first block
+    first = sum(one.nodes for one in space.grid(PEAK))  # costs nobody knows before the first block
     assert decision.node_s <= max(budget, first)
     assert decision.geometry is not None
     assert decision.complete or "budget" in decision.reason
@@ -88,7 +89,7 @@ def test_the_first_request_is_one_block_of_the_grid_in_an_order_of_chance_that_t
     first, again, other = (procedure.step(NODE, Settings(seed), {}.get) for seed in ("a", "a", "b"))
     assert isinstance(first, tuple) and isinstance(other, tuple)
     assert first == again
-    assert {request.geometry for request in first} == set(nouns.grid(NODE))
+    assert {request.geometry for request in first} == set(space.grid(NODE))
     assert {(request.phase, request.block) for request in first} == {("grid", 1)}
     assert set(first) == set(other)
     assert first != other
@@ -215,7 +216,7 @@ def test_nothing_that_ended_with_a_rate_gives_no_count() -> None:
 
 
 def test_a_decision_as_data() -> None:
-    data = nouns.as_json(decided(NODE, Machine(knee_at(16), 0.02), DEFAULTS))
+    data = records.as_json(decided(NODE, Machine(knee_at(16), 0.02), DEFAULTS))
     assert list(data) == [
         *("geometry", "peak", "complete", "confirmed", "reason", "remarks", "node_hours", "drift_p"),
         *("drift_change", "slow_runs", "outliers", "shown", "resolved", "alike", "further_runs", "candidates"),
@@ -241,7 +242,7 @@ def test_an_outlier_is_named_and_stays_in_the_numbers() -> None:
     decision = decided(NODE, Once(rising, 0.01), DEFAULTS)
     assert SearchRequest(CONFIRM, 2, 1, 32) in decision.outliers
     assert SearchRequest(CONFIRM, 2, 1, 32) in decision.requests
-    assert "confirm-1x32.2" in nouns.as_json(decision)["outliers"]
+    assert "confirm-1x32.2" in records.as_json(decision)["outliers"]
 
 
 def test_a_drift_of_the_system_is_seen() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from campaign.plan.searches import SearchProgress
+from campaign.plan.adaptive import SearchProgress
 from campaign.report.plots import searches
 from campaign.report.plots.shapes import Interval, Line, Upright
-from tests.plan.test_searches import campaign, driven, look, wanted
+from tests.plan.test_adaptive import campaign, driven, look, wanted
 
 
 def standing(number: int) -> SearchProgress:

@@ -13,8 +13,9 @@ from campaign.config.rules.pack import RulePack
 from campaign.config.search import Searched, SearchSettings
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.model import Geometry, Run, State
-from campaign.plan import matrix, searches
-from campaign.plan.search.nouns import SearchRequest, SearchSpace
+from campaign.plan import adaptive, matrix
+from campaign.plan.search.records import SearchRequest
+from campaign.plan.search.space import SearchSpace
 from campaign.results.case import Case
 from tests.support import builders
 
@@ -28,8 +29,8 @@ def campaign(wanted: SearchSettings | None = None, **changes: object) -> Campaig
     return builders.campaign(**{"launch": launch, "search": wanted or SearchSettings(), **changes})
 
 
-def wanted(made: Campaign, nodes: int = NODES, pack: RulePack | None = None) -> tuple[searches.Search, ...]:
-    return searches.plan_searches(made, pack or builders.pack(), nodes, CORES)
+def wanted(made: Campaign, nodes: int = NODES, pack: RulePack | None = None) -> tuple[adaptive.Search, ...]:
+    return adaptive.plan_searches(made, pack or builders.pack(), nodes, CORES)
 
 
 def ended(run: Run, rate: float | None, state: State = State.DONE, number: int = 1) -> Case:
@@ -48,13 +49,13 @@ def ended(run: Run, rate: float | None, state: State = State.DONE, number: int =
     )
 
 
-def look(one: searches.Search, made: Campaign, results: dict[str, list[Case]]) -> searches.SearchProgress:
-    return searches.replay_search(
+def look(one: adaptive.Search, made: Campaign, results: dict[str, list[Case]]) -> adaptive.SearchProgress:
+    return adaptive.replay_search(
         one, matrix.Blueprint(made, builders.pack(), PROGRAM), lambda run: results.get(run.id, [])
     )
 
 
-def driven(one: searches.Search, made: Campaign, rate: Rate) -> tuple[searches.SearchProgress, dict[str, list[Case]]]:
+def driven(one: adaptive.Search, made: Campaign, rate: Rate) -> tuple[adaptive.SearchProgress, dict[str, list[Case]]]:
     """Measured to its end."""
     results: dict[str, list[Case]] = {}
     while (standing := look(one, made, results)).choice is None:
@@ -124,8 +125,8 @@ def test_a_searchs_runs_carry_its_phase_and_stand_in_no_cell() -> None:
     run = next(run for run in standing.awaited_runs if run.geometry == Geometry(1, 4))
     assert (run.id, run.phase, run.repetition) == ("scratch.node.shared.grid-1x4.1", "grid", 1)
     assert run.arguments[run.arguments.index("-n") + 1] == "250"
-    assert not searches.found_geometries([standing])
-    table = matrix.expand(made, builders.pack(), {}, PROGRAM, searches.found_geometries([standing]))
+    assert not adaptive.found_geometries([standing])
+    table = matrix.expand(made, builders.pack(), {}, PROGRAM, adaptive.found_geometries([standing]))
     assert not {one.id for one in table} & {one.id for one in standing.runs}
 
 
@@ -133,7 +134,7 @@ def test_a_search_is_driven_to_its_decision_and_its_cells_get_the_count_with_the
     made = campaign()
     standing, _ = driven(wanted(made)[0], made, lambda run: float(min(run.geometry.processes, 4)))
     assert standing.choice is not None and standing.choice.geometry == Geometry(1, 4)
-    runs = matrix.expand(made, builders.pack(), {}, PROGRAM, searches.found_geometries([standing]))
+    runs = matrix.expand(made, builders.pack(), {}, PROGRAM, adaptive.found_geometries([standing]))
     assert [(run.id, run.geometry, run.phase) for run in runs] == [("scratch.node.shared.r1", Geometry(1, 4), "")]
     assert runs[0].notes == (f"tuned: {standing.choice.reason}",)
     assert runs[0].id not in {run.id for run in standing.runs}  # confirmed by others, reported from a fresh one
@@ -142,7 +143,7 @@ def test_a_search_is_driven_to_its_decision_and_its_cells_get_the_count_with_the
 def test_the_count_of_one_operation_is_for_its_cells_alone() -> None:
     made = campaign(SearchSettings(per="operation"))
     standings = [driven(one, made, lambda run: float(run.geometry.processes))[0] for one in wanted(made)[:2]]
-    runs = matrix.expand(made, builders.pack(), {}, PROGRAM, searches.found_geometries(standings))
+    runs = matrix.expand(made, builders.pack(), {}, PROGRAM, adaptive.found_geometries(standings))
     assert [(run.id, run.operations) for run in runs] == [
         ("scratch.node.shared.create.r1", ("create",)),
         ("scratch.node.shared.stat.r1", ("stat",)),
@@ -153,14 +154,14 @@ def test_of_several_configurations_the_geometric_mean_counts() -> None:
     made = campaign(SearchSettings(per="all"))
     one = wanted(made)[0]
     request = SearchRequest("grid", 1, 1, 4)
-    runs = searches.requested_runs(one, request, matrix.Blueprint(made, builders.pack(), PROGRAM))
+    runs = adaptive.requested_runs(one, request, matrix.Blueprint(made, builders.pack(), PROGRAM))
     rates = {"shared": 1.0, "unique": 10.0, "onefile": 100.0}
-    point = searches.request_outcome(one, runs, builders.pack(), lambda run: [ended(run, rates[run.files])])
+    point = adaptive.request_outcome(one, runs, builders.pack(), lambda run: [ended(run, rates[run.files])])
     assert point is not None and point.rate == pytest.approx(10.0)
     assert point.node_s == 30.0
     waiting = {"shared", "unique"}
     assert (
-        searches.request_outcome(one, runs, builders.pack(), lambda run: [ended(run, 1.0)] * (run.files in waiting))
+        adaptive.request_outcome(one, runs, builders.pack(), lambda run: [ended(run, 1.0)] * (run.files in waiting))
         is None
     )
 
@@ -180,11 +181,11 @@ def test_an_execution_without_a_rate_is_tried_again_until_it_failed_twice_by_its
 ) -> None:
     made = campaign()
     one = wanted(made)[0]
-    run = searches.requested_runs(
+    run = adaptive.requested_runs(
         one, SearchRequest("grid", 1, 1, 4), matrix.Blueprint(made, builders.pack(), PROGRAM)
     )[0]
     tried = [ended(run, None, state, number) for number, state in enumerate(states, 1)]
-    point = searches.request_outcome(one, [run], builders.pack(), lambda run: tried)
+    point = adaptive.request_outcome(one, [run], builders.pack(), lambda run: tried)
     assert (point is None) == waits
     if point is not None:
         assert point.rate is None
@@ -223,26 +224,26 @@ def test_what_was_measured_is_looked_up_again_in_any_order_and_gives_the_same() 
 def test_the_law_says_what_lies_beyond_the_search() -> None:
     made = campaign()
     standing, _ = driven(wanted(made)[0], made, lambda run: 100.0 * run.geometry.processes)
-    found = searches.fit_scaling(standing)
+    found = adaptive.fit_scaling(standing)
     assert found is not None and found.at(16)[0] == pytest.approx(1600.0, rel=0.01)
-    assert searches.fit_scaling(look(wanted(made)[0], made, {})) is None
+    assert adaptive.fit_scaling(look(wanted(made)[0], made, {})) is None
 
 
 def test_what_is_expected_shrinks_as_a_search_goes_on() -> None:
     made = campaign()
     one = wanted(made)[3]
     start = look(one, made, {})
-    before, found = searches.expected_runs(start)
+    before, found = adaptive.expected_runs(start)
     assert [one.phase for one in found] == [""]
     results = {run.id: [ended(run, float(run.geometry.processes))] for run in start.awaited_runs}
-    after, _ = searches.expected_runs(look(one, made, results))
+    after, _ = adaptive.expected_runs(look(one, made, results))
     assert len(before) > len(after) > 0
-    assert searches.expected_runs(driven(one, made, lambda run: 1.0)[0]) == ([], [])
+    assert adaptive.expected_runs(driven(one, made, lambda run: 1.0)[0]) == ([], [])
 
 
 def test_a_search_as_data() -> None:
     made = campaign()
-    data = searches.as_json(look(wanted(made)[0], made, {}))
+    data = adaptive.as_json(look(wanted(made)[0], made, {}))
     assert data["cells"] == "scratch/node/shared/*"
     assert (data["operation"], data["runs"], data["waits_for"], data["decision"]) == ("create", 6, 6, None)
 

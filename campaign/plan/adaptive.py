@@ -1,4 +1,4 @@
-"""What is to be measured by what was: the searches of a campaign with the runs that they request and their outcomes,
+"""Runs that depend on results: the searches of a campaign with the runs that they request and their outcomes,
 and the repetitions that a run needs. Pure.
 
 A search's runs are planned, stored and judged like any other. They are never in the table, whose numbers come from runs
@@ -22,7 +22,8 @@ from campaign.core.errors import EnvironmentLacks
 from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Run, State
 from campaign.plan import matrix
-from campaign.plan.search import nouns
+from campaign.plan.search import records
+from campaign.plan.search.space import SearchSpace, grid
 from campaign.results.case import Case, deciding
 from campaign.results.cells import left_out
 from campaign.statistics import intervals, scaling
@@ -41,8 +42,8 @@ class Search:
     files: tuple[str, ...]  # if several, their geometric mean decides
     operation: str
     cell_operations: tuple[str, ...]  # operations whose cells use its count
-    space: nouns.SearchSpace
-    settings: nouns.Settings
+    space: SearchSpace
+    settings: records.Settings
 
     @property
     def key(self) -> str:
@@ -66,8 +67,8 @@ class SearchProgress:
     search: Search
     runs: tuple[Run, ...]
     awaited_runs: tuple[Run, ...]
-    points: Mapping[nouns.SearchRequest, nouns.Outcome]
-    choice: nouns.Choice | None
+    points: Mapping[records.SearchRequest, records.Outcome]
+    choice: records.Choice | None
 
 
 def all_runs(searches: Sequence[SearchProgress], cell_runs: Sequence[Run]) -> tuple[Run, ...]:
@@ -92,7 +93,7 @@ def plan_searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node
                 continue
             for files, operation, cell_operations in _search_parts(campaign, pack, condition, target.name):
                 seed, keys = f"{campaign.name}/{target.name}/{condition.id}/{'+'.join(files)}", campaign.search
-                settings = nouns.Settings(seed, keys.margin, keys.confidence, keys.least, keys.most)
+                settings = records.Settings(seed, keys.margin, keys.confidence, keys.least, keys.most)
                 found_searches.append(
                     Search(target.name, condition.id, files, operation, cell_operations, space, settings)
                 )
@@ -111,7 +112,7 @@ def plan_searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node
 
 def _search_space(
     campaign: Campaign, pack: RulePack, condition: LaunchCondition, nodes: int, cores_per_node: int
-) -> nouns.SearchSpace:
+) -> SearchSpace:
     """The search space. Raises ValueError if it is empty."""
     fewest_nodes = condition.nodes or max(2, condition.minimum_nodes)
     most_nodes = condition.nodes or min(nodes, campaign.search.nodes or nodes)
@@ -121,10 +122,10 @@ def _search_space(
         raise ValueError(
             f"the search needs {fewest_nodes} nodes or more ({condition.asked}); the partition has {nodes} usable"
         )
-    space = nouns.SearchSpace(
+    space = SearchSpace(
         fewest_nodes, most_nodes, campaign.search.processes_per_node or cores_per_node, divides, cores_per_node
     )
-    nouns.grid(space)
+    grid(space)
     return space
 
 
@@ -152,12 +153,12 @@ def _search_parts(
         yield from (((files,), operation, (operation,)) for files in configurations for operation in executed)
 
 
-def requested_runs(search: Search, request: nouns.SearchRequest, blueprint: matrix.Blueprint) -> tuple[Run, ...]:
+def requested_runs(search: Search, request: records.SearchRequest, blueprint: matrix.Blueprint) -> tuple[Run, ...]:
     """The runs of a request: one for each file configuration. Searches may share them."""
     return tuple(matrix.search_run(blueprint, (search.target, search.launch, files), request) for files in search.files)
 
 
-def request_outcome(search: Search, runs: Sequence[Run], pack: RulePack, results: Results) -> nouns.Outcome | None:
+def request_outcome(search: Search, runs: Sequence[Run], pack: RulePack, results: Results) -> records.Outcome | None:
     """The outcome of a request; None while a run has neither a rate nor failed often enough."""
     outcomes = [_run_outcome(search, results(run), pack) for run in runs]
     finished = [outcome for outcome in outcomes if outcome is not None]
@@ -165,18 +166,18 @@ def request_outcome(search: Search, runs: Sequence[Run], pack: RulePack, results
         return None
     logs = [math.log(outcome.rate) for outcome in finished if outcome.rate]
     rate = math.exp(sum(logs) / len(logs)) if len(logs) == len(finished) else None
-    return nouns.Outcome(rate, sum(outcome.node_s for outcome in finished))
+    return records.Outcome(rate, sum(outcome.node_s for outcome in finished))
 
 
-def _run_outcome(search: Search, cases: Sequence[Case], pack: RulePack) -> nouns.Outcome | None:
+def _run_outcome(search: Search, cases: Sequence[Case], pack: RulePack) -> records.Outcome | None:
     """The outcome of one run; None if it has no rate and has not failed often enough."""
     deciding = next(operation for operation in pack.operations if operation.id == search.operation)
     complete = next((case for case in cases if case.valid and case.complete), None)
     record = complete.result(deciding) if complete else None
     if complete and record and record.value > 0:
-        return nouns.Outcome(record.value, _node_s(complete))
+        return records.Outcome(record.value, _node_s(complete))
     if sum(case.attempt.state in OWN_ENDS for case in cases) >= TRIES:
-        return nouns.Outcome(None, sum(map(_node_s, cases)))
+        return records.Outcome(None, sum(map(_node_s, cases)))
     return None
 
 
@@ -188,10 +189,10 @@ def replay_search(search: Search, blueprint: matrix.Blueprint, results: Results)
     """Replay a search over what was measured."""
     from campaign.plan.search import procedure  # numpy, which it needs, takes a while to load
 
-    runs_by_request: dict[nouns.SearchRequest, tuple[Run, ...]] = {}
-    points: dict[nouns.SearchRequest, nouns.Outcome] = {}
+    runs_by_request: dict[records.SearchRequest, tuple[Run, ...]] = {}
+    points: dict[records.SearchRequest, records.Outcome] = {}
 
-    def outcome_of_request(request: nouns.SearchRequest) -> nouns.Outcome | None:
+    def outcome_of_request(request: records.SearchRequest) -> records.Outcome | None:
         runs_by_request[request] = requested_runs(search, request, blueprint)
         outcome = request_outcome(search, runs_by_request[request], blueprint.pack, results)
         if outcome is not None:
@@ -199,7 +200,7 @@ def replay_search(search: Search, blueprint: matrix.Blueprint, results: Results)
         return outcome
 
     next_step = procedure.step(search.space, search.settings, outcome_of_request)
-    if isinstance(next_step, nouns.Choice):
+    if isinstance(next_step, records.Choice):
         return SearchProgress(search, tuple(chain(*runs_by_request.values())), (), points, next_step)
     finished = chain.from_iterable(runs for request, runs in runs_by_request.items() if request in points)
     requested = tuple(run for request in next_step for run in runs_by_request[request])
@@ -233,18 +234,18 @@ def fit_scaling(progress: SearchProgress) -> scaling.ScalingFit | None:
 # --- how much is to come
 
 
-def _model(search: Search) -> nouns.Measured:
+def _model(search: Search) -> records.Measured:
     """A model of a machine that was not measured yet: rises up to half of the most processes and then falls slowly,
     with 5% noise that differs between searches.
     """
     knee = max(1.0, search.space.most_nodes * search.space.most_per_node / 2)
 
-    def modelled_outcome(request: nouns.SearchRequest) -> nouns.Outcome:
+    def modelled_outcome(request: records.SearchRequest) -> records.Outcome:
         load = request.processes / knee
         # Its own text, so that estimates do not change when a class is renamed.
         fields = ", ".join(f"{name}={value!r}" for name, value in asdict(request).items())
         noise = random.Random(f"{search.key}/Request({fields})").gauss(0, 0.05)
-        return nouns.Outcome(load / (1 + load**2) * math.exp(noise))
+        return records.Outcome(load / (1 + load**2) * math.exp(noise))
 
     return modelled_outcome
 
@@ -259,7 +260,7 @@ def expected_runs(progress: SearchProgress, repetitions: int = 1) -> tuple[list[
 
     search = progress.search
     choice = procedure.step(search.space, replace(search.settings, budget_node_s=math.inf), _model(search))
-    assert isinstance(choice, nouns.Choice) and choice.geometry is not None
+    assert isinstance(choice, records.Choice) and choice.geometry is not None
     search_runs = [
         replace(
             progress.awaited_runs[0],
@@ -294,11 +295,11 @@ def as_json(progress: SearchProgress) -> dict[str, Any]:
     return {
         "cells": progress.search.key,
         "operation": progress.search.operation,
-        "procedure": nouns.PROCEDURE,
+        "procedure": records.PROCEDURE,
         "identity": progress.search.identity,
         "runs": len(progress.runs),
         "waits_for": len(progress.awaited_runs),
-        "decision": nouns.as_json(choice) if choice else None,
+        "decision": records.as_json(choice) if choice else None,
     }
 
 
