@@ -49,49 +49,52 @@ def items(values: Values, pack: RulePack) -> None:
         values.problem(f"found {total}; allowed: up to {full}, the full size", "items_total")
 
 
-def benchmark(given: Values, pack: RulePack) -> None:
+def benchmark(section: Values, pack: RulePack) -> None:
     """Check that the named programs are in the pack, that the keys fit the kind of pack, and that further words are
     flags that the pack allows; in a pack with several programs, those of each.
     """
-    several, names = bool(pack.phases[0].id), [program.id for program in pack.programs]
-    if several and given["executable"] not in (BUILTIN, None):
-        given.problem(
+    is_phased, names = bool(pack.phases[0].id), [program.id for program in pack.programs]
+    if is_phased and section["executable"] not in (BUILTIN, None):
+        section.problem(
             f"rule pack {pack.id} has several programs; give their paths under benchmark.programs: {', '.join(names)}",
             "executable",
         )
-    if several and given["extra_arguments"]:
-        given.problem(
+    if is_phased and section["extra_arguments"]:
+        section.problem(
             f"rule pack {pack.id} has several programs ({', '.join(names)}); give the words of each under "
             "benchmark.program_arguments",
             "extra_arguments",
         )
-    elif given["extra_arguments"]:
-        _check_words(given, given["extra_arguments"], pack, "extra_arguments")
-    of_one = {
+    elif section["extra_arguments"]:
+        _check_words(section, section["extra_arguments"], pack, "extra_arguments")
+    remedies = {
         "programs": "give its path under benchmark.executable",
         "program_arguments": "use benchmark.extra_arguments",
     }
-    for key, remedy in of_one.items():
-        for name, _ in given[key] or ():
-            if several:
-                given.require(name, names, key, name)
+    for key, remedy in remedies.items():
+        for name, _ in section[key] or ():
+            if is_phased:
+                section.require(name, names, key, name)
             else:
-                given.problem(f"rule pack {pack.id} has one program; {remedy}", key, name)
-    for name, words in given["program_arguments"] or ():
-        if several and name in names and words:
-            _check_words(given, words, pack.of_program(name), "program_arguments", name)
+                section.problem(f"rule pack {pack.id} has one program; {remedy}", key, name)
+    for name, words in section["program_arguments"] or ():
+        if is_phased and name in names and words:
+            _check_words(section, words, pack.of_program(name), "program_arguments", name)
 
 
 def environment(slurm: Values, pack: RulePack) -> None:
     """Check the variables against those of the pack."""
-    given = dict(slurm["environment"] or ())
-    for each in pack.environment:
-        if each.name in given and given[each.name] is not None and not each.allows(given[each.name]):
-            problem = f"found {shown(given[each.name])}; allowed by {pack.document}, clause {each.clause}: {each}"
-            slurm.problem(problem, "environment", each.name)
-        elif each.name not in given and not (each.value or each.forbidden):
+    variables = dict(slurm["environment"] or ())
+    for entry in pack.environment:
+        if entry.name in variables and variables[entry.name] is not None and not entry.allows(variables[entry.name]):
+            problem = (
+                f"found {shown(variables[entry.name])}; allowed by {pack.document}, clause {entry.clause}: {entry}"
+            )
+            slurm.problem(problem, "environment", entry.name)
+        elif entry.name not in variables and not (entry.value or entry.forbidden):
             slurm.problem(
-                f"{each.name} is missing; {pack.document}, clause {each.clause}, requires a value", "environment"
+                f"{entry.name} is missing; {pack.document}, clause {entry.clause}, requires a value",
+                "environment",
             )
 
 
@@ -107,7 +110,7 @@ def builds(source: Values, pack: RulePack) -> None:
         source.require(name, [program.id for program in pack.programs], "builds", name)
 
 
-def _check_words(given: Values, words: tuple[str, ...], pack: RulePack, *path: str) -> None:
+def _check_words(section: Values, words: tuple[str, ...], pack: RulePack, *path: str) -> None:
     """Report the words that must not be added to the pack's command line."""
     if None in words:
         return
@@ -120,28 +123,28 @@ def _check_words(given: Values, words: tuple[str, ...], pack: RulePack, *path: s
             value_of = ""
             continue
         if not word.startswith("-") or word in ("-", "--"):
-            given.problem(f"found {shown(word)}, which is not a flag; allowed: {listed}", *path, index)
+            section.problem(f"found {shown(word)}, which is not a flag; allowed: {listed}", *path, index)
             continue
         flags, value_of = _flags_of(word, {*allowed, *clauses}, valued)
         for flag in flags:
             if flag in clauses:
-                given.problem(
+                section.problem(
                     f"found {flag} in {shown(word)}, which the run rules set (clause {clauses[flag]}); "
                     f"allowed: {listed}",
                     *path,
                     index,
                 )
             elif flag not in allowed:
-                given.problem(f"found {flag} in {shown(word)}; allowed: {listed} ({pack.document})", *path, index)
+                section.problem(f"found {flag} in {shown(word)}; allowed: {listed} ({pack.document})", *path, index)
     if value_of in allowed:
-        given.problem(f"found {value_of} without its value; add it", *path, len(words) - 1)
+        section.problem(f"found {value_of} without its value; add it", *path, len(words) - 1)
 
 
-def _flags_of(word: str, known: Collection[str], valued: Collection[str]) -> tuple[list[str], str]:
+def _flags_of(word: str, flags_of_pack: Collection[str], valued: Collection[str]) -> tuple[list[str], str]:
     """The flags in a word, and the one whose value is the next word. Short flags may be bundled (`-vF`) and carry their
     value (`-N4`), as in getopt, where the pack does not list the whole word (`-pme`).
     """
-    if word.startswith("--") or word in known:
+    if word.startswith("--") or word in flags_of_pack:
         name, equals, _ = word.partition("=")
         return [name], name if name in valued and not equals else ""
     flags: list[str] = []
@@ -149,7 +152,7 @@ def _flags_of(word: str, known: Collection[str], valued: Collection[str]) -> tup
         flags.append(f"-{letter}")
         if flags[-1] in valued:
             return flags, flags[-1] if place == len(word) else ""
-        if flags[-1] not in known:
+        if flags[-1] not in flags_of_pack:
             break
     return flags, ""
 
@@ -171,33 +174,39 @@ def cells(section: str, values: Values, pack: RulePack) -> None:
 
 def is_of_runs(pattern: str, values: Values, pack: RulePack) -> bool:
     """Whether target/launch/files, with * for any of them, matches a run."""
-    axes = (names_of_targets(values), [each.id for each in pack.launch], [each.id for each in pack.files])
+    axes = (
+        names_of_targets(values),
+        [condition.id for condition in pack.launch],
+        [files.id for files in pack.files],
+    )
     return any(matches("/".join(run), pattern) for run in itertools.product(*axes))
 
 
-def path(holder: Values, written: str | None, file: Path, *at: str | int, optional: bool = False) -> None:
+def path(holder: Values, path_text: str | None, file: Path, *at: str | int, optional: bool = False) -> None:
     """Report a given path that does not exist."""
-    if written and not is_there(beside(file, written)):
+    if path_text and not is_there(beside(file, path_text)):
         remedy = "correct the path or remove the key" if optional else "correct the path"
-        holder.problem(f"found {shown(written)}: file not found; {remedy}", *at)
+        holder.problem(f"found {shown(path_text)}: file not found; {remedy}", *at)
 
 
 def most(values: Values) -> None:
     """Report a `most` that is below `least`."""
-    least, most = values["least"], values["most"]
-    if least and most and most < least:
-        values.problem(f"found {most}, but least is {least}; allowed: {least} or more", "most")
+    minimum, maximum = values["least"], values["most"]
+    if minimum and maximum and maximum < minimum:
+        values.problem(f"found {maximum}, but least is {minimum}; allowed: {minimum} or more", "most")
 
 
-def energy(given: Values) -> None:
+def energy(section: Values) -> None:
     """Check that the keys of `energy` fit its source."""
-    source, by_command = given["source"], given["source"] == "command"
-    if not source and any(given[key] for key in ("covers", "level", "command", "once")):
-        given.problem("source is missing; allowed: slurm, rapl, command", "source")
-    if source and not given["covers"]:
-        given.problem("covers is missing: say what the readings include, such as: all nodes, at their inlets", "covers")
-    if source and (by_command != bool(given["command"]) or (given["once"] and not by_command)):
-        given.problem("`command`, and `once` beside it, belong to source: command and to no other", "command")
+    source, by_command = section["source"], section["source"] == "command"
+    if not source and any(section[key] for key in ("covers", "level", "command", "once")):
+        section.problem("source is missing; allowed: slurm, rapl, command", "source")
+    if source and not section["covers"]:
+        section.problem(
+            "covers is missing: say what the readings include, such as: all nodes, at their inlets", "covers"
+        )
+    if source and (by_command != bool(section["command"]) or (section["once"] and not by_command)):
+        section.problem("`command`, and `once` beside it, belong to source: command and to no other", "command")
 
 
 def counters(values: Values, pack: RulePack, file: Path) -> None:
@@ -211,10 +220,10 @@ def answers(values: Values, pack: RulePack) -> None:
         if entry["rule"] and entry["rule"] not in pack.checks:
             problem = f"found {entry['rule']}, which is not in rule pack {pack.id}; see 'campaign rules {pack.id}'"
             entry.problem(problem, "rule")
-    asked = [clause.id for clause in pack.clauses if clause.answered]
+    questions = [clause.id for clause in pack.clauses if clause.answered]
     for clause, _ in values["answers"] or ():
-        if asked:
-            values.require(clause, asked, "answers", clause)
+        if questions:
+            values.require(clause, questions, "answers", clause)
         else:
             values.problem(f"rule pack {pack.id} asks no question; remove the key", "answers", clause)
     for waiver in values.entries("waivers"):

@@ -73,15 +73,16 @@ def granted_by(definition: Definition, signers: Path | None) -> Answers:
     """
     granted = []
     for waiver in definition.campaign.waivers if signers else ():
-        each = _granted(definition.campaign, definition.pack, waiver, signers)
-        if each.signer and not is_named(each.signer, waiver.by):
-            each = Granted(
+        checked_waiver = _granted(definition.campaign, definition.pack, waiver, signers)
+        if checked_waiver.signer and not is_named(checked_waiver.signer, waiver.by):
+            checked_waiver = Granted(
                 waiver,
                 problem=(
-                    f"signed by {each.signer}, but granted by {waiver.by}; the signer must be the person who grants it"
+                    f"signed by {checked_waiver.signer}, but granted by {waiver.by}; the signer must be the person "
+                    "who grants it"
                 ),
             )
-        granted.append(each)
+        granted.append(checked_waiver)
     return Answers(tuple(granted), definition.answers.explanations)
 
 
@@ -121,16 +122,16 @@ def load(path: Path | str, part: str = "") -> tuple[Campaign, RulePack]:
     if path.suffix.lower() in OTHERS:
         raise InputError(f"{path}: not a campaign file: {OTHERS[path.suffix.lower()]}")
     document = Document.open(path)
-    answered = _part(path, document, resolution.current().part or part)
-    if answered is not None:
-        document = response.document_of(*answered)
+    response_and_part = _part(path, document, resolution.current().part or part)
+    if response_and_part is not None:
+        document = response.document_of(*response_and_part)
     values = schema.read(SCHEMA, document)
     _refuse_secrets(document)
     if values is None:
         document.finish()
     launch: dict[str, Wanted] = {}
     benchmark, settled = values["benchmark"], None
-    pack = _pack(values, path, answered[1].version if answered else None)
+    pack = _pack(values, path, response_and_part[1].version if response_and_part else None)
     check.targets(values)
     if pack is not None:
         pack = unfold(pack, read_series(values, pack))
@@ -145,7 +146,7 @@ def load(path: Path | str, part: str = "") -> tuple[Campaign, RulePack]:
         if values["source"]:
             check.builds(values["source"], pack)
         if pack.builds or not values["build"]:
-            values.require(values["build"], [each.id for each in pack.builds], "build")
+            values.require(values["build"], [category.id for category in pack.builds], "build")
         else:
             values.problem(f"rule pack {pack.id} has no categories of builds; remove the key", "build")
         if (settled := _settled(values, pack, launch)) is not None:
@@ -173,11 +174,11 @@ def load(path: Path | str, part: str = "") -> tuple[Campaign, RulePack]:
     document.finish()
     assert settled is not None, "what has no problem is settled"
     of_part: dict[str, Any] = {"document": document}
-    if answered is not None:
-        whole, asked = answered
-        name = f"{values['name']}-{asked.id}"
-        results = beside(path, values["results"]) / values["name"] / asked.id
-        of_part |= {"name": name, "results": results, "rfp": whole.rfp.path, "part": asked.id}
+    if response_and_part is not None:
+        response_file, rfp_part = response_and_part
+        name = f"{values['name']}-{rfp_part.id}"
+        results = beside(path, values["results"]) / values["name"] / rfp_part.id
+        of_part |= {"name": name, "results": results, "rfp": response_file.rfp.path, "part": rfp_part.id}
     campaign = _campaign(values, launch, path, launcher=launched, **of_part)
     return replace(campaign, inputs=tuple(_inputs_of_both(campaign.inputs, settled))), settled
 
@@ -188,12 +189,14 @@ def _part(path: Path, document: Document, part: str) -> tuple[response.Response,
         if part:
             raise InputError(f"{path}: has no parts; leave out --part {part}")
         return None
-    whole = response.read(path, document)
-    ids = [each.id for each in whole.parts]
+    response_file = response.read(path, document)
+    ids = [rfp_part.id for rfp_part in response_file.parts]
     if part not in ids:
-        found = f"--part {part}: {schema.suggestion(part, ids)}" if part else f"name one of its parts: {', '.join(ids)}"
-        raise InputError(f"{path}: {found}")
-    return whole, whole.rfp.part(part)
+        remedy = (
+            f"--part {part}: {schema.suggestion(part, ids)}" if part else f"name one of its parts: {', '.join(ids)}"
+        )
+        raise InputError(f"{path}: {remedy}")
+    return response_file, response_file.rfp.part(part)
 
 
 def _pack(values: schema.Values, path: Path, version: int | None) -> RulePack | None:
@@ -213,30 +216,30 @@ def _pack(values: schema.Values, path: Path, version: int | None) -> RulePack | 
 
 def _settled(values: schema.Values, pack: RulePack, launch: dict[str, Wanted]) -> RulePack | None:
     """The pack with the campaign's values; None if they do not fit."""
-    known = {variable.id: variable for variable in pack.variables}
-    given = {}
+    variables = {variable.id: variable for variable in pack.variables}
+    accepted_values = {}
     for name, value in values["variables"] or ():
         key, (name, _, pattern) = name, name.partition("@")
         problem = ""
         if pattern and not check.is_of_runs(pattern, values, pack):
             problem = f"{pattern} matches no run; allowed after the @: target/launch/files, where * matches any"
-        elif not known:
+        elif not variables:
             problem = f"rule pack {pack.id} has no variables; remove the key"
-        elif name not in known:
-            problem = f"unknown variable; {schema.suggestion(name, known)}"
-        elif values["profile"] == "full" and not known[name].free:
+        elif name not in variables:
+            problem = f"unknown variable; {schema.suggestion(name, variables)}"
+        elif values["profile"] == "full" and not variables[name].free:
             problem = (
-                f"found {value}, but profile full fixes {known[name].full} (clause {known[name].clause}); remove it "
-                "or set profile: rehearsal"
+                f"found {value}, but profile full fixes {variables[name].full} (clause {variables[name].clause}); "
+                "remove it or set profile: rehearsal"
             )
         elif pattern and not pack.is_of_arguments(name):
             problem = variable_in_texts(name)
         if problem:
             values.problem(problem, "variables", key)
         elif value is not None:
-            given[key] = value
+            accepted_values[key] = value
     try:
-        return settle(pack, values["profile"] or "rehearsal", launch, given, values["build"] or "")
+        return settle(pack, values["profile"] or "rehearsal", launch, accepted_values, values["build"] or "")
     except ValueError as error:
         values.problem(f"{error}; correct the variables or the launch conditions", "variables")
         return None
@@ -288,7 +291,7 @@ _COMMANDS = (
 def _secret() -> re.Pattern[str]:
     """Parts of names that belong to secrets; the benchmark leaves such variables out of its records."""
     listed = _WORD.findall((BENCHMARK / "common" / "secret.def").read_text(encoding="utf-8"))
-    parts, words = ("|".join(word for kind, word in listed if kind == each) for each in ("PART", "WORD"))
+    parts, words = ("|".join(word for kind, word in listed if kind == entry_kind) for entry_kind in ("PART", "WORD"))
     # For variables only: `--pass` and `--cert` are also options with a number and a file.
     return re.compile(rf"(?i:{parts.replace('_', '[_-]')})|(?:\b|_)(?:{words})(?!_(?:FILE|DIR|PATH))(?:\b|_)")
 
@@ -298,10 +301,10 @@ def _refuse_secrets(document: Document) -> None:
     if resolution.replayed():
         return
     for at, node in nodes(document.root):
-        if isinstance(node, Scalar) and (found := _found(at, node.text)):
+        if isinstance(node, Scalar) and (secret := _found(at, node.text)):
             document.problem(
                 at,
-                f"found {found}, which looks like a secret: the buyer receives the campaign file and command lines; "
+                f"found {secret}, which looks like a secret: the buyer receives the campaign file and command lines; "
                 "put it in a file that only you can read",
                 node,
             )
@@ -334,29 +337,30 @@ def digest_of_input(path: str) -> str:
 
 
 def _check_inputs(values: schema.Values, pack: RulePack) -> None:
-    fixed = {each.id: each for each in pack.inputs}
-    given = {entry["id"]: entry for entry in values.entries("inputs")}
-    for name, entry in given.items():
-        asked = fixed.get(name or "")
-        if asked and asked.sha256 and entry["sha256"] not in ("", None, asked.sha256):
+    fixed = {pack_input.id: pack_input for pack_input in pack.inputs}
+    entries = {entry["id"]: entry for entry in values.entries("inputs")}
+    for name, entry in entries.items():
+        pack_input = fixed.get(name or "")
+        if pack_input and pack_input.sha256 and entry["sha256"] not in ("", None, pack_input.sha256):
             entry.problem(
-                f"found {entry['sha256']}, but clause {asked.clause} fixes {asked.sha256}; remove the key", "sha256"
+                f"found {entry['sha256']}, but clause {pack_input.clause} fixes {pack_input.sha256}; remove the key",
+                "sha256",
             )
-    for each in pack.inputs:
-        if not each.path and each.id not in given:
+    for pack_input in pack.inputs:
+        if not pack_input.path and pack_input.id not in entries:
             values.problem(
-                f"input {each.id} of rule pack {pack.id} is missing (clause {each.clause}); add "
-                f"{{id: {each.id}, path: PATH}}",
+                f"input {pack_input.id} of rule pack {pack.id} is missing (clause {pack_input.clause}); add "
+                f"{{id: {pack_input.id}, path: PATH}}",
                 "inputs",
             )
 
 
-def _inputs_of_both(given: Sequence[Input], pack: RulePack) -> Iterator[Input]:
+def _inputs_of_both(file_inputs: Sequence[Input], pack: RulePack) -> Iterator[Input]:
     """The pack's inputs, where the campaign file may say where they are, and further ones of the campaign file."""
     assert pack.path is not None, "a pack that was read has its path"
-    own = {each.id: replace(each, by=BY_CAMPAIGN if each.sha256 else "") for each in given}
-    for each in pack.inputs:
-        placed = own.pop(each.id, None) or Input(each.id, str(beside(pack.path, each.path, f"{pack.id}.yaml/")))
-        by_pack = {"sha256": each.sha256, "by": BY_PACK} if each.sha256 else {}
-        yield replace(placed, clause=each.clause, **by_pack)
-    yield from own.values()
+    inputs = {entry.id: replace(entry, by=BY_CAMPAIGN if entry.sha256 else "") for entry in file_inputs}
+    for entry in pack.inputs:
+        placed = inputs.pop(entry.id, None) or Input(entry.id, str(beside(pack.path, entry.path, f"{pack.id}.yaml/")))
+        by_pack = {"sha256": entry.sha256, "by": BY_PACK} if entry.sha256 else {}
+        yield replace(placed, clause=entry.clause, **by_pack)
+    yield from inputs.values()

@@ -155,9 +155,9 @@ class Benchmark:
     @property
     def placed(self) -> tuple[tuple[Place, Path], ...]:
         """The paths of all programs that are not built in, each with its key in the campaign file."""
-        given: list[tuple[Place, Path | None]] = [(("benchmark", "executable"), self.executable)]
-        given += [(("benchmark", "programs", name), path) for name, path in self.programs]
-        return tuple((at, path) for at, path in given if path is not None)
+        paths: list[tuple[Place, Path | None]] = [(("benchmark", "executable"), self.executable)]
+        paths += [(("benchmark", "programs", name), path) for name, path in self.programs]
+        return tuple((at, path) for at, path in paths if path is not None)
 
 
 @dataclass(frozen=True, slots=True)

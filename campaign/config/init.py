@@ -34,7 +34,7 @@ def text(rules_id: str, site: Site = UNKNOWN, name: str = "my-campaign") -> str:
     """A campaign file for a rule pack (an id, or a path to one). Raises InputError where the pack cannot be read."""
     pack = packs.load(rules_id)
     is_path = "/" in rules_id or rules_id.endswith(".yaml")
-    given = [f"{variable.id}: {variable.rehearsal}" for variable in pack.variables]
+    variable_lines = [f"{variable.id}: {variable.rehearsal}" for variable in pack.variables]
     return (
         resources.templates()
         .get_template("campaign.yaml.j2")
@@ -46,7 +46,7 @@ def text(rules_id: str, site: Site = UNKNOWN, name: str = "my-campaign") -> str:
             site=site,
             each=1 << max(0, site.cores.bit_length() - 1),  # a power of two divides most numbers of files
             largest=functools.partial(values.share_of, values.POWER),
-            width=max(map(len, given), default=0),
+            width=max(map(len, variable_lines), default=0),
             built_in=BUILT_IN,
             system=SYSTEM,
             contact=CONTACT,

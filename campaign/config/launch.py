@@ -35,19 +35,19 @@ def read_launch(values: Values, pack: RulePack) -> dict[str, Wanted]:
     launch: dict[str, Wanted] = {}
     if values["launch"] is None:
         return launch
-    given = dict(values["launch"])
+    written_launch = dict(values["launch"])
     ids = [condition.id for condition in pack.launch]
     misspelt = set()  # conditions that are missing because of a typo
-    for name in given:
+    for name in written_launch:
         if name not in ids:
-            meant = near(name, [id for id in ids if id not in given and id not in misspelt])
-            remedy = suggestion(name, [meant] if meant else ids)
+            similar_id = near(name, [id for id in ids if id not in written_launch and id not in misspelt])
+            remedy = suggestion(name, [similar_id] if similar_id else ids)
             values.problem(f"rule pack {pack.id} has no such launch condition; {remedy}", "launch", name)
-            misspelt.add(meant)
+            misspelt.add(similar_id)
     for condition in pack.launch:
         form, geometry = _form(condition, pack), _fixed(condition)
-        if condition.id in given:
-            geometry = _GivenLaunch(values, condition, form, pack.equal_blocks).geometry(given[condition.id])
+        if condition.id in written_launch:
+            geometry = _GivenLaunch(values, condition, form, pack.equal_blocks).geometry(written_launch[condition.id])
         elif geometry is None and condition.id not in misspelt:
             values.problem(f"required key missing; allowed: {form} ({condition.asked})", "launch", condition.id)
         if geometry is not None:
@@ -59,30 +59,32 @@ def _fixed(condition: LaunchCondition) -> Wanted | None:
     """The geometry that the pack fixes."""
     if condition.whole_system:
         return AllCores()
-    nodes, each = condition.share or condition.nodes, condition.processes_per_node
+    nodes, processes_per_node = condition.share or condition.nodes, condition.processes_per_node
     if condition.nodes is not None and condition.processes is not None:
         return Geometry(condition.nodes, condition.processes)
-    if isinstance(nodes, int) and isinstance(each, int):
-        return Geometry(nodes, nodes * each)
-    return AllCores(nodes or ALL, each or ALL) if condition.share or (nodes and each) else None
+    if isinstance(nodes, int) and isinstance(processes_per_node, int):
+        return Geometry(nodes, nodes * processes_per_node)
+    return (
+        AllCores(nodes or ALL, processes_per_node or ALL) if condition.share or (nodes and processes_per_node) else None
+    )
 
 
 def read_series(values: Values, pack: RulePack) -> dict[str, int]:
     """The largest count of each series of launch conditions, removed from the values; 1 if it cannot be determined."""
-    given = dict(values["launch"] or ())
+    written_launch = dict(values["launch"] or ())
     largest = {}
-    for condition in [each for each in pack.launch if each.series]:
-        found = given.pop(condition.id, "none")
-        if isinstance(found, int) and found.bit_count() == 1:
-            largest[condition.id] = found
-        elif values["launch"] is not None and found is not None:
+    for condition in [series for series in pack.launch if series.series]:
+        count = written_launch.pop(condition.id, "none")
+        if isinstance(count, int) and count.bit_count() == 1:
+            largest[condition.id] = count
+        elif values["launch"] is not None and count is not None:
             problem = (
-                f"found {found if isinstance(found, int | str) else 'a mapping'}; allowed: a power of two such as 16, "
+                f"found {count if isinstance(count, int | str) else 'a mapping'}; allowed: a power of two such as 16, "
                 f"the largest of the series (clause {condition.clause}: {condition.needs})"
             )
             values.problem(problem, "launch", condition.id)
     if values["launch"] is not None:
-        values["launch"] = tuple(given.items())
+        values["launch"] = tuple(written_launch.items())
     return largest
 
 
@@ -171,8 +173,8 @@ class _GivenLaunch:
             self.values.problem(problem, "launch", condition.id, *key)
         return Geometry(nodes, processes) if nodes_fit and processes_fit else None
 
-    def _lacking(self, what: str, *key: str) -> None:
-        self._refuse(f"the number of {what} is missing; allowed: {self.form}", *key)
+    def _lacking(self, count_name: str, *key: str) -> None:
+        self._refuse(f"the number of {count_name} is missing; allowed: {self.form}", *key)
 
     def _refuse(self, problem: str, *key: str) -> None:
         self.values.problem(f"{problem} ({self.condition.asked})", "launch", self.condition.id, *key)

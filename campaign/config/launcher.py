@@ -56,45 +56,45 @@ SCHEMA = KeyedMap(
 )
 
 
-def read(given: Values, path: Path, pack: RulePack | None) -> Launcher:
+def read(section: Values, path: Path, pack: RulePack | None) -> Launcher:
     """The section's values; those that do not fit are reported."""
-    program = given["program"] or "srun"
-    options, placement, prefix = (tuple(given[key] or ()) for key in ("options", "placement", "prefix"))
+    program = section["program"] or "srun"
+    options, placement, prefix = (tuple(section[key] or ()) for key in ("options", "placement", "prefix"))
     if None in (*options, *placement, *prefix):  # reported already
         return Launcher()
     name = program.rpartition("/")[2]
     if name != program and not program.startswith("/"):
-        given.problem(f"found {shown(program)}; allowed: a program's name, or an absolute path", "program")
+        section.problem(f"found {shown(program)}; allowed: a program's name, or an absolute path", "program")
     elif name == "srun":
-        _check_srun(given, options)
+        _check_srun(section, options)
     else:
         placement = placement or PLACEMENTS.get(name, ())
-        _check_other(given, name, options, placement)
+        _check_other(section, name, options, placement)
     if prefix and prefix[0].startswith("-"):
-        given.problem(
+        section.problem(
             f"found {shown(prefix[0])}; allowed as first word: a program, such as numactl or ./wrapper.sh", "prefix", 0
         )
     if pack is not None:
-        _check_allowed(given, pack, name, options, prefix)
+        _check_allowed(section, pack, name, options, prefix)
     located = tuple(str(beside(path, word)) if word.startswith(("./", "../")) else word for word in prefix)
     return Launcher(program, options, placement, located)
 
 
-def _check_srun(given: Values, options: tuple[str, ...]) -> None:
-    if given["placement"]:
-        given.problem("not allowed with srun: campaign sets srun's placement options itself; remove it", "placement")
+def _check_srun(section: Values, options: tuple[str, ...]) -> None:
+    if section["placement"]:
+        section.problem("not allowed with srun: campaign sets srun's placement options itself; remove it", "placement")
     allowed = [f"--{name}" for name in SRUN_OPTIONS]
     for index, word in enumerate(options):
         option = word.partition("=")[0]
         if not re.fullmatch(r"--[a-z][a-z-]*(=.+)?", word) or option not in allowed:
-            given.problem(
+            section.problem(
                 f"found {shown(word)}; options of srun are taken from a fixed list and written as --name=value; "
                 f"{suggestion(option, allowed)}",
                 "options",
                 index,
             )
         elif option == "--distribution" and not _BLOCKS.fullmatch(word):
-            given.problem(
+            section.problem(
                 f"found {shown(word)}; ranks must be placed in blocks on the nodes; allowed: block, also with a "
                 "placement within the node, such as --distribution=block:cyclic",
                 "options",
@@ -102,20 +102,20 @@ def _check_srun(given: Values, options: tuple[str, ...]) -> None:
             )
 
 
-def _check_other(given: Values, name: str, options: tuple[str, ...], placement: tuple[str, ...]) -> None:
+def _check_other(section: Values, name: str, options: tuple[str, ...], placement: tuple[str, ...]) -> None:
     if "processes" not in names(" ".join(placement)):
-        given.problem(
+        section.problem(
             f"the placement options of {name} are unknown; give them with {{processes}} and {{processes_per_node}}, "
             "such as [-n, '{processes}', -ppn, '{processes_per_node}']",
             "placement",
         )
     for word in placement:
         if unknown := [place for place in names(word) if place not in GEOMETRY]:
-            known = ", ".join(f"{{{place}}}" for place in GEOMETRY)
-            given.problem(f"found {{{unknown[0]}}}; allowed: {known}", "placement")
+            placeholders = ", ".join(f"{{{place}}}" for place in GEOMETRY)
+            section.problem(f"found {{{unknown[0]}}}; allowed: {placeholders}", "placement")
     for index, word in enumerate(options):
         if _OF_PLACEMENT.fullmatch(word):
-            given.problem(
+            section.problem(
                 f"found {shown(word)}, which sets the number or the placement of ranks; move it to "
                 "launcher.placement, with {processes} and {processes_per_node}",
                 "options",
@@ -124,30 +124,30 @@ def _check_other(given: Values, name: str, options: tuple[str, ...], placement: 
 
 
 def _check_allowed(
-    given: Values, pack: RulePack, program: str, options: tuple[str, ...], prefix: tuple[str, ...]
+    section: Values, pack: RulePack, program: str, options: tuple[str, ...], prefix: tuple[str, ...]
 ) -> None:
     """Report what the pack does not allow."""
     if program != "srun" and any(phase.nodes == "other" or phase.beside for phase in pack.phases):
-        given.problem(
+        section.problem(
             f"found {program}; rule pack {pack.id} runs a phase on other nodes than an earlier phase; allowed: srun",
             "program",
         )
     if not pack.launchers:
         return
     allowed = {launcher.program: launcher.options for launcher in pack.launchers}
-    listed, known = ", ".join(allowed), allowed.get(program, ())
+    listed, options_of_program = ", ".join(allowed), allowed.get(program, ())
     if program != "srun" and program not in allowed:
-        given.problem(f"found {program}; allowed by {pack.document}: {listed}", "program")
+        section.problem(f"found {program}; allowed by {pack.document}: {listed}", "program")
     else:
         for index, word in enumerate(options):
-            if word.startswith("-") and word.partition("=")[0] not in known:
-                given.problem(
+            if word.startswith("-") and word.partition("=")[0] not in options_of_program:
+                section.problem(
                     f"found {shown(word)}; options of {program} allowed by {pack.document}: "
-                    f"{', '.join(known) or 'none'}",
+                    f"{', '.join(options_of_program) or 'none'}",
                     "options",
                     index,
                 )
     if prefix:
         name = WRAPPER if prefix[0].startswith(("./", "../", "/")) else prefix[0]
         if name not in allowed and prefix[0].rpartition("/")[2] not in allowed:
-            given.problem(f"found {prefix[0]}; allowed by {pack.document}: {listed}", "prefix", 0)
+            section.problem(f"found {prefix[0]}; allowed by {pack.document}: {listed}", "prefix", 0)

@@ -59,14 +59,14 @@ def variable(name: str, look_up: Callable[[], str]) -> str:
     return names.variables.get(name, "")
 
 
-def path(written: str, look_up: Callable[[], Path]) -> Path:
+def path(path_text: str, look_up: Callable[[], Path]) -> Path:
     """The absolute path for a written one. Raises ValueError if the record does not have it."""
     names = current()
     if not names.replayed:
-        names.paths[written] = str(look_up())
-    if written not in names.paths:
-        raise ValueError(f"names.json has no path for {written!r}")
-    return Path(names.paths[written])
+        names.paths[path_text] = str(look_up())
+    if path_text not in names.paths:
+        raise ValueError(f"names.json has no path for {path_text!r}")
+    return Path(names.paths[path_text])
 
 
 def content(path: Path) -> Path:

@@ -90,14 +90,14 @@ def read(path: Path, document: Document | None = None) -> Response:
             f"{path}: is an RFP; give the campaign file that answers it ('campaign rules {path}' lists it)"
         )
     values = schema.read(_WHOLE, document)
-    known: Rfp | None = None
+    rfp_of_file: Rfp | None = None
     if values is not None:
         rules = values["rules"]
         if isinstance(rules, Scalar) and rules.text:
-            known = rfp.load(resolution.content(beside(path, rules.text)))
+            rfp_of_file = rfp.load(resolution.content(beside(path, rules.text)))
             for section, names in (
-                ("parts", [part.id for part in known.parts]),
-                ("node_classes", [name for name, _ in known.node_classes]),
+                ("parts", [part.id for part in rfp_of_file.parts]),
+                ("node_classes", [name for name, _ in rfp_of_file.node_classes]),
             ):
                 for name, _ in values[section] or ():
                     values.require(name, names, section, name)
@@ -106,9 +106,9 @@ def read(path: Path, document: Document | None = None) -> Response:
         if values["parts"] == ():
             values.problem("found none; allowed: at least one part of the RFP", "parts")
     document.finish()
-    assert known is not None, "without an RFP there is a problem"
-    given = dict(values["parts"])
-    return Response(document, known, tuple(part for part in known.parts if part.id in given))
+    assert rfp_of_file is not None, "without an RFP there is a problem"
+    part_values = dict(values["parts"])
+    return Response(document, rfp_of_file, tuple(part for part in rfp_of_file.parts if part.id in part_values))
 
 
 def document_of(response: Response, part: Part) -> Document:
@@ -148,23 +148,23 @@ def _mapping(keys: Keys, at: YamlNode) -> Mapping:
     return Mapping(at.line, at.column, tuple(keys.values()))
 
 
-def _over(below: Keys, above: Keys) -> Keys:
+def _over(lower: Keys, upper: Keys) -> Keys:
     """Mappings are joined key by key; any other value of `above` replaces that of `below`."""
-    joined = dict(below)
-    for name, (key, node) in above.items():
-        both = isinstance(node, Mapping) and name in below and isinstance(below[name][1], Mapping)
-        joined[name] = key, _mapping(_over(_inner(below, name), _keys(node)), node) if both else node
+    joined = dict(lower)
+    for name, (key, node) in upper.items():
+        are_mappings = isinstance(node, Mapping) and name in lower and isinstance(lower[name][1], Mapping)
+        joined[name] = key, _mapping(_over(_inner(lower, name), _keys(node)), node) if are_mappings else node
     return joined
 
 
-def _chosen(targets: YamlNode, shared: YamlNode) -> YamlNode:
+def _chosen(targets: YamlNode, shared_targets: YamlNode) -> YamlNode:
     """The targets of a part, in which a name stands for the shared target of that name."""
-    if not isinstance(targets, Sequence) or not isinstance(shared, Sequence):
+    if not isinstance(targets, Sequence) or not isinstance(shared_targets, Sequence):
         return targets
     names = {}
-    for each in shared.items:
-        _, name = _keys(each).get("name", (None, None))
+    for target in shared_targets.items:
+        _, name = _keys(target).get("name", (None, None))
         if isinstance(name, Scalar):
-            names[name.text] = each
-    items = (names.get(each.text, each) if isinstance(each, Scalar) else each for each in targets.items)
+            names[name.text] = target
+    items = (names.get(target.text, target) if isinstance(target, Scalar) else target for target in targets.items)
     return Sequence(targets.line, targets.column, tuple(items))

@@ -94,9 +94,9 @@ class Rfp:
 
     def form(self, path: Path) -> FormMapping | None:
         """The mapping of a form by the file's name, or else of the only form of its kind."""
-        named = [form for form in self.forms if Path(form.file).name == path.name]
-        alike = named or [form for form in self.forms if Path(form.file).suffix == path.suffix]
-        return alike[0] if len(alike) == 1 else None
+        forms_of_name = [form for form in self.forms if Path(form.file).name == path.name]
+        candidates = forms_of_name or [form for form in self.forms if Path(form.file).suffix == path.suffix]
+        return candidates[0] if len(candidates) == 1 else None
 
 
 def load(path: Path) -> Rfp:
@@ -108,15 +108,15 @@ def load(path: Path) -> Rfp:
 def with_packs(path: Path) -> tuple[Rfp, dict[str, RulePack]]:
     """The RFP and the packs of its parts. Raises InputError also for what these do not have."""
     rfp = load(path)
-    found = {part.id: packs.load(pack_of(rfp, part)) for part in rfp.parts}
+    packs_of_parts = {part.id: packs.load(pack_of(rfp, part)) for part in rfp.parts}
     document = Document.open(path)
     for index, part in enumerate(rfp.parts):
-        if part.version not in (None, found[part.id].version):
-            problem = f"found version {part.version}; the pack is version {found[part.id].version}"
+        if part.version not in (None, packs_of_parts[part.id].version):
+            problem = f"found version {part.version}; the pack is version {packs_of_parts[part.id].version}"
             document.problem(("parts", index, "version"), problem)
     for name, result in rfp.figures:
         id, _, *words = result.split("/")
-        pack = found[id]
+        pack = packs_of_parts[id]
         of_pack = (
             [launch.id for launch in pack.launch],
             [files.id for files in pack.files],
@@ -124,11 +124,11 @@ def with_packs(path: Path) -> tuple[Rfp, dict[str, RulePack]]:
         )
         for word, ids in zip(words, of_pack, strict=True):
             swept = [re.sub(r"\{[^}]*\}", "*", id) for id in ids]  # over values that the campaign decides
-            if not fnmatch.filter(ids, word) and not any(fnmatch.fnmatchcase(word, each) for each in swept):
+            if not fnmatch.filter(ids, word) and not any(fnmatch.fnmatchcase(word, swept_id) for swept_id in swept):
                 problem = f"{pack.id} has no {word}; {schema.suggestion(word, ids)}"
                 document.problem(("figures", name), problem)
     document.finish()
-    return rfp, found
+    return rfp, packs_of_parts
 
 
 def form_of(path: Path | None, form: Path, pack: str, part: str) -> tuple[FormMapping | None, dict[str, str | Path]]:
@@ -138,11 +138,11 @@ def form_of(path: Path | None, form: Path, pack: str, part: str) -> tuple[FormMa
     if path is None or not has_key(path, "parts"):
         return (forms.load(path) if path else None), {"": pack}
     rfp = load(path)
-    mapping, parts = rfp.form(form), [each for each in rfp.parts if part in ("", each.id)]
+    mapping, parts = rfp.form(form), [rfp_part for rfp_part in rfp.parts if part in ("", rfp_part.id)]
     if mapping is None or not parts:
-        known = ", ".join([*(each.file for each in rfp.forms), *(each.id for each in rfp.parts)])
-        raise InputError(f"{path}: no form {form.name}, or no part {part or 'at all'}; its forms and parts are {known}")
-    return mapping, {each.id: pack_of(rfp, each) for each in parts}
+        names = ", ".join([*(mapping.file for mapping in rfp.forms), *(part.id for part in rfp.parts)])
+        raise InputError(f"{path}: no form {form.name}, or no part {part or 'at all'}; its forms and parts are {names}")
+    return mapping, {rfp_part.id: pack_of(rfp, rfp_part) for rfp_part in parts}
 
 
 def pack_of(rfp: Rfp, part: Part) -> str | Path:
@@ -154,9 +154,9 @@ def is_path(pack: str) -> bool:
     return "/" in pack or pack.endswith(".yaml")
 
 
-def text(rfp: Rfp, found: Mapping[str, RulePack]) -> str:
+def text(rfp: Rfp, packs_of_parts: Mapping[str, RulePack]) -> str:
     """The RFP with its parts and scores, for `campaign rules`."""
-    return resources.rendered("rfp.txt.j2", rfp=rfp, packs=found).rstrip("\n")
+    return resources.rendered("rfp.txt.j2", rfp=rfp, packs=packs_of_parts).rstrip("\n")
 
 
 def _check(values: schema.Values) -> None:
@@ -168,17 +168,17 @@ def _check(values: schema.Values) -> None:
     for name, result in figures.items():
         if result:
             values.require(result.partition("/")[0], ids, "figures", name)
-    known = dict(figures)
+    figure_names = dict(figures)
     for score in values.entries("scores"):
         for index, term in enumerate(score.entries("of")):
             names = formula.names(term["formula"]) if term["formula"] else ()
             for name in (formula.of_several(name) or name for name in names):
-                allowed = f"{', '.join(known)}: figures, and scores above this one"
-                score.require(name, known, "of", index, "formula", allowed=allowed)
-            for each in ("reference", "weight"):
-                if term[each] is not None and term[each] <= 0:
-                    score.problem(f"found {term[each]:g}; allowed: a number above 0", "of", index, each)
-        if score["id"] in known:
+                allowed = f"{', '.join(figure_names)}: figures, and scores above this one"
+                score.require(name, figure_names, "of", index, "formula", allowed=allowed)
+            for number_key in ("reference", "weight"):
+                if term[number_key] is not None and term[number_key] <= 0:
+                    score.problem(f"found {term[number_key]:g}; allowed: a number above 0", "of", index, number_key)
+        if score["id"] in figure_names:
             score.problem(f"found {score['id']}, which is already a name; choose another", "id")
         if score["id"]:
-            known[score["id"]] = ""
+            figure_names[score["id"]] = ""

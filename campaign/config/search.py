@@ -133,29 +133,29 @@ class Projection:
 
 def check_search(values: Values, pack: RulePack, launch: Mapping[str, object]) -> None:
     """Report contradictions between `search` and the pack, before it is settled, or the launch conditions."""
-    given = values["search"]
+    settings = values["search"]
     searched = [condition for condition in pack.launch if isinstance(launch.get(condition.id), Searched)]
-    if not given:
+    if not settings:
         return
     if (
-        any(given[name] != field.default for name, field in SEARCH.fields.items())
+        any(settings[name] != field.default for name, field in SEARCH.fields.items())
         and not searched
         and all(launch.values())
     ):
         free = next((condition.id for condition in pack.launch if condition.processes is None), "")
-        given.problem(
+        settings.problem(
             f"no launch condition is set to search; set one (such as launch.{free}: search) or remove the key"
         )
-    check.most(given)
+    check.most(settings)
     for condition in searched:
         needed = condition.nodes or max(2, condition.minimum_nodes)
-        if given["nodes"] is not None and given["nodes"] < needed:
-            given.problem(
-                f"found {given['nodes']}; allowed: {needed} or more for launch.{condition.id} ({condition.asked})",
+        if settings["nodes"] is not None and settings["nodes"] < needed:
+            settings.problem(
+                f"found {settings['nodes']}; allowed: {needed} or more for launch.{condition.id} ({condition.asked})",
                 "nodes",
             )
     executed = [operation.id for operation in pack.operations if not operation.across]
-    given.require(given["operation"], executed, "operation")
+    settings.require(settings["operation"], executed, "operation")
     if searched and any(sweep.by_geometry for sweep in pack.sweeps):
         values.problem(
             f"found search, but the values of rule pack {pack.id} depend on the process count; give the number of "
@@ -230,13 +230,13 @@ def _problem_of(
     its place.
     """
     projected = [index for index, pattern in enumerate(projections) if matches(cell, pattern)]
-    without = any(matches(cell, pattern) for pattern in declined)
+    is_declined = any(matches(cell, pattern) for pattern in declined)
     condition = cell.split("/")[1]
-    if projected and without:
+    if projected and is_declined:
         return f"{cell} is both declined and projected; keep one", "projections", projected[0], "cells"
     if len(projected) > 1:
         return f"{cell} is projected twice; keep one", "projections", projected[1], "cells"
-    if not projected and not without and isinstance(launch.get(condition), NotRun):
+    if not projected and not is_declined and isinstance(launch.get(condition), NotRun):
         return f"found projected, but {cell} has no entry in projections; add one", "launch", condition
     return None
 

@@ -64,12 +64,12 @@ def placeholder(text: str) -> str:
     return text.strip() or "nothing" if _EMPTY.fullmatch(text.strip()) else ""
 
 
-def gaps(section: str, given: Sequence[tuple[str, str]], expected: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def gaps(section: str, answers: Sequence[tuple[str, str]], expected: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """(key, "") for each expected key that is missing, and (key, placeholder) for each that contains one."""
-    known = dict(given)
+    answer_texts = dict(answers)
     for name in expected:
-        if name not in known:
+        if name not in answer_texts:
             yield f"{section}.{name}", ""
-    for name, text in known.items():
-        if asked := placeholder(text):
-            yield f"{section}.{name}", asked
+    for name, text in answer_texts.items():
+        if placeholder_text := placeholder(text):
+            yield f"{section}.{name}", placeholder_text

@@ -140,24 +140,24 @@ def _day(text: str) -> date:
         raise ValueError(f"found {shown(text)}; allowed: {_DAY}") from error
 
 
-def parse_percent(least: float, most: float) -> Callable[[str], float]:
+def parse_percent(minimum: float, maximum: float) -> Callable[[str], float]:
     """A parser of percentages: `2.5%` -> 0.025."""
 
     def parse(text: str) -> float:
         match = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)%", text)
-        if not match or not least <= float(match[1]) <= most:
-            raise ValueError(f"found {shown(text)}; allowed: {_percentage(least, most)}")
+        if not match or not minimum <= float(match[1]) <= maximum:
+            raise ValueError(f"found {shown(text)}; allowed: {_percentage(minimum, maximum)}")
         return float(match[1]) / 100
 
     return parse
 
 
-def _percentage(least: float, most: float) -> str:
-    return f"a percentage from {least:g}% to {most:g}%"
+def _percentage(minimum: float, maximum: float) -> str:
+    return f"a percentage from {minimum:g}% to {maximum:g}%"
 
 
-def percent(least: float, most: float) -> Text:
-    return Text(_percentage(least, most), parse_percent(least, most), unit="percent sign")
+def percent(minimum: float, maximum: float) -> Text:
+    return Text(_percentage(minimum, maximum), parse_percent(minimum, maximum), unit="percent sign")
 
 
 _parse_path = whole(r"(?!~)[^$`]*", f"{_PATH} (nothing is expanded here; write the full path)")
@@ -189,18 +189,18 @@ INPUT_NAME = Text(_INPUT_NAME, whole(r"(?!(nodes|processes)$)[A-Za-z_][A-Za-z0-9
 FORMULA = Text(formula.ALLOWED, checked(formula.names), longest=formula.LONGEST)
 
 
-def beside(file: Path, path: str, of: str = "") -> Path:
+def beside(file: Path, path: str, recorded_prefix: str = "") -> Path:
     """A path of the campaign file, or of another (`of`), made absolute; a relative one is from the file's directory.
 
     The last part is not resolved: a link's name may decide which benchmark a binary is.
     """
 
     def look_up() -> Path:
-        whole = file.absolute().parent / path
-        folder = Path(os.path.realpath(whole.parent))
-        return Path(os.path.realpath(whole)) if whole.name == ".." else folder / whole.name
+        joined_path = file.absolute().parent / path
+        folder = Path(os.path.realpath(joined_path.parent))
+        return Path(os.path.realpath(joined_path)) if joined_path.name == ".." else folder / joined_path.name
 
-    return resolution.path(f"{of}{path}", look_up)
+    return resolution.path(f"{recorded_prefix}{path}", look_up)
 
 
 def _pack(name: str, file: Path) -> str:
@@ -245,13 +245,13 @@ def parse_share(text: str, in_pack: bool = False) -> Count:
     raise ValueError(f'found "{text}"; allowed: {SHARE_IN_PACKS if in_pack else SHARE}')
 
 
-def share_of(count: Count, there: int) -> int:
+def share_of(count: Count, available: int) -> int:
     """How many of those that are `there`; a share is rounded up, a power of two is the largest possible."""
     if isinstance(count, int):
         return count
     if count == POWER:
-        return 1 << (there.bit_length() - 1)
+        return 1 << (available.bit_length() - 1)
     if count == EACH:
         return 1
     share = {"all": 100.0, "half": 50.0}.get(count) or float(count.removesuffix("%"))
-    return max(1, -int(-there * share * (1 - 1e-12) // 100))
+    return max(1, -int(-available * share * (1 - 1e-12) // 100))

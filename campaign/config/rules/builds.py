@@ -49,18 +49,18 @@ class BuildFlags:
         """Each flag of a command line with its class, which may be UNKNOWN."""
         words = text.split()
         while words:
-            found = (
+            matches = (
                 (_taken(words, pattern), kind.name) for kind in fields(self) for pattern in getattr(self, kind.name)
             )
-            number, kind = next((each for each in found if each[0]), (1, UNKNOWN))
+            number, kind = next((size_and_class for size_and_class in matches if size_and_class[0]), (1, UNKNOWN))
             yield " ".join(words[:number]), kind
             words = words[number:]
 
 
 def _taken(words: list[str], pattern: str) -> int:
     """How many of the first words a pattern matches."""
-    sizes = ((len(each.split(" ")), each) for each in pattern.split("|"))
-    return next((size for size, each in sizes if fnmatchcase(" ".join(words[:size]), each)), 0)
+    sizes = ((len(alternative.split(" ")), alternative) for alternative in pattern.split("|"))
+    return next((size for size, alternative in sizes if fnmatchcase(" ".join(words[:size]), alternative)), 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,9 +32,11 @@ def check(pack: Values) -> None:
         for case in variable.entries("cases"):
             case.require(case["launch"], program_check.ids(pack, "launch"), "launch")
             case.require(case["files"], program_check.ids(pack, "files"), "files")
-    for given in pack.entries("inputs"):
-        if given["path"] and given["sha256"] == "":
-            given.problem("required key missing; allowed: the SHA-256 of the file that comes with the pack", "sha256")
+    for input_file in pack.entries("inputs"):
+        if input_file["path"] and input_file["sha256"] == "":
+            input_file.problem(
+                "required key missing; allowed: the SHA-256 of the file that comes with the pack", "sha256"
+            )
     _check_sweeps(pack)
     _check_operations(pack)
     for plot in pack.entries("plots"):
@@ -49,23 +51,23 @@ def check(pack: Values) -> None:
 
 def _check_names(pack: Values) -> None:
     """Check that no placeholder has the name of another."""
-    taken = list(_BUILT_IN)
+    names = list(_BUILT_IN)
     for key in ("variables", "sweeps", "inputs"):
         for entry in pack.entries(key):
-            if entry["id"] in taken:
+            if entry["id"] in names:
                 entry.problem(f"found {entry['id']}, which is also the name of a placeholder; choose another id", "id")
-        taken += program_check.ids(pack, key)
+        names += program_check.ids(pack, key)
 
 
 def _check_launch(condition: Values, variables: list[str], even: str) -> None:
     """`even`: what in the command lines needs the same number of processes on each node."""
-    nodes, processes, each = (condition[key] for key in ("nodes", "processes", "processes_per_node"))
+    nodes, processes, processes_per_node = (condition[key] for key in ("nodes", "processes", "processes_per_node"))
     fewest = condition["minimum_nodes"] or 1
-    if SERIES in (nodes, each):
+    if SERIES in (nodes, processes_per_node):
         _check_series(condition)
-    if each == EACH:
+    if processes_per_node == EACH:
         condition.problem(f"found {EACH}; allowed for nodes only", "processes_per_node")
-    if processes is not None and (each is not None or isinstance(nodes, str)):
+    if processes is not None and (processes_per_node is not None or isinstance(nodes, str)):
         condition.problem(
             "not allowed together with processes per node or a share of the nodes; remove one of them", "processes"
         )
@@ -82,9 +84,9 @@ def _check_launch(condition: Values, variables: list[str], even: str) -> None:
 
 def _check_series(condition: Values) -> None:
     """Check that one of the two counts is a series and the other is given, and that titles tell the members apart."""
-    given = {key: condition[key] for key in ("nodes", "processes_per_node")}
-    (grows, other) = given if given["nodes"] == SERIES else reversed(given)
-    if given[other] in (None, SERIES):
+    counts = {key: condition[key] for key in ("nodes", "processes_per_node")}
+    (grows, other) = counts if counts["nodes"] == SERIES else reversed(counts)
+    if counts[other] in (None, SERIES):
         condition.problem(f"{other} must be given beside a series of powers of two", other)
     if condition["title"] and grows not in sweeps.names(condition["title"]):
         condition.problem(f"{{{grows}}} is missing, which tells the members of the series apart", "title")
@@ -115,14 +117,14 @@ def _texts(pack: Values) -> Iterator[tuple[Place, str, list[str]]]:
     there.
     """
     variables, sweep_ids = program_check.ids(pack, "variables"), program_check.ids(pack, "sweeps")
-    for section, keys, known in (
+    for section, keys, known_names in (
         ("files", ("title",), ["items_total", *variables]),
         ("operations", ("id", "title", "row", "record", "formula"), [*variables, *sweep_ids]),
         ("sweeps", ("values", "first", "last", "times", "plus"), [*GEOMETRY, *variables]),
     ):
         for index, entry in enumerate(pack[section] or ()):
             for key in keys if entry else ():
-                yield (section, index, key), entry[key] or "", known
+                yield (section, index, key), entry[key] or "", known_names
     for index, files in enumerate(pack["files"] or ()):
         for position, word in enumerate((files and files["flags"]) or ()):
             yield ("files", index, "flags", position), word or "", variables
@@ -130,16 +132,19 @@ def _texts(pack: Values) -> Iterator[tuple[Place, str, list[str]]]:
 
 def _check_placeholders(pack: Values) -> None:
     used: set[str] = set()
-    known = [*_BUILT_IN, *(name for key in ("variables", "sweeps", "inputs") for name in program_check.ids(pack, key))]
+    known_names = [
+        *_BUILT_IN,
+        *(name for key in ("variables", "sweeps", "inputs") for name in program_check.ids(pack, key)),
+    ]
     for phase, key in program_check.command_lines(pack):
         used |= set(_check_computed(phase, key, formulas.computed(phase[key]), pack))
-        used |= set(_check_text((key,), formulas.without(phase[key]), known, phase))
+        used |= set(_check_text((key,), formulas.without(phase[key]), known_names, phase))
     for phase in pack.entries("phases"):
         for key, text in program_check.counts(phase):
             used |= set(_check_computed(phase, key, [text], pack))
     varying = {entry["id"] for entry in pack.entries("variables") if entry["cases"]}
-    for at, text, known in _texts(pack):
-        used |= set(_check_text(at, text, known, pack))
+    for at, text, known_names in _texts(pack):
+        used |= set(_check_text(at, text, known_names, pack))
         for name in varying.intersection(sweeps.names(text)):
             pack.problem(variable_in_texts(name), *at)
     for key in ("variables", "sweeps"):
@@ -148,14 +153,14 @@ def _check_placeholders(pack: Values) -> None:
                 entry.problem(f"found {entry['id']}, which no text uses; use or remove it", "id")
 
 
-def _check_text(at: Place, text: str, known: list[str], holder: Values) -> tuple[str, ...]:
+def _check_text(at: Place, text: str, known_names: list[str], holder: Values) -> tuple[str, ...]:
     """Record the placeholders in a text that are not known; gives all. `at`: the place of the text below `holder`."""
-    allowed = ", ".join(f"{{{name}}}" for name in known) or "no placeholder"
+    allowed = ", ".join(f"{{{name}}}" for name in known_names) or "no placeholder"
     for name in sweeps.names(text):
-        if name not in known:
+        if name not in known_names:
             holder.problem(f"found {{{name}}}; allowed: {allowed}", *at)
-    if at[-1] != "text" and (rest := sweeps.leftover(text)):
-        holder.problem(f"found {rest}; allowed: {allowed}", *at)
+    if at[-1] != "text" and (remainder := sweeps.leftover(text)):
+        holder.problem(f"found {remainder}; allowed: {allowed}", *at)
     return sweeps.names(text)
 
 
@@ -180,12 +185,12 @@ def _check_computed(phase: Values, key: str, texts: list[str], pack: Values) -> 
 
 
 def _check_sweeps(pack: Values) -> None:
-    whole = any(condition["whole_system"] for condition in pack.entries("launch"))
+    has_whole_system = any(condition["whole_system"] for condition in pack.entries("launch"))
     for entry in pack.entries("sweeps"):
         sweep = _sweep(entry)
         if sweep and not sweep.has_form:
             entry.problem("required keys missing; allowed: values; or first, last and one of times and plus")
-        elif sweep and whole and sweep.by_geometry:
+        elif sweep and has_whole_system and sweep.by_geometry:
             entry.problem(
                 "its values depend on the geometry, which is not allowed if a launch condition is the whole system"
             )
@@ -225,10 +230,10 @@ def _check_operations(pack: Values) -> None:
     for files in pack.entries("files"):
         files.require_all("inflated", operations)
     for operation in pack.entries("operations"):
-        others = sweep_ids.difference(sweeps.names(operation["id"] or ""))
+        other_sweeps = sweep_ids.difference(sweeps.names(operation["id"] or ""))
         for key in ("title", "row", "record", "formula"):
             for name in sweeps.names(operation[key] or ""):
-                if name in others:
+                if name in other_sweeps:
                     operation.problem(f"found {{{name}}}; allowed: sweeps that the id contains", key)
     _check_statistics(pack)
     if pack["selection"] is not None:
@@ -244,7 +249,7 @@ def _check_statistics(pack: Values) -> None:
     """
     results = [pack["results"], *(program["results"] for program in pack.entries("programs"))]
     by_selection = bool(pack["selection"] and pack["selection"]["iteration"])
-    if any(given and given["format"] in FORMATS for given in results):
+    if any(section and section["format"] in FORMATS for section in results):
         problem = "not allowed together with results; use take and of in the records of results"
         if by_selection:
             pack.problem(problem, "selection", "iteration")
@@ -259,23 +264,23 @@ def _check_statistics(pack: Values) -> None:
 
 def _check_expanded(pack: Values, profile: str) -> bool:
     """Check that the expanded ids of operations are unique and fit for a cell's name. False if there was a problem."""
-    known, sampled = _known(pack, profile), _sampled(pack, profile)
+    variables, sampled = _known(pack, profile), _sampled(pack, profile)
     if sampled is None:
         return False
     everywhere = set(program_check.ids(pack, "launch"))
     phases = {phase["id"]: set(phase["launch"] or ()) for phase in pack.entries("phases")}
     launches = {
-        formulas.name_of(f"{each['id']}-1" if SERIES in each.values() else each["id"]): each["id"]
-        for each in pack.entries("launch")
-        if each["id"]
+        formulas.name_of(f"{condition['id']}-1" if SERIES in condition.values() else condition["id"]): condition["id"]
+        for condition in pack.entries("launch")
+        if condition["id"]
     }  # of a series, every campaign has the first member
     seen: set[str] = set()
     conditions_of: dict[str, set[str]] = {}  # of those of one execution: the launch conditions that have it
     for operation in pack.entries("operations"):
-        if operation["id"] is None or not set(sweeps.names(operation["id"])) <= {*known, *sampled}:
+        if operation["id"] is None or not set(sweeps.names(operation["id"])) <= {*variables, *sampled}:
             continue
         for at in sweeps.combinations(operation["id"], sampled):
-            name = sweeps.fill(operation["id"], {**known, **at})
+            name = sweeps.fill(operation["id"], {**variables, **at})
             if not re.fullmatch(r"[a-z][a-z0-9.-]{0,99}", name):
                 problem = f"gives the operation id {name}; allowed: lower-case letters, digits, - and ."
             elif name in seen:
@@ -283,11 +288,11 @@ def _check_expanded(pack: Values, profile: str) -> bool:
             else:
                 conditions = phases.get(operation["phase"]) or everywhere
                 seen.add(name)
-                measured = _check_formula(operation, {**known, **at}, conditions_of, conditions, launches)
+                measured = _check_formula(operation, {**variables, **at}, conditions_of, conditions, launches)
                 conditions_of |= {name: measured} if measured else {}
                 if not measured and pack["selection"] and pack["selection"]["operation"] == operation["id"]:
-                    found = f"found {operation['id']}, computed from several executions"
-                    pack["selection"].problem(f"{found}; allowed: a result of one execution", "operation")
+                    subject = f"found {operation['id']}, computed from several executions"
+                    pack["selection"].problem(f"{subject}; allowed: a result of one execution", "operation")
                 continue
             operation.problem(f"{problem} (profile {profile})", "id")
             return False
@@ -305,12 +310,12 @@ def _check_formula(
     sweeps; `before`: the operations above it, which its formula may use, each with its launch conditions; `of_phase`:
     those of its phase; `launches`: all of them, by their names in formulas.
     """
-    record, text, printed = (operation[key] for key in ("record", "formula", "printed"))
-    if None in (record, text, printed):
+    record, text, printed_unit = (operation[key] for key in ("record", "formula", "printed"))
+    if None in (record, text, printed_unit):
         return of_phase
     if not record and not text:
         operation.problem("required key missing; allowed: the name of a result; or a `formula`", "record")
-    if bool(record and text) != bool(printed):
+    if bool(record and text) != bool(printed_unit):
         operation.problem(
             "the printed unit is required if both `record` and `formula` are given, and not allowed otherwise",
             "printed",
@@ -319,7 +324,7 @@ def _check_formula(
         return of_phase
     filled = sweeps.fill(text, {name: formulas.name_of(value) for name, value in values.items()})
     try:
-        wanted = {name: formulas.place(name) for name in formula.names(filled)}
+        places = {name: formulas.place(name) for name in formula.names(filled)}
         across = formulas.is_across(filled)
     except ValueError as error:
         operation.problem(str(error), "formula")
@@ -329,21 +334,25 @@ def _check_formula(
         return of_phase
     numbers = [name for name, value in values.items() if formulas.is_number(value)]
     results = [formulas.VALUE] if record else [formulas.name_of(name) for name in before]
-    for name, (base, launch) in wanted.items():
-        others = [] if formula.of_several(name) else [*GEOMETRY] if launch else [*GEOMETRY, *numbers]
-        operation.require(base, [*results, *others], "formula")
+    for name, (base, launch) in places.items():
+        other_names = [] if formula.of_several(name) else [*GEOMETRY] if launch else [*GEOMETRY, *numbers]
+        operation.require(base, [*results, *other_names], "formula")
         if launch:
             operation.require(launch, launches, "formula")
         if results.count(base) > 1:
             operation.problem(
                 f"{base} matches several operations; give them ids that differ in more than - _ .", "formula"
             )
-    if not {base for base, launch in wanted.values() if not launch} & set(results):
+    if not {base for base, launch in places.values() if not launch} & set(results):
         operation.problem(f"uses no result; allowed: {', '.join(results) or 'none'}", "formula")
     if record:
         return of_phase
     measured = {formulas.name_of(name): conditions for name, conditions in before.items()}
-    together = {each for each in of_phase if all(formulas.is_known(name, each, launches, measured) for name in wanted)}
+    together = {
+        condition
+        for condition in of_phase
+        if all(formulas.is_known(name, condition, launches, measured) for name in places)
+    }
     if not together:
         operation.problem(
             "no launch condition measures all results of the formula; use results of phases that run under the same "
@@ -376,18 +385,18 @@ def _check_plot(plot: Values, operations: list[str], swept: list[str]) -> None:
 
 def _check_checks(pack: Values) -> None:
     """Check that rules are in the catalogue, and that parameters belong to their rule."""
-    for rule, given in pack["checks"] or ():
+    for rule, check_values in pack["checks"] or ():
         pack.require(rule, catalogue.CATALOGUE, "checks", rule, allowed=_RULE)
-        if rule in catalogue.CATALOGUE and isinstance(given, tuple):
-            _check_parameters(rule, dict(given), pack)
+        if rule in catalogue.CATALOGUE and isinstance(check_values, tuple):
+            _check_parameters(rule, dict(check_values), pack)
 
 
-def _check_parameters(rule: str, given: dict[str, str | None], pack: Values) -> None:
+def _check_parameters(rule: str, check_values: dict[str, str | None], pack: Values) -> None:
     parameters = catalogue.CATALOGUE[rule].parameters
     allowed = ["clause", "text", *parameters]
-    if "clause" not in given:
+    if "clause" not in check_values:
         pack.problem(f"the clause is missing; allowed: a mapping with {', '.join(allowed)}", "checks", rule)
-    for name, text in given.items():
+    for name, text in check_values.items():
         if text is None:
             continue
         pack.require(name, allowed, "checks", rule, name)

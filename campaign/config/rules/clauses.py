@@ -31,25 +31,25 @@ def check(pack: Values) -> None:
     if not listed:
         return
     mentions, rules = list(_mentions(pack, ())), [rule for rule, _ in pack["checks"] or ()]
-    checking = {each.clause for each in mentions if each.evidence.key != "notes"}
+    checking = {mention.clause for mention in mentions if mention.evidence.key != "notes"}
     ids = [clause["id"] for clause in listed if clause["id"]]
     for clause in listed:
         clause.require_all("by", rules, "a rule of the pack's checks")
         _check_account(clause, checking)
-    for each in mentions:
-        if each.clause not in (*ids, *OWN):
-            meant = near(each.clause, ids, cutoff=0.8)
-            remedy = f"did you mean {meant}?" if meant else "add it to clauses"
-            pack.problem(f"found {each.clause}, which is not among the clauses; {remedy}", *each.at)
+    for mention in mentions:
+        if mention.clause not in (*ids, *OWN):
+            similar_id = near(mention.clause, ids, cutoff=0.8)
+            remedy = f"did you mean {similar_id}?" if similar_id else "add it to clauses"
+            pack.problem(f"found {mention.clause}, which is not among the clauses; {remedy}", *mention.at)
 
 
 def _check_account(clause: Values, checking: set[str]) -> None:
     """Check that a clause is accounted for in one way."""
-    others = [key for key in UNCHECKED if clause[key]]
-    if len(others) > 1 or (others and clause["by"]):
-        given = [*others, *["by"] * bool(clause["by"])]
-        clause.problem(f"found {', '.join(given)}; allowed: one of them", given[1])
-    elif not others and not clause["by"] and clause["id"] and clause["id"] not in checking:
+    accounts = [key for key in UNCHECKED if clause[key]]
+    if len(accounts) > 1 or (accounts and clause["by"]):
+        keys = [*accounts, *["by"] * bool(clause["by"])]
+        clause.problem(f"found {', '.join(keys)}; allowed: one of them", keys[1])
+    elif not accounts and not clause["by"] and clause["id"] and clause["id"] not in checking:
         clause.problem(
             f"found {clause['id']}, which nothing in the pack checks; give this clause to the rule or the entry that "
             f"checks it, name rules under by, or add one of {', '.join(UNCHECKED)}",
@@ -59,23 +59,23 @@ def _check_account(clause: Values, checking: set[str]) -> None:
 
 def with_evidence(clauses: Sequence[Clause], pack: Values) -> Iterator[Clause]:
     """The clauses, each with what checks it."""
-    mentions = [each for each in _mentions(pack, ()) if each.evidence.key != "notes"]
+    mentions = [mention for mention in _mentions(pack, ()) if mention.evidence.key != "notes"]
     for clause in clauses:
         if clause.text:
             yield clause
             continue
-        found = [CheckedBy("checks", rule) for rule in clause.by]
-        found += [each.evidence for each in mentions if each.clause == clause.id]
-        yield replace(clause, evidence=tuple(dict.fromkeys(found)))
+        evidence = [CheckedBy("checks", rule) for rule in clause.by]
+        evidence += [mention.evidence for mention in mentions if mention.clause == clause.id]
+        yield replace(clause, evidence=tuple(dict.fromkeys(evidence)))
 
 
 def _mentions(value: Any, at: Place) -> Iterator[_Mention]:
     """Every entry below a value that has a clause."""
     if at == ("checks",):
-        for rule, given in value or ():
-            clause = dict(given).get("clause") if isinstance(given, tuple) else given
+        for rule, check_values in value or ():
+            clause = dict(check_values).get("clause") if isinstance(check_values, tuple) else check_values
             if clause:
-                place = ("checks", rule, *["clause"] * isinstance(given, tuple))
+                place = ("checks", rule, *["clause"] * isinstance(check_values, tuple))
                 yield _Mention(clause, CheckedBy("checks", rule), place)
     elif isinstance(value, Values):
         if clause := value.get("clause"):

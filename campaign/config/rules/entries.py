@@ -73,10 +73,10 @@ class LaunchCondition:
         left open.
         """
         share = values.POWER if self.reaches == "nodes" else self.nodes or self.share
-        each = values.POWER if self.reaches == "processes_per_node" else self.processes_per_node
-        rest = "all" if self.whole_system else 1
-        count = values.share_of(share or rest, nodes)
-        return Geometry(count, count * values.share_of(each or rest, cores))
+        processes_per_node = values.POWER if self.reaches == "processes_per_node" else self.processes_per_node
+        open_count = "all" if self.whole_system else 1
+        count = values.share_of(share or open_count, nodes)
+        return Geometry(count, count * values.share_of(processes_per_node or open_count, cores))
 
     @property
     def asked(self) -> str:
@@ -89,9 +89,11 @@ class LaunchCondition:
         if self.processes is not None:
             parts.append(f"{self.processes} process{'es' if self.processes > 1 else ''}")
         if self.processes_per_node is not None:
-            each = self.processes_per_node
-            one = {values.POWER: f"a {each} of", values.SERIES: _SERIES}.get(str(each), each)
-            parts.append(f"{one} processes per node")
+            processes_per_node = self.processes_per_node
+            count_text = {values.POWER: f"a {processes_per_node} of", values.SERIES: _SERIES}.get(
+                str(processes_per_node), processes_per_node
+            )
+            parts.append(f"{count_text} processes per node")
         if self.series == "nodes":
             parts.append(f"{_SERIES} nodes")
         elif self.each_node:
@@ -207,8 +209,8 @@ class Variable:
     def of(self, profile: str, launch: str, files: str) -> str:
         """The pack's value for a launch condition and a file configuration."""
         fits = (case for case in self.cases if case.launch in ("", launch) and case.files in ("", files))
-        found: Variable | ValueOf = next(fits, self)
-        return found.full if profile == "full" else found.rehearsal
+        source: Variable | ValueOf = next(fits, self)
+        return source.full if profile == "full" else source.rehearsal
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,7 +358,7 @@ class Clause:
 
     @property
     def how(self) -> str:
-        return next((how for how in kinds.UNCHECKED if getattr(self, how)), kinds.BY_CHECKS)
+        return next((key_name for key_name in kinds.UNCHECKED if getattr(self, key_name)), kinds.BY_CHECKS)
 
     @property
     def text(self) -> str:

@@ -14,14 +14,14 @@ from campaign.core.model import Input
 from campaign.core.schema import Field, KeyedMap, ListOf, MapOf, Number, OneOf, Text, matching, required, switch
 
 
-def _flags(kind: Text, **more: Field) -> KeyedMap:
+def _flags(kind: Text, **further_keys: Field) -> KeyedMap:
     return KeyedMap(
         Flag,
         flag=required(kind, "the flag"),
         value=switch("true if it takes a value"),
         clause=required(kinds.CLAUSE, "clause of the RFP that mentions it"),
         why=Field(kinds.LINE, "its meaning, or why it is allowed", default=""),
-        **more,
+        **further_keys,
     )
 
 

@@ -55,8 +55,8 @@ def is_known(name: str, launch: str, launches: Mapping[str, str], measured: Mapp
     or under the other condition that it names. `launches`: the conditions by their names in formulas.
     """
     operation, other = place(name)
-    there = launches.get(other, launch)
-    return there in measured.get(operation, (there,)) and other != name_of(launch)
+    condition = launches.get(other, launch)
+    return condition in measured.get(operation, (condition,)) and other != name_of(launch)
 
 
 def conditions(text: str) -> tuple[formula.Condition, ...]:
@@ -67,8 +67,8 @@ def conditions(text: str) -> tuple[formula.Condition, ...]:
 
 def numbers(geometry: Geometry, values: Mapping[str, str]) -> dict[str, float]:
     """What a formula may use besides results: the geometry, and the variables that are numbers."""
-    found = {name: float(getattr(geometry, name)) for name in GEOMETRY}
-    return found | {name: number(text) for name, text in values.items() if is_number(text)}
+    counts = {name: float(getattr(geometry, name)) for name in GEOMETRY}
+    return counts | {name: number(text) for name, text in values.items() if is_number(text)}
 
 
 def is_number(text: str) -> bool:
@@ -96,7 +96,7 @@ def without(text: str) -> str:
     return _COMPUTED.sub("", text)
 
 
-def compute(text: str, known: Mapping[str, float]) -> str:
+def compute(text: str, numbers_by_name: Mapping[str, float]) -> str:
     """The text with each formula replaced by its value, rounded up. Raises ValueError if a formula has no value."""
     # A quotient of floats may be slightly above the whole number that it should be.
-    return _COMPUTED.sub(lambda match: str(math.ceil(formula.value(match[1], known) * (1 - 1e-12))), text)
+    return _COMPUTED.sub(lambda match: str(math.ceil(formula.value(match[1], numbers_by_name) * (1 - 1e-12))), text)

@@ -15,8 +15,8 @@ _ID = r"[A-Z]{3}-[0-9]{2}"
 
 def _rule(text: str) -> str:
     if not re.fullmatch(_ID, text):
-        meant = near(text, [rule.lower() for rule in CATALOGUE]).upper()
-        remedy = f"did you mean {meant}?" if meant else "allowed: a rule's id such as FLG-01"
+        similar_rule = near(text, [rule.lower() for rule in CATALOGUE]).upper()
+        remedy = f"did you mean {similar_rule}?" if similar_rule else "allowed: a rule's id such as FLG-01"
         raise ValueError(f"found {shown(text)}; {remedy}")
     return text
 

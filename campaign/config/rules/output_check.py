@@ -32,18 +32,20 @@ _OF_FORMATS = {
 
 def check(pack: Values) -> None:
     phases = {phase["id"]: phase["program"] for phase in pack.entries("phases")}
-    shared = bool(pack["results"] and pack["results"]["format"])
-    of_all: list[Values] = []  # operations of programs whose output is read by the pack's `results`
+    has_shared_results = bool(pack["results"] and pack["results"]["format"])
+    sharing_operations: list[Values] = []  # operations of programs whose output is read by the pack's `results`
     for program in pack.entries("programs"):
-        operations = [each for each in pack.entries("operations") if phases.get(each["phase"]) == program["id"]]
+        operations = [
+            operation for operation in pack.entries("operations") if phases.get(operation["phase"]) == program["id"]
+        ]
         applet, results = program["applet"] or program["id"], program["results"]
-        if shared and applet and results and output_format.is_shared(applet, results["format"]):
-            of_all += operations
+        if has_shared_results and applet and results and output_format.is_shared(applet, results["format"]):
+            sharing_operations += operations
         else:
             check_output(program, applet, operations)
-    if shared:
-        check_output(pack, None, of_all)
-        if not of_all:
+    if has_shared_results:
+        check_output(pack, None, sharing_operations)
+        if not sharing_operations:
             pack.problem("no operation uses these results; remove it", "results")
 
 
@@ -140,12 +142,12 @@ def _check_record(results: Values, record: Values) -> None:
     if None in (record["pattern"], record["after"], record["columns"]):
         return  # reported already; the names in them are not known
     of_line = _names_of_line(kind, record)
-    known = (*of_line, *_facts(results), "value")
-    _check_placeholders(record, "name", known)
+    known_names = (*of_line, *_facts(results), "value")
+    _check_placeholders(record, "name", known_names)
     _check_number(results, record, of_line)
     _check_matches(record, (*_facts(results), output_format.SAME, output_format.SECTION))
     if record["plausible"]:
-        _check_plausible(results, record, known)
+        _check_plausible(results, record, known_names)
 
 
 def _check_paths(record: Values) -> None:
@@ -173,45 +175,46 @@ def _names_of_line(kind: str, record: Values) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _check_placeholders(record: Values, key: str, known: Iterable[str]) -> None:
+def _check_placeholders(record: Values, key: str, known_names: Iterable[str]) -> None:
     for name in sweeps.names(record[key] or ""):
-        if name not in known:
-            record.problem(f"found {{{name}}}; allowed: {_listed(known)}", key)
+        if name not in known_names:
+            record.problem(f"found {{{name}}}; allowed: {_listed(known_names)}", key)
 
 
 def _check_number(results: Values, record: Values, of_line: tuple[str, ...]) -> None:
     if record["units"] and "unit" not in of_line:
         record.problem("found `units`; allowed: only where the line gives the value `unit`", "units")
-    several = record["take"] not in (None, "only") or record["of"]
-    if several and results["format"] not in _TREES and results["end"] == "" and record["matches"] is None:
+    has_several_matches = record["take"] not in (None, "only") or record["of"]
+    if has_several_matches and results["format"] not in _TREES and results["end"] == "" and record["matches"] is None:
         record.problem(
             f"found {record['take']}; add `results.end` or `matches`: without them a missing line is not noticed",
             "take",
         )
-    printed = [name for name in output_format.STATISTICS if name in of_line]
-    if printed and record["take"] in ("maximum", "minimum", "mean", "median", "sum"):
+    printed_statistics = [name for name in output_format.STATISTICS if name in of_line]
+    if printed_statistics and record["take"] in ("maximum", "minimum", "mean", "median", "sum"):
         record.problem(
-            f"found {record['take']} together with the program's own {printed[0]}; remove one of them", "take"
+            f"found {record['take']} together with the program's own {printed_statistics[0]}; remove one of them",
+            "take",
         )
 
 
-def _check_matches(record: Values, known: tuple[str, ...]) -> None:
-    asked = record["matches"]
-    if asked == output_format.SECTION and record["after"] == "":
+def _check_matches(record: Values, known_names: tuple[str, ...]) -> None:
+    required_matches = record["matches"]
+    if required_matches == output_format.SECTION and record["after"] == "":
         record.problem(f"found {output_format.SECTION} without `after`; add `after` or give a number", "matches")
-    elif isinstance(asked, str) and asked not in known:
-        record.problem(f"found {asked}; allowed: a number, {_listed(known)}", "matches")
+    elif isinstance(required_matches, str) and required_matches not in known_names:
+        record.problem(f"found {required_matches}; allowed: a number, {_listed(known_names)}", "matches")
 
 
-def _check_plausible(results: Values, record: Values, known: tuple[str, ...]) -> None:
-    _check_placeholders(record, "plausible", known)
-    others = [other["name"] or "" for other in results.entries("records") if other is not record]
-    records = [formulas.name_of(other) for other in others if _BRACES.sub("", other)]
+def _check_plausible(results: Values, record: Values, known_names: tuple[str, ...]) -> None:
+    _check_placeholders(record, "plausible", known_names)
+    other_names = [other["name"] or "" for other in results.entries("records") if other is not record]
+    records = [formulas.name_of(other) for other in other_names if _BRACES.sub("", other)]
     with_values = _BRACES.sub(_ANY, record["plausible"])
     for condition in _attempt(record, formulas.conditions, with_values, "plausible") or ():
         for name in condition.names:
-            if name not in (*known, _ANY) and not any(may_be(name, other) for other in records):
-                record.problem(f"found {name}; allowed: {_listed(known)}", "plausible")
+            if name not in (*known_names, _ANY) and not any(may_be(name, other) for other in records):
+                record.problem(f"found {name}; allowed: {_listed(known_names)}", "plausible")
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -224,25 +227,25 @@ def _check_names(results: Values, operations: list[Values]) -> None:
     names = [record["name"] for record in records]
     if results["wall"]:
         names += [output_format.WALL, output_format.UNCERTAINTY]
-    chosen = [record["name"] for record in records if record["take"] not in ("only", "mean", "sum", None)]
+    position_records = [record["name"] for record in records if record["take"] not in ("only", "mean", "sum", None)]
     for record in results.entries("records"):
         if record["of"] and record["take"] != "only":
             record.problem(f"found `of` together with take: {record['take']}; remove one of them", "of")
-        elif record["of"] and record["of"] not in chosen:
+        elif record["of"] and record["of"] not in position_records:
             record.problem(
-                f"found {record['of']}; allowed: {_listed(chosen)} (records with take: maximum, minimum, median, "
-                "first or last)",
+                f"found {record['of']}; allowed: {_listed(position_records)} (records with take: maximum, minimum, "
+                "median, first or last)",
                 "of",
             )
     for operation in operations:
-        asked = operation["record"]
-        if asked and not any(may_be(asked, name) for name in names):
-            operation.problem(f"found {asked}; allowed: {_listed(names)}, the records of `results`", "record")
+        record_name = operation["record"]
+        if record_name and not any(may_be(record_name, name) for name in names):
+            operation.problem(f"found {record_name}; allowed: {_listed(names)}, the records of `results`", "record")
 
 
 def may_be(record: str, name: str) -> bool:
     """Whether two names may become the same text once the names in braces have values."""
     return any(
-        re.fullmatch(r"[a-z0-9_.\0-]+".join(map(re.escape, _BRACES.split(one))), _BRACES.sub("\0", other))
-        for one, other in ((record, name), (name, record))
+        re.fullmatch(r"[a-z0-9_.\0-]+".join(map(re.escape, _BRACES.split(pattern_name))), _BRACES.sub("\0", other))
+        for pattern_name, other in ((record, name), (name, record))
     )

@@ -30,10 +30,10 @@ SAME, SECTION = "same", "section"
 
 
 def _factor(text: str) -> float:
-    above, _, below = text.partition("/")
-    if not float(above) or (below and not float(below)):
+    dividend, _, divisor = text.partition("/")
+    if not float(dividend) or (divisor and not float(divisor)):
         raise ValueError(f"found {text}; allowed: a number above 0")
-    return float(above) / float(below or 1)
+    return float(dividend) / float(divisor or 1)
 
 
 _LOCATOR = Text("a key, a path or a column", longest=120)

@@ -72,7 +72,9 @@ class RulePack(Once):
         for phase in self.phases:
             measured = [
                 frozenset(
-                    each.key for each in self.operations_of(condition.id) if each.phase == phase.id and each.record
+                    operation.key
+                    for operation in self.operations_of(condition.id)
+                    if operation.phase == phase.id and operation.record
                 )
                 for condition in self.launch
                 if phase.runs_under(condition.id)
@@ -84,13 +86,15 @@ class RulePack(Once):
     @property
     def varying(self) -> set[str]:
         """Variables whose value depends on the run."""
-        return {name for name, _, _ in self.given} | {each.id for each in self.variables if each.cases}
+        return {name for name, _, _ in self.given} | {variable.id for variable in self.variables if variable.cases}
 
     def is_of_arguments(self, variable: str) -> bool:
         """Whether a variable appears only in command lines, so that it may depend on the run."""
         texts = [text for files in self.files for text in (files.title, *files.flags)]
-        texts += [text for each in self.operations for text in (each.id, each.title, each.row, each.record)]
-        texts += [text for each in self.sweeps for text in (each.values, each.first, each.last, each.times, each.plus)]
+        texts += [text for result in self.operations for text in (result.id, result.title, result.row, result.record)]
+        texts += [
+            text for sweep in self.sweeps for text in (sweep.values, sweep.first, sweep.last, sweep.times, sweep.plus)
+        ]
         return f"{{{variable}}}" not in " ".join(texts)
 
     def values_of(self, target: str, launch: str, files: str) -> Mapping[str, str]:
@@ -99,13 +103,13 @@ class RulePack(Once):
 
     def _values_of(self, target: str, launch: str, files: str) -> dict[str, str]:
         by_profile = {
-            each.id: each.of(self.profile, launch, files)
-            for each in self.variables
-            if self.values.get(each.id) == (each.full if self.profile == "full" else each.rehearsal)
+            variable.id: variable.of(self.profile, launch, files)
+            for variable in self.variables
+            if self.values.get(variable.id) == (variable.full if self.profile == "full" else variable.rehearsal)
         }
         place = f"{target}/{launch}/{files}"
-        given = {name: value for name, pattern, value in self.given if matches(place, pattern)}
-        return {**self.values, **by_profile, **given}
+        values_of_run = {name: value for name, pattern, value in self.given if matches(place, pattern)}
+        return {**self.values, **by_profile, **values_of_run}
 
     def of_phase(self, name: str) -> RulePack:
         """The pack reduced to one phase."""
@@ -116,16 +120,20 @@ class RulePack(Once):
                 self,
                 phases=(replace(phase, id=""),),
                 programs=(self.program(phase.program),),
-                operations=tuple(replace(each, phase="") for each in self.operations if each.phase == name),
-                requires=tuple(each for each in self.requires if each.phase in ("", name)),
+                operations=tuple(
+                    replace(operation, phase="") for operation in self.operations if operation.phase == name
+                ),
+                requires=tuple(condition for condition in self.requires if condition.phase in ("", name)),
             ),
         )
 
     def on_results(self, requirement: entries.Requirement) -> bool:
         """Whether a condition names results (RES-01), and not sizes and counts alone (GEO-05)."""
         forms = [program.results for program in self.programs if program.results]
-        printed = {name for form in forms for name in (*dict(form.facts), *(each.name for each in form.records))}
-        variables = {variable.id for variable in self.variables} - {formulas.name_of(name) for name in printed}
+        printed_names = {
+            name for form in forms for name in (*dict(form.facts), *(record.name for record in form.records))
+        }
+        variables = {variable.id for variable in self.variables} - {formulas.name_of(name) for name in printed_names}
         return not {*requirement.names} <= {*formulas.RUN, formulas.MOVED, *variables}
 
     def of_program(self, name: str) -> RulePack:
@@ -147,7 +155,7 @@ class RulePack(Once):
 
     def computes(self, name: str) -> bool:
         """Whether words of the command line, or threads, are computed from this number of a node."""
-        texts = [each for word in self.arguments for each in formulas.computed(word)]
+        texts = [formula_text for word in self.arguments for formula_text in formulas.computed(word)]
         texts += [condition.threads for condition in self.launch if condition.threads]
         texts += [text for phase in self.phases for text in (phase.nodes, phase.processes) if text]
         overridden = any(variable.id == name for variable in self.variables)
@@ -183,15 +191,19 @@ class RulePack(Once):
         """The results of an execution under a launch condition."""
         return self.once(
             ("operations", launch),
-            lambda: tuple(each for each in self.operations if not each.launch or launch in each.launch),
+            lambda: tuple(
+                operation for operation in self.operations if not operation.launch or launch in operation.launch
+            ),
         )
 
     def deciding(self, launch: str) -> entries.Operation:
         """The operation whose value selects the attempt to report, under a launch condition."""
-        wanted = self.selection.operation
+        selecting_id = self.selection.operation
         # Some phases of a launch condition may lack the operation.
-        measured = [each for each in self.operations_of(launch) if not each.across]
-        return ([operation for operation in measured if wanted in (operation.template, operation.id)] or measured)[-1]
+        measured = [operation for operation in self.operations_of(launch) if not operation.across]
+        return (
+            [operation for operation in measured if selecting_id in (operation.template, operation.id)] or measured
+        )[-1]
 
     def best(self, operation: entries.Operation) -> str:
         """Which of an operation's values is the best: highest or lowest."""
@@ -233,26 +245,27 @@ class RulePack(Once):
 
 
 def settle(
-    pack: RulePack, profile: str, launch: Mapping[str, object], given: Mapping[str, str], build: str = ""
+    pack: RulePack, profile: str, launch: Mapping[str, object], written_values: Mapping[str, str], build: str = ""
 ) -> RulePack:
-    """`launch`: the geometry of each launch condition, or anything else if it is not known. `given`: values of
-    variables instead of the profile's. `build`: the chosen category. Raises ValueError if a sweep cannot be expanded.
+    """The pack for one campaign. `launch`: the geometry of each launch condition, or anything else if it is not known.
+    `written_values`: of variables in place of the profile's, by name or by NAME@PATTERN. `build`: the chosen category.
+    Raises ValueError if a sweep cannot be expanded.
     """
     values = {variable.id: variable.full if profile == "full" else variable.rehearsal for variable in pack.variables}
-    apart = tuple((*key.partition("@")[::2], value) for key, value in given.items() if "@" in key)
-    values |= {name: value for name, value in given.items() if "@" not in name}
-    varying = replace(pack, given=apart).varying
-    same = {name: value for name, value in values.items() if name not in varying}
+    values_by_run = tuple((*key.partition("@")[::2], value) for key, value in written_values.items() if "@" in key)
+    values |= {name: value for name, value in written_values.items() if "@" not in name}
+    varying = replace(pack, given=values_by_run).varying
+    constants = {name: value for name, value in values.items() if name not in varying}
     swept = {condition.id: _swept(pack, values, launch.get(condition.id)) for condition in pack.launch}
     constant = next(iter(swept.values()))
     lists = {sweep.id: ",".join(constant[sweep.id]) for sweep in pack.sweeps if not sweep.by_geometry}
-    category = next((each for each in pack.builds if each.id == build), next(iter(pack.builds), None))
+    category = next((category for category in pack.builds if category.id == build), next(iter(pack.builds), None))
     return replace(
         pack,
         build=category,
         caption=f"{pack.caption}, {category.title}" if category else pack.caption,
         phases=tuple(
-            replace(phase, arguments=tuple(sweeps.fill(word, {**same, **lists}) for word in phase.arguments))
+            replace(phase, arguments=tuple(sweeps.fill(word, {**constants, **lists}) for word in phase.arguments))
             for phase in pack.phases
         ),
         files=tuple(
@@ -266,7 +279,7 @@ def settle(
         operations=_operations(pack, values, swept),
         profile=profile,
         values=values,
-        given=apart,
+        given=values_by_run,
         checks=catalogue.judged(pack.checks),
     )
 
@@ -286,9 +299,9 @@ def _geometry(geometry: Geometry) -> dict[str, str]:
 
 def _swept(pack: RulePack, values: Mapping[str, str], geometry: object) -> dict[str, tuple[str, ...]]:
     """The values of each sweep under a launch condition; sweeps that depend on the geometry need one."""
-    known = {**values, **(_geometry(geometry) if isinstance(geometry, Geometry) else {})}
+    numbers = {**values, **(_geometry(geometry) if isinstance(geometry, Geometry) else {})}
     return {
-        sweep.id: sweep.expand(known) if isinstance(geometry, Geometry) or not sweep.by_geometry else ()
+        sweep.id: sweep.expand(numbers) if isinstance(geometry, Geometry) or not sweep.by_geometry else ()
         for sweep in pack.sweeps
     }
 
@@ -296,12 +309,12 @@ def _swept(pack: RulePack, values: Mapping[str, str], geometry: object) -> dict[
 def _operations(
     pack: RulePack, values: Mapping[str, str], swept: Mapping[str, Mapping[str, tuple[str, ...]]]
 ) -> tuple[entries.Operation, ...]:
-    made: dict[str, entries.Operation] = {}
-    under = {phase.id: phase.runs_under for phase in pack.phases}
+    expanded: dict[str, entries.Operation] = {}
+    runs_under = {phase.id: phase.runs_under for phase in pack.phases}
     launches = {formulas.name_of(launch): launch for launch in swept}
     for template in pack.operations:
-        runs = under.get(template.phase, lambda _: True)
-        measured = {each.name: each.launch for each in made.values()}
+        runs = runs_under.get(template.phase, lambda _: True)
+        measured = {operation.name: operation.launch for operation in expanded.values()}
         for launch, lists in swept.items():
             if not runs(launch):
                 continue
@@ -313,8 +326,8 @@ def _operations(
                     formulas.is_known(part, launch, launches, measured) for part in formula.names(text)
                 ):
                     continue
-                known = made.get(name)
-                made[name] = replace(
+                earlier = expanded.get(name)
+                expanded[name] = replace(
                     template,
                     id=name,
                     title=sweeps.fill(template.title, filled),
@@ -323,10 +336,13 @@ def _operations(
                     formula=text,
                     template=template.id,
                     at=tuple(at.items()),
-                    launch=(*(known.launch if known else ()), launch),
+                    launch=(*(earlier.launch if earlier else ()), launch),
                 )
     everywhere = tuple(swept)
-    return tuple(replace(found, launch=()) if found.launch == everywhere else found for found in made.values())
+    return tuple(
+        replace(operation, launch=()) if operation.launch == everywhere else operation
+        for operation in expanded.values()
+    )
 
 
 # --- series of launch conditions
@@ -334,34 +350,34 @@ def _operations(
 
 def unfold(pack: RulePack, largest: Mapping[str, int]) -> RulePack:
     """The pack with each series replaced by its members: `scale` by `scale-1`, `scale-2`, `scale-4`."""
-    members = {each.id: tuple(_members(each, largest.get(each.id, 1))) for each in pack.launch}
-    ids = {name: tuple(member.id for member in found) for name, found in members.items()}
+    members = {series.id: tuple(_members(series, largest.get(series.id, 1))) for series in pack.launch}
+    ids = {name: tuple(member.id for member in conditions) for name, conditions in members.items()}
 
-    def of(names: tuple[str, ...]) -> tuple[str, ...]:
+    def members_of(names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(id for name in names for id in ids[name])
 
     return replace(
         pack,
-        launch=tuple(member for found in members.values() for member in found),
-        phases=tuple(replace(phase, launch=of(phase.launch)) for phase in pack.phases),
-        requires=tuple(replace(each, launch=of(each.launch)) for each in pack.requires),
+        launch=tuple(member for conditions in members.values() for member in conditions),
+        phases=tuple(replace(phase, launch=members_of(phase.launch)) for phase in pack.phases),
+        requires=tuple(replace(condition, launch=members_of(condition.launch)) for condition in pack.requires),
         variables=tuple(
             replace(
-                each,
-                cases=tuple(replace(case, launch=id) for case in each.cases for id in ids.get(case.launch, ("",))),
+                variable,
+                cases=tuple(replace(case, launch=id) for case in variable.cases for id in ids.get(case.launch, ("",))),
             )
-            for each in pack.variables
+            for variable in pack.variables
         ),
     )
 
 
 def largest_members(pack: RulePack, names: Iterable[str]) -> dict[str, int]:
     """The largest member of each series among these names."""
-    found: dict[str, int] = {}
-    for series in (each.id for each in pack.launch if each.series):
+    largest: dict[str, int] = {}
+    for series in (condition.id for condition in pack.launch if condition.series):
         counts = [name.removeprefix(f"{series}-") for name in names if name.startswith(f"{series}-")]
-        found[series] = max((int(count) for count in counts if count.isdecimal()), default=1)
-    return found
+        largest[series] = max((int(count) for count in counts if count.isdecimal()), default=1)
+    return largest
 
 
 def _members(condition: entries.LaunchCondition, largest: int) -> Iterator[entries.LaunchCondition]:

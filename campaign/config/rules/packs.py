@@ -93,8 +93,8 @@ def _find(name: str) -> Path:
         )
     if not paths_found:
         ids = [pack.id for pack in available()]
-        if meant := schema.near(name, ids, cutoff=0.6):
-            raise InputError(f'rule pack "{name}" not found; did you mean {meant}?')
+        if similar_id := schema.near(name, ids, cutoff=0.6):
+            raise InputError(f'rule pack "{name}" not found; did you mean {similar_id}?')
         raise InputError(
             f'rule pack "{name}" not found; available: {", ".join(ids) or "none"}; or give a path to a pack (.yaml)'
         )
@@ -109,26 +109,34 @@ def _of_share(condition: LaunchCondition) -> LaunchCondition:
 
 def _pack(values: schema.Values, path: Path) -> RulePack:
     """The RulePack for values that had no problem."""
-    made = keys.make(SCHEMA, values, path)
-    items, checks = made.pop("items"), made.pop("checks")
-    made["launch"] = tuple(map(_of_share, made["launch"]))
-    made["clauses"] = tuple(clauses.with_evidence(made["clauses"], values))
-    made["programs"], made["phases"] = programs.programs_and_phases(made)
+    fields = keys.make(SCHEMA, values, path)
+    items, checks = fields.pop("items"), fields.pop("checks")
+    fields["launch"] = tuple(map(_of_share, fields["launch"]))
+    fields["clauses"] = tuple(clauses.with_evidence(fields["clauses"], values))
+    fields["programs"], fields["phases"] = programs.programs_and_phases(fields)
     return RulePack(
-        **made,
+        **fields,
         items_total={profile: items[profile] for profile in PROFILES if items[profile] is not None},
         items_at_least=items["at_least"],
         items_clause=items["clause"],
         items_unit=items["unit"],
-        checks={rule: given if isinstance(given, str) else dict(given)["clause"] for rule, given in checks},
+        checks={
+            rule: check_values if isinstance(check_values, str) else dict(check_values)["clause"]
+            for rule, check_values in checks
+        },
         parameters={
             (rule, name): catalogue.parse(catalogue.CATALOGUE[rule].parameters[name].kind, text)
-            for rule, given in checks
-            if isinstance(given, tuple)
-            for name, text in given
+            for rule, check_values in checks
+            if isinstance(check_values, tuple)
+            for name, text in check_values
             if name not in ("clause", "text")
         },
-        texts={rule: text for rule, given in checks if isinstance(given, tuple) if (text := dict(given).get("text"))},
+        texts={
+            rule: text
+            for rule, check_values in checks
+            if isinstance(check_values, tuple)
+            if (text := dict(check_values).get("text"))
+        },
         path=path,
         digest=untrusted.digest(path),
     )

@@ -75,8 +75,8 @@ def ids(pack: Values, key: str) -> list[str]:
 
 def sizes(pack: Values) -> list[str]:
     """The variables that are numbers or sizes."""
-    given = ((entry["id"], [entry[profile] for profile in PROFILES]) for entry in pack.entries("variables"))
-    return [name for name, texts in given if all(text and formulas.is_number(text) for text in texts)]
+    texts_by_variable = ((entry["id"], [entry[profile] for profile in PROFILES]) for entry in pack.entries("variables"))
+    return [name for name, texts in texts_by_variable if all(text and formulas.is_number(text) for text in texts)]
 
 
 def command_lines(pack: Values) -> Iterator[tuple[Values, str]]:
@@ -128,9 +128,13 @@ def _check_phases(pack: Values) -> None:
             phase.problem("found other; no earlier phase ran on the job's first nodes", "nodes")
         launched += [phase["program"]] if phase["program"] else []
     _check_together(list(pack.entries("phases")))
-    under = [phase["launch"] for phase in pack.entries("phases") if phase["program"]]
+    conditions_of_phases = [phase["launch"] for phase in pack.entries("phases") if phase["program"]]
     for condition in pack.entries("launch"):
-        if under and condition["id"] and not any(not names or condition["id"] in names for names in under):
+        if (
+            conditions_of_phases
+            and condition["id"]
+            and not any(not names or condition["id"] in names for names in conditions_of_phases)
+        ):
             condition.problem(
                 f"no phase runs under {condition['id']}; add it to the `launch` of a phase, or remove it", "id"
             )
@@ -141,23 +145,23 @@ def _check_phases(pack: Values) -> None:
 
 def _check_phase(phase: Values, programs: list[str], conditions: list[str]) -> None:
     kinds = [key for key in ("program", "remove", "write") if phase[key] != ""]
-    beside = [key for key, owner in _BESIDE_KEYS.items() if phase[key] and owner not in kinds]
-    own = dict(counts(phase))
-    beside += [] if "program" in kinds else [*own]
-    if len(kinds) != 1 or beside:
+    misplaced = [key for key, owner in _BESIDE_KEYS.items() if phase[key] and owner not in kinds]
+    count_formulas = dict(counts(phase))
+    misplaced += [] if "program" in kinds else [*count_formulas]
+    if len(kinds) != 1 or misplaced:
         phase.problem(
             "give exactly one of: `program` with `arguments`; `remove`; `write` with `text`",
-            beside[0] if beside else "program",
+            misplaced[0] if misplaced else "program",
         )
     phase.require(phase["program"], programs, "program")
     if phase["input"] and phase["text"]:
         phase.problem("found `text` beside `input`; remove one of them", "text")
     for condition in phase["launch"] or ():
         phase.require(condition, conditions, "launch")
-    if own and "items_" in (phase["arguments"] or ""):
+    if count_formulas and "items_" in (phase["arguments"] or ""):
         phase.problem(
-            f"the phase has its own `{next(iter(own))}`, but the items in its command line are divided among the "
-            "launch condition's processes; use a variable for them",
+            f"the phase has its own `{next(iter(count_formulas))}`, but the items in its command line are divided "
+            "among the launch condition's processes; use a variable for them",
             "arguments",
         )
 
@@ -216,21 +220,21 @@ def _check_requirements(pack: Values) -> None:
     """Check that conditions use known names, and that the rules which judge them are among the checks."""
     phases, needed = _launched(pack), set()
     for entry in pack.entries("requires"):
-        wanted = formula.Condition.of(sweeps.without(entry["holds"])).names if entry["holds"] else ()
+        names = formula.Condition.of(sweeps.without(entry["holds"])).names if entry["holds"] else ()
         for name in sweeps.names(entry["holds"] or ""):
             entry.require(name, [*GEOMETRY, *sizes(pack)], "holds")
-        if wanted and entry["over"] is not None:
-            needed.add(_check_over(entry, wanted, pack) if entry["over"] else _check_condition(entry, wanted, pack))
+        if names and entry["over"] is not None:
+            needed.add(_check_over(entry, names, pack) if entry["over"] else _check_condition(entry, names, pack))
         entry.require(entry["phase"], phases, "phase")
         for key in ("launch", "files"):
             entry.require_all(key, ids(pack, key))
     if any(entry["holds"] is None or entry["over"] is None for entry in pack.entries("requires")):
         return  # it is not known which rule judges these
     checked = [rule for rule, _ in pack["checks"] or ()]
-    for rule, about in (("GEO-05", "sizes and counts"), ("RES-01", "results"), ("RES-02", "several results")):
+    for rule, subject in (("GEO-05", "sizes and counts"), ("RES-01", "results"), ("RES-02", "several results")):
         if (rule in needed) != (rule in checked):
             pack.problem(
-                f"give both conditions on {about} in `requires` and {rule} among `checks`, or neither", "requires"
+                f"give both conditions on {subject} in `requires` and {rule} among `checks`, or neither", "requires"
             )
 
 
@@ -242,38 +246,38 @@ def _check_environment(pack: Values) -> None:
         pack.problem("give both variables in `environment` and ENV-06 among `checks`, or neither", "environment")
 
 
-def _check_over(entry: Values, wanted: Sequence[str], pack: Values) -> str:
+def _check_over(entry: Values, names: Sequence[str], pack: Values) -> str:
     """Check a condition over repetitions or nodes; gives the rule that judges it."""
     executed = [
-        formulas.name_of(each["id"])
-        for each in pack.entries("operations")
-        if each["id"] and not formulas.is_across(each["formula"] or "")
+        formulas.name_of(operation["id"])
+        for operation in pack.entries("operations")
+        if operation["id"] and not formulas.is_across(operation["formula"] or "")
     ]
-    for name in wanted:
-        of = formula.of_several(name)
-        entry.require(of or name, executed if of else [*formulas.RUN, *sizes(pack)], "holds")
-    if not any(map(formula.of_several, wanted)):
+    for name in names:
+        operation_name = formula.of_several(name)
+        entry.require(operation_name or name, executed if operation_name else [*formulas.RUN, *sizes(pack)], "holds")
+    if not any(map(formula.of_several, names)):
         entry.problem("found no operation; `over` needs one computed from several results, such as max(fom)", "holds")
     _check_without(entry, ("if_printed", "phase"), "beside `over`")
     return "RES-02"
 
 
-def _check_condition(entry: Values, wanted: Sequence[str], pack: Values) -> str:
+def _check_condition(entry: Values, names: Sequence[str], pack: Values) -> str:
     """Check a condition on one execution, or on numbers computed from several; gives the rule that judges it."""
     operations = {formulas.name_of(each["id"]): each for each in pack.entries("operations") if each["id"]}
     across = any(
         formulas.is_across(operation["formula"] or "") and output_check.may_be(name, each)
-        for name in wanted
+        for name in names
         for each, operation in operations.items()
     )
     of_energy = formulas.ENERGY if pack["energy"] and pack["energy"]["clause"] else ()
-    printed = [] if across else [*_printed(pack, entry["phase"]), *of_energy]
-    counts = [*formulas.RUN, formulas.MOVED, *(name for name in sizes(pack) if name not in printed)]
-    for name in wanted:
-        if not any(output_check.may_be(name, result) for result in (*printed, *operations)):
-            entry.require(name, [*counts, *operations, *printed], "holds")
-    on_results = not {*wanted} <= {*counts}
-    if on_results and formulas.MOVED in wanted:
+    printed_names = [] if across else [*_printed(pack, entry["phase"]), *of_energy]
+    counts = [*formulas.RUN, formulas.MOVED, *(name for name in sizes(pack) if name not in printed_names)]
+    for name in names:
+        if not any(output_check.may_be(name, result) for result in (*printed_names, *operations)):
+            entry.require(name, [*counts, *operations, *printed_names], "holds")
+    on_results = not {*names} <= {*counts}
+    if on_results and formulas.MOVED in names:
         entry.problem(f"found {formulas.MOVED} together with results; write two conditions", "holds")
     if across:
         _check_without(entry, ("if_printed", "phase"), "in a condition on numbers of several executions")
@@ -310,9 +314,9 @@ def _check_energy(pack: Values) -> None:
 def _check_builds(pack: Values) -> None:
     """Check that the rules which judge categories of builds are among the checks."""
     categories, checked = pack.entries("builds"), [rule for rule, _ in pack["checks"] or ()]
-    if any(each["changes"] != BUILDING for each in categories) and "SRC-03" not in checked:
+    if any(category["changes"] != BUILDING for category in categories) and "SRC-03" not in checked:
         pack.problem("found `changes`, which needs SRC-03 among `checks`; add it", "builds")
-    if any(any(each["flags"].values()) for each in categories if each["flags"]) != ("SRC-07" in checked):
+    if any(any(category["flags"].values()) for category in categories if category["flags"]) != ("SRC-07" in checked):
         pack.problem("give both `flags` in a category and SRC-07 among `checks`, or neither", "builds")
 
 
@@ -321,13 +325,15 @@ def _printed(pack: Values, phase: str | None) -> list[str]:
     name its results.
     """
     launched = [each["program"] for each in pack.entries("phases") if each["id"] == phase]
-    chosen = [each for each in pack.entries("programs") if each["id"] in launched]
-    described = [each["results"] for each in (*chosen, pack) if each["results"] and each["results"]["format"]]
+    launched_programs = [each for each in pack.entries("programs") if each["id"] in launched]
+    described = [
+        each["results"] for each in (*launched_programs, pack) if each["results"] and each["results"]["format"]
+    ]
     if described:
         records = [each["name"] for each in described[0].entries("records") if each["name"] and not each["check_only"]]
         facts = described[0]["facts"] or ()
     else:
-        applet = next((each["applet"] or each["id"] for each in chosen), "")
+        applet = next((each["applet"] or each["id"] for each in launched_programs), "")
         form = programs.described(applet) if applet in BUILT_IN else OutputFormat("text")
         records, facts = [each.name for each in form.records], form.facts
     return [formulas.name_of(name) for name in (*records, *dict(facts))]

@@ -94,9 +94,9 @@ def programs_and_phases(values: dict[str, Any]) -> tuple[tuple[Program, ...], tu
     )
 
 
-def _program(entry: dict[str, Any], shared: output_format.OutputFormat) -> Program:
+def _program(entry: dict[str, Any], shared_results: output_format.OutputFormat) -> Program:
     applet = entry["applet"] or entry["id"]
-    results = shared if output_format.is_shared(applet, entry["results"].format) else entry["results"]
+    results = shared_results if output_format.is_shared(applet, entry["results"].format) else entry["results"]
     return Program(entry["id"], applet, replace(results, applet=applet) if results.format else None, entry["starts"])
 
 
@@ -115,7 +115,7 @@ def _phase(
     if entry["input"]:
         words = (entry["write"], f"{{{entry['input']}}}")
     listed = [flag.flag for flag in (*fixed, *derived)]
-    others = dict.fromkeys(name for name in map(flag_of, words) if name.startswith("-") and name not in listed)
+    mandatory_names = dict.fromkeys(name for name in map(flag_of, words) if name.startswith("-") and name not in listed)
     return Phase(
         entry["id"],
         entry["program"],
@@ -126,7 +126,7 @@ def _phase(
         entry["launch"],
         entry["beside"],
         copies=bool(entry["input"]),
-        fixed=(*fixed, *(Flag(name, False, entry["clause"]) for name in others)),
+        fixed=(*fixed, *(Flag(name, False, entry["clause"]) for name in mandatory_names)),
         derived=derived,
         allowed=allowed,
     )

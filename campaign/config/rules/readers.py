@@ -29,7 +29,7 @@ def names() -> list[str]:
 def require(name: str, user: str) -> None:
     """Raises MachineLacks if the reader is not installed, without importing it; `user`: what names it."""
     if name not in (installed := names()):
-        if not any(own in installed for own in OWN):
+        if not any(own_reader in installed for own_reader in OWN):
             raise MachineLacks(
                 f"{user}: found reader {name}, but this installation of campaign has no entry points: it is older than "
                 "its source; run 'make setup', or install it again"
@@ -48,9 +48,11 @@ def load(name: str, user: str) -> Reader:
     from importlib.metadata import entry_points
 
     require(name, user)
-    point, *more = {point.value: point for point in entry_points(group=GROUP, name=name)}.values()
-    if more:
-        raise MachineLacks(f"reader {name}: found {point.value} and {more[0].value}; uninstall one of the packages")
+    point, *other_points = {point.value: point for point in entry_points(group=GROUP, name=name)}.values()
+    if other_points:
+        raise MachineLacks(
+            f"reader {name}: found {point.value} and {other_points[0].value}; uninstall one of the packages"
+        )
     try:
         return cast(Reader, point.load())
     except (ImportError, AttributeError) as error:

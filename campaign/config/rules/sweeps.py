@@ -26,8 +26,8 @@ def names(text: str) -> tuple[str, ...]:
 
 def leftover(text: str) -> str:
     """The first brace that belongs to no placeholder, with what follows it; "" if there is none."""
-    rest = re.search(r"[{}][^{}]*\}?", _PLACEHOLDER.sub("", text))
-    return rest[0] if rest else ""
+    remainder = re.search(r"[{}][^{}]*\}?", _PLACEHOLDER.sub("", text))
+    return remainder[0] if remainder else ""
 
 
 def without(text: str) -> str:
@@ -62,20 +62,20 @@ class Sweep:
     @property
     def has_form(self) -> bool:
         """Whether its keys are those of one of the forms."""
-        given = [key for key in ("values", "first", "last", "times", "plus") if getattr(self, key)]
-        return given in (["values"], ["first", "last", "times"], ["first", "last", "plus"])
+        written_keys = [key for key in ("values", "first", "last", "times", "plus") if getattr(self, key)]
+        return written_keys in (["values"], ["first", "last", "times"], ["first", "last", "plus"])
 
-    def expand(self, known: Mapping[str, str]) -> tuple[str, ...]:
+    def expand(self, values_by_name: Mapping[str, str]) -> tuple[str, ...]:
         """Its values, at least one. Raises ValueError if the known values do not make a sweep."""
         if self.values:
-            listed = tuple(part.strip() for part in fill(self.values, known).split(","))
+            listed = tuple(part.strip() for part in fill(self.values, values_by_name).split(","))
             if "" in listed or len(set(listed)) != len(listed):
                 raise ValueError(f"sweep {self.id}: {','.join(listed)}; allowed: values that differ, none empty")
             return listed
-        first, last = self._number("first", known), self._number("last", known)
+        first, last = self._number("first", values_by_name), self._number("last", values_by_name)
         if first > last:
             raise ValueError(f"sweep {self.id}: first {first} is above last {last}")
-        step = self._number("times" if self.times else "plus", known, least=2 if self.times else 1)
+        step = self._number("times" if self.times else "plus", values_by_name, minimum=2 if self.times else 1)
         values = [first]
         while (following := values[-1] * step if self.times else values[-1] + step) <= last:
             values.append(following)
@@ -85,15 +85,15 @@ class Sweep:
             values.append(last)
         return tuple(map(str, values))
 
-    def _number(self, key: str, known: Mapping[str, str], least: int = 1) -> int:
-        text = fill(getattr(self, key), known)
-        if not re.fullmatch(r"[0-9]{1,18}", text) or int(text) < least:
-            raise ValueError(f"sweep {self.id}: {key} is {text!r}; allowed: a whole number of {least} or more")
+    def _number(self, key: str, values_by_name: Mapping[str, str], minimum: int = 1) -> int:
+        text = fill(getattr(self, key), values_by_name)
+        if not re.fullmatch(r"[0-9]{1,18}", text) or int(text) < minimum:
+            raise ValueError(f"sweep {self.id}: {key} is {text!r}; allowed: a whole number of {minimum} or more")
         return int(text)
 
 
 def combinations(text: str, values: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
     """All combinations of values for the sweeps that the text names; the first sweep changes most slowly."""
     swept = [name for name in names(text) if name in values]
-    for chosen in itertools.product(*(values[name] for name in swept)):
-        yield dict(zip(swept, chosen, strict=True))
+    for combination in itertools.product(*(values[name] for name in swept)):
+        yield dict(zip(swept, combination, strict=True))

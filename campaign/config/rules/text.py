@@ -30,11 +30,13 @@ def listing(packs: Sequence[Available]) -> str:
 
 def text(pack: RulePack, width: int = 100) -> str:
     """One pack with its clauses for `campaign rules ID`, in lines of this width."""
-    whole = resources.rendered(
+    rendered_text = resources.rendered(
         "rules.txt.j2",
         pack=pack,
         # Those that several programs share are described once; the applet's own parsers are not.
-        outputs=grouped((replace(each.results, applet=""), each.id) for each in pack.programs if each.results),
+        outputs=grouped(
+            (replace(program.results, applet=""), program.id) for program in pack.programs if program.results
+        ),
         places=PLACES,
         brace=BRACE,
         catalogue=catalogue.CATALOGUE,
@@ -42,7 +44,7 @@ def text(pack: RulePack, width: int = 100) -> str:
         show=catalogue.show,
         counted=units.format_count,
     )
-    return "\n".join(_folded(line.rstrip(), width) for line in whole.splitlines())
+    return "\n".join(_folded(line.rstrip(), width) for line in rendered_text.splitlines())
 
 
 def _folded(line: str, width: int) -> str:
