@@ -181,7 +181,7 @@ def write_terms(arguments: argparse.Namespace) -> int:
     remark = (
         f": replace the nonce, put the vendors' keys next to it, then 'campaign verify BUNDLE --terms {typed(file)}'"
     )
-    write(terms.text(arguments.rules, file.name), arguments.file, arguments, remark)
+    write(terms.new_terms(arguments.rules, file.name), arguments.file, arguments, remark)
     return OK
 
 
@@ -248,16 +248,18 @@ def draw_sample(arguments: argparse.Namespace) -> int:
     fixed = designs.Design(arguments.cells, arguments.repetitions, _limit(arguments))
     with _intact(arguments, asked, NOT_SAMPLED) as (verified, submission):
         offer = sample.offer_of(submission, arguments.bundle.name)
-        challenge = sample.designed(offer, verified.chain.head, arguments.seed, aims, fixed)
-        settings = sample.settings_of(challenge, submission)
-        write(sample.written(challenge, settings), arguments.output, arguments)
-        of_machine = [f"  {key}: {text}" for key, text in sample.flat(settings).items() if sample.is_of_machine(key)]
-        block = sample.decision_of(challenge, offer, *_typed(arguments, _file_name(arguments.output, "sample.yaml")))
+        challenge = sample.design_challenge(offer, verified.chain.head, arguments.seed, aims, fixed)
+        settings = sample.challenge_settings(challenge, submission)
+        write(sample.challenge_text(challenge, settings), arguments.output, arguments)
+        flat_settings = sample.flatten_settings(settings).items()
+        machine_lines = [f"  {key}: {text}" for key, text in flat_settings if sample.is_machine_setting(key)]
+        file = _file_name(arguments.output, "sample.yaml")
+        block = sample.sample_decision(challenge, offer, *_typed(arguments, file))
         show(f"{decision.printed(block, columns())}\n")
         print(f"cells to measure again: {' '.join(challenge.cells)}")
-        show("\n".join(sample.described(challenge, offer)))
+        show("\n".join(sample.design_remarks(challenge, offer)))
         show("the vendor's machine; change what must differ, and allow it with 'campaign accept --allow KEY':")
-        show("\n".join(of_machine))
+        show("\n".join(machine_lines))
     return OK
 
 
@@ -276,18 +278,18 @@ def accept(arguments: argparse.Namespace) -> int:
     from campaign.evidence import acceptance
 
     asked = verify.Asked(arguments.signers, waiver_signers=arguments.waiver_signers)
-    buyer = acceptance.Buyer(tuple(arguments.allow), _limit(arguments), arguments.reported)
+    options = acceptance.AcceptanceOptions(tuple(arguments.allow), _limit(arguments), arguments.reported)
     with _intact(arguments, asked, NOT_SAMPLED) as (verified, submission):
-        accepted = acceptance.accept(arguments.challenge, submission, verified.chain.head, buyer, say)
+        outcome = acceptance.accept(arguments.challenge, submission, verified.chain.head, options, say)
         style = table_format(arguments)
-        block = acceptance.decision_of(accepted, *_typed(arguments, arguments.challenge))
-        write_table(rendering.printed(accepted.comparison, block, style, columns(arguments.output)), arguments)
-        if texts := list(acceptance.told(accepted)):
+        block = acceptance.acceptance_decision(outcome, *_typed(arguments, arguments.challenge))
+        write_table(rendering.printed(outcome.comparison, block, style, columns(arguments.output)), arguments)
+        if texts := list(acceptance.condition_texts(outcome)):
             (show if style == "simple" else say)("\n".join(texts))
-        if arguments.further and accepted.further:
-            atomic.write(arguments.challenge.resolve(), acceptance.further(accepted, arguments.challenge))
+        if arguments.further and outcome.further:
+            atomic.write(arguments.challenge.resolve(), acceptance.extended_challenge(outcome, arguments.challenge))
             say(f"wrote {arguments.challenge}: with further repetitions")
-    return acceptance.EXIT_STATUS[accepted.outcome]
+    return acceptance.EXIT_STATUS[outcome.verdict]
 
 
 def build_again(arguments: argparse.Namespace) -> int:

@@ -45,7 +45,7 @@ EXIT_STATUS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Buyer:
+class AcceptanceOptions:
     """What the buyer says at the acceptance. `allowed`: patterns of the keys of differences. `limit`: in place of the
     design's, unless 0. `reported`: the reported numbers decide, as in a contract that does not mention repetitions.
     """
@@ -76,51 +76,56 @@ class SampleOutcome:
     further: int
 
     @property
-    def outcome(self) -> CellVerdict:
+    def verdict(self) -> CellVerdict:
         if self.objections:
             return CellVerdict.REJECTED
-        found = {CellVerdict.UNDECIDED} if self.open else {cell.verdict for cell in self.comparison.cells[0]}
+        verdicts = {CellVerdict.UNDECIDED} if self.open else {cell.verdict for cell in self.comparison.cells[0]}
         order = (CellVerdict.REJECTED, CellVerdict.UNDECIDED)
-        return next((verdict for verdict in order if verdict in found), CellVerdict.ACCEPTED)
+        return next((verdict for verdict in order if verdict in verdicts), CellVerdict.ACCEPTED)
 
 
-def accept(file: Path, whole: Submission, head: str, buyer: Buyer, say: standing.Say) -> SampleOutcome:
+def accept(
+    file: Path, submission: Submission, head: str, options: AcceptanceOptions, say: standing.Say
+) -> SampleOutcome:
     """Compare the drawn cells of a bundle with the measured sample. Raises InputError if they do not belong together,
     or if nothing was measured.
     """
-    asked = sample.read(file)
-    if asked.head != head:
+    challenge = sample.read_challenge(file)
+    if challenge.head != head:
         raise InputError(f"{file}: drawn from another bundle (the journal heads differ)")
-    if list(asked.cells) != sample.drawn(sample.offer_of(whole, "the bundle"), asked.design.cells, asked.seed):
-        raise InputError(f"{file}: its cells are not those that seed {asked.seed} draws")
-    changed = _changed(asked, file, whole)
+    offer = sample.offer_of(submission, "the bundle")
+    if list(challenge.cells) != sample.draw_cells(offer, challenge.design.cells, challenge.seed):
+        raise InputError(f"{file}: its cells are not those that seed {challenge.seed} draws")
+    changed_settings = _changed_settings(challenge, file, submission)
     definition, names = bundle.open_recorded(file)
     if not begun(definition.paths):
         raise InputError(f"{file}: not measured yet; run it on the installed system: 'campaign run {typed(file)}'")
     with temporary.directory("campaign-accept.") as folder:
         answer = folder / "answer"
         bundle.write(definition, names, *standing.on_record(definition, say), answer, None)
-        with verify.verify(answer, verify.Asked(nonce=asked.nonce)) as verified:
+        with verify.verify(answer, verify.Asked(nonce=challenge.nonce)) as verified:
             if verified.judged is None:
-                raise InputError(f"{file}: the sample cannot be re-evaluated", *map(_said, verified.findings))
-            return judged(asked, whole, verified.judged.submission, verified.findings, changed, buyer)
+                raise InputError(f"{file}: the sample cannot be re-evaluated", *map(_finding_text, verified.findings))
+            measured = verified.judged.submission, verified.findings, changed_settings
+            return decide_sample(challenge, submission, *measured, options)
 
 
-def further(accepted: SampleOutcome, file: Path) -> str:
+def extended_challenge(outcome: SampleOutcome, file: Path) -> str:
     """The challenge, as it was measured, with the repetitions that would decide."""
-    asked = sample.read(file)
-    more = replace(asked, repetitions=asked.repetitions + accepted.further)
-    return sample.written(more, {**sample.settings_in(file), "repetitions": more.repetitions})
+    challenge = sample.read_challenge(file)
+    extended = replace(challenge, repetitions=challenge.repetitions + outcome.further)
+    return sample.challenge_text(extended, {**sample.read_settings(file), "repetitions": extended.repetitions})
 
 
-def _changed(asked: sample.Challenge, file: Path, whole: Submission) -> Differences:
-    """The settings that differ from the drawn ones. Raises InputError if they do not describe the machine."""
-    old, new = sample.flat(sample.settings_of(asked, whole)), sample.flat(sample.settings_in(file))
+def _changed_settings(challenge: sample.Challenge, file: Path, submission: Submission) -> Differences:
+    """The settings that differ from those of the challenge. Raises InputError if they do not describe the machine."""
+    drawn_settings = sample.challenge_settings(challenge, submission)
+    old, new = map(sample.flatten_settings, (drawn_settings, sample.read_settings(file)))
     keys = [key for key in {**old, **new} if old.get(key) != new.get(key) and not INPUT_PATH.fullmatch(key)]
-    if wrong := [key for key in keys if not sample.is_of_machine(key)]:
+    if wrong := [key for key in keys if not sample.is_machine_setting(key)]:
         raise InputError(
             f"{file}: changed after it was drawn: {', '.join(wrong)}; only these keys may be changed for the installed "
-            f"system: {', '.join(sample.OF_MACHINE)}"
+            f"system: {', '.join(sample.MACHINE_KEYS)}"
         )
     return {key: (old.get(key, "not set"), new.get(key, "not set")) for key in keys}
 
@@ -129,66 +134,69 @@ def _changed(asked: sample.Challenge, file: Path, whole: Submission) -> Differen
 
 
 def _objections(
-    asked: sample.Challenge, whole: Submission, answer: Submission, found: Sequence[Finding]
+    challenge: sample.Challenge,
+    submission: Submission,
+    sample_submission: Submission,
+    sample_findings: Sequence[Finding],
 ) -> Iterator[str]:
-    """Why the recorded runs are not a measurement for this challenge."""
-    known = {fingerprint(case): case.subject for case in whole.results}
-    for case in answer.results:
-        if (own := fingerprint(case)) and own in known:
+    """Why the recorded runs are not a measurement for this challenge. `sample_findings`: about the sample's bundle."""
+    subjects = {fingerprint(case): case.subject for case in submission.results}
+    for case in sample_submission.results:
+        if (values := fingerprint(case)) and values in subjects:
             yield (
-                f"{case.subject} has the values of {known[own]} in the bundle to the last digit: it was copied, not "
-                "measured"
+                f"{case.subject} has the values of {subjects[values]} in the bundle to the last digit: it was copied, "
+                "not measured"
             )
-    last, began = max(_times(whole), default=0.0), min(_times(answer), default=math.inf)
+    last, began = max(_start_times(submission), default=0.0), min(_start_times(sample_submission), default=math.inf)
     if began < last:
         yield f"the sample began at {utc(began)}, before the last run of the bundle did ({utc(last)})"
-    for row in answer.rows:
-        if len(row.values) > asked.repetitions:
-            yield f"{row.cell} has {len(row.values)} valid results; the challenge asks for {asked.repetitions}"
-    for each in (*found, *answer.all_findings):
-        if each.violated and each.rule in RECORDS | BUNDLE_RULES:
-            yield _said(each)
+    for row in sample_submission.rows:
+        if len(row.values) > challenge.repetitions:
+            yield f"{row.cell} has {len(row.values)} valid results; the challenge asks for {challenge.repetitions}"
+    for finding in (*sample_findings, *sample_submission.all_findings):
+        if finding.violated and finding.rule in RECORDS | BUNDLE_RULES:
+            yield _finding_text(finding)
 
 
-def _said(finding: Finding) -> str:
+def _finding_text(finding: Finding) -> str:
     texts = (("expected", finding.expected), ("found", finding.actual))
-    beside = ", ".join(f"{name} {text}" for name, text in texts if text)
-    return f"{finding.rule} {finding.message}" + (f" ({beside})" if beside else "")
+    comparison = ", ".join(f"{name} {text}" for name, text in texts if text)
+    return f"{finding.rule} {finding.message}" + (f" ({comparison})" if comparison else "")
 
 
-def _times(of: Submission) -> list[float]:
-    """When each run began."""
-    return [case.evidence.completion.started for case in of.results if case.evidence.completion]
+def _start_times(submission: Submission) -> list[float]:
+    """When each run began, in seconds since 1970."""
+    return [case.evidence.completion.started for case in submission.results if case.evidence.completion]
 
 
-def _differences(
-    asked: sample.Challenge, whole: Submission, answer: Submission
+def _recorded_differences(
+    challenge: sample.Challenge, submission: Submission, sample_submission: Submission
 ) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Between what the nodes recorded of the drawn rows."""
-    lines = {row.cell.line for row in whole.rows if str(row.cell) in asked.cells}
-    old, new = (
+    """Differences between what the nodes recorded in bundle and sample for the rows that were drawn, by key."""
+    lines = {row.cell.line for row in submission.rows if str(row.cell) in challenge.cells}
+    bundle_facts, sample_facts = (
         grouped(
             dict.fromkeys(
                 fact
-                for case in side.results
+                for case in measured.results
                 if (case.run.target, case.run.launch, case.run.files) in lines
-                for fact in _facts(case)
+                for fact in _condition_facts(case)
             )
         )
-        for side in (whole, answer)
+        for measured in (submission, sample_submission)
     )
-    for key in {**old, **new}:
-        first, second = old.get(key, []), new.get(key, [])
+    for key in {**bundle_facts, **sample_facts}:
+        first, second = bundle_facts.get(key, []), sample_facts.get(key, [])
         if not second or set(second) - set(first):
             yield key, (listed(first) or "none", listed(second) or "none")
-    ends = Counter(attempt.state for attempt in answer.attempts if attempt.state not in bundle.NOT_MEASURED)
+    ends = Counter(attempt.state for attempt in sample_submission.attempts if attempt.state not in bundle.NOT_MEASURED)
     del ends[State.DONE]
     if ends:
         yield "attempts", ("each run once", ", ".join(f"{count} {state}" for state, count in ends.items()))
 
 
-def _facts(case: Case) -> Iterator[tuple[str, str]]:
-    """What decides a result besides the settings."""
+def _condition_facts(case: Case) -> Iterator[tuple[str, str]]:
+    """What decides a result besides the settings: program, libraries, partition, file system, by key."""
     environment = case.evidence.environment
     facts = {
         f"mount.{case.run.target}": environment.values("mount.type"),
@@ -207,126 +215,138 @@ def _facts(case: Case) -> Iterator[tuple[str, str]]:
 # --- the cells
 
 
-def judged(
-    asked: sample.Challenge,
-    whole: Submission,
-    answer: Submission,
-    found: Sequence[Finding],
-    changed: Differences,
-    buyer: Buyer,
+def decide_sample(
+    challenge: sample.Challenge,
+    submission: Submission,
+    sample_submission: Submission,
+    sample_findings: Sequence[Finding],
+    changed_settings: Differences,
+    options: AcceptanceOptions,
 ) -> SampleOutcome:
-    """Decide on what was measured. `found`: findings about its bundle. `changed`: its settings."""
-    asked = replace(asked, design=replace(asked.design, limit=buyer.limit or asked.design.limit))
-    differing = {**dict(_differences(asked, whole, answer)), **changed}
-    offers = sample.offer_of(whole, "the bundle"), sample.offer_of(answer, "the sample")
-    why = {
-        row.cell: "; ".join([_said(each) for each in row.findings if each.blocks] or [row.note]) for row in answer.rows
+    """The outcome of a sample that was measured and verified. `sample_findings`: about the sample's bundle."""
+    challenge = replace(challenge, design=replace(challenge.design, limit=options.limit or challenge.design.limit))
+    differences = {**dict(_recorded_differences(challenge, submission, sample_submission)), **changed_settings}
+    offers = sample.offer_of(submission, "the bundle"), sample.offer_of(sample_submission, "the sample")
+    reasons = {
+        row.cell: "; ".join([_finding_text(finding) for finding in row.findings if finding.blocks] or [row.note])
+        for row in sample_submission.rows
     }
-    comparison, more = decided(asked, offers, buyer, why)
+    comparison, further = decide_cells(challenge, offers, options, reasons)
     return SampleOutcome(
-        asked,
+        challenge,
         comparison,
-        tuple(dict.fromkeys(_objections(asked, whole, answer, found)))[:MOST_OBJECTIONS],
-        {key: both for key, both in differing.items() if buyer.allows(key)},
-        {key: both for key, both in differing.items() if not buyer.allows(key)},
-        more,
+        tuple(dict.fromkeys(_objections(challenge, submission, sample_submission, sample_findings)))[:MOST_OBJECTIONS],
+        {key: values for key, values in differences.items() if options.allows(key)},
+        {key: values for key, values in differences.items() if not options.allows(key)},
+        further,
     )
 
 
-def decided(
-    asked: sample.Challenge, offers: Sequence[Offer], buyer: Buyer, why: Mapping[Cell, str]
+def decide_cells(
+    challenge: sample.Challenge, offers: Sequence[Offer], options: AcceptanceOptions, reasons: Mapping[Cell, str]
 ) -> tuple[OfferComparison, int]:
     """The drawn cells of bundle and sample, each with its verdict, and how many further repetitions would decide on
-    all of them. `why`: what is known of a cell that was not measured, or is invalid.
+    all of them. `reasons`: what is known of a cell that was not measured, or is invalid.
     """
-    comparison = compare(offers, Terms(asked.design.limit, buyer.reported, not buyer.reported))
-    cells = [cell for cell in comparison.cells[0] if str(cell.cell) in asked.cells]
-    noises, least = sample.noises(offers[0]), asked.design.repetitions
-    fewest = min((number for cell in cells if (number := _repetitions(cell))), default=least)
-    excess = 0.0 if buyer.reported else _excess(cells, noises, fewest / least)
-    column = tuple(_decided(asked, cell, noises[cell.cell], excess, buyer, why.get(cell.cell, "")) for cell in cells)
-    return replace(comparison, cells=(column,)), max(0, least - fewest, math.ceil(excess * least) - fewest)
+    comparison = compare(offers, Terms(challenge.design.limit, options.reported, not options.reported))
+    cells = [cell for cell in comparison.cells[0] if str(cell.cell) in challenge.cells]
+    noises, minimum = sample.noise_by_cell(offers[0]), challenge.design.repetitions
+    fewest = min((number for cell in cells if (number := _repetition_count(cell))), default=minimum)
+    excess = 0.0 if options.reported else _excess_variance(cells, noises, fewest / minimum)
+    column = tuple(
+        _decide_cell(challenge.design, cell, noises[cell.cell], excess, options, reasons.get(cell.cell, ""))
+        for cell in cells
+    )
+    return replace(comparison, cells=(column,)), max(0, minimum - fewest, math.ceil(excess * minimum) - fewest)
 
 
-def _repetitions(cell: CellComparison) -> int:
+def _repetition_count(cell: CellComparison) -> int:
     return len(cell.second.repeated) if cell.second and cell.reported else 0
 
 
-def _excess(cells: Sequence[CellComparison], noises: Mapping[Cell, designs.Noise], times: float) -> float:
+def _excess_variance(
+    cells: Sequence[CellComparison], noises: Mapping[Cell, designs.Noise], relative_count: float
+) -> float:
     """The variance of the sample's repetitions, relative to what the design assumed, if they are too few for it;
-    otherwise 0. `times`: how many they are, relative to the design's.
+    otherwise 0. `relative_count`: how many they are, relative to the design's.
     """
-    known = [(cell.second.repeated, noises[cell.cell].sigma) for cell in cells if cell.ratio and cell.second]
-    freedom = sum(len(values) - 1 for values, _ in known)
+    spreads = [(cell.second.repeated, noises[cell.cell].sigma) for cell in cells if cell.ratio and cell.second]
+    freedom = sum(len(values) - 1 for values, _ in spreads)
     if not freedom:
         return 0.0
-    excess = sum(sample.squares(values) / sigma**2 for values, sigma in known) / freedom
-    return excess if designs.more_noise(excess / times, freedom) else 0.0
+    excess = sum(sample.sum_of_log_squares(values) / sigma**2 for values, sigma in spreads) / freedom
+    return excess if designs.more_noise(excess / relative_count, freedom) else 0.0
 
 
-def _decided(
-    asked: sample.Challenge, cell: CellComparison, noise: designs.Noise, excess: float, buyer: Buyer, why: str
+def _decide_cell(
+    design: designs.Design,
+    cell: CellComparison,
+    noise: designs.Noise,
+    excess: float,
+    options: AcceptanceOptions,
+    reason: str,
 ) -> CellComparison:
-    number, least, ceiling = _repetitions(cell), asked.design.repetitions, asked.design.ceiling(noise)
-    ratio = cell.reported if buyer.reported else cell.ratio
+    """The cell with its verdict. `excess`: of `_excess_variance`; `reason`: why the cell has no valid value."""
+    repetitions, minimum, ceiling = _repetition_count(cell), design.repetitions, design.ceiling(noise)
+    ratio = cell.reported if options.reported else cell.ratio
     better = 1 / ratio if ratio and cell.best == "lowest" else ratio
-    question = ""
+    problem = ""
     if cell.verdict in (CellVerdict.NONE, CellVerdict.UNTOLD) or not better:
-        question = f"{cell.second.status if cell.second else cell.reason}: {why}".rstrip(": ")
-    elif number < least:
-        question = f"{number} of {several(least, 'repetition')}"
+        problem = f"{cell.second.status if cell.second else cell.reason}: {reason}".rstrip(": ")
+    elif repetitions < minimum:
+        problem = f"{repetitions} of {several(minimum, 'repetition')}"
     elif excess:
-        question = f"repetitions vary by {math.sqrt(excess) * noise.sigma:.1%}; the design assumed {noise.sigma:.1%}"
-    elif better > ceiling and not buyer.allows(FASTER):
+        problem = f"repetitions vary by {math.sqrt(excess) * noise.sigma:.1%}; the design assumed {noise.sigma:.1%}"
+    elif better > ceiling and not options.allows(FASTER):
         texts = apart(better, ceiling)
-        question = f"{texts[0]} times the bundle's; noise explains up to {texts[1]} (--allow {FASTER})"
-    if question:
-        return replace(cell, verdict=CellVerdict.UNDECIDED, reason=question, fails=True)
+        problem = f"{texts[0]} times the bundle's; noise explains up to {texts[1]} (--allow {FASTER})"
+    if problem:
+        return replace(cell, verdict=CellVerdict.UNDECIDED, reason=problem, fails=True)
     return replace(cell, verdict=CellVerdict.REJECTED if cell.fails else CellVerdict.ACCEPTED)
 
 
 # --- in words
 
 
-def told(accepted: SampleOutcome) -> Iterator[str]:
-    """What is not about a cell."""
-    for words, differences in (("allowed", accepted.allowed), ("not allowed (--allow KEY)", accepted.open)):
+def condition_texts(outcome: SampleOutcome) -> Iterator[str]:
+    """Lines about the sample in total: differences between its conditions and the bundle's, and objections."""
+    for words, differences in (("allowed", outcome.allowed), ("not allowed (--allow KEY)", outcome.open)):
         for key, (old, new) in differences.items():
             yield f"{words}: {key}: {old} in the bundle, {new} in the sample"
-    yield from (f"not a valid sample: {each}" for each in accepted.objections)
+    yield from (f"not a valid sample: {objection}" for objection in outcome.objections)
 
 
-def decision_of(accepted: SampleOutcome, bundle: str, file: str) -> DecisionBlock:
-    """For the buyer. `bundle`, `file`: as they are typed."""
-    objections, comparison, asked = accepted.objections, accepted.comparison, accepted.challenge
+def acceptance_decision(outcome: SampleOutcome, bundle: str, file: str) -> DecisionBlock:
+    """The buyer's decision on a measured sample. `bundle`, `file`: as they are typed in commands."""
+    objections, comparison, challenge = outcome.objections, outcome.comparison, outcome.challenge
     cells = sorted(comparison.cells[0], key=lambda cell: list(EXIT_STATUS).index(cell.verdict), reverse=True)
     counts = ", ".join(f"{number} {word}" for word, number in Counter(cell.verdict for cell in cells).items())
     number = f"{counts} of {several(len(cells), 'drawn result')}"
-    _, kind, may, may_not = _MEANT[accepted.outcome]
+    _, kind, may, may_not = _MEANING[outcome.verdict]
     if objections:
-        may, may_not = "nothing: this is no measurement of the drawn sample.", _MEANT[CellVerdict.UNDECIDED][-1]
+        may, may_not = "nothing: this is no measurement of the drawn sample.", _MEANING[CellVerdict.UNDECIDED][-1]
     by_means = comparison.terms is not None and comparison.terms.means
     return DecisionBlock(
-        accepted.outcome.upper(),
-        (bundle.rpartition("/")[2], file.rpartition("/")[2], f"seed {asked.seed}"),
+        outcome.verdict.upper(),
+        (bundle.rpartition("/")[2], file.rpartition("/")[2], f"seed {challenge.seed}"),
         (
             Question("measured", "NO" if objections else "yes", "; ".join(objections) or "anew, after the bundle"),
-            _conditions(accepted),
+            _conditions(outcome),
             Question(
                 "results",
-                _MEANT[cells[0].verdict][0],
+                _MEANING[cells[0].verdict][0],
                 f"{number}: {cells[0].cell}: {cells[0].reason}" if cells[0].reason else number,
             ),
-            *(sample.chances(asked, comparison.offers[0]) if by_means else ()),
+            *(sample.error_rate_questions(challenge, comparison.offers[0]) if by_means else ()),
         ),
         may,
         may_not,
-        tuple(_steps(accepted, cells, bundle, file)),
+        tuple(_steps(outcome, cells, bundle, file)),
         kind,
     )
 
 
-_MEANT = {
+_MEANING = {
     CellVerdict.ACCEPTED: (
         "yes",
         Compliance.COMPLIES,
@@ -348,30 +368,31 @@ _MEANT = {
 }
 
 
-def _conditions(accepted: SampleOutcome) -> Question:
-    """Whether bundle and sample were measured on the same, with the same settings."""
-    differing = accepted.open or accepted.allowed
-    said = "; ".join(f"{key}: {old} in the bundle, {new} in the sample" for key, (old, new) in differing.items())
-    answer = "open" if accepted.open else "allowed" if differing else "same"
-    return Question("conditions", answer, said or "settings, programs, libraries and file system")
+def _conditions(outcome: SampleOutcome) -> Question:
+    """Whether bundle and sample were measured on the same system, with the same settings."""
+    differences = outcome.open or outcome.allowed
+    text = "; ".join(f"{key}: {old} in the bundle, {new} in the sample" for key, (old, new) in differences.items())
+    answer = "open" if outcome.open else "allowed" if differences else "same"
+    return Question("conditions", answer, text or "settings, programs, libraries and file system")
 
 
-def _steps(accepted: SampleOutcome, cells: Sequence[CellComparison], bundle: str, file: str) -> Iterator[Step]:
-    again = f"campaign accept {bundle} {file}"
-    draw = f"campaign sample {bundle} --seed NEW -o NEW.yaml"
-    if accepted.objections:
-        yield Step(YOU, draw)
-    elif accepted.open:
-        yield Step(YOU, f"if you accept the differences: {again} {' '.join(f'--allow {key}' for key in accepted.open)}")
-    elif accepted.further:
-        yield Step(YOU, f"{again} --further; campaign run {file}")
-    elif accepted.outcome is CellVerdict.REJECTED:
+def _steps(outcome: SampleOutcome, cells: Sequence[CellComparison], bundle: str, file: str) -> Iterator[Step]:
+    accept_command = f"campaign accept {bundle} {file}"
+    sample_command = f"campaign sample {bundle} --seed NEW -o NEW.yaml"
+    if outcome.objections:
+        yield Step(YOU, sample_command)
+    elif outcome.open:
+        allowed = " ".join(f"--allow {key}" for key in outcome.open)
+        yield Step(YOU, f"if you accept the differences: {accept_command} {allowed}")
+    elif outcome.further:
+        yield Step(YOU, f"{accept_command} --further; campaign run {file}")
+    elif outcome.verdict is CellVerdict.REJECTED:
         yield Step(VENDOR, "find why the installed system is slower, and mend it")
-        yield Step(YOU, draw)
-    elif accepted.outcome is CellVerdict.ACCEPTED:
+        yield Step(YOU, sample_command)
+    elif outcome.verdict is CellVerdict.ACCEPTED:
         yield Step(YOU, "enter the sample in your terms, under `shown`")
     elif cells[0].reported is None:
-        yield Step(YOU, f"mend what made runs fail; campaign run {file}; {again}")
+        yield Step(YOU, f"mend what made runs fail; campaign run {file}; {accept_command}")
     else:
         yield Step(VENDOR, "explain why the results are faster than noise allows")
-        yield Step(YOU, f"if you accept that: {again} --allow {FASTER}")
+        yield Step(YOU, f"if you accept that: {accept_command} --allow {FASTER}")

@@ -97,7 +97,7 @@ def write(
         judged = replay.rederive(data)
         for name, text in judged.files.items():
             _write(data / name, text)
-        if source := provenance.source_of(judged):
+        if source := provenance.source_archive(judged):
             (data / provenance.SOURCE).parent.mkdir()
             (data / provenance.SOURCE).write_bytes(source)
         for name, text in provenance.statements(data, judged, f"campaign {__version__}").items():

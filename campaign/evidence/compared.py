@@ -285,7 +285,7 @@ def _source(data: Path, judged: replay.Judged) -> Iterator[Finding]:
         return
     recorded = {build.source_tree for build in judged.submission.sources.builds}
     try:
-        found = provenance.source_in(data).hash
+        found = provenance.read_source(data).hash
     except CampaignError as error:
         pass_on(error)
         yield violation(_SOURCE_DIFFERS, "an archive of the source", str(error).replace(f"{data}/", "")[:500])

@@ -43,16 +43,16 @@ _METADATA = {
     "conformsTo": {"@id": "https://w3id.org/ro/crate/1.1"},
     "about": {"@id": "./"},
 }
-_encoded = json.JSONEncoder(ensure_ascii=False).encode
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 INPUTS = ("campaign.yaml", "names.json", "results/journal.jsonl", "results/plan.json")
 
 
-def source_of(judged: replay.Judged) -> bytes | None:
+def source_archive(evaluation: replay.Judged) -> bytes | None:
     """The source of the built-in benchmark as an archive; None if another benchmark, or another version's
     source, ran.
     """
-    published = judged.submission.own_source
-    if published is None or published.tree not in {build.source_tree for build in judged.submission.sources.builds}:
+    published = evaluation.submission.own_source
+    if published is None or published.tree not in {build.source_tree for build in evaluation.submission.sources.builds}:
         return None
     tree = trees.read(str(resources.BENCHMARK), Path("/"), modifications.BUILDS)
     plain = io.BytesIO()
@@ -64,20 +64,22 @@ def source_of(judged: replay.Judged) -> bytes | None:
     return gzip.compress(plain.getvalue(), mtime=0)
 
 
-def statements(data: Path, judged: replay.Judged, tool: str) -> dict[str, str]:
+def statements(data: Path, evaluation: replay.Judged, tool: str) -> dict[str, str]:
     """The statements of a bundle by their names in it. `tool`: the program that made the tables, with its version."""
-    builds = judged.submission.sources.builds
-    named = {f"{FOLDER}/benchmark-{build.binary_sha256[:12]}.json": _of_build(data, build) for build in builds}
-    named[f"{FOLDER}/tables.json"] = _of_tables(data, judged, tool)
-    return {name: replay.as_json(statement) for name, statement in named.items()}
+    builds = evaluation.submission.sources.builds
+    documents = {
+        f"{FOLDER}/benchmark-{build.binary_sha256[:12]}.json": _build_statement(data, build) for build in builds
+    }
+    documents[f"{FOLDER}/tables.json"] = _tables_statement(data, evaluation, tool)
+    return {name: replay.as_json(statement) for name, statement in documents.items()}
 
 
-def _of_build(data: Path, build: facts.Build) -> dict[str, Any]:
+def _build_statement(data: Path, build: facts.Build) -> dict[str, Any]:
     hashes = (("source tree", "campaignTree", build.source_tree), ("revision", "gitCommit", build.revision))
     dependencies = [{"name": name, "digest": {kind: digest}} for name, kind, digest in hashes if digest]
     if (data / SOURCE).is_file():
-        dependencies.insert(bool(build.source_tree), _file(data, SOURCE))
-    finished = _time(build.unix_time) if build.unix_time is not None else ""
+        dependencies.insert(bool(build.source_tree), _file_digest(data, SOURCE))
+    finished = _iso_time(build.unix_time) if build.unix_time is not None else ""
     definition = {
         "buildType": f"{TYPES}/build/1",
         "externalParameters": {"command": build.command, "flags": build.flags},
@@ -91,15 +93,17 @@ def _of_build(data: Path, build: facts.Build) -> dict[str, Any]:
     return _statement([{"name": "benchmark", "digest": {"sha256": build.binary_sha256}}], definition, details)
 
 
-def _of_tables(data: Path, judged: replay.Judged, tool: str) -> dict[str, Any]:
+def _tables_statement(data: Path, evaluation: replay.Judged, tool: str) -> dict[str, Any]:
     program, _, version = tool.partition(" ")
-    subject = [_named(name, hashlib.sha256(text.encode()).hexdigest()) for name, text in judged.files.items()]
-    pack = judged.submission.pack
+    subject = [
+        _named_digest(name, hashlib.sha256(text.encode()).hexdigest()) for name, text in evaluation.files.items()
+    ]
+    pack = evaluation.submission.pack
     definition = {
         "buildType": f"{TYPES}/tables/1",
-        "externalParameters": {"campaign": judged.submission.campaign.name, "rules": f"{pack.id} {pack.version}"},
+        "externalParameters": {"campaign": evaluation.submission.campaign.name, "rules": f"{pack.id} {pack.version}"},
         "resolvedDependencies": [
-            _file(data, name) for name in (*INPUTS, f"rules/{pack.id}.yaml") if (data / name).is_file()
+            _file_digest(data, name) for name in (*INPUTS, f"rules/{pack.id}.yaml") if (data / name).is_file()
         ],
     }
     return _statement(subject, definition, {"builder": _builder(program, {program: version})})
@@ -116,22 +120,22 @@ def _statement(
     return {"_type": STATEMENT, "subject": subject, "predicateType": PREDICATE, "predicate": predicate}
 
 
-def _file(data: Path, name: str) -> dict[str, Any]:
-    return _named(name, untrusted.digest(data / name))
+def _file_digest(data: Path, name: str) -> dict[str, Any]:
+    return _named_digest(name, untrusted.digest(data / name))
 
 
-def _named(name: str, sha256: str) -> dict[str, Any]:
+def _named_digest(name: str, sha256: str) -> dict[str, Any]:
     return {"name": name, "digest": {"sha256": sha256}}
 
 
-def _time(seconds: float) -> str:
+def _iso_time(seconds: float) -> str:
     try:
         return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
     except (ValueError, OverflowError, OSError):
         return ""
 
 
-def source_in(data: Path) -> trees.Tree:
+def read_source(data: Path) -> trees.Tree:
     """The source in a bundle. Raises InputError if it cannot be read, or is too large."""
     return trees.read(SOURCE, data, most=LARGEST_SOURCE)
 
@@ -139,14 +143,14 @@ def source_in(data: Path) -> trees.Tree:
 # --- RO-Crate 1.1: the bundle's files, and each number of the tables with its attempt and log
 
 
-def crate(judged: replay.Judged, data: Path, date: str) -> str:
+def crate(evaluation: replay.Judged, data: Path, date: str) -> str:
     """The metadata of everything below `data`, one entity per line: a bundle may have a hundred thousand files."""
-    submission = judged.submission
+    submission = evaluation.submission
     sizes = {name: entry.stat().st_size for name, entry in bagit.files(data) if name != CRATE}
     files = [
         {"@id": quote(name), "@type": "File", "name": name, "contentSize": str(size)} for name, size in sizes.items()
     ]
-    actions, values = _actions(judged)
+    actions, values = _actions(evaluation)
     dataset = {
         "@id": "./",
         "@type": "Dataset",
@@ -159,21 +163,21 @@ def crate(judged: replay.Judged, data: Path, date: str) -> str:
     parts = [{"@id": quote(name)} for name in sizes]
     return (
         '{"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": [\n'
-        f'{_encoded(_METADATA)},\n{_encoded(dataset)[:-1]}, "hasPart": [\n{_lines(parts)}]}},\n'
+        f'{_encode(_METADATA)},\n{_encode(dataset)[:-1]}, "hasPart": [\n{_lines(parts)}]}},\n'
         f"{_lines([*files, *actions, *values])}]}}\n"
     )
 
 
 def _lines(entities: Sequence[dict[str, Any]]) -> str:
     """The members of a list, each on a line."""
-    return ",\n".join(map(_encoded, entities)) + "\n"
+    return ",\n".join(map(_encode, entities)) + "\n"
 
 
-def _actions(judged: replay.Judged) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _actions(evaluation: replay.Judged) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The executions that cells report, and the cells' values."""
     actions: dict[str, dict[str, Any]] = {}
     values = []
-    for row in judged.submission.rows:
+    for row in evaluation.submission.rows:
         if row.run is None or row.attempt is None or row.record is None:
             continue
         key = f"#{row.run.id}/{row.attempt.number}"
@@ -227,7 +231,7 @@ class Rebuilt:
         return self.recorded.binary_sha256 == self.again.binary_sha256
 
 
-def rebuild(data: Path, whole: Submission, mpicc: str, cflags: str, foreign: bool) -> tuple[Rebuilt, ...]:
+def rebuild(data: Path, submission: Submission, mpicc: str, cflags: str, foreign: bool) -> tuple[Rebuilt, ...]:
     """Each recorded build of the source in the bundle's `data`, with a new one. Raises InputError if the bundle has no
     source, or one that must not be built; EnvironmentLacks as `build` does.
     """
@@ -236,16 +240,16 @@ def rebuild(data: Path, whole: Submission, mpicc: str, cflags: str, foreign: boo
             f"no {SOURCE} in the bundle: the built-in benchmark was not used, or was built from a source "
             "other than campaign's"
         )
-    tree = source_in(data)
+    tree = read_source(data)
     published = modifications.own_source()
     if not foreign and (published is None or published.tree != tree.hash):
-        own = published.tree if published else "none"
+        own_tree = published.tree if published else "none"
         raise InputError(
-            f"the source in the bundle (tree {tree.hash}) differs from your version of campaign (tree {own}); building "
-            "it runs its Makefile on this machine: read it, then pass --foreign-source"
+            f"the source in the bundle (tree {tree.hash}) differs from your version of campaign (tree {own_tree}); "
+            "building it runs its Makefile on this machine: read it, then pass --foreign-source"
         )
-    recorded = [build for build in whole.sources.builds if build.source_tree == tree.hash]
-    if not recorded:
+    builds = [build for build in submission.sources.builds if build.source_tree == tree.hash]
+    if not builds:
         raise InputError(f"the source in the bundle (tree {tree.hash}) belongs to no recorded build")
     with temporary.directory("campaign-rebuild.") as place:
         source = place / "bench-src"
@@ -254,52 +258,54 @@ def rebuild(data: Path, whole: Submission, mpicc: str, cflags: str, foreign: boo
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(entry.data)
             path.chmod(int(entry.mode[-3:], 8))
-        made = building.build(mpicc, place / "build", source, cflags)
-        again = facts.from_json(facts.Build, json.loads((made / BUILD_RECORD).read_text(encoding="utf-8")))
-    return tuple(Rebuilt(build, again, tuple(build_differences(build, again))) for build in recorded)
+        directory = building.build(mpicc, place / "build", source, cflags)
+        new_build = facts.from_json(facts.Build, json.loads((directory / BUILD_RECORD).read_text(encoding="utf-8")))
+    return tuple(Rebuilt(build, new_build, tuple(build_differences(build, new_build))) for build in builds)
 
 
-def build_differences(recorded: facts.Build, again: facts.Build) -> Iterator[BuildDifference]:
+def build_differences(old: facts.Build, new: facts.Build) -> Iterator[BuildDifference]:
     """The differences between the two records, causes before effects."""
-    for what in ("source_tree", "compiler", "mpi", "command"):
-        before, after = getattr(recorded, what), getattr(again, what)
+    for field in ("source_tree", "compiler", "mpi", "command"):
+        before, after = getattr(old, field), getattr(new, field)
         if before and before != after:
-            yield BuildDifference(what.replace("_", " "), before, after)
-    for what in ("flags", "libraries"):
-        given, made = (_words(getattr(build, what)) for build in (recorded, again))
-        if given != made:
-            gone = [word for word in given if word not in made]
-            come = [word for word in made if word not in given]
+            yield BuildDifference(field.replace("_", " "), before, after)
+    for field in ("flags", "libraries"):
+        old_words, new_words = (_words(getattr(build, field)) for build in (old, new))
+        if old_words != new_words:
+            removed = [word for word in old_words if word not in new_words]
+            added = [word for word in new_words if word not in old_words]
             order = "the same in another order"
-            yield BuildDifference(what, listed(gone, 20) or order, listed(come, 20) or order)
-    before, after = (dict(text.rsplit(" ", 1) for text in build.sections) for build in (recorded, again))
+            yield BuildDifference(field, listed(removed, 20) or order, listed(added, 20) or order)
+    before, after = (dict(text.rsplit(" ", 1) for text in build.sections) for build in (old, new))
     if before and after and before != after:
         names = dict.fromkeys([*before, *after])
-        differing = [name for name in names if before.get(name) != after.get(name)]
-        yield BuildDifference(
-            "sections", listed(differing, 20), f"{len(names) - len(differing)} other sections are identical"
-        )
+        changes = [name for name in names if before.get(name) != after.get(name)]
+        identical = f"{len(names) - len(changes)} other sections are identical"
+        yield BuildDifference("sections", listed(changes, 20), identical)
 
 
 def _words(text: str | tuple[str, ...]) -> list[str]:
     return text.split() if isinstance(text, str) else list(text)
 
 
-def rebuilt_json(rebuilt: tuple[Rebuilt, ...]) -> dict[str, Any]:
+def rebuilt_json(builds: tuple[Rebuilt, ...]) -> dict[str, Any]:
     """The output of `rebuild --json`."""
-    builds = [{"identical": one.identical, **asdict(one)} for one in rebuilt]
-    return {"format": 1, "identical": all(one.identical for one in rebuilt), "builds": builds}
+    records = [{"identical": build.identical, **asdict(build)} for build in builds]
+    return {"format": 1, "identical": all(build.identical for build in builds), "builds": records}
 
 
-def rebuilt_text(rebuilt: tuple[Rebuilt, ...]) -> str:
+def rebuilt_text(builds: tuple[Rebuilt, ...]) -> str:
     lines: list[str] = []
-    for one in rebuilt:
-        digest = one.recorded.binary_sha256
-        if one.identical:
+    for build in builds:
+        digest = build.recorded.binary_sha256
+        if build.identical:
             lines.append(f"identical: building the bundle's source gives the recorded binary, {digest}")
             continue
-        lines.append(f"different: recorded {digest}, rebuilt {one.again.binary_sha256}")
-        lines += [plain(f"  {each.what}: recorded {each.recorded}; now {each.again}") for each in one.differences]
-        if not one.differences:
+        lines.append(f"different: recorded {digest}, rebuilt {build.again.binary_sha256}")
+        lines += [
+            plain(f"  {difference.what}: recorded {difference.recorded}; now {difference.again}")
+            for difference in build.differences
+        ]
+        if not build.differences:
             lines.append("  compiler, MPI, flags, libraries and sections are the same in both records")
     return "\n".join(lines)

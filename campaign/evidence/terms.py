@@ -96,17 +96,17 @@ class OfferTerms:
     def is_of_rfp(self) -> bool:
         return has_key(Path(self.rules), "parts")
 
-    def accepted(self, finding: Finding, cells: Sequence[Cell], part: str = "") -> str:
+    def accepted_by(self, finding: Finding, cells: Sequence[Cell], part: str = "") -> str:
         """By whom, and when, a finding is accepted, by an entry for each of its cells; "" if it is not. Never a
         violation that a vendor can mend.
         """
         if finding.severity is Severity.ERROR and not finding.lifted_by_buyer:
             return ""
-        libraries = [normpath(each) for each in finding.values.get("library", "").replace(":", " ").split()]
+        libraries = [normpath(library) for library in finding.values.get("library", "").replace(":", " ").split()]
         launcher = finding.values.get("launcher", "")
-        if libraries and all(_allowed(each, self.preloads) for each in libraries):
+        if libraries and all(_is_allowed(library, self.preloads) for library in libraries):
             return "preloads of the terms"
-        if launcher and _allowed(launcher, self.launchers):
+        if launcher and _is_allowed(launcher, self.launchers):
             return "launchers of the terms"
         entries = [
             entry
@@ -120,9 +120,9 @@ class OfferTerms:
             return ""
         return "; ".join(dict.fromkeys(f"{entry.by}, {entry.date}" for entry in entries))
 
-    def unproven(self, proofs: Collection[str]) -> Iterator[Finding]:
+    def missing_proofs(self, proofs: Collection[str]) -> Iterator[Finding]:
         """What these terms ask for and was not given."""
-        how = {
+        remedies = {
             NONCE: "the journal starts with the nonce",
             HEAD: "pass one that the vendor sent while it ran (--head)",
             TIMESTAMP: "pass one of a journal head (--timestamp)",
@@ -131,25 +131,25 @@ class OfferTerms:
         }
         for proof in self.proof:
             if proof not in proofs:
-                yield unchecked_by_buyer("your terms ask for a {proof}: {how}", proof=proof, how=how[proof])
+                yield unchecked_by_buyer("your terms ask for a {proof}: {how}", proof=proof, how=remedies[proof])
 
-    def kept(self, whole: Submission) -> Iterator[Finding]:
+    def violated_terms(self, submission: Submission) -> Iterator[Finding]:
         """Violations of what these terms demand of rules and file systems, beyond the rules themselves."""
-        pack = whole.pack
+        pack = submission.pack
         if self.version not in (None, pack.version):
             yield violation("the rule pack has another version than your terms name", self.version, pack.version)
-        for target, kinds in mounted(whole.results).items():
-            others = [kind for kind in kinds if not _allowed(kind, self.mounts)]
-            if self.mounts and others:
+        for target, kinds in mounted(submission.results).items():
+            wrong_kinds = [kind for kind in kinds if not _is_allowed(kind, self.mounts)]
+            if self.mounts and wrong_kinds:
                 yield violation(
                     "{target} is on a file system that your terms do not allow",
                     listed(self.mounts),
-                    listed(others),
+                    listed(wrong_kinds),
                     target=target,
                 )
 
 
-def _allowed(text: str, allowed: Iterable[str]) -> bool:
+def _is_allowed(text: str, allowed: Iterable[str]) -> bool:
     return any(fnmatch.fnmatchcase(text, pattern) for pattern in allowed)
 
 
@@ -160,27 +160,27 @@ def load(path: Path) -> OfferTerms:
 
 def _check(path: Path, read: schema.Values) -> None:
     for name in ("signers", "waiver_signers", "authority"):
-        given = read[name] and values.beside(path, read[name])
-        if given and not given.is_file():
-            read.problem(f"{given} does not exist", name)
+        file = read[name] and values.beside(path, read[name])
+        if file and not file.is_file():
+            read.problem(f"{file} does not exist", name)
     for proof, source in ((NONCE, "nonce"), (TIMESTAMP, "authority")):
         if proof in read["proof"] and not read[source]:
             read.problem(f"asks for a {proof}, and {source} is missing; add it", "proof")
 
 
-def to_copy(findings: Iterable[Finding], universe: Sequence[Cell], part: str = "") -> str:
+def acceptance_entries(findings: Iterable[Finding], universe: Sequence[Cell], part: str = "") -> str:
     """Entries of `accept` for findings, without the name and day that make them hold."""
-    alike = grouped(((finding.rule, finding.said), finding.cells) for finding in findings)
+    cells_by_text = grouped(((finding.rule, finding.said), finding.cells) for finding in findings)
     entries = []
-    for (rule, text), cells in alike.items():
-        about = [EVERYWHERE]
+    for (rule, text), cells in cells_by_text.items():
+        cell_patterns = [EVERYWHERE]
         if all(cells):
-            about = patterns((cell for each in cells for cell in each), universe)
+            cell_patterns = patterns((cell for pattern in cells for cell in pattern), universe)
         of_part = f", part: {part}" if part else ""
         entries += [
-            f"  - {{rule: {rule}, cells: {json.dumps(each)}{of_part}, text: {json.dumps(text, ensure_ascii=False)}, "
+            f"  - {{rule: {rule}, cells: {json.dumps(pattern)}{of_part}, text: {json.dumps(text, ensure_ascii=False)}, "
             'by: "", date: ""}'
-            for each in about
+            for pattern in cell_patterns
         ]
     return "\n".join(["accept:", *entries]) if entries else ""
 
@@ -215,12 +215,12 @@ proof: [nonce]
 """
 
 
-def text(rules: str, name: str) -> str:
+def new_terms(rules: str, name: str) -> str:
     """New terms for a rule pack. Raises InputError if there is no such pack."""
     pack = packs.load(rules)
     return _TEXT.format(title=pack.title, name=name, rules=rules, version=pack.version)
 
 
-def shown_by(terms: OfferTerms, head: str) -> Mapping[str, ShownProof]:
+def shown_proofs(terms: OfferTerms, head: str) -> Mapping[str, ShownProof]:
     """What the buyer says was shown of the bundle with this head."""
-    return {each.proof: each for each in terms.shown if each.head == head}
+    return {proof.proof: proof for proof in terms.shown if proof.head == head}

@@ -30,7 +30,7 @@ from campaign.core.strict_yaml import shown
 from campaign.core.units import format_duration, several, utc
 from campaign.evidence import bundle, compared, provenance, replay
 from campaign.evidence.bundle_decision import Conclusion, Known, VerifyOutcome, conclude
-from campaign.evidence.terms import HEAD, NONCE, TIMESTAMP, OfferTerms, shown_by
+from campaign.evidence.terms import HEAD, NONCE, TIMESTAMP, OfferTerms, shown_proofs
 from campaign.judge import engine
 from campaign.judge.findings import CAMPAIGN, note, of_rule, to_explain, unchecked, unchecked_by_buyer, violation
 from campaign.judge.rule import bundle_rule
@@ -172,7 +172,7 @@ def buyers_rules(asked: Asked) -> RulePack | None:
 def of_bag(name: str, bag: bagit.Bag, asked: Asked) -> VerifiedBundle:
     """Verify a bundle that was read."""
     named, accounted = buyers_rules(asked), compared.accounting(asked.sacct) if asked.sacct else []
-    accepted = partial(asked.terms.accepted, part=asked.part) if asked.terms else NO_ANSWERS.accepted
+    accepted = partial(asked.terms.accepted_by, part=asked.part) if asked.terms else NO_ANSWERS.accepted
     data = bag.root / "data"
     signed = signed_by(bag, asked)
     tool, why, judged, by_buyer = "", "", None, None
@@ -203,7 +203,7 @@ def of_bag(name: str, bag: bagit.Bag, asked: Asked) -> VerifiedBundle:
         NONCE: asked.nonce is not None and asked.nonce == chain.nonce,
         HEAD: any(head in chain.heads for head in asked.heads),
         TIMESTAMP: any(_timely(stamp, chain) for stamp in stamps.values()),
-        **dict.fromkeys(shown_by(asked.terms, chain.head) if asked.terms else (), True),
+        **dict.fromkeys(shown_proofs(asked.terms, chain.head) if asked.terms else (), True),
     }
     proofs = tuple(proof for proof, known in given.items() if known)
     headed = given[TIMESTAMP] or any(head not in chain.earlier for head in asked.heads)
@@ -219,9 +219,9 @@ def of_bag(name: str, bag: bagit.Bag, asked: Asked) -> VerifiedBundle:
         *of_rule("EVD-02", BUNDLE, stamped(bag, data, chain, stamps)),
         *of_rule("EVD-02", BUNDLE, [note(_STAMPS_UNREAD)] if sent and not asked.authority else []),
         *of_rule("EVD-02", BUNDLE, (finding for event in lost for finding in recovered(event))),
-        *of_rule("EVD-02", BUNDLE, asked.terms.unproven(proofs) if asked.terms else ()),
+        *of_rule("EVD-02", BUNDLE, asked.terms.missing_proofs(proofs) if asked.terms else ()),
         *of_rule("EVD-05", BUNDLE, rules.findings()),
-        *of_rule("ENV-04", BUNDLE, asked.terms.kept(judged.submission) if asked.terms and judged else ()),
+        *of_rule("ENV-04", BUNDLE, asked.terms.violated_terms(judged.submission) if asked.terms and judged else ()),
         *of_rule("EVD-06", BUNDLE, compared.twice(data, bag, judged, tool) if judged else ()),
         *of_rule(
             "EVD-06", BUNDLE, compared.by_accounting(accounted, judged.submission) if judged and accounted else ()

@@ -123,7 +123,7 @@ def as_text(verified: VerifiedBundle, width: int = printing.WIDEST, part: str = 
     accept yet; with `more` also the checks that hold, and what was found about the campaign, by rule and cause.
     """
     whole = verified.judged.submission if verified.judged else None
-    left = terms.to_copy(verified.conclusion.undecided, whole.cells if whole else (), part)
+    left = terms.acceptance_entries(verified.conclusion.undecided, whole.cells if whole else (), part)
     to_copy = f"What waits for you, in the form of your terms:\n{left}" if left else ""
     broken = views.findings_text(whole.pack, whole.all_findings, whole.rows, width) if whole and more else ""
     parts = [printed(verified.conclusion.decision, width), checks(verified, more), broken, to_copy]

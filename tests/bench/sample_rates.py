@@ -104,8 +104,8 @@ def simulated(place: int, number: int) -> tuple[Rates, Rates, str]:
     scenario = SCENARIOS[place]
     chance = random.Random(f"{scenario.name}/{scenario.repetitions}/{number}")
     honest = offer(chance, scenario, scenario.repetitions, [1.0] * len(CELLS))
-    every = list(sample.noises(honest).values())
-    drawn = sample.designed(honest, "head", "s", AIMS, designs.OPEN)
+    every = list(sample.noise_by_cell(honest).values())
+    drawn = sample.design_challenge(honest, "head", "s", AIMS, designs.OPEN)
     inflated = scenario.inflation(chance, every)
     given = inflated if scenario.inflation is not by_best_chance else ()
     printed = designs.rates(every, AIMS, drawn.design, given)
@@ -117,7 +117,7 @@ def simulated(place: int, number: int) -> tuple[Rates, Rates, str]:
     made = drawn.design
     found = []
     for seed in range(ACCEPTANCES):
-        asked = sample.designed(honest, "head", f"{number}-{seed}", AIMS, made)
+        asked = sample.design_challenge(honest, "head", f"{number}-{seed}", AIMS, made)
         again = offer(chance, scenario, asked.repetitions, [1.0] * len(CELLS))
         found.append([decision(asked, first, again) for first in (honest, vendors)])
     shares = [
@@ -128,8 +128,8 @@ def simulated(place: int, number: int) -> tuple[Rates, Rates, str]:
 
 
 def decision(asked: sample.Challenge, first: Offer, again: Offer) -> CellVerdict:
-    comparison, _ = acceptance.decided(asked, (first, again), acceptance.Buyer(), {})
-    return acceptance.SampleOutcome(asked, comparison, (), {}, {}, 0).outcome
+    comparison, _ = acceptance.decide_cells(asked, (first, again), acceptance.AcceptanceOptions(), {})
+    return acceptance.SampleOutcome(asked, comparison, (), {}, {}, 0).verdict
 
 
 def main() -> Iterator[Row]:

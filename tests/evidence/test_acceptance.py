@@ -15,7 +15,7 @@ from campaign.core.errors import InputError
 from campaign.core.model import Finding, Severity, State, Status
 from campaign.core.strict_yaml import Document
 from campaign.evidence import acceptance, sample
-from campaign.evidence.acceptance import Buyer, SampleOutcome, accept, judged
+from campaign.evidence.acceptance import AcceptanceOptions, SampleOutcome, accept, decide_sample
 from campaign.judge.submission import Submission
 from campaign.report.compare.verdicts import CellVerdict
 from campaign.report.decision import DecisionBlock
@@ -61,7 +61,7 @@ def measured(seed: int, repetitions: int, factor: float = 1.0, noise: float = 0.
 
 
 OFFER = measured(1, 5)
-ASKED = sample.designed(sample.offer_of(OFFER, "offer"), "head", "s", AIMS, Design(0, 3, 0.0))
+ASKED = sample.design_challenge(sample.offer_of(OFFER, "offer"), "head", "s", AIMS, Design(0, 3, 0.0))
 
 
 def again(**changes: Any) -> Submission:
@@ -71,16 +71,16 @@ def again(**changes: Any) -> Submission:
 def decided(
     answer: Submission, *allowed: str, found: tuple[Finding, ...] = (), asked: sample.Challenge = ASKED, **buyer: Any
 ) -> SampleOutcome:
-    return judged(asked, OFFER, answer, found, {}, Buyer(allowed, **buyer))
+    return decide_sample(asked, OFFER, answer, found, {}, AcceptanceOptions(allowed, **buyer))
 
 
 def said(accepted: SampleOutcome) -> str:
     reasons = [cell.reason for cell in accepted.comparison.cells[0] if cell.reason]
-    return "\n".join([*reasons, *acceptance.told(accepted)])
+    return "\n".join([*reasons, *acceptance.condition_texts(accepted)])
 
 
 def block(accepted: SampleOutcome) -> DecisionBlock:
-    return acceptance.decision_of(accepted, "offers/offer.zip", "sample.yaml")
+    return acceptance.acceptance_decision(accepted, "offers/offer.zip", "sample.yaml")
 
 
 def answers(accepted: SampleOutcome) -> dict[str, str]:
@@ -104,10 +104,10 @@ def with_rows(change: Callable[[Any], Any], cells: tuple[str, ...] = ASKED.cells
 
 def test_a_sample_of_the_committed_system_is_accepted() -> None:
     accepted = decided(again())
-    assert (accepted.outcome, accepted.further, accepted.open) == (CellVerdict.ACCEPTED, 0, {})
+    assert (accepted.verdict, accepted.further, accepted.open) == (CellVerdict.ACCEPTED, 0, {})
     assert {cell.verdict for cell in accepted.comparison.cells[0]} == {CellVerdict.ACCEPTED}
     assert len(accepted.comparison.cells[0]) == len(ASKED.cells)
-    assert list(acceptance.told(accepted)) == []
+    assert list(acceptance.condition_texts(accepted)) == []
     assert block(accepted).headline == "ACCEPTED"
     assert answers(accepted) == {
         "measured": "yes", "conditions": "same", "results": "yes", "honest": "yes", "inflated": "yes"
@@ -117,7 +117,7 @@ def test_a_sample_of_the_committed_system_is_accepted() -> None:
 
 def test_a_slower_system_is_rejected_with_its_ratios() -> None:
     accepted = decided(again(factor=0.8))
-    assert accepted.outcome is CellVerdict.REJECTED
+    assert accepted.verdict is CellVerdict.REJECTED
     assert {cell.verdict for cell in accepted.comparison.cells[0]} == {CellVerdict.REJECTED}
     assert "geometric mean: 8" in said(accepted)
     assert (block(accepted).headline, answers(accepted)["results"]) == ("REJECTED", "NO")
@@ -132,33 +132,33 @@ def test_where_the_lowest_value_is_the_best_a_higher_one_is_rejected() -> None:
     for factor, outcome in ((1.3, CellVerdict.REJECTED), (0.99, CellVerdict.ACCEPTED)):
         answer = again(factor=factor)
         answer = replace(answer, rows=tuple(replace(row, best="lowest") for row in answer.rows))
-        assert judged(ASKED, replace(OFFER, rows=lower), answer, (), {}, Buyer()).outcome is outcome
+        assert decide_sample(ASKED, replace(OFFER, rows=lower), answer, (), {}, AcceptanceOptions()).verdict is outcome
 
 
 def test_the_buyers_limit_and_the_reported_numbers_alone_decide_where_he_says_so() -> None:
     answer = again(factor=0.9)
-    assert decided(answer, limit=0.8).outcome is CellVerdict.ACCEPTED
+    assert decided(answer, limit=0.8).verdict is CellVerdict.ACCEPTED
     assert decided(answer, limit=0.8).challenge.design.limit == 0.8
-    assert decided(answer, limit=0.99, reported=True).outcome is CellVerdict.REJECTED
-    assert decided(answer, limit=0.8, reported=True).outcome is CellVerdict.ACCEPTED
+    assert decided(answer, limit=0.99, reported=True).verdict is CellVerdict.REJECTED
+    assert decided(answer, limit=0.8, reported=True).verdict is CellVerdict.ACCEPTED
 
 
 def test_a_sample_that_varies_more_than_the_design_assumed_asks_for_further_repetitions(tmp_path: Path) -> None:
     accepted = decided(again(noise=0.04))
-    assert (accepted.outcome, accepted.open) == (CellVerdict.UNDECIDED, {})
+    assert (accepted.verdict, accepted.open) == (CellVerdict.UNDECIDED, {})
     assert "repetitions vary by 4" in said(accepted) and "the design assumed 1" in said(accepted)
     assert 20 < accepted.further < 100
     further = "campaign accept offers/offer.zip sample.yaml --further; campaign run sample.yaml"
     assert [step.what for step in block(accepted).steps] == [further]
     file = tmp_path / "challenge.yaml"
-    settings = {**sample.settings_of(ASKED, OFFER), "slurm": {"partition": "changed"}}
-    file.write_text(sample.written(ASKED, settings))
-    file.write_text(acceptance.further(accepted, file))
-    more = sample.read(file)
+    settings = {**sample.challenge_settings(ASKED, OFFER), "slurm": {"partition": "changed"}}
+    file.write_text(sample.challenge_text(ASKED, settings))
+    file.write_text(acceptance.extended_challenge(accepted, file))
+    more = sample.read_challenge(file)
     assert (more.nonce, more.repetitions) == (ASKED.nonce, 3 + accepted.further)
     assert "partition: changed" in file.read_text() and f"repetitions: {more.repetitions}\n" in file.read_text()
     enough = decided(again(noise=0.04, repetitions=more.repetitions), asked=more)
-    assert (enough.outcome, enough.further) == (CellVerdict.ACCEPTED, 0)
+    assert (enough.verdict, enough.further) == (CellVerdict.ACCEPTED, 0)
 
 
 def fewer(row: Row, number: int) -> Row:
@@ -169,14 +169,14 @@ def fewer(row: Row, number: int) -> Row:
 
 def test_missing_repetitions_are_asked_for() -> None:
     accepted = decided(with_rows(lambda row: fewer(row, 2)))
-    assert (accepted.outcome, accepted.further) == (CellVerdict.UNDECIDED, 1)
+    assert (accepted.verdict, accepted.further) == (CellVerdict.UNDECIDED, 1)
     assert "2 of 3 repetitions" in said(accepted) and "--further" in block(accepted).steps[0].what
 
 
 def test_an_invalid_cell_says_which_rule_it_violates() -> None:
     wrong = Finding("ENV-04", Severity.ERROR, "scratch/*/*/*", "the file system is another", "ext4", "tmpfs")
     accepted = decided(with_rows(lambda row: replace(row, status=Status.INVALID, findings=(wrong,))))
-    assert accepted.outcome is CellVerdict.UNDECIDED
+    assert accepted.verdict is CellVerdict.UNDECIDED
     assert "invalid: ENV-04 the file system is another (expected ext4, found tmpfs)" in said(accepted)
 
 
@@ -185,7 +185,7 @@ def test_a_cell_that_was_not_measured_is_undecided() -> None:
     assert "missing: not run yet" in said(decided(with_rows(lambda given: replace(given, **row))))
     gone = replace(again(), rows=tuple(row for row in again().rows if str(row.cell) != ASKED.cells[0]))
     assert "only in the first" in said(decided(gone))
-    assert decided(gone).outcome is CellVerdict.UNDECIDED
+    assert decided(gone).verdict is CellVerdict.UNDECIDED
     assert block(decided(gone)).steps[0].what.startswith("mend what made runs fail; campaign run sample.yaml")
 
 
@@ -230,7 +230,7 @@ RECORDED: dict[str, tuple[Callable[[], Submission], str]] = {
 @pytest.mark.parametrize(("answer", "name"), RECORDED.values(), ids=RECORDED)
 def test_a_sample_that_was_measured_otherwise_is_not_accepted(answer: Callable[[], Submission], name: str) -> None:
     accepted = decided(answer())
-    assert accepted.outcome is not CellVerdict.ACCEPTED
+    assert accepted.verdict is not CellVerdict.ACCEPTED
     assert name in said(accepted)
     assert block(accepted).steps
 
@@ -247,21 +247,21 @@ def test_a_sample_that_was_measured_otherwise_is_not_accepted(answer: Callable[[
 def test_a_sample_whose_records_contradict_each_other_is_rejected(rule: str, message: str) -> None:
     wrong = Finding(rule, Severity.ERROR, "scratch.single.shared.r1/1", message, "this", "that")
     accepted = decided(again(), found=(wrong,))
-    assert accepted.outcome is CellVerdict.REJECTED
+    assert accepted.verdict is CellVerdict.REJECTED
     assert f"not a valid sample: {rule} {message} (expected this, found that)" in said(accepted)
     assert (answers(accepted)["measured"], block(accepted).may[:7]) == ("NO", "nothing")
 
 
 def test_a_difference_counts_for_nothing_once_the_buyer_allows_it() -> None:
     answer = with_facts(recorded({"mount.type": "nfs", "library.libmpi.so.40": "/lib/libmpi.so.40 12"}))
-    assert decided(answer, "mount.*").outcome is CellVerdict.UNDECIDED
+    assert decided(answer, "mount.*").verdict is CellVerdict.UNDECIDED
     accepted = decided(answer, "mount.scratch", "library.*")
-    assert accepted.outcome is CellVerdict.ACCEPTED
+    assert accepted.verdict is CellVerdict.ACCEPTED
     assert "allowed: mount.scratch: lustre in the bundle, nfs, lustre in the sample" in said(accepted)
     assert answers(accepted)["conditions"] == "allowed"
     faster = decided(again(factor=3.0))
     assert block(faster).steps[-1].what.endswith("campaign accept offers/offer.zip sample.yaml --allow faster")
-    assert decided(again(factor=3.0), "faster").outcome is CellVerdict.ACCEPTED
+    assert decided(again(factor=3.0), "faster").verdict is CellVerdict.ACCEPTED
 
 
 CHANGED: dict[str, tuple[str, str, str]] = {
@@ -279,7 +279,7 @@ CHANGED: dict[str, tuple[str, str, str]] = {
 
 
 def challenge(tmp_path: Path, old: str, new: str) -> Path:
-    text = sample.written(ASKED, sample.settings_of(ASKED, OFFER))
+    text = sample.challenge_text(ASKED, sample.challenge_settings(ASKED, OFFER))
     assert old in text
     (tmp_path / "challenge.yaml").write_text(text.replace(old, new))
     return tmp_path / "challenge.yaml"
@@ -288,7 +288,7 @@ def challenge(tmp_path: Path, old: str, new: str) -> Path:
 @pytest.mark.parametrize(("old", "new", "name"), CHANGED.values(), ids=CHANGED)
 def test_a_challenge_that_was_changed_is_refused(tmp_path: Path, old: str, new: str, name: str) -> None:
     with pytest.raises(InputError) as refused:
-        accept(challenge(tmp_path, old, new), OFFER, "head", Buyer(), print)
+        accept(challenge(tmp_path, old, new), OFFER, "head", AcceptanceOptions(), print)
     assert name in str(refused.value)
 
 
@@ -304,9 +304,9 @@ MACHINE: list[tuple[str, str, str]] = [
 
 @pytest.mark.parametrize(("old", "new", "name"), MACHINE, ids=[case[1] for case in MACHINE])
 def test_settings_of_the_machine_need_the_buyers_word(tmp_path: Path, old: str, new: str, name: str) -> None:
-    changed = acceptance._changed(ASKED, challenge(tmp_path, old, new), OFFER)
-    accepted = judged(ASKED, OFFER, again(), (), changed, Buyer())
-    assert (accepted.outcome, len(accepted.open)) == (CellVerdict.UNDECIDED, len(changed))
+    changed = acceptance._changed_settings(ASKED, challenge(tmp_path, old, new), OFFER)
+    accepted = decide_sample(ASKED, OFFER, again(), (), changed, AcceptanceOptions())
+    assert (accepted.verdict, len(accepted.open)) == (CellVerdict.UNDECIDED, len(changed))
     assert name in said(accepted)
     keys = tuple(changed)
-    assert judged(ASKED, OFFER, again(), (), changed, Buyer(keys)).outcome is CellVerdict.ACCEPTED
+    assert decide_sample(ASKED, OFFER, again(), (), changed, AcceptanceOptions(keys)).verdict is CellVerdict.ACCEPTED

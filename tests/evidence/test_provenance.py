@@ -73,12 +73,12 @@ def test_the_source_of_the_build_that_ran_is_put_beside_it_the_same_each_time(ev
     _, judged = evidence
     (build,) = judged.submission.sources.builds
     other = replace(own, tree="0" * 64)
-    assert provenance.source_of(replace(judged, submission=replace(judged.submission, own_source=other))) is None
+    assert provenance.source_archive(replace(judged, submission=replace(judged.submission, own_source=other))) is None
     sources = replace(judged.submission.sources, builds=(replace(build, source_tree=own.tree),))
     same = replace(judged, submission=replace(judged.submission, sources=sources, own_source=own))
-    archive = provenance.source_of(same)
+    archive = provenance.source_archive(same)
     assert archive is not None
-    assert archive == provenance.source_of(same)
+    assert archive == provenance.source_archive(same)
 
 
 def test_the_archive_holds_the_tree_whose_hash_is_recorded(tmp_path: Path, evidence: tuple[Path, Judged]) -> None:
@@ -89,7 +89,7 @@ def test_the_archive_holds_the_tree_whose_hash_is_recorded(tmp_path: Path, evide
     sources = replace(judged.submission.sources, builds=(replace(build, source_tree=own.tree),))
     same = replace(judged, submission=replace(judged.submission, sources=sources, own_source=own))
     (tmp_path / "source").mkdir()
-    (tmp_path / provenance.SOURCE).write_bytes(provenance.source_of(same) or b"")
+    (tmp_path / provenance.SOURCE).write_bytes(provenance.source_archive(same) or b"")
     assert trees.read(provenance.SOURCE, tmp_path).hash == own.tree
     assert resources.BENCHMARK.name == "bench-src"
     assert list(compared._source(tmp_path, same)) == []
@@ -147,7 +147,7 @@ def submitted(data: Path) -> Submission:
     """A campaign that ran what was built here, with its source in a bundle."""
     recorded = facts.from_json(Build, json.loads((built() / "build.json").read_text()))
     given = replace(whole(), sources=Sources(builds=(recorded,)), own_source=modifications.own_source())
-    archive = provenance.source_of(Judged(given, {}, {}))
+    archive = provenance.source_archive(Judged(given, {}, {}))
     assert archive is not None
     (data / "source").mkdir()
     (data / provenance.SOURCE).write_bytes(archive)

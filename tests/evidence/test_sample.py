@@ -42,14 +42,18 @@ def offer(repetitions: int = 3, noise: float = 0.02, targets: int = 1) -> Offer:
 def test_the_same_seed_draws_the_same_cells_and_another_one_others() -> None:
     given = offer()
     backwards = replace(given, entries=dict(reversed(given.entries.items())))
-    assert sample.drawn(given, 3, "a") == sample.drawn(given, 3, "a") == sample.drawn(backwards, 3, "a")[::-1]
-    assert len({tuple(sample.drawn(given, 3, str(seed))) for seed in range(20)}) > 15
+    assert (
+        sample.draw_cells(given, 3, "a")
+        == sample.draw_cells(given, 3, "a")
+        == sample.draw_cells(backwards, 3, "a")[::-1]
+    )
+    assert len({tuple(sample.draw_cells(given, 3, str(seed))) for seed in range(20)}) > 15
 
 
 def test_every_class_of_cells_is_drawn_with_the_same_chance() -> None:
     """With any preference, an offer could be inflated where it is drawn least."""
     given = offer(targets=2)
-    drawn = [name.split("/") for seed in range(500) for name in sample.drawn(given, 10, str(seed))]
+    drawn = [name.split("/") for seed in range(500) for name in sample.draw_cells(given, 10, str(seed))]
     for place, names in enumerate((2, 4, 3, 3)):
         counts = [sum(parts[place] == name for parts in drawn) for name in {parts[place] for parts in drawn}]
         assert len(counts) == names
@@ -59,7 +63,7 @@ def test_every_class_of_cells_is_drawn_with_the_same_chance() -> None:
 @pytest.mark.parametrize("number", [0, 37])
 def test_more_cells_than_were_measured_cannot_be_drawn(number: int) -> None:
     with pytest.raises(InputError, match="1 to 36"):
-        sample.drawn(offer(), number, "a")
+        sample.draw_cells(offer(), number, "a")
 
 
 def test_cells_without_a_positive_number_are_not_drawn() -> None:
@@ -68,11 +72,11 @@ def test_cells_without_a_positive_number_are_not_drawn() -> None:
     entries[first] = replace(entries[first], status=Status.DECLINED, value=None, values=())
     entries[second] = replace(entries[second], value=0.0, values=(0.0, 1.0))
     entries[third] = replace(entries[third], status=Status.INVALID)
-    assert len(sample.measured(replace(given, entries=entries))) == 33
+    assert len(sample.comparable_cells(replace(given, entries=entries))) == 33
 
 
 def test_the_noise_is_that_of_the_operation_where_its_repetitions_show_it() -> None:
-    known = sample.noises(offer(5, 0.03, targets=2))
+    known = sample.noise_by_cell(offer(5, 0.03, targets=2))
     by_operation = {cell.operation: noise for cell, noise in known.items() if cell.target == "tier1"}
     assert by_operation["stat"].sigma == pytest.approx(0.06, rel=0.25)
     assert by_operation["create"].sigma == pytest.approx(0.03, rel=0.25)
@@ -81,24 +85,24 @@ def test_the_noise_is_that_of_the_operation_where_its_repetitions_show_it() -> N
 
 def test_few_repetitions_are_pooled_and_without_any_a_noise_is_assumed() -> None:
     given = offer(1)
-    assert {noise.sigma for noise in sample.noises(given).values()} == {math.sqrt(math.log1p(0.05**2))}
+    assert {noise.sigma for noise in sample.noise_by_cell(given).values()} == {math.sqrt(math.log1p(0.05**2))}
     entries = dict(given.entries)
     for cell in list(entries)[:9]:
         entries[cell] = replace(entries[cell], values=(1000.0, 1100.0), value=1100.0)
-    known = sample.noises(replace(given, entries=entries)).values()
+    known = sample.noise_by_cell(replace(given, entries=entries)).values()
     assert {round(noise.sigma, 4) for noise in known} == {round(math.log(1.1) / math.sqrt(2), 4)}
 
 
 def test_repetitions_without_any_noise_do_not_promise_a_system_that_never_varies() -> None:
-    assert {noise.sigma for noise in sample.noises(offer(3, noise=0.0)).values()} == {sample.LEAST}
+    assert {noise.sigma for noise in sample.noise_by_cell(offer(3, noise=0.0)).values()} == {sample.LEAST_NOISE}
 
 
 def test_a_sample_is_designed_and_described_with_its_true_rates() -> None:
     given = offer(5, noise=0.01)
-    asked = sample.designed(given, "head", "a", AIMS, OPEN)
+    asked = sample.design_challenge(given, "head", "a", AIMS, OPEN)
     assert len(asked.cells) == asked.design.cells and asked.repetitions == asked.design.repetitions
-    rates = designs.rates(list(sample.noises(given).values()), AIMS, asked.design)
-    block = sample.decision_of(asked, given, "offers/offer.zip", "sample.yaml")
+    rates = designs.rates(list(sample.noise_by_cell(given).values()), AIMS, asked.design)
+    block = sample.sample_decision(asked, given, "offers/offer.zip", "sample.yaml")
     said = {each.name: (each.answer, each.reason) for each in block.questions}
     assert said["size"] == (f"{asked.design.cells} of 36", "results, 1 repetition each")
     assert said["honest"] == ("yes", f"a vendor is rejected with probability {rates[0]:.3f} (asked: at most 0.05)")
@@ -107,7 +111,7 @@ def test_a_sample_is_designed_and_described_with_its_true_rates() -> None:
     assert [step.what.partition(" in ")[0] for step in block.steps] == [
         "change", "campaign run sample.yaml", "campaign accept offers/offer.zip sample.yaml"
     ]  # fmt: skip
-    texts = list(sample.described(asked, given))
+    texts = list(sample.design_remarks(asked, given))
     assert [name.split()[0] for name in texts[1].partition(": ")[2].split(", ")] == [
         "tier1", "single", "create", "stat", "remove", "node", "peak", "max",
     ]  # fmt: skip
@@ -115,17 +119,20 @@ def test_a_sample_is_designed_and_described_with_its_true_rates() -> None:
 
 def test_what_no_sample_shows_is_refused_with_what_one_does() -> None:
     with pytest.raises(InputError) as refused:
-        sample.designed(offer(1), "head", "a", replace(AIMS, inflation=0.05), OPEN)
+        sample.design_challenge(offer(1), "head", "a", replace(AIMS, inflation=0.05), OPEN)
     text = str(refused.value)
     assert "no sample of the 36 measured results keeps --honest 5% and --catch 5%,25%,90% at a noise of 5.0%" in text
     larger = text.partition("reached: --catch ")[2].partition(" ")[0]
-    assert len(sample.designed(offer(1), "head", "a", sample.parse_aims("5%", larger), OPEN).cells) >= designs.FEWEST
+    assert (
+        len(sample.design_challenge(offer(1), "head", "a", sample.parse_aims("5%", larger), OPEN).cells)
+        >= designs.FEWEST
+    )
 
 
 def test_a_buyer_may_insist_on_a_sample_that_shows_less() -> None:
-    asked = sample.designed(offer(1), "head", "a", AIMS, Design(2, 0, 0.0))
-    assert (asked.design.cells, asked.design.repetitions) == (2, sample.FEW)
-    asked = sample.designed(offer(1), "head", "a", AIMS, Design(1, 1, 0.95))
+    asked = sample.design_challenge(offer(1), "head", "a", AIMS, Design(2, 0, 0.0))
+    assert (asked.design.cells, asked.design.repetitions) == (2, sample.FEW_REPETITIONS)
+    asked = sample.design_challenge(offer(1), "head", "a", AIMS, Design(1, 1, 0.95))
     assert asked.design == Design(1, 1, 0.95)
 
 
@@ -149,31 +156,31 @@ def test_wrong_percentages_are_named(honest: str, catch: str) -> None:
 
 def test_wrong_seeds_and_repetitions_are_named() -> None:
     with pytest.raises(InputError, match="--seed"):
-        sample.designed(offer(), "head", "a b", AIMS, OPEN)
+        sample.design_challenge(offer(), "head", "a b", AIMS, OPEN)
     with pytest.raises(InputError, match="--repetitions 1001: allowed: 1 to 1000"):
-        sample.designed(offer(), "head", "a", AIMS, Design(0, 1001, 0.0))
+        sample.design_challenge(offer(), "head", "a", AIMS, Design(0, 1001, 0.0))
 
 
 def test_what_is_no_challenge_is_refused(tmp_path: Path) -> None:
-    asked = sample.designed(offer(), "head", "a", AIMS, OPEN)
+    asked = sample.design_challenge(offer(), "head", "a", AIMS, OPEN)
     texts = {
         "own.yaml": "name: own\n",
         "older.yaml": "# challenge of the bundle with journal head ab, seed a, cells: a/b/c/d\nname: x\n",
-        "newer.yaml": sample.written(replace(asked, format=3), {}),
-        "never.yaml": sample.written(replace(asked, repetitions=0), {}),
-        "all.yaml": sample.written(replace(asked, design=replace(asked.design, limit=1.5)), {}),
+        "newer.yaml": sample.challenge_text(replace(asked, format=3), {}),
+        "never.yaml": sample.challenge_text(replace(asked, repetitions=0), {}),
+        "all.yaml": sample.challenge_text(replace(asked, design=replace(asked.design, limit=1.5)), {}),
     }
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     for name in ("absent", *texts):
         with pytest.raises(InputError, match=f"{name}: not a challenge as this version's 'campaign sample' writes it"):
-            sample.read(tmp_path / name)
-    (tmp_path / "good.yaml").write_text(sample.written(asked, {}))
-    assert sample.read(tmp_path / "good.yaml") == asked
+            sample.read_challenge(tmp_path / name)
+    (tmp_path / "good.yaml").write_text(sample.challenge_text(asked, {}))
+    assert sample.read_challenge(tmp_path / "good.yaml") == asked
 
 
 def test_the_nonce_has_the_hash_of_the_design_but_not_of_further_repetitions() -> None:
-    asked = sample.designed(offer(), "head", "a", AIMS, OPEN)
+    asked = sample.design_challenge(offer(), "head", "a", AIMS, OPEN)
     assert asked.nonce.startswith("sample-a-")
     assert replace(asked, repetitions=12).nonce == asked.nonce
     lower = replace(asked.design, limit=0.5)
@@ -182,10 +189,10 @@ def test_the_nonce_has_the_hash_of_the_design_but_not_of_further_repetitions() -
 
 def test_settings_have_keys_by_name_or_by_place() -> None:
     given = {"slurm": {"partition": "a"}, "targets": [{"name": "x", "directory": "/x"}], "inputs": [{"id": 1}], "n": 2}
-    assert sample.flat(given) == {
+    assert sample.flatten_settings(given) == {
         "slurm.partition": "a", "targets.x.name": "x", "targets.x.directory": "/x", "inputs.0.id": "1", "n": "2",
     }  # fmt: skip
-    assert [key for key in sample.flat(given) if sample.is_of_machine(key)] == [
+    assert [key for key in sample.flatten_settings(given) if sample.is_machine_setting(key)] == [
         "slurm.partition", "targets.x.name", "targets.x.directory",
     ]  # fmt: skip
 
@@ -200,7 +207,7 @@ def test_a_challenge_writes_below_its_own_folder_and_has_the_inputs_that_were_me
         runs=tuple(replace(run, inputs=(box,)) for run in given.runs),
     )
     asked = sample.Challenge(2, "head", "a", AIMS, Design(1, 3, 0.9), 3, ("scratch/single/shared/stat",))
-    settings = sample.settings_of(asked, measured)
+    settings = sample.challenge_settings(asked, measured)
     assert (settings["results"], settings["repetitions"], settings["nonce"]) == ("results", 3, asked.nonce)
     assert settings["inputs"] == [{"id": "box", "path": "in put", "sha256": box.sha256}]
     assert len(settings["declined"]) == 11
@@ -214,7 +221,7 @@ def test_a_sample_is_drawn_of_a_bundle_and_not_accepted_before_it_was_measured(
     target, bundle = tmp_path / "challenge.yaml", str(reference.BUNDLE)
     words = ["sample", bundle, "--cells", "2", "--seed", "2026-117", "-o", str(target)]
     assert main(words) == 0
-    asked = sample.read(target)
+    asked = sample.read_challenge(target)
     printed = capsys.readouterr().out
     assert f"cells to measure again: {' '.join(asked.cells)}" in printed and "caught with probability" in printed
     assert "  targets.scratch.directory: /scratch\n" in printed

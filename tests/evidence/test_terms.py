@@ -41,7 +41,9 @@ ENTRY = (
 def written(tmp_path: Path, more: str = "", nonce: str = "RFP-1") -> Path:
     (tmp_path / "signers").write_text(reference.SIGNERS.read_text())
     path = tmp_path / "terms.yaml"
-    path.write_text(terms.text("crossroads-mdtest", path.name).replace("<a random word that you issue>", nonce) + more)
+    path.write_text(
+        terms.new_terms("crossroads-mdtest", path.name).replace("<a random word that you issue>", nonce) + more
+    )
     return path
 
 
@@ -89,54 +91,54 @@ def test_terms_that_cannot_hold_are_refused_with_their_line(tmp_path: Path, old:
 
 def test_an_explanation_is_accepted_word_by_word_in_the_cells_that_are_named(tmp_path: Path) -> None:
     found = of(tmp_path, ENTRY)
-    assert found.accepted(EXPLAINED, CELLS) == "A. Buyer, 2026-11-26"
-    assert found.accepted(replace(EXPLAINED, explained="they were cancelled by us"), CELLS) == ""
-    assert found.accepted(EXPLAINED, (*CELLS, Cell("nfs", "single", "shared", "stat"))) == ""
-    assert found.accepted(replace(EXPLAINED, rule="RUN-01"), CELLS) == ""
+    assert found.accepted_by(EXPLAINED, CELLS) == "A. Buyer, 2026-11-26"
+    assert found.accepted_by(replace(EXPLAINED, explained="they were cancelled by us"), CELLS) == ""
+    assert found.accepted_by(EXPLAINED, (*CELLS, Cell("nfs", "single", "shared", "stat"))) == ""
+    assert found.accepted_by(replace(EXPLAINED, rule="RUN-01"), CELLS) == ""
 
 
 def test_what_the_campaign_file_says_of_one_library_lifts_no_other(tmp_path: Path) -> None:
     told = replace(PRELOAD, explained="named in the campaign file (slurm.environment)")
     entry = f"accept:\n  - {{rule: SRC-05, text: {json.dumps(told.said)}, by: A. Buyer, date: '2026-11-26'}}\n"
     found = of(tmp_path, entry)
-    assert found.accepted(told, CELLS) == "A. Buyer, 2026-11-26"
+    assert found.accepted_by(told, CELLS) == "A. Buyer, 2026-11-26"
     other = replace(told, values={**told.values, "library": "/opt/shim.so"}, actual="/opt/shim.so")
-    assert found.accepted(other, CELLS) == ""
+    assert found.accepted_by(other, CELLS) == ""
 
 
 def test_a_finding_about_cells_of_several_entries_is_accepted_by_these_together(tmp_path: Path) -> None:
     both = ENTRY.replace("scratch/*/*/*", "*/single/*/*") + ENTRY.splitlines()[1].replace("scratch/*/*/*", "*/node/*/*")
-    assert of(tmp_path, both).accepted(EXPLAINED, CELLS) == "A. Buyer, 2026-11-26"
-    assert of(tmp_path, both.replace("*/node/*/*", "*/peak/*/*")).accepted(EXPLAINED, CELLS) == ""
+    assert of(tmp_path, both).accepted_by(EXPLAINED, CELLS) == "A. Buyer, 2026-11-26"
+    assert of(tmp_path, both.replace("*/node/*/*", "*/peak/*/*")).accepted_by(EXPLAINED, CELLS) == ""
 
 
 def test_a_finding_about_the_bundle_which_concerns_no_cell_is_accepted_by_its_words(tmp_path: Path) -> None:
-    assert of(tmp_path, ENTRY).accepted(EXPLAINED, ()) == "A. Buyer, 2026-11-26"
-    assert of(tmp_path, ENTRY).accepted(replace(EXPLAINED, explained="other words"), ()) == ""
+    assert of(tmp_path, ENTRY).accepted_by(EXPLAINED, ()) == "A. Buyer, 2026-11-26"
+    assert of(tmp_path, ENTRY).accepted_by(replace(EXPLAINED, explained="other words"), ()) == ""
 
 
 def test_an_entry_for_a_part_holds_in_that_part_alone(tmp_path: Path) -> None:
     found = of(tmp_path, ENTRY.replace("{rule", "{part: kernels, rule"))
-    assert [bool(found.accepted(EXPLAINED, CELLS, part)) for part in ("kernels", "network")] == [True, False]
+    assert [bool(found.accepted_by(EXPLAINED, CELLS, part)) for part in ("kernels", "network")] == [True, False]
 
 
 def test_a_violation_of_the_vendors_is_never_accepted_and_one_that_only_the_buyer_lifts_is(tmp_path: Path) -> None:
     allowing = of(tmp_path, "preloads: ['/opt/*']\n" + ENTRY)
     wrong = replace(EXPLAINED, severity=Severity.ERROR)
-    assert allowing.accepted(wrong, CELLS) == ""
-    assert allowing.accepted(PRELOAD, CELLS) == "preloads of the terms"
-    assert of(tmp_path, "preloads: [/opt/darshan/lib.so]\n").accepted(PRELOAD, CELLS) == ""  # loads a second one
+    assert allowing.accepted_by(wrong, CELLS) == ""
+    assert allowing.accepted_by(PRELOAD, CELLS) == "preloads of the terms"
+    assert of(tmp_path, "preloads: [/opt/darshan/lib.so]\n").accepted_by(PRELOAD, CELLS) == ""  # loads a second one
     around = replace(PRELOAD, values={**PRELOAD.values, "library": "/opt/darshan/../../tmp/x.so"})
-    assert of(tmp_path, "preloads: ['/opt/darshan/*']\n").accepted(around, CELLS) == ""
+    assert of(tmp_path, "preloads: ['/opt/darshan/*']\n").accepted_by(around, CELLS) == ""
     prefix = replace(PRELOAD, severity=Severity.INFO, values={"launcher": "numactl --interleave=all"})
-    assert of(tmp_path, "launchers: ['numactl *']\n").accepted(prefix, CELLS) == "launchers of the terms"
+    assert of(tmp_path, "launchers: ['numactl *']\n").accepted_by(prefix, CELLS) == "launchers of the terms"
 
 
 def test_proof_that_was_not_given_is_asked_for(tmp_path: Path) -> None:
     found = of(tmp_path)
     asking = replace(found, proof=("nonce", "head", "sample"))
-    assert [each.values["proof"] for each in asking.unproven(["nonce"])] == ["head", "sample"]
-    assert {each.move for each in asking.unproven([])} == {Move.BUYER}
+    assert [each.values["proof"] for each in asking.missing_proofs(["nonce"])] == ["head", "sample"]
+    assert {each.move for each in asking.missing_proofs([])} == {Move.BUYER}
 
 
 def test_a_nonce_or_head_that_the_journal_does_not_have_proves_nothing() -> None:
@@ -150,18 +152,18 @@ def test_a_nonce_or_head_that_the_journal_does_not_have_proves_nothing() -> None
 def test_what_was_shown_of_one_bundle_holds_for_no_other(tmp_path: Path) -> None:
     shown = f"shown:\n  - {{proof: sample, head: {'a' * 64}, by: A. Buyer, date: '2026-11-26'}}\n"
     found = of(tmp_path, shown)
-    assert list(terms.shown_by(found, "a" * 64)) == ["sample"]
-    assert terms.shown_by(found, "b" * 64) == {}
+    assert list(terms.shown_proofs(found, "a" * 64)) == ["sample"]
+    assert terms.shown_proofs(found, "b" * 64) == {}
 
 
 def test_file_systems_that_the_terms_do_not_allow_are_a_violation(tmp_path: Path) -> None:
     with reference.verified(reference.SIGNERS) as verified:
         assert verified.judged is not None
         whole = verified.judged.submission
-        wrong = list(of(tmp_path, "mounts: [lustre]\n").kept(whole))
+        wrong = list(of(tmp_path, "mounts: [lustre]\n").violated_terms(whole))
         assert [(each.expected, each.actual) for each in wrong] == [("lustre", "tmpfs")]
-        assert list(of(tmp_path, "mounts: [lustre, tmp*]\n").kept(whole)) == []
-        assert [each.actual for each in replace(of(tmp_path), version=2).kept(whole)] == ["1"]
+        assert list(of(tmp_path, "mounts: [lustre, tmp*]\n").violated_terms(whole)) == []
+        assert [each.actual for each in replace(of(tmp_path), version=2).violated_terms(whole)] == ["1"]
 
 
 def test_what_verify_prints_is_accepted_once_a_name_and_a_day_are_filled_in(tmp_path: Path) -> None:

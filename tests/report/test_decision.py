@@ -183,7 +183,7 @@ def verified(judged: Submission, *of_bundle: Finding, **known: object) -> Decisi
 
 
 def accepted(outcome: SampleOutcome) -> DecisionBlock:
-    return acceptance.decision_of(outcome, "offer-c.zip", "sample.yaml")
+    return acceptance.acceptance_decision(outcome, "offer-c.zip", "sample.yaml")
 
 
 def compared(offers: Sequence[Offer], terms: Terms | None = None) -> DecisionBlock:
@@ -222,7 +222,7 @@ SCREENS: dict[str, Callable[[], DecisionBlock]] = {
     "verify-rehearsal": lambda: verified(whole(profile="rehearsal")),
     "verify-parts": lambda: verified_parts(concluded(VIOLATED), concluded(GOOD, proofs=("head", "sample"))),
     "run-parts": lambda: of_parts(GOOD, FAILED),
-    "sample": lambda: sample.decision_of(ASKED, sample.offer_of(OFFER, "offer"), "offer-c.zip", "sample.yaml"),
+    "sample": lambda: sample.sample_decision(ASKED, sample.offer_of(OFFER, "offer"), "offer-c.zip", "sample.yaml"),
     "accept-accepted": lambda: accepted(decided(again())),
     "accept-rejected": lambda: accepted(decided(again(factor=0.8))),
     "accept-open": lambda: accepted(decided(with_facts(recorded({"mount.type": "tmpfs"})))),
