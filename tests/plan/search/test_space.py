@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from campaign.core.model import Geometry
-from campaign.plan.search import space
-from campaign.plan.search.space import SearchSpace
+from campaign.plan.search.space import SearchSpace, grid, nodes_between, octaves
 
 
 @pytest.mark.parametrize(
@@ -18,16 +17,15 @@ from campaign.plan.search.space import SearchSpace
     ],
 )
 def test_the_grid_fills_groups_of_cores(cores: int, counts: list[int]) -> None:
-    found = [one.processes for one in space.grid(SearchSpace(1, 1, cores))]
+    found = [one.processes for one in grid(SearchSpace(1, 1, cores))]
     assert set(counts) <= set(found) and len(found) <= 12
 
 
 def test_a_limit_of_processes_on_a_node_does_not_change_its_groups_of_cores() -> None:
-    assert Geometry(1, 36) in space.grid(SearchSpace(1, 1, 40, cores=72))
+    assert Geometry(1, 36) in grid(SearchSpace(1, 1, 40, cores=72))
 
 
 def test_octaves_are_powers_of_two_of_nodes_and_processes_on_each_with_both_ends() -> None:
-    octaves = space.octaves
     assert [str(one) for one in octaves(SearchSpace(1, 1, 24))] == ["1x1", "1x2", "1x4", "1x8", "1x16", "1x24"]
     assert [str(one) for one in octaves(SearchSpace(2, 6, 3))] == [
         *("2x1", "2x2", "2x3", "4x1", "4x2", "4x3", "6x1", "6x2", "6x3"),
@@ -35,18 +33,18 @@ def test_octaves_are_powers_of_two_of_nodes_and_processes_on_each_with_both_ends
 
 
 def test_where_processes_have_to_divide_a_total_no_other_count_is_in_the_space() -> None:
-    assert [str(one) for one in space.octaves(SearchSpace(1, 1, 24, 64))] == ["1x1", "1x2", "1x4", "1x8", "1x16"]
-    assert all(64 % one.processes == 0 for one in space.grid(SearchSpace(1, 1, 24, 64)))
+    assert [str(one) for one in octaves(SearchSpace(1, 1, 24, 64))] == ["1x1", "1x2", "1x4", "1x8", "1x16"]
+    assert all(64 % one.processes == 0 for one in grid(SearchSpace(1, 1, 24, 64)))
 
 
 def test_a_space_without_any_count_is_refused() -> None:
     with pytest.raises(ValueError, match="the limits of the search allow no process count"):
-        space.grid(SearchSpace(3, 3, 2, 16))
+        grid(SearchSpace(3, 3, 2, 16))
 
 
 def test_numbers_of_nodes_beside_a_count_have_small_factors() -> None:
     space = SearchSpace(2, 40, 8)
-    assert [one.nodes for one in space.nodes_between(space, Geometry(16, 64))] == [
+    assert [one.nodes for one in nodes_between(space, Geometry(16, 64))] == [
         8,
         10,
         12,
@@ -57,6 +55,6 @@ def test_numbers_of_nodes_beside_a_count_have_small_factors() -> None:
         28,
         32,
     ]
-    assert [one.nodes for one in space.nodes_between(space, Geometry(2, 8))] == [2, 3, 4]
-    assert [one.nodes for one in space.nodes_between(space, Geometry(32, 64))] == [16, 20, 24, 28, 32, 40]
-    assert space.nodes_between(SearchSpace(1, 1, 8), Geometry(1, 4)) == [Geometry(1, 4)]
+    assert [one.nodes for one in nodes_between(space, Geometry(2, 8))] == [2, 3, 4]
+    assert [one.nodes for one in nodes_between(space, Geometry(32, 64))] == [16, 20, 24, 28, 32, 40]
+    assert nodes_between(SearchSpace(1, 1, 8), Geometry(1, 4)) == [Geometry(1, 4)]
