@@ -67,7 +67,7 @@ def _without_result(written: bundle.Written, file: str) -> int:
     """The exit status, which is explained where it is not 0."""
     rows = written.judged.submission.rows
     if status := verdict(rows):
-        show(f"{decision.counted(rows)}: no buyer accepts this bundle; 'campaign check {file}' says why")
+        show(f"{decision.status_counts(rows)}: no buyer accepts this bundle; 'campaign check {file}' says why")
     return status
 
 
@@ -81,7 +81,7 @@ def verify_bundle(arguments: argparse.Namespace) -> int:
         elif response:
             of_scores = [scores_text(response.scored, columns(), arguments.details)] if response.scored else []
             of_all = [
-                decision.printed(response.decision, columns()),
+                decision.decision_text(response.decision, columns()),
                 "",
                 *response_bundle.texts(response),
                 *of_scores,
@@ -142,7 +142,7 @@ def _print_verified(
     if is_shown and arguments.details:
         submission = verified.judged.submission
         rows, campaign, pack = submission.rows, submission.campaign, submission.pack
-        print(f"\n{table.printed(rows, campaign, pack, 'simple', columns(), details=True)}")
+        print(f"\n{table.table_text(rows, campaign, pack, 'simple', columns(), details=True)}")
     if output:
         path = write_report(output, verify_text.for_report(verified, verified.judged))
         (say if arguments.json else show)(f"wrote {path}")
@@ -255,7 +255,7 @@ def draw_sample(arguments: argparse.Namespace) -> int:
         machine_lines = [f"  {key}: {text}" for key, text in flat_settings if sample.is_machine_setting(key)]
         file = _file_name(arguments.output, "sample.yaml")
         block = sample.sample_decision(challenge, offer, *_typed(arguments, file))
-        show(f"{decision.printed(block, columns())}\n")
+        show(f"{decision.decision_text(block, columns())}\n")
         print(f"cells to measure again: {' '.join(challenge.cells)}")
         show("\n".join(sample.design_remarks(challenge, offer)))
         show("the vendor's machine; change what must differ, and allow it with 'campaign accept --allow KEY':")
@@ -283,7 +283,7 @@ def accept(arguments: argparse.Namespace) -> int:
         outcome = acceptance.accept(arguments.challenge, submission, verified.chain.head, options, say)
         style = table_format(arguments)
         block = acceptance.acceptance_decision(outcome, *_typed(arguments, arguments.challenge))
-        write_table(rendering.printed(outcome.comparison, block, style, columns(arguments.output)), arguments)
+        write_table(rendering.comparison_text(outcome.comparison, block, style, columns(arguments.output)), arguments)
         if texts := list(acceptance.condition_texts(outcome)):
             (show if style == "simple" else say)("\n".join(texts))
         if arguments.further and outcome.further:

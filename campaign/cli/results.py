@@ -62,7 +62,7 @@ def print_table(arguments: argparse.Namespace) -> int:
         else:
             write(content, places[part], arguments)
         selection.statuses.append(verdict(submissions[part].rows))
-    scored = [] if arguments.clauses else rfp_response.scores_of(selection.response, submissions)
+    scored = [] if arguments.clauses else rfp_response.response_scores(selection.response, submissions)
     if is_one_file:
         write_table(selection.text(scored), arguments)
     elif scored:
@@ -81,7 +81,7 @@ def _table(arguments: argparse.Namespace, submission: Submission, style: str, pl
     """The table of a campaign. `place`: the file that it is for."""
     rows = submission.rows
     if place and style == "xlsx":
-        return workbook(place, contents.of(submission))
+        return workbook(place, contents.report_contents(submission))
     if arguments.clauses:
         return _matrix(submission, style, columns(place))
     if style == "json":
@@ -89,7 +89,7 @@ def _table(arguments: argparse.Namespace, submission: Submission, style: str, pl
     if style == "csv":
         return table.as_csv(rows)
     width, options = columns(place), (arguments.details, arguments.combined)
-    return table.printed(rows, submission.campaign, submission.pack, style, width, *options) + "\n"
+    return table.table_text(rows, submission.campaign, submission.pack, style, width, *options) + "\n"
 
 
 def _matrix(submission: Submission, style: str, width: int) -> str:
@@ -98,7 +98,7 @@ def _matrix(submission: Submission, style: str, width: int) -> str:
         raise InputError(f"--clauses: rule pack {submission.pack.id} does not list the clauses of its document")
     if style == "json":
         return clauses.as_json(lines)
-    return clauses.as_csv(lines) if style == "csv" else clauses.printed(lines, submission.pack, style, width)
+    return clauses.as_csv(lines) if style == "csv" else clauses.matrix_text(lines, submission.pack, style, width)
 
 
 def report(arguments: argparse.Namespace) -> int:
@@ -112,7 +112,7 @@ def report(arguments: argparse.Namespace) -> int:
         _write_report(directories[part], submissions[part], arguments.pdf)
         selection.statuses.append(verdict(submissions[part].rows))
     if response := selection.response:
-        if scored := rfp_response.scores_of(response, submissions):
+        if scored := rfp_response.response_scores(response, submissions):
             show(f"\n{rfp_response.scores_text(scored, columns())}")
         directory = arguments.output or next(iter(submissions.values())).campaign.results.parent / "report"
         show(f"wrote {rfp_response.write_page(directory, response, submissions, directories, scored)}")
@@ -120,8 +120,11 @@ def report(arguments: argparse.Namespace) -> int:
 
 
 def _write_report(directory: Path, submission: Submission, as_pdf: bool) -> None:
-    page = write_report(directory, contents.of(submission))
-    ran, patch = contents.executed(submission.results), modifications.patch_of(Paths(submission.campaign.results))
+    page = write_report(directory, contents.report_contents(submission))
+    ran, patch = (
+        contents.execution_sections(submission.results),
+        modifications.patch_of(Paths(submission.campaign.results)),
+    )
     modifications.write(directory, submission.sources, patch, submission.pack.build, ran)
     show(f"wrote {page}")
     if as_pdf:
@@ -140,11 +143,11 @@ def fill(arguments: argparse.Namespace) -> int:
         absent = [part.id for part in response.rfp.parts if part not in response.parts]
         mapping = mapping or response.rfp.form(form)
     judged = {part: standing.current(definition, say) for part, definition in selection.definitions().items()}
-    content, cells = filled_form.fill(form, judged, mapping, absent, arguments.decimal)
+    content, cells = filled_form.fill_form(form, judged, mapping, absent, arguments.decimal)
     number = sum(cell.value is not None for cell in cells)
     write(content, out, arguments, f": {number} of {several(len(cells), 'cell')} filled")
     if out != STANDARD_OUTPUT:
-        write(with_decimals(filled_form.origins(cells), arguments), origins, arguments)
+        write(with_decimals(filled_form.origins_csv(cells), arguments), origins, arguments)
     empty = grouped((cell.reason, cell) for cell in cells if cell.value is None)
     for reason, left in empty.items():
         show(f"left empty ({reason}): {listed(f'{cell.place.spot} {cell.place.entry.name}' for cell in left)}")
@@ -165,16 +168,16 @@ def check(arguments: argparse.Namespace) -> int:
             _print_waiver(definition, arguments.waiver)
             continue
         submissions[part] = submission = standing.from_raw_outputs(definition, say)
-        block = decision.of_campaign(submission, typed(arguments.file, part))
+        block = decision.campaign_decision(submission, typed(arguments.file, part))
         selection.add(part, _findings_text(arguments, submission, block, None if junit_response else junit_files[part]))
         selection.statuses.append(_check_status(submission))
     print(selection.text(), end="")
     if submissions and junit_response:
-        suites = [junit.of_campaign(submission) for submission in submissions.values()]
-        write(junit.document(junit_response.rfp.id, suites), arguments.junit, arguments)
+        suites = [junit.campaign_suite(submission) for submission in submissions.values()]
+        write(junit.junit_document(junit_response.rfp.id, suites), arguments.junit, arguments)
     if submissions and selection.response and not arguments.json:
-        block = rfp_response.decision_of(selection.response, submissions, arguments.file)
-        show(f"\n{decision.printed(block, columns())}")
+        block = rfp_response.response_decision(selection.response, submissions, arguments.file)
+        show(f"\n{decision.decision_text(block, columns())}")
     return selection.end()
 
 
@@ -183,11 +186,11 @@ def _findings_text(
 ) -> str:
     """The findings about a campaign as JSON, or as text with its decision; also written for CI."""
     if junit_file:
-        text = junit.document(submission.campaign.name, [junit.of_campaign(submission)])
+        text = junit.junit_document(submission.campaign.name, [junit.campaign_suite(submission)])
         write(text, junit_file, arguments)
     if arguments.json:
         return views.findings_json(submission.pack, submission.all_findings, ascii_only=True)
-    asked = clauses.open_text(matrix(submission))
+    asked = clauses.open_questions(matrix(submission))
     return "\n".join([views.check_text(submission, block, columns()), *(["", asked] if asked else [])])
 
 
@@ -212,14 +215,14 @@ def _check_table(arguments: argparse.Namespace) -> int:
         raise InputError("--json and --junit are for one part of the RFP; name it with --part")
     status = OK
     for part, pack in of_parts.items():
-        unjudged = judge_table.read(arguments.file, pack, mapping, part)
+        unjudged = judge_table.read_submission(arguments.file, pack, mapping, part)
         if part and not unjudged.rows:
             continue
         if part:
             show(f"=== part {part} ===")
-        findings = judge_table.findings_of(unjudged)
+        findings = judge_table.table_findings(unjudged)
         submission = replace(unjudged, rows=with_findings(unjudged.rows, findings), findings=findings)
-        text = _findings_text(arguments, submission, decision.of_table(submission), arguments.junit)
+        text = _findings_text(arguments, submission, decision.table_decision(submission), arguments.junit)
         print(text, end="") if arguments.json else show(text)
         status = max(status, _check_status(submission))
     return status
@@ -246,11 +249,11 @@ def compare(arguments: argparse.Namespace) -> int:
     _say_unequal(paths, offers)
     names, width = list(map(typed, paths)), columns(arguments.output)
     texts = {
-        part: rendering.printed(comparison, rendering.decision_of(comparison, names), style, width)
+        part: rendering.comparison_text(comparison, rendering.comparison_decision(comparison, names), style, width)
         for part, comparison in comparisons.items()
     }
-    scored = [scores.scores(rfp, scores.of_offers(parts)) for _, parts in offers] if rfp else []
-    write_table(rfp_response.compared(style, rfp, texts, paths, scored), arguments)
+    scored = [scores.compute_scores(rfp, scores.offer_figures(parts)) for _, parts in offers] if rfp else []
+    write_table(rfp_response.comparison_text(style, rfp, texts, paths, scored), arguments)
     is_complete = comparisons and all(parts.keys() >= first.keys() for _, parts in offers)
     return OK if is_complete and all(each.passed for each in comparisons.values()) else INCOMPLETE
 
@@ -263,15 +266,15 @@ def _offers(arguments: argparse.Namespace, stack: ExitStack) -> list[PartsOfOffe
         return [_parts_of_offer(stack, path) for path in arguments.campaigns]
     mapping, pack = rfps.form_of(arguments.mapping, arguments.campaigns[-1], arguments.rules, arguments.of_part)
     form = (mapping, {part: packs.load(each) for part, each in pack.items()}) if mapping else None
-    return [(None, {"": offer_files.load(path, form)}) for path in arguments.campaigns]
+    return [(None, {"": offer_files.load_offer(path, form)}) for path in arguments.campaigns]
 
 
 def _parts_of_offer(stack: ExitStack, path: Path) -> PartsOfOffer:
     if path.suffix in (".yaml", ".yml"):
         response = read(path)
-        return response.rfp, {part.id: offer_files.load(path, part=part.id) for part in response.parts}
+        return response.rfp, {part.id: offer_files.load_offer(path, part=part.id) for part in response.parts}
     bag = stack.enter_context(verify.opened(path))
-    parts = {part: offer_files.load(bag.root / verify.PARTS / part) for part in verify.parts_of(bag)}
+    parts = {part: offer_files.load_offer(bag.root / verify.PARTS / part) for part in verify.parts_of(bag)}
     if not parts:
         raise InputError(f"{path}: does not answer an RFP of several parts, as another of the offers does")
     offers = {part: replace(offer, source=str(path)) for part, offer in parts.items()}
@@ -307,7 +310,7 @@ def _show_modifications(definition: Definition, directory: Path | None) -> int:
         else modifications.planned(definition.campaign, compared, patch)
     )
     submission = standing.current(definition, say, modified)
-    ran = contents.executed(submission.results)
+    ran = contents.execution_sections(submission.results)
     if directory:
         modifications.write(directory, modified, patch, definition.pack.build, ran)
     show(modifications.text(modified, definition.pack.build, ran))

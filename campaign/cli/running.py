@@ -50,7 +50,7 @@ def plan(arguments: argparse.Namespace) -> int:
         else:
             terminal, brief = sys.stdout.isatty(), selection.response is not None
             text = views.plan_text(definition, checked.plan, attempts, columns(), terminal, brief)
-            text += f"\n\n{views.before_text(checked.judged, columns())}\n"
+            text += f"\n\n{views.forecast_text(checked.judged, columns())}\n"
         selection.add(part, text)
         _say_notes(definition, checked, attempts)
         if written is not None:
@@ -161,8 +161,8 @@ def _run(arguments: argparse.Namespace, words: Sequence[str], request: Request, 
         status = queues.run(definitions, queues.commands(arguments, words, selection.parts), limits, request.detach)
         if not arguments.detach and status != INTERRUPTED:
             submissions = {part: standing.current(definition, say) for part, definition in definitions.items()}
-            block = rfp_response.decision_of(selection.response, submissions, arguments.file)
-            show(f"\n{decision.printed(block, columns())}")
+            block = rfp_response.response_decision(selection.response, submissions, arguments.file)
+            show(f"\n{decision.decision_text(block, columns())}")
     selection.statuses.append(status)
     status = selection.end()
     notify(arguments.notify, rfp, status, f"campaign for RFP {rfp}: ended with status {status}")
@@ -303,14 +303,16 @@ def _print_submitted(definition: Definition, arguments: argparse.Namespace) -> N
 
 def _conclusion(done: Submission, file: str) -> list[str]:
     """The table, and below it what follows from it."""
-    block = decision.of_run(decision.of_campaign(done, file), done.campaign.path, file)
-    text = table.printed(done.rows, done.campaign, done.pack, "simple", columns())
-    return [text, "", decision.printed(block, columns())]
+    block = decision.run_decision(decision.campaign_decision(done, file), done.campaign.path, file)
+    text = table.table_text(done.rows, done.campaign, done.pack, "simple", columns())
+    return [text, "", decision.decision_text(block, columns())]
 
 
 def _cell_lines(rows: Sequence[Row], known: Sequence[Cell]) -> list[str]:
     """The outcome of cells: a line for each with a number, and for each cause of those without one. `known`: all."""
-    alike = grouped((str(row.cell) if row.value is not None else causes.general_cause(row.note), row) for row in rows)
+    alike = grouped(
+        (str(row.cell) if row.value is not None else causes.generalize_cause(row.note), row) for row in rows
+    )
     return [_cell_line(same[0], ", ".join(patterns([row.cell for row in same], known))) for same in alike.values()]
 
 
@@ -362,7 +364,7 @@ def _print_states(selection: PartSelection, as_json: bool) -> None:
 def _states(definition: Definition) -> tuple[list[dict[str, Any]], int]:
     """The runs' states, and the exit status. What they are judged by takes memory that their table needs."""
     submission = standing.current(definition, say)
-    return views.states(submission), verdict(submission.rows)
+    return views.run_states(submission), verdict(submission.rows)
 
 
 def _is_driven(definition: Definition) -> bool:

@@ -41,7 +41,7 @@ class PartSelection:
     def headed(self) -> Iterator[str]:
         for number, part in enumerate(self.parts):
             if self.response and not self._style:
-                heading = rfp_response.heading(self.response.rfp.part(part))
+                heading = rfp_response.part_heading(self.response.rfp.part(part))
                 show(f"\n{heading}" if number else heading)
             yield part
 
@@ -62,7 +62,7 @@ class PartSelection:
 
     def text(self, scored: Sequence[Scored] = ()) -> str:
         """What is printed of all parts."""
-        return rfp_response.in_one_file(self._style, self.response, self.texts, scored)
+        return rfp_response.join_parts(self._style, self.response, self.texts, scored)
 
     def end(self) -> int:
         """Name the mandatory parts that the file leaves out; gives the exit status."""

@@ -39,7 +39,7 @@ def build(arguments: argparse.Namespace) -> int:
 def show_rules(arguments: argparse.Namespace) -> int:
     if arguments.test:
         pack, *logs = arguments.test
-        return OK if samples.show(packs.load(pack), [Path(log) for log in logs], print) else INCOMPLETE
+        return OK if samples.show_samples(packs.load(pack), [Path(log) for log in logs], print) else INCOMPLETE
     if (arguments.clauses and not arguments.id) or (arguments.json and not arguments.clauses):
         raise InputError("rules: --clauses needs the ID of a rule pack, and --json needs --clauses")
     if arguments.clauses:

@@ -17,7 +17,7 @@ from campaign.evidence.replay import Copy
 from campaign.judge.submission import RECORDS, Submission
 from campaign.judge.system import mounted
 from campaign.report import decision
-from campaign.report.contents import measured
+from campaign.report.contents import measured_period
 from campaign.report.decision import (
     OPEN,
     VENDOR,
@@ -27,7 +27,7 @@ from campaign.report.decision import (
     Question,
     SortedFindings,
     Step,
-    verdict,
+    compliance_verdict,
 )
 from campaign.results.cells import Row
 
@@ -133,7 +133,7 @@ def conclude(known: Known, of_bundle: Sequence[Finding], whole: Submission | Non
     found = SortedBundle(of_bundle, of_campaign)
     rows = whole.rows if whole else ()
     absent = sum(row.status in OPEN for row in rows) if rows else 1
-    judged = verdict(whole).kind if whole else None
+    judged = compliance_verdict(whole).kind if whole else None
     if found.contradicted or found.left.violated or absent:
         outcome = VerifyOutcome.NOT_VALID
     elif judged is Compliance.REHEARSAL:
@@ -144,7 +144,7 @@ def conclude(known: Known, of_bundle: Sequence[Finding], whole: Submission | Non
         outcome = VerifyOutcome.COMPLIANT
     findings = (*of_bundle, *of_campaign)
     asked = {(finding.rule, finding.message): finding for finding in findings if finding.asks}.values()
-    times = measured(whole.attempts) if whole else None
+    times = measured_period(whole.attempts) if whole else None
     systems = mounted(whole.results) if whole else {}
     said = Conclusion(
         outcome=outcome,
@@ -240,9 +240,9 @@ def _questions(said: Conclusion, known: Known, found: SortedBundle, rows: Sequen
     yield Question("evidence", said.evidence, _why_evidence(said, found))
     where = listed((f"{kind} ({target})" for target, kind in said.file_systems.items()), 2) or "unknown file systems"
     days = dict.fromkeys((said.measured_from[:10], said.measured_to[:10]))
-    yield decision.complete(rows, f", measured {' to '.join(days)} on {where}" if said.measured_from else "")
-    yield decision.rules(found.left, "you", f"SHA-256 {said.rules_sha256[:12]}…")
-    yield decision.decisions(found.left, "all accepted by name" if known.terms else "nothing waits")
+    yield decision.completeness(rows, f", measured {' to '.join(days)} on {where}" if said.measured_from else "")
+    yield decision.rules_question(found.left, "you", f"SHA-256 {said.rules_sha256[:12]}…")
+    yield decision.decisions_question(found.left, "all accepted by name" if known.terms else "nothing waits")
     lacking = []
     if buyers.SAMPLE not in known.proofs:
         lacking.append("nothing measured again")
@@ -255,22 +255,24 @@ def _questions(said: Conclusion, known: Known, found: SortedBundle, rows: Sequen
 
 def _why_evidence(said: Conclusion, found: SortedBundle) -> str:
     if found.contradicted:
-        return decision.first_of(found.contradicted)
+        return decision.first_finding(found.contradicted)
     if not said.rules:
         return "it cannot be re-evaluated"
     if found.unproven:
-        return decision.first_of(found.unproven)
+        return decision.first_finding(found.unproven)
     return "unchanged since signing; tables follow from the logs"
 
 
 def _steps(said: Conclusion, known: Known, found: SortedBundle, sampled: bool) -> Iterator[Step]:
     unproven = grouped((one.move, one) for one in found.unproven)
     if found.contradicted:  # what does not agree cannot be repaired by repeating a run
-        what = decision.first_of(found.contradicted)
+        what = decision.first_finding(found.contradicted)
         yield Step(YOU, f"reject the bundle, or ask the vendor for the original records: {what}")
-    yield from decision.of_vendor([*found.left.violated, *unproven.get(Move.VENDOR, ()), *found.left.of(Move.VENDOR)])
+    yield from decision.vendor_steps(
+        [*found.left.violated, *unproven.get(Move.VENDOR, ()), *found.left.of(Move.VENDOR)]
+    )
     if of_buyer := [*unproven.get(Move.BUYER, ()), *found.left.of(Move.BUYER)]:
-        yield Step(YOU, decision.first_of(of_buyer))
+        yield Step(YOU, decision.first_finding(of_buyer))
     if said.undecided and known.terms:
         yield Step(YOU, "add what you accept to your terms, from the entries below")
     elif not known.terms:

@@ -198,7 +198,7 @@ def _without(submission: Submission, place: str) -> Submission:
 
 def _rendered(submission: Submission) -> dict[str, str]:
     campaign, pack = submission.campaign, submission.pack
-    judged = decision.verdict(submission)
+    judged = decision.compliance_verdict(submission)
     states = dict.fromkeys(row.status for row in submission.rows)
     summary = {
         "format": FORMAT,
@@ -216,10 +216,10 @@ def _rendered(submission: Submission) -> dict[str, str]:
     lines = matrix(submission)
     answers = zip(CLAUSES, (clauses.as_csv(lines), clauses.as_json(lines)), strict=True) if lines else ()
     return {
-        "tables/table.txt": table.printed(submission.rows, campaign, pack, "simple", details=True) + "\n",
+        "tables/table.txt": table.table_text(submission.rows, campaign, pack, "simple", details=True) + "\n",
         "tables/table.csv": table.as_csv(submission.rows),
         "tables/table.json": table.as_json(submission.rows),
-        "findings.txt": views.check_text(submission, decision.of_campaign(submission)) + "\n",
+        "findings.txt": views.check_text(submission, decision.campaign_decision(submission)) + "\n",
         "findings.json": views.findings_json(pack, submission.all_findings),
         "verdict.json": as_json(summary),
         **dict(answers),

@@ -28,7 +28,7 @@ from campaign.judge.findings import note, of_rule, unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
 from campaign.report import decision, scores
 from campaign.report.decision import VENDOR, YOU, DecisionBlock, Question, Step
-from campaign.report.rfp_response import every_part, of_parts, worst_first
+from campaign.report.rfp_response import part_questions, parts_question, worst_first
 
 RFP, RESPONSE = "data/rfp.yaml", "data/response.json"
 
@@ -66,13 +66,13 @@ class VerifiedResponse:
         wrong = [each for each in self.findings if each.violated]
         left = [each for each in self.findings if each.open]
         answer = "CONTRADICTED" if wrong else "unproven" if left else "consistent"
-        first = decision.first_of(wrong or left) if wrong or left else "the scores follow from the parts"
+        first = decision.first_finding(wrong or left) if wrong or left else "the scores follow from the parts"
         conclusions = {part: each.conclusion for part, each in self.parts.items()}
         order = worst_first({part: each.outcome for part, each in conclusions.items()})
         steps = [Step(VENDOR, f"campaign run FILE --part {part}") for part in self.unanswered[:1]]
-        steps += decision.of_vendor([each for each in left if each.move is Move.VENDOR])
+        steps += decision.vendor_steps([each for each in left if each.move is Move.VENDOR])
         yours = [each for each in left if each.move is Move.BUYER]
-        steps += [Step(YOU, decision.first_of(yours))] if yours else []
+        steps += [Step(YOU, decision.first_finding(yours))] if yours else []
         steps += [Step(YOU, f"campaign verify {self.name} --part {part}") for part in order[:1]]
         rules = (f"RFP {self.rfp.id} {self.rfp.version}",) if self.rfp else ()
         torn = [part for part, each in conclusions.items() if not each.consistent]
@@ -84,8 +84,8 @@ class VerifiedResponse:
             (self.name, *rules),
             (
                 Question("bundle", answer, first),
-                every_part(self.unanswered, len(self.parts)),
-                *of_parts({part: conclusions[part].decision for part in order}),
+                parts_question(self.unanswered, len(self.parts)),
+                *part_questions({part: conclusions[part].decision for part in order}),
             ),
             follows(
                 "it is not one answer" if wrong else problem,
@@ -133,7 +133,7 @@ def _response(asked: rfp.Rfp, judged: Mapping[str, Submission], heads: Mapping[s
             part: {"rules": each.pack.id, "version": each.pack.version, "head": heads[part]}
             for part, each in judged.items()
         },
-        "scores": list(map(asdict, scores.scores(asked, scores.of_parts(judged)))),
+        "scores": list(map(asdict, scores.compute_scores(asked, scores.part_figures(judged)))),
     }
 
 
@@ -178,7 +178,7 @@ def verified(name: str, bag: bagit.Bag, asked: verify.Asked, buyers: Path | None
             *of_rule("EVD-05", verify.BUNDLE, of_rfp),
         )
         missing = [part.id for part in own.unanswered(parts)] if own else []
-        scored = scores.scores(own, scores.of_parts(judged)) if own else []
+        scored = scores.compute_scores(own, scores.part_figures(judged)) if own else []
         yield VerifiedResponse(name, own, findings, parts, tuple(missing), tuple(scored))
 
 

@@ -81,7 +81,7 @@ def parse_aims(honest: str, catch: str) -> designs.Aims:
 
 
 def offer_of(submission: Submission, name: str) -> offers.Offer:
-    return offers.read(name, [row.as_json() for row in submission.rows])
+    return offers.parse_offer(name, [row.as_json() for row in submission.rows])
 
 
 def comparable_cells(offer: offers.Offer) -> list[offers.OfferedCell]:

@@ -17,7 +17,7 @@ from campaign.core.units import listed, several
 from campaign.judge.submission import Submission
 from campaign.report import contents, filled_form
 from campaign.report.foreign import form_file, judge_table
-from campaign.report.foreign.table_file import LARGEST, number
+from campaign.report.foreign.table_file import LARGEST, parse_number
 from campaign.report.workbook.sheets import PROVENANCE
 from campaign.report.write import write_report
 from campaign.results.cells import IN_CSV, flattened
@@ -37,7 +37,7 @@ class CellDifference:
 
     @property
     def is_thousandfold(self) -> bool:
-        numbers = [number(text) for text in (self.expected, self.found)]
+        numbers = [parse_number(text) for text in (self.expected, self.found)]
         return all(isinstance(each, float) for each in numbers) and units.is_thousandfold(*numbers)
 
 
@@ -60,9 +60,9 @@ def compare(path: Path, parts: Mapping[str, Submission], mapping: FormMapping | 
     whole, suffix = next(iter(parts.values())), path.suffix.lower()
     if mapping is not None:
         expected, found, scope = _of_form(path, parts, mapping)
-    elif suffix == ".html" or (suffix == ".xlsx" and PROVENANCE in form_file.read(path).sheets):
+    elif suffix == ".html" or (suffix == ".xlsx" and PROVENANCE in form_file.read_form(path).sheets):
         with tempfile.TemporaryDirectory(prefix="campaign-report.") as place:
-            page = write_report(Path(place), contents.of(whole))
+            page = write_report(Path(place), contents.report_contents(whole))
             read = _of_page if suffix == ".html" else _of_workbook
             expected, found = read(page if suffix == ".html" else page.with_name("table.xlsx")), read(path)
         scope = _SCOPES[suffix]
@@ -72,18 +72,20 @@ def compare(path: Path, parts: Mapping[str, Submission], mapping: FormMapping | 
         raise InputError(f"{path}: no result found to compare; a form needs --mapping")
     both = ((place, expected.get(place), found.get(place)) for place in {**expected, **found})
     differences = (
-        CellDifference(place, form_file.written(a), form_file.written(b)) for place, a, b in both if not _same(a, b)
+        CellDifference(place, form_file.cell_text(a), form_file.cell_text(b)) for place, a, b in both if not _same(a, b)
     )
     return TableComparison(tuple(differences), scope)
 
 
 def _same(expected: Any, found: Any) -> bool:
     try:
-        exact, given = Decimal(str(expected)), Decimal(form_file.written(found))
+        exact, given = Decimal(str(expected)), Decimal(form_file.cell_text(found))
         last = Decimal(1).scaleb(min(given.adjusted() - 2, int(given.as_tuple().exponent)))
         return abs(exact - given) <= last * bool(given) / 2 + abs(exact) * NOISE
     except (InvalidOperation, ValueError):
-        return units.unpadded(form_file.written(expected).strip()) == units.unpadded(form_file.written(found).strip())
+        return units.unpadded(form_file.cell_text(expected).strip()) == units.unpadded(
+            form_file.cell_text(found).strip()
+        )
 
 
 _SCOPES = {
@@ -102,9 +104,9 @@ def _of_page(path: Path) -> Texts:
 def _of_workbook(path: Path) -> Texts:
     """The cells of a workbook, and how they are displayed. A text that looks like a number is none."""
     found: dict[str, Any] = {}
-    for spot, box in form_file.read(path).boxes.items():
+    for spot, box in form_file.read_form(path).boxes.items():
         if box.text:
-            is_text = isinstance(box.value, str) and isinstance(number(box.value), float)
+            is_text = isinstance(box.value, str) and isinstance(parse_number(box.value), float)
             found[str(spot)] = f"{box.value} as text" if is_text else box.value
             found |= {f"{spot} ({name})": text for name, text in box.display}
     return found
@@ -112,15 +114,15 @@ def _of_workbook(path: Path) -> Texts:
 
 def _of_form(path: Path, parts: Mapping[str, Submission], mapping: FormMapping) -> tuple[Texts, Texts, str]:
     """What the bundle and the form have in the cells that the mapping names."""
-    sources, buyers_form = filled_form.sources(parts), form_file.read(path)
+    sources, buyers_form = filled_form.named_sources(parts), form_file.read_form(path)
     expected: dict[str, Any] = {}
     found: dict[str, Any] = {}
-    for place in form_file.places(path, buyers_form, mapping):
+    for place in form_file.form_places(path, buyers_form, mapping):
         if "" not in parts and place.entry.result.partition("/")[0] not in parts:
             continue
         name, box = f"{place.spot} {place.entry.name}", buyers_form.box(place.spot)
         source, pack = sources.get(place.entry.result, ("", None))
-        expected[name] = filled_form.value_of(place.entry, source, pack) if pack else None
+        expected[name] = filled_form.cell_value(place.entry, source, pack) if pack else None
         found[name] = buyers_form.value(place.spot)
         unit = place.entry.unit or getattr(source, "unit", "")
         number_format = dict(box.display).get(form_file.NUMBER_FORMAT, "General")
@@ -162,7 +164,7 @@ def _of_rows(path: Path, parts: Mapping[str, Submission]) -> tuple[Texts, Texts,
     expected, found = (
         {f"{cell} {name}": fields.get(name) for cell, fields in of.items() for name in columns} for of in (known, given)
     )
-    boxes = form_file.read(path).boxes if path.suffix.lower() == ".xlsx" else {}
+    boxes = form_file.read_form(path).boxes if path.suffix.lower() == ".xlsx" else {}
     for spot, box in boxes.items():  # their values were read as the workbook had them last
         for name, text in box.display:
             if name != form_file.NUMBER_FORMAT or not is_plain(text, box.value, ""):

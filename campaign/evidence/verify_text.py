@@ -20,7 +20,7 @@ from campaign.evidence.submitted_table import TableComparison
 from campaign.evidence.verify import VerifiedBundle
 from campaign.judge.engine import BUNDLE_RULES
 from campaign.report import contents, junit, printing, views
-from campaign.report.decision import printed
+from campaign.report.decision import decision_text
 
 # What is checked of a bundle, in the order in which it is printed.
 _CHECKED = {
@@ -76,7 +76,7 @@ def of_table(path: Path, comparison: TableComparison) -> str:
 
 def as_junit(name: str, bundles: Iterable[VerifiedBundle]) -> str:
     """The output of `verify --junit` for a bundle, or for several parts."""
-    return junit.document(name, [suite for verified in bundles for suite in _suites(verified)])
+    return junit.junit_document(name, [suite for verified in bundles for suite in _suites(verified)])
 
 
 def _suites(verified: VerifiedBundle) -> list[junit.Suite]:
@@ -86,7 +86,7 @@ def _suites(verified: VerifiedBundle) -> list[junit.Suite]:
     statements = {rule: pack.statement(rule) if pack else CATALOGUE[rule].statement for rule in rules}
     suites = [junit.Suite(f"bundle {verified.name}", "bundle", statements, verified.findings)]
     if verified.judged:
-        suites.append(junit.of_campaign(verified.judged.submission, leave_out=BUNDLE_RULES))
+        suites.append(junit.campaign_suite(verified.judged.submission, leave_out=BUNDLE_RULES))
     return suites
 
 
@@ -126,7 +126,7 @@ def as_text(verified: VerifiedBundle, width: int = printing.WIDEST, part: str = 
     left = terms.acceptance_entries(verified.conclusion.undecided, whole.cells if whole else (), part)
     to_copy = f"What waits for you, in the form of your terms:\n{left}" if left else ""
     broken = views.findings_text(whole.pack, whole.all_findings, whole.rows, width) if whole and more else ""
-    parts = [printed(verified.conclusion.decision, width), checks(verified, more), broken, to_copy]
+    parts = [decision_text(verified.conclusion.decision, width), checks(verified, more), broken, to_copy]
     return "\n\n".join(filter(None, parts))
 
 
@@ -140,7 +140,7 @@ def for_report(verified: VerifiedBundle, judged: Judged) -> contents.Contents:
     """The contents of the buyer's report: the campaign as re-evaluated, with the findings about the bundle."""
     campaign = judged.submission
     whole = replace(campaign, findings=(*verified.findings, *campaign.findings))
-    return contents.of(whole, verified.conclusion.decision)
+    return contents.report_contents(whole, verified.conclusion.decision)
 
 
 def _line(rule: str, what: str, findings: Sequence[Finding]) -> str:

@@ -17,7 +17,7 @@ _PLACE = re.compile(r"\bruns/[^\s:]+(?::\d+)?:")  # the place of a line in a run
 _OWN = re.compile(r"/campaign-[0-9a-f]{8,}[^\s'\",;)]*")  # paths in an attempt's own directory
 
 
-def told(findings: Sequence[Finding]) -> list[Finding]:
+def merge_causes(findings: Sequence[Finding]) -> list[Finding]:
     """The findings, in their order; those of one rule and wording that differ in a single value get one message with
     all values.
     """
@@ -26,9 +26,9 @@ def told(findings: Sequence[Finding]) -> list[Finding]:
     return [_with(finding, *differing[_kind(finding)]) for finding in findings]
 
 
-def told_beside(rows: Sequence[Row]) -> list[Row]:
-    """The rows with their findings changed by `told`."""
-    findings = iter(told([finding for row in rows for finding in row.findings]))
+def merge_row_causes(rows: Sequence[Row]) -> list[Row]:
+    """The rows, with the messages of their findings as `merge_causes` gives them."""
+    findings = iter(merge_causes([finding for row in rows for finding in row.findings]))
     return [replace(row, findings=tuple(itertools.islice(findings, len(row.findings)))) for row in rows]
 
 
@@ -45,7 +45,7 @@ def _differing(values: Sequence[tuple[str, ...]]) -> tuple[int | None, str]:
     places = [place for place, there in enumerate(zip(*values, strict=True)) if len(set(there)) > 1]
     if len(places) != 1:
         return None, ""
-    return places[0], listed([each[places[0]] for each in values])
+    return places[0], listed_values([each[places[0]] for each in values])
 
 
 def _with(finding: Finding, place: int | None, value: str) -> Finding:
@@ -55,29 +55,29 @@ def _with(finding: Finding, place: int | None, value: str) -> Finding:
     return replace(finding, operation=operation, phase=phase, values=dict(zip(finding.values, others, strict=True)))
 
 
-def general(text: str) -> str:
+def generalize_line(text: str) -> str:
     """A line of raw output without its place, own directory and numbers; other texts unchanged."""
-    return general_cause(text) if _PLACE.search(text) else text
+    return generalize_cause(text) if _PLACE.search(text) else text
 
 
-def general_cause(text: str) -> str:
+def generalize_cause(text: str) -> str:
     """Why a run failed, without places, own directories, ids and numbers, which differ between runs."""
     return re.sub(r"\d+", "#", _OWN.sub("/#", _PLACE.sub("", text)))
 
 
-def once(texts: Iterable[str]) -> list[str]:
+def distinct_texts(texts: Iterable[str]) -> list[str]:
     """The different texts; of lines that differ only in their place, the first."""
     different: dict[str, str] = {}
     for text in texts:
-        different.setdefault(general(text), text)
+        different.setdefault(generalize_line(text), text)
     return list(different.values())
 
 
-def listed(values: Sequence[str]) -> str:
+def listed_values(values: Sequence[str]) -> str:
     """The first of different values, and how many more there are; of lists of names, all names."""
-    different = once(values)
+    different = distinct_texts(values)
     if all(_NAMES.fullmatch(value) for value in different):
-        different = once(name for value in different for name in value.split(", "))
+        different = distinct_texts(name for value in different for name in value.split(", "))
     if len(different) > LISTED:
         different[LISTED:] = [f"and {len(different) - LISTED} more"]
     return ("; " if any(", " in value for value in different) else ", ").join(different)

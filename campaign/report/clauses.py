@@ -34,23 +34,23 @@ COLUMNS: tuple[Column[ClauseLine], ...] = (
 )
 
 
-def printed(lines: Sequence[ClauseLine], pack: RulePack, style: str, width: int) -> str:
+def matrix_text(lines: Sequence[ClauseLine], pack: RulePack, style: str, width: int) -> str:
     printing.check_format(style, "csv", "json", "xlsx")
     parts = (
         printing.paragraph(f"Compliance matrix: {pack.document}", style, width),
-        grid.text(COLUMNS, lines, style, width),
+        grid.grid_text(COLUMNS, lines, style, width),
         printing.paragraph(counted(lines), style, width),
     )
     return printing.document(parts, style) + "\n"
 
 
-def section(lines: Sequence[ClauseLine]) -> Section:
+def matrix_section(lines: Sequence[ClauseLine]) -> Section:
     """The matrix as a part of the page."""
     return Section(
         "Compliance matrix",
         counted(lines),
         tuple(column.name for column in COLUMNS),
-        tuple(grid.texts(COLUMNS, lines)),
+        tuple(grid.table_cells(COLUMNS, lines)),
     )
 
 
@@ -62,7 +62,7 @@ def as_csv(lines: Sequence[ClauseLine]) -> str:
     return printing.as_csv([*lines[0].as_json()], (line.as_json() for line in lines))
 
 
-def open_text(lines: Sequence[ClauseLine]) -> str:
+def open_questions(lines: Sequence[ClauseLine]) -> str:
     """The questions that the vendor has not answered; "" if there are none."""
     missing = [line.clause for line in lines if line.clause.answered and line.state is ClauseState.OPEN]
     if not missing:
@@ -82,14 +82,14 @@ _COVERAGE: tuple[Column[Mapping[str, Any]], ...] = (
 )
 
 
-def coverage(pack: RulePack, width: int) -> str:
+def coverage_text(pack: RulePack, width: int) -> str:
     """Each clause of a pack, and how it is accounted for."""
     counts = Counter(clause.how for clause in pack.clauses)
     how = {kinds.BY_CHECKS: "checked", **_BY}
     said = ", ".join(f"{counts[key]} {words}" for key, words in how.items() if counts[key])
     parts = (
         f"{pack.id}, version {pack.version}: clauses of {pack.document}",
-        grid.plain(_COVERAGE, _covered(pack), width),
+        grid.plain_grid(_COVERAGE, _covered(pack), width),
         f"{units.several(len(pack.clauses), 'clause')}: {said}",
     )
     return "\n".join(parts)

@@ -17,7 +17,7 @@ from campaign.core.units import counted, listed, several
 from campaign.judge import ran
 from campaign.judge.clauses import ClauseLine, matrix
 from campaign.judge.submission import Submission
-from campaign.report.decision import DecisionBlock, of_campaign
+from campaign.report.decision import DecisionBlock, campaign_decision
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment, FileSystemSpace
 from campaign.results.source.modifications import Section, parts
@@ -52,7 +52,7 @@ class Contents(Submission):
     @property
     def decision(self) -> DecisionBlock:
         """The buyer's, or else the vendor's."""
-        return self.of_buyer or of_campaign(self, typed(self.campaign.path.name, self.campaign.part))
+        return self.of_buyer or campaign_decision(self, typed(self.campaign.path.name, self.campaign.part))
 
     @property
     def root(self) -> Path:
@@ -62,7 +62,7 @@ class Contents(Submission):
     @property
     def measured(self) -> str:
         """When, in UTC; "" if nothing was measured."""
-        times = measured(self.attempts)
+        times = measured_period(self.attempts)
         if times is None:
             return ""
         first, last = times
@@ -75,21 +75,21 @@ class Contents(Submission):
         return counted("attempt", [attempt.state for attempt in self.attempts])
 
 
-def of(submission: Submission, of_buyer: DecisionBlock | None = None) -> Contents:
+def report_contents(submission: Submission, of_buyer: DecisionBlock | None = None) -> Contents:
     same = {field.name: getattr(submission, field.name) for field in fields(Submission)}
     return Contents(
         **{**same, "findings": submission.all_findings},
         modifications=(
             *parts(submission.sources, submission.pack.build),
-            *executed(submission.results),
+            *execution_sections(submission.results),
         ),
-        environment=environment(submission.results),
+        environment=environment_sections(submission.results),
         clauses=matrix(submission),
         of_buyer=of_buyer,
     )
 
 
-def measured(attempts: Sequence[Attempt]) -> tuple[datetime, datetime] | None:
+def measured_period(attempts: Sequence[Attempt]) -> tuple[datetime, datetime] | None:
     """The first start and the last end of recorded attempts, in UTC; None if none is known."""
     started = [attempt.started for attempt in attempts if attempt.started is not None]
     ended = [attempt.ended for attempt in attempts if attempt.ended is not None]
@@ -103,7 +103,7 @@ def measured(attempts: Sequence[Attempt]) -> tuple[datetime, datetime] | None:
 # --- what jobs recorded of their environment
 
 
-def environment(results: Sequence[Case]) -> tuple[Section, ...]:
+def environment_sections(results: Sequence[Case]) -> tuple[Section, ...]:
     """Sections about jobs whose attempts have ended; none if nothing was recorded."""
     jobs = {result.attempt.job: result.evidence.environment for result in results if result.evidence.environment.nodes}
     if not jobs:
@@ -179,7 +179,7 @@ def _space(jobs: Mapping[str, Environment]) -> str:
 # --- what they executed
 
 
-def executed(results: Sequence[Case]) -> tuple[Section, ...]:
+def execution_sections(results: Sequence[Case]) -> tuple[Section, ...]:
     """A section about the attempts that ended well; none if there are none."""
     ended = [result for result in results if result.attempt.state is State.DONE]
     met = grouped((line, result.subject) for result in ended for line in dict.fromkeys(_lines(result)))

@@ -1,7 +1,7 @@
 """The decision that comes first on a screen: what was asked and answered, what follows from it, and what to do next.
-`of_campaign` makes that of a campaign for its vendor, `of_table` that of another party's table, and
-`evidence/bundle_decision.py` that of a bundle for the buyer. `verdict`: whether a submission complies with its run
-rules, as the report and the bundle keep it. Pure, but for the first line of the file of `of_run`.
+`campaign_decision` is that of a campaign for its vendor, `table_decision` that of another party's table, and
+`evidence/bundle_decision.py` has that of a bundle for the buyer. `compliance_verdict`: whether a submission complies
+with its run rules, as the report and the bundle keep it. Pure, except that `run_decision` reads a line of a file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from campaign.core.model import Finding, Move, Severity, Status
 from campaign.judge.engine import BUNDLE_RULES
 from campaign.judge.submission import Submission
 from campaign.report import printing
-from campaign.report.table import origin
+from campaign.report.table import pack_origin
 from campaign.results.cells import Row
 
 OPEN = (Status.INVALID, Status.FAILED, Status.MISSING)
@@ -55,7 +55,7 @@ class Verdict:
     reasons: tuple[Reason, ...]
 
 
-def verdict(submission: Submission) -> Verdict:
+def compliance_verdict(submission: Submission) -> Verdict:
     """A rule that was not checked has not passed, so that it always prevents "complies"."""
     pack, rows, profile = submission.pack, submission.rows, submission.campaign.profile
     findings = submission.all_findings
@@ -81,8 +81,8 @@ def verdict(submission: Submission) -> Verdict:
     reasons = []
     if profile != "full":
         reasons.append(Reason(f"Rehearsal: {_size(submission)}."))
-    if origin(pack):
-        reasons.append(Reason(f"The rules are a {origin(pack).strip(' []')}."))
+    if pack_origin(pack):
+        reasons.append(Reason(f"The rules are a {pack_origin(pack).strip(' []')}."))
     if without:
         reasons.append(Reason(f"{without} of {len(rows)} results have no valid value."))
     for text, rules in (
@@ -103,7 +103,7 @@ def is_waived(finding: Finding) -> bool:
     return finding.checked and finding.severity is Severity.ERROR and bool(finding.waived)
 
 
-def counted(rows: Sequence[Row]) -> str:
+def status_counts(rows: Sequence[Row]) -> str:
     """`36 cells: 33 measured, 3 declined`."""
     return units.counted("cell", [row.status for row in rows])
 
@@ -164,7 +164,7 @@ class DecisionBlock:
         return f"{self.headline}: {answers}"
 
 
-def of_run(block: DecisionBlock, file: Path, typed: str) -> DecisionBlock:
+def run_decision(block: DecisionBlock, file: Path, typed: str) -> DecisionBlock:
     """The decision at the end of a run: of a sample, it is another than the vendor's. `typed`: the file."""
     with file.open("rb") as stream:
         if not stream.readline().startswith(SAMPLE.encode()):
@@ -181,20 +181,20 @@ def of_run(block: DecisionBlock, file: Path, typed: str) -> DecisionBlock:
     )
 
 
-def printed(decision: DecisionBlock, width: int) -> str:
+def decision_text(decision: DecisionBlock, width: int) -> str:
     """As text, on a terminal of this width. A reason has one line: what does not fit there is among the details."""
     return "\n".join(_lines(decision, width))
 
 
-def in_format(decision: DecisionBlock, style: str, width: int) -> list[str]:
+def decision_paragraphs(decision: DecisionBlock, style: str, width: int) -> list[str]:
     """As paragraphs of a format of tabulate."""
     if style in printing.FOLDED:
-        return [printed(decision, width)]
-    return [escaping.paragraph(line, style) for line in printed(decision, UNFOLDED).splitlines()]
+        return [decision_text(decision, width)]
+    return [escaping.paragraph(line, style) for line in decision_text(decision, UNFOLDED).splitlines()]
 
 
 def _lines(decision: DecisionBlock, width: int) -> Iterator[str]:
-    yield from printing.wrapped("  ".join(map(escaping.plain, (decision.headline, *decision.about))), width, "", "  ")
+    yield from printing.wrap("  ".join(map(escaping.plain, (decision.headline, *decision.about))), width, "", "  ")
     names = max(len(question.name) for question in decision.questions)
     answers = max(len(question.answer) for question in decision.questions)
     for question in decision.questions:
@@ -202,11 +202,11 @@ def _lines(decision: DecisionBlock, width: int) -> Iterator[str]:
         yield first + textwrap.shorten(
             escaping.plain(question.reason), max(width - len(first), LEAST), placeholder=" …"
         )
-    yield from printing.wrapped(escaping.plain(decision.may), width, "You may conclude:  ", " " * 19)
-    yield from printing.wrapped(escaping.plain(decision.may_not), width, "You may not:       ", " " * 19)
+    yield from printing.wrap(escaping.plain(decision.may), width, "You may conclude:  ", " " * 19)
+    yield from printing.wrap(escaping.plain(decision.may_not), width, "You may not:       ", " " * 19)
     for number, step in enumerate(decision.steps, 1):
         first = f"{'Next' if number == 1 else '':4}  {number} {step.who:6}  "
-        yield from printing.wrapped(escaping.plain(step.what), width, first, " " * len(first))
+        yield from printing.wrap(escaping.plain(step.what), width, first, " " * len(first))
 
 
 # --- what findings say
@@ -238,14 +238,14 @@ def rules_of(findings: Iterable[Finding]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(finding.rule for finding in findings))
 
 
-def first_of(findings: Sequence[Finding]) -> str:
+def first_finding(findings: Sequence[Finding]) -> str:
     """The first finding, and how many rules have some."""
     number = len(rules_of(findings))
     first = f" (1 of {units.several(number, 'rule')})" if number > 1 else ""
     return f"{findings[0].rule}{first}: {findings[0].message}"
 
 
-def complete(rows: Sequence[Row], more: str = "") -> Question:
+def completeness(rows: Sequence[Row], more: str = "") -> Question:
     """How many results have a value; if all have one, `more` about them."""
     there = sum(row.status not in OPEN for row in rows)
     counts = Counter(str(row.status) for row in rows if row.status is not Status.MEASURED)
@@ -256,10 +256,10 @@ def complete(rows: Sequence[Row], more: str = "") -> Question:
     return Question("complete", "NO", reason)
 
 
-def rules(found: SortedFindings, buyer: str, otherwise: str) -> Question:
+def rules_question(found: SortedFindings, buyer: str, otherwise: str) -> Question:
     """`buyer`: how the buyer is named here."""
     if found.violated:
-        return Question("rules", found.kept, first_of(found.violated))
+        return Question("rules", found.kept, first_finding(found.violated))
     parts = []
     for move, who in ((Move.VENDOR, "the vendor"), (Move.BUYER, buyer)):
         if of_move := rules_of(found.of(move)):
@@ -273,7 +273,7 @@ def rules(found: SortedFindings, buyer: str, otherwise: str) -> Question:
     return Question("rules", found.kept, "; ".join(parts) or otherwise)
 
 
-def decisions(found: SortedFindings, otherwise: str) -> Question:
+def decisions_question(found: SortedFindings, otherwise: str) -> Question:
     waiting = grouped(((finding.rule, finding.said), finding) for finding in found.undecided)
     if not waiting:
         return Question("decisions", "none open", otherwise)
@@ -300,7 +300,7 @@ def _counted(kind: str, decided: Sequence[Sequence[Finding]]) -> str:
     return f"{units.several(number, 'result')} without measurement{reasons}"
 
 
-def of_vendor(findings: Sequence[Finding]) -> Iterator[Step]:
+def vendor_steps(findings: Sequence[Finding]) -> Iterator[Step]:
     """What the vendor can do about the first rule, and how many there are."""
     if rules := rules_of(findings):
         remedy = CATALOGUE[rules[0]].remedy if rules[0] in CATALOGUE else "see the rule pack"
@@ -308,12 +308,16 @@ def of_vendor(findings: Sequence[Finding]) -> Iterator[Step]:
         yield Step(VENDOR, f"{rules[0]}: {remedy}{more}")
 
 
-def of_campaign(whole: Submission, file: str = "FILE") -> DecisionBlock:
+def campaign_decision(whole: Submission, file: str = "FILE") -> DecisionBlock:
     """For the vendor, before anything is handed in. `file`: the campaign file, as it is typed."""
-    found = for_vendor(whole)
-    asked = (complete(whole.rows), rules(found, "the buyer", "none violated"), decisions(found, "nothing waits"))
+    found = vendor_findings(whole)
+    asked = (
+        completeness(whole.rows),
+        rules_question(found, "the buyer", "none violated"),
+        decisions_question(found, "nothing waits"),
+    )
     full, good = whole.campaign.profile == "full", asked[0].answer == "yes" and not found.violated
-    steps = [*_of_gaps(whole.rows, file), *of_vendor([*found.violated, *found.of(Move.VENDOR)])]
+    steps = [*_of_gaps(whole.rows, file), *vendor_steps([*found.violated, *found.of(Move.VENDOR)])]
     if good:
         last = f"campaign bundle {file} -o {whole.campaign.name}.zip --sign KEY"
         steps.append(Step(VENDOR, last if full else f"set profile: full in {file}, then campaign run {file}"))
@@ -321,14 +325,14 @@ def of_campaign(whole: Submission, file: str = "FILE") -> DecisionBlock:
         Readiness.REHEARSAL if not full else Readiness.READY if good else Readiness.NOT_READY,
         (f"campaign {whole.campaign.name}", f"{whole.pack.id} {whole.pack.version}", f"{whole.campaign.profile} size"),
         asked,
-        vendor_may(asked[0].answer == "yes", found),
-        vendor_may_not(full),
+        vendor_conclusion(asked[0].answer == "yes", found),
+        vendor_caveat(full),
         tuple(steps),
-        verdict(whole).kind,
+        compliance_verdict(whole).kind,
     )
 
 
-def for_vendor(*submissions: Submission) -> SortedFindings:
+def vendor_findings(*submissions: Submission) -> SortedFindings:
     """The findings about campaigns, without those about a bundle, which does not exist yet."""
     findings = (finding for submission in submissions for finding in submission.all_findings)
     return SortedFindings(finding for finding in findings if finding.rule not in BUNDLE_RULES)
@@ -342,7 +346,7 @@ def _of_gaps(rows: Sequence[Row], file: str) -> Iterator[Step]:
         yield Step(VENDOR, f"campaign run {file}")
 
 
-def vendor_may(is_complete: bool, found: SortedFindings) -> str:
+def vendor_conclusion(is_complete: bool, found: SortedFindings) -> str:
     """What may be concluded from results and findings."""
     if found.violated:
         return "it would be refused as it is."
@@ -351,22 +355,25 @@ def vendor_may(is_complete: bool, found: SortedFindings) -> str:
     return f"{text} that was checked{but}."
 
 
-def vendor_may_not(is_full: bool) -> str:
+def vendor_caveat(is_full: bool) -> str:
     """What may not be concluded, at full size or of a rehearsal."""
     waits = "what is explained, declined or open is the buyer's decision"
     return f"that the buyer accepts it: {waits if is_full else 'a rehearsal never complies'}."
 
 
-def of_table(whole: Submission) -> DecisionBlock:
+def table_decision(whole: Submission) -> DecisionBlock:
     """Of a table without its logs, for whoever received it."""
     found = SortedFindings(whole.all_findings)
-    asked = (complete(whole.rows), rules(found, "you", "none violated"))
+    asked = (completeness(whole.rows), rules_question(found, "you", "none violated"))
     good = asked[0].answer == "yes" and not found.violated
     return DecisionBlock(
         "NO VIOLATION FOUND" if good else "NOT ACCEPTABLE",
         (f"table {whole.campaign.path.name}", f"{whole.pack.id} {whole.pack.version}"),
         asked,
-        vendor_may(asked[0].answer == "yes", found),
+        vendor_conclusion(asked[0].answer == "yes", found),
         "that the numbers were measured: a table has no logs, so most rules cannot be checked.",
-        (*of_vendor(found.violated), Step(VENDOR, "send the bundle of the campaign: campaign bundle FILE -o OUT.zip")),
+        (
+            *vendor_steps(found.violated),
+            Step(VENDOR, "send the bundle of the campaign: campaign bundle FILE -o OUT.zip"),
+        ),
     )

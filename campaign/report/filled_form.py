@@ -17,7 +17,7 @@ from campaign.core.strict_yaml import shown
 from campaign.judge.submission import Submission
 from campaign.report import notes, printing
 from campaign.report.foreign import form_file
-from campaign.report.foreign.form_file import FormPlace, places
+from campaign.report.foreign.form_file import FormPlace, form_places
 from campaign.results.cells import Row, flattened
 
 COLUMNS = (
@@ -61,16 +61,16 @@ class FilledCell:
         if isinstance(self.source, Row):
             row |= flattened(self.source)
             row["unit"] = (entry.unit or self.source.unit) if entry.field == "value" else None
-        written = units.padded(form_file.written(self.value))
+        written = units.padded(form_file.cell_text(self.value))
         return row | {"cell": str(self.place.spot), "result": entry.name, "written": written, "left_empty": self.reason}
 
 
-def origins(cells: Sequence[FilledCell]) -> str:
+def origins_csv(cells: Sequence[FilledCell]) -> str:
     """As CSV."""
     return printing.as_csv(COLUMNS, (cell.origin for cell in cells))
 
 
-def fill(
+def fill_form(
     path: Path,
     parts: Mapping[str, Submission],
     mapping: FormMapping | None = None,
@@ -82,10 +82,10 @@ def fill(
     marked in the form. `decimal`: the sign in the numbers of a CSV or DOCX. Raises InputError with everything that is
     wrong.
     """
-    form, known = form_file.read(path), sources(parts)
+    form, known = form_file.read_form(path), named_sources(parts)
     if decimal == "," and form.without_commas:
         raise InputError(f"--decimal ,: {path}: {form.without_commas}")
-    placed = list(places(path, form, mapping))
+    placed = list(form_places(path, form, mapping))
     times = Counter((place.spot, place.part) for place in placed)
     cells: list[FilledCell] = []
     problems: list[str] = []
@@ -97,7 +97,7 @@ def fill(
         try:
             _check(place, box, times[place.spot, place.part], known)
             source, pack = known[place.entry.result]
-            cells.append(FilledCell(place, value_of(place.entry, source, pack), source))
+            cells.append(FilledCell(place, cell_value(place.entry, source, pack), source))
         except ValueError as error:
             problems.append(f"{path}: cell {place.spot}: {place.entry.name}: {error}")
     if problems or not placed:
@@ -124,7 +124,7 @@ def _remark(rehearsed: Sequence[str]) -> str:
 Source = tuple[Row | str, RulePack]  # a result or an answer
 
 
-def sources(parts: Mapping[str, Submission]) -> dict[str, Source]:
+def named_sources(parts: Mapping[str, Submission]) -> dict[str, Source]:
     """All results and answers by name."""
     known: dict[str, Source] = {}
     for part, whole in parts.items():
@@ -147,12 +147,12 @@ def _check(place: FormPlace, box: form_file.Box, times: int, known: Mapping[str,
         raise ValueError(f"found {shown(box.text)} in the cell; clear it, or map another one")
 
 
-def value_of(entry: FormEntry, row: Row | str, pack: RulePack) -> form_file.Value | None:
+def cell_value(entry: FormEntry, row: Row | str, pack: RulePack) -> form_file.Value | None:
     """What a cell of a form holds of a result or an answer; None if it is left empty."""
     if isinstance(row, str):
         return row or None
     if entry.field == "note":
-        return "; ".join(notes.notes([[row]], pack).texts)
+        return "; ".join(notes.table_notes([[row]], pack).texts)
     if entry.field == "status":
         return str(row.status)
     if row.value is None or not row.status.counts:

@@ -9,17 +9,17 @@ from campaign.core.columns import Column, Item
 from campaign.report import printing
 
 
-def texts(columns: Sequence[Column[Item]], items: Sequence[Item]) -> list[tuple[str, ...]]:
+def table_cells(columns: Sequence[Column[Item]], items: Sequence[Item]) -> list[tuple[str, ...]]:
     """A line for each item."""
     lines = (tuple(column.value(item) for column in columns) for item in items)
     return [tuple("" if value is None else str(value) for value in line) for line in lines]
 
 
-def text(columns: Sequence[Column[Item]], items: Sequence[Item], style: str, width: int = printing.WIDEST) -> str:
+def grid_text(columns: Sequence[Column[Item]], items: Sequence[Item], style: str, width: int = printing.WIDEST) -> str:
     """In a format of tabulate. The first column is a text."""
     table = printing.TextTable(
         [escaping.shielded(column.name, style) for column in columns],
-        [[escaping.shielded(text, style) for text in line] for line in texts(columns, items)],
+        [[escaping.shielded(text, style) for text in line] for line in table_cells(columns, items)],
         [not place or column.is_text for place, column in enumerate(columns)],
     )
     kept = [
@@ -27,9 +27,9 @@ def text(columns: Sequence[Column[Item]], items: Sequence[Item], style: str, wid
         for place, column in enumerate(columns)
         if not column.is_optional or any(line[place] for line in table.lines)
     ]
-    return printing.grid(table.columns(kept), style, width)
+    return printing.fit_table(table.columns(kept), style, width)
 
 
-def plain(columns: Sequence[Column[Item]], items: Sequence[Item], width: int) -> str:
+def plain_grid(columns: Sequence[Column[Item]], items: Sequence[Item], width: int) -> str:
     """As plain text, ready to be shown."""
-    return printing.document([text(columns, items, "simple", width)], "simple")
+    return printing.document([grid_text(columns, items, "simple", width)], "simple")

@@ -29,14 +29,14 @@ class Suite:
     findings: Sequence[Finding]
 
 
-def of_campaign(whole: Submission, leave_out: Container[str] = ()) -> Suite:
+def campaign_suite(whole: Submission, leave_out: Container[str] = ()) -> Suite:
     """The rules of a judged campaign's pack, except those judged elsewhere."""
     pack = whole.pack
     statements = {rule: pack.statement(rule) for rule in pack.checks if rule not in leave_out}
     return Suite(whole.campaign.name, pack.id, statements, whole.all_findings)
 
 
-def document(name: str, suites: Sequence[Suite]) -> str:
+def junit_document(name: str, suites: Sequence[Suite]) -> str:
     """The XML file with these suites."""
     root = ElementTree.Element("testsuites", name=plain(name))
     for suite in suites:
@@ -56,7 +56,7 @@ def _suite(suite: Suite) -> ElementTree.Element:
             names = {"classname": f"{suite.group}.{rule}", "name": plain(f"{rule} {statement}{subject}")}
             case = ElementTree.SubElement(element, "testcase", names, time="0")
             if findings:
-                _tell(case, causes.told(findings))
+                _tell(case, causes.merge_causes(findings))
     counts = {"tests": "testcase", "failures": "testcase/failure", "skipped": "testcase/skipped"}
     for count, path in counts.items():
         element.set(count, str(len(element.findall(path))))

@@ -45,16 +45,16 @@ class TableNotes:
         return tuple(number for number, cells in enumerate(self.cells, 1) if not wanted.isdisjoint(cells))
 
 
-def notes(lines: Sequence[Sequence[Row]], pack: RulePack, details: bool = True) -> TableNotes:
+def table_notes(lines: Sequence[Sequence[Row]], pack: RulePack, details: bool = True) -> TableNotes:
     """The notes of one target's table; `lines` are its rows, from the top. Without `details`, the footnotes
     alone.
     """
     by_cause: dict[Cause, dict[tuple[str, str], list[Cell]]] = {}
     alike: dict[str, str] = {}  # values without their place in the raw output -> the first such value
-    for row in causes.told_beside(list(itertools.chain.from_iterable(lines))):
+    for row in causes.merge_row_causes(list(itertools.chain.from_iterable(lines))):
         for remark in remarks(row, pack) if details else footnotes(row, pack):
             values = by_cause.setdefault((remark.before, remark.after), {})
-            found = alike.setdefault(causes.general(remark.found), remark.found)
+            found = alike.setdefault(causes.generalize_line(remark.found), remark.found)
             values.setdefault((remark.expected, found), []).append(row.cell)
     beside = [[row.cell for row in line] for line in lines]
     return TableNotes(
@@ -71,7 +71,7 @@ def _text(cause: Cause, by_values: dict[tuple[str, str], list[Cell]], beside: Se
     parts, before = [], ""
     for (expected, actual), cells in list(by_values.items())[: causes.LISTED]:
         asked = f"expected {expected}, found " if expected and expected != before else ""
-        parts.append(asked + actual + (f" ({places(cells, universe)})" if several else ""))
+        parts.append(asked + actual + (f" ({cell_patterns(cells, universe)})" if several else ""))
         before = expected
     if len(by_values) > causes.LISTED:
         parts.append(f"and {len(by_values) - causes.LISTED} more")
@@ -79,15 +79,15 @@ def _text(cause: Cause, by_values: dict[tuple[str, str], list[Cell]], beside: Se
     text = " ".join(part for part in (cause[0], between.join(parts), cause[1]) if part)
     if several or all(noted.isdisjoint(line) or noted.issuperset(line) for line in beside):
         return text
-    return f"{text} ({places([cell for cell in universe if cell in noted], universe)})"
+    return f"{text} ({cell_patterns([cell for cell in universe if cell in noted], universe)})"
 
 
-def places(cells: Sequence[Cell], universe: Sequence[Cell]) -> str:
+def cell_patterns(cells: Sequence[Cell], universe: Sequence[Cell]) -> str:
     """Cells of one target as patterns without the target: `node/*/*, peak/unique/stat`."""
     return ", ".join(pattern.split("/", 1)[1] for pattern in patterns(cells, universe))
 
 
-def ranges(numbers: Sequence[int]) -> str:
+def number_ranges(numbers: Sequence[int]) -> str:
     """Ascending numbers, shortened: `1-3, 6`."""
     groups = itertools.groupby(enumerate(numbers), lambda placed: placed[1] - placed[0])
     runs = [[number for _, number in group] for _, group in groups]
@@ -225,19 +225,21 @@ def measures_memory(row: Row, pack: RulePack) -> bool:
     return any(share is not None and share > pack.parameter("CCH-05", "share") for share in shares)
 
 
-def overall(rows: Sequence[Row]) -> list[str]:
+def target_notes(rows: Sequence[Row]) -> list[str]:
     """Notes about one target as a whole, and rules that were not checked: a line for each, with its cells."""
     found, unchecked = _overall(rows)
     return [*_selection(rows), *(f"note: {text}" for text in found), *(f"not checked: {text}" for text in unchecked)]
 
 
-def left_out(placed: Sequence[Sequence[Sequence[Row]]], pack: RulePack) -> str:
+def hidden_notes(placed: Sequence[Sequence[Sequence[Row]]], pack: RulePack) -> str:
     """How much of the notes a table without details leaves out. `placed`: the lines of each target."""
     found, unchecked = set[str](), set[str]()
     for lines in placed:
         rows = list(itertools.chain.from_iterable(lines))
         of_target, of_rules = _overall(rows)
-        found |= {*notes(lines, pack).texts, *_selection(rows), *of_target} - {*notes(lines, pack, False).texts}
+        found |= {*table_notes(lines, pack).texts, *_selection(rows), *of_target} - {
+            *table_notes(lines, pack, False).texts
+        }
         unchecked |= {*of_rules}
     counts = [*[units.several(len(found), "note")] * bool(found), *[f"{len(unchecked)} not checked"] * bool(unchecked)]
     return " and ".join(counts)
@@ -251,7 +253,7 @@ def _overall(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
         for finding in row.findings
         if (finding.severity is Severity.INFO or not finding.checked) and finding.concerns(row.cell)
     ]
-    told = causes.told([finding for _, finding in about])
+    told = causes.merge_causes([finding for _, finding in about])
     noted = grouped(
         ((not finding.checked, finding.rule, finding.message), (cell, finding.actual))
         for (cell, _), finding in zip(about, told, strict=True)
@@ -261,7 +263,9 @@ def _overall(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
         concerned, values = {cell for cell, _ in mentions}, [actual for _, actual in mentions if actual]
         if rule in VALUED and len(set(values)) == 1:  # those of several runs are in `campaign check`
             text = f"{text}: {values[0]}"
-        named.append(((unchecked, f"{text} ({places([cell for cell in cells if cell in concerned], cells)})"), rule))
+        named.append(
+            ((unchecked, f"{text} ({cell_patterns([cell for cell in cells if cell in concerned], cells)})"), rule)
+        )
     lines = sorted((unchecked, f"{', '.join(sorted(ids))} {text}") for (unchecked, text), ids in grouped(named).items())
     found, without = ([text for unchecked, text in lines if unchecked is kind] for kind in (False, True))
     return found, without

@@ -26,7 +26,7 @@ READ_BYTES = 16 << 20  # of a log
 EXCERPTS = 1_500_000  # characters of all excerpts on a page, which a browser has to open
 
 
-def origins(directory: Path, contents: Contents) -> list[dict[str, Any]]:
+def cell_origins(directory: Path, contents: Contents) -> list[dict[str, Any]]:
     """For the page: one for each row of the table, in its order. `directory` is where the page will be."""
     logs = _Logs(contents.root)
     cases = {(case.run.id, case.attempt.number): case for case in contents.results}
@@ -37,7 +37,7 @@ def anchor(row: Row) -> str:
     return urllib.parse.quote(str(row.cell))
 
 
-def place(row: Row) -> str:
+def describe_origin(row: Row) -> str:
     """`1234.567 ops/s, attempt 2 of scratch.node.unique.r1, job 17, runs/…/stdout line 14`."""
     if row.record is None or row.attempt is None or row.run is None:
         return str(row.cell)

@@ -29,7 +29,7 @@ from campaign.statistics import contention
 TEMPLATE, STYLE, SCRIPT = "report.html.j2", "report.css", "report.js"
 
 
-def html(
+def page_html(
     directory: Path,
     contents: Contents,
     pictures: Mapping[str, Sequence[Picture]],
@@ -41,16 +41,16 @@ def html(
 
     campaign, pack, rows = contents.campaign, contents.pack, contents.rows
     numbers = {str(row.cell): number for number, row in enumerate(rows, 1)}
-    return rendered(
+    return render_page(
         TEMPLATE,
         campaign=campaign,
         pack=pack,
-        verdict=decision.verdict(contents),
+        verdict=decision.compliance_verdict(contents),
         decision=contents.decision,
         tried=contents.tried,
         measured=contents.measured,
         rounding=table.ROUNDING,
-        titles=list(table.titles(pack)),
+        titles=list(table.column_titles(pack)),
         statuses=list(dict.fromkeys(row.status for row in rows)),
         of_rows=sorted({finding.rule for row in rows for finding in row.findings}),
         targets=[
@@ -68,13 +68,13 @@ def html(
         searches=searches,
         # svg escapes every text that it is given.
         panel_svg=lambda panel: Markup(svg.panel_svg(panel)),
-        key_svg=lambda key: Markup(svg.key(key)),
+        key_svg=lambda key: Markup(svg.key_svg(key)),
         findings=_grouped(contents.findings, pack),
-        clauses=clauses.section(contents.clauses),
+        clauses=clauses.matrix_section(contents.clauses),
         modifications=contents.modifications,
         environment=contents.environment,
         projections=[row for row in rows if row.projection is not None],
-        origins=origins.origins(directory, contents),
+        origins=origins.cell_origins(directory, contents),
         operations={operation.id: operation for operation in pack.operations},
         runs=contents.runs,
         words=_words,
@@ -82,7 +82,7 @@ def html(
     )
 
 
-def rendered(template: str, **values: Any) -> str:
+def render_page(template: str, **values: Any) -> str:
     """A page by a template, which escapes every text."""
     from markupsafe import Markup
 
@@ -114,8 +114,8 @@ def _words(run: Run) -> str:
 
 def _table(rows: Sequence[Row], pack: RulePack, numbers: Mapping[str, int]) -> dict[str, Any]:
     """The columns and lines of one target's table, and the notes that their marks refer to."""
-    placed = table.lines(rows, pack)
-    noted = notes.notes([line.cells for line in placed], pack)
+    placed = table.table_lines(rows, pack)
+    noted = notes.table_notes([line.cells for line in placed], pack)
     of_runs = table.run_columns()
     lines = [
         {
@@ -127,7 +127,7 @@ def _table(rows: Sequence[Row], pack: RulePack, numbers: Mapping[str, int]) -> d
         for line in placed
     ]
     return {
-        "columns": [*table.number_columns(table.titles(pack)), *of_runs],
+        "columns": [*table.number_columns(table.column_titles(pack)), *of_runs],
         "lines": lines,
         "notes": [{"number": number, "text": text} for number, text in enumerate(noted.texts, 1)],
     }
@@ -139,14 +139,14 @@ def _overview(
     """Several targets side by side; empty for one target."""
     if len(targets) == 1:
         return []
-    noted = notes.notes([], pack)  # notes are below the tables of the targets
+    noted = notes.table_notes([], pack)  # notes are below the tables of the targets
     return [
         {
             "level": line.level,
             "label": line.label,
             "entries": [_entry(row, noted, numbers) if row else None for row in line.rows] if any(line.rows) else [],
         }
-        for line in table.overview(rows, [target.name for target in targets], pack)
+        for line in table.overview_lines(rows, [target.name for target in targets], pack)
     ]
 
 
@@ -159,7 +159,7 @@ def _entry(row: Row, noted: notes.TableNotes, numbers: Mapping[str, int]) -> dic
         "rules": list(dict.fromkeys(broken)) if row.status is Status.INVALID else [],
         "marks": noted.of(row),
         "anchor": origins.anchor(row),
-        "origin": origins.place(row),
+        "origin": origins.describe_origin(row),
     }
 
 
@@ -170,7 +170,7 @@ def _grouped(findings: Sequence[Finding], pack: RulePack) -> list[dict[str, Any]
     merged = []
     alike = (
         ((each.rule, each.severity, each.message, each.checked, each.explained, each.waived, each.clause), each)
-        for each in causes.told(findings)
+        for each in causes.merge_causes(findings)
     )
     for same in grouped(alike).values():
         first = same[0]

@@ -78,7 +78,7 @@ def _field(value: Any) -> Any:
     return escaping.spreadsheet(text) if isinstance(text, str) else text
 
 
-def grid(table: TextTable, style: str, width: int) -> str:
+def fit_table(table: TextTable, style: str, width: int) -> str:
     """A table. Plain text is fitted into the width; other formats are read by programs."""
     if style not in FOLDED:
         return _grid(_indented(table) if style in COLLAPSED else table, style)
@@ -87,7 +87,7 @@ def grid(table: TextTable, style: str, width: int) -> str:
     if padded.width <= width:
         return _grid(table, style)
     with _tight():
-        return "\n\n".join(_grid(part, style) for part in fitted(table, width))
+        return "\n\n".join(_grid(part, style) for part in split_table(table, width))
 
 
 @contextmanager
@@ -125,7 +125,7 @@ def _indented(table: TextTable) -> TextTable:
 def paragraph(text: str, style: str, width: int, indent: int = 0) -> str:
     """A text above or below a table; if it is folded, lines after the first are indented."""
     shown = escaping.paragraph(text, style)
-    return "\n".join(wrapped(shown, width, "", " " * indent)) if style in FOLDED else shown
+    return "\n".join(wrap(shown, width, "", " " * indent)) if style in FOLDED else shown
 
 
 def document(parts: Sequence[str], style: str) -> str:
@@ -163,14 +163,14 @@ class _Folding(textwrap.TextWrapper):
     wordsep_simple_re = re.compile(rf"([ \n]+)|(?<=[/{escaping.shielded('/', 'simple')}])(?=[^\s])")
 
 
-def wrapped(text: str, width: int, first: str, others: str) -> list[str]:
+def wrap(text: str, width: int, first: str, others: str) -> list[str]:
     """Lines of whole words, indented by `first` and `others`."""
     return textwrap.wrap(
         text, width, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
     )
 
 
-def fitted(table: TextTable, width: int) -> list[TextTable]:
+def split_table(table: TextTable, width: int) -> list[TextTable]:
     """The table, or its parts, each no wider than requested as far as whole words permit. Leading text columns are in
     each part.
     """
@@ -226,7 +226,7 @@ def _fold(text: str, width: int, deeper: int) -> str:
 def _narrow(headers: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
     """Headers folded to the width of the column below them, as far as whole words permit."""
     widths = [max(HEADER, _widest(line[place] for line in body)) for place in range(len(headers))]
-    return ["\n".join(wrapped(text, width, "", "")) for text, width in zip(headers, widths, strict=True)]
+    return ["\n".join(wrap(text, width, "", "")) for text, width in zip(headers, widths, strict=True)]
 
 
 def _parts(table: TextTable, width: int) -> Iterator[TextTable]:

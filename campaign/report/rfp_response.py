@@ -27,24 +27,24 @@ TEMPLATE = "response.html.j2"
 MOST_PARTS = 5  # in a decision
 
 
-def heading(part: Part) -> str:
+def part_heading(part: Part) -> str:
     title = f": {part.title}" if part.title else ""
     return f"=== part {part.id}{title}{'' if part.mandatory else ' (optional)'} ==="
 
 
-def scores_of(response: Response | None, submissions: Mapping[str, Submission]) -> list[Scored]:
+def response_scores(response: Response | None, submissions: Mapping[str, Submission]) -> list[Scored]:
     """The scores of a response; a part without others has none."""
-    return scores.scores(response.rfp, scores.of_parts(submissions)) if response else []
+    return scores.compute_scores(response.rfp, scores.part_figures(submissions)) if response else []
 
 
-def in_one_file(style: str, response: Response | None, texts: Mapping[str, str], scored: Sequence[Scored] = ()) -> str:
+def join_parts(style: str, response: Response | None, texts: Mapping[str, str], scored: Sequence[Scored] = ()) -> str:
     """The CSV or JSON of all parts from that of each; a part without others has its own. "" if there are none."""
     if response is None or not texts:
         return "".join(texts.values())
-    return as_csv(texts) if style == "csv" else _as_json(response, texts, scored)
+    return join_csv(texts) if style == "csv" else _as_json(response, texts, scored)
 
 
-def as_csv(texts: Mapping[str, str]) -> str:
+def join_csv(texts: Mapping[str, str]) -> str:
     """The tables of all parts, with a column for the part."""
     rows = [{"part": part, **row} for part, text in texts.items() for row in csv.DictReader(io.StringIO(text))]
     columns = dict.fromkeys(name for row in rows for name in row) or {"part": None}
@@ -64,15 +64,15 @@ def _as_json(response: Response, texts: Mapping[str, str], scored: Sequence[Scor
     return json.dumps(whole, indent=1) + "\n"
 
 
-def decision_of(response: Response, parts: Mapping[str, Submission], file: Path | str) -> decision.DecisionBlock:
+def response_decision(response: Response, parts: Mapping[str, Submission], file: Path | str) -> decision.DecisionBlock:
     """For the vendor, from the results and findings of all parts. `file`: the campaign file, as it is typed."""
     rfp, unanswered = response.rfp, [part.id for part in response.unanswered]
-    blocks = {part: decision.of_campaign(submission, typed(file, part)) for part, submission in parts.items()}
+    blocks = {part: decision.campaign_decision(submission, typed(file, part)) for part, submission in parts.items()}
     states = {part: Readiness(block.headline) for part, block in blocks.items()}
     order = worst_first(states)
     worst = states[order[0]]
     rows = [row for submission in parts.values() for row in submission.rows]
-    is_complete = not unanswered and decision.complete(rows).answer == "yes"
+    is_complete = not unanswered and decision.completeness(rows).answer == "yes"
     steps = [Step(VENDOR, f"add {part} to the parts in {typed(file)}") for part in unanswered[:1]]
     if worst is not Readiness.READY:
         steps.append(Step(VENDOR, f"campaign check {typed(file, order[0])}"))
@@ -82,9 +82,9 @@ def decision_of(response: Response, parts: Mapping[str, Submission], file: Path 
     return decision.DecisionBlock(
         Readiness.NOT_READY if unanswered else worst,
         (f"RFP {rfp.id} {rfp.version}",),
-        (every_part(unanswered, len(parts)), *of_parts({part: blocks[part] for part in order})),
-        decision.vendor_may(is_complete, decision.for_vendor(*parts.values())),
-        decision.vendor_may_not(all(submission.campaign.profile == "full" for submission in parts.values())),
+        (parts_question(unanswered, len(parts)), *part_questions({part: blocks[part] for part in order})),
+        decision.vendor_conclusion(is_complete, decision.vendor_findings(*parts.values())),
+        decision.vendor_caveat(all(submission.campaign.profile == "full" for submission in parts.values())),
         tuple(steps),
         Compliance.BROKEN if unanswered else min((each.kind for each in blocks.values()), key=list(Compliance).index),
     )
@@ -95,7 +95,7 @@ def worst_first(states: Mapping[str, StrEnum]) -> list[str]:
     return sorted(states, key=lambda part: list(type(states[part])).index(states[part]))
 
 
-def of_parts(blocks: Mapping[str, decision.DecisionBlock]) -> Iterator[Question]:
+def part_questions(blocks: Mapping[str, decision.DecisionBlock]) -> Iterator[Question]:
     """A line for each of the first parts, and one for all others."""
     for part, block in list(blocks.items())[:MOST_PARTS]:
         yield Question(part, block.headline, "; ".join(f"{step.who}: {step.what}" for step in block.steps))
@@ -103,7 +103,7 @@ def of_parts(blocks: Mapping[str, decision.DecisionBlock]) -> Iterator[Question]
         yield Question("others", f"{len(others)} more", units.listed(others))
 
 
-def every_part(unanswered: Sequence[str], number: int) -> Question:
+def parts_question(unanswered: Sequence[str], number: int) -> Question:
     if unanswered:
         return Question("parts", "NO", f"mandatory parts missing: {', '.join(unanswered)}")
     return Question("parts", "yes", f"{units.several(number, 'part')}, no mandatory one is missing")
@@ -113,16 +113,16 @@ def scores_text(scored: Sequence[Scored], width: int, more: bool = True) -> str:
     """Each score, and with `more` below it the numbers that it is computed from."""
     lines = []
     for each in scored:
-        lines.append(f"{each.id}: {value(each)}   {each.title}")
+        lines.append(f"{each.id}: {score_text(each)}   {each.title}")
         for term in each.terms if more else ():
             share = f"{units.digits(term.value)} / {term.reference:g}, weight {term.weight:g}"
-            lines += printing.wrapped(f"{term.formula}: {share}", width, "  ", "      ")
+            lines += printing.wrap(f"{term.formula}: {share}", width, "  ", "      ")
         for figure in each.figures if more else ():
-            lines += printing.wrapped(f"{figure.name}: {figure.origin}", width, "    ", "      ")
+            lines += printing.wrap(f"{figure.name}: {figure.origin}", width, "    ", "      ")
     return "\n".join(lines)
 
 
-def value(score: Scored) -> str:
+def score_text(score: Scored) -> str:
     """A score with its interval, or why it has no value."""
     if score.value is None:
         return f"no value ({score.why})"
@@ -131,25 +131,25 @@ def value(score: Scored) -> str:
     return f"{units.digits(score.value)} (95% interval {units.digits(score.low)} to {units.digits(score.high)})"
 
 
-def compared_scores(offers: Sequence[Path], scored: Sequence[Sequence[Scored]], style: str) -> str:
+def scores_comparison(offers: Sequence[Path], scored: Sequence[Sequence[Scored]], style: str) -> str:
     """The scores of several offers, each with its interval."""
     columns = [Column(name, itemgetter(place), is_text=True) for place, name in enumerate(["score", *map(str, offers)])]
-    body = [[of_offers[0].id, *map(value, of_offers)] for of_offers in zip(*scored, strict=True)]
-    return printing.document([grid.text(columns, body, style)], style) + "\n" if body else ""
+    body = [[of_offers[0].id, *map(score_text, of_offers)] for of_offers in zip(*scored, strict=True)]
+    return printing.document([grid.grid_text(columns, body, style)], style) + "\n" if body else ""
 
 
-def compared(
+def comparison_text(
     style: str, rfp: Rfp | None, texts: Mapping[str, str], offers: Sequence[Path], scored: Sequence[Sequence[Scored]]
 ) -> str:
     """The comparison of each part, and below them that of the scores; without an RFP, that of the only part."""
     if rfp is None:
         return "".join(texts.values())
     if style == "csv":
-        return as_csv(texts)
+        return join_csv(texts)
     if style == "json":
         return _comparison_json(texts, offers, scored)
-    of_parts = [f"{heading(rfp.part(part))}\n{text}" for part, text in texts.items()]
-    return "\n".join([*of_parts, compared_scores(offers, scored, style)])
+    of_parts = [f"{part_heading(rfp.part(part))}\n{text}" for part, text in texts.items()]
+    return "\n".join([*of_parts, scores_comparison(offers, scored, style)])
 
 
 def _comparison_json(texts: Mapping[str, str], offers: Sequence[Path], scored: Sequence[Sequence[Scored]]) -> str:
@@ -171,8 +171,8 @@ def write_page(
     folded = [
         {
             "part": part,
-            "decision": decision.of_campaign(judged, typed(judged.campaign.path.name, part.id)),
-            "table": table.printed(judged.rows, judged.campaign, judged.pack, "simple", details=True),
+            "decision": decision.campaign_decision(judged, typed(judged.campaign.path.name, part.id)),
+            "table": table.table_text(judged.rows, judged.campaign, judged.pack, "simple", details=True),
             "link": os.path.relpath(reports[part.id] / "index.html", directory),
         }
         for part in response.parts
@@ -182,17 +182,17 @@ def write_page(
     file = next(iter(parts.values())).campaign.path.name
     variables = {
         "response": response,
-        "decision": decision_of(response, parts, file),
+        "decision": response_decision(response, parts, file),
         "scored": scored,
         "parts": folded,
-        "value": value,
+        "value": score_text,
         "digits": units.digits,
     }
     try:
         directory.mkdir(parents=True, exist_ok=True)
         outputs.write_in_directory(
             path,
-            page.rendered(TEMPLATE, **variables),
+            page.render_page(TEMPLATE, **variables),
         )
     except OSError as error:
         raise unwritten(error, f"{path}: cannot be written: {error.strerror}") from error

@@ -32,7 +32,7 @@ _COLUMNS: tuple[Column[Record], ...] = (
 )
 
 
-def show(pack: RulePack, logs: Sequence[Path], say: Callable[[str], None]) -> bool:
+def show_samples(pack: RulePack, logs: Sequence[Path], say: Callable[[str], None]) -> bool:
     """Print what is read from each output; gives whether all are complete, without errors, failed operations or
     unrecognised lines.
     """
@@ -105,7 +105,7 @@ def _patterns(log: Path, seen: Observation) -> list[str]:
 
 def _aligned(records: Sequence[Record]) -> list[str]:
     """Columns two spaces apart; those of words are aligned left."""
-    lines = [tuple(column.name for column in _COLUMNS), *grid.texts(_COLUMNS, records)]
+    lines = [tuple(column.name for column in _COLUMNS), *grid.table_cells(_COLUMNS, records)]
     widths = [max(map(len, texts)) for texts in zip(*lines, strict=True)]
     formats = [f"{'<' if column.is_text else '>'}{width}" for column, width in zip(_COLUMNS, widths, strict=True)]
     return [f"  {'  '.join(map(format, line, formats))}".rstrip() for line in lines]

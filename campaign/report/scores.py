@@ -13,7 +13,7 @@ from campaign.core import formula
 from campaign.core.model import matches
 from campaign.judge.submission import Submission
 from campaign.report.compare.offers import Offer
-from campaign.report.origins import place
+from campaign.report.origins import describe_origin
 from campaign.statistics import intervals
 
 DRAWN = 1000  # scores, for an interval
@@ -57,16 +57,16 @@ class Scored:
     high: float | None = None
 
 
-def of_parts(parts: Mapping[str, Submission]) -> Iterator[Figure]:
+def part_figures(parts: Mapping[str, Submission]) -> Iterator[Figure]:
     """The results of all parts."""
     for part, judged in parts.items():
         for row in judged.rows:
             value = row.value if row.status.counts else None
             name = f"{part}/{row.cell}"
-            yield Figure(name, value, row.unit, row.status, place(row), row.summary.cv, max(row.summary.n, 1))
+            yield Figure(name, value, row.unit, row.status, describe_origin(row), row.summary.cv, max(row.summary.n, 1))
 
 
-def of_offers(parts: Mapping[str, Offer]) -> Iterator[Figure]:
+def offer_figures(parts: Mapping[str, Offer]) -> Iterator[Figure]:
     """The results of all parts of an offer to compare."""
     for part, offer in parts.items():
         for cell, entry in offer.entries.items():
@@ -75,7 +75,7 @@ def of_offers(parts: Mapping[str, Offer]) -> Iterator[Figure]:
             yield Figure(f"{part}/{cell}", entry.number, entry.unit, entry.status, offer.source, summary.cv, times)
 
 
-def scores(rfp: Rfp, results: Iterable[Figure]) -> list[Scored]:
+def compute_scores(rfp: Rfp, results: Iterable[Figure]) -> list[Scored]:
     """All scores of the RFP, from the results of its parts."""
     there = list(results)
     found = {name: [each for each in there if matches(each.name, pattern)] for name, pattern in rfp.figures}

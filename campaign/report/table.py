@@ -34,7 +34,7 @@ def as_csv(table: Sequence[Row]) -> str:
     return printing.as_csv(IN_CSV, map(flattened, table))
 
 
-def printed(
+def table_text(
     table: Sequence[Row],
     campaign: Campaign,
     pack: RulePack,
@@ -50,20 +50,22 @@ def printed(
     parts = []
     size = "" if campaign.profile == "full" else f" [{campaign.profile} size: not a compliant result]"
     rows = [[row for row in table if row.cell.target == target.name] for target in campaign.targets]
-    placed = [lines(of_target, pack) for of_target in rows]
-    noted = [notes.notes([line.cells for line in of_target], pack, details) for of_target in placed]
+    placed = [table_lines(of_target, pack) for of_target in rows]
+    noted = [notes.table_notes([line.cells for line in of_target], pack, details) for of_target in placed]
     texts = dict.fromkeys(text for of_target in noted for text in of_target.texts)
     numbers = {text: number for number, text in enumerate(texts, 1)}
     below = [[f"[{numbers[text]}] {text}" for text in of_target.texts] for of_target in noted]
     if details:
         for given, of_target in zip(below, rows, strict=True):
-            given += notes.overall(of_target)
+            given += notes.target_notes(of_target)
     shared = [text for text in below[0] if len(below) > 1 and all(text in given for given in below)]
     for target, drawn, on, given in zip(campaign.targets, placed, noted, below, strict=True):
         own = [text for text in given if text not in shared]
         parts += [
-            printing.paragraph(f"{pack.caption}: {target.name} ({target.directory}){size}{origin(pack)}", style, width),
-            grid.text(target_columns(pack, on, numbers, _entry, "?"), drawn, style, width),
+            printing.paragraph(
+                f"{pack.caption}: {target.name} ({target.directory}){size}{pack_origin(pack)}", style, width
+            ),
+            grid.grid_text(target_columns(pack, on, numbers, _entry, "?"), drawn, style, width),
             *(printing.paragraph(text, style, width, indent=4) for text in own),
             "",
         ]
@@ -71,24 +73,26 @@ def printed(
         names = [target.name for target in campaign.targets]
         parts += [
             printing.paragraph(f"{pack.caption}: {', '.join(names)}", style, width),
-            grid.text(overview_columns(names, _entry), overview(table, names, pack), style, width),
+            grid.grid_text(overview_columns(names, _entry), overview_lines(table, names, pack), style, width),
             "",
         ]
     last = ["For all targets:", *shared, ""] if shared else []
-    if not details and (hidden := notes.left_out([[line.cells for line in of_target] for of_target in placed], pack)):
+    if not details and (
+        hidden := notes.hidden_notes([[line.cells for line in of_target] for of_target in placed], pack)
+    ):
         last.append(f"{hidden}: 'campaign table {typed(campaign.path, campaign.part)} --details' prints them")
     texts_below = (printing.paragraph(text, style, width, indent=4) for text in last)
     return printing.document([*parts, *texts_below, printing.paragraph(ROUNDING, style, width)], style)
 
 
-def origin(pack: RulePack) -> str:
+def pack_origin(pack: RulePack) -> str:
     """The origin of the rules, if the pack is not one of the project's own: its id alone does not identify it."""
     if pack.digest in ("", digest_of_own(pack.id)):
         return ""
     return f" [custom rule pack {pack.path}, SHA-256 {pack.digest[:16]}]"
 
 
-def titles(pack: RulePack) -> dict[str, str]:
+def column_titles(pack: RulePack) -> dict[str, str]:
     """Titles of the operations, each with the unit of its numbers if all have the same."""
     units = grouped((operation.title, operation.unit) for operation in pack.operations)
     return {title: of_title[0] if len(set(of_title)) == 1 else "" for title, of_title in units.items()}
@@ -110,9 +114,9 @@ class TableLine:
         return [row for row in self.rows if row is not None]
 
 
-def lines(of_target: Sequence[Row], pack: RulePack) -> list[TableLine]:
+def table_lines(of_target: Sequence[Row], pack: RulePack) -> list[TableLine]:
     """The rows of one target in the RFP's layout, which all forms of the table share."""
-    placed, of_columns = [], titles(pack)
+    placed, of_columns = [], column_titles(pack)
     for files in pack.files:
         group = [row for row in of_target if row.cell.files == files.id]
         placed.append(_heading(files, group, pack, len(of_columns)))
@@ -128,7 +132,7 @@ def lines(of_target: Sequence[Row], pack: RulePack) -> list[TableLine]:
     return placed
 
 
-def overview(table: Sequence[Row], targets: Sequence[str], pack: RulePack) -> list[TableLine]:
+def overview_lines(table: Sequence[Row], targets: Sequence[str], pack: RulePack) -> list[TableLine]:
     """File configurations, operations and launch conditions downwards, with the targets side by side."""
     placed = []
     for files in pack.files:
@@ -173,13 +177,13 @@ def target_columns(
     """
 
     def marks(line: TableLine) -> str:
-        return notes.ranges(sorted(numbers[noted.texts[place - 1]] for place in noted.of(*line.rows)))
+        return notes.number_ranges(sorted(numbers[noted.texts[place - 1]] for place in noted.of(*line.rows)))
 
     return [
         LABEL,
-        *number_columns(titles(pack), entry),
+        *number_columns(column_titles(pack), entry),
         *run_columns(unknown),
-        _status_column(titles(pack)),
+        _status_column(column_titles(pack)),
         Column("Notes", marks, is_text=True, is_optional=True),
     ]
 

@@ -60,7 +60,7 @@ def plan_text(
         without=len(every) - len(cells),
         jobs=len(matrix.batches(planned.runs, campaign.slurm.allocation)),
         brief=brief,
-        grid=grid.plain(columns if pack.items_total else columns[:3], planned.runs, width),
+        grid=grid.plain_grid(columns if pack.items_total else columns[:3], planned.runs, width),
         commands=lambda run: scripts.each_command(run, campaign.slurm, "TOKEN"),
         command=functools.partial(_command, width=width if folded_commands else math.inf),
         estimate=estimate(campaign, planned.runs, planned.searches, attempts, bool(planned.unresolved)).text,
@@ -68,7 +68,7 @@ def plan_text(
     )
 
 
-def before_text(judged: Submission, width: int = printing.WIDEST) -> str:
+def forecast_text(judged: Submission, width: int = printing.WIDEST) -> str:
     """What the rules say of a plan: violations and required explanations in the words of `check`, and which rules ask
     for more at full size.
     """
@@ -95,7 +95,7 @@ def _command(words: Sequence[str], width: float) -> str:
     return "\n".join(lines)
 
 
-def states(submission: Submission) -> list[dict[str, Any]]:
+def run_states(submission: Submission) -> list[dict[str, Any]]:
     """Each run with its latest attempt; without one it is `planned`, or `left out` if all its cells are declined or
     projected.
     """
@@ -138,7 +138,7 @@ STATES: tuple[Column[Mapping[str, Any]], ...] = (
 
 
 def states_text(rows: Sequence[dict[str, Any]], width: int = printing.WIDEST) -> str:
-    return grid.plain(STATES, rows, width)
+    return grid.plain_grid(STATES, rows, width)
 
 
 def findings_json(pack: RulePack, findings: Sequence[Finding], ascii_only: bool = False) -> str:
@@ -201,7 +201,7 @@ def check_text(submission: Submission, block: decision.DecisionBlock, width: int
     pack, findings = submission.pack, submission.all_findings
     lines = [*_grouped(pack, findings, submission.rows), *_clauses(pack, findings)]
     lines.append(rules_summary(pack, findings))
-    return f"{decision.printed(block, width)}\n\n{_folded(lines, width)}"
+    return f"{decision.decision_text(block, width)}\n\n{_folded(lines, width)}"
 
 
 def _clauses(pack: RulePack, findings: Sequence[Finding]) -> list[str]:
@@ -230,7 +230,7 @@ def _folded(lines: Sequence[str], width: int) -> str:
     for line in lines:
         indent = len(line) - len(line.lstrip())
         more = 9 if indent == DETAIL else 4
-        folded += printing.wrapped(line.lstrip(), width, " " * indent, " " * more) or [""]
+        folded += printing.wrap(line.lstrip(), width, " " * indent, " " * more) or [""]
     return "\n".join(folded).rstrip("\n")
 
 
@@ -241,7 +241,7 @@ def _grouped(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]) -
     for number, group in enumerate(GROUPS):
         of_group = members.get(number, [])
         # Rows already name the cells.
-        told = causes.told([replace(finding, operation="") for finding in of_group] if rows else of_group)
+        told = causes.merge_causes([replace(finding, operation="") for finding in of_group] if rows else of_group)
         # Unchecked rules are merged into one sentence.
         by_cause = grouped(
             ((each.rule if each.checked else "", text.message, each.explained or each.waived), each)
@@ -271,7 +271,7 @@ def _same(pack: RulePack, text: str, same: Sequence[Finding], rows: Sequence[Row
     rules = {finding.rule: pack.clause_of(finding) for finding in same}
     few = len(rules) <= LISTED
     names = ", ".join(f"{rule} [{clause}]" if clause and few else rule for rule, clause in rules.items())
-    alike = grouped(((finding.expected, causes.general(finding.actual)), finding) for finding in same)
+    alike = grouped(((finding.expected, causes.generalize_line(finding.actual)), finding) for finding in same)
     apart = len(alike) > 1
     details: list[str] = []
     if not apart or len(alike) > LISTED:

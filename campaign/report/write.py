@@ -23,7 +23,7 @@ from campaign.plan import adaptive
 from campaign.report import page, table
 from campaign.report.contents import Contents
 from campaign.report.plots import kinds
-from campaign.report.plots.searches import figure
+from campaign.report.plots.searches import search_plot
 from campaign.report.views import check_text, findings_json
 from campaign.report.workbook.write import workbook
 from campaign.statistics import contention
@@ -59,7 +59,7 @@ def write_report(directory: Path, contents: Contents) -> Path:
         path = directory / "table.xlsx"
         outputs.write_in_directory(path, workbook(path, contents))
         path = directory / "index.html"
-        outputs.write_in_directory(path, page.html(directory, contents, pictures, models, summaries))
+        outputs.write_in_directory(path, page.page_html(directory, contents, pictures, models, summaries))
     except OSError as error:
         raise unwritten(error, f"{error.filename or directory}: cannot be written: {error.strerror}") from error
     return path
@@ -71,10 +71,10 @@ def _searches(directory: Path, contents: Contents) -> list[dict[str, Any]]:
     summaries = []
     for number, standing in enumerate(contents.searches, 1):
         unit = units[standing.search.operation]
-        drawn = figure(standing, unit)
+        drawn = search_plot(standing, unit)
         if drawn is not None:
             name = standing.search.key.replace("/", "-").replace("*", "all")
-            kinds.write(directory / f"search-{number}-{name}.svg", f"Search for {standing.search.key}", drawn)
+            kinds.write_plot(directory / f"search-{number}-{name}.svg", f"Search for {standing.search.key}", drawn)
         most = max((request.processes for request in standing.points), default=0)
         summaries.append(
             {
@@ -91,7 +91,7 @@ def _searches(directory: Path, contents: Contents) -> list[dict[str, Any]]:
 def _files(contents: Contents, models: Mapping[str, contention.ContentionFit]) -> dict[str, str]:
     rows, campaign, pack = contents.rows, contents.campaign, contents.pack
     files = {
-        "table.txt": table.printed(rows, campaign, pack, "simple", details=True) + "\n",
+        "table.txt": table.table_text(rows, campaign, pack, "simple", details=True) + "\n",
         "table.csv": table.as_csv(rows),
         "table.json": table.as_json(rows),
         "findings.txt": check_text(contents, contents.decision) + "\n",

@@ -185,7 +185,7 @@ def null(number: int, design: str, effect: str, repetitions: int, noise: float) 
     entries = list(first.entries.values())
     trends = [p for entry in entries if (p := intervals.trend(entry.values)) is not None]
     farthest = [far[1] for entry in entries if (far := intervals.farthest(entry.values))]
-    plain = [verdicts.differences(entry, second.entries[cell]).p for cell, entry in first.entries.items()]
+    plain = [verdicts.log_differences(entry, second.entries[cell]).p for cell, entry in first.entries.items()]
     return Null(
         any(cell.verdict in (CellVerdict.BETTER, CellVerdict.WORSE) for cell in cells),
         min(ranks.adjusted(plain)) <= verdicts.LEVEL,

@@ -43,7 +43,7 @@ def test_a_waived_breach_stands_beside_its_number_and_does_not_block_it() -> Non
     finding = next(one for one in row.findings if one.rule == "GEO-02")
     assert (row.status, finding.severity) == (Status.MEASURED, Severity.ERROR)
     assert finding.waived == "B. Uyer, 1969-01-01 until 1970-01-01: one node was down"
-    assert [text for text in notes.notes([[row]], builders.pack()).texts if "waived" in text] == [
+    assert [text for text in notes.table_notes([[row]], builders.pack()).texts if "waived" in text] == [
         "GEO-02 waived, B. Uyer, 1969-01-01 until 1970-01-01: one node was down: "
         "ran with other process or node counts than planned for peak"
     ]

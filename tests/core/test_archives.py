@@ -110,7 +110,7 @@ def of_a_tree(path: Path) -> None:
 
 
 def of_an_offer(path: Path) -> None:
-    offer_files.load(path)
+    offer_files.load_offer(path)
 
 
 @pytest.mark.parametrize("read", [of_a_bag, of_a_tree, of_an_offer])

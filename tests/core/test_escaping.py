@@ -91,7 +91,7 @@ def titled(text: str) -> tuple[Campaign, RulePack]:
 def printed(text: str, style: str) -> str:
     campaign, pack = titled(text)
     done = Results(campaign=campaign, pack=pack)
-    return table.printed(done.rows(), done.campaign, done.pack, style)
+    return table.table_text(done.rows(), done.campaign, done.pack, style)
 
 
 class Tags(html.parser.HTMLParser):

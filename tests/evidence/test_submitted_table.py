@@ -181,7 +181,7 @@ def test_of_a_form_exactly_the_cells_of_the_mapping_are_compared(tmp_path: Path)
     book.active.title = "Storage"
     book.save(path)
     with forms.full_size() as whole:
-        path.write_bytes(filled_form.fill(path, {"": whole}, mapping)[0])
+        path.write_bytes(filled_form.fill_form(path, {"": whole}, mapping)[0])
         comparison = submitted_table.compare(path, {"": whole}, mapping)
         assert comparison == submitted_table.TableComparison(
             (), "3 cells of the mapping compared; the rest of the form was not"
@@ -295,7 +295,7 @@ def test_a_filled_form_is_compared_by_its_mapping(tmp_path: Path) -> None:
     mapping = mappings.load(forms.DATA / "crossroads-mdtest.yaml")
     path = tmp_path / "response.csv"
     with forms.full_size() as whole:
-        path.write_bytes(filled_form.fill(forms.DATA / "crossroads-mdtest.csv", {"": whole}, mapping)[0])
+        path.write_bytes(filled_form.fill_form(forms.DATA / "crossroads-mdtest.csv", {"": whole}, mapping)[0])
         assert submitted_table.compare(path, {"": whole}, mapping).differences == ()
         value = next(row.value for row in whole.rows if str(row.cell) == "scratch/single/shared/stat")
         path.write_text(path.read_text().replace(f"{value:.15g}", f"{value * 1.5:.15g}"))
@@ -313,16 +313,16 @@ def test_a_form_filled_with_decimal_commas_is_the_bundles_own(tmp_path: Path, su
     cells = ((f"{sheet}B3", "scratch/single/shared/remove in kops/s"), (f"{sheet}C3", "scratch/peak/shared/remove"))
     mapping = FormMapping(cells=cells)
     with forms.full_size() as whole:
-        path.write_bytes(filled_form.fill(path, {"": whole}, mapping, decimal=",")[0])
+        path.write_bytes(filled_form.fill_form(path, {"": whole}, mapping, decimal=",")[0])
         assert submitted_table.compare(path, {"": whole}, mapping).differences == ()
-        filled_in = form_file.read(path)
-        boxes = [filled_in.box(place.spot).text for place in form_file.places(path, filled_in, mapping)]
+        filled_in = form_file.read_form(path)
+        boxes = [filled_in.box(place.spot).text for place in form_file.form_places(path, filled_in, mapping)]
         assert all(re.fullmatch(r"[0-9]+,[0-9]{4,}|[0-9]+,[0-9]{1,2}", text) for text in boxes), boxes
 
 
 def test_a_comma_that_may_separate_thousands_is_no_decimal_one(tmp_path: Path) -> None:
     (tmp_path / "form.csv").write_text("a;127,264;127264,411;0,411;7,5\n")
-    form = form_file.read(tmp_path / "form.csv")
+    form = form_file.read_form(tmp_path / "form.csv")
     values = [form.value(spot) for spot in form.boxes]
     assert values == ["a", "127,264", "127264.411", "0.411", "7.5"]
 

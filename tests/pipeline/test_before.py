@@ -295,5 +295,5 @@ def test_the_plan_is_followed_by_what_is_known_before_it_runs(tiers: str, width:
     definition = open_campaign(file)
     checked = preflight.check(definition, planning.plan(definition), Request())
     text = views.plan_text(definition, checked.plan, (), width, brief=True)
-    text += f"\n\n{views.before_text(checked.judged, width)}\n"
+    text += f"\n\n{views.forecast_text(checked.judged, width)}\n"
     builders.golden(f"plan-{tiers}-{width}.txt", text)

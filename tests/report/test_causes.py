@@ -16,7 +16,7 @@ def late(rank: int = 1, node: str = "n1", **changes: object) -> Finding:
 
 
 def told(*findings: Finding) -> list[str]:
-    return [finding.message for finding in causes.told(findings)]
+    return [finding.message for finding in causes.merge_causes(findings)]
 
 
 def test_findings_that_differ_in_one_value_have_one_message() -> None:
@@ -55,7 +55,7 @@ def test_a_finding_concerns_its_cells_or_where_it_names_none_all() -> None:
 
 def test_values_that_are_put_together_change_nothing_else() -> None:
     first, second = late(1, subject="a"), late(2, subject="b")
-    assert [(each.subject, each.values) for each in causes.told([first, second])] == [
+    assert [(each.subject, each.values) for each in causes.merge_causes([first, second])] == [
         ("a", {"rank": "1, 2", "node": "n1"}),
         ("b", {"rank": "1, 2", "node": "n1"}),
     ]
@@ -63,12 +63,12 @@ def test_values_that_are_put_together_change_nothing_else() -> None:
 
 def test_lines_of_raw_output_that_differ_in_their_place_are_one_cause() -> None:
     same = ["runs/a.r1/1/stderr:1: mdtest: no licence", "runs/a.r2/3/stderr:14: mdtest: no licence"]
-    assert causes.once(same) == same[:1]
-    assert causes.listed([*same, "runs/a.r1/1/stdout: empty"]) == f"{same[0]}, runs/a.r1/1/stdout: empty"
+    assert causes.distinct_texts(same) == same[:1]
+    assert causes.listed_values([*same, "runs/a.r1/1/stdout: empty"]) == f"{same[0]}, runs/a.r1/1/stdout: empty"
 
 
 def test_numbers_elsewhere_are_not_folded() -> None:
-    assert causes.once(["create 0.3 s", "create 0.4 s"]) == ["create 0.3 s", "create 0.4 s"]
+    assert causes.distinct_texts(["create 0.3 s", "create 0.4 s"]) == ["create 0.3 s", "create 0.4 s"]
 
 
 def test_lists_of_names_become_one_list_with_each_name_once() -> None:
@@ -83,5 +83,7 @@ def test_a_failure_that_differs_in_its_run_its_rank_and_what_is_in_its_own_direc
         line.format(run="scratch.single.shared.r1", rank=0, token="e5e92845", file="test-dir.0-0/file.mdtest.0.194"),
         line.format(run="scratch.max.onefile.r1", rank=31, token="33d2a1dc", file="file.mdtest.shared.4"),
     ]
-    assert causes.once(failures) == failures[:1]
-    assert causes.once([*failures, failures[0].replace("ENOSPC", "EIO")])[1:] == [failures[0].replace("ENOSPC", "EIO")]
+    assert causes.distinct_texts(failures) == failures[:1]
+    assert causes.distinct_texts([*failures, failures[0].replace("ENOSPC", "EIO")])[1:] == [
+        failures[0].replace("ENOSPC", "EIO")
+    ]

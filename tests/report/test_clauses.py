@@ -29,7 +29,7 @@ ANSWERED = ClauseLine(ASKED, ClauseState.ANSWERED, "=Nothing")
 
 
 def test_a_line_names_its_rules_cells_and_the_first_files() -> None:
-    assert grid.texts(clauses.COLUMNS, [KEPT])[0][-1] == (
+    assert grid.table_cells(clauses.COLUMNS, [KEPT])[0][-1] == (
         "FLG-01; */*/*/*; runs/0/1/stdout, runs/1/1/stdout, runs/2/1/stdout and 2 more"
     )
 
@@ -49,24 +49,24 @@ def test_csv_has_a_line_for_each_clause_and_no_text_is_a_formula() -> None:
 
 
 def test_the_printed_matrix_says_of_which_document_it_is_and_counts() -> None:
-    text = clauses.printed([KEPT, OPEN], builders.pack(), "simple", 100)
+    text = clauses.matrix_text([KEPT, OPEN], builders.pack(), "simple", 100)
     assert text.startswith(f"Compliance matrix: {builders.pack().document}")
     assert text.endswith("2 clauses: 1 kept, 1 open\n")
 
 
 def test_another_format_is_one_of_tabulate_s() -> None:
-    assert "| 8.4" in clauses.printed([KEPT], builders.pack(), "github", 100)
+    assert "| 8.4" in clauses.matrix_text([KEPT], builders.pack(), "github", 100)
     with pytest.raises(InputError, match="unknown format"):
-        clauses.printed([KEPT], builders.pack(), "nothing", 100)
+        clauses.matrix_text([KEPT], builders.pack(), "nothing", 100)
 
 
 def test_questions_without_an_answer_are_listed() -> None:
-    assert clauses.open_text([KEPT, OPEN]).endswith("(1):\n  [9] What was tuned?")
-    assert clauses.open_text([KEPT, ANSWERED]) == ""
+    assert clauses.open_questions([KEPT, OPEN]).endswith("(1):\n  [9] What was tuned?")
+    assert clauses.open_questions([KEPT, ANSWERED]) == ""
 
 
 def test_the_coverage_of_a_pack_ends_with_its_counts() -> None:
-    text = clauses.coverage(packs.load("crossroads-mdtest"), 100)
+    text = clauses.coverage_text(packs.load("crossroads-mdtest"), 100)
     assert text.endswith("8 clauses: 6 checked, 1 answered, 1 by a person")
 
 
@@ -78,4 +78,4 @@ def test_the_coverage_as_json_says_by_what_each_clause_is_checked() -> None:
 
 def test_a_pack_without_clauses_has_no_coverage() -> None:
     with pytest.raises(InputError, match="does not list the clauses"):
-        clauses.coverage(replace(builders.pack(), clauses=()), 100)
+        clauses.coverage_text(replace(builders.pack(), clauses=()), 100)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from campaign.core.model import State
-from campaign.report.decision import counted
+from campaign.report.decision import status_counts
 from tests.report.test_write import contents
 from tests.support import builders
 from tests.support.results import Results, everything
@@ -11,7 +11,7 @@ from tests.support.results import Results, everything
 
 def test_cells_and_attempts_are_counted_by_what_became_of_them() -> None:
     found = contents(everything())
-    assert counted(found.rows) == "36 cells: 21 measured, 3 invalid, 3 failed, 6 missing, 3 declined"
+    assert status_counts(found.rows) == "36 cells: 21 measured, 3 invalid, 3 failed, 6 missing, 3 declined"
     assert found.tried == "12 attempts: 9 done, 1 timeout, 1 node_fail, 1 pending"
     assert contents(Results()).tried == "0 attempts"
 

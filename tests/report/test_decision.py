@@ -43,7 +43,7 @@ def whole(*findings: Finding, status: Status = Status.MEASURED, profile: str = "
 
 
 def block(*findings: Finding, status: Status = Status.MEASURED, profile: str = "full") -> DecisionBlock:
-    return decision.of_campaign(whole(*findings, status=status, profile=profile), "c.yaml")
+    return decision.campaign_decision(whole(*findings, status=status, profile=profile), "c.yaml")
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_results_without_measurement_are_counted_one_by_one() -> None:
 
 
 def test_a_table_is_told_that_it_shows_no_measurement() -> None:
-    good, wrong = decision.of_table(whole()), decision.of_table(whole(VIOLATION))
+    good, wrong = decision.table_decision(whole()), decision.table_decision(whole(VIOLATION))
     assert (good.headline, wrong.headline) == ("NO VIOLATION FOUND", "NOT ACCEPTABLE")
     assert good.may_not.startswith("that the numbers were measured")
     assert [step.what[:15] for step in wrong.steps] == ["FLG-06: run the", "send the bundle"]
@@ -117,7 +117,7 @@ def test_a_table_is_told_that_it_shows_no_measurement() -> None:
 def test_a_reason_has_one_line_and_nothing_is_wider_than_the_terminal(width: int) -> None:
     questions = tuple(Question(name, "consistent", "a reason of some words " * 9) for name in "abcde")
     steps = (Step("vendor", "FLG-06: undo the change, and measure again " * 3), Step("you", "campaign verify x.zip"))
-    text = decision.printed(
+    text = decision.decision_text(
         DecisionBlock("NOT VALID", ("x.zip", "vendor"), questions, "m. " * 30, "n. " * 30, steps), width
     )
     lines = text.splitlines()
@@ -127,7 +127,7 @@ def test_a_reason_has_one_line_and_nothing_is_wider_than_the_terminal(width: int
 
 
 def test_what_a_bundle_says_cannot_write_on_the_terminal() -> None:
-    text = decision.printed(DecisionBlock("X", ("\x1b[2J",), (Question("a", "b", "\x1b[2J"),), "", ""), 80)
+    text = decision.decision_text(DecisionBlock("X", ("\x1b[2J",), (Question("a", "b", "\x1b[2J"),), "", ""), 80)
     assert "\x1b" not in text
 
 
@@ -187,7 +187,9 @@ def accepted(outcome: SampleOutcome) -> DecisionBlock:
 
 
 def compared(offers: Sequence[Offer], terms: Terms | None = None) -> DecisionBlock:
-    return rendering.decision_of(compare(offers, terms), ["offer-a.zip", "offer-b.zip", "offer-c.zip"][: len(offers)])
+    return rendering.comparison_decision(
+        compare(offers, terms), ["offer-a.zip", "offer-b.zip", "offer-c.zip"][: len(offers)]
+    )
 
 
 PARTS = tuple(Part(part, "test-rules") for part in ("fast", "slow"))
@@ -196,7 +198,7 @@ SMALL = Rfp(path=Path("rfp.yaml"), digest="", id="small", version=3, title="Two 
 
 def of_parts(*submissions: Submission) -> DecisionBlock:
     parts = dict(zip(("fast", "slow"), submissions, strict=True))
-    return report_whole.decision_of(Response(cast(Any, None), SMALL, PARTS), parts, "offer.yaml")
+    return report_whole.response_decision(Response(cast(Any, None), SMALL, PARTS), parts, "offer.yaml")
 
 
 def verified_parts(*conclusions: Conclusion) -> DecisionBlock:
@@ -208,12 +210,12 @@ def verified_parts(*conclusions: Conclusion) -> DecisionBlock:
 
 
 SCREENS: dict[str, Callable[[], DecisionBlock]] = {
-    "run-compliant": lambda: decision.of_campaign(GOOD, "offer.yaml"),
-    "run-violated": lambda: decision.of_campaign(VIOLATED, "offer.yaml"),
-    "run-open": lambda: decision.of_campaign(whole(OPEN, EXPLAINED, DECLINED), "offer.yaml"),
-    "run-failed": lambda: decision.of_campaign(FAILED, "offer.yaml"),
-    "run-rehearsal": lambda: decision.of_campaign(whole(profile="rehearsal"), "offer.yaml"),
-    "check-table": lambda: decision.of_table(VIOLATED),
+    "run-compliant": lambda: decision.campaign_decision(GOOD, "offer.yaml"),
+    "run-violated": lambda: decision.campaign_decision(VIOLATED, "offer.yaml"),
+    "run-open": lambda: decision.campaign_decision(whole(OPEN, EXPLAINED, DECLINED), "offer.yaml"),
+    "run-failed": lambda: decision.campaign_decision(FAILED, "offer.yaml"),
+    "run-rehearsal": lambda: decision.campaign_decision(whole(profile="rehearsal"), "offer.yaml"),
+    "check-table": lambda: decision.table_decision(VIOLATED),
     "verify-compliant": lambda: verified(GOOD, proofs=("nonce", "head", "rebuild", "sample")),
     "verify-violated": lambda: verified(VIOLATED),
     "verify-open": lambda: verified(
@@ -236,7 +238,7 @@ SCREENS: dict[str, Callable[[], DecisionBlock]] = {
 @pytest.mark.parametrize("name", SCREENS)
 def test_a_screen_begins_with_its_decision(name: str) -> None:
     block = SCREENS[name]()
-    texts = {width: decision.printed(block, width) for width in (80, 140)}
+    texts = {width: decision.decision_text(block, width) for width in (80, 140)}
     builders.golden(f"screens/{name}.txt", "".join(f"--- {width} columns\n{text}\n" for width, text in texts.items()))
     assert len(texts[140].splitlines()) <= 12
     prose = [block.may, block.may_not, *(step.what for step in block.steps if not step.what.startswith("campaign "))]

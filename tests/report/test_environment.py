@@ -45,19 +45,19 @@ def part(found: tuple[Section, ...], title: str) -> dict[str, list[tuple[str, st
 
 
 def test_nothing_is_said_where_nothing_is_on_record() -> None:
-    assert contents.environment([]) == ()
-    assert contents.environment([ended("one", Environment())]) == ()
+    assert contents.environment_sections([]) == ()
+    assert contents.environment_sections([ended("one", Environment())]) == ()
 
 
 def test_what_all_nodes_of_all_jobs_say_stands_once() -> None:
-    found = contents.environment([ended(job, environment(kernel_release="6.1")) for job in ("one", "two")])
+    found = contents.environment_sections([ended(job, environment(kernel_release="6.1")) for job in ("one", "two")])
     assert part(found, "Nodes") == {"kernel.release": [("6.1", "")]}
     assert found[0].about == "As recorded by 2 jobs on 6 nodes before each job's first run."
 
 
 def test_what_differs_stands_with_the_nodes_that_said_it_the_most_common_first() -> None:
     said = (Value("0", "6.2"), Value("1-5", "6.1"))
-    found = contents.environment([ended("one", environment(kernel_release=said))])
+    found = contents.environment_sections([ended("one", environment(kernel_release=said))])
     assert part(found, "Nodes")["kernel.release"] == [
         ("6.1", "5 of 6: n2, n3, n4, n5 and 1 more"),
         ("6.2", "1 of 6: n1"),
@@ -66,11 +66,14 @@ def test_what_differs_stands_with_the_nodes_that_said_it_the_most_common_first()
 
 def test_what_changed_between_jobs_is_a_difference() -> None:
     jobs = [ended("one", environment(kernel_release="6.1")), ended("two", environment(kernel_release="6.2"))]
-    assert [value for value, _ in part(contents.environment(jobs), "Nodes")["kernel.release"]] == ["6.1", "6.2"]
+    assert [value for value, _ in part(contents.environment_sections(jobs), "Nodes")["kernel.release"]] == [
+        "6.1",
+        "6.2",
+    ]
 
 
 def test_facts_stand_where_they_belong() -> None:
-    found = contents.environment(
+    found = contents.environment_sections(
         [ended("one", environment(fs_type="lustre", executable_sha256="ab", env_LANG="C", os="Debian"))]
     )
     assert part(found, "File system of /scratch") == {"fs.type": [("lustre", "")]}
@@ -82,15 +85,21 @@ def test_facts_stand_where_they_belong() -> None:
 def test_each_file_system_has_its_size_and_what_was_free() -> None:
     space = FileSystemSpace(10.0, 4096, 10**9, 5 * 10**8, 5 * 10**8, 1000, 900)
     first = replace(environment(fs_type="xfs"), space=space)
-    (section,) = [one for one in contents.environment([ended("one", first)]) if one.title.startswith("File system")]
+    (section,) = [
+        one for one in contents.environment_sections([ended("one", first)]) if one.title.startswith("File system")
+    ]
     assert section.about == "4096 GB, 2048 GB free; 900 of 1000 inodes free."
     later = replace(first, space=replace(space, time=20.0, free=10**8))
     (section,) = [
-        one for one in contents.environment([ended("one", first), ended("two", later)]) if "File system" in one.title
+        one
+        for one in contents.environment_sections([ended("one", first), ended("two", later)])
+        if "File system" in one.title
     ]
     assert "2048 GB free before the first job, 409.6 GB before the last" in section.about
 
 
 def test_what_could_not_be_found_out_is_said() -> None:
-    found = contents.environment([ended("one", replace(environment(os="Debian"), problems=("lfs: not there",)))])
+    found = contents.environment_sections(
+        [ended("one", replace(environment(os="Debian"), problems=("lfs: not there",)))]
+    )
     assert found[-1].rows == (("lfs: not there",),)

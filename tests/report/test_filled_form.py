@@ -54,7 +54,7 @@ def rates(whole: Submission) -> dict[str, float]:
 
 def filled_in(tmp_path: Path, form: Path, whole: Submission, mapping: FormMapping | None) -> Path:
     path = tmp_path / f"response{form.suffix}"
-    path.write_bytes(filled_form.fill(form, {"": whole}, mapping)[0])
+    path.write_bytes(filled_form.fill_form(form, {"": whole}, mapping)[0])
     return path
 
 
@@ -64,7 +64,7 @@ def test_the_crossroads_table_has_36_of_36_and_is_read_back(tmp_path: Path, whol
     before, after = (list(csv.reader(io.StringIO(each.read_text()))) for each in (form, path))
     cells = [pair for lines in zip(before, after, strict=True) for pair in zip(*lines, strict=True)]
     assert [old for old, new in cells if old != new] == 36 * [""]
-    read = judge_table.read(path, "crossroads-mdtest", mapping)
+    read = judge_table.read_submission(path, "crossroads-mdtest", mapping)
     assert {str(row.cell): row.value for row in read.rows} == rates(whole)
     assert {row.unit for row in read.rows} == {"ops/s"}
 
@@ -86,14 +86,14 @@ def test_numbers_of_a_rehearsal_are_marked_in_the_file_and_read_back(
         document.save(str(form))
     mark = "Rehearsal size: not a compliant result"
     texts = [
-        [box.text for box in form_file.read(filled_in(tmp_path, form, submission, mapping)).boxes.values()]
+        [box.text for box in form_file.read_form(filled_in(tmp_path, form, submission, mapping)).boxes.values()]
         for submission in (rehearsed, whole)
     ]
     assert texts[0].count(mark) == 1
     assert mark not in texts[1]
     if mapping:
         path = filled_in(tmp_path, form, rehearsed, mapping)
-        read = judge_table.read(path, "crossroads-mdtest", mapping)
+        read = judge_table.read_submission(path, "crossroads-mdtest", mapping)
         assert {str(row.cell): row.value for row in read.rows} == rates(whole)
 
 
@@ -101,7 +101,7 @@ def test_the_mark_names_the_parts_of_an_rfp_that_are_rehearsals(tmp_path: Path, 
     form = tmp_path / "form.csv"
     form.write_text("{{ fast/scratch/peak/shared/stat }},{{ slow/scratch/peak/shared/stat }}\n")
     slow = replace(whole, pack=replace(whole.pack, profile="rehearsal"))
-    content, _ = filled_form.fill(form, {"fast": whole, "slow": slow})
+    content, _ = filled_form.fill_form(form, {"fast": whole, "slow": slow})
     assert content.decode().splitlines()[1] == "Rehearsal size: not a compliant result (part slow)"
 
 
@@ -115,7 +115,7 @@ def test_a_sheet_of_three_headings_a_row_has_numbers_in_its_own_unit(tmp_path: P
     numbers = after[3].split(",")[3:]
     assert numbers[:2] == [str(row.geometry.processes_per_node), str(row.geometry.processes)]
     assert float(numbers[3]) == pytest.approx(row.value / 1000, rel=1e-14)
-    read = {str(row.cell): row.value for row in judge_table.read(path, "crossroads-mdtest", mapping).rows}
+    read = {str(row.cell): row.value for row in judge_table.read_submission(path, "crossroads-mdtest", mapping).rows}
     assert read == pytest.approx({cell: value for cell, value in rates(whole).items() if "/peak/shared/" in cell})
 
 
@@ -142,9 +142,9 @@ def test_a_workbook_computes_its_score_from_the_filled_cells(tmp_path: Path, who
 def test_marks_are_filled_without_a_mapping_and_keep_the_text_around_them(tmp_path: Path, whole: Submission) -> None:
     whole = replace(whole, campaign=replace(whole.campaign, answers=(("8.2.2 tuning", "none & <as delivered>"),)))
     form = forms.scored(tmp_path / "form.xlsx", marked=True)
-    (tmp_path / "response.xlsx").write_bytes(filled_form.fill(form, {"": whole})[0])
+    (tmp_path / "response.xlsx").write_bytes(filled_form.fill_form(form, {"": whole})[0])
     assert forms.values(tmp_path / "response.xlsx", "Terms") == {"A1": "Offeror's answer: none & <as delivered>"}
-    unanswered, cells = filled_form.fill(form, {"": replace(whole, campaign=replace(whole.campaign, answers=()))})
+    unanswered, cells = filled_form.fill_form(form, {"": replace(whole, campaign=replace(whole.campaign, answers=()))})
     assert [(str(cell.place.spot), cell.reason) for cell in cells if cell.value is None] == [
         ("Terms!A1", "no answer in the campaign file")
     ]
@@ -185,11 +185,11 @@ def test_a_part_of_an_rfp_has_its_name_before_its_results(tmp_path: Path, whole:
     form.write_bytes(
         f"{{{{ meta/{result} }}}};{{{{ data/{result}.note }}}};{{{{ data/answers/8.2.2 tuning }}}}\r\n".encode()
     )
-    done, cells = filled_form.fill(form, {"meta": whole, "data": whole})
+    done, cells = filled_form.fill_form(form, {"meta": whole, "data": whole})
     rate, note, answer = next(csv.reader(io.StringIO(done.decode()), delimiter=";"))
     assert float(rate) == rates(whole)["scratch/peak/shared/stat"] and done.endswith(b"\r\n")
     assert "GEO-04 several" in note and answer == ""
-    origin = next(csv.DictReader(io.StringIO(filled_form.origins(cells))))
+    origin = next(csv.DictReader(io.StringIO(filled_form.origins_csv(cells))))
     row = next(row for row in whole.rows if str(row.cell) == "scratch/peak/shared/stat")
     assert row.record is not None and row.attempt is not None
     assert [origin[key] for key in ("unit", "cell", "result", "run", "job_id", "file", "line", "left_empty")] == [
@@ -208,12 +208,12 @@ def test_cells_without_a_valid_result_stay_empty_and_are_listed(tmp_path: Path) 
         "peak/shared/create.status",
     ]
     form.write_text("".join(f'"{{{{ scratch/{name} }}}}"\n' for name in names))
-    done, cells = filled_form.fill(form, {"": everything().submission()})
+    done, cells = filled_form.fill_form(form, {"": everything().submission()})
     assert done.decode() == '1309.4\n""\n""\n""\ninvalid\nRehearsal size: not a compliant result\n'
     assert [(str(cell.place.spot), cell.reason.split(" ")[0]) for cell in cells if cell.value is None] == [
         ("A2", "failed"), ("A3", "declined"), ("A4", "invalid"),
     ]  # fmt: skip
-    assert "declined no time left" in filled_form.origins(cells)
+    assert "declined no time left" in filled_form.origins_csv(cells)
 
 
 STAT = "scratch/peak/shared/stat"
@@ -238,7 +238,7 @@ def test_what_cannot_be_filled_is_told_with_its_place(
 ) -> None:
     form = forms.scored(tmp_path / "form.xlsx")
     with pytest.raises(InputError) as error:
-        filled_form.fill(form, {"": whole}, FormMapping(cells=tuple(cells.items())))
+        filled_form.fill_form(form, {"": whole}, FormMapping(cells=tuple(cells.items())))
     assert problem in str(error.value)
 
 
@@ -247,14 +247,14 @@ def test_decimal_commas_in_a_csv_are_read_back(separator: str, tmp_path: Path, w
     lines = ["name", "stat", "create"], ["peak", "", ""]
     (tmp_path / "form.csv").write_text("".join(f"{separator.join(line)}\n" for line in lines))
     mapping = FormMapping(cells=(("B2", STAT), ("C2", "scratch/peak/shared/create")))
-    content, cells = filled_form.fill(tmp_path / "form.csv", {"": whole}, mapping, decimal=",")
+    content, cells = filled_form.fill_form(tmp_path / "form.csv", {"": whole}, mapping, decimal=",")
     (tmp_path / "response.csv").write_bytes(content)
     _, *numbers = content.decode().splitlines()[1].split(separator)
     assert [float(number.replace(",", ".")) for number in numbers] == [cell.value for cell in cells]
     assert all(len(number.partition(",")[2]) > 3 for number in numbers), "three may be taken for thousands"
-    assert [row.fields["value"] for row in form_file.rows(tmp_path / "response.csv", mapping, {"": whole.pack})] == [
-        cell.value for cell in cells
-    ]
+    assert [
+        row.fields["value"] for row in form_file.form_rows(tmp_path / "response.csv", mapping, {"": whole.pack})
+    ] == [cell.value for cell in cells]
     assert {name: value for name, value in rates(whole).items() if name == STAT} == {STAT: cells[0].value}
 
 
@@ -268,7 +268,7 @@ def test_decimal_commas_are_refused_in_forms_that_cannot_have_them(tmp_path: Pat
         ),
     ):
         with pytest.raises(InputError) as error:
-            filled_form.fill(form, {"": whole}, decimal=",")
+            filled_form.fill_form(form, {"": whole}, decimal=",")
         assert str(error.value) == f"--decimal ,: {form}: {why}"
 
 

@@ -65,7 +65,7 @@ def suite(*findings: Finding, rules: tuple[str, ...] = ("FLG-06",)) -> junit.Sui
 
 def outcomes(*suites: junit.Suite) -> dict[str, str]:
     """The test cases' names with how they ended."""
-    root = ElementTree.fromstring(junit.document("my-rfp", suites))
+    root = ElementTree.fromstring(junit.junit_document("my-rfp", suites))
     assert problems(root) == []
     found = {}
     for case in root.iter("testcase"):
@@ -109,7 +109,7 @@ def test_a_rule_without_findings_is_one_test_that_passes() -> None:
 
 
 def test_a_failure_says_what_was_expected_and_found_why_it_matters_and_what_to_do() -> None:
-    (failure,) = ElementTree.fromstring(junit.document("x", [suite(finding())])).iter("failure")
+    (failure,) = ElementTree.fromstring(junit.junit_document("x", [suite(finding())])).iter("failure")
     assert (failure.get("message"), failure.get("type")) == ("-N does not shift the ranks by one node", "violation")
     words = [line.partition(":")[0] for line in (failure.text or "").splitlines()[1:]]
     assert words == ["expected", "found", "why", "next"]
@@ -117,14 +117,16 @@ def test_a_failure_says_what_was_expected_and_found_why_it_matters_and_what_to_d
 
 def test_what_others_wrote_stays_text() -> None:
     text = "]]> <failure/> & \x1b[2J \ud800 \x00"
-    root = ElementTree.fromstring(junit.document(text, [suite(finding(wording=text, subject=text))]))
+    root = ElementTree.fromstring(junit.junit_document(text, [suite(finding(wording=text, subject=text))]))
     assert problems(root) == []
     assert len(list(root.iter("failure"))) == 1
 
 
 def test_counts_are_those_of_all_suites() -> None:
     asked = [*of_rule("STA-04", "campaign", [to_explain("high variation"), unchecked("one repetition")])]
-    root = ElementTree.fromstring(junit.document("x", [suite(finding()), suite(*asked, rules=("STA-04", "CMP-01"))]))
+    root = ElementTree.fromstring(
+        junit.junit_document("x", [suite(finding()), suite(*asked, rules=("STA-04", "CMP-01"))])
+    )
     assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("3", "1", "0")
 
 

@@ -19,7 +19,7 @@ PACK = builders.pack()
 def lines() -> list[list[Row]]:
     """The cells of a table, line by line, without what is said of them."""
     done = everything()
-    placed = table.lines(done.rows(), done.pack)
+    placed = table.table_lines(done.rows(), done.pack)
     return [
         [
             replace(row, status=Status.MEASURED, value=1.0, findings=(), run=None, record=None, attempts=1)
@@ -40,7 +40,7 @@ def error(rule: str, message: str, actual: str = "", expected: str = "") -> Find
 
 def test_a_cause_that_27_cells_share_is_one_note() -> None:
     told = [with_findings(line, error("RUN-03", "other nodes", "node1", "node2")) for line in lines()[:9]]
-    noted = notes.notes(told, PACK)
+    noted = notes.table_notes(told, PACK)
     assert noted.texts == ("RUN-03 other nodes: expected node2, found node1",)
     assert {noted.of(*line) for line in told} == {(1,)}
 
@@ -52,14 +52,14 @@ def test_values_that_differ_stand_in_one_note_with_their_cells() -> None:
         with_findings(second, error("RUN-07", "too short", "0.9 s", "1 s or more")),
         third,
     ]
-    assert notes.notes(told, PACK).texts == (
+    assert notes.table_notes(told, PACK).texts == (
         "RUN-07 too short: expected 1 s or more, found 0.6 s (single/*/*), 0.9 s (node/*/*)",
     )
 
 
 def test_a_note_writes_out_a_few_values_and_counts_the_others() -> None:
     told = [with_findings(line, error("RUN-07", "too short", f"0.{n} s")) for n, line in enumerate(lines(), 1)]
-    (text,) = notes.notes(told, PACK).texts
+    (text,) = notes.table_notes(told, PACK).texts
     assert text.count(" s (") == causes.LISTED
     assert text.endswith(f", and {len(told) - causes.LISTED} more")
 
@@ -70,7 +70,7 @@ def test_notes_are_numbered_as_the_table_is_read() -> None:
         with_findings(first, error("RUN-09", "b")),
         with_findings(second, error("FLG-01", "a"), error("RUN-09", "b")),
     ]
-    noted = notes.notes(told, PACK)
+    noted = notes.table_notes(told, PACK)
     assert noted.texts == ("RUN-09 b", "FLG-01 a")
     assert [noted.of(*line) for line in told] == [(1,), (1, 2)]
 
@@ -79,14 +79,14 @@ def test_a_note_about_part_of_a_line_names_its_cells() -> None:
     first, second, *_ = lines()
     asked = Finding("PHY-02", Severity.WARNING, "x", "slow")
     told = [[first[0], replace(first[1], findings=(asked,)), first[2]], second]
-    assert notes.notes(told, PACK).texts == ("PHY-02 slow: explanation required (single/*/stat)",)
+    assert notes.table_notes(told, PACK).texts == ("PHY-02 slow: explanation required (single/*/stat)",)
 
 
 def test_a_finding_has_its_explanation_or_says_that_one_is_required() -> None:
     row = lines()[0][0]
     asked = Finding("PHY-02", Severity.WARNING, "x", "slow")
     answered = Finding("STA-04", Severity.WARNING, "x", "it varies", explained="another job ran")
-    assert notes.notes([[replace(row, findings=(asked, answered))]], PACK).texts == (
+    assert notes.table_notes([[replace(row, findings=(asked, answered))]], PACK).texts == (
         "PHY-02 slow: explanation required",
         "STA-04 it varies: explained: another job ran",
     )
@@ -103,7 +103,7 @@ def test_a_finding_has_its_explanation_or_says_that_one_is_required() -> None:
 def test_of_several_attempts_the_reported_one_is_told(tried: int, valid: int, text: str) -> None:
     row = lines()[0][0]
     found = replace(row, attempts=tried, attempt=builders.attempt(), summary=replace(row.summary, n=valid))
-    assert notes.notes([[found]], PACK).texts == (text,)
+    assert notes.table_notes([[found]], PACK).texts == (text,)
 
 
 def test_what_is_noted_or_was_not_checked_stands_once_below_with_its_cells() -> None:
@@ -112,9 +112,9 @@ def test_what_is_noted_or_was_not_checked_stands_once_below_with_its_cells() -> 
         replace(row, findings=(Finding("CCH-04", Severity.INFO, str(row.cell), "client cache in reach"),))
         for row in (first, second)
     ]
-    assert notes.overall(both) == ["note: CCH-04 client cache in reach (*/*/*)"]
+    assert notes.target_notes(both) == ["note: CCH-04 client cache in reach (*/*/*)"]
     unread = [Finding(rule, Severity.WARNING, "x", "no command line", checked=False) for rule in ("FLG-02", "FLG-01")]
-    assert notes.overall([replace(first, findings=tuple(unread)), replace(second, findings=())]) == [
+    assert notes.target_notes([replace(first, findings=tuple(unread)), replace(second, findings=())]) == [
         f"not checked: FLG-01, FLG-02 no command line (*/*/{first.cell.operation})"
     ]
 
@@ -126,7 +126,7 @@ def test_the_same_said_of_several_operations_is_one_line() -> None:
         for row in line
         if row.cell.operation != "stat"
     )
-    assert notes.overall(with_findings(line, *found)) == ["note: PHY-03 counted twice (*/*/create, */*/remove)"]
+    assert notes.target_notes(with_findings(line, *found)) == ["note: PHY-03 counted twice (*/*/create, */*/remove)"]
 
 
 def test_a_cause_that_differs_in_one_value_is_one_note_with_the_values() -> None:
@@ -135,16 +135,16 @@ def test_a_cause_that_differs_in_one_value_is_one_note_with_the_values() -> None
         replace(line[0], findings=(replace(warned, values={"where": "stdout", "rank": str(rank)}),))
         for rank, line in enumerate(lines())
     ]
-    assert notes.overall(noted[:3]) == ["note: RUN-06 warning in stdout: rank 0, 1, 2 was late (*/*/*)"]
-    *_, text = notes.overall(noted)
+    assert notes.target_notes(noted[:3]) == ["note: RUN-06 warning in stdout: rank 0, 1, 2 was late (*/*/*)"]
+    *_, text = notes.target_notes(noted)
     assert "rank 0, 1, 2, 3, 4, 5, and 6 more was late" in text
     broken = [with_findings([row], replace(row.findings[0], severity=Severity.ERROR)) for row in noted[:2]]
-    assert notes.notes(broken, PACK).texts == ("RUN-06 warning in stdout: rank 0, 1 was late",)
+    assert notes.table_notes(broken, PACK).texts == ("RUN-06 warning in stdout: rank 0, 1 was late",)
 
 
 @pytest.mark.parametrize(("numbers", "text"), [((), ""), ((3,), "3"), ((1, 2, 3), "1-3"), ((1, 3, 4, 9), "1, 3-4, 9")])
 def test_numbers_are_written_as_ranges(numbers: tuple[int, ...], text: str) -> None:
-    assert notes.ranges(numbers) == text
+    assert notes.number_ranges(numbers) == text
 
 
 def test_how_much_of_the_values_is_selection_is_told_in_one_line() -> None:
@@ -152,6 +152,6 @@ def test_how_much_of_the_values_is_selection_is_told_in_one_line() -> None:
     both = [replace(first, summary=intervals.summarize([800, 900, 1000])), second]
     below = [replace(row, best="lowest", value=850.0) for row in both]
     said = "values of runs selected from 3 repetitions differ from the medians of these by {0} to {0} (median {0})"
-    assert notes.overall(both) == [f"{said.format('+11.1%')}: this difference comes from the selection"]
-    assert notes.overall(below) == [f"{said.format('+5.6%')}: this difference comes from the selection"]
-    assert notes.overall([second]) == []
+    assert notes.target_notes(both) == [f"{said.format('+11.1%')}: this difference comes from the selection"]
+    assert notes.target_notes(below) == [f"{said.format('+5.6%')}: this difference comes from the selection"]
+    assert notes.target_notes([second]) == []

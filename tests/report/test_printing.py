@@ -23,7 +23,7 @@ def columns(headers: list[str], left: tuple[str, ...]) -> list[Column[list[str]]
 
 
 def shown(width: int, headers: list[str] = HEADERS, body: list[list[str]] = BODY, left: tuple[str, ...] = LEFT) -> str:
-    return grid.plain(columns(headers, left), body, width)
+    return grid.plain_grid(columns(headers, left), body, width)
 
 
 def widest(text: str) -> int:
@@ -60,7 +60,7 @@ def test_columns_of_numbers_that_have_no_room_follow_below() -> None:
 
 
 def test_other_formats_go_to_programs_and_are_not_folded() -> None:
-    assert widest(grid.text(columns(HEADERS, LEFT), BODY, "github", 40)) > 90
+    assert widest(grid.grid_text(columns(HEADERS, LEFT), BODY, "github", 40)) > 90
 
 
 words = st.text("abcdefgh", min_size=1, max_size=9)

@@ -23,14 +23,14 @@ OFFERS = [Path("here/a.yaml"), Path("here/b.zip")]
 @pytest.mark.parametrize("style", ["simple", "github"])
 def test_the_scores_of_several_offers_stand_beside_each_other_with_all_their_characters(style: str) -> None:
     scored = [[Scored("all", "All", "geometric", 8.81, low=8.7, high=8.92)], [Scored("all", "All", "geometric", 0.5)]]
-    text = rfp_response.compared_scores(OFFERS, scored, style)
+    text = rfp_response.scores_comparison(OFFERS, scored, style)
     for shown in ("here/a.yaml", "here/b.zip", "8.81 (95% interval 8.7 to 8.92)", "0.5"):
         assert shown in text
 
 
 def test_a_score_without_a_value_says_why() -> None:
     assert (
-        rfp_response.value(Scored("all", "All", "geometric", None, why="stat is invalid"))
+        rfp_response.score_text(Scored("all", "All", "geometric", None, why="stat is invalid"))
         == "no value (stat is invalid)"
     )
 
@@ -57,7 +57,7 @@ def decided(unanswered: Sequence[str], *states: str) -> DecisionBlock:
     mandatory = tuple(Part(part, "test-rules") for part in unanswered)
     rfp = Rfp(path=Path("rfp.yaml"), digest="", id="x", version=1, title="X", parts=(*PARTS, *mandatory))
     response = Response(cast(Any, None), rfp, PARTS[: len(states)])
-    return rfp_response.decision_of(response, parts, "c.yaml")
+    return rfp_response.response_decision(response, parts, "c.yaml")
 
 
 @pytest.mark.parametrize("unanswered", [[], ["p9"]])

@@ -11,7 +11,7 @@ import pytest
 from campaign.config import rfp
 from campaign.core.model import Cell, Status
 from campaign.report.compare.offers import Offer, OfferedCell
-from campaign.report.scores import Figure, Scored, of_offers, scores
+from campaign.report.scores import Figure, Scored, compute_scores, offer_figures
 from tests.support.rfp import RFP
 
 RESULTS = [
@@ -24,7 +24,7 @@ RESULTS = [
 
 def scored(folder: Path, results: list[Figure], text: str = RFP) -> dict[str, Scored]:
     (folder / "rfp.yaml").write_text(text)
-    return {each.id: each for each in scores(rfp.load(folder / "rfp.yaml"), results)}
+    return {each.id: each for each in compute_scores(rfp.load(folder / "rfp.yaml"), results)}
 
 
 def test_a_score_is_the_weighted_mean_of_its_terms_by_their_references(tmp_path: Path) -> None:
@@ -78,6 +78,6 @@ def test_the_results_of_an_offer_have_the_variation_of_their_repetitions() -> No
     cell = Cell("scratch", "single", "shared", "create")
     entry = OfferedCell(cell, Status.MEASURED, 110.0, "ops/s", values=(90.0, 110.0))
     offer = Offer("a.zip", "a", None, None, None, None, {cell: entry})
-    (figure,) = of_offers({"fast": offer})
+    (figure,) = offer_figures({"fast": offer})
     assert (figure.name, figure.value, figure.repetitions) == ("fast/scratch/single/shared/create", 110.0, 2)
     assert figure.cv == pytest.approx(0.1414, rel=0.01)

@@ -29,7 +29,7 @@ from tests.support.results import Results, everything
 
 def test_the_printed_table_of_all_that_can_happen() -> None:
     done = everything()
-    builders.golden("table.txt", table.printed(done.rows(), done.campaign, done.pack, "simple", details=True))
+    builders.golden("table.txt", table.table_text(done.rows(), done.campaign, done.pack, "simple", details=True))
 
 
 @pytest.mark.parametrize("width", [80, 140])
@@ -37,10 +37,10 @@ def test_the_printed_table_of_all_that_can_happen() -> None:
 def test_a_table_has_the_footnotes_that_change_a_number_and_counts_the_others(tiers: str, width: int) -> None:
     done = everything()
     given = two_targets() if tiers == "two" else (done.rows(), done.campaign, done.pack)
-    text = table.printed(*given, "simple", width)
+    text = table.table_text(*given, "simple", width)
     builders.golden(f"table-{tiers}-{width}.txt", text)
     assert max(map(len, text.splitlines())) <= width
-    assert table.printed(*given, "simple", width, details=True).count("5702") == text.count("5702")
+    assert table.table_text(*given, "simple", width, details=True).count("5702") == text.count("5702")
 
 
 def test_the_last_attempt_of_a_run_is_counted_whatever_became_of_the_others() -> None:
@@ -84,13 +84,13 @@ def test_a_csv_with_decimal_commas_is_read_back_with_the_same_fields(tmp_path: P
     assert "52345,6780;" in commas and "scratch.node.unique.r1" in commas and ";2000,0 2500,0;" in commas
     for name, content in (("a.csv", text), ("b.csv", commas)):
         (tmp_path / name).write_text(content)
-    points, read = ([row.fields for row in table_file.read(tmp_path / name)] for name in ("a.csv", "b.csv"))
+    points, read = ([row.fields for row in table_file.read_table(tmp_path / name)] for name in ("a.csv", "b.csv"))
     assert read == points
 
 
 def test_a_full_size_table_does_not_say_rehearsal() -> None:
     results = Results(campaign=builders.campaign(profile="full"))
-    text = table.printed(results.rows(), results.campaign, results.pack, "simple")
+    text = table.table_text(results.rows(), results.campaign, results.pack, "simple")
     assert "not a compliant result" not in text
     assert text.startswith("Metadata (operations/s): scratch (/scratch/user)\n")
     assert "1048576 files in shared dir" in text
@@ -100,7 +100,7 @@ def test_every_format_of_tabulate_prints_every_number() -> None:
     done = everything()
     rows = done.rows()
     for style in tabulate.tabulate_formats:
-        text = table.printed(rows, done.campaign, done.pack, style)
+        text = table.table_text(rows, done.campaign, done.pack, style)
         for number in ("1309", "52346", "2500", "7999", "3000", "4.57", "INVALID"):
             assert number in text, style
 
@@ -108,7 +108,7 @@ def test_every_format_of_tabulate_prints_every_number() -> None:
 @pytest.mark.parametrize("style", ["html", "latex_booktabs", "latex_longtable", "github"])
 def test_launch_conditions_stay_indented_where_a_format_drops_spaces(style: str) -> None:
     done = everything()
-    text = table.printed(done.rows(), done.campaign, done.pack, style)
+    text = table.table_text(done.rows(), done.campaign, done.pack, style)
     space = "\N{NO-BREAK SPACE}"
     for launch in done.pack.launch:
         assert f"{space}{space}{launch.title}" in text
@@ -116,14 +116,14 @@ def test_launch_conditions_stay_indented_where_a_format_drops_spaces(style: str)
 
 def test_markdown_aligns_numbers_right() -> None:
     done = everything()
-    rule = table.printed(done.rows(), done.campaign, done.pack, "github").splitlines()[3]
+    rule = table.table_text(done.rows(), done.campaign, done.pack, "github").splitlines()[3]
     assert [column.endswith(":") for column in rule.strip("|").split("|")] == [False, *[True] * 5, False, False]
 
 
 def test_an_unknown_format_is_refused_with_those_that_there_are() -> None:
     done = Results()
     with pytest.raises(InputError) as caught:
-        table.printed(done.rows(), done.campaign, done.pack, "tabel")
+        table.table_text(done.rows(), done.campaign, done.pack, "tabel")
     assert str(caught.value).startswith("--format tabel: unknown format; allowed: ")
     assert str(caught.value).endswith(", csv, json, xlsx")
 
@@ -141,17 +141,17 @@ def test_status_and_notes_have_columns_of_their_own_only_where_a_line_has_them()
         clean.add(f"single.{files}")
     own = [replace(row, findings=()) for row in clean.rows() if row.cell.launch == "single"]
     pack = replace(clean.pack, launch=clean.pack.launch[:1])
-    header = table.printed(own, clean.campaign, pack, "simple").splitlines()[1]
+    header = table.table_text(own, clean.campaign, pack, "simple").splitlines()[1]
     assert header.split() == ["Create", "Stat", "Remove", "Processes", "Nodes"]
     asked = replace(own[0], findings=(Finding("PHY-02", Severity.WARNING, "x", "slow"),))
-    header = table.printed([asked, *own[1:]], clean.campaign, pack, "simple").splitlines()[1]
+    header = table.table_text([asked, *own[1:]], clean.campaign, pack, "simple").splitlines()[1]
     assert header.split()[-1] == "Notes"
 
 
 def test_a_line_in_which_one_number_is_invalid_says_which() -> None:
     rows = everything().rows()
     rows[1] = replace(rows[1], status=Status.INVALID)
-    text = table.printed(rows, builders.campaign(), builders.pack(), "simple")
+    text = table.table_text(rows, builders.campaign(), builders.pack(), "simple")
     assert re.search(r"5000 +1200 +1 +1  INVALID: Stat", text)
 
 
@@ -162,7 +162,7 @@ def test_a_full_table_with_every_mark_fits_120_columns() -> None:
     for name in (f"{launch}.{files}" for launch in builders.GEOMETRIES for files in ("shared", "unique", "onefile")):
         results.add(name, (1234567.0, 2345678.0, 1234567.0), seen={"argv": ("mdtest", "-F"), "nodes": 9})
     rows = [replace(row, status=Status.INVALID) for row in results.rows()]
-    text = table.printed(rows, results.campaign, results.pack, "simple")
+    text = table.table_text(rows, results.campaign, results.pack, "simple")
     assert text.count("INVALID") == 12
     assert max(map(len, text.splitlines())) <= 120
 
@@ -171,7 +171,7 @@ def test_a_full_table_with_every_mark_fits_120_columns() -> None:
 def test_a_format_with_rows_of_its_own_folds_no_label(style: str) -> None:
     pack = packs.load("crossroads-mdtest")
     results = Results(pack=pack)
-    text = table.printed(results.rows(), results.campaign, pack, style)
+    text = table.table_text(results.rows(), results.campaign, pack, style)
     slash = r"/\allowbreak{}" if style == "latex" else "/"
     assert text.count(f"Minimal MPI processes on multiple nodes w{slash}peak results") == 3
 
@@ -192,7 +192,7 @@ def two_targets() -> tuple[list[Row], Campaign, RulePack]:
 
 @pytest.mark.parametrize("style", ["html", "unsafehtml"])
 def test_html_is_a_fragment_of_tables_and_paragraphs(style: str) -> None:
-    text = table.printed(*two_targets(), style, combined=True)
+    text = table.table_text(*two_targets(), style, combined=True)
     fragment = ElementTree.fromstring(f"<div>{text}</div>")
     assert {child.tag for child in fragment} == {"table", "p"}
     assert len(fragment.findall("table")) == 3
@@ -201,7 +201,7 @@ def test_html_is_a_fragment_of_tables_and_paragraphs(style: str) -> None:
 
 @pytest.mark.parametrize("style", ["latex", "latex_raw", "latex_booktabs", "latex_longtable"])
 def test_latex_is_tables_below_their_captions(style: str) -> None:
-    text = table.printed(*two_targets(), style, combined=True)
+    text = table.table_text(*two_targets(), style, combined=True)
     definition = re.findall(r"\\begin{(\w+)}", text)
     assert definition == ["longtable" if style == "latex_longtable" else "tabular"] * 3
     assert sorted(definition) == sorted(re.findall(r"\\end{(\w+)}", text))
@@ -210,8 +210,8 @@ def test_latex_is_tables_below_their_captions(style: str) -> None:
 
 
 def test_several_targets_have_an_overview_with_a_column_each_on_request() -> None:
-    assert "scratch, burst" not in table.printed(*two_targets(), "simple")
-    text = table.printed(*two_targets(), "simple", details=True, combined=True)
+    assert "scratch, burst" not in table.table_text(*two_targets(), "simple")
+    text = table.table_text(*two_targets(), "simple", details=True, combined=True)
     builders.golden("overview.txt", text.partition("Metadata (operations/s): scratch, burst\n")[2])
     assert max(map(len, text.splitlines())) <= printing.WIDEST
 
@@ -219,7 +219,7 @@ def test_several_targets_have_an_overview_with_a_column_each_on_request() -> Non
 def test_an_overview_can_be_printed_in_every_format() -> None:
     given = two_targets()
     for style in tabulate.tabulate_formats:
-        assert "5702" in table.printed(*given, style, combined=True), style
+        assert "5702" in table.table_text(*given, style, combined=True), style
 
 
 def test_headings_are_folded_where_a_table_would_be_wider_than_a_terminal() -> None:
@@ -231,10 +231,10 @@ def test_headings_are_folded_where_a_table_would_be_wider_than_a_terminal() -> N
     }
     operations = tuple(replace(one, title=titles[one.id]) for one in done.pack.operations)
     pack = replace(done.pack, operations=operations, caption="Bandwidth of a shared file system with a long title")
-    text = table.printed(done.rows(), done.campaign, pack, "simple")
+    text = table.table_text(done.rows(), done.campaign, pack, "simple")
     assert max(map(len, text.splitlines())) <= printing.WIDEST
     assert text.splitlines()[2].split() == ["Sum", "of", "Reached", "Fastest", "Processes", "Nodes", "Status", "Notes"]
-    assert len(table.printed(done.rows(), done.campaign, pack, "github").splitlines()[2]) > printing.WIDEST
+    assert len(table.table_text(done.rows(), done.campaign, pack, "github").splitlines()[2]) > printing.WIDEST
 
 
 # --- the layout
@@ -255,8 +255,8 @@ def operations(line: table.TableLine) -> tuple[str | None, ...]:
 
 def test_rows_stand_below_their_launch_condition_and_columns_hold_one_title_each() -> None:
     pack = settle(test_pack.PACK, "full", test_pack.LAUNCH, {})
-    assert tuple(table.titles(pack)) == ("Rate", "1m", "4m")
-    lines = table.lines(empty(pack), replace(pack, files=pack.files[:1]))
+    assert tuple(table.column_titles(pack)) == ("Rate", "1m", "4m")
+    lines = table.table_lines(empty(pack), replace(pack, files=pack.files[:1]))
     assert [("  " * line.level + line.label, operations(line)) for line in lines] == [
         ("Blocks of 16m", (None, None, None)),
         ("  One node", ("best", None, None)),
@@ -271,6 +271,6 @@ def test_rows_stand_below_their_launch_condition_and_columns_hold_one_title_each
 
 def test_without_rows_each_launch_condition_has_one_line() -> None:
     pack = builders.pack()
-    lines = table.lines(empty(pack), replace(pack, files=pack.files[:1], items_total={"full": 4096}))
+    lines = table.table_lines(empty(pack), replace(pack, files=pack.files[:1], items_total={"full": 4096}))
     assert lines[0].label == "4096 files in shared dir"
     assert [operations(line) for line in lines[1:]] == [("create", "stat", "remove")] * 4

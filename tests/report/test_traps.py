@@ -107,7 +107,7 @@ def test_processes_per_node_given_to_an_mdtest_that_counts_nodes_measures_the_no
         "all phases ran on the node that created the files: expected a rank shift of 2 (one node), "
         "found a rank shift of 4 among 4 ranks, which leads back to the same rank"
     )
-    assert f"FLG-07 {wanted}" in notes.notes([[row]], PACK).texts
+    assert f"FLG-07 {wanted}" in notes.table_notes([[row]], PACK).texts
 
 
 @pytest.mark.parametrize("version", ["3.3.0", "4.0.0", "4.1"])
@@ -162,14 +162,15 @@ def test_before_version_4_each_number_says_that_it_is_the_fastest_processs(tmp_p
     stat = by_rank.row("stat")
     assert stat.record and (stat.value, stat.record.true_value) == (3019704.753, 1328886.409)
     assert (
-        "mdtest prints the rate of its fastest process; actual rate 1328886 ops/s" in notes.notes([[stat]], PACK).texts
+        "mdtest prints the rate of its fastest process; actual rate 1328886 ops/s"
+        in notes.table_notes([[stat]], PACK).texts
     )
     assert (Severity.INFO, "1328886 ops/s (actual)", "3019705 ops/s (printed)") in by_rank.by("PHY-03")
     alike = told(tmp_path / "1.8", "mdtest-1.8.4-two-nodes-shared-dir.txt", TWO_NODES, Dialect.RANK_OFFSET)
     unproven = "the rate of mdtest's fastest process; its output does not show the actual rate"
-    assert all(unproven in notes.notes([[row]], PACK).texts for row in alike.rows if row.value)
+    assert all(unproven in notes.table_notes([[row]], PACK).texts for row in alike.rows if row.value)
     later = told(tmp_path / "4", "mdtest-4.0.0-two-nodes-one-file.txt", TWO_NODES, Dialect.NODE_OFFSET, "onefile")
-    assert not [text for row in later.rows for text in notes.notes([[row]], PACK).texts if "fastest" in text]
+    assert not [text for row in later.rows for text in notes.table_notes([[row]], PACK).texts if "fastest" in text]
 
 
 def test_the_builtin_benchmark_tells_what_was_performed_beside_what_its_formula_counts(tmp_path: Path) -> None:
@@ -178,7 +179,7 @@ def test_the_builtin_benchmark_tells_what_was_performed_beside_what_its_formula_
     assert row.record is not None
     assert (row.value, row.record.true_value) == (232871.018, 58217.754)
     assert (Severity.INFO, "58218 ops/s (actual)", "232871 ops/s (by the formula)") in both.by("PHY-03")
-    assert "mdtest multiplies by the process count; actual rate 58218 ops/s" in notes.notes([[row]], PACK).texts
+    assert "mdtest multiplies by the process count; actual rate 58218 ops/s" in notes.table_notes([[row]], PACK).texts
     assert both.by("FLG-07") == []  # its own output proves the shift
 
 

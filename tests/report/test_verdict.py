@@ -7,7 +7,7 @@ import pytest
 
 from campaign.core.model import Finding, Severity, Status
 from campaign.report.contents import Contents
-from campaign.report.decision import Compliance, Verdict, verdict
+from campaign.report.decision import Compliance, Verdict, compliance_verdict
 from tests.report.test_write import FINDING, contents
 from tests.support import builders
 from tests.support.results import Results
@@ -27,19 +27,19 @@ def says(found: Verdict) -> list[str]:
 
 
 def test_a_campaign_without_a_finding_complies() -> None:
-    found = verdict(answered())
+    found = compliance_verdict(answered())
     assert (found.kind, found.headline, found.reasons) == (Compliance.COMPLIES, "Complies with the run rules", ())
 
 
 def test_a_rule_that_was_not_checked_leaves_no_plain_compliance() -> None:
-    found = verdict(answered(UNCHECKED))
+    found = compliance_verdict(answered(UNCHECKED))
     assert found.kind is Compliance.UNCHECKED
     assert found.headline == "No violation found, but not all rules were checked"
     assert says(found) == [f"1 rule of {len(builders.ALL_CHECKS)} not checked (does not count as passed): CCH-03"]
 
 
 def test_a_broken_rule_is_named_with_its_statement_and_how_often() -> None:
-    found = verdict(answered(FINDING, replace(FINDING, subject="other"), WARNING, UNCHECKED))
+    found = compliance_verdict(answered(FINDING, replace(FINDING, subject="other"), WARNING, UNCHECKED))
     assert (found.kind, found.headline) == (Compliance.BROKEN, "Does not comply with the run rules")
     assert says(found)[:2] == ["1 rule violated: FLG-06", "Explanation required by 1 rule: RUN-07"]
     ((rule, statement, times),) = found.reasons[0].rules
@@ -49,13 +49,13 @@ def test_a_broken_rule_is_named_with_its_statement_and_how_often() -> None:
 @pytest.mark.parametrize("status", [Status.INVALID, Status.FAILED, Status.MISSING])
 def test_a_cell_without_a_valid_number_does_not_comply(status: Status) -> None:
     given = answered()
-    found = verdict(replace(given, rows=[replace(given.rows[0], status=status), *given.rows[1:]]))
+    found = compliance_verdict(replace(given, rows=[replace(given.rows[0], status=status), *given.rows[1:]]))
     assert found.kind is Compliance.BROKEN
     assert says(found) == ["1 of 36 results have no valid value."]
 
 
 def test_a_question_does_not_take_compliance_away() -> None:
-    found = verdict(answered(WARNING))
+    found = compliance_verdict(answered(WARNING))
     assert (found.kind, found.headline) == (
         Compliance.COMPLIES,
         "Complies with the run rules, with explanations required",
@@ -63,18 +63,18 @@ def test_a_question_does_not_take_compliance_away() -> None:
 
 
 def test_a_waived_breach_blocks_nothing_and_is_said() -> None:
-    found = verdict(answered(replace(FINDING, waived="by the buyer")))
+    found = compliance_verdict(answered(replace(FINDING, waived="by the buyer")))
     assert (found.kind, found.headline) == (Compliance.COMPLIES, "Complies with the run rules, with waived violations")
     assert says(found) == ["1 rule violated and waived: FLG-06"]
 
 
 def test_a_warning_that_has_its_answer_asks_nothing() -> None:
-    assert verdict(answered(replace(WARNING, explained="the file system is that slow"))).reasons == ()
+    assert compliance_verdict(answered(replace(WARNING, explained="the file system is that slow"))).reasons == ()
 
 
 @pytest.mark.parametrize("findings", [(), (FINDING,)])
 def test_a_rehearsal_never_complies_and_says_how_small_it_is(findings: tuple[Finding, ...]) -> None:
-    found = verdict(answered(*findings, profile="rehearsal"))
+    found = compliance_verdict(answered(*findings, profile="rehearsal"))
     assert (found.kind, found.headline) == (Compliance.REHEARSAL, "Rehearsal size: not a compliant result")
     assert says(found)[0] == "Rehearsal: 1000 files instead of 1048576."
 
@@ -82,5 +82,5 @@ def test_a_rehearsal_never_complies_and_says_how_small_it_is(findings: tuple[Fin
 def test_rules_of_unknown_origin_are_said_first(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("id: mine\n")
     given = answered()
-    found = verdict(replace(given, pack=replace(given.pack, path=tmp_path / "mine.yaml", digest="0" * 64)))
+    found = compliance_verdict(replace(given, pack=replace(given.pack, path=tmp_path / "mine.yaml", digest="0" * 64)))
     assert says(found)[0].startswith(f"The rules are a custom rule pack {tmp_path}/mine.yaml, SHA-256")

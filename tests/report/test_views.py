@@ -78,7 +78,7 @@ def test_a_plan_of_a_benchmark_without_items_has_no_counts() -> None:
 
 def test_each_run_has_the_state_of_its_latest_attempt() -> None:
     results = everything()
-    rows = {row["run"]: row for row in views.states(results.submission())}
+    rows = {row["run"]: row for row in views.run_states(results.submission())}
     assert list(rows) == [run.id for run in results.runs]
     assert rows["scratch.node.unique.r1"] == {
         "run": "scratch.node.unique.r1",
@@ -111,18 +111,21 @@ def test_a_run_whose_cells_are_all_declined_is_not_called_planned() -> None:
     declined = (Declined("scratch/max/unique/*", "no time"), Declined("scratch/max/onefile/stat", "no time"))
     results = everything()
     results.campaign = replace(results.campaign, declined=declined)
-    states = {row["run"]: row["state"] for row in views.states(results.submission()) if "max" in row["run"]}
+    states = {row["run"]: row["state"] for row in views.run_states(results.submission()) if "max" in row["run"]}
     assert states["scratch.max.unique.r1"] == "left out"
     assert states["scratch.max.onefile.r1"] != "left out"
 
 
 def test_the_states_as_text() -> None:
     results = everything()
-    builders.golden("states.txt", views.states_text(views.states(results.submission())) + "\n")
+    builders.golden("states.txt", views.states_text(views.run_states(results.submission())) + "\n")
 
 
 def test_a_run_of_a_search_is_marked_on_its_own_line() -> None:
-    row = views.states(everything().submission())[0] | {"run": "scratch.node.shared.confirm-1x1.1", "phase": "confirm"}
+    row = views.run_states(everything().submission())[0] | {
+        "run": "scratch.node.shared.confirm-1x1.1",
+        "phase": "confirm",
+    }
     assert "scratch.node.shared.confirm-1x1.1  done (search)" in views.states_text([row], 100)
 
 
@@ -159,7 +162,7 @@ def test_a_rule_that_nothing_judges_is_said_not_to_be_checked() -> None:
 def test_findings_as_text_are_said_once_with_where_and_what_was_found() -> None:
     results = everything()
     whole = judged(results)
-    text = views.check_text(whole, decision.of_campaign(whole, "c.yaml"))
+    text = views.check_text(whole, decision.campaign_decision(whole, "c.yaml"))
     builders.golden("findings.txt", text + "\n")
     assert max(map(len, text.splitlines())) <= 120
 
@@ -168,7 +171,7 @@ def test_no_findings_are_said_too() -> None:
     pack = builders.pack(checks={"FLG-01": "8"})
     assert views.findings_text(pack, []) == "no findings"
     whole = replace(Results(pack=pack).submission(), rows=())
-    text = views.check_text(whole, decision.of_campaign(whole))
+    text = views.check_text(whole, decision.campaign_decision(whole))
     assert text.endswith("\n\n1 rule, by worst finding: 1 passed")
 
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from campaign.report.compare.offers import Offer, read
+from campaign.report.compare.offers import Offer, parse_offer
 
 RULES = {"id": "crossroads-mdtest", "version": 3, "profile": "full", "variables": {}}
 CELLS = [
@@ -50,7 +50,7 @@ def gap(status: str, cell: Sequence[str] = CELLS[0], **changes: Any) -> Row:
 
 
 def offer(*rows: Row, source: str = "offer.json") -> Offer:
-    return read(source, list(rows))
+    return parse_offer(source, list(rows))
 
 
 def noisy(

@@ -290,7 +290,7 @@ def samples() -> dict[Path, str]:
     with verified(SIGNERS) as found:
         assert found.judged is not None, "the bundle of the README cannot be judged"
         table = found.judged.files["tables/table.txt"]
-        block = decision.printed(found.conclusion.decision, printing.WIDEST)
+        block = decision.decision_text(found.conclusion.decision, printing.WIDEST)
     command = f"$ campaign verify {BUNDLE.name} --signers {SIGNERS.name}"
     verification = "\n".join([command, block, "…"])
     return {

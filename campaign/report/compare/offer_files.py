@@ -22,7 +22,7 @@ from campaign.core import archives, untrusted
 from campaign.core.bagit import MANIFEST
 from campaign.core.errors import InputError
 from campaign.core.strict_yaml import has_key
-from campaign.report.compare.offers import Offer, read
+from campaign.report.compare.offers import Offer, parse_offer
 from campaign.report.foreign import form_file, table_file
 
 MAX_BYTES = 64 * 1024 * 1024  # of a table or a manifest
@@ -52,7 +52,7 @@ def has_parts(path: Path) -> bool:
     return path.suffix in (".yaml", ".yml") and has_key(path, "parts")
 
 
-def load(path: Path, form: tuple[FormMapping, Mapping[str, RulePack]] | None = None, part: str = "") -> Offer:
+def load_offer(path: Path, form: tuple[FormMapping, Mapping[str, RulePack]] | None = None, part: str = "") -> Offer:
     """Read one offer, or a part of a campaign file. Raises InputError with the file and the place in it."""
     try:
         if path.is_dir():
@@ -65,7 +65,7 @@ def load(path: Path, form: tuple[FormMapping, Mapping[str, RulePack]] | None = N
             return _bundled(str(path), _from_archive(path))
         if path.suffix.lower() in table_file.SUFFIXES or (form and path.suffix != ".json"):
             return _tabular(path, form)
-        return replace(read(str(path), _parsed(path)), remark=_TABLE)
+        return replace(parse_offer(str(path), _parsed(path)), remark=_TABLE)
     except FileNotFoundError as error:
         raise InputError(f"{error.filename or path}: not found; give {ALLOWED}") from error
     except OSError as error:
@@ -76,18 +76,18 @@ def _campaign(path: Path, part: str = "") -> Offer:
     from campaign.pipeline import standing
 
     rows = standing.recorded(open_campaign(path, part)).rows
-    return read(str(path), [row.as_json() for row in rows])
+    return parse_offer(str(path), [row.as_json() for row in rows])
 
 
 def _tabular(path: Path, form: tuple[FormMapping, Mapping[str, RulePack]] | None) -> Offer:
     """A table as text, or a filled form, converted to the rows of its JSON form."""
-    rows = form_file.rows(path, *form) if form else table_file.read(path)
+    rows = form_file.form_rows(path, *form) if form else table_file.read_table(path)
     remark = (
         _TABLE
         if all(row.fields.get("best") for row in rows)
         else "a table; its values are not verified; it has no column best, so the highest value is taken as the best"
     )
-    offer = read(str(path), [_json_row(row.fields) for row in rows], [row.where for row in rows])
+    offer = parse_offer(str(path), [_json_row(row.fields) for row in rows], [row.where for row in rows])
     return replace(offer, remark=remark)
 
 
@@ -95,18 +95,18 @@ def _json_row(fields: Mapping[str, Any]) -> dict[str, Any]:
     """A row of CSV or XLSX in the form of JSON; text in place of a number is kept, to be reported."""
     given = {name: value for name, value in fields.items() if value not in (None, "")}
     row: dict[str, Any] = {name: given.get(name) for name in (*table_file.NEEDED, *_OPTIONAL)}
-    row["value"], row["true_value"] = table_file.number(row["value"]), table_file.number(row["true_value"])
+    row["value"], row["true_value"] = table_file.parse_number(row["value"]), table_file.parse_number(row["true_value"])
     row |= {name: _whole(row[name]) for name in _COUNTS}
     row["status"] = row["status"] or ("missing" if row["value"] is None else "measured")
     row["best"], row["unit"] = row["best"] or "highest", row["unit"] or "not given"
-    if values := [table_file.number(word) for word in str(given.get("values", "")).split()]:
-        started = [table_file.number(word) for word in str(given.get("started", "")).split()]
+    if values := [table_file.parse_number(word) for word in str(given.get("values", "")).split()]:
+        started = [table_file.parse_number(word) for word in str(given.get("started", "")).split()]
         row["statistics"] = {"n": len(values), "values": values, "jobs": _whole(given.get("jobs")), "started": started}
     return row
 
 
 def _whole(written: Any) -> Any:
-    value = table_file.number(written)
+    value = table_file.parse_number(written)
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -155,7 +155,7 @@ def _bundled(source: str, files: Mapping[str, bytes]) -> Offer:
         raise InputError(f"{source}: {TABLE} was changed after bundling (its checksum differs from that in {MANIFEST})")
     place = f"{source}/{TABLE}"
     return replace(
-        read(place, untrusted.parse(place, files[TABLE], ALLOWED)),
+        parse_offer(place, untrusted.parse(place, files[TABLE], ALLOWED)),
         remark="a bundle's table, not verified; 'campaign verify' re-evaluates its logs",
     )
 

@@ -77,7 +77,7 @@ class Offer:
         return self.profile is not None and self.profile != "full"
 
 
-def renamed(offer: Offer, targets: Mapping[str, str]) -> Offer:
+def rename_targets(offer: Offer, targets: Mapping[str, str]) -> Offer:
     """The offer with other names of its targets. Raises InputError if two would have the same name."""
     there = {cell.target for cell in offer.entries}
     for old, new in targets.items():
@@ -94,7 +94,7 @@ def renamed(offer: Offer, targets: Mapping[str, str]) -> Offer:
 # --- from rows
 
 
-def read(source: str, rows: Any, places: Sequence[str] = ()) -> Offer:
+def parse_offer(source: str, rows: Any, places: Sequence[str] = ()) -> Offer:
     """The offer of a table's rows, as parsed JSON. Raises InputError with the row and the key. `places`: where each row
     is, if the table is not JSON.
     """

@@ -43,28 +43,28 @@ MOST_OFFERS = 4  # in a decision
 Table = tuple[Sequence[Column[Any]], Sequence[Any]]  # its columns, and what its lines are about
 
 
-def printed(
+def comparison_text(
     comparison: verdicts.OfferComparison, block: decision.DecisionBlock, style: str, width: int = printing.WIDEST
 ) -> str:
     """As CSV, JSON, or in a format of tabulate: the decision, the offers, every cell, the summary, and what marks
     mean.
     """
     if style == "csv":
-        return as_csv(comparison)
+        return comparison_csv(comparison)
     if style == "json":
-        return as_json(comparison, block)
+        return comparison_json(comparison, block)
     printing.check_format(style, "csv", "json")
 
     def paragraphs(texts: Iterable[str]) -> list[str]:
         return [printing.paragraph(text, style, width) for text in texts]
 
-    offers = resources.rendered("offers.txt.j2", comparison=comparison, letters=verdicts.letters)
+    offers = resources.rendered("offers.txt.j2", comparison=comparison, letters=verdicts.offer_letter)
     several_offers, of_sample = len(comparison.offers) > 2, comparison.terms is not None and comparison.terms.means
     parts = [
-        *(*decision.in_format(block, style, width), ""),
+        *(*decision.decision_paragraphs(block, style, width), ""),
         *(*paragraphs(offers.splitlines()), ""),
-        *(grid.text(*(_many(comparison) if several_offers else _pair(comparison)), style, width), ""),
-        *([] if of_sample else [grid.text(*_summary(comparison), style, width), ""]),
+        *(grid.grid_text(*(_many(comparison) if several_offers else _pair(comparison)), style, width), ""),
+        *([] if of_sample else [grid.grid_text(*_summary(comparison), style, width), ""]),
         *paragraphs(_legend(comparison)),
     ]
     return printing.document(parts, style).rstrip("\n") + "\n"
@@ -109,7 +109,7 @@ def _pair(comparison: verdicts.OfferComparison) -> Table:
         Column("95% interval" if comparison.terms is None else "90% interval", _interval),
         Column("verdict", _verdict, is_text=True),
     ]
-    return in_detail, verdicts.lone_targets_once(comparison.cells[0])
+    return in_detail, verdicts.merge_lone_targets(comparison.cells[0])
 
 
 def _unit(entries: Iterable[OfferedCell | None]) -> str:
@@ -118,7 +118,7 @@ def _unit(entries: Iterable[OfferedCell | None]) -> str:
 
 def _many(comparison: verdicts.OfferComparison) -> Table:
     """Several offers: a column for each, with its ratio to the first and the mark of its verdict."""
-    compared = [{each.cell: each for each in verdicts.lone_targets_once(column)} for column in comparison.cells]
+    compared = [{each.cell: each for each in verdicts.merge_lone_targets(column)} for column in comparison.cells]
     cells = {
         cell: [offer.entries.get(cell) for offer in comparison.offers]
         for cell in dict.fromkeys(cell for column in compared for cell in column)
@@ -135,7 +135,7 @@ def _many(comparison: verdicts.OfferComparison) -> Table:
     side_by_side: list[Column[Cell]] = [
         Column("cell", str),
         Column("unit", lambda cell: _unit(cells[cell]), is_text=True),
-        *(Column(verdicts.letters(place), partial(text, place)) for place in range(len(comparison.offers))),
+        *(Column(verdicts.offer_letter(place), partial(text, place)) for place in range(len(comparison.offers))),
     ]
     return side_by_side, list(cells)
 
@@ -146,7 +146,7 @@ def _best(entries: Sequence[OfferedCell | None], day: float) -> dict[int, str]:
     if len(measured) < 2 or len({(entry.unit, entry.best) for entry in measured.values()}) > 1:
         return {}
     sign = 1 if next(iter(measured.values())).best == "highest" else -1
-    place = max(measured, key=lambda place: sign * verdicts.typical(measured[place]))
+    place = max(measured, key=lambda place: sign * verdicts.median_value(measured[place]))
     top = measured[place]
     marks = {
         other: NOT_TOLD
@@ -157,13 +157,13 @@ def _best(entries: Sequence[OfferedCell | None], day: float) -> dict[int, str]:
 
 
 def _sums(comparison: verdicts.OfferComparison) -> list[verdicts.GainSummary]:
-    return [verdicts.summary(*column) for column in zip(comparison.cells, comparison.in_means, strict=True)]
+    return [verdicts.summarize_gains(*column) for column in zip(comparison.cells, comparison.in_means, strict=True)]
 
 
 def _differ(one: OfferedCell, other: OfferedCell, day: float) -> bool:
-    difference, over_sessions = verdicts.by_session(one, other)
+    difference, over_sessions = verdicts.session_differences(one, other)
     low, high = (math.exp(bound) for bound in difference.bounds(verdicts.LEVEL) or (-math.inf, math.inf))
-    return difference.p <= verdicts.LEVEL and (over_sessions or verdicts.beyond(low, high, day))
+    return difference.p <= verdicts.LEVEL and (over_sessions or verdicts.is_beyond_day(low, high, day))
 
 
 def _summary(comparison: verdicts.OfferComparison) -> Table:
@@ -176,7 +176,7 @@ def _summary(comparison: verdicts.OfferComparison) -> Table:
     names = ["geometric mean gain", *shown, "of cells", "all", *launches, *operations]
     body = [
         [
-            f"{verdicts.letters(place)}/A",
+            f"{verdicts.offer_letter(place)}/A",
             *(gains.verdicts[verdict] for verdict in shown),
             gains.compared,
             _factor(gains.mean),
@@ -221,7 +221,7 @@ def _lacking_repetitions(comparison: verdicts.OfferComparison) -> tuple[int, int
 # --- the decision
 
 
-def decision_of(comparison: verdicts.OfferComparison, names: Sequence[str]) -> decision.DecisionBlock:
+def comparison_decision(comparison: verdicts.OfferComparison, names: Sequence[str]) -> decision.DecisionBlock:
     """For the buyer. `names`: the offers, as they are typed."""
     first = comparison.offers[0]
     offers = [_of_offer(comparison, place) for place in range(1, len(comparison.offers))][:MOST_OFFERS]
@@ -230,7 +230,7 @@ def decision_of(comparison: verdicts.OfferComparison, names: Sequence[str]) -> d
     gaps = [cell for cell in cells if cell.fails and cell.reported is None and not cell.untested]
     none_left = gaps if len(gaps) == len(cells) else []
     remarks = [
-        f"{verdicts.letters(place)}: {remark}"
+        f"{verdicts.offer_letter(place)}: {remark}"
         for place in (*range(1, len(comparison.offers)), 0)
         for remark in comparison.remarks[place]
         # What limits both alike, such as the size of a rehearsal, is said of the first alone.
@@ -263,7 +263,7 @@ def decision_of(comparison: verdicts.OfferComparison, names: Sequence[str]) -> d
 
 def _of_offer(comparison: verdicts.OfferComparison, place: int) -> decision.Question:
     """Whether it is better than the first, or reaches its commitments."""
-    name, column, in_means = verdicts.letters(place), comparison.cells[place - 1], comparison.in_means[place - 1]
+    name, column, in_means = verdicts.offer_letter(place), comparison.cells[place - 1], comparison.in_means[place - 1]
     if comparison.terms is not None:
         missed = [cell for cell in column if cell.fails]
         firsts = [cell.first for cell in column]
@@ -272,7 +272,7 @@ def _of_offer(comparison: verdicts.OfferComparison, place: int) -> decision.Ques
         if missed:
             return decision.Question(name, "not accepted", f"{reached}; {missed[0].cell}: {_verdict(missed[0])}")
         return decision.Question(name, "accepted" if comparison.compared(place) else "not accepted", reached)
-    sums = verdicts.summary(column, in_means)
+    sums = verdicts.summarize_gains(column, in_means)
     shown = {word: sums.verdicts[word] for word in TOLD if sums.verdicts[word]}
     tested = any(cell.adjusted is not None for cell in column)
     numbers = ", ".join(f"{number} {word}" for word, number in shown.items())
@@ -331,7 +331,7 @@ def _of_side(flat: str, first_place: int) -> tuple[Column[OfferedCell], ...]:
         Column("n", lambda entry: len(entry.values), first_place + 4, flat=f"{flat}n"),
         Column(
             "median",
-            lambda entry: verdicts.typical(entry) if entry.values else None,
+            lambda entry: verdicts.median_value(entry) if entry.values else None,
             first_place + 6,
             flat=f"{flat}median",
         ),
@@ -365,20 +365,20 @@ COLUMNS: tuple[Column[verdicts.CellComparison], ...] = (
 )
 
 
-def as_csv(comparison: verdicts.OfferComparison) -> str:
+def comparison_csv(comparison: verdicts.OfferComparison) -> str:
     """A line for each cell of each offer except the first."""
     names = columns.in_csv(COLUMNS)
     lines = (
         dict.fromkeys(names)
         | columns.flattened(COLUMNS, columns.record(COLUMNS, cell))
-        | {"first": "A", "offer": verdicts.letters(place), "fails": "yes" if cell.fails else "no"}
+        | {"first": "A", "offer": verdicts.offer_letter(place), "fails": "yes" if cell.fails else "no"}
         for place, of_offer in enumerate(comparison.cells, 1)
         for cell in of_offer
     )
     return printing.as_csv([*names[:6], "first", "offer", *names[6:]], lines)
 
 
-def as_json(comparison: verdicts.OfferComparison, block: decision.DecisionBlock) -> str:
+def comparison_json(comparison: verdicts.OfferComparison, block: decision.DecisionBlock) -> str:
     """One object, with each cell on a line of its own."""
     asked = comparison.terms
     terms = {"least": asked.least, "reported_alone": asked.reported, "means": asked.means} if asked else None
@@ -392,9 +392,9 @@ def as_json(comparison: verdicts.OfferComparison, block: decision.DecisionBlock)
 
 def _offer_json(place: int, offer: Offer, comparison: verdicts.OfferComparison) -> str:
     column = comparison.cells[place - 1] if place else ()
-    means = verdicts.summary(column, comparison.in_means[place - 1] if place else True)
+    means = verdicts.summarize_gains(column, comparison.in_means[place - 1] if place else True)
     head = {
-        "offer": verdicts.letters(place),
+        "offer": verdicts.offer_letter(place),
         "source": offer.source,
         "campaign": offer.campaign or None,
         "rules": offer.rules,

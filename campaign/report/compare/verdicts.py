@@ -22,7 +22,7 @@ from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Status
 from campaign.core.strict_yaml import shown
 from campaign.core.units import POINT_AS_SEPARATOR, is_thousandfold, several
-from campaign.report.compare.offers import Offer, OfferedCell, renamed
+from campaign.report.compare.offers import Offer, OfferedCell, rename_targets
 from campaign.statistics import intervals, ranks
 
 INFLATED = 1.01  # value over actual rate from which a formula inflates a number, not just by rounding
@@ -197,7 +197,7 @@ def _mapped(first: Offer, others: Sequence[Offer], targets: Mapping[str, str]) -
             if wanted not in there:
                 known = ", ".join(sorted(there))
                 raise InputError(f"--map {new}={name}: {wanted} is not a target of {which}; allowed: {known}")
-    return (renamed(other, targets) if targets else other for other in others)
+    return (rename_targets(other, targets) if targets else other for other in others)
 
 
 def _check_alike(first: Offer, other: Offer) -> None:
@@ -293,7 +293,9 @@ def _estimated(pair: CellComparison, terms: Terms | None) -> CellComparison:
     if terms is not None and terms.means:
         first, second = (statistics.geometric_mean(side.repeated) for side in (pair.first, pair.second))
         return replace(pair, reported=reported, ratio=second / first)
-    difference, over = (differences(pair.first, pair.second), False) if terms else by_session(pair.first, pair.second)
+    difference, over = (
+        (log_differences(pair.first, pair.second), False) if terms else session_differences(pair.first, pair.second)
+    )
     middle = difference.middle if difference.ordered else None
     bounds, p = difference.bounds(LEVEL / 2 if terms is None else LEVEL), None
     if bounds is not None:
@@ -307,7 +309,7 @@ def _estimated(pair: CellComparison, terms: Terms | None) -> CellComparison:
     return replace(pair, reported=reported, ratio=ratio, low=low, high=high, p=p, over_sessions=over)
 
 
-def differences(first: OfferedCell, second: OfferedCell) -> ranks.Differences:
+def log_differences(first: OfferedCell, second: OfferedCell) -> ranks.Differences:
     """Differences between the logarithms of two cells' values. Repetitions of one job count as one, by increasing the
     variance: which they are is not known here.
     """
@@ -316,11 +318,11 @@ def differences(first: OfferedCell, second: OfferedCell) -> ranks.Differences:
     return ranks.differences(ours, theirs, (_dependence(first), _dependence(second)), blocks)
 
 
-def by_session(first: OfferedCell, second: OfferedCell) -> tuple[ranks.Differences, bool]:
+def session_differences(first: OfferedCell, second: OfferedCell) -> tuple[ranks.Differences, bool]:
     """The differences, and whether they include those between sessions: if the runs of both sides took turns, or if
     both have so many sessions that their medians can be compared.
     """
-    whole = differences(first, second)
+    whole = log_differences(first, second)
     if not (first.started and second.started):
         return whole, False
     if intervals.in_turns(first.started, second.started):
@@ -333,7 +335,7 @@ def by_session(first: OfferedCell, second: OfferedCell) -> tuple[ranks.Differenc
     return (whole, False) if apart.bounds(LEVEL / 2) is None else (apart, True)
 
 
-def beyond(low: float | None, high: float | None, day: float) -> bool:
+def is_beyond_day(low: float | None, high: float | None, day: float) -> bool:
     """Whether an interval of ratios is so far from 1 that two days of one system cannot differ so much."""
     return low is not None and high is not None and (low > day or high < 1 / day)
 
@@ -360,7 +362,7 @@ def _difference(cell: CellComparison, adjusted: float | None, day: float) -> Ans
         return CellVerdict.UNTOLD, _untested(cell), True
     if adjusted > LEVEL:
         return CellVerdict.SAME, "", False
-    if not (cell.over_sessions or beyond(cell.low, cell.high, day)):
+    if not (cell.over_sessions or is_beyond_day(cell.low, cell.high, day)):
         return CellVerdict.SESSION, "", True
     better = (cell.ratio > 1) == (cell.best == "highest")
     return (CellVerdict.BETTER, "", False) if better else (CellVerdict.WORSE, "", True)
@@ -492,7 +494,7 @@ class GainSummary:
     verdicts: dict[CellVerdict, int]
 
 
-def summary(column: Sequence[CellComparison], in_means: bool = True) -> GainSummary:
+def summarize_gains(column: Sequence[CellComparison], in_means: bool = True) -> GainSummary:
     """`in_means`: whether the offer has means."""
     gained = [compared for compared in column if in_means and compared.gain is not None]
     gains = [(compared.cell, compared.gain) for compared in gained if compared.gain is not None]
@@ -533,7 +535,7 @@ def _mean_cell(side: Sequence[OfferedCell], best: Sequence[str]) -> OfferedCell:
     return replace(side[0], values=values, started=side[0].started[: len(values)], jobs=jobs)
 
 
-def lone_targets_once(column: Sequence[CellComparison]) -> list[CellComparison]:
+def merge_lone_targets(column: Sequence[CellComparison]) -> list[CellComparison]:
     """The cells, those of a target that only one side has as one."""
     alone = {cell.cell.target for cell in column} - {cell.cell.target for cell in column if cell.first and cell.second}
     by_target = grouped((cell.cell.target, cell) for cell in column)
@@ -556,11 +558,11 @@ def _mean(gains: Sequence[float]) -> float | None:
     return math.exp(math.fsum(map(math.log, gains)) / len(gains)) if gains else None
 
 
-def typical(entry: OfferedCell) -> float:
+def median_value(entry: OfferedCell) -> float:
     return statistics.median(entry.values) if entry.values else entry.value or 0.0
 
 
-def letters(place: int) -> str:
+def offer_letter(place: int) -> str:
     """A, B, … Z, AA, AB, … for 0, 1, …"""
     text = ""
     place += 1

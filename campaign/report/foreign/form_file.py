@@ -23,7 +23,7 @@ from campaign.config.rules.pack import RulePack
 from campaign.core import units, untrusted
 from campaign.core.errors import InputError
 from campaign.core.escaping import spreadsheet
-from campaign.report.foreign.table_file import ALLOWED_CSV, TabularRow, check_workbook, number, readable
+from campaign.report.foreign.table_file import ALLOWED_CSV, TabularRow, check_workbook, parse_number, readable
 
 if TYPE_CHECKING:
     from docx.text.paragraph import Paragraph
@@ -70,7 +70,7 @@ class Box:
 
     @property
     def text(self) -> str:
-        return written(self.value)
+        return cell_text(self.value)
 
 
 Value = str | float
@@ -101,7 +101,7 @@ class BuyersForm:
         return value.replace(",", ".") if is_with_comma else value
 
 
-def read(path: Path, computed: bool = False) -> BuyersForm:
+def read_form(path: Path, computed: bool = False) -> BuyersForm:
     """`computed`: formulas are read as the values that they had last. Raises InputError."""
     if not path.is_file():
         raise InputError(f"{path}: not found; give a form ({ALLOWED})")
@@ -113,25 +113,25 @@ def read(path: Path, computed: bool = False) -> BuyersForm:
     return (_of_csv if suffix == ".csv" else _of_document)(path, data)
 
 
-def written(value: Any) -> str:
+def cell_text(value: Any) -> str:
     """A cell's value as text."""
     return "" if value is None else f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def with_decimal_comma(value: Value) -> Value:
-    return value if isinstance(value, str) else units.padded(written(value)).replace(".", ",")
+    return value if isinstance(value, str) else units.padded(cell_text(value)).replace(".", ",")
 
 
-def content(text: str, parts: Mapping[str, Value]) -> Value:
+def replaced_text(text: str, parts: Mapping[str, Value]) -> Value:
     """A cell's text with values in place of parts of it; a value itself where it takes the place of all."""
     if (whole := text.strip()) in parts:
         return parts[whole]
     for part, value in parts.items():
-        text = text.replace(part, written(value))
+        text = text.replace(part, cell_text(value))
     return text
 
 
-def replaced(archive: bytes, members: Mapping[str, bytes]) -> bytes:
+def replace_members(archive: bytes, members: Mapping[str, bytes]) -> bytes:
     """The archive with other contents of these members."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(archive)) as source, zipfile.ZipFile(out, "w") as target:
@@ -153,9 +153,9 @@ def _of_csv(path: Path, data: bytes) -> BuyersForm:
     def filled(values: Values, remark: str) -> bytes:
         out = io.StringIO()
         for spot, parts in values.items():
-            new = content(boxes[spot].text, parts)
+            new = replaced_text(boxes[spot].text, parts)
             lines[spot.row - 1][spot.column - 1] = (
-                spreadsheet(new) if isinstance(new, str) else units.padded(written(new))
+                spreadsheet(new) if isinstance(new, str) else units.padded(cell_text(new))
             )
         remarks = [[remark]] if remark else []
         csv.writer(out, delimiter=separator, lineterminator=end).writerows([*lines, *remarks])
@@ -185,11 +185,11 @@ def _of_workbook(path: Path, data: bytes, computed: bool) -> BuyersForm:
                 )
 
     def filled(values: Values, remark: str) -> bytes:
-        new = {spot: content(boxes.get(spot, Box()).text, parts) for spot, parts in values.items()}
+        new = {spot: replaced_text(boxes.get(spot, Box()).text, parts) for spot, parts in values.items()}
         for sheet in {spot.sheet for spot in values} if remark else ():
             new[Spot(sheet, max(spot.row for spot in boxes if spot.sheet == sheet) + 2, 1)] = remark
         with readable(path), zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return replaced(data, _changed(archive, new))
+            return replace_members(data, _changed(archive, new))
 
     without_commas = "numbers of a workbook have the decimal sign of the program that shows it; leave --decimal out"
     return BuyersForm([sheet.title for sheet in book.worksheets], boxes, filled, without_commas=without_commas)
@@ -275,7 +275,7 @@ def _write(cell: Any, value: Value) -> None:
         cell.set("t", "inlineStr")
         SubElement(SubElement(cell, f"{space}is"), f"{space}t", {_SPACES: "preserve"}).text = value
     elif value != "":
-        SubElement(cell, f"{space}v").text = written(value)
+        SubElement(cell, f"{space}v").text = cell_text(value)
 
 
 # --- DOCX
@@ -300,10 +300,10 @@ def _of_document(path: Path, data: bytes) -> BuyersForm:
     def filled(values: Values, remark: str) -> bytes:
         for spot, parts in values.items():
             for part, value in parts.items():
-                _put(next(each for each in found[spot] if part in _text(each)), part, written(value))
+                _put(next(each for each in found[spot] if part in _text(each)), part, cell_text(value))
         if remark:
             document.add_paragraph(remark)
-        return replaced(data, {document.part.partname.lstrip("/"): document.part.blob})
+        return replace_members(data, {document.part.partname.lstrip("/"): document.part.blob})
 
     return BuyersForm(tuple(dict.fromkeys(spot.sheet for spot in boxes)), boxes, filled, "its table has no such cell")
 
@@ -342,7 +342,7 @@ class FormPlace:
     part: str = ""
 
 
-def places(path: Path, form: BuyersForm, mapping: FormMapping | None) -> Iterator[FormPlace]:
+def form_places(path: Path, form: BuyersForm, mapping: FormMapping | None) -> Iterator[FormPlace]:
     """Raises InputError for a sheet or a heading that the form does not have, or has twice."""
     from openpyxl.utils.cell import coordinate_to_tuple
 
@@ -400,13 +400,13 @@ def _line(where: str, lines: Mapping[int, set[str]], heading: str) -> int:
     return there[0]
 
 
-def rows(path: Path, mapping: FormMapping, packs: Mapping[str, RulePack]) -> list[TabularRow]:
+def form_rows(path: Path, mapping: FormMapping, packs: Mapping[str, RulePack]) -> list[TabularRow]:
     """What a filled form says of results, with rates and sizes in the units of the rule packs. `packs`: those of the
     RFP's parts, or of "" for results without a part in their names. Raises InputError.
     """
-    form = read(path, computed=True)
+    form = read_form(path, computed=True)
     found: dict[str, TabularRow] = {}
-    for place in places(path, form, mapping):
+    for place in form_places(path, form, mapping):
         entry, value = place.entry, form.value(place.spot)
         part, _, name = ("", "", entry.result) if "" in packs else entry.result.partition("/")
         if part not in packs or ANSWERS in entry.result:
@@ -417,7 +417,7 @@ def rows(path: Path, mapping: FormMapping, packs: Mapping[str, RulePack]) -> lis
         cell = dict(zip(("target", "launch", "files", "operation"), name.split("/"), strict=True))
         operation = next((each for each in packs[part].operations if each.id == cell["operation"]), None)
         unit = entry.unit or (operation.unit if operation else "")
-        if operation and entry.field == "value" and isinstance(given := number(value), float | int):
+        if operation and entry.field == "value" and isinstance(given := parse_number(value), float | int):
             with suppress(ValueError):
                 value, unit = units.converted(given, unit, operation.unit), operation.unit
         best = packs[part].best(operation) if operation else "highest"

@@ -34,18 +34,20 @@ def is_table(path: Path) -> bool:
     return path.suffix.lower() in SUFFIXES
 
 
-def read(path: Path, pack: str | Path, mapping: FormMapping | None = None, part: str = "") -> submission.Submission:
+def read_submission(
+    path: Path, pack: str | Path, mapping: FormMapping | None = None, part: str = ""
+) -> submission.Submission:
     """A table, or the results of a form, in an RFP those of one part, as a submission: at full size, with the targets
     that it names, without any records. Raises InputError with the place that cannot be read.
     """
     loaded = packs.load(pack)
-    entries = form_file.rows(path, mapping, {part: loaded}) if mapping else table_entries(path)
+    entries = form_file.form_rows(path, mapping, {part: loaded}) if mapping else table_entries(path)
     loaded = unfold(loaded, largest_members(loaded, [str(entry.fields.get("launch")) for entry in entries]))
     try:
         settled = settle(loaded, "full", {}, {})
     except ValueError as error:
         raise InputError(f"{path}: rule pack {pack}: {error}") from error
-    rows = tuple(row_of(entry, settled) for entry in entries)
+    rows = tuple(parse_row(entry, settled) for entry in entries)
     targets = tuple(Target(name, "") for name in dict.fromkeys(row.cell.target for row in rows))
     campaign = Campaign(
         path=path, name=path.stem, rules=str(pack), profile="full", results=path.parent, targets=targets, launch={}
@@ -59,7 +61,7 @@ def table_entries(path: Path) -> list[table_file.TabularRow]:
         if not entries:
             raise InputError(table_file.table_without_rows(path))
         return entries
-    return table_file.read(path)
+    return table_file.read_table(path)
 
 
 def _of_json(path: Path, data: bytes) -> list[table_file.TabularRow]:
@@ -72,7 +74,7 @@ def _of_json(path: Path, data: bytes) -> list[table_file.TabularRow]:
     ]
 
 
-def row_of(entry: table_file.TabularRow, pack: RulePack) -> Row:
+def parse_row(entry: table_file.TabularRow, pack: RulePack) -> Row:
     keys = table_file.NEEDED[:4]
     names = [entry.text_of(key) for key in keys]
     if not all(names):
@@ -137,7 +139,7 @@ def _computed(entry: table_file.TabularRow, operation: str, value: float | None,
 # --- the rules that a table alone can break
 
 
-def units_of_the_rules(whole: submission.Submission) -> Iterator[Finding]:
+def check_units(whole: submission.Submission) -> Iterator[Finding]:
     """STA-05: units are those that the rules require, and numbers are as the benchmark printed them."""
     wanted = {operation.id: operation.unit for operation in whole.pack.operations}
     rows = whole.measured_rows
@@ -156,7 +158,7 @@ def units_of_the_rules(whole: submission.Submission) -> Iterator[Finding]:
 _TABLE_ONLY = "cannot be checked from a table alone"
 
 
-def full_size(whole: submission.Submission) -> Iterator[Finding]:
+def check_size(whole: submission.Submission) -> Iterator[Finding]:
     """FLG-04: no number was measured with fewer items than the rules require, according to the table itself."""
     asked, known = (
         whole.pack.items_total.get("full", 0),
@@ -170,7 +172,7 @@ def full_size(whole: submission.Submission) -> Iterator[Finding]:
     yield unchecked(_TABLE_ONLY)
 
 
-def above_zero(whole: submission.Submission) -> Iterator[Finding]:
+def check_above_zero(whole: submission.Submission) -> Iterator[Finding]:
     """RUN-06: every number is above zero. The rest of the rule is about outputs."""
     for cell, value, unit in ((row.cell, row.value, row.unit) for row in whole.measured_rows):
         if value is not None and not value > 0 and not (value < 0 and may_be_negative(unit)):
@@ -180,7 +182,7 @@ def above_zero(whole: submission.Submission) -> Iterator[Finding]:
     yield unchecked(_TABLE_ONLY)
 
 
-def inflation_told(whole: submission.Submission) -> Iterator[Finding]:
+def check_inflation(whole: submission.Submission) -> Iterator[Finding]:
     """PHY-03: if the benchmark's formula counts what every process would do, the table also gives the actual number."""
     inflated = {files.id: files.inflated for files in whole.pack.files}
     alone = numbers.of_one_process(whole.pack)
@@ -204,7 +206,7 @@ def inflation_told(whole: submission.Submission) -> Iterator[Finding]:
     yield from whole.over(unchecked, unsure, "actual operation count not in the table")
 
 
-def within_physics(whole: submission.Submission) -> Iterator[Finding]:
+def check_physics(whole: submission.Submission) -> Iterator[Finding]:
     """PHY-04: no rate is above what the processes' system calls, or the nodes' memories, allow."""
     call, memory = (whole.pack.parameter("PHY-04", name) for name in ("call", "memory"))
     inflated = {files.id: files.inflated for files in whole.pack.files}
@@ -250,23 +252,23 @@ RULES: Mapping[str, Callable[[submission.Submission], Iterator[Finding]]] = {
     "CMP-02": submission.every_target_answered,
     "CMP-03": submission.every_cell_answered,
     "CMP-04": submission.every_number_traced,
-    "FLG-04": full_size,
-    "RUN-06": above_zero,
+    "FLG-04": check_size,
+    "RUN-06": check_above_zero,
     "STA-01": numbers.from_one_run,
     "STA-03": numbers.repeated,
     "STA-04": numbers.steady,
-    "STA-05": units_of_the_rules,
+    "STA-05": check_units,
     "PHY-01": numbers.layouts_agree,
     "PHY-02": numbers.not_below_one_process,
-    "PHY-03": inflation_told,
-    "PHY-04": within_physics,
+    "PHY-03": check_inflation,
+    "PHY-04": check_physics,
     "PHY-05": numbers.stat_not_below_creation,
     "PHY-06": numbers.not_far_above_one_process,
     "PRJ-01": numbers.numbers_of_their_own,
 }
 
 
-def findings_of(whole: submission.Submission) -> tuple[Finding, ...]:
+def table_findings(whole: submission.Submission) -> tuple[Finding, ...]:
     """All that the pack's rules say of a table by itself."""
     rules = {rule: RULES[rule](whole) if rule in RULES else [unchecked(_TABLE_ONLY)] for rule in whole.pack.checks}
     return tuple(finding for rule, findings in rules.items() for finding in of_rule(rule, CAMPAIGN, findings))

@@ -53,7 +53,7 @@ class TabularRow:
         value = self.fields.get(key)
         if value in (None, ""):
             return None
-        written = number(value)
+        written = parse_number(value)
         try:
             read = float(written) if type(written) in (int, float) else math.nan
         except OverflowError:
@@ -72,7 +72,7 @@ class TabularRow:
         raise InputError(f"{self.where}: {key}: found {value}; allowed: {allowed}")
 
 
-def read(path: Path) -> list[TabularRow]:
+def read_table(path: Path) -> list[TabularRow]:
     """The rows; at least one, with all NEEDED columns. Raises InputError."""
     if not path.is_file():
         raise InputError(f"{path}: not found; give {ALLOWED}")
@@ -102,7 +102,7 @@ def table_without_rows(path: object) -> str:
     return f"{path}: no rows below the column names; one row for each cell is needed"
 
 
-def number(value: Any) -> Any:
+def parse_number(value: Any) -> Any:
     """Text that is a number as a number; anything else unchanged."""
     return float(value) if isinstance(value, str) and _NUMBER.fullmatch(value.strip()) else value
 

@@ -88,7 +88,7 @@ class Drawing:
     def name(self, files: Entry, launch: Entry) -> str:
         """What distinguishes a panel from the others; "" if there is only one."""
         kinds = ((files.title, self.pack.files), (launch.title, self.pack.launch))
-        return untold(", ".join(title for title, others in kinds if len(others) > 1))
+        return without_total(", ".join(title for title, others in kinds if len(others) > 1))
 
     def heading(self, files: Entry, launch: Entry) -> str:
         """Its name with its processes × nodes."""
@@ -105,13 +105,13 @@ class Drawing:
         return tuple(text for text, applies in texts.items() if applies)
 
 
-def inflated(row: Row) -> float | None:
+def actual_rate(row: Row) -> float | None:
     """The actual rate, if the benchmark's formula counts more."""
     true = row.record.true_value if row.record else None
     return true if true is not None and row.value is not None and row.value > 1.01 * true else None
 
 
-def said(row: Row) -> str:
+def describe_row(row: Row) -> str:
     """One number in words: `scratch/node/shared/create: 1234 ops/s, 16 × 1, invalid`."""
     assert row.value is not None
     parts = [f"{row.cell}: {units.digits(row.value)} {row.unit}", geometries([row])]
@@ -138,12 +138,12 @@ def with_geometry(title: str, rows: Sequence[Row]) -> str:
     return ": ".join(part for part in (title, sizes) if part)
 
 
-def untold(title: str) -> str:
+def without_total(title: str) -> str:
     """A title without the number of items, which the table shows."""
     return title.replace("{items_total} ", "")
 
 
 def folded(text: str, most: int) -> str:
     """A title on several short lines."""
-    lines = textwrap.wrap(untold(text), most, break_long_words=False)
+    lines = textwrap.wrap(without_total(text), most, break_long_words=False)
     return "\n".join(lines if len(lines) <= MOST_LINES else [*lines[: MOST_LINES - 1], f"{lines[MOST_LINES - 1]}…"])

@@ -47,13 +47,13 @@ def draw_plots(pack: RulePack, target: str, rows: Sequence[Row], root: Path, dir
     plots.append((NODES_FILE, NODES_TITLE, by_node(rows)))
     pictures = [Picture(f"{target}-{name}.svg", title, drawn) for name, title, drawn in plots if drawn]
     for picture in pictures:
-        write(directory / picture.file, f"{picture.title}: {target}", picture.drawn)
+        write_plot(directory / picture.file, f"{picture.title}: {target}", picture.drawn)
     return pictures
 
 
-def write(path: Path, title: str, drawn: drawing.DrawnPlot) -> None:
+def write_plot(path: Path, title: str, drawn: drawing.DrawnPlot) -> None:
     """Write it as a file of its own, for a letter or slides; its numbers beside it."""
-    outputs.write_in_directory(path, svg.document(title, drawn.remarks, drawn.panels, drawn.legend))
+    outputs.write_in_directory(path, svg.document_svg(title, drawn.remarks, drawn.panels, drawn.legend))
     if drawn.numbers:
         outputs.write_in_directory(path.with_suffix(".csv"), printing.as_csv(tuple(drawn.numbers[0]), drawn.numbers))
 
@@ -73,7 +73,7 @@ def bars(figure: drawing.Drawing) -> drawing.DrawnPlot | None:
     y = shapes.value_axis([row.value for row in rows if row.value is not None], figure.units())
     drawn = tuple(_bar_panel(figure, panel, groups, y) for panel in shown)
     remarks = list(figure.remarks)
-    remarks += ["pale: counted by the benchmark; full: actual"] if any(map(drawing.inflated, rows)) else []
+    remarks += ["pale: counted by the benchmark; full: actual"] if any(map(drawing.actual_rate, rows)) else []
     remarks += ["m: measures memory"] if any(measures_memory(row, pack) for row in rows) else []
     titles = [figure.title(template) for template in figure.plot.operations]
     legend = tuple(shapes.Key(title, shapes.colour(number), series=number) for number, title in enumerate(titles))
@@ -96,7 +96,7 @@ def _bar_panel(
         labels = [f"{geometry}\n{name}" for geometry, name in zip(planned, names, strict=True)]
         x = shapes.axis_of_groups(labels, "processes × nodes, launch condition")
     marks = tuple(bar for place, rows in enumerate(by_group) for bar in _bar_group(place, rows, figure))
-    return shapes.Panel(drawing.untold(title), x, y, marks, width)
+    return shapes.Panel(drawing.without_total(title), x, y, marks, width)
 
 
 def _bars_of(figure: drawing.Drawing, panel: drawing.Entry, group: drawing.Entry) -> list[Row]:
@@ -114,10 +114,10 @@ def _bar_group(place: int, rows: Sequence[Row], figure: drawing.Drawing) -> Iter
             width=width * 0.88,
             value=row.value or 0.0,
             series=number,
-            about=drawing.said(row),
+            about=drawing.describe_row(row),
             cell=str(row.cell),
             valid=row.status is Status.MEASURED,
-            actual=drawing.inflated(row),
+            actual=drawing.actual_rate(row),
             note="m" if measures_memory(row, figure.pack) else "",
         )
 
@@ -334,7 +334,7 @@ def latency(figure: drawing.Drawing) -> drawing.DrawnPlot | None:
     y = shapes.value_axis([value for value in shown if value > 0], "latency (ms)")
     panels = []
     for row, iterations, iteration, intervals in found:
-        title = drawing.said(row) + (f", iteration {iteration + 1}" if iterations > 1 else "")
+        title = drawing.describe_row(row) + (f", iteration {iteration + 1}" if iterations > 1 else "")
         x = shapes.linear_axis(intervals[-1].start_s + intervals[-1].length_s, "time (s)")
         panels.append(shapes.Panel(title, x, y, tuple(_latency_marks(intervals))))
     legend = (

@@ -16,7 +16,7 @@ LABELS = 8  # below the axis
 APART = 44  # width of two labels at which both are readable
 
 
-def figure(standing: adaptive.SearchProgress, unit: str) -> DrawnPlot | None:
+def search_plot(standing: adaptive.SearchProgress, unit: str) -> DrawnPlot | None:
     """None before anything was measured."""
     points = [(request, measured.rate) for request, measured in standing.points.items() if measured.rate]
     if not points:

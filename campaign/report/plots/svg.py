@@ -21,12 +21,14 @@ def panel_svg(panel: shapes.Panel, page: str = "") -> str:
     return _drawn("panel", panel, page)
 
 
-def key(entry: shapes.Key) -> str:
+def key_svg(entry: shapes.Key) -> str:
     """The symbol before a line of the legend."""
     return _drawn("key", entry)
 
 
-def document(title: str, remarks: Sequence[str], panels: Sequence[shapes.Panel], legend: Sequence[shapes.Key]) -> str:
+def document_svg(
+    title: str, remarks: Sequence[str], panels: Sequence[shapes.Panel], legend: Sequence[shapes.Key]
+) -> str:
     """A file of its own."""
     return _drawn("document", title, remarks, panels, legend) + "\n"
 

@@ -16,7 +16,7 @@ from campaign.core.model import Finding, Run
 from campaign.plan import matrix
 from campaign.report import causes
 from campaign.report import clauses as compliance
-from campaign.report.workbook.sheets import CLAUSES, LINKED, PROVENANCE, Sheets, internal
+from campaign.report.workbook.sheets import CLAUSES, LINKED, PROVENANCE, Sheets, internal_address
 from campaign.results.cells import IN_CSV, Row, flattened
 from campaign.results.source.modifications import Section
 from campaign.slurm import scripts
@@ -24,7 +24,7 @@ from campaign.slurm import scripts
 SYSTEM_WIDTHS = (34, 76, 30, 30)  # a SHA-256 fits on one line
 
 
-def system(sheets: Sheets) -> None:
+def write_system(sheets: Sheets) -> None:
     """The system as the campaign file describes it, as the jobs recorded it, and the modifications of the benchmark."""
     contents, campaign = sheets.contents, sheets.contents.campaign
     targets = tuple(
@@ -61,13 +61,13 @@ def _absent(given: Sequence[object]) -> str:
     return "" if given else "not given in the campaign file"
 
 
-def clauses(sheets: Sheets) -> None:
+def write_clauses(sheets: Sheets) -> None:
     """The compliance matrix."""
     columns = dict(zip(compliance.COLUMNS, (16, 60, 14, 60, 60), strict=True))
     sheets.records(CLAUSES, columns, sheets.contents.clauses)
 
 
-def projections(sheets: Sheets) -> None:
+def write_projections(sheets: Sheets) -> None:
     columns: dict[Column[Any], int] = {
         Column("cell", lambda row: str(row.cell)): 30,
         Column("value", lambda row: row.value): 12,
@@ -86,7 +86,7 @@ def projections(sheets: Sheets) -> None:
     sheets.records("Projections", columns, [row for row in sheets.contents.rows if row.projection is not None])
 
 
-def findings(sheets: Sheets) -> None:
+def write_findings(sheets: Sheets) -> None:
     columns: dict[Column[Finding], int] = {
         Column("rule", lambda finding: finding.rule): 9,
         Column("severity", lambda finding: str(finding.severity)): 9,
@@ -107,7 +107,7 @@ def findings(sheets: Sheets) -> None:
     sheets.records("Findings", columns, sheets.contents.findings, key)
 
 
-def provenance(sheets: Sheets, path: Path) -> None:
+def write_provenance(sheets: Sheets, path: Path) -> None:
     """A line for each cell, with the columns of the CSV form. The first column links to the table, that of the file to
     the file.
     """
@@ -118,7 +118,7 @@ def provenance(sheets: Sheets, path: Path) -> None:
     columns = {Column(name, itemgetter(name)): widths.get(name, 11) for name in ("cell", *IN_CSV)}
     sheet = sheets.records(PROVENANCE, columns, [_origin(row) for row in contents.rows])
     for line, row in enumerate(contents.rows, 1):
-        place = internal(*sheets.results[row.cell])
+        place = internal_address(*sheets.results[row.cell])
         sheets.link(sheet, line, 0, place, str(row.cell), "go to the value in the table", **LINKED)
         if row.record is not None and not row.record.parts:
             file = row.record.source.file
@@ -128,12 +128,12 @@ def provenance(sheets: Sheets, path: Path) -> None:
 
 
 def _origin(row: Row) -> dict[str, Any]:
-    told = causes.told(row.findings)
+    told = causes.merge_causes(row.findings)
     texts = (f"{each.rule} {each.message}{'' if each.checked else ' (not checked)'}" for each in told)
     return flattened(row) | {"cell": str(row.cell), "findings": "; ".join(dict.fromkeys(texts))}
 
 
-def runs(sheets: Sheets) -> None:
+def write_runs(sheets: Sheets) -> None:
     contents = sheets.contents
     attempts = matrix.attempts_by_run(contents.runs, contents.attempts)
 

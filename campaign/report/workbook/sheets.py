@@ -30,7 +30,7 @@ LINKED: dict[str, Any] = {"font_color": "blue", "underline": 1}
 Value = str | int | float | None
 
 
-def names(targets: Sequence[str]) -> list[str]:
+def sheet_names(targets: Sequence[str]) -> list[str]:
     """Names of sheets for targets: at most 31 characters, valid in a workbook, and different in more than case."""
     taken = {name.lower() for name in (*NAMES, "history")}
     given = []
@@ -45,7 +45,7 @@ def names(targets: Sequence[str]) -> list[str]:
     return given
 
 
-def text(value: str) -> str:
+def cell_text(value: str) -> str:
     """Text for a cell: without invisible characters; if it is too long it is cut, with a remark."""
     value = escaping.plain(value)
     encoded = value.encode("utf-16-le")  # a workbook counts in UTF-16: what is beyond its first plane counts twice
@@ -55,7 +55,7 @@ def text(value: str) -> str:
     return encoded[: 2 * (LONGEST_TEXT - len(more))].decode("utf-16-le", "ignore") + more
 
 
-def internal(sheet: str, line: int, column: int) -> str:
+def internal_address(sheet: str, line: int, column: int) -> str:
     from xlsxwriter.utility import xl_rowcol_to_cell
 
     quoted = sheet.replace("'", "''")
@@ -71,7 +71,7 @@ class Sheets:
 
     def __init__(self, book: Workbook, contents: Contents) -> None:
         self.book, self.contents = book, contents
-        self.targets = names([target.name for target in contents.campaign.targets])
+        self.targets = sheet_names([target.name for target in contents.campaign.targets])
         self.results: dict[Cell, tuple[str, int, int]] = {}
         self.origins = {row.cell: line for line, row in enumerate(contents.rows, 1)}
         self.widths: dict[str, list[int]] = {}  # widths of columns by sheet
@@ -97,7 +97,7 @@ class Sheets:
         sheet.repeat_columns(0)
         sheet.hide_gridlines(2)
         campaign = self.contents.campaign
-        foot = text(campaign.name)[:60].replace("&", "&&")
+        foot = cell_text(campaign.name)[:60].replace("&", "&&")
         mark = "" if campaign.profile == "full" else f" ({campaign.profile})"
         sheet.set_footer(f"&L{foot}{mark}&C&A&R&P / &N")
         return sheet
@@ -105,7 +105,7 @@ class Sheets:
     def put(self, sheet: Worksheet, line: int, column: int, value: Value, **properties: object) -> None:
         """Write text as text, a number as a number, None as an empty cell."""
         if isinstance(value, str):
-            sheet.write_string(line, column, text(value), self.format(**properties))
+            sheet.write_string(line, column, cell_text(value), self.format(**properties))
         elif value is not None:
             sheet.write_number(line, column, value, self.format(**{"align": "left", **properties}))
 
@@ -114,7 +114,7 @@ class Sheets:
     ) -> None:
         """Write a value with a link. The address is the project's own, never another party's text."""
         shown = self.format(**properties)
-        if sheet.write_url(line, column, address, shown, "link", text(tip)[:255] or None) == 0:
+        if sheet.write_url(line, column, address, shown, "link", cell_text(tip)[:255] or None) == 0:
             self.put(sheet, line, column, value, **properties)
         else:  # longer than a workbook's links may be
             self.put(sheet, line, column, value)
@@ -135,7 +135,7 @@ class Sheets:
         width = sum(self.widths[sheet.get_name()][:columns])
         shown = self.format(text_wrap=True, align="left")
         for line, value in enumerate(texts, first):
-            sheet.merge_range(line, 0, line, columns - 1, text(value), shown)
+            sheet.merge_range(line, 0, line, columns - 1, cell_text(value), shown)
             self.fit(sheet, line, [(value, width)])
 
     def records(

@@ -21,7 +21,7 @@ from campaign.report import notes, table
 from campaign.report.contents import Contents
 from campaign.report.decision import Compliance
 from campaign.report.workbook import evidence_sheets
-from campaign.report.workbook.sheets import CLAUSES, LINKED, NAMES, OVERVIEW, PROVENANCE, Sheets, internal
+from campaign.report.workbook.sheets import CLAUSES, LINKED, NAMES, OVERVIEW, PROVENANCE, Sheets, internal_address
 from campaign.results.cells import Row
 
 if TYPE_CHECKING:
@@ -64,12 +64,12 @@ def workbook(path: Path, contents: Contents) -> bytes:
         if len(contents.campaign.targets) > 1:
             _overview(sheets)
         if contents.clauses:
-            evidence_sheets.clauses(sheets)
-        evidence_sheets.system(sheets)
-        evidence_sheets.projections(sheets)
-        evidence_sheets.findings(sheets)
-        evidence_sheets.provenance(sheets, path)
-        evidence_sheets.runs(sheets)
+            evidence_sheets.write_clauses(sheets)
+        evidence_sheets.write_system(sheets)
+        evidence_sheets.write_projections(sheets)
+        evidence_sheets.write_findings(sheets)
+        evidence_sheets.write_provenance(sheets, path)
+        evidence_sheets.write_runs(sheets)
     return file.getvalue()
 
 
@@ -87,7 +87,7 @@ def _summary(sheets: Sheets) -> None:
         ("", ""),
         ("Table", pack.caption),
         ("Campaign", campaign.name),
-        ("Run rules", f"{pack.id}, version {pack.version}: {pack.title}{table.origin(pack)}"),
+        ("Run rules", f"{pack.id}, version {pack.version}: {pack.title}{table.pack_origin(pack)}"),
         ("Clauses of", pack.document),
         ("Profile", campaign.profile if campaign.profile == "full" else f"{campaign.profile}: not a compliant result"),
         ("Measured", contents.measured or "no results yet"),
@@ -115,14 +115,14 @@ def _summary(sheets: Sheets) -> None:
     absent = {OVERVIEW: len(campaign.targets) == 1, CLAUSES: not contents.clauses}
     named += [(name, name) for name in NAMES[1:] if not absent.get(name)]
     for number, (shown, name) in enumerate(named):
-        sheets.link(sheet, first + number, 1, internal(name, 0, 0), shown, **LINKED)
+        sheets.link(sheet, first + number, 1, internal_address(name, 0, 0), shown, **LINKED)
 
 
 def _target(sheets: Sheets, target: Target, name: str) -> None:
     """The table of one target with its notes."""
-    pack, titles = sheets.contents.pack, table.titles(sheets.contents.pack)
-    lines = table.lines([row for row in sheets.contents.rows if row.cell.target == target.name], pack)
-    noted = notes.notes([line.cells for line in lines], pack)
+    pack, titles = sheets.contents.pack, table.column_titles(sheets.contents.pack)
+    lines = table.table_lines([row for row in sheets.contents.rows if row.cell.target == target.name], pack)
+    noted = notes.table_notes([line.cells for line in lines], pack)
     numbers = {text: number for number, text in enumerate(noted.texts, 1)}
     columns = table.target_columns(pack, noted, numbers)
     of_runs = (max(9, len(column.name) + 2) for column in table.run_columns())
@@ -139,7 +139,7 @@ def _overview(sheets: Sheets) -> None:
     pack, targets = sheets.contents.pack, [target.name for target in sheets.contents.campaign.targets]
     columns = table.overview_columns(targets)
     sheet = sheets.add(OVERVIEW, (48, *(16 for _ in targets), 32))
-    lines = table.overview(sheets.contents.rows, targets, pack)
+    lines = table.overview_lines(sheets.contents.rows, targets, pack)
     _table(sheets, sheet, ", ".join(targets), columns, lines, [table.ROUNDING, _TABLE_MARKS], FIRST_LINE - 1)
 
 
@@ -154,7 +154,7 @@ def _table(
 ) -> None:
     """A table with a line of headings and, if its first line leaves room for it, one of units."""
     pack, profile, has_units = sheets.contents.pack, sheets.contents.campaign.profile, first == FIRST_LINE
-    sheets.put(sheet, 0, 0, f"{pack.caption}: {about}{table.origin(pack)}", bold=True, font_size=13)
+    sheets.put(sheet, 0, 0, f"{pack.caption}: {about}{table.pack_origin(pack)}", bold=True, font_size=13)
     if profile != "full":
         sheets.put(sheet, 1, 0, f"{profile} size: not a compliant result", bold=True, font_color=RED, font_size=13)
     for place, column in enumerate(columns):
@@ -189,7 +189,7 @@ def _put(
 
 def _entry(sheets: Sheets, sheet: Worksheet, row: Row, line: int, column: int) -> None:
     """A valid number as a number; an invalid one as text, so that no sum includes it."""
-    address, tip = internal(PROVENANCE, sheets.origins[row.cell], 0), f"{row.cell}: {row.status}"
+    address, tip = internal_address(PROVENANCE, sheets.origins[row.cell], 0), f"{row.cell}: {row.status}"
     style: dict[str, object] = {"align": "right"}
     value: str | float = str(row.status) if row.value is None else row.value
     if row.value is None:

@@ -21,7 +21,7 @@ from campaign.core.errors import InputError
 from campaign.core.model import Status
 from campaign.report import table
 from campaign.report.compare import offer_files
-from campaign.report.compare.offers import Offer, read
+from campaign.report.compare.offers import Offer, parse_offer
 from campaign.report.workbook.write import workbook
 from tests.report.test_write import contents
 from tests.support import forms, offers, reference
@@ -34,7 +34,7 @@ TABLE = json.dumps([row((1.0, 2.0))]).encode()
 
 def refused(path: Path) -> str:
     with pytest.raises(InputError) as caught:
-        offer_files.load(path)
+        offer_files.load_offer(path)
     return str(caught.value)
 
 
@@ -49,8 +49,8 @@ def test_a_table_of_this_program_is_the_same_offer_in_every_form(tmp_path: Path,
         path.write_text(table.as_csv(rows))
     else:
         path.write_bytes(workbook(path, contents(everything())))
-    expected = read("table.json", json.loads(table.as_json(rows)))
-    found = offer_files.load(path)
+    expected = parse_offer("table.json", json.loads(table.as_json(rows)))
+    found = offer_files.load_offer(path)
     assert found.entries == expected.entries
     assert found.remark == "a table; its values are not verified"
 
@@ -58,7 +58,7 @@ def test_a_table_of_this_program_is_the_same_offer_in_every_form(tmp_path: Path,
 def test_a_table_that_does_not_say_which_value_is_the_best_is_read_with_a_remark(tmp_path: Path) -> None:
     path = tmp_path / "contract.csv"
     path.write_text("target;launch;files;operation;value\nscratch;node;unique;create;7.5\n")
-    found = offer_files.load(path)
+    found = offer_files.load_offer(path)
     (entry,) = found.entries.values()
     assert (entry.number, entry.unit, entry.best, entry.values) == (7.5, "not given", "highest", ())
     assert found.remark.endswith("; it has no column best, so the highest value is taken as the best")
@@ -75,7 +75,7 @@ def test_a_decimal_comma_between_commas_is_refused_in_words(tmp_path: Path) -> N
 
 def test_a_campaigns_own_table_is_read_with_all_its_values() -> None:
     rows = everything().rows()
-    found = read("table.json", json.loads(table.as_json(rows)))
+    found = parse_offer("table.json", json.loads(table.as_json(rows)))
     assert [entry.cell for entry in found.entries.values()] == [one.cell for one in rows]
     assert [entry.values for entry in found.entries.values()] == [one.values for one in rows]
     assert [entry.number for entry in found.entries.values()] == [
@@ -87,7 +87,7 @@ def test_a_campaigns_own_table_is_read_with_all_its_values() -> None:
 def test_a_list_of_numbers_written_by_hand_is_a_commitment() -> None:
     keys = ("target", "launch", "files", "operation", "value", "unit", "status")
     made = {key: value for key, value in row((7.0,)).items() if key in keys}
-    (entry,) = read("contract.json", [made]).entries.values()
+    (entry,) = parse_offer("contract.json", [made]).entries.values()
     assert (entry.number, entry.values, entry.best) == (7.0, (), "highest")
 
 
@@ -130,21 +130,21 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("changes", "message"), WRONG, ids=[message[:40] for _, message in WRONG])
 def test_a_wrong_value_is_named_with_its_row_and_key(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as caught:
-        read("x.json", [row((1.0,), **changes)])
+        parse_offer("x.json", [row((1.0,), **changes)])
     assert str(caught.value).startswith(f"x.json: row 1: {message}")
 
 
 def test_a_cell_stands_once_and_a_table_is_of_one_campaign() -> None:
     with pytest.raises(InputError, match=r"x.json: row 2: scratch/node/shared/create appears twice"):
-        read("x.json", [row(), row()])
+        parse_offer("x.json", [row(), row()])
     with pytest.raises(InputError, match="rows belong to several campaigns"):
-        read("x.json", [row(), row(cell=CELLS[1], campaign="other")])
+        parse_offer("x.json", [row(), row(cell=CELLS[1], campaign="other")])
 
 
 @pytest.mark.parametrize("rows", [[], {}, None, 7, "x", [7], [[]]])
 def test_what_is_no_table_is_refused(rows: Any) -> None:
     with pytest.raises(InputError, match=r"x\.json: "):
-        read("x.json", rows)
+        parse_offer("x.json", rows)
 
 
 json_values = st.recursive(
@@ -157,7 +157,7 @@ json_values = st.recursive(
 @given(st.sampled_from(sorted(row())), json_values)
 def test_whatever_a_key_holds_it_is_read_or_refused(key: str, value: Any) -> None:
     try:
-        assert isinstance(read("x.json", [row(**{key: value})]), Offer)
+        assert isinstance(parse_offer("x.json", [row(**{key: value})]), Offer)
     except InputError as error:
         assert str(error).startswith("x.json: ")
         assert str(error).isprintable()
@@ -169,7 +169,7 @@ def test_whatever_a_key_holds_it_is_read_or_refused(key: str, value: Any) -> Non
 def test_a_table_is_read_from_its_file(tmp_path: Path) -> None:
     path = tmp_path / "table.json"
     path.write_bytes(TABLE)
-    assert offer_files.load(path).source == str(path)
+    assert offer_files.load_offer(path).source == str(path)
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_a_campaign_that_was_not_run_has_its_gaps_and_what_it_declined(
     monkeypatch.setenv("PATH", "/nowhere")
     file = tmp_path / "offer.yaml"
     file.write_text(CAMPAIGN)
-    found = offer_files.load(file)
+    found = offer_files.load_offer(file)
     assert [entry.status for entry in found.entries.values()].count(Status.DECLINED) == 9
     assert [entry.status for entry in found.entries.values()].count(Status.MISSING) == 27
     assert not (tmp_path / "results").exists()
@@ -233,8 +233,8 @@ def test_results_say_where_their_campaign_file_is(tmp_path: Path) -> None:
     file.write_text(CAMPAIGN)
     results.mkdir(parents=True)
     (results / "plan.json").write_text(json.dumps({"file": str(file)}))
-    assert offer_files.load(results).campaign == "offer"
-    assert offer_files.load(results).source == str(results)
+    assert offer_files.load_offer(results).campaign == "offer"
+    assert offer_files.load_offer(results).source == str(results)
     moved = tmp_path / "moved"
     results.rename(moved)
     assert "its campaign file" in refused(moved)
@@ -282,14 +282,14 @@ def test_what_campaign_bundle_packs_is_read(tmp_path: Path) -> None:
     paths = [tmp_path / name for name in ("bag", "b.zip", "b.tar.gz")]
     for path in paths[1:]:
         bagit.pack(tmp_path / "bag", path)
-    assert [offer_files.load(path).campaign for path in paths] == ["offer"] * 3
+    assert [offer_files.load_offer(path).campaign for path in paths] == ["offer"] * 3
 
 
 @pytest.mark.parametrize("top", ["", "offer/", "./"])
 def test_a_bundle_is_read_from_a_directory_and_from_archives(tmp_path: Path, top: str) -> None:
     bag(tmp_path / "bag")
     names = {f"{top}manifest-sha256.txt": manifest(), f"{top}{offer_files.TABLE}": TABLE, f"{top}data/other": b"x"}
-    found = [offer_files.load(path) for path in (tmp_path / "bag", *archives(tmp_path, names))]
+    found = [offer_files.load_offer(path) for path in (tmp_path / "bag", *archives(tmp_path, names))]
     assert len({tuple(one.entries) for one in found}) == 1
     assert {one.remark.split(",")[0] for one in found} == {"a bundle's table"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.tar.gz", "b.zip", "bag"]
@@ -378,7 +378,7 @@ def test_a_damaged_archive_is_read_or_refused(tmp_path: Path, zipped: bool, plac
     data[place % len(data)] = byte
     path.write_bytes(data[: len(data) - cut])
     try:
-        assert offer_files.load(path).campaign == "offer"
+        assert offer_files.load_offer(path).campaign == "offer"
     except InputError as error:
         assert str(error).startswith(str(path))
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from campaign.cli.main import main
 from campaign.core.errors import INCOMPLETE, OK, USAGE, InputError
 from campaign.report.compare import rendering, verdicts
-from campaign.report.compare.verdicts import CellComparison, CellVerdict, Terms, letters, summary
+from campaign.report.compare.verdicts import CellComparison, CellVerdict, Terms, offer_letter, summarize_gains
 from campaign.report.decision import DecisionBlock
 from tests.support import builders, offers
 from tests.support.offers import CELLS, gap, in_turns, noisy, offer, row
@@ -34,11 +34,11 @@ def one(first: offers.Row, second: offers.Row, terms: Terms | None = None) -> Ce
 
 
 def decision(found: verdicts.OfferComparison) -> DecisionBlock:
-    return rendering.decision_of(found, [offer.source for offer in found.offers])
+    return rendering.comparison_decision(found, [offer.source for offer in found.offers])
 
 
 def text_of(found: verdicts.OfferComparison, style: str) -> str:
-    return rendering.printed(found, decision(found), style)
+    return rendering.comparison_text(found, decision(found), style)
 
 
 def kinds(found: verdicts.OfferComparison) -> set[CellVerdict]:
@@ -117,9 +117,10 @@ def test_a_campaign_never_differs_from_itself(seed: int, repetitions: int, noise
 
 def test_a_rehearsal_compared_with_itself_is_called_so_before_what_limits_both() -> None:
     small = offer(row(LOW, rules={**offers.RULES, "profile": "rehearsal"}))
-    alike = {each.name: each for each in rendering.decision_of(verdicts.compare([small, small]), ["a", "a"]).questions}[
-        "alike"
-    ]
+    alike = {
+        each.name: each
+        for each in rendering.comparison_decision(verdicts.compare([small, small]), ["a", "a"]).questions
+    }["alike"]
     assert (alike.answer, alike.reason) == (
         "open",
         "B: the same results as the first's: compared with itself, which shows nothing; "
@@ -403,7 +404,8 @@ def test_offers_of_other_size_rules_or_operations_have_no_means_unless_forced() 
         assert (alone.in_means, forced.in_means) == ((False,), (True,))
         assert "no mean, since its size, rules or operations differ" in decision(alone).sentence
         summed = [
-            json.loads(rendering.as_json(each, decision(each)))["offers"][1]["summary"] for each in (alone, forced)
+            json.loads(rendering.comparison_json(each, decision(each)))["offers"][1]["summary"]
+            for each in (alone, forced)
         ]
         assert [each["geometric_mean"] is None for each in summed] == [True, False]
     rehearsed = offer(row(LOW, rules={**offers.RULES, "profile": "rehearsal"}))
@@ -563,8 +565,8 @@ def test_the_printed_acceptance() -> None:
 
 def test_the_forms_agree_on_every_verdict() -> None:
     found = verdicts.compare(everything())
-    from_csv = list(csv.DictReader(io.StringIO(rendering.as_csv(found))))
-    from_json = json.loads(rendering.as_json(found, decision(found)))["offers"][1]["cells"]
+    from_csv = list(csv.DictReader(io.StringIO(rendering.comparison_csv(found))))
+    from_json = json.loads(rendering.comparison_json(found, decision(found)))["offers"][1]["cells"]
     assert [line["verdict"] for line in from_csv] == [cell["verdict"] for cell in from_json]
     assert [line["verdict"] for line in from_csv] == [cell.verdict for cell in found.cells[0]]
     assert [line["ratio"] for line in from_csv] == [str(cell["ratio"] or "") for cell in from_json]
@@ -579,7 +581,7 @@ def test_every_format_of_tabulate_prints_every_cell(style: str) -> None:
 
 def test_a_formula_in_a_unit_is_text_to_a_spreadsheet() -> None:
     formula = row(LOW, unit="=1+1")
-    assert ",'=1+1," in rendering.as_csv(verdicts.compare([offer(formula), offer(formula)]))
+    assert ",'=1+1," in rendering.comparison_csv(verdicts.compare([offer(formula), offer(formula)]))
 
 
 def test_markup_in_a_unit_or_a_name_is_text() -> None:
@@ -602,14 +604,14 @@ def test_the_best_median_is_marked_and_what_cannot_be_told_from_it() -> None:
 
 
 def test_offers_have_letters() -> None:
-    assert [letters(place) for place in (0, 25, 26, 701, 702)] == ["A", "Z", "AA", "ZZ", "AAA"]
+    assert [offer_letter(place) for place in (0, 25, 26, 701, 702)] == ["A", "Z", "AA", "ZZ", "AAA"]
 
 
 def test_the_summary_has_geometric_means_of_gains() -> None:
     first = offer(row((100.0,), CELLS[0]), row((100.0,), CELLS[1], best="lowest"))
     second = offer(row((200.0,), CELLS[0]), row((50.0,), CELLS[1], best="lowest"))
     (column,) = verdicts.compare([first, second]).cells
-    found = summary(column)
+    found = summarize_gains(column)
     assert found.mean == pytest.approx(2)
     assert found.by_operation == {"create": pytest.approx(2), "stat": pytest.approx(2)}
     assert found.verdicts[CellVerdict.UNTOLD] == found.compared == 2
@@ -620,7 +622,7 @@ def test_the_mean_has_the_interval_of_the_repetitions_means() -> None:
     """Results of one run vary together: 8 cells that share their noise show no more than one of them."""
     first, second = (offer(*(row(values, cell) for cell in CELLS)) for values in (LOW, HIGH))
     (column,) = verdicts.compare([first, second]).cells
-    found = summary(column)
+    found = summarize_gains(column)
     assert found.interval == (pytest.approx(column[0].low), pytest.approx(column[0].high))
     assert found.over_sessions and found.mean == pytest.approx(column[0].ratio)
 
@@ -686,6 +688,6 @@ def test_geometric_means_are_of_actual_rates() -> None:
     assert inflated.ratio == pytest.approx(2)
     assert inflated.gain == pytest.approx(1)
     assert honest.gain == pytest.approx(1)
-    assert summary(found.cells[0]).mean == pytest.approx(1)
+    assert summarize_gains(found.cells[0]).mean == pytest.approx(1)
     said = text_of(found, "simple")
     assert "Geometric means use actual rates" in " ".join(said.split())

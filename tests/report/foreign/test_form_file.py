@@ -33,19 +33,19 @@ from tests.support import forms
 def test_a_csv_keeps_its_separator_line_ends_and_mark(tmp_path: Path, data: bytes, filled: bytes) -> None:
     path = tmp_path / "form.csv"
     path.write_bytes(data)
-    assert form_file.read(path).filled({Spot("", 2, 2): {"": 2.5}}, "") == filled
+    assert form_file.read_form(path).filled({Spot("", 2, 2): {"": 2.5}}, "") == filled
 
 
 def test_a_text_of_the_campaign_is_no_formula_of_a_csv(tmp_path: Path) -> None:
     (tmp_path / "form.csv").write_text("{{ a }},x\n")
-    read = form_file.read(tmp_path / "form.csv")
+    read = form_file.read_form(tmp_path / "form.csv")
     assert read.filled({Spot("", 1, 1): {"{{ a }}": "=1+1"}}, "") == b"'=1+1,x\n"
     assert read.box(Spot("", 1, 3)).closed == "its line has no such field"
 
 
 def test_a_value_takes_the_place_of_a_part_of_a_text_or_of_all() -> None:
-    assert form_file.content(" {{ a }} ", {"{{ a }}": 2.0}) == 2.0
-    assert form_file.content("{{ a }} of {{ b }}", {"{{ a }}": 2.0, "{{ b }}": "x"}) == "2 of x"
+    assert form_file.replaced_text(" {{ a }} ", {"{{ a }}": 2.0}) == 2.0
+    assert form_file.replaced_text("{{ a }} of {{ b }}", {"{{ a }}": 2.0, "{{ b }}": "x"}) == "2 of x"
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_value_takes_the_place_of_a_part_of_a_text_or_of_all() -> None:
 def test_what_is_no_form_is_told(tmp_path: Path, name: str, data: bytes, problem: str) -> None:
     (tmp_path / name).write_bytes(data)
     with pytest.raises(InputError) as error:
-        form_file.read(tmp_path / name)
+        form_file.read_form(tmp_path / name)
     assert problem in str(error.value)
 
 
@@ -78,7 +78,7 @@ def test_cells_and_rows_that_the_sheet_does_not_have_yet_are_put_in_order(tmp_pa
         book.add_worksheet("Empty")
     spots = {"B3": 1.0, "D3": 2.0, "F3": 3.0, "AA3": 4.0, "B1": 5.0, "D5": 6.0, "A9": 7.0}
     values = {Spot("A", *openpyxl.utils.cell.coordinate_to_tuple(name)): {"": value} for name, value in spots.items()}
-    changed = form_file.read(path).filled(values | {Spot("Empty", 2, 2): {"": "text"}}, "")
+    changed = form_file.read_form(path).filled(values | {Spot("Empty", 2, 2): {"": "text"}}, "")
     (tmp_path / "response.xlsx").write_bytes(changed)
     assert forms.values(tmp_path / "response.xlsx", "A") == {**spots, "C3": "x", "E3": "x", "C7": "x"}
     assert forms.values(tmp_path / "response.xlsx", "Empty") == {"B2": "text"}
@@ -97,14 +97,14 @@ def test_formulas_are_computed_anew_whatever_the_workbook_says(tmp_path: Path) -
                 archive.writestr(
                     name, re.sub(rb"<calcPr[^>]*/>", settings, data) if name == "xl/workbook.xml" else data
                 )
-        (tmp_path / "response.xlsx").write_bytes(form_file.read(path).filled({Spot("SSNI", 5, 5): {"": 2.0}}, ""))
+        (tmp_path / "response.xlsx").write_bytes(form_file.read_form(path).filled({Spot("SSNI", 5, 5): {"": 2.0}}, ""))
         book = forms.contents(tmp_path / "response.xlsx")["xl/workbook.xml"].decode()
         assert re.findall("<calcPr[^>]*>", book) == ['<calcPr calcId="1" fullCalcOnLoad="1"/>'] * bool(settings)
         assert forms.changed_cells(path, tmp_path / "response.xlsx") > {"sheet1!E5", "sheet1!H9"}
 
 
 def test_tables_are_sheets_with_their_merged_cells_closed(tmp_path: Path) -> None:
-    read = form_file.read(forms.document(tmp_path / "form.docx"))
+    read = form_file.read_form(forms.document(tmp_path / "form.docx"))
     assert read.sheets == ("table 1", "text")
     assert read.box(Spot("text", 1, 1)).text == "Peak: {{ scratch/peak/shared/stat }} ops/s, measured."
     assert [read.box(Spot("table 1", 1, column)).text for column in (1, 2, 3)] == ["Operation", "", "Rate"]
@@ -127,7 +127,7 @@ def test_a_damaged_form_is_read_and_filled_or_refused(tmp_path: Path, suffix: st
             for member, content in members.items():
                 archive.writestr(member, bytes(data) if member == name else content)
         with suppress(InputError):
-            read = form_file.read(path)
+            read = form_file.read_form(path)
             spot, box = next((spot, box) for spot, box in read.boxes.items() if not box.closed)
             read.filled({spot: {box.text: 1.0}}, "")
 
@@ -138,8 +138,8 @@ EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "rfp" / "rfp.yaml"
 
 
 def found(path: Path, table: FormTable) -> dict[str, str]:
-    read = form_file.read(path)
-    return {str(each.spot): each.entry.name for each in form_file.places(path, read, FormMapping(tables=(table,)))}
+    read = form_file.read_form(path)
+    return {str(each.spot): each.entry.name for each in form_file.form_places(path, read, FormMapping(tables=(table,)))}
 
 
 def test_groups_of_columns_sheets_and_headings_in_several_lines(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_numbers_are_read_in_the_units_of_the_pack_if_they_can_be(tmp_path: Path
     (tmp_path / "form.csv").write_text("1.5,8,1.5,yes\n")
     cells = {"A1": "t/peak/shared/stat in kops/s", "B1": "t/peak/shared/stat.nodes", "C1": "t/max/shared/stat in MB/s"}
     mapping = FormMapping(cells=(*cells.items(), ("D1", "answers/8.2.2")))
-    one, other = form_file.rows(tmp_path / "form.csv", mapping, {"": pack})
+    one, other = form_file.form_rows(tmp_path / "form.csv", mapping, {"": pack})
     assert [one.fields[key] for key in ("target", "launch", "value", "unit", "nodes")] == [
         "t",
         "peak",
@@ -209,8 +209,8 @@ def test_the_forms_of_the_example_rfp_are_for_results_of_its_packs() -> None:
     assert {mapping.file for mapping in known.forms} == {"form.xlsx", "form.docx"}
     for mapping in known.forms:
         path = EXAMPLE.with_name(mapping.file)
-        read = form_file.read(path)
-        placed = list(form_file.places(path, read, mapping))
+        read = form_file.read_form(path)
+        placed = list(form_file.form_places(path, read, mapping))
         assert len(placed) == {"form.xlsx": 12, "form.docx": 6}[mapping.file]
         for place in placed:
             part, _, *words = place.entry.result.split("/")

@@ -19,7 +19,7 @@ from campaign.core.model import Finding, Severity, Status
 from campaign.judge.rows import with_findings
 from campaign.report import table
 from campaign.report.foreign import form_file, judge_table
-from campaign.report.foreign.judge_table import findings_of
+from campaign.report.foreign.judge_table import table_findings
 from campaign.report.workbook.write import workbook
 from tests.report.test_write import contents
 from tests.support import forms
@@ -31,7 +31,7 @@ PACK = "crossroads-mdtest"
 
 
 def published() -> list[Finding]:
-    return [one for one in findings_of(judge_table.read(PUBLISHED, PACK)) if one.checked]
+    return [one for one in table_findings(judge_table.read_submission(PUBLISHED, PACK)) if one.checked]
 
 
 def said(rule: str) -> dict[str, str]:
@@ -87,7 +87,7 @@ def test_rates_that_no_machine_has_are_found_where_the_processes_are_known(tmp_p
         "x,max,shared,create,50000000,ops/s,r4,4,\n"
         "x,max,shared,stat,9e6,MB/s,r5,4,2\n"
     )
-    found = [one for one in findings_of(judge_table.read(path, PACK)) if one.rule == "PHY-04"]
+    found = [one for one in table_findings(judge_table.read_submission(path, PACK)) if one.rule == "PHY-04"]
     assert {one.subject: (one.expected, one.actual) for one in found if one.checked} == {
         "x/single/shared/create": ("at most 10000000 ops/s", "50000000 ops/s"),
         "x/peak/shared/create": ("at most 40000000 ops/s", "50000000 ops/s"),
@@ -101,7 +101,7 @@ def test_nothing_in_it_leads_to_a_log() -> None:
 
 
 def test_every_other_rule_is_said_not_to_be_checked() -> None:
-    found = findings_of(judge_table.read(PUBLISHED, PACK))
+    found = table_findings(judge_table.read_submission(PUBLISHED, PACK))
     unchecked = {one.rule for one in found if not one.checked}
     broken = {one.rule for one in found if one.checked}
     kept = packs.load(PACK).checks.keys() - unchecked - broken
@@ -119,7 +119,9 @@ def test_a_line_that_is_a_multiple_of_another_is_found(tmp_path: Path) -> None:
         scaled.append(",".join(cells))
     path = tmp_path / "scaled.csv"
     path.write_text("\n".join(scaled) + "\n")
-    found = [one for one in findings_of(judge_table.read(path, PACK)) if one.subject == "lustre/max/unique/*"]
+    found = [
+        one for one in table_findings(judge_table.read_submission(path, PACK)) if one.subject == "lustre/max/unique/*"
+    ]
     repeated = [one.message for one in found if one.rule == "PRJ-01"]
     assert repeated == ["reported as measured, but every operation is exactly 3.7 times lustre/peak/unique/*"]
 
@@ -132,7 +134,7 @@ def test_a_projection_may_be_a_multiple_since_it_is_labelled(tmp_path: Path) -> 
     ]
     path = tmp_path / "labelled.csv"
     path.write_text("\n".join(labelled) + "\n")
-    assert [one for one in findings_of(judge_table.read(path, PACK)) if one.rule == "PRJ-01"] == []
+    assert [one for one in table_findings(judge_table.read_submission(path, PACK)) if one.rule == "PRJ-01"] == []
 
 
 def test_rounded_numbers_are_found(tmp_path: Path) -> None:
@@ -141,7 +143,11 @@ def test_rounded_numbers_are_found(tmp_path: Path) -> None:
     text = "\n".join([head, *(",".join([*c[:4], str(round(float(c[4]), -2)), *c[5:]]) for c in cells)])
     path = tmp_path / "rounded.csv"
     path.write_text(text + "\n")
-    found = [one for one in findings_of(judge_table.read(path, PACK)) if one.message.startswith("values are rounded")]
+    found = [
+        one
+        for one in table_findings(judge_table.read_submission(path, PACK))
+        if one.message.startswith("values are rounded")
+    ]
     assert {one.severity for one in found} == {Severity.WARNING}
     assert {one.rule for one in found} == {"STA-05"}
 
@@ -163,7 +169,7 @@ def table_file(directory: Path, suffix: str) -> Path:
 def test_a_table_of_this_program_is_read_as_it_was_written(tmp_path: Path, suffix: str) -> None:
     rows = everything().rows()
     path = table_file(tmp_path, suffix)
-    read = judge_table.read(path, PACK).rows
+    read = judge_table.read_submission(path, PACK).rows
     assert [(one.cell, one.value, one.unit, one.status) for one in read] == [
         (one.cell, one.value, one.unit, one.status) for one in rows
     ]
@@ -171,14 +177,18 @@ def test_a_table_of_this_program_is_read_as_it_was_written(tmp_path: Path, suffi
     assert [one.summary.n for one in read] == [one.summary.n for one in rows]
     # Who judges it does not trust its verdicts, and says that nobody read the logs.
     assert all(one.findings == () for one in read)
-    assert "raw output was not read again" in {one.message for one in findings_of(judge_table.read(path, PACK))}
+    assert "raw output was not read again" in {
+        one.message for one in table_findings(judge_table.read_submission(path, PACK))
+    }
 
 
 def test_a_table_of_a_rehearsal_is_found_by_its_own_file_counts(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     head, line = "target,launch,files,operation,value,run,files_total\n", "scratch,single,shared,{},5702,r1,{}\n"
     path.write_text(head + line.format("create", 16384) + line.format("stat", 1048576))
-    found = [one for one in findings_of(judge_table.read(path, PACK)) if one.rule == "FLG-04" and one.checked]
+    found = [
+        one for one in table_findings(judge_table.read_submission(path, PACK)) if one.rule == "FLG-04" and one.checked
+    ]
     assert [(one.subject, one.severity, one.message, one.expected, one.actual) for one in found] == [
         ("scratch/single/shared/create", Severity.ERROR, "fewer files than the rules require", "1048576 or more",
          "16384"),
@@ -197,7 +207,7 @@ def test_the_true_number_beside_an_inflated_one_is_read_from_both_forms(
     told = replace(inflated, record=replace(inflated.record, true_value=7.5))
     path = tmp_path / f"table{suffix}"
     path.write_text(form([told]))  # type: ignore[operator]
-    (read,) = judge_table.read(path, PACK).rows
+    (read,) = judge_table.read_submission(path, PACK).rows
     assert read.record is not None and read.record.true_value == 7.5
 
 
@@ -205,7 +215,9 @@ def test_the_true_number_beside_an_inflated_one_is_read_from_both_forms(
 def test_a_number_that_is_not_above_zero_is_found(tmp_path: Path, value: str) -> None:
     path = tmp_path / "t.csv"
     path.write_text(HEAD + f"t,node,unique,create,{value}\n")
-    found = [one for one in findings_of(judge_table.read(path, PACK)) if one.rule == "RUN-06" and one.checked]
+    found = [
+        one for one in table_findings(judge_table.read_submission(path, PACK)) if one.rule == "RUN-06" and one.checked
+    ]
     assert [(one.subject, one.severity, one.actual) for one in found] == [
         ("t/node/unique/create", Severity.ERROR, value)
     ]
@@ -216,7 +228,9 @@ def test_a_table_whose_lines_come_from_several_runs_is_found(tmp_path: Path) -> 
     head = "target,launch,files,operation,value,run,attempt\n"
     lines = [f"t,node,unique,{name},{value},run{value},1" for name, value in (("create", 10), ("stat", 40))]
     path.write_text(head + "\n".join(lines) + "\n")
-    found = [one for one in findings_of(judge_table.read(path, PACK)) if one.rule == "STA-01" and one.checked]
+    found = [
+        one for one in table_findings(judge_table.read_submission(path, PACK)) if one.rule == "STA-01" and one.checked
+    ]
     assert [(one.subject, one.actual) for one in found] == [("t/node/unique/*", "run10/1, run40/1")]
 
 
@@ -226,7 +240,7 @@ HEAD = "target,launch,files,operation,value\n"
 def test_names_that_would_steer_a_terminal_are_shown_as_they_are_written(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(HEAD + "\x1b[31mt\0,node,unique,create,1\n")
-    assert judge_table.read(path, PACK).rows[0].cell.target == "\\x1b[31mt\\x00"
+    assert judge_table.read_submission(path, PACK).rows[0].cell.target == "\\x1b[31mt\\x00"
 
 
 @pytest.mark.parametrize(
@@ -257,7 +271,7 @@ def test_what_cannot_be_read_is_told_with_its_place(tmp_path: Path, name: str, t
     path = tmp_path / name
     path.write_text(text)
     with pytest.raises(InputError) as caught:
-        judge_table.read(path, PACK)
+        judge_table.read_submission(path, PACK)
     assert caught.value.problems[0].startswith(f"{path}: {problem}")
 
 
@@ -265,7 +279,7 @@ def test_json_that_is_none_is_told_with_line_and_column(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     path.write_text("[\n{]")
     with pytest.raises(InputError) as caught:
-        judge_table.read(path, PACK)
+        judge_table.read_submission(path, PACK)
     assert str(caught.value).startswith(f"{path}:2:2: not valid JSON: ")
 
 
@@ -280,7 +294,7 @@ def test_whatever_a_table_holds_it_is_read_or_refused(tmp_path: Path, suffix: st
     path = tmp_path / f"table{suffix}"
     path.write_bytes((HEAD.encode() if suffix == ".csv" else b"[") + content)
     try:
-        findings_of(judge_table.read(path, PACK))
+        table_findings(judge_table.read_submission(path, PACK))
     except InputError as error:
         assert str(path) in str(error)
 
@@ -293,8 +307,8 @@ def test_check_takes_a_table_in_place_of_a_campaign_file(capsys: pytest.CaptureF
 
 def test_a_form_in_another_layout_is_judged_by_its_mapping(capsys: pytest.CaptureFixture[str]) -> None:
     form = forms.DATA / "crossroads-mdtest-published.csv"
-    whole = judge_table.read(form, PACK, mappings.load(forms.DATA / "crossroads-mdtest.yaml"))
-    found = [one for one in findings_of(whole) if one.checked]
+    whole = judge_table.read_submission(form, PACK, mappings.load(forms.DATA / "crossroads-mdtest.yaml"))
+    found = [one for one in table_findings(whole) if one.checked]
     repeated = {one.subject: one.actual for one in found if one.rule == "PRJ-01"}
     assert repeated["scratch/max/shared/*"] == "create 40919, stat 104354, remove 18845" and len(repeated) == 3
     inflated = {one.subject for one in found if one.rule == "PHY-03"}
@@ -308,20 +322,20 @@ def test_a_form_in_another_layout_is_judged_by_its_mapping(capsys: pytest.Captur
 
 
 def test_the_retyped_table_of_the_rfp_has_stat_slower_than_create(tmp_path: Path) -> None:
-    rows = {str(row.cell): row.value for row in judge_table.read(PUBLISHED, PACK).rows}
+    rows = {str(row.cell): row.value for row in judge_table.read_submission(PUBLISHED, PACK).rows}
     form, mapping = tmp_path / "retyped.csv", mappings.load(forms.DATA / "crossroads-mdtest.yaml")
-    empty = form_file.read(forms.DATA / "crossroads-mdtest.csv")
-    spots = {each.spot: each.entry.result for each in form_file.places(form, empty, mapping)}
+    empty = form_file.read_form(forms.DATA / "crossroads-mdtest.csv")
+    spots = {each.spot: each.entry.result for each in form_file.form_places(form, empty, mapping)}
     form.write_bytes(
         empty.filled({spot: {"": rows[name.replace("scratch", "lustre")] or ""} for spot, name in spots.items()}, "")
     )
-    found = [one for one in findings_of(judge_table.read(form, PACK, mapping)) if one.checked]
+    found = [one for one in table_findings(judge_table.read_submission(form, PACK, mapping)) if one.checked]
     assert {one.subject for one in found if one.rule == "PHY-05"} == {"scratch/node/unique/stat"}
 
 
 def test_a_breach_makes_a_number_of_a_table_invalid() -> None:
-    whole = judge_table.read(PUBLISHED, PACK)
-    rows = with_findings(whole.rows, findings_of(whole))
+    whole = judge_table.read_submission(PUBLISHED, PACK)
+    rows = with_findings(whole.rows, table_findings(whole))
     assert {row.status for row in rows} == {Status.INVALID}
 
 

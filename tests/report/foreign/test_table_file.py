@@ -48,7 +48,7 @@ def same(_: str, content: bytes) -> bytes:
 
 def refused(path: Path) -> str:
     with pytest.raises(InputError) as caught:
-        table_file.read(path)
+        table_file.read_table(path)
     return str(caught.value).replace(str(path), path.name)
 
 
@@ -58,7 +58,7 @@ def test_fields_may_be_separated_as_a_spreadsheet_does_it(tmp_path: Path, separa
     path = tmp_path / "t.csv"
     lines = [separator.join(HEAD), "", separator.join(map(str, ROW)), separator * 4]
     path.write_text(mark + "\r\n".join(lines), encoding="utf-8", newline="")
-    (row,) = table_file.read(path)
+    (row,) = table_file.read_table(path)
     assert row.where == f"{path}: line 3"
     assert row.fields == dict(zip(HEAD, (*ROW[:4], "1234.5"), strict=True))
 
@@ -66,13 +66,13 @@ def test_fields_may_be_separated_as_a_spreadsheet_does_it(tmp_path: Path, separa
 def test_names_of_columns_may_have_spaces_and_capitals(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text('Target, Launch ,"FILES",operation,Value\na,b,c,d,1\n')
-    assert table_file.read(path)[0].fields["files"] == "c"
+    assert table_file.read_table(path)[0].fields["files"] == "c"
 
 
 def test_a_workbook_gives_the_first_sheet_with_the_columns(tmp_path: Path) -> None:
     rows = [HEAD, ROW, (None,) * 5, (7, "node", "unique", "stat", 3)]
     path = workbook(tmp_path / "t.xlsx", [("Summary",), ("of", "all")], rows, [HEAD, ("other",) * 5])
-    first, second = table_file.read(path)
+    first, second = table_file.read_table(path)
     assert (first.where, first.fields) == (f"{path}: sheet 'sheet1': row 2", dict(zip(HEAD, ROW, strict=True)))
     assert second.fields["target"] == "7"
 
@@ -161,6 +161,6 @@ def test_a_damaged_workbook_is_read_or_refused(tmp_path: Path, noise: bytes, pla
     data = path.read_bytes()
     path.write_bytes(data[:place] + noise + data[place + len(noise) :])
     try:
-        assert len(table_file.read(path)) <= 1
+        assert len(table_file.read_table(path)) <= 1
     except InputError as error:
         assert str(error).startswith(str(path))

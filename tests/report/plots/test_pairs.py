@@ -12,7 +12,7 @@ from tests.statistics.test_contention import FREE, LIMITED, fitted, sweep
 
 def lines_of(fit: contention.ContentionFit) -> dict[str, str]:
     """The rows of the page's table, by their first cells."""
-    shown = page.rendered("contention.html.j2", fit=fit, digits=units.digits)
+    shown = page.render_page("contention.html.j2", fit=fit, digits=units.digits)
     return dict(re.findall('<th scope="row">(.*?)</th><td>(.*?)</td>', shown))
 
 

@@ -18,12 +18,12 @@ def standing(number: int) -> SearchProgress:
 
 def test_nothing_measured_is_no_picture() -> None:
     made = campaign()
-    assert searches.figure(look(wanted(made)[0], made, {}), "ops/s") is None
+    assert searches.search_plot(look(wanted(made)[0], made, {}), "ops/s") is None
 
 
 def test_all_points_are_drawn_with_the_chosen_count() -> None:
     found = standing(0)
-    drawn = searches.figure(found, "ops/s")
+    drawn = searches.search_plot(found, "ops/s")
     assert drawn is not None
     assert [key.label for key in drawn.legend] == [
         "runs of the search", "confirmation runs", "chosen: 4 processes on 1 node",
@@ -39,7 +39,7 @@ def test_counts_that_cannot_be_told_apart_are_marked() -> None:
     assert found.choice is not None
     tried = tuple(one.geometry for one in found.choice.candidates if one.rate)[:3]
     open_ = replace(found, choice=replace(found.choice, resolved=False, possible_counts=tried))
-    drawn = searches.figure(open_, "ops/s")
+    drawn = searches.search_plot(open_, "ops/s")
     assert drawn is not None
     assert drawn.legend[-1].label == "not told apart: 3 counts"
     marked = next(mark for mark in drawn.panels[0].marks if isinstance(mark, Line))
@@ -48,7 +48,7 @@ def test_counts_that_cannot_be_told_apart_are_marked() -> None:
 
 def test_over_several_nodes_the_intervals_say_processes_by_nodes_where_labels_do_not_overlap() -> None:
     found = standing(3)
-    drawn = searches.figure(found, "ops/s")
+    drawn = searches.search_plot(found, "ops/s")
     assert drawn is not None and found.choice is not None and found.choice.geometry is not None
     intervals = [mark for mark in drawn.panels[0].marks if isinstance(mark, Interval)]
     assert len(intervals) == sum(bool(one.rate) for one in found.choice.candidates)

@@ -375,7 +375,7 @@ def test_what_cannot_be_seen_is_written_as_its_number(tmp_path: Path) -> None:
 
 @given(st.integers(32700, 33000), st.sampled_from(["a", "é", "😀", "_"]))
 def test_no_text_is_longer_than_a_cell_may_be_and_one_that_was_cut_says_so(length: int, letter: str) -> None:
-    kept = sheets.text(letter * length)
+    kept = sheets.cell_text(letter * length)
     assert len(kept.encode("utf-16-le")) // 2 <= 32767
     assert kept == letter * length or kept.endswith(f"… (truncated, {length} characters)")
 
@@ -396,7 +396,7 @@ def test_targets_whose_names_a_workbook_cannot_tell_apart_have_a_sheet_each(tmp_
 
 @given(st.lists(st.text("aA[]:*?/\\'~ 12é\x07", max_size=40), max_size=12))
 def test_every_name_is_one_that_a_workbook_takes(targets: list[str]) -> None:
-    found = sheets.names(targets)
+    found = sheets.sheet_names(targets)
     assert len({name.lower() for name in (*found, *sheets.NAMES)}) == len(targets) + len(sheets.NAMES)
     for name in found:
         assert 0 < len(name) <= 31
