@@ -125,10 +125,12 @@ def _is_option(word: str) -> bool:
 
 
 class Option:
-    """An argument, as argparse takes it. `writes`: the kind of output that it names (`cli/output.py`)."""
+    """An argument, as argparse takes it. `writes`: the kind of output that it names (`cli/output.py`); `per_part`: each
+    of several parts has a file of its own, which the verb checks.
+    """
 
-    def __init__(self, *names: str, writes: str = "", **terms: Any) -> None:
-        self.names, self.writes, self.terms = names, writes, terms
+    def __init__(self, *names: str, writes: str = "", per_part: bool = False, **terms: Any) -> None:
+        self.names, self.writes, self.per_part, self.terms = names, writes, per_part, terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +151,17 @@ PART = Option("--part", default="", metavar="PART", help="only this part of a ca
 OF_BUNDLE = Option("--part", default="", metavar="PART", help="only this part of a bundle that answers an RFP")
 JSON = Option("--json", action="store_true", help="print JSON")
 JUNIT = Option(
-    "--junit", type=Path, metavar="OUT", writes="file", help="also write the findings to this file as JUnit XML, for CI"
+    "--junit",
+    type=Path,
+    metavar="OUT",
+    writes="file",
+    per_part=True,
+    help="also write the findings to this file as JUnit XML, for CI",
 )
 OUT = Option("-o", "--output", type=Path, metavar="OUT", writes="printed", help="write to this file")
+OUT_OF_PARTS = Option(
+    "-o", "--output", type=Path, metavar="OUT", writes="printed", per_part=True, help="write to this file"
+)
 FORCE = Option("--force", action="store_true", help="overwrite outputs that exist")
 DECIMAL = Option(
     "--decimal",
@@ -273,7 +283,7 @@ VERBS = (
         PART,
         table_format("csv, json, xlsx, or a tabulate format such as simple, github, latex_booktabs, html"),
         DECIMAL,
-        OUT,
+        OUT_OF_PARTS,
         FORCE,
         Option("--details", action="store_true", help="also print the notes, and what was not checked"),
         Option("--combined", action="store_true", help="also print a table with the targets side by side"),
@@ -347,8 +357,8 @@ VERBS = (
         FILE,
         PART,
         JSON,
-        Option("--query", type=Path, metavar="OUT", writes="file", help="also write a time-stamp request (RFC 3161) to "
-               "send to a public authority"),
+        Option("--query", type=Path, metavar="OUT", writes="file", per_part=True,
+               help="also write a time-stamp request (RFC 3161) to send to a public authority"),
         FORCE,
     ]),
     Verb("verify", "bundles", "re-evaluate a bundle offline from its raw logs", [
@@ -532,7 +542,8 @@ def _added(verbs: argparse._SubParsersAction[Any], listed: Verb) -> argparse.Arg
         formatter_class=Help,
     )
     outputs: dict[str, str] = {}
-    verb.set_defaults(do=(listed.module, listed.name), outputs=outputs)
+    checked_by_verb: set[str] = set()
+    verb.set_defaults(do=(listed.module, listed.name), outputs=outputs, checked_by_verb=checked_by_verb)
     for entry in listed.options:
         alternatives = (entry,) if isinstance(entry, Option) else entry
         group = verb if isinstance(entry, Option) else verb.add_mutually_exclusive_group()
@@ -540,6 +551,8 @@ def _added(verbs: argparse._SubParsersAction[Any], listed: Verb) -> argparse.Arg
             action = group.add_argument(*option.names, **option.terms)
             if option.writes:
                 outputs[action.dest] = option.writes
+            if option.per_part:
+                checked_by_verb.add(action.dest)
     return verb
 
 

@@ -110,6 +110,7 @@ def _verified(arguments: argparse.Namespace) -> Iterator[tuple[response_bundle.V
             with response_bundle.verified(arguments.bundle.name, bag, asked, rfp) as response:
                 yield response, response.parts
         else:
+            checked_files(arguments.junit, [arguments.part], False, arguments.force)
             with verify.of_part(arguments.bundle, bag, asked, arguments.part if parts else "") as verified:
                 yield None, {arguments.part: verified}
 

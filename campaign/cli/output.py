@@ -147,10 +147,12 @@ def _find_standard_output(arguments: argparse.Namespace, name: str) -> None:
 
 
 def check_outputs(arguments: argparse.Namespace) -> None:
-    """Raises InputError for an output that must not be written, before a command does its work."""
+    """Raises InputError for an output that must not be written, before a command does its work. Not for files of parts,
+    whose names are not known yet.
+    """
     for name, kind in arguments.outputs.items():
         path: Path | None = getattr(arguments, name)
-        if path is None:
+        if path is None or name in arguments.checked_by_verb:
             continue
         if path == STANDARD_OUTPUT:
             if kind in NOT_PRINTED:

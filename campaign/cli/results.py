@@ -20,7 +20,7 @@ from campaign.cli.output import (
     write,
     write_table,
 )
-from campaign.cli.selection import PartSelection
+from campaign.cli.selection import PartSelection, checked_files
 from campaign.config import rfp as rfps
 from campaign.config.definition import Definition
 from campaign.config.response import read
@@ -52,11 +52,11 @@ def print_table(arguments: argparse.Namespace) -> int:
     style = table_style(arguments)
     is_one_file = style in ONE_FILE
     selection = PartSelection(arguments, style if is_one_file else "")
-    places = {} if is_one_file else selection.places(arguments.output, arguments.force)
+    places = selection.places(arguments.output, arguments.force, is_one_file)
     submissions: dict[str, Submission] = {}
     for part, definition in selection:
         submissions[part] = standing.current(definition, say)
-        content = _table(arguments, submissions[part], style, places.get(part))
+        content = _table(arguments, submissions[part], style, places[part])
         if isinstance(content, str) and is_one_file:
             selection.texts[part] = content
         else:
@@ -213,6 +213,7 @@ def _check_table(arguments: argparse.Namespace) -> int:
     mapping, of_parts = rfps.form_of(arguments.mapping, arguments.file, arguments.rules, arguments.part)
     if len(of_parts) > 1 and (arguments.json or arguments.junit):
         raise InputError("--json and --junit are for one part of the RFP; name it with --part")
+    checked_files(arguments.junit, [arguments.part], False, arguments.force)
     status = OK
     for part, pack in of_parts.items():
         unjudged = judge_table.read_submission(arguments.file, pack, mapping, part)

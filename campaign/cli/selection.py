@@ -49,9 +49,9 @@ class PartSelection:
         """The directory of a part."""
         return place_of(path, part if self.response else "")
 
-    def places(self, path: Path | None, force: bool) -> dict[str, Path | None]:
-        """The file of each part. Raises InputError for one that must not be written."""
-        return checked_files(path, self.parts, self.response is not None, force)
+    def places(self, path: Path | None, force: bool, is_one_file: bool = False) -> dict[str, Path | None]:
+        """The file of each part, or the one of all. Raises InputError for one that must not be written."""
+        return checked_files(path, self.parts, self.response is not None and not is_one_file, force)
 
     def add(self, part: str, text: str) -> None:
         """Print the text of a part, or keep it for that of all parts."""
@@ -75,8 +75,8 @@ class PartSelection:
 
 
 def place_of(path: Path | None, part: str) -> Path | None:
-    """The directory of a part of several, next to those of the others."""
-    return path / part if path and part and not path.suffix else file_of(path, part)
+    """The directory of a part of several, in that of all."""
+    return path / part if path else None
 
 
 def file_of(path: Path | None, part: str) -> Path | None:

@@ -131,6 +131,36 @@ def test_a_file_without_a_suffix_is_one_for_each_part(tmp_path: Path, cluster: F
     assert "wrote t-fast\n" in done.stdout and "wrote t-slow\n" in done.stdout, done.stderr
 
 
+@pytest.mark.parametrize(
+    ("command", "name"), [("table c.yaml -o", "t.txt"), ("check c.yaml --junit", "t.xml"), ("table c.yaml -o", "t")]
+)
+def test_only_the_files_that_are_written_are_asked_for(tmp_path: Path, cluster: Fake, command: str, name: str) -> None:
+    (tmp_path / name).write_text("mine")
+    stem, suffix = Path(name).stem, Path(name).suffix
+    done = called(tmp_path, *command.split(), name)
+    for part in PARTS:
+        assert f"wrote {stem}-{part}{suffix}\n" in done.stdout, done.stderr
+    refused = called(tmp_path, *command.split(), name)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.startswith(f"campaign: {stem}-fast{suffix}: already exists")
+    assert (tmp_path / name).read_text() == "mine"
+
+
+def test_one_file_of_all_parts_is_not_overwritten(tmp_path: Path, cluster: Fake) -> None:
+    (tmp_path / "t.csv").write_text("mine")
+    refused = called(tmp_path, "table", "c.yaml", "-o", "t.csv")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("campaign: t.csv: already exists")
+
+
+@pytest.mark.parametrize("name", ["scripts", "scripts.d"])
+def test_a_directory_of_all_parts_has_one_of_each_and_is_asked_for(tmp_path: Path, cluster: Fake, name: str) -> None:
+    first = called(tmp_path, "plan", "c.yaml", "--scripts", name)
+    assert sorted(path.name for path in (tmp_path / name).iterdir()) == [*PARTS], first.stderr
+    again = called(tmp_path, "plan", "c.yaml", "--scripts", name)
+    assert (again.returncode, again.stderr.startswith(f"campaign: {name}: is not empty")) == (2, True)
+
+
 def test_ctrl_c_reaches_all_parts_and_the_same_command_continues(tmp_path: Path, cluster: Fake) -> None:
     running = subprocess.Popen(
         [CAMPAIGN, "run", "c.yaml"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
