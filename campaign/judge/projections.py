@@ -20,7 +20,7 @@ from campaign.judge.numbers import numbers_of_their_own
 from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import Submission
 from campaign.plan.adaptive import SearchProgress
-from campaign.plan.search.records import DRIFT, Decision
+from campaign.plan.search.records import DRIFT, Choice
 from campaign.results.cells import Row, patterns
 from campaign.slurm.partitions import OUTSIDE
 
@@ -266,20 +266,20 @@ def optimum_has_sides(submission: Submission) -> Iterator[Finding]:
     if "SEL-02" not in submission.pack.checks:
         yield from _given(submission)
     for standing in _wanted(submission):
-        decision = standing.decision
-        if decision is None or decision.peak is None:
-            yield _unfinished(standing.sought.key)
+        choice = standing.choice
+        if choice is None or choice.peak is None:
+            yield _unfinished(standing.search.key)
             continue
-        measured = [candidate.geometry.processes for candidate in decision.candidates if candidate.rate]
+        measured = [candidate.geometry.processes for candidate in choice.candidates if candidate.rate]
         lowest = (
-            min(measured) if min(measured) > standing.sought.space.fewest_nodes else 0
+            min(measured) if min(measured) > standing.search.space.fewest_nodes else 0
         )  # nothing is below one process
-        if not lowest < decision.peak.processes < max(measured):
+        if not lowest < choice.peak.processes < max(measured):
             yield to_explain(
                 "the best rate is at the edge of the measured range; a better one may lie beyond",
                 "measured counts on both sides",
-                f"{decision.peak.processes} processes; measured: {min(measured)} to {max(measured)}",
-                about=standing.sought.key,
+                f"{choice.peak.processes} processes; measured: {min(measured)} to {max(measured)}",
+                about=standing.search.key,
             )
 
 
@@ -298,44 +298,42 @@ def claim_confirmed(submission: Submission) -> Iterator[Finding]:
     """
     yield from _given(submission)
     for standing in _wanted(submission):
-        decision, key = standing.decision, standing.sought.key
-        if decision is None or decision.geometry is None:
+        choice, key = standing.choice, standing.search.key
+        if choice is None or choice.geometry is None:
             yield _unfinished(key)
-        elif not decision.confirmed:
-            yield violation(
-                decision.reason.removesuffix("."), "confirmation runs that reach the peak", "none", about=key
-            )
-        elif not decision.complete:
-            yield to_explain(decision.reason.removesuffix("."), "a complete search", "stopped by the budget", about=key)
-        elif not decision.shown:
+        elif not choice.confirmed:
+            yield violation(choice.reason.removesuffix("."), "confirmation runs that reach the peak", "none", about=key)
+        elif not choice.complete:
+            yield to_explain(choice.reason.removesuffix("."), "a complete search", "stopped by the budget", about=key)
+        elif not choice.is_shown:
             yield doubt(submission.full)(
                 "no count was shown to be within the margin of the peak; the most likely one is reported",
-                f"a count shown to be within {standing.sought.settings.margin:.0%} of the peak",
-                _apart(decision),
+                f"a count shown to be within {standing.search.settings.margin:.0%} of the peak",
+                _apart(choice),
                 about=key,
             )
-        elif decision.resolved is False:
-            form = doubt(submission.full) if standing.sought.space.most_nodes > 1 else note
+        elif choice.resolved is False:
+            form = doubt(submission.full) if standing.search.space.most_nodes > 1 else note
             yield form(
                 "the count is within the margin of the peak, but smaller ones may be too",
                 "smaller counts shown to be outside the margin",
-                _apart(decision),
+                _apart(choice),
                 about=key,
             )
-        if decision is not None:
-            yield from _unsteady(decision, key)
+        if choice is not None:
+            yield from _unsteady(choice, key)
 
 
-def _unsteady(decision: Decision, key: str) -> Iterator[Finding]:
+def _unsteady(choice: Choice, key: str) -> Iterator[Finding]:
     """Signs that the system was not steady during the runs."""
-    if (drift := decision.drift) and drift.reported:
+    if (drift := choice.drift) and drift.is_significant:
         yield note(
             "rates changed during the search; if they did not change equally for all counts, the choice may be wrong",
             f"a trend in time with a p-value of {DRIFT} or more",
             f"{drift.change:+.0%} from the first third of the runs to the last, p-value {drift.p_value:.2g}",
             about=key,
         )
-    if slow := decision.slow_runs:
+    if slow := choice.slow_runs:
         yield note(
             "rates form two groups, for example because of other load; the choice holds for the larger group; whether "
             "it holds for the other one is not known",
@@ -345,11 +343,11 @@ def _unsteady(decision: Decision, key: str) -> Iterator[Finding]:
         )
 
 
-def _apart(decision: Decision) -> str:
-    alike = decision.alike
+def _apart(choice: Choice) -> str:
+    alike = choice.possible_counts
     return (
         f"{len(alike)} counts from {alike[0].processes} to {alike[-1].processes} processes cannot be told apart "
-        f"without about {decision.further} more runs"
+        f"without about {choice.further} more runs"
     )
 
 
@@ -390,7 +388,7 @@ def _given(submission: Submission) -> Iterator[Finding]:
 def _wanted(submission: Submission) -> Iterator[SearchProgress]:
     """The searches without those whose results are all declined."""
     for standing in submission.searches:
-        if {row.status for row in submission.rows if matches(row.cell, standing.sought.key)} != {Status.DECLINED}:
+        if {row.status for row in submission.rows if matches(row.cell, standing.search.key)} != {Status.DECLINED}:
             yield standing
 
 

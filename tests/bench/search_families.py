@@ -31,7 +31,7 @@ from tabulate import tabulate
 from campaign.core.model import Geometry
 from campaign.plan.search import procedure
 from campaign.plan.search.records import CONFIRM, Choice, Outcome, SearchRequest, Settings
-from campaign.plan.search.space import SearchSpace
+from campaign.plan.search.space import SearchSpace, octaves
 from tests.bench.machine import FULL
 from tests.bench.shares import at_most, most, told, wilson
 from tests.bench.table import Row
@@ -322,7 +322,7 @@ def best_of_three(
     space: SearchSpace, true: dict[Geometry, float], family: Family, noise: float, number: int
 ) -> Geometry:
     chance, run = random.Random(f"best of 3/{number}"), itertools.count(1)
-    grid = [one for one in space.octaves(space) if one in true]
+    grid = [one for one in octaves(space) if one in true]
     found = {one: max(math.log(true[one]) + family.noise(chance, noise, next(run)) for _ in range(3)) for one in grid}
     top = max(found.values())
     return min((one for one in grid if found[one] >= top + math.log(GOOD)), key=lambda one: one.processes)
