@@ -54,7 +54,7 @@ def _fold(line: str, width: int) -> str:
     from campaign.report import printing
 
     indent = " " * (len(line) - len(line.lstrip()))
-    return "\n".join(printing.wrapped(line.strip(), width, indent, f"{indent}    "))
+    return "\n".join(printing.wrap(line.strip(), width, indent, f"{indent}    "))
 
 
 def show(text: str) -> None:

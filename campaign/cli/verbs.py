@@ -46,7 +46,7 @@ def show_rules(arguments: argparse.Namespace) -> int:
         from campaign.report import clauses  # with all that judges
 
         pack = packs.load(arguments.id)
-        show(clauses.coverage_json(pack) if arguments.json else clauses.coverage(pack, columns()))
+        show(clauses.coverage_json(pack) if arguments.json else clauses.coverage_text(pack, columns()))
         return OK
     if arguments.id and has_key(Path(arguments.id), "parts"):
         show(rfp.text(*rfp.with_packs(Path(arguments.id))))
