@@ -196,7 +196,7 @@ def _compared(arguments: argparse.Namespace, parts: Parts, rfp: rfps.Rfp | None)
     judged = {part: each.vendors.submission for part, each in parts.items() if each.vendors}
     if arguments.table is None or not judged:
         return None
-    mapping, _ = rfps.form_of(arguments.mapping, arguments.table, "", arguments.part)
+    mapping, _ = rfps.mapping_and_packs(arguments.mapping, arguments.table, "", arguments.part)
     if mapping is None and rfp is not None:
         mapping = rfp.form(arguments.table)
     return submitted_table.compare(arguments.table, judged, mapping)

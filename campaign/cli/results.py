@@ -137,7 +137,7 @@ def fill(arguments: argparse.Namespace) -> int:
     if out != STANDARD_OUTPUT and out.suffix.lower() != form.suffix.lower():
         raise InputError(f"-o {out}: the form is a {form.suffix} file; name a file that ends in {form.suffix}")
     outputs.check(origins, arguments.force)
-    mapping, _ = rfps.form_of(arguments.mapping, form, "", "")
+    mapping, _ = rfps.mapping_and_packs(arguments.mapping, form, "", "")
     selection, absent = PartSelection(arguments), []
     if response := selection.response:
         absent = [part.id for part in response.rfp.parts if part not in response.parts]
@@ -210,7 +210,7 @@ def _print_waiver(definition: Definition, number: int) -> None:
 
 
 def _check_table(arguments: argparse.Namespace) -> int:
-    mapping, of_parts = rfps.form_of(arguments.mapping, arguments.file, arguments.rules, arguments.part)
+    mapping, of_parts = rfps.mapping_and_packs(arguments.mapping, arguments.file, arguments.rules, arguments.part)
     if len(of_parts) > 1 and (arguments.json or arguments.junit):
         raise InputError("--json and --junit are for one part of the RFP; name it with --part")
     checked_files(arguments.junit, [arguments.part], False, arguments.force)
@@ -265,7 +265,9 @@ PartsOfOffer = tuple[rfps.Rfp | None, Mapping[str, Offer]]  # the RFP that an of
 def _offers(arguments: argparse.Namespace, stack: ExitStack) -> list[PartsOfOffer]:
     if not arguments.of_part and any(map(offer_files.has_parts, arguments.campaigns)):
         return [_parts_of_offer(stack, path) for path in arguments.campaigns]
-    mapping, pack = rfps.form_of(arguments.mapping, arguments.campaigns[-1], arguments.rules, arguments.of_part)
+    mapping, pack = rfps.mapping_and_packs(
+        arguments.mapping, arguments.campaigns[-1], arguments.rules, arguments.of_part
+    )
     form = (mapping, {part: packs.load(each) for part, each in pack.items()}) if mapping else None
     return [(None, {"": offer_files.load_offer(path, form)}) for path in arguments.campaigns]
 

@@ -49,7 +49,7 @@ def show_rules(arguments: argparse.Namespace) -> int:
         show(clauses.coverage_json(pack) if arguments.json else clauses.coverage_text(pack, columns()))
         return OK
     if arguments.id and has_key(Path(arguments.id), "parts"):
-        show(rfp.text(*rfp.with_packs(Path(arguments.id))))
+        show(rfp.text(*rfp.load_with_packs(Path(arguments.id))))
         return OK
     show(text.text(packs.load(arguments.id), columns()) if arguments.id else text.listing(packs.available()))
     return OK

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from campaign.config.rules.pack import RulePack
-from campaign.config.values import BUILTIN, beside, is_there
+from campaign.config.values import BUILTIN, absolute_path, is_there
 from campaign.core import units
 from campaign.core.model import matches
 from campaign.core.schema import Values, suggestion
@@ -184,12 +184,12 @@ def is_of_runs(pattern: str, values: Values, pack: RulePack) -> bool:
 
 def path(holder: Values, path_text: str | None, file: Path, *at: str | int, optional: bool = False) -> None:
     """Report a given path that does not exist."""
-    if path_text and not is_there(beside(file, path_text)):
+    if path_text and not is_there(absolute_path(file, path_text)):
         remedy = "correct the path or remove the key" if optional else "correct the path"
         holder.problem(f"found {shown(path_text)}: file not found; {remedy}", *at)
 
 
-def most(values: Values) -> None:
+def bounds(values: Values) -> None:
     """Report a `most` that is below `least`."""
     minimum, maximum = values["least"], values["most"]
     if minimum and maximum and maximum < minimum:

@@ -19,7 +19,7 @@ from campaign.config.rules.check import variable_in_texts
 from campaign.config.rules.output_format import BUILT_IN
 from campaign.config.rules.pack import RulePack, settle, unfold
 from campaign.config.search import check_projections, check_search
-from campaign.config.values import BUILTIN, PACK, beside
+from campaign.config.values import BUILTIN, PACK, absolute_path
 from campaign.config.waivers import NAMESPACE, NO_ANSWERS, Answers, Granted, Waiver, statement
 from campaign.core import keys, schema, untrusted
 from campaign.core.errors import InputError, pass_on_limit, typed
@@ -67,7 +67,7 @@ def open_campaign(file: Path, part: str = "") -> Definition:
     return Definition(campaign, pack, answers)
 
 
-def granted_by(definition: Definition, signers: Path | None) -> Answers:
+def signed_answers(definition: Definition, signers: Path | None) -> Answers:
     """The campaign's answers if waivers count only when signed by the key of the person whom they name. Without keys,
     no waiver counts.
     """
@@ -157,7 +157,7 @@ def load(path: Path | str, part: str = "") -> tuple[Campaign, RulePack]:
             check_search(values, pack, launch)
             check_projections(values, settled, launch, path)
     if isinstance(values["repetitions"], schema.Values):
-        check.most(values["repetitions"])
+        check.bounds(values["repetitions"])
     programs = [path for _, path in (benchmark["programs"] or () if benchmark else ())]
     if benchmark and {benchmark["executable"], *programs} == {BUILTIN} and benchmark["dialect"] not in ("auto", None):
         benchmark.problem(
@@ -177,7 +177,7 @@ def load(path: Path | str, part: str = "") -> tuple[Campaign, RulePack]:
     if response_and_part is not None:
         response_file, rfp_part = response_and_part
         name = f"{values['name']}-{rfp_part.id}"
-        results = beside(path, values["results"]) / values["name"] / rfp_part.id
+        results = absolute_path(path, values["results"]) / values["name"] / rfp_part.id
         of_part |= {"name": name, "results": results, "rfp": response_file.rfp.path, "part": rfp_part.id}
     campaign = _campaign(values, launch, path, launcher=launched, **of_part)
     return replace(campaign, inputs=tuple(_inputs_of_both(campaign.inputs, settled))), settled
@@ -251,7 +251,7 @@ def _campaign(values: schema.Values, launch: dict[str, Wanted], path: Path, **re
     if isinstance(repetitions, schema.Values):
         read["sequential"] = keys.make(REPETITIONS, repetitions, path)
         repetitions = repetitions["least"]
-    read = {"results": beside(path, values["results"]) / values["name"], **read}
+    read = {"results": absolute_path(path, values["results"]) / values["name"], **read}
     campaign: Campaign = keys.make(
         SCHEMA,
         values,
@@ -301,7 +301,7 @@ def _refuse_secrets(document: Document) -> None:
     if resolution.replayed():
         return
     for at, node in nodes(document.root):
-        if isinstance(node, Scalar) and (secret := _found(at, node.text)):
+        if isinstance(node, Scalar) and (secret := _secret_in(at, node.text)):
             document.problem(
                 at,
                 f"found {secret}, which looks like a secret: the buyer receives the campaign file and command lines; "
@@ -310,7 +310,7 @@ def _refuse_secrets(document: Document) -> None:
             )
 
 
-def _found(at: Place, text: str) -> str:
+def _secret_in(at: Place, text: str) -> str:
     """The secret in a value, or the name that tells of one; "" if there is none."""
     if _LOGIN.search(text):
         return shown(_LOGIN.sub("://...@", text))
@@ -360,7 +360,9 @@ def _inputs_of_both(file_inputs: Sequence[Input], pack: RulePack) -> Iterator[In
     assert pack.path is not None, "a pack that was read has its path"
     inputs = {entry.id: replace(entry, by=BY_CAMPAIGN if entry.sha256 else "") for entry in file_inputs}
     for entry in pack.inputs:
-        placed = inputs.pop(entry.id, None) or Input(entry.id, str(beside(pack.path, entry.path, f"{pack.id}.yaml/")))
+        placed = inputs.pop(entry.id, None) or Input(
+            entry.id, str(absolute_path(pack.path, entry.path, f"{pack.id}.yaml/"))
+        )
         by_pack = {"sha256": entry.sha256, "by": BY_PACK} if entry.sha256 else {}
         yield replace(placed, clause=entry.clause, **by_pack)
     yield from inputs.values()

@@ -38,7 +38,7 @@ _INPUT = KeyedMap(
     Input,
     id=Field(PLACEHOLDER, "its name; of an input of the rule pack, the pack's", required=True),
     path=Field(
-        replace(INPUT_PATH, made=lambda text, file: str(values.beside(file, text))),
+        replace(INPUT_PATH, made=lambda text, file: str(values.absolute_path(file, text))),
         "the file; relative to the campaign file's directory",
         required=True,
     ),
@@ -101,8 +101,8 @@ class EnergySource:
         return self.source not in ("", "slurm")
 
     @property
-    def told(self) -> str:
-        """For the job."""
+    def job_setting(self) -> str:
+        """What a job is told: the source, and for meters on nodes the seconds between readings and the command."""
         if not self.by_nodes:
             return self.source
         return f"{self.interval} {'once' if self.once else self.source} {self.command}".rstrip()

@@ -31,7 +31,7 @@ class FormEntry:
     unit: str = ""  # "": that of the rule pack
 
     @classmethod
-    def of(cls, name: str) -> FormEntry:
+    def parse(cls, name: str) -> FormEntry:
         """`scratch/peak/shared/stat.processes`, `scratch/peak/shared/stat in kops/s`, `answers/8.2.2`."""
         match = None if ANSWERS in name else _ENTRY.fullmatch(name)
         return cls(name, match["result"], match["field"] or "value", match["unit"] or "") if match else cls(name, name)

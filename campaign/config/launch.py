@@ -21,7 +21,7 @@ class AllCores:
     nodes: values.Count = ALL
     processes_per_node: values.Count = ALL
 
-    def of(self, nodes: int, cores: int) -> Geometry:
+    def geometry(self, nodes: int, cores: int) -> Geometry:
         """The geometry on a partition with so many usable nodes and cores per node."""
         count = values.share_of(self.nodes, nodes)
         return Geometry(count, count * values.share_of(self.processes_per_node, cores))
@@ -49,7 +49,7 @@ def read_launch(values: Values, pack: RulePack) -> dict[str, Wanted]:
         if condition.id in written_launch:
             geometry = _GivenLaunch(values, condition, form, pack.equal_blocks).geometry(written_launch[condition.id])
         elif geometry is None and condition.id not in misspelt:
-            values.problem(f"required key missing; allowed: {form} ({condition.asked})", "launch", condition.id)
+            values.problem(f"required key missing; allowed: {form} ({condition.requirement})", "launch", condition.id)
         if geometry is not None:
             launch[condition.id] = geometry
     return launch
@@ -177,4 +177,4 @@ class _GivenLaunch:
         self._refuse(f"the number of {count_name} is missing; allowed: {self.form}", *key)
 
     def _refuse(self, problem: str, *key: str) -> None:
-        self.values.problem(f"{problem} ({self.condition.asked})", "launch", self.condition.id, *key)
+        self.values.problem(f"{problem} ({self.condition.requirement})", "launch", self.condition.id, *key)

@@ -12,7 +12,7 @@ from pathlib import Path
 from campaign.config.rules.kinds import GEOMETRY
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.sweeps import names
-from campaign.config.values import beside
+from campaign.config.values import absolute_path
 from campaign.core.model import Launcher
 from campaign.core.schema import Field, KeyedMap, ListOf, Text, Values, matching, suggestion, whole
 from campaign.core.strict_yaml import shown
@@ -76,7 +76,7 @@ def read(section: Values, path: Path, pack: RulePack | None) -> Launcher:
         )
     if pack is not None:
         _check_allowed(section, pack, name, options, prefix)
-    located = tuple(str(beside(path, word)) if word.startswith(("./", "../")) else word for word in prefix)
+    located = tuple(str(absolute_path(path, word)) if word.startswith(("./", "../")) else word for word in prefix)
     return Launcher(program, options, placement, located)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from campaign.config import resolution, rfp
 from campaign.config.format import NAME, SCHEMA
 from campaign.config.rfp import Part, Rfp
-from campaign.config.values import beside
+from campaign.config.values import absolute_path
 from campaign.core import schema
 from campaign.core.errors import InputError
 from campaign.core.strict_yaml import Document, Mapping, Place, Scalar, Sequence, YamlNode
@@ -50,11 +50,11 @@ class _Keys:
 class _Shared:
     """A key of all parts, which is read with each; or one that only a part can have."""
 
-    shared: bool
+    is_shared: bool
     allowed: str = "as in a campaign file of one rule pack"
 
     def read(self, node: YamlNode, at: Place, document: Document) -> YamlNode:
-        if not self.shared:
+        if not self.is_shared:
             document.problem(at, "is a key of a part; move it below parts, to the part's name", node)
         return node
 
@@ -94,7 +94,7 @@ def read(path: Path, document: Document | None = None) -> Response:
     if values is not None:
         rules = values["rules"]
         if isinstance(rules, Scalar) and rules.text:
-            rfp_of_file = rfp.load(resolution.content(beside(path, rules.text)))
+            rfp_of_file = rfp.load(resolution.content(absolute_path(path, rules.text)))
             for section, names in (
                 ("parts", [part.id for part in rfp_of_file.parts]),
                 ("node_classes", [name for name, _ in rfp_of_file.node_classes]),
@@ -116,7 +116,7 @@ def document_of(response: Response, part: Part) -> Document:
     root = _keys(response.document.root)
     merged = {name: pair for name, pair in root.items() if name not in ("node_classes", "parts")}
     for section, name in (("node_classes", part.node_class), ("parts", part.id)):
-        merged = _over(merged, _inner(_inner(root, section), name))
+        merged = _merge(merged, _inner(_inner(root, section), name))
     key, rules = root["rules"]
     assert isinstance(rules, Scalar), "the response was read"
     pack = part.pack
@@ -128,7 +128,7 @@ def document_of(response: Response, part: Part) -> Document:
         merged["build"] = Scalar(key.line, key.column, "build", plain=True), build
     if "targets" in merged:
         key, targets = merged["targets"]
-        merged["targets"] = key, _chosen(targets, root["targets"][1] if "targets" in root else targets)
+        merged["targets"] = key, _with_shared_targets(targets, root["targets"][1] if "targets" in root else targets)
     return response.document.with_root(_mapping(merged, response.document.root))
 
 
@@ -148,16 +148,16 @@ def _mapping(keys: Keys, at: YamlNode) -> Mapping:
     return Mapping(at.line, at.column, tuple(keys.values()))
 
 
-def _over(lower: Keys, upper: Keys) -> Keys:
+def _merge(lower: Keys, upper: Keys) -> Keys:
     """Mappings are joined key by key; any other value of `above` replaces that of `below`."""
     joined = dict(lower)
     for name, (key, node) in upper.items():
         are_mappings = isinstance(node, Mapping) and name in lower and isinstance(lower[name][1], Mapping)
-        joined[name] = key, _mapping(_over(_inner(lower, name), _keys(node)), node) if are_mappings else node
+        joined[name] = key, _mapping(_merge(_inner(lower, name), _keys(node)), node) if are_mappings else node
     return joined
 
 
-def _chosen(targets: YamlNode, shared_targets: YamlNode) -> YamlNode:
+def _with_shared_targets(targets: YamlNode, shared_targets: YamlNode) -> YamlNode:
     """The targets of a part, in which a name stands for the shared target of that name."""
     if not isinstance(targets, Sequence) or not isinstance(shared_targets, Sequence):
         return targets

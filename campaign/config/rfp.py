@@ -59,7 +59,7 @@ class Score:
 
     id: str = keys.needed(FIGURE, "name of the score")
     title: str = keys.needed(LINE, "its name for people")
-    of: tuple[Term, ...] = keys.needed(schema.ListOf(keys.record(Term), least=1), "its terms")
+    terms: tuple[Term, ...] = keys.needed(schema.ListOf(keys.record(Term), least=1), "its terms", name="of")
     mean: str = keys.key(schema.Choice(MEANS), "kind of the mean", "geometric")
     clause: str = keys.key(CLAUSE, "clause of the RFP that defines it", "")
 
@@ -105,7 +105,7 @@ def load(path: Path) -> Rfp:
     return replace(read, digest=untrusted.digest(path))
 
 
-def with_packs(path: Path) -> tuple[Rfp, dict[str, RulePack]]:
+def load_with_packs(path: Path) -> tuple[Rfp, dict[str, RulePack]]:
     """The RFP and the packs of its parts. Raises InputError also for what these do not have."""
     rfp = load(path)
     packs_of_parts = {part.id: packs.load(pack_of(rfp, part)) for part in rfp.parts}
@@ -131,7 +131,9 @@ def with_packs(path: Path) -> tuple[Rfp, dict[str, RulePack]]:
     return rfp, packs_of_parts
 
 
-def form_of(path: Path | None, form: Path, pack: str, part: str) -> tuple[FormMapping | None, dict[str, str | Path]]:
+def mapping_and_packs(
+    path: Path | None, form: Path, pack: str, part: str
+) -> tuple[FormMapping | None, dict[str, str | Path]]:
     """The mapping of a form, from a file of its own or an RFP, and the rule packs of its parts, or of this one alone.
     `pack`: that of results without a part in their names. Raises InputError.
     """

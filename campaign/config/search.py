@@ -93,7 +93,7 @@ def _parts(text: str) -> tuple[str, int, str]:
 
 def _input_source(parts: tuple[str, int, str], file: Path) -> InputSource:
     log, line, operation = parts
-    return InputSource(values.beside(file, log) if log else None, line, operation)
+    return InputSource(values.absolute_path(file, log) if log else None, line, operation)
 
 
 _INPUT_SOURCE = Text(_SOURCE, _parts, longest=1000, made=_input_source)
@@ -146,12 +146,13 @@ def check_search(values: Values, pack: RulePack, launch: Mapping[str, object]) -
         settings.problem(
             f"no launch condition is set to search; set one (such as launch.{free}: search) or remove the key"
         )
-    check.most(settings)
+    check.bounds(settings)
     for condition in searched:
         needed = condition.nodes or max(2, condition.minimum_nodes)
         if settings["nodes"] is not None and settings["nodes"] < needed:
             settings.problem(
-                f"found {settings['nodes']}; allowed: {needed} or more for launch.{condition.id} ({condition.asked})",
+                f"found {settings['nodes']}; allowed: {needed} or more for launch.{condition.id} "
+                f"({condition.requirement})",
                 "nodes",
             )
     executed = [operation.id for operation in pack.operations if not operation.across]

@@ -189,7 +189,7 @@ INPUT_NAME = Text(_INPUT_NAME, whole(r"(?!(nodes|processes)$)[A-Za-z_][A-Za-z0-9
 FORMULA = Text(formula.ALLOWED, checked(formula.names), longest=formula.LONGEST)
 
 
-def beside(file: Path, path: str, recorded_prefix: str = "") -> Path:
+def absolute_path(file: Path, path: str, recorded_prefix: str = "") -> Path:
     """A path of the campaign file, or of another (`of`), made absolute; a relative one is from the file's directory.
 
     The last part is not resolved: a link's name may decide which benchmark a binary is.
@@ -207,13 +207,15 @@ def _pack(name: str, file: Path) -> str:
     """The id as it is, or the absolute path of the pack."""
     if (replayed := resolution.current().pack) is not None:
         return str(replayed)
-    return str(beside(file, name)) if "/" in name or name.endswith(".yaml") else name
+    return str(absolute_path(file, name)) if "/" in name or name.endswith(".yaml") else name
 
 
 # Kinds whose values depend on the campaign file's directory.
-FILE = replace(PATH, made=lambda text, file: beside(file, text))
+FILE = replace(PATH, made=lambda text, file: absolute_path(file, text))
 EXECUTABLE = replace(
-    FILE, allowed=f"{BUILTIN}, or {_PATH}", made=lambda text, file: None if text == BUILTIN else beside(file, text)
+    FILE,
+    allowed=f"{BUILTIN}, or {_PATH}",
+    made=lambda text, file: None if text == BUILTIN else absolute_path(file, text),
 )
 PACK = Text(
     "the id of a rule pack (campaign rules lists them), or a path to one ending in .yaml", _parse_path, made=_pack

@@ -49,9 +49,9 @@ def key(
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def needed(kind: Schema, says: str) -> Any:
-    """A dataclass field that is a required key of a file."""
-    return dataclasses.field(metadata={_KEY: Field(kind, says, required=True)})
+def needed(kind: Schema, says: str, name: str = "") -> Any:
+    """A dataclass field that is a required key of a file. `name`: the key, if it is not the field's name."""
+    return dataclasses.field(metadata={_KEY: Field(kind, says, required=True, name=name)})
 
 
 def switch(says: str) -> Any:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from campaign import __version__
 from campaign.config import resolution
-from campaign.config.definition import Definition, granted_by, open_campaign
+from campaign.config.definition import Definition, open_campaign, signed_answers
 from campaign.config.format import Campaign
 from campaign.config.rules import packs
 from campaign.config.rules.catalogue import CATALOGUE, show
@@ -158,7 +158,7 @@ def _opened(evidence: Path, terms: BuyersTerms | None) -> Iterator[tuple[Definit
             definition,
             campaign=replace(definition.campaign, rules=record.rules, results=evidence / "results"),
             pack=replace(definition.pack, path=Path(record.pack)),
-            answers=replace(granted_by(definition, terms.waiver_signers), accepted=terms.accepted)
+            answers=replace(signed_answers(definition, terms.waiver_signers), accepted=terms.accepted)
             if terms
             else definition.answers,
         )

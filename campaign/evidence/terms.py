@@ -160,7 +160,7 @@ def load(path: Path) -> OfferTerms:
 
 def _check(path: Path, read: schema.Values) -> None:
     for name in ("signers", "waiver_signers", "authority"):
-        file = read[name] and values.beside(path, read[name])
+        file = read[name] and values.absolute_path(path, read[name])
         if file and not file.is_file():
             read.problem(f"{file} does not exist", name)
     for proof, source in ((NONCE, "nonce"), (TIMESTAMP, "authority")):

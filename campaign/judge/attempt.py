@@ -121,7 +121,7 @@ _REHEARSAL_SIZE = "rehearsal: smaller than the rules require, never a compliant 
 def item_count(case: Case) -> Iterator[Finding]:
     """The planned total and the printed count; the smaller total of a rehearsal is noted."""
     values = case.values
-    full = {each.id: each.of("full", case.run.launch, case.run.files) for each in case.pack.variables}
+    full = {each.id: each.value_for("full", case.run.launch, case.run.files) for each in case.pack.variables}
     other = [name for name, value in full.items() if values.get(name, value) != value]
     if other:
         yield note(
@@ -514,8 +514,8 @@ def _less(record: Record) -> float | None:
 def units_as_asked(case: Case) -> Iterator[Finding]:
     """The unit of each record; in a table alone, whether most numbers are multiples of 100."""
     for operation, record in case.reported:
-        printed = (case.record(operation.key) if operation.printed else record) or record
-        wanted = operation.printed or operation.unit
+        printed = (case.record(operation.key) if operation.printed_unit else record) or record
+        wanted = operation.printed_unit or operation.unit
         if printed.unit != wanted:
             yield violation("unit of {name} differs from the rule pack's", wanted, printed.unit, name=operation.id)
 

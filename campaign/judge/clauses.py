@@ -63,7 +63,7 @@ class ClauseLine:
         return {
             "clause": self.clause.id,
             "requires": self.clause.requires,
-            "how": self.clause.how,
+            "how": self.clause.accounting,
             "state": self.state,
             "answer": self.answer,
             "by": list(map(str, self.clause.evidence)),
@@ -146,7 +146,7 @@ def _rules_of(evidence: CheckedBy, pack: RulePack) -> tuple[str, ...]:
     phase = next((each for each in pack.phases if evidence.key == "phases" and each.id == evidence.name), None)
     rules = list(_JUDGED_BY.get(evidence.key, ()))
     if phase:
-        rules += [*(_OF_COUNTS if phase.counted else ()), *(_OF_TOGETHER if phase.beside else ())]
+        rules += [*(_OF_COUNTS if phase.has_counts else ()), *(_OF_TOGETHER if phase.beside else ())]
     return tuple(rule for rule in rules if rule in pack.checks)
 
 

@@ -38,7 +38,7 @@ def requirements_hold(case: Case) -> Iterator[Finding]:
     known = recorded(case)
     rates = dict.fromkeys(record for _, found in case.reported for record in found.measured if record.unit in BYTES)
     for requirement, condition in _applicable(case):
-        if case.pack.on_results(requirement):
+        if case.pack.is_on_results(requirement):
             continue
         if formulas.MOVED not in condition.names:
             yield from _holds(case, requirement, condition, requirement.holds, known)
@@ -113,13 +113,13 @@ def results_hold(case: Case) -> Iterator[Finding]:
     """Each condition of `requires` on operations, records or facts, in rehearsals too, with the line of every number; a
     number that the output lacks breaks it. `full_size`: noted in a rehearsal; `explain`: W.
     """
-    if not any(map(case.pack.on_results, case.pack.requires)):
+    if not any(map(case.pack.is_on_results, case.pack.requires)):
         return
     phases, elsewhere = case.phases, {each.name for each in case.pack.operations if each not in case.operations}
     for requirement, condition in _applicable(case):
         phase = requirement.phase
         is_here = (not phase or phase in phases) and elsewhere.isdisjoint(condition.names)
-        if is_here and case.pack.on_results(requirement):
+        if is_here and case.pack.is_on_results(requirement):
             part = phases.get(phase, case)
             for found in _result_holds(case, part, requirement, condition):
                 yield replace(found, phase=phase)

@@ -193,7 +193,7 @@ def whole_concurrency(submission: Submission) -> Iterator[Finding]:
         if partition is None:
             yield unchecked("the partition's size was not recorded", about=subject)
             continue
-        least = condition.least(partition.usable, partition.cores_per_node)
+        least = condition.smallest_geometry(partition.usable, partition.cores_per_node)
         for row in planned:
             geometry = row.geometry
             if geometry is not None and (geometry.processes < least.processes or geometry.nodes < least.nodes):

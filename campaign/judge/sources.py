@@ -235,7 +235,7 @@ def flags_of_category(submission: Submission) -> Iterator[Finding]:
     W.
     """
     category = submission.pack.build
-    if category is None or not category.flags.given:
+    if category is None or not category.flags.has_patterns:
         return
     used = {program.sha256 for case in _ended(submission) for program in case.programs}
     builds = [build for build in submission.sources.builds if not used or build.binary_sha256 in used]

@@ -142,7 +142,9 @@ def _with_runs(definition: Definition, planned: Plan, sought: Sequence[adaptive.
         (formulas.DEVICE_MEMORY, proposed.device_memory, "(of an accelerator); set proposed.device_memory"),
     )
     lacking = {
-        name: f"the rules need {name} {remedy}" for name, value, remedy in node if value is None and pack.computes(name)
+        name: f"the rules need {name} {remedy}"
+        for name, value, remedy in node
+        if value is None and pack.is_computed_from(name)
     }
     if lacking:
         return replace(planned, unresolved={**planned.unresolved, **lacking})
@@ -215,10 +217,10 @@ def _partition(
 ) -> tuple[partitions.Partition | None, partitions.Shown | None, dict[str, str]]:
     """The partition if it is needed, Slurm's answer if it was asked, and why launch conditions have no geometry."""
     campaign, pack = definition.campaign, definition.pack
-    with_memory = pack.computes(formulas.MEMORY) and campaign.slurm.node_memory is None
+    with_memory = pack.is_computed_from(formulas.MEMORY) and campaign.slurm.node_memory is None
     words = {AllCores: ALL, Searched: SEARCH}
     needed = {name: words[type(wanted)] for name, wanted in campaign.launch.items() if type(wanted) in words}
-    if before.partition is not None or not (needed or with_memory or pack.computes(formulas.CORES)):
+    if before.partition is not None or not (needed or with_memory or pack.is_computed_from(formulas.CORES)):
         return before.partition, None, {}
     if resolution.replayed():
         return None, None, {name: f"plan.json does not record the process count of launch.{name}" for name in needed}
@@ -308,7 +310,7 @@ def _geometries(campaign: Campaign, partition: partitions.Partition | None) -> d
     if partition is not None:
         size = partition.usable, partition.cores_per_node
         geometries |= {
-            name: wanted.of(*size) for name, wanted in campaign.launch.items() if isinstance(wanted, AllCores)
+            name: wanted.geometry(*size) for name, wanted in campaign.launch.items() if isinstance(wanted, AllCores)
         }
     return geometries
 

@@ -341,7 +341,7 @@ def _below_share(definition: Definition, runs: Sequence[Run], asked: partitions.
         less = condition.whole_system or (condition.reaches and definition.campaign.profile == "rehearsal")
         if geometry is None or less or not condition.by_partition:
             continue
-        least = condition.least(partition.usable, partition.cores_per_node)
+        least = condition.smallest_geometry(partition.usable, partition.cores_per_node)
         if geometry.nodes < least.nodes or geometry.processes_per_node < least.processes_per_node:
             found = processes_on(geometry.processes, geometry.nodes)
             wanted = processes_on(least.processes, least.nodes)

@@ -120,7 +120,7 @@ def _search_space(
     divides = total if total and not pack.items_at_least else 0
     if nodes < fewest_nodes:
         raise ValueError(
-            f"the search needs {fewest_nodes} nodes or more ({condition.asked}); the partition has {nodes} usable"
+            f"the search needs {fewest_nodes} nodes or more ({condition.requirement}); the partition has {nodes} usable"
         )
     space = SearchSpace(
         fewest_nodes, most_nodes, campaign.search.processes_per_node or cores_per_node, divides, cores_per_node
@@ -139,7 +139,7 @@ def _search_parts(
     executed = [operation.id for operation in operations if not operation.across]
     keys, all_operations = campaign.search, tuple(operation.id for operation in operations)
     matching = [operation for operation in operations if keys.operation in (operation.template, operation.id)]
-    deciding = (matching or [pack.deciding(condition.id)])[-1].id
+    deciding = (matching or [pack.deciding_operation(condition.id)])[-1].id
     configurations = [
         files.id
         for files in pack.files

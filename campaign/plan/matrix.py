@@ -187,7 +187,7 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
         node=node,
         inputs=campaign.inputs,
         gres=_requested_gres(condition, campaign),
-        energy=campaign.energy.told,
+        energy=campaign.energy.job_setting,
     )
     notes = tuple(_notes(blueprint, run))
     return replace(run, notes=notes, fingerprint=fingerprint(run, _deciding_settings(campaign)))
@@ -267,7 +267,7 @@ def _phase_command(
     """A phase's command with its formulas computed; placeholders of counts are the phase's own, if it has any. `first`:
     the node from which on nodes are free for it.
     """
-    phase_geometry = _phase_geometry(phase, geometry, numbers) if phase.counted else None
+    phase_geometry = _phase_geometry(phase, geometry, numbers) if phase.has_counts else None
     if phase_geometry:
         values = {**values, **{name: str(getattr(phase_geometry, name)) for name in GEOMETRY}}
         numbers = {**numbers, **formulas.numbers(phase_geometry, {})}

@@ -84,7 +84,7 @@ _COVERAGE: tuple[Column[Mapping[str, Any]], ...] = (
 
 def coverage_text(pack: RulePack, width: int) -> str:
     """Each clause of a pack, and how it is accounted for."""
-    counts = Counter(clause.how for clause in pack.clauses)
+    counts = Counter(clause.accounting for clause in pack.clauses)
     how = {kinds.BY_CHECKS: "checked", **_BY}
     said = ", ".join(f"{counts[key]} {words}" for key, words in how.items() if counts[key])
     parts = (
@@ -106,7 +106,7 @@ def _covered(pack: RulePack) -> list[dict[str, Any]]:
         {
             "clause": clause.id,
             "requires": clause.requires,
-            "how": clause.how,
+            "how": clause.accounting,
             "by": [clause.text] if clause.text else list(map(str, clause.evidence)),
         }
         for clause in pack.clauses

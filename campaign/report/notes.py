@@ -139,7 +139,7 @@ def _each_node(row: Row, pack: RulePack) -> Iterator[Remark]:
     if not row.by_node:
         return
     values = row.by_node.values()
-    reported = next(condition.each for condition in pack.launch if condition.id == row.cell.launch)
+    reported = next(condition.reported_node for condition in pack.launch if condition.id == row.cell.launch)
     low, mean, high = (units.digits(value) for value in (min(values), fmean(values), max(values)))
     nodes = f"{len(values)} of {units.several(len(row.nodes), 'node')}, each by itself"
     spread = "" if row.spread is None else f", spread {row.spread:.1%} of the mean"

@@ -90,7 +90,7 @@ def _scored(rfp: Rfp, found: Found) -> list[Scored]:
     """Without intervals."""
     scored: dict[str, Scored] = {}
     for score in rfp.scores:
-        names = [formula.of_several(name) or name for term in score.of for name in formula.names(term.formula)]
+        names = [formula.of_several(name) or name for term in score.terms for name in formula.names(term.formula)]
         used = tuple(dict.fromkeys(each for name in names for each in found.get(name, ())))
         terms: tuple[ScoredTerm, ...] = ()
         value, why = None, ""
@@ -108,7 +108,7 @@ def _scored(rfp: Rfp, found: Found) -> list[Scored]:
 def _terms(score: Score, found: Found, above: Mapping[str, float | None]) -> tuple[ScoredTerm, ...]:
     """Raises ValueError if a term has no value."""
     terms = []
-    for term in score.of:
+    for term in score.terms:
         known: dict[str, float] = {}
         for name in formula.names(term.formula):
             of = formula.of_several(name) or name

@@ -269,7 +269,7 @@ def of_nodes(nodes: Mapping[str, Case]) -> Case:
     if pack.best(deciding(pack, run)) == "lowest":
         ordered.reverse()
     condition = next(each for each in pack.launch if each.id == run.launch)
-    return ordered[{"minimum": 0, "median": (len(ordered) - 1) // 2, "maximum": -1}[condition.each]]
+    return ordered[{"minimum": 0, "median": (len(ordered) - 1) // 2, "maximum": -1}[condition.reported_node]]
 
 
 def by_node(results: Sequence[Case]) -> dict[str, Case]:
@@ -297,7 +297,7 @@ def _of_repetitions(results: Sequence[Case]) -> Case:
 def deciding(pack: RulePack, run: Run) -> Operation:
     """The pack's selecting operation; if a run's count was found for one operation alone, that one."""
 
-    operation = pack.deciding(run.launch)
+    operation = pack.deciding_operation(run.launch)
     if operation.id in run.operations:
         return operation
     return next(other for other in pack.operations if other.id == run.operations[0])

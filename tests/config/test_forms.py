@@ -24,7 +24,7 @@ from tests.support.forms import DATA
     ],
 )
 def test_a_name_says_result_field_and_unit(name: str, entry: tuple[str, str, str]) -> None:
-    assert FormEntry.of(name) == FormEntry(name, *entry)
+    assert FormEntry.parse(name) == FormEntry(name, *entry)
 
 
 def test_a_mapping_is_read_with_its_tables() -> None:

@@ -65,7 +65,7 @@ def test_scores_above_may_be_named_so_that_no_formula_is_circular(tmp_path: Path
 
 def test_figures_and_versions_are_compared_with_the_packs(tmp_path: Path) -> None:
     (tmp_path / "rfp.yaml").write_text(RFP)
-    found, packs = rfp.with_packs(tmp_path / "rfp.yaml")
+    found, packs = rfp.load_with_packs(tmp_path / "rfp.yaml")
     assert packs["later"].id == "stream"
     told = rfp.text(found, packs)
     assert "  fast [1]  crossroads-mdtest version 1, mandatory: The fast tier" in told
@@ -74,7 +74,7 @@ def test_figures_and_versions_are_compared_with_the_packs(tmp_path: Path) -> Non
         RFP.replace("version: 1, title", "version: 9, title").replace("shared/stat", "shared/sta")
     )
     with pytest.raises(InputError) as refused:
-        rfp.with_packs(tmp_path / "rfp.yaml")
+        rfp.load_with_packs(tmp_path / "rfp.yaml")
     assert "parts[0].version: found version 9; the pack is version 1" in str(refused.value)
     assert "figures.stat: crossroads-mdtest has no sta; did you mean stat?" in str(refused.value)
 
@@ -84,4 +84,4 @@ def test_a_figure_may_be_one_of_a_sweep(tmp_path: Path) -> None:
         "slow/*/single/shared/stat", "later/*/two-nodes/one-way/total-4-65536"
     )
     (tmp_path / "rfp.yaml").write_text(swept)
-    assert rfp.with_packs(tmp_path / "rfp.yaml")[0].figures[2][1].endswith("total-4-65536")
+    assert rfp.load_with_packs(tmp_path / "rfp.yaml")[0].figures[2][1].endswith("total-4-65536")

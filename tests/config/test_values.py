@@ -33,6 +33,6 @@ def test_a_share_is_at_least_one_and_at_most_all(text: str, there: int) -> None:
 
 
 def test_a_geometry_is_settled_by_the_nodes_and_cores_of_the_partition() -> None:
-    assert AllCores().of(9, 8) == Geometry(9, 72)
-    assert AllCores("10%", "half").of(25, 7) == Geometry(3, 12)
-    assert AllCores(4, "power of two").of(9, 12) == Geometry(4, 32)
+    assert AllCores().geometry(9, 8) == Geometry(9, 72)
+    assert AllCores("10%", "half").geometry(25, 7) == Geometry(3, 12)
+    assert AllCores(4, "power of two").geometry(9, 12) == Geometry(4, 32)

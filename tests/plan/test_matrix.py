@@ -56,7 +56,7 @@ def test_the_last_line_of_a_program_is_known_by_its_dialect_or_by_its_pack_and_c
     assert ends == ["-- finished at .+ --", ""]
     assert re.fullmatch(ends[0], "-- finished at 11/23/2026 21:23:54 --")
     for printed in ("Finished            : Sat Nov 21 05:56:45 2026", "Run finished: Sat Nov 21 05:56:45 2026"):
-        assert re.fullmatch(programs.described("ior").end, printed)
+        assert re.fullmatch(programs.built_in_format("ior").end, printed)
     (hpcg,) = packs.load("hpcg").programs
     assert hpcg.last_line.startswith("Final Summary::")
     run = builders.expand(builders.campaign(benchmark=external))[0]

@@ -34,7 +34,7 @@ class BuildFlags:
     optimisation: tuple[str, ...] = key(_PATTERNS, "flags that may be used to make it faster")
 
     @property
-    def given(self) -> bool:
+    def has_patterns(self) -> bool:
         """Whether flags are judged at all."""
         return any(getattr(self, kind.name) for kind in fields(self))
 
@@ -42,7 +42,9 @@ class BuildFlags:
         """The mandatory ones that are not in a command line."""
         words = text.split()
         return [
-            pattern for pattern in self.mandatory if not any(_taken(words[at:], pattern) for at in range(len(words)))
+            pattern
+            for pattern in self.mandatory
+            if not any(_matching_words(words[at:], pattern) for at in range(len(words)))
         ]
 
     def classes(self, text: str) -> Iterator[tuple[str, str]]:
@@ -50,14 +52,16 @@ class BuildFlags:
         words = text.split()
         while words:
             matches = (
-                (_taken(words, pattern), kind.name) for kind in fields(self) for pattern in getattr(self, kind.name)
+                (_matching_words(words, pattern), kind.name)
+                for kind in fields(self)
+                for pattern in getattr(self, kind.name)
             )
             number, kind = next((size_and_class for size_and_class in matches if size_and_class[0]), (1, UNKNOWN))
             yield " ".join(words[:number]), kind
             words = words[number:]
 
 
-def _taken(words: list[str], pattern: str) -> int:
+def _matching_words(words: list[str], pattern: str) -> int:
     """How many of the first words a pattern matches."""
     sizes = ((len(alternative.split(" ")), alternative) for alternative in pattern.split("|"))
     return next((size for size, alternative in sizes if fnmatchcase(" ".join(words[:size]), alternative)), 0)

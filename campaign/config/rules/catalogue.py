@@ -101,7 +101,7 @@ CATALOGUE: Mapping[str, RuleEntry] = {
 PRACTICE = "practice"  # in place of a clause: good measurement practice, in no RFP
 
 
-def judged(checks: Mapping[str, str]) -> dict[str, str]:
+def judged_rules(checks: Mapping[str, str]) -> dict[str, str]:
     """The rules that a pack lists, each with its clause, and those that are always judged."""
     always = {rule: PRACTICE for rule, entry in CATALOGUE.items() if entry.is_always_judged and rule not in checks}
     return {**checks, **always}

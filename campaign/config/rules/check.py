@@ -137,8 +137,8 @@ def _check_placeholders(pack: Values) -> None:
         *(name for key in ("variables", "sweeps", "inputs") for name in program_check.ids(pack, key)),
     ]
     for phase, key in program_check.command_lines(pack):
-        used |= set(_check_computed(phase, key, formulas.computed(phase[key]), pack))
-        used |= set(_check_text((key,), formulas.without(phase[key]), known_names, phase))
+        used |= set(_check_computed(phase, key, formulas.formulas_in(phase[key]), pack))
+        used |= set(_check_text((key,), formulas.without_formulas(phase[key]), known_names, phase))
     for phase in pack.entries("phases"):
         for key, text in program_check.counts(phase):
             used |= set(_check_computed(phase, key, [text], pack))
@@ -201,7 +201,7 @@ def _sweep(entry: Values) -> sweeps.Sweep | None:
     return None if None in entry.values() else sweeps.Sweep(**entry)
 
 
-def _known(pack: Values, profile: str) -> dict[str, str]:
+def _variable_values(pack: Values, profile: str) -> dict[str, str]:
     return {entry["id"]: entry[profile] for entry in pack.entries("variables") if entry["id"] and entry[profile]}
 
 
@@ -215,7 +215,7 @@ def _sampled(pack: Values, profile: str) -> dict[str, tuple[str, ...]] | None:
         if sweep.by_geometry:
             sweep = sweeps.Sweep(sweep.id, values=sweep.first or "1")
         try:
-            expanded[sweep.id] = sweep.expand(_known(pack, profile))
+            expanded[sweep.id] = sweep.expand(_variable_values(pack, profile))
         except ValueError as error:
             entry.problem(f"{error} (profile {profile})")
             return None
@@ -264,7 +264,7 @@ def _check_statistics(pack: Values) -> None:
 
 def _check_expanded(pack: Values, profile: str) -> bool:
     """Check that the expanded ids of operations are unique and fit for a cell's name. False if there was a problem."""
-    variables, sampled = _known(pack, profile), _sampled(pack, profile)
+    variables, sampled = _variable_values(pack, profile), _sampled(pack, profile)
     if sampled is None:
         return False
     everywhere = set(program_check.ids(pack, "launch"))

@@ -26,10 +26,11 @@ class LaunchCondition:
         "number of nodes, or their share of the partition's usable nodes, where the RFP fixes it; `powers of two`: one "
         "launch condition for each of 1, 2, 4 …; `each`: every usable node runs by itself, all for one cell",
     )
-    each: str = key(
+    reported_node: str = key(
         Choice(("minimum", "median", "maximum")),
         "which node's result a cell of `nodes: each` reports; the distribution of all is shown with it",
         "median",
+        name="each",
     )
     processes_per_node: values.Count | None = key(
         kinds.COUNTS, "number of processes on each node, or their share of its cores, where the RFP fixes it"
@@ -68,7 +69,7 @@ class LaunchCondition:
         """Whether its geometry is a share of the partition."""
         return bool(self.whole_system or self.share or self.reaches) or isinstance(self.processes_per_node, str)
 
-    def least(self, nodes: int, cores: int) -> Geometry:
+    def smallest_geometry(self, nodes: int, cores: int) -> Geometry:
         """The smallest geometry on a partition with so many usable nodes and cores per node; one of what is
         left open.
         """
@@ -79,7 +80,7 @@ class LaunchCondition:
         return Geometry(count, count * values.share_of(processes_per_node or open_count, cores))
 
     @property
-    def asked(self) -> str:
+    def requirement(self) -> str:
         return f"clause {self.clause}: {self.text or self.title}"
 
     @property
@@ -149,7 +150,9 @@ class Operation:
         "shortest time that the RFP allows for its phase (RUN-07)",
         "",
     )
-    printed: str = key(kinds.LINE, "with `record` and `formula`: the unit in the benchmark's output", "")
+    printed_unit: str = key(
+        kinds.LINE, "with `record` and `formula`: the unit in the benchmark's output", "", name="printed"
+    )
     statistic: str = key(
         Choice(("maximum", "minimum", "mean", "median", "first", "last")),
         "which of the iterations of one execution (`-i 3`) is reported",
@@ -206,7 +209,7 @@ class Variable:
     free: bool = switch("true if a campaign file may change it at full size too")
     why: str = key(kinds.LINE, "its meaning", "")
 
-    def of(self, profile: str, launch: str, files: str) -> str:
+    def value_for(self, profile: str, launch: str, files: str) -> str:
         """The pack's value for a launch condition and a file configuration."""
         fits = (case for case in self.cases if case.launch in ("", launch) and case.files in ("", files))
         source: Variable | ValueOf = next(fits, self)
@@ -315,7 +318,7 @@ class Requirement:
     @property
     def names(self) -> tuple[str, ...]:
         """Those that it needs values for besides planned ones."""
-        return formula.Condition.of(sweeps.without(self.holds)).names
+        return formula.Condition.of(sweeps.without_placeholders(self.holds)).names
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,7 +360,7 @@ class Clause:
     evidence: tuple[CheckedBy, ...] = ()  # of the pack's entries; empty unless it is checked
 
     @property
-    def how(self) -> str:
+    def accounting(self) -> str:
         return next((key_name for key_name in kinds.UNCHECKED if getattr(self, key_name)), kinds.BY_CHECKS)
 
     @property

@@ -45,7 +45,7 @@ def place(name: str) -> tuple[str, str]:
 def is_across(text: str) -> bool:
     """Whether a formula, which may have placeholders, takes numbers of several executions."""
     try:
-        return any("@" in name or formula.of_several(name) for name in formula.names(sweeps.without(text)))
+        return any("@" in name or formula.of_several(name) for name in formula.names(sweeps.without_placeholders(text)))
     except ValueError:
         return False
 
@@ -87,12 +87,12 @@ def words(command_line: str) -> list[str]:
     return re.findall(r"(?:\{=[^{}]*\}|\S)+", command_line)
 
 
-def computed(text: str) -> list[str]:
+def formulas_in(text: str) -> list[str]:
     """The formulas in a text."""
     return _COMPUTED.findall(text)
 
 
-def without(text: str) -> str:
+def without_formulas(text: str) -> str:
     return _COMPUTED.sub("", text)
 
 

@@ -56,7 +56,9 @@ class RulePack(Once):
     build: BuildCategory | None = None  # once settled: the chosen one, if the pack has any
     profile: str = ""  # once settled: the profile that it was settled for
     values: dict[str, str] = field(default_factory=dict)  # once settled: of the variables
-    given: tuple[tuple[str, str, str], ...] = ()  # once settled: variable, glob over target/launch/files, its value
+    values_by_run: tuple[
+        tuple[str, str, str], ...
+    ] = ()  # once settled: variable, glob over target/launch/files, its value
 
     @property
     def outputs(self) -> dict[str, OutputFormat]:
@@ -86,7 +88,9 @@ class RulePack(Once):
     @property
     def varying(self) -> set[str]:
         """Variables whose value depends on the run."""
-        return {name for name, _, _ in self.given} | {variable.id for variable in self.variables if variable.cases}
+        return {name for name, _, _ in self.values_by_run} | {
+            variable.id for variable in self.variables if variable.cases
+        }
 
     def is_of_arguments(self, variable: str) -> bool:
         """Whether a variable appears only in command lines, so that it may depend on the run."""
@@ -103,12 +107,12 @@ class RulePack(Once):
 
     def _values_of(self, target: str, launch: str, files: str) -> dict[str, str]:
         by_profile = {
-            variable.id: variable.of(self.profile, launch, files)
+            variable.id: variable.value_for(self.profile, launch, files)
             for variable in self.variables
             if self.values.get(variable.id) == (variable.full if self.profile == "full" else variable.rehearsal)
         }
         place = f"{target}/{launch}/{files}"
-        values_of_run = {name: value for name, pattern, value in self.given if matches(place, pattern)}
+        values_of_run = {name: value for name, pattern, value in self.values_by_run if matches(place, pattern)}
         return {**self.values, **by_profile, **values_of_run}
 
     def of_phase(self, name: str) -> RulePack:
@@ -127,7 +131,7 @@ class RulePack(Once):
             ),
         )
 
-    def on_results(self, requirement: entries.Requirement) -> bool:
+    def is_on_results(self, requirement: entries.Requirement) -> bool:
         """Whether a condition names results (RES-01), and not sizes and counts alone (GEO-05)."""
         forms = [program.results for program in self.programs if program.results]
         printed_names = {
@@ -153,9 +157,9 @@ class RulePack(Once):
         """Whether the command lines need the same number of processes on each node."""
         return any(name in word for word in self.arguments for name in EQUAL_BLOCKS)
 
-    def computes(self, name: str) -> bool:
+    def is_computed_from(self, name: str) -> bool:
         """Whether words of the command line, or threads, are computed from this number of a node."""
-        texts = [formula_text for word in self.arguments for formula_text in formulas.computed(word)]
+        texts = [formula_text for word in self.arguments for formula_text in formulas.formulas_in(word)]
         texts += [condition.threads for condition in self.launch if condition.threads]
         texts += [text for phase in self.phases for text in (phase.nodes, phase.processes) if text]
         overridden = any(variable.id == name for variable in self.variables)
@@ -196,7 +200,7 @@ class RulePack(Once):
             ),
         )
 
-    def deciding(self, launch: str) -> entries.Operation:
+    def deciding_operation(self, launch: str) -> entries.Operation:
         """The operation whose value selects the attempt to report, under a launch condition."""
         selecting_id = self.selection.operation
         # Some phases of a launch condition may lack the operation.
@@ -254,7 +258,7 @@ def settle(
     values = {variable.id: variable.full if profile == "full" else variable.rehearsal for variable in pack.variables}
     values_by_run = tuple((*key.partition("@")[::2], value) for key, value in written_values.items() if "@" in key)
     values |= {name: value for name, value in written_values.items() if "@" not in name}
-    varying = replace(pack, given=values_by_run).varying
+    varying = replace(pack, values_by_run=values_by_run).varying
     constants = {name: value for name, value in values.items() if name not in varying}
     swept = {condition.id: _swept(pack, values, launch.get(condition.id)) for condition in pack.launch}
     constant = next(iter(swept.values()))
@@ -279,8 +283,8 @@ def settle(
         operations=_operations(pack, values, swept),
         profile=profile,
         values=values,
-        given=values_by_run,
-        checks=catalogue.judged(pack.checks),
+        values_by_run=values_by_run,
+        checks=catalogue.judged_rules(pack.checks),
     )
 
 

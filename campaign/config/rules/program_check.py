@@ -220,7 +220,7 @@ def _check_requirements(pack: Values) -> None:
     """Check that conditions use known names, and that the rules which judge them are among the checks."""
     phases, needed = _launched(pack), set()
     for entry in pack.entries("requires"):
-        names = formula.Condition.of(sweeps.without(entry["holds"])).names if entry["holds"] else ()
+        names = formula.Condition.of(sweeps.without_placeholders(entry["holds"])).names if entry["holds"] else ()
         for name in sweeps.names(entry["holds"] or ""):
             entry.require(name, [*GEOMETRY, *sizes(pack)], "holds")
         if names and entry["over"] is not None:
@@ -264,14 +264,16 @@ def _check_over(entry: Values, names: Sequence[str], pack: Values) -> str:
 
 def _check_condition(entry: Values, names: Sequence[str], pack: Values) -> str:
     """Check a condition on one execution, or on numbers computed from several; gives the rule that judges it."""
-    operations = {formulas.name_of(each["id"]): each for each in pack.entries("operations") if each["id"]}
+    operations = {
+        formulas.name_of(operation["id"]): operation for operation in pack.entries("operations") if operation["id"]
+    }
     across = any(
-        formulas.is_across(operation["formula"] or "") and output_check.may_be(name, each)
+        formulas.is_across(operation["formula"] or "") and output_check.may_be(name, operation_name)
         for name in names
-        for each, operation in operations.items()
+        for operation_name, operation in operations.items()
     )
     of_energy = formulas.ENERGY if pack["energy"] and pack["energy"]["clause"] else ()
-    printed_names = [] if across else [*_printed(pack, entry["phase"]), *of_energy]
+    printed_names = [] if across else [*_output_names(pack, entry["phase"]), *of_energy]
     counts = [*formulas.RUN, formulas.MOVED, *(name for name in sizes(pack) if name not in printed_names)]
     for name in names:
         if not any(output_check.may_be(name, result) for result in (*printed_names, *operations)):
@@ -305,7 +307,7 @@ def _check_energy(pack: Values) -> None:
         pack.problem(
             "give both energy and RUN-10 among `checks`, or neither", "energy" if demand["clause"] else "checks"
         )
-    names = [*map(formulas.name_of, ids(pack, "operations")), *_printed(pack, "")]
+    names = [*map(formulas.name_of, ids(pack, "operations")), *_output_names(pack, "")]
     for name in formulas.ENERGY if is_judged else ():
         if name in names:
             pack.problem(f"an operation or a result has the name {name}, which belongs to energy; rename it", "energy")
@@ -320,20 +322,22 @@ def _check_builds(pack: Values) -> None:
         pack.problem("give both `flags` in a category and SRC-07 among `checks`, or neither", "builds")
 
 
-def _printed(pack: Values, phase: str | None) -> list[str]:
+def _output_names(pack: Values, phase: str | None) -> list[str]:
     """The names of records and facts that the output of a phase has. One that is read by code has none here: operations
     name its results.
     """
-    launched = [each["program"] for each in pack.entries("phases") if each["id"] == phase]
-    launched_programs = [each for each in pack.entries("programs") if each["id"] in launched]
+    launched = [entry["program"] for entry in pack.entries("phases") if entry["id"] == phase]
+    launched_programs = [program for program in pack.entries("programs") if program["id"] in launched]
     described = [
-        each["results"] for each in (*launched_programs, pack) if each["results"] and each["results"]["format"]
+        holder["results"] for holder in (*launched_programs, pack) if holder["results"] and holder["results"]["format"]
     ]
     if described:
-        records = [each["name"] for each in described[0].entries("records") if each["name"] and not each["check_only"]]
+        records = [
+            record["name"] for record in described[0].entries("records") if record["name"] and not record["check_only"]
+        ]
         facts = described[0]["facts"] or ()
     else:
-        applet = next((each["applet"] or each["id"] for each in launched_programs), "")
-        form = programs.described(applet) if applet in BUILT_IN else OutputFormat("text")
-        records, facts = [each.name for each in form.records], form.facts
+        applet = next((program["applet"] or program["id"] for program in launched_programs), "")
+        form = programs.built_in_format(applet) if applet in BUILT_IN else OutputFormat("text")
+        records, facts = [record.name for record in form.records], form.facts
     return [formulas.name_of(name) for name in (*records, *dict(facts))]

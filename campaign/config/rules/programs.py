@@ -19,7 +19,7 @@ OUTPUTS = Path(__file__).with_name("outputs")
 
 
 @cache
-def described(applet: str) -> output_format.OutputFormat:
+def built_in_format(applet: str) -> output_format.OutputFormat:
     """How the output of one of the project's own programs is read: outputs/NAME.yaml, with the keys of a pack's
     `results`. `applet` is one of BUILT_IN.
     """
@@ -49,7 +49,7 @@ class Program:
     @property
     def output(self) -> output_format.OutputFormat:
         """How its output is read: as the pack says, or as it is described for the built-in program."""
-        return self.results or described(self.applet)
+        return self.results or built_in_format(self.applet)
 
     @property
     def last_line(self) -> str:
@@ -75,7 +75,7 @@ class Phase:
     allowed: tuple[Flag, ...] = ()  # may be added through benchmark.extra_arguments
 
     @property
-    def counted(self) -> bool:
+    def has_counts(self) -> bool:
         """Whether it has a node count or a process count of its own."""
         return self.nodes not in PLACES or bool(self.processes)
 

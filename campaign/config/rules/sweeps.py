@@ -30,7 +30,7 @@ def leftover(text: str) -> str:
     return remainder[0] if remainder else ""
 
 
-def without(text: str) -> str:
+def without_placeholders(text: str) -> str:
     """A formula with a number in place of each placeholder."""
     return _PLACEHOLDER.sub("1", text)
 

@@ -40,7 +40,7 @@ def text(pack: RulePack, width: int = 100) -> str:
         places=PLACES,
         brace=BRACE,
         catalogue=catalogue.CATALOGUE,
-        checks=catalogue.judged(pack.checks),
+        checks=catalogue.judged_rules(pack.checks),
         show=catalogue.show,
         counted=units.format_count,
     )

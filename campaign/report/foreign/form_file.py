@@ -347,10 +347,10 @@ def form_places(path: Path, form: BuyersForm, mapping: FormMapping | None) -> It
     from openpyxl.utils.cell import coordinate_to_tuple
 
     for spot, box in form.boxes.items():
-        yield from (FormPlace(spot, FormEntry.of(mark[1]), mark[0]) for mark in _MARK.finditer(box.text))
+        yield from (FormPlace(spot, FormEntry.parse(mark[1]), mark[0]) for mark in _MARK.finditer(box.text))
     for name, entry in mapping.cells if mapping else ():
         sheet, _, reference = name.rpartition("!")
-        yield FormPlace(Spot(_sheet(path, form, sheet), *coordinate_to_tuple(reference)), FormEntry.of(entry))
+        yield FormPlace(Spot(_sheet(path, form, sheet), *coordinate_to_tuple(reference)), FormEntry.parse(entry))
     for table in mapping.tables if mapping else ():
         for sheet, word in table.sheets or [("", "")]:
             yield from _of_table(path, form, _sheet(path, form, sheet), word, table)
@@ -371,7 +371,7 @@ def _of_table(path: Path, form: BuyersForm, sheet: str, of_sheet: str, table: Fo
             name = table.result
             for axis, word in zip(AXES, (of_sheet, *of_row, *of_column), strict=True):
                 name = name.replace(f"{{{axis}}}", word)
-            yield FormPlace(Spot(sheet, row, column), FormEntry.of(name))
+            yield FormPlace(Spot(sheet, row, column), FormEntry.parse(name))
 
 
 def _lines(

@@ -129,7 +129,7 @@ def described(form: Form) -> OutputFormat:
         return form
     if form not in BUILT_IN:
         raise InputError(f"unknown applet {form!r}; allowed: {', '.join(BUILT_IN)}")
-    return programs.described(form)
+    return programs.built_in_format(form)
 
 
 def parser(form: Form) -> readers.Reader:

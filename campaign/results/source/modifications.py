@@ -321,7 +321,7 @@ def supplied(comparison: facts.TreeComparison) -> Iterator[str]:
 
 def build_lines(build: facts.Build, category: BuildCategory | None) -> Iterator[tuple[str, str]]:
     """The entries of a build record: name and value; the flags also by their class in the category."""
-    classes = category.flags.classes(build.flags) if category and category.flags.given else ()
+    classes = category.flags.classes(build.flags) if category and category.flags.has_patterns else ()
     by_class = grouped((kind, flag) for flag, kind in classes)
     yield "binary", f"SHA-256 {build.binary_sha256}"
     for name, value in (

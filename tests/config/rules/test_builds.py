@@ -58,7 +58,7 @@ def test_the_first_category_is_chosen_unless_the_campaign_file_names_another(tmp
     assert first.build and other.build
     assert (first.build.id, first.caption, first.build.changes) == ("baseline", "Threads, baseline build", BUILDING)
     assert (other.build.id, other.caption) == ("optimised", "Threads, optimised build")
-    assert other.build.changes == ("measurement path", "other", "build") and not other.build.flags.given
+    assert other.build.changes == ("measurement path", "other", "build") and not other.build.flags.has_patterns
 
 
 def test_a_pack_shows_its_categories(tmp_path: Path) -> None:

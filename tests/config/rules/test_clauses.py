@@ -34,7 +34,7 @@ def test_what_checks_a_clause_is_found_by_itself(tmp_path: Path) -> None:
     found = _evidence(tmp_path, SMALL + LISTED + 'checks: {FLG-01: "3", CMP-01: {clause: "1"}}\n')
     assert found["1"].evidence == (CheckedBy("launch", "one"), CheckedBy("checks", "CMP-01"))
     assert found["3"].evidence == (CheckedBy("fixed", "-F"), CheckedBy("derived", "-n"), CheckedBy("checks", "FLG-01"))
-    assert {clause.how for clause in found.values()} == {"checked"}
+    assert {clause.accounting for clause in found.values()} == {"checked"}
 
 
 def test_a_check_with_another_clause_is_named(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_a_check_with_another_clause_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", ["answered", "person", "out_of_scope"])
 def test_what_no_check_can_see_is_answered_looked_at_or_left_out_with_the_reason(tmp_path: Path, how: str) -> None:
     clause = _evidence(tmp_path, SMALL + LISTED + f'  - {{id: "5", requires: a word, {how}: why so}}\n')["5"]
-    assert (clause.how, clause.text, clause.evidence) == (how, "why so", ())
+    assert (clause.accounting, clause.text, clause.evidence) == (how, "why so", ())
 
 
 def test_a_clause_that_nothing_checks_is_refused(problems: Problems) -> None:

@@ -46,7 +46,7 @@ def errors(tmp_path: Path, requires: str, rules: str = 'RES-01: "3"') -> str:
         return str(error)
     several = {each.name for each in pack.operations if each.across}
     judged = {
-        "RES-02" if each.over or several & {*each.names} else "RES-01" if pack.on_results(each) else "GEO-05"
+        "RES-02" if each.over or several & {*each.names} else "RES-01" if pack.is_on_results(each) else "GEO-05"
         for each in pack.requires
     }
     assert judged == set(pack.checks)

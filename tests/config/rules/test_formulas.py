@@ -60,7 +60,7 @@ def test_an_operation_is_in_all_launch_conditions_but_those_that_it_names(
     total = settled.operations[-1]
     assert (total.id, total.launch, total.across) == ("total", under, True)
     assert [each.across for each in settled.operations[:2]] == [False, False]
-    assert settled.deciding("scale-4").id == "time-step"
+    assert settled.deciding_operation("scale-4").id == "time-step"
 
 
 @pytest.mark.parametrize(

@@ -107,9 +107,9 @@ def test_a_pack_without_sweeps_keeps_its_operations_for_every_launch_condition()
 
 def test_the_last_point_of_a_sweep_decides_which_attempt_is_reported() -> None:
     pack = settle(replace(PACK, selection=Selection("rate-{count}-{size}", "highest", "4")), "full", LAUNCH, {})
-    assert pack.deciding("node").id == "rate-3-4m"
-    assert pack.deciding("pair").id == "rate-2-4m"
-    assert builders.pack().deciding("node").id == "create"
+    assert pack.deciding_operation("node").id == "rate-3-4m"
+    assert pack.deciding_operation("pair").id == "rate-2-4m"
+    assert builders.pack().deciding_operation("node").id == "create"
 
 
 def test_a_variable_has_other_values_for_some_runs_and_the_campaigns_come_first() -> None:

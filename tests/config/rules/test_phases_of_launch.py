@@ -23,8 +23,8 @@ def test_a_launch_condition_has_the_operations_of_its_phases() -> None:
         "node": {"allreduce", "alltoall"},
         "nodes": {"mbw-mr", "allreduce", "alltoall"},
     }
-    assert pack.deciding("two-nodes").id == "latency-4096"
-    assert pack.deciding("node").id == "alltoall-4096"
+    assert pack.deciding_operation("two-nodes").id == "latency-4096"
+    assert pack.deciding_operation("node").id == "alltoall-4096"
 
 
 @pytest.mark.parametrize(

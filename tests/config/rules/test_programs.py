@@ -106,7 +106,7 @@ def test_a_computed_operation_is_of_the_launch_conditions_that_measure_all_its_p
     assert {launch: [each.id for each in pack.operations_of(launch)] for launch in ("one", "two")} == {
         "one": ["write"], "two": ["write", "read", "per-node"],
     }  # fmt: skip
-    assert pack.deciding("one").id == "write"
+    assert pack.deciding_operation("one").id == "write"
 
 
 def test_a_computed_operation_whose_parts_are_never_measured_together_is_refused(tmp_path: Path) -> None:
@@ -288,7 +288,7 @@ def test_a_copy_is_of_an_input_and_of_nothing_else(tmp_path: Path, written: str,
 
 def test_a_phase_by_itself_is_a_pack_for_one_program(tmp_path: Path) -> None:
     part = read(tmp_path).of_phase("apart")
-    assert (part.outputs, part.phases[0].id) == ({"": programs.described("ior")}, "")
+    assert (part.outputs, part.phases[0].id) == ({"": programs.built_in_format("ior")}, "")
     assert [(operation.id, operation.key) for operation in part.operations] == [("read", "read")]
 
 

@@ -75,7 +75,7 @@ def test_what_names_a_series_means_all_of_it(tmp_path: Path) -> None:
 
 def test_a_series_ends_at_the_largest_power_of_two_of_the_partition(tmp_path: Path) -> None:
     scale = read_definition(tmp_path, "{scale: 4, ranks: 2, max: all}").pack.launch
-    least = {each.id: each.least(nodes=13, cores=6) for each in scale}
+    least = {each.id: each.smallest_geometry(nodes=13, cores=6) for each in scale}
     assert least["scale-2"] == Geometry(2, 12)
     assert least["scale-4"] == Geometry(8, 48)
     assert least["ranks-1"] == Geometry(1, 1)

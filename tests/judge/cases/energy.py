@@ -34,7 +34,8 @@ def metered(
     found = Metered(joules, 500.0, ("n1", "n2"), 110.0, 112.5, **changes)
     evidence = builders.evidence(energy=found, environment=builders.environment(given.runs[0].job_nodes))
     results = tuple(
-        replace(each, pack=pack, run=replace(each.run, energy=source.told), evidence=evidence) for each in given.results
+        replace(each, pack=pack, run=replace(each.run, energy=source.job_setting), evidence=evidence)
+        for each in given.results
     )
     campaign = replace(given.campaign, energy=source, profile=profile)
     return replace(given, pack=pack, campaign=campaign, results=results)
@@ -49,7 +50,7 @@ def on_more_nodes() -> Submission:
 def conditioned(holds: str, joules: float | None) -> Case:
     """A run with a condition on its energy."""
     case = solved(holds)
-    run = replace(case.run, energy=SOURCE.told)
+    run = replace(case.run, energy=SOURCE.job_setting)
     evidence = replace(
         case.evidence, energy=Metered(joules, None, ("n1", "n2"), 110.0, 112.5, problem="broken" * (not joules))
     )

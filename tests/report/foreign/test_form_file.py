@@ -205,7 +205,7 @@ def test_numbers_are_read_in_the_units_of_the_pack_if_they_can_be(tmp_path: Path
 
 
 def test_the_forms_of_the_example_rfp_are_for_results_of_its_packs() -> None:
-    known, packs_of = rfp.with_packs(EXAMPLE)
+    known, packs_of = rfp.load_with_packs(EXAMPLE)
     assert {mapping.file for mapping in known.forms} == {"form.xlsx", "form.docx"}
     for mapping in known.forms:
         path = EXAMPLE.with_name(mapping.file)
