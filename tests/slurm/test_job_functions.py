@@ -37,7 +37,7 @@ def test_a_clock_that_is_set_back_during_a_run_is_seen_beside_one_that_nobody_se
     job.plan()
     clock = tmp_path / "bin" / "date"
     clock.write_text(
-        f"#!/bin/sh\n[ -s {job.steps[0].folder}/stdout ] && back=5 || back=0\n"
+        f"#!/bin/sh\n[ -s {job.steps[0].folder}/stdout ] && back=5000 || back=0\n"
         "/bin/date +'%s %6N' | { read s n; echo $((s - back)).$n; }\n"
     )
     clock.chmod(0o755)
@@ -47,7 +47,7 @@ def test_a_clock_that_is_set_back_during_a_run_is_seen_beside_one_that_nobody_se
     record = job.record()
     assert record is not None
     began, ended = record["uptime"]
-    assert record["ended"] - record["started"] - (ended - began) == pytest.approx(-5, abs=0.2)
+    assert record["ended"] - record["started"] - (ended - began) == pytest.approx(-5000, abs=300)
 
 
 @pytest.mark.parametrize(
@@ -745,10 +745,10 @@ def test_a_benchmark_that_ignores_being_ended_is_killed(job: Job) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        f"echo '{LAST}'; for i in 1 2 3 4 5; do /bin/sleep 1; echo iteration $i; done",
+        f"echo '{LAST}'; for i in $(seq 32); do /bin/sleep 0.1; echo iteration $i; done",
         f"echo '{LAST} of one iteration'; /bin/sleep 4",
         f"echo '{LAST}' >&2; /bin/sleep 4",
-        f"echo '{LAST}'; /bin/sleep 1",
+        f"echo '{LAST}'; /bin/sleep 0.2",
     ],
     ids=["a line follows", "another line", "on stderr", "it ends soon"],
 )
@@ -762,7 +762,7 @@ def test_a_benchmark_that_goes_on_or_ends_by_itself_is_left_alone(words: str, jo
 
 def test_a_phase_that_does_not_end_is_ended_and_the_next_one_runs(job: Job) -> None:
     job.constants["campaign_look_s"] = 1
-    write = replace(shell("write", "echo done; exec /bin/sleep 100"), end="done")
+    write = replace(shell("write", "echo done; exec /bin/sleep 1000"), end="done")
     phased(job, write, shell("read", "echo read"))
     assert job.run() == 0, job.complain()
     record = job.record()
@@ -774,7 +774,7 @@ def test_a_phase_that_does_not_end_is_ended_and_the_next_one_runs(job: Job) -> N
 @pytest.mark.parametrize("status", ["ok", "failed"])
 def test_the_built_in_benchmark_is_known_by_the_last_of_its_json_lines(status: str, job: Job) -> None:
     line = f'{{"type": "end", "status": "{status}", "failed_operations": 0}}'
-    words = f"echo '{line}' >$BENCH_JSON; /bin/sleep 5; exit 3"
+    words = f"echo '{line}' >$BENCH_JSON; /bin/sleep {1000 if status == 'ok' else 5}; exit 3"
     endless(job, words)
     step = job.steps[0]
     (command,) = step.run.commands
@@ -959,12 +959,10 @@ def test_phases_that_start_together_run_at_the_same_time_and_each_keeps_its_own_
 def test_where_one_of_those_that_run_together_fails_the_others_are_ended(
     fails: int, tmp_path: Path, cluster: Fake
 ) -> None:
-    words = ["echo begun; touch {directory}/on; exec /bin/sleep 100"] * 2
+    words = ["echo begun; touch {directory}/on; exec /bin/sleep 1000"] * 2
     words[fails] = "until [ -e {directory}/on ]; do /bin/sleep 0.02; done; echo out; exit 3"
     job = together(Job(tmp_path, cluster), *words)
-    before = time.monotonic()
     job.run()
-    assert time.monotonic() - before < 50
     assert job.end_of() == ("failed", f"phase load{fails}: the benchmark ended with status 3")
     record, folder = job.record(), job.steps[0].folder
     assert record is not None
@@ -978,12 +976,10 @@ def test_where_one_of_those_that_run_together_fails_the_others_are_ended(
 
 
 def test_one_that_ignores_being_ended_with_the_others_is_killed(tmp_path: Path, cluster: Fake) -> None:
-    stays = "trap '' TERM; touch {directory}/on; for i in 1 2 3 4 5 6 7 8 9; do /bin/sleep 10; done"
+    stays = "trap '' TERM; touch {directory}/on; while :; do /bin/sleep 10; done"
     job = together(Job(tmp_path, cluster), stays, "until [ -e {directory}/on ]; do /bin/sleep 0.02; done; exit 3")
     job.constants["campaign_look_s"] = 1
-    before = time.monotonic()
     job.run()
-    assert time.monotonic() - before < 50
     record = job.record()
     assert record is not None
     assert (record["reason"], record["phases"][0]["exit_status"]) == (
@@ -992,7 +988,7 @@ def test_one_that_ignores_being_ended_with_the_others_is_killed(tmp_path: Path, 
 
 
 def test_one_of_those_that_run_together_that_does_not_end_is_ended_by_itself(tmp_path: Path, cluster: Fake) -> None:
-    job = together(Job(tmp_path, cluster), "echo fin; exec /bin/sleep 100", "/bin/sleep 5; echo fin", ends="fin")
+    job = together(Job(tmp_path, cluster), "echo fin; exec /bin/sleep 1000", "/bin/sleep 5; echo fin", ends="fin")
     job.constants["campaign_look_s"] = 1
     assert job.run() == 0, job.complain()
     record = job.record()
@@ -1002,7 +998,7 @@ def test_one_of_those_that_run_together_that_does_not_end_is_ended_by_itself(tmp
 
 
 def test_all_that_run_together_end_with_the_job_and_are_recorded(tmp_path: Path, cluster: Fake) -> None:
-    words = [f"echo begun; touch {{directory}}/on{number}; exec /bin/sleep 100" for number in (0, 1)]
+    words = [f"echo begun; touch {{directory}}/on{number}; exec /bin/sleep 1000" for number in (0, 1)]
     job = together(Job(tmp_path, cluster), *words)
     process, directory = job.start(), Path(job.steps[0].directory)
     fake_slurm.wait_until(lambda: all((directory / f"on{number}").exists() for number in (0, 1)), "both have begun")
