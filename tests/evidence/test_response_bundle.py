@@ -20,8 +20,8 @@ from campaign.core.model import Finding, Move, Severity
 from campaign.evidence import response_bundle, verify
 from campaign.evidence.response_bundle import VerifiedResponse
 from campaign.report.decision import Step
-from tests.evidence.test_conclusion import UNCHECKED, VIOLATION
-from tests.evidence.test_conclusion import said as conclusion
+from tests.evidence.test_bundle_decision import UNCHECKED, VIOLATION
+from tests.evidence.test_bundle_decision import said as conclusion
 from tests.support import command_line, fake_slurm, rfp
 from tests.support.rfp import ANSWER, RFP
 
