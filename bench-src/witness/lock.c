@@ -240,16 +240,16 @@ static char *sign(const char *directory, char *path)
     return NULL;
 }
 
-/* For the job's output, and for the driver, which reads it. */
+/* For the driver, which reads a file, and then for the job's output: who reads it there finds the file written. */
 static void say_waiting(const char *folder, const char *path, const char *words)
 {
     char *place = text_of("%s/waiting", folder);
     FILE *file = fopen(place, "we");
-    script_say("waiting for the target: %s is held by %s", path, words);
     if (file == NULL || fprintf(file, "waiting for the target: %s is held by %s\n", path, words) < 0)
         warn("cannot write '%s': %s", place, strerror(errno));
     if (file != NULL)
         fclose(file);
+    script_say("waiting for the target: %s is held by %s", path, words);
     free(place);
 }
 
