@@ -20,7 +20,7 @@ from campaign.judge.numbers import numbers_of_their_own
 from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import Submission
 from campaign.plan.adaptive import SearchProgress
-from campaign.plan.search.records import DRIFT, Choice
+from campaign.plan.search.records import DRIFT, CountChoice
 from campaign.results.cells import Row, patterns
 from campaign.slurm.partitions import OUTSIDE
 
@@ -324,7 +324,7 @@ def claim_confirmed(submission: Submission) -> Iterator[Finding]:
             yield from _unsteady(choice, key)
 
 
-def _unsteady(choice: Choice, key: str) -> Iterator[Finding]:
+def _unsteady(choice: CountChoice, key: str) -> Iterator[Finding]:
     """Signs that the system was not steady during the runs."""
     if (drift := choice.drift) and drift.is_significant:
         yield note(
@@ -343,7 +343,7 @@ def _unsteady(choice: Choice, key: str) -> Iterator[Finding]:
         )
 
 
-def _apart(choice: Choice) -> str:
+def _apart(choice: CountChoice) -> str:
     alike = choice.possible_counts
     return (
         f"{len(alike)} counts from {alike[0].processes} to {alike[-1].processes} processes cannot be told apart "

@@ -68,7 +68,7 @@ class SearchProgress:
     runs: tuple[Run, ...]
     awaited_runs: tuple[Run, ...]
     points: Mapping[records.SearchRequest, records.Outcome]
-    choice: records.Choice | None
+    choice: records.CountChoice | None
 
 
 def all_runs(searches: Sequence[SearchProgress], cell_runs: Sequence[Run]) -> tuple[Run, ...]:
@@ -200,7 +200,7 @@ def replay_search(search: Search, blueprint: matrix.Blueprint, results: Results)
         return outcome
 
     next_step = procedure.step(search.space, search.settings, outcome_of_request)
-    if isinstance(next_step, records.Choice):
+    if isinstance(next_step, records.CountChoice):
         return SearchProgress(search, tuple(chain(*runs_by_request.values())), (), points, next_step)
     finished = chain.from_iterable(runs for request, runs in runs_by_request.items() if request in points)
     requested = tuple(run for request in next_step for run in runs_by_request[request])
@@ -260,7 +260,7 @@ def expected_runs(progress: SearchProgress, repetitions: int = 1) -> tuple[list[
 
     search = progress.search
     choice = procedure.step(search.space, replace(search.settings, budget_node_s=math.inf), _model(search))
-    assert isinstance(choice, records.Choice) and choice.geometry is not None
+    assert isinstance(choice, records.CountChoice) and choice.geometry is not None
     search_runs = [
         replace(
             progress.awaited_runs[0],

@@ -30,7 +30,7 @@ from tabulate import tabulate
 
 from campaign.core.model import Geometry
 from campaign.plan.search import procedure
-from campaign.plan.search.records import CONFIRM, Choice, Outcome, SearchRequest, Settings
+from campaign.plan.search.records import CONFIRM, CountChoice, Outcome, SearchRequest, Settings
 from campaign.plan.search.space import SearchSpace, octaves
 from tests.bench.machine import FULL
 from tests.bench.shares import at_most, most, told, wilson
@@ -284,7 +284,7 @@ def search(name: str, where: str, noise: float, number: int) -> Searched:
         return Outcome(true[one] * math.exp(family.noise(chance, noise, asked[0])), request.nodes)
 
     decision = procedure.step(space, Settings(seed=str(number)), measured)
-    assert isinstance(decision, Choice) and decision.geometry is not None
+    assert isinstance(decision, CountChoice) and decision.geometry is not None
     least = min(one.processes for one in every if true[one] >= GOOD * peak)
     low, high = (decision.possible_counts or (decision.geometry,))[0].processes, decision.geometry.processes
     quality = true[decision.geometry] / peak

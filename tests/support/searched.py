@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from campaign.core.model import Geometry
 from campaign.plan.search import procedure
-from campaign.plan.search.records import Choice, Outcome, SearchRequest, Settings
+from campaign.plan.search.records import CountChoice, Outcome, SearchRequest, Settings
 from campaign.plan.search.space import SearchSpace
 
 NODE = SearchSpace(1, 1, 32)
@@ -58,13 +58,13 @@ class Machine(Mapping[SearchRequest, Outcome]):
         return len(self.asked)
 
 
-def decided(space: SearchSpace, machine: Machine, wanted: Settings) -> Choice:
+def decided(space: SearchSpace, machine: Machine, wanted: Settings) -> CountChoice:
     answer = procedure.step(space, wanted, machine.get)
-    assert isinstance(answer, Choice)
+    assert isinstance(answer, CountChoice)
     return answer
 
 
-def driven(space: SearchSpace, machine: Machine, wanted: Settings) -> tuple[Choice, list[SearchRequest]]:
+def driven(space: SearchSpace, machine: Machine, wanted: Settings) -> tuple[CountChoice, list[SearchRequest]]:
     """Measured round by round, as a campaign does it; with everything that was asked for, in that order."""
     points: dict[SearchRequest, Outcome] = {}
     asked: list[SearchRequest] = []

@@ -30,7 +30,7 @@ from campaign.plan.search.records import (
     CONFIRM,
     Book,
     Candidate,
-    Choice,
+    CountChoice,
     Drift,
     Measured,
     Missing,
@@ -50,7 +50,7 @@ ROUNDS = 50  # rounds of the second phase, at most
 SHORTLIST = 6  # counts with which the confirmation begins
 
 
-def step(space: SearchSpace, settings: Settings, measured: Measured) -> tuple[SearchRequest, ...] | Choice:
+def step(space: SearchSpace, settings: Settings, measured: Measured) -> tuple[SearchRequest, ...] | CountChoice:
     """What to measure next, in this order, or the choice. Requests nothing outside of `space`, and nothing twice.
     Raises ValueError if the space is empty.
     """
@@ -138,18 +138,18 @@ def _confirm(book: Book, run_limit: int) -> None:
 RELIABLE = 3  # runs of a count from which its median is reliable
 
 
-def choose(book: Book, complete: bool) -> Choice:
+def choose(book: Book, complete: bool) -> CountChoice:
     logs = book.all_logs()
     confirmed = max(map(len, book.fresh().values()), default=0) >= book.settings.least
     reason_unconfirmed = "no run gave a result" if complete else "the budget was used up before confirmation runs"
-    choice = Choice(None, None, complete, confirmed, f"No process count found: {reason_unconfirmed}.")
+    choice = CountChoice(None, None, complete, confirmed, f"No process count found: {reason_unconfirmed}.")
     if logs and confirmed:
         choice = _choose_by_model(book, complete)
     elif logs:
         effect = curve.robust_runs(logs).effect
         peak = max(effect, key=lambda count: (effect[count], -count.processes, -count.nodes))
         reason = f"{words(peak)}: best rate so far, unconfirmed ({reason_unconfirmed})."
-        choice = Choice(peak, peak, complete, confirmed, reason, _candidates(book, [peak]))
+        choice = CountChoice(peak, peak, complete, confirmed, reason, _candidates(book, [peak]))
     drift, groups = _drift(book), intervals.two_groups(_deviations_from_median(book))
     slow_runs = SlowRuns(groups.share, -math.expm1(-groups.apart)) if groups else None
     return replace(
@@ -163,7 +163,7 @@ def choose(book: Book, complete: bool) -> Choice:
     )
 
 
-def _choose_by_model(book: Book, complete: bool) -> Choice:
+def _choose_by_model(book: Book, complete: bool) -> CountChoice:
     """The choice: the fewest processes shown to be within the margin by the curves that the runs allow. Ratios are
     rounded, since processors add up products in different orders.
     """
@@ -207,7 +207,7 @@ def _choose_by_model(book: Book, complete: bool) -> Choice:
     text += f"; nothing is claimed of counts other than the {len(candidates)} that were measured"
     if not complete:
         text += "; stopped by the budget: best answer so far"
-    return Choice(
+    return CountChoice(
         chosen_count,
         view.peak,
         complete,

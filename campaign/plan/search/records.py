@@ -111,7 +111,7 @@ class SlowRuns:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class CountChoice:
     """`geometry` is None if nothing ended with a rate. `complete`: False if the budget ended the search.
 
     If confirmed: `possible_counts` is the answer and the smaller counts that may also be within the margin, the fewest
@@ -136,7 +136,7 @@ class Choice:
     further: int = 0
 
 
-def as_json(choice: Choice) -> dict[str, Any]:
+def as_json(choice: CountChoice) -> dict[str, Any]:
     """A choice as data, without its requests."""
 
     def nodes_and_processes(geometry: Geometry | None) -> list[int] | None:

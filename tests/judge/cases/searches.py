@@ -8,7 +8,7 @@ from campaign.config.search import Searched
 from campaign.core.model import Geometry, Severity, Status
 from campaign.judge.submission import Submission
 from campaign.plan.adaptive import Search, SearchProgress
-from campaign.plan.search.records import Candidate, Choice, Drift, Settings, SlowRuns
+from campaign.plan.search.records import Candidate, CountChoice, Drift, Settings, SlowRuns
 from campaign.plan.search.space import SearchSpace
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
 from tests.judge.cases.submissions import whole
@@ -20,7 +20,7 @@ SOUGHT = Search(
     settings=Settings("seed"),
 )
 CANDIDATES = tuple(Candidate(Geometry(1, count), 6, 6, rate) for count, rate in ((2, 9.0), (4, 10.0), (8, 9.0)))
-FOUND = Choice(Geometry(1, 2), Geometry(1, 4), True, True, "2 processes reach the peak of 4", CANDIDATES)
+FOUND = CountChoice(Geometry(1, 2), Geometry(1, 4), True, True, "2 processes reach the peak of 4", CANDIDATES)
 
 OPEN = replace(FOUND, resolved=False, possible_counts=(Geometry(1, 1), Geometry(1, 2)), further=40)
 LOWEST = replace(
@@ -28,7 +28,7 @@ LOWEST = replace(
 )
 
 
-def searched(decision: Choice | None, **changes: object) -> Submission:
+def searched(decision: CountChoice | None, **changes: object) -> Submission:
     """A campaign with one search that has come so far."""
     standing = SearchProgress(SOUGHT, (), (), {}, decision)
     given = whole()

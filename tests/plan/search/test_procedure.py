@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaign.core.model import Geometry
-from campaign.plan.search import inference, procedure, records, space
+from campaign.plan.search import inference, procedure, records
 from campaign.plan.search.records import CONFIRM, Outcome, SearchRequest, Settings
-from campaign.plan.search.space import SearchSpace
+from campaign.plan.search.space import SearchSpace, grid, size
 from tests.support.searched import NODE, PEAK, Machine, decided, driven, knee_at, rising, spaces
 
 DEFAULTS = Settings("seed")
@@ -33,9 +33,7 @@ def test_a_search_ends_and_asks_for_nothing_twice_and_nothing_outside_of_its_spa
     assert set(asked) == set(decision.requests)
     assert decision.geometry in {request.geometry for request in asked}
     assert decision.geometry == decision.possible_counts[-1]
-    assert [space.size(one) for one in decision.possible_counts] == sorted(
-        space.size(one) for one in decision.possible_counts
-    )
+    assert [size(one) for one in decision.possible_counts] == sorted(size(one) for one in decision.possible_counts)
 
 
 @settings(max_examples=8)
@@ -74,7 +72,7 @@ def test_a_search_ends_where_executions_fail(space: SearchSpace, seed: int, shar
 def test_a_budget_is_kept_and_the_best_answer_so_far_is_marked(budget: float, noise: float, seed: int) -> None:
     wanted = Settings(str(seed), budget_node_s=budget)
     decision, _ = driven(PEAK, Machine(knee_at(24), noise, str(seed)), wanted)
-    first = sum(one.nodes for one in space.grid(PEAK))  # costs nobody knows before the first block
+    first = sum(one.nodes for one in grid(PEAK))  # costs nobody knows before the first block
     assert decision.node_s <= max(budget, first)
     assert decision.geometry is not None
     assert decision.complete or "budget" in decision.reason
@@ -89,7 +87,7 @@ def test_the_first_request_is_one_block_of_the_grid_in_an_order_of_chance_that_t
     first, again, other = (procedure.step(NODE, Settings(seed), {}.get) for seed in ("a", "a", "b"))
     assert isinstance(first, tuple) and isinstance(other, tuple)
     assert first == again
-    assert {request.geometry for request in first} == set(space.grid(NODE))
+    assert {request.geometry for request in first} == set(grid(NODE))
     assert {(request.phase, request.block) for request in first} == {("grid", 1)}
     assert set(first) == set(other)
     assert first != other
