@@ -32,7 +32,7 @@ from campaign.core.grouping import grouped
 from campaign.core.model import Paths
 from campaign.core.units import listed, several
 from campaign.evidence import response_bundle, verify
-from campaign.judge.clauses import matrix
+from campaign.judge.compliance import compliance_matrix
 from campaign.judge.rows import with_findings
 from campaign.judge.submission import Submission
 from campaign.pipeline import standing
@@ -93,7 +93,7 @@ def _table(arguments: argparse.Namespace, submission: Submission, style: str, pl
 
 
 def _matrix(submission: Submission, style: str, width: int) -> str:
-    lines = matrix(submission)
+    lines = compliance_matrix(submission)
     if not lines:
         raise InputError(f"--clauses: rule pack {submission.pack.id} does not list the clauses of its document")
     if style == "json":
@@ -190,7 +190,7 @@ def _findings_text(
         write(text, junit_file, arguments)
     if arguments.json:
         return views.findings_json(submission.pack, submission.all_findings, ascii_only=True)
-    asked = clauses.open_questions(matrix(submission))
+    asked = clauses.open_questions(compliance_matrix(submission))
     return "\n".join([views.check_text(submission, block, columns()), *(["", asked] if asked else [])])
 
 

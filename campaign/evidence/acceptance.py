@@ -21,9 +21,10 @@ from campaign.core.model import Cell, Finding, State
 from campaign.core.units import apart, listed, several, utc
 from campaign.evidence import bundle, sample, verify
 from campaign.evidence.bundle_decision import NOT_FULLY_CHECKED
-from campaign.judge import attested, system
+from campaign.judge.attestation import preloaded_libraries
+from campaign.judge.campaign_jobs import unique_values
 from campaign.judge.engine import BUNDLE_RULES
-from campaign.judge.records import fingerprint
+from campaign.judge.inputs import tuning_variables
 from campaign.judge.submission import RECORDS, Submission
 from campaign.pipeline import standing
 from campaign.report.compare.offers import Offer
@@ -140,9 +141,9 @@ def _objections(
     sample_findings: Sequence[Finding],
 ) -> Iterator[str]:
     """Why the recorded runs are not a measurement for this challenge. `sample_findings`: about the sample's bundle."""
-    subjects = {fingerprint(case): case.subject for case in submission.results}
+    subjects = {unique_values(case): case.subject for case in submission.results}
     for case in sample_submission.results:
-        if (values := fingerprint(case)) and values in subjects:
+        if (values := unique_values(case)) and values in subjects:
             yield (
                 f"{case.subject} has the values of {subjects[values]} in the bundle to the last digit: it was copied, "
                 "not measured"
@@ -206,8 +207,8 @@ def _condition_facts(case: Case) -> Iterator[tuple[str, str]]:
             name: [text.rpartition(" ")[2][:SHORT] for text in environment.values(name)]
             for name in environment.under("library.")
         },
-        **{f"variable.{name}": [environment.told(name)] for name in system.tuning(environment)},
-        **{f"preload.{name}": [text] for name, text in attested.preloads(case)},
+        **{f"variable.{name}": [environment.told(name)] for name in tuning_variables(environment)},
+        **{f"preload.{name}": [text] for name, text in preloaded_libraries(case)},
     }
     yield from ((key, text) for key, texts in facts.items() for text in texts if text)
 

@@ -15,7 +15,7 @@ from campaign.core.units import listed
 from campaign.evidence import terms as buyers
 from campaign.evidence.replay import Copy
 from campaign.judge.submission import RECORDS, Submission
-from campaign.judge.system import mounted
+from campaign.judge.system_description import mounted_types
 from campaign.report import decision
 from campaign.report.contents import measured_period
 from campaign.report.decision import (
@@ -145,7 +145,7 @@ def conclude(known: Known, of_bundle: Sequence[Finding], whole: Submission | Non
     findings = (*of_bundle, *of_campaign)
     asked = {(finding.rule, finding.message): finding for finding in findings if finding.asks}.values()
     times = measured_period(whole.attempts) if whole else None
-    systems = mounted(whole.results) if whole else {}
+    systems = mounted_types(whole.results) if whole else {}
     said = Conclusion(
         outcome=outcome,
         seal=_seal(known, {finding.rule for finding in of_bundle if finding.violated}),

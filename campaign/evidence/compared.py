@@ -23,9 +23,10 @@ from campaign.core.model import Attempt, Finding, Paths, Planned, Run, Severity,
 from campaign.core.strict_yaml import shown
 from campaign.core.units import listed, unpadded, utc
 from campaign.evidence import bundle, provenance, replay
-from campaign.judge import engine, records
-from campaign.judge.environment import CONTROLLER_S
+from campaign.judge import engine
+from campaign.judge.agreement import changed_file
 from campaign.judge.findings import CAMPAIGN, Form, to_explain, unchecked, unchecked_by_buyer, violation
+from campaign.judge.job_facts import CONTROLLER_S
 from campaign.judge.rule import bundle_rule
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
@@ -326,7 +327,7 @@ def _bound(data: Path, bag: bagit.Bag, ends: Sequence[int]) -> Iterator[Finding]
             found = bag.digests.get(f"{bagit.PAYLOAD}{place}")
             bound += found is not None
             if found not in (None, digest):
-                yield records.changed_since(place, digest, found)
+                yield changed_file(place, digest, found)
     if not bound:
         yield unchecked("the journal has no hashes of the raw outputs")
 

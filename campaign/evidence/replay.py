@@ -28,7 +28,7 @@ from campaign.core.errors import InputError
 from campaign.core.journal import Chain
 from campaign.core.model import Cell, Finding, Paths
 from campaign.core.strict_yaml import shown
-from campaign.judge.clauses import matrix
+from campaign.judge.compliance import compliance_matrix
 from campaign.judge.findings import unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
 from campaign.pipeline import standing
@@ -213,7 +213,7 @@ def _rendered(submission: Submission) -> dict[str, str]:
         ],
         "cells": {state: sum(row.status == state for row in submission.rows) for state in states},
     }
-    lines = matrix(submission)
+    lines = compliance_matrix(submission)
     answers = zip(CLAUSES, (clauses.as_csv(lines), clauses.as_json(lines)), strict=True) if lines else ()
     return {
         "tables/table.txt": table.table_text(submission.rows, campaign, pack, "simple", details=True) + "\n",

@@ -24,7 +24,7 @@ from campaign.core.strict_yaml import has_key
 from campaign.core.units import listed
 from campaign.judge.findings import unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
-from campaign.judge.system import mounted
+from campaign.judge.system_description import mounted_types
 from campaign.results.cells import patterns
 
 HEAD, NONCE, TIMESTAMP, SAMPLE, REBUILD = "head", "nonce", "timestamp", "sample", "rebuild"
@@ -138,7 +138,7 @@ class OfferTerms:
         pack = submission.pack
         if self.version not in (None, pack.version):
             yield violation("the rule pack has another version than your terms name", self.version, pack.version)
-        for target, kinds in mounted(submission.results).items():
+        for target, kinds in mounted_types(submission.results).items():
             wrong_kinds = [kind for kind in kinds if not _is_allowed(kind, self.mounts)]
             if self.mounts and wrong_kinds:
                 yield violation(

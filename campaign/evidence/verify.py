@@ -33,8 +33,8 @@ from campaign.evidence.bundle_decision import Conclusion, Known, VerifyOutcome, 
 from campaign.evidence.terms import HEAD, NONCE, TIMESTAMP, OfferTerms, shown_proofs
 from campaign.judge import engine
 from campaign.judge.findings import CAMPAIGN, note, of_rule, to_explain, unchecked, unchecked_by_buyer, violation
+from campaign.judge.history import check_hidden_measurements, lost_by_recovery
 from campaign.judge.rule import bundle_rule
-from campaign.judge.submission import measured_and_hidden, recovered
 
 PARTS = "data/parts"  # of a bundle that answers an RFP: a bundle for each
 BUNDLE = "bundle"  # the subject of findings about it
@@ -218,7 +218,7 @@ def of_bag(name: str, bag: bagit.Bag, asked: Asked) -> VerifiedBundle:
         *of_rule("EVD-02", BUNDLE, _of_journal(chain, asked, bag.info.get("Journal-Head", "none"), headed)),
         *of_rule("EVD-02", BUNDLE, stamped(bag, data, chain, stamps)),
         *of_rule("EVD-02", BUNDLE, [note(_STAMPS_UNREAD)] if sent and not asked.authority else []),
-        *of_rule("EVD-02", BUNDLE, (finding for event in lost for finding in recovered(event))),
+        *of_rule("EVD-02", BUNDLE, (finding for event in lost for finding in lost_by_recovery(event))),
         *of_rule("EVD-02", BUNDLE, asked.terms.missing_proofs(proofs) if asked.terms else ()),
         *of_rule("EVD-05", BUNDLE, rules.findings()),
         *of_rule("ENV-04", BUNDLE, asked.terms.violated_terms(judged.submission) if asked.terms and judged else ()),
@@ -227,7 +227,9 @@ def of_bag(name: str, bag: bagit.Bag, asked: Asked) -> VerifiedBundle:
             "EVD-06", BUNDLE, compared.by_accounting(accounted, judged.submission) if judged and accounted else ()
         ),
         *of_rule("INP-01", BUNDLE, compared.input_files(judged) if judged else ()),
-        *of_rule("RUN-08", BUNDLE, measured_and_hidden(judged.submission) if judged and "RUN-08" in unlisted else ()),
+        *of_rule(
+            "RUN-08", BUNDLE, check_hidden_measurements(judged.submission) if judged and "RUN-08" in unlisted else ()
+        ),
         *of_rule("WVR-01", BUNDLE, _waivers(judged, asked)),
     )
     findings = tuple(replace(each, waived=accepted(each, ())) if each.open else each for each in findings)

@@ -11,13 +11,13 @@ from campaign.core.formula import Condition, aggregate, of_several, value
 from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Finding, Record
 from campaign.core.units import apart, digits
-from campaign.judge.attempt import WITHIN
 from campaign.judge.findings import Form, at_full_size, to_explain, unchecked, violation
 from campaign.judge.rule import DecidedBy, Needs, attempt_rule, campaign_rule
 from campaign.judge.submission import Submission
 from campaign.judge.timing import BYTES
 from campaign.results.case import Case, by_node, repetitions, valid_by_line
 
+WITHIN = 0.05  # Slurm is configured with slightly less memory than a node has
 FOUND = "clause {clause} requires {condition}; found {values}"
 PRINTED = 1e-4  # relative; IOR prints the bytes moved in tenths of a MiB
 
@@ -29,30 +29,30 @@ PRINTED = 1e-4  # relative; IOR prints the bytes moved in tenths of a MiB
     remedy="run the result again with the sizes and counts that the rules require",
     decided_by=DecidedBy.PLAN | DecidedBy.RECORDS,
 )
-def requirements_hold(case: Case) -> Iterator[Finding]:
+def check_size_conditions(case: Case) -> Iterator[Finding]:
     """Each condition of `requires` on sizes and counts ([sources](rule-packs.md#conditions-on-sizes-and-counts)); 5%
     tolerance for memory; in a rehearsal noted.
     """
     if not case.pack.requires:
         return
-    known = recorded(case)
+    known = recorded_numbers(case)
     rates = dict.fromkeys(record for _, found in case.reported for record in found.measured if record.unit in BYTES)
-    for requirement, condition in _applicable(case):
+    for requirement, condition in _applicable_conditions(case):
         if case.pack.is_on_results(requirement):
             continue
         if formulas.MOVED not in condition.names:
-            yield from _holds(case, requirement, condition, requirement.holds, known)
+            yield from _check_size_condition(case, requirement, condition, requirement.holds, known)
             continue
         for record in rates:
             moved = {} if record.moved_bytes is None else {formulas.MOVED: float(record.moved_bytes)}
             text = f"{record.operation}: {requirement.holds}"
-            yield from _holds(case, requirement, condition, text, known | moved)
+            yield from _check_size_condition(case, requirement, condition, text, known | moved)
         if not rates:
             told = {"condition": requirement.holds, "clause": requirement.clause}
             yield unchecked("{condition}: {names} not recorded", **told, names=formulas.MOVED)
 
 
-def _holds(
+def _check_size_condition(
     case: Case, requirement: Requirement, condition: Condition, text: str, known: dict[str, float]
 ) -> Iterator[Finding]:
     lacking = [name for name in condition.names if name not in known]
@@ -61,7 +61,7 @@ def _holds(
         yield unchecked("{condition}: {names} not recorded", **told, names=", ".join(lacking))
         return
     try:
-        missed = _missed(condition, known)
+        missed = _missed_condition(condition, known)
     except ValueError as error:
         yield unchecked(str(error), clause=requirement.clause)
         return
@@ -76,7 +76,7 @@ def _holds(
     )
 
 
-def _applicable(case: Case, over: str = "") -> Iterator[tuple[Requirement, Condition]]:
+def _applicable_conditions(case: Case, over: str = "") -> Iterator[tuple[Requirement, Condition]]:
     """The conditions for the run's launch condition and file configuration, with the planned values filled in."""
     planned = formulas.numbers(case.run.geometry, case.values)
     texts = {name: f"{number:.15g}" for name, number in planned.items()}
@@ -86,7 +86,7 @@ def _applicable(case: Case, over: str = "") -> Iterator[tuple[Requirement, Condi
             yield requirement, Condition.of(sweeps.fill(requirement.holds, texts))
 
 
-def _missed(condition: Condition, known: Mapping[str, float]) -> tuple[str, str] | None:
+def _missed_condition(condition: Condition, known: Mapping[str, float]) -> tuple[str, str] | None:
     """What was expected and what was found, if the condition does not hold. Raises ValueError as `value` does."""
     if condition.holds(known, **_tolerance(condition)):
         return None
@@ -109,27 +109,29 @@ def _tolerance(condition: Condition) -> dict[str, float]:
     remedy="correct what the condition names and run the result again",
     is_about_run=True,
 )
-def results_hold(case: Case) -> Iterator[Finding]:
+def check_result_conditions(case: Case) -> Iterator[Finding]:
     """Each condition of `requires` on operations, records or facts, in rehearsals too, with the line of every number; a
     number that the output lacks breaks it. `full_size`: noted in a rehearsal; `explain`: W.
     """
     if not any(map(case.pack.is_on_results, case.pack.requires)):
         return
     phases, elsewhere = case.phases, {each.name for each in case.pack.operations if each not in case.operations}
-    for requirement, condition in _applicable(case):
+    for requirement, condition in _applicable_conditions(case):
         phase = requirement.phase
         is_here = (not phase or phase in phases) and elsewhere.isdisjoint(condition.names)
         if is_here and case.pack.is_on_results(requirement):
             part = phases.get(phase, case)
-            for found in _result_holds(case, part, requirement, condition):
+            for found in _check_result_condition(case, part, requirement, condition):
                 yield replace(found, phase=phase)
 
 
-def _result_holds(case: Case, part: Case, requirement: Requirement, condition: Condition) -> Iterator[Finding]:
+def _check_result_condition(
+    case: Case, part: Case, requirement: Requirement, condition: Condition
+) -> Iterator[Finding]:
     """`part`: the phase of the condition, or the whole execution."""
-    form = _form(requirement, case.full)
-    printed = _printed(case, part)
-    known = recorded(part) | {name: record.value for name, record in printed.items()}
+    form = _form_of(requirement, case.full)
+    printed = _named_records(case, part)
+    known = recorded_numbers(part) | {name: record.value for name, record in printed.items()}
     named = [name for name in condition.names if name in printed]
     alone = [each.id for each in case.operations if [each.name] == named]
     told = {"operation": "".join(alone), "clause": requirement.clause, "condition": str(condition)}
@@ -148,14 +150,14 @@ def _result_holds(case: Case, part: Case, requirement: Requirement, condition: C
         f"{name} {apart(known[name], *condition.limits)[0]}{_places(printed[name]) if name in printed else ''}"
         for name in condition.names
     )
-    if missed := _result_missed(condition, known):
+    if missed := _missed_result_condition(condition, known):
         yield form(FOUND, *missed, **told, values=values)
 
 
-def _result_missed(condition: Condition, known: Mapping[str, float]) -> tuple[str, str] | None:
+def _missed_result_condition(condition: Condition, known: Mapping[str, float]) -> tuple[str, str] | None:
     """As `_missed`; a condition on results that cannot be computed does not hold."""
     try:
-        return _missed(condition, known)
+        return _missed_condition(condition, known)
     except ValueError as error:
         return "", str(error)
 
@@ -167,26 +169,26 @@ def _result_missed(condition: Condition, known: Mapping[str, float]) -> tuple[st
     remedy="find out which run or node differs and why, correct it, and run those results again",
     needs=Needs.NUMBERS,
 )
-def results_agree(submission: Submission) -> Iterator[Finding]:
+def check_conditions_over_runs(submission: Submission) -> Iterator[Finding]:
     """Each condition with `over`, on the valid results of a table line, with the lines of the lowest and highest value;
     and conditions on operations computed across executions.
     """
     for over in ("repetitions", "nodes"):
-        for cases in _valid_together(submission, over):
-            for requirement, condition in _applicable(cases[0], over):
-                yield from _agree(submission, cases, requirement, condition)
+        for cases in _valid_groups(submission, over):
+            for requirement, condition in _applicable_conditions(cases[0], over):
+                yield from _check_condition_over_runs(submission, cases, requirement, condition)
 
     if any(operation.across for operation in submission.pack.operations):
-        yield from _of_several(submission)
+        yield from _check_computed_conditions(submission)
 
 
-def _of_several(submission: Submission) -> Iterator[Finding]:
+def _check_computed_conditions(submission: Submission) -> Iterator[Finding]:
     """Conditions on numbers that are computed from several executions."""
     cases = {case.subject: case for case in submission.results}
     for line, of_line in grouped((row.cell.line, row) for row in submission.measured_rows).items():
         rows = {row.cell.operation: row for row in of_line}
         case = cases[next(iter(rows.values())).origin]
-        for requirement, condition in _applicable(case):
+        for requirement, condition in _applicable_conditions(case):
             named = [each for each in case.pack.operations if each.name in condition.names]
             if not any(each.across for each in named) or not {*named} <= {*case.pack.operations_of(line[1])}:
                 continue  # of one execution, or of another launch condition
@@ -200,19 +202,19 @@ def _of_several(submission: Submission) -> Iterator[Finding]:
             values = ", ".join(
                 f"{name} {apart(record.value, *condition.limits)[0]}{_places(record)}" for name, record in found.items()
             )
-            known = recorded(case) | {name: record.value for name, record in found.items()}
-            if missed := _result_missed(condition, known):
-                form = _form(requirement, submission.full)
+            known = recorded_numbers(case) | {name: record.value for name, record in found.items()}
+            if missed := _missed_result_condition(condition, known):
+                form = _form_of(requirement, submission.full)
                 yield from submission.over(form, cells, FOUND, *missed, **told, values=values)
 
 
-def _valid_together(submission: Submission, over: str) -> Iterator[list[Case]]:
+def _valid_groups(submission: Submission, over: str) -> Iterator[list[Case]]:
     """The valid executions that a condition judges together."""
     for cases in valid_by_line(submission.results).values():
         yield from [list(by_node(cases).values())] if over == "nodes" else repetitions(cases).values()
 
 
-def _agree(
+def _check_condition_over_runs(
     submission: Submission, cases: list[Case], requirement: Requirement, condition: Condition
 ) -> Iterator[Finding]:
     names = dict.fromkeys(filter(None, map(of_several, condition.names)))
@@ -227,30 +229,32 @@ def _agree(
         yield from submission.over(unchecked, cells, wording, **told, over=requirement.over)
         return
     numbers = {name: [record.value for record in records] for name, records in found.items()}
-    values = "; ".join(f"{name} {_span(records)}" for name, records in found.items())
-    form = _form(requirement, submission.full)
+    values = "; ".join(f"{name} {_lowest_and_highest(records)}" for name, records in found.items())
+    form = _form_of(requirement, submission.full)
     try:
-        known = recorded(cases[0]) | {name: aggregate(name, numbers) for name in condition.names if of_several(name)}
-        missed = _missed(condition, known)
+        known = recorded_numbers(cases[0]) | {
+            name: aggregate(name, numbers) for name in condition.names if of_several(name)
+        }
+        missed = _missed_condition(condition, known)
     except ValueError as error:
         missed = "", str(error)
     if missed:
         yield from submission.over(form, cells, FOUND, *missed, **told, values=values)
 
 
-def _form(requirement: Requirement, full: bool) -> Form:
+def _form_of(requirement: Requirement, full: bool) -> Form:
     form = to_explain if requirement.explain else violation
     return at_full_size(form, full) if requirement.full_size else form
 
 
-def _printed(case: Case, part: Case) -> dict[str, Record]:
+def _named_records(case: Case, part: Case) -> dict[str, Record]:
     """Facts, records and operations, by their names in formulas; an operation has precedence over its record."""
     metered = case.of_energy if case.pack.energy.clause else ()
     others = {formulas.name_of(each.operation): each for each in (*part.seen.facts, *part.records, *metered)}
     return others | {operation.name: record for operation, record in case.reported}
 
 
-def _span(records: list[Record]) -> str:
+def _lowest_and_highest(records: list[Record]) -> str:
     """The lowest and the highest value with their lines, and of how many."""
     ends = [choose(records, key=lambda record: record.value) for choose in (min, max)]
     return " to ".join(f"{digits(each.value)}{_places(each)}" for each in ends) + f" of {len(records)} results"
@@ -261,7 +265,7 @@ def _places(record: Record) -> str:
     return f" ({', '.join(places)})"
 
 
-def recorded(case: Case) -> dict[str, float]:
+def recorded_numbers(case: Case) -> dict[str, float]:
     """The recorded numbers of a run; variables as in the executed words."""
     seen, run, environment = case.seen, case.run, case.evidence.environment
     numbers = {name: formulas.number(text) for name, text in case.values.items() if formulas.is_number(text)}

@@ -20,23 +20,32 @@ from campaign.config.waivers import Answers
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Cell, Finding, Observation, Outputs, Record, Run, Severity, State, Status
 from campaign.judge import (
-    answered,
-    attempt,
-    attested,
+    agreement,
+    answers,
+    binaries,
+    caches,
+    campaign_jobs,
+    completeness,
     conditions,
-    environment,
+    flags,
+    geometry,
+    history,
+    inputs,
     numbers,
+    phases,
     projections,
-    ran,
-    records,
-    sources,
-    submission,
-    system,
+    runs,
+    source_changes,
+    stability,
+    system_description,
     timing,
+    tuning,
 )
+from campaign.judge.answers import cells_of_findings, last_day, with_answer, with_answers
 from campaign.judge.findings import CAMPAIGN, left_to_buyer, merged_phases, of_rule, unchecked, unchecked_by_buyer
 from campaign.judge.rows import with_findings
 from campaign.judge.rule import DecidedBy, Needs, Rule, rules_of
+from campaign.judge.submission import Submission
 from campaign.plan import matrix
 from campaign.results.case import Case
 from campaign.results.cells import left_out, patterns
@@ -46,8 +55,8 @@ Given = TypeVar("Given")  # what a rule is judged on
 
 # The modules with rules about attempts and campaigns.
 MODULES = (
-    answered, attempt, attested, conditions, environment, numbers, projections, ran, records, sources, submission,
-    system, timing,
+    agreement, answers, binaries, caches, campaign_jobs, completeness, conditions, flags, geometry, history, inputs,
+    numbers, phases, projections, runs, source_changes, stability, system_description, timing, tuning,
 )  # fmt: skip
 _BOUND = rules_of(MODULES, Level.ATTEMPT, Level.CAMPAIGN)
 ATTEMPT_RULES = {rule.id: rule.check for rule in _BOUND.values() if rule.entry.level is Level.ATTEMPT}
@@ -155,16 +164,16 @@ def measured(
 def _judged(answers: Answers, case: Case, invalidating: bool) -> Iterator[Finding]:
     """The findings about an attempt, with the campaign's answers."""
     for found in judge(case, invalidating):
-        yield answered.answer(answers, found, answered.day_of([case.attempt]))
+        yield with_answer(answers, found, last_day([case.attempt]))
 
 
-def judge_submission(whole: submission.Submission) -> tuple[Finding, ...]:
+def judge_submission(whole: Submission) -> tuple[Finding, ...]:
     """All findings of the pack's rules about a campaign, except those of its single attempts."""
-    found = by_rules(RULES, whole.pack.checks, whole, CAMPAIGN, concerned=answered.concerned(whole))
-    return answered.answered(whole, found)
+    found = by_rules(RULES, whole.pack.checks, whole, CAMPAIGN, concerned=cells_of_findings(whole))
+    return with_answers(whole, found)
 
 
-def judged(whole: submission.Submission) -> submission.Submission:
+def judged(whole: Submission) -> Submission:
     """The campaign with all findings: those about it as a whole, those of its rows, and rules that are not checked."""
     findings = judge_submission(whole)
     rows = with_findings(whole.rows, findings)
@@ -172,20 +181,20 @@ def judged(whole: submission.Submission) -> submission.Submission:
     return replace(whole, rows=rows, findings=(*findings, *others))
 
 
-def judged_before(whole: submission.Submission) -> submission.Submission:
+def judged_before(whole: Submission) -> Submission:
     """A campaign before it runs, with the findings that its file, programs, sources and partition decide."""
     rules = whole.pack.checks.keys() - OF_ENDED
-    found = [*by_rules(RULES, rules, whole, CAMPAIGN, concerned=answered.concerned(whole))]
+    found = [*by_rules(RULES, rules, whole, CAMPAIGN, concerned=cells_of_findings(whole))]
     for run in whole.runs:
         cells = run.cells()
         if run.repetition == 1 and not left_out(whole.campaign, cells):
             line = "/".join((*cells[0].line, "*"))
             found += (replace(each, subject=line) for each in judge(as_planned(whole, run)))
-    findings = tuple(each for each in answered.answered(whole, dict.fromkeys(found)) if each.checked)
+    findings = tuple(each for each in with_answers(whole, dict.fromkeys(found)) if each.checked)
     return replace(whole, rows=with_findings(whole.rows, findings), findings=findings)
 
 
-def as_planned(whole: submission.Submission, run: Run) -> Case:
+def as_planned(whole: Submission, run: Run) -> Case:
     """A run about to be submitted, with all that is known of it."""
     attempt = Attempt(run.id, 0, "TOKEN", "", run.fingerprint, State.SUBMITTING)
     job = Environment(recorded=True, variables=dict(whole.campaign.slurm.environment))
@@ -194,16 +203,16 @@ def as_planned(whole: submission.Submission, run: Run) -> Case:
     return Case(whole.campaign, whole.pack, run, attempt, (), outputs, Evidence(job))
 
 
-def _without_measurement(whole: submission.Submission) -> Iterator[Finding]:
+def _without_measurement(whole: Submission) -> Iterator[Finding]:
     """Results that the vendor did not measure, whatever rules the pack lists: the buyer accepts them or not."""
     about = {Status.DECLINED: "declined: {reason}", Status.PROJECTED: "not measured, but {reason}"}
     alike = grouped(((row.status, row.note), row.cell) for row in whole.rows if row.status in about)
     for (status, reason), cells in alike.items():
         found = [left_to_buyer(about[status], about=each, reason=reason) for each in patterns(cells, whole.cells)]
-        yield from answered.answered(whole, of_rule("CMP-03", CAMPAIGN, found, answered.concerned(whole)))
+        yield from with_answers(whole, of_rule("CMP-03", CAMPAIGN, found, cells_of_findings(whole)))
 
 
-def nothing_measured(whole: submission.Submission) -> Iterator[Finding]:
+def nothing_measured(whole: Submission) -> Iterator[Finding]:
     """If runs ended and none gave a number: one "not checked" for each rule about measured numbers."""
     judged_all_the_same = OF_FAILED if any(case.records for case in whole.results) else WITHOUT_NUMBERS
     need_numbers = ATTEMPT_RULES.keys() - judged_all_the_same | OVER_NUMBERS

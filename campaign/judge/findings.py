@@ -11,6 +11,7 @@ from typing import Any
 from campaign.core.model import Cell, Finding, Move, Severity
 from campaign.core.units import listed, several
 from campaign.results.case import Case
+from campaign.results.environment.facts import Environment
 
 Form = Callable[..., Finding]  # makes a finding: form(wording, expected, actual)
 CAMPAIGN = "campaign"  # the subject of findings about no single cell or attempt
@@ -129,3 +130,8 @@ def disagreement(what: str, said: Mapping[str, str | None]) -> Iterator[Finding]
         yield violation(
             "{what} differs between the records", f"{cut(expected)} ({first})", listed(differing), what=what
         )
+
+
+def first_problem(environment: Environment) -> str:
+    """The first problem of a job's record, as the end of a sentence; "" without one."""
+    return f": {environment.problems[0]}" if environment.problems else ""

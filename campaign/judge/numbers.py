@@ -1,13 +1,13 @@
-"""The rules about the numbers of the cells: where they come from, how they vary, whether they can be true. Pure.
+"""The rules about the numbers of the cells: the selected run, how they vary, and whether they fit together (STA-01 to
+STA-04, PHY-01, PHY-02, PHY-05, PHY-06). Pure.
 
 They use only rows where possible, so that they also judge a table from another party.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from campaign.config.rules.catalogue import Parameter, Quantity, show
@@ -17,21 +17,14 @@ from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Finding, Severity, Status
 from campaign.core.units import apart, digits
 from campaign.judge.findings import doubt, note, unchecked, unprovable, violation
+from campaign.judge.projections import rows_by_line
 from campaign.judge.rule import Needs, campaign_rule
 from campaign.judge.submission import Submission
 from campaign.results.case import selected, valid_by_line
 from campaign.results.cells import Row
-from campaign.results.parsers.consistency import half_digit
 from campaign.statistics import intervals, ranks
 
-MOST_CHANCE_DIGITS = 15  # digits that two measurements of a large campaign may have in common by chance
 CHANCE = 0.05  # of a campaign without outliers to have a note of one
-LINES_CHANCE_DIGITS = 9  # digits that two of some dozen lines of a table may have in common by chance
-Line = tuple[str, str, str]  # target, launch condition, file configuration
-
-
-def _lines(rows: Iterable[Row]) -> dict[Line, list[Row]]:
-    return grouped((row.cell.line, row) for row in rows)
 
 
 # --- STA: where the numbers come from, and how they vary
@@ -44,10 +37,10 @@ def _lines(rows: Iterable[Row]) -> dict[Line, list[Row]]:
     remedy="report all operations of the line from the run that the rules select",
     needs=Needs.NUMBERS,
 )
-def from_one_run(submission: Submission) -> Iterator[Finding]:
+def check_one_run(submission: Submission) -> Iterator[Finding]:
     """The attempt of each operation; with several iterations, the pack's statistic or iteration."""
-    yield from _iterations(submission)
-    for line, rows in _lines(submission.measured_rows).items():
+    yield from _check_iterations(submission)
+    for line, rows in rows_by_line(submission.measured_rows).items():
         origins = dict.fromkeys(row.origin for row in rows if row.origin)
         if len(origins) > 1:
             yield violation(
@@ -57,7 +50,7 @@ def from_one_run(submission: Submission) -> Iterator[Finding]:
     yield from submission.over(unchecked, unknown, "the table does not name the run of the value")
 
 
-def _iterations(submission: Submission) -> Iterator[Finding]:
+def _check_iterations(submission: Submission) -> Iterator[Finding]:
     pack = submission.pack
     declared = {phase.id for phase in pack.phases if phase.program and pack.program(phase.program).results}
     statistics = {operation.id: operation.statistic for operation in pack.operations if operation.record}
@@ -100,7 +93,7 @@ def _iterations(submission: Submission) -> Iterator[Finding]:
     remedy="report the run that the rules select",
     needs=Needs.NUMBERS,
 )
-def best_reported(submission: Submission) -> Iterator[Finding]:
+def check_selection(submission: Submission) -> Iterator[Finding]:
     """The best of all valid, complete attempts, as the pack defines it."""
     by_line, selection = valid_by_line(submission.results), submission.pack.selection
     for cell, origin in ((row.cell, row.origin) for row in submission.rows if row.status is Status.MEASURED):
@@ -130,7 +123,7 @@ def best_reported(submission: Submission) -> Iterator[Finding]:
     },
     needs=Needs.NUMBERS,
 )
-def repeated(submission: Submission) -> Iterator[Finding]:
+def check_repetitions(submission: Submission) -> Iterator[Finding]:
     """Fewer than `minimum` require an explanation; fewer than `wanted`, repetitions that share jobs, and any number in
     a rehearsal are noted.
     """
@@ -173,7 +166,7 @@ def repeated(submission: Submission) -> Iterator[Finding]:
     },
     needs=Needs.NUMBERS,
 )
-def steady(submission: Submission) -> Iterator[Finding]:
+def check_variation(submission: Submission) -> Iterator[Finding]:
     """Coefficient of variation, trend (Mann and Kendall, exact up to 60 values), outliers (Grubbs, of logarithms;
     noted, never excluded). P-values are adjusted for all cells (Benjamini-Hochberg): a steady campaign has a finding
     of each in up to 5 of 100 cases; with 6 repetitions a trend is reported if two cells of 36 or more only rise or
@@ -194,7 +187,7 @@ def steady(submission: Submission) -> Iterator[Finding]:
                 about=row.cell,
                 limit=f"{explain if cv > explain else variation:.0%}",
             )
-    in_time = {row.cell: _in_time(row) for row in rows}
+    in_time = {row.cell: _values_by_time(row) for row in rows}
     trends = {cell: p for cell, values in in_time.items() if (p := intervals.trend(values)) is not None}
     for cell, p in zip(trends, ranks.adjusted([*trends.values()]), strict=True):
         if p < drift:
@@ -208,7 +201,7 @@ def steady(submission: Submission) -> Iterator[Finding]:
     yield from submission.over(unchecked, single, "only one repetition: variability unknown")
 
 
-def _in_time(row: Row) -> list[float]:
+def _values_by_time(row: Row) -> list[float]:
     by_start = sorted(zip(row.started, row.values, strict=True)) if row.started else enumerate(row.values)
     return [value for _, value in by_start]
 
@@ -231,11 +224,11 @@ def _in_time(row: Row) -> list[float]:
     },
     needs=Needs.NUMBERS,
 )
-def layouts_agree(submission: Submission) -> Iterator[Finding]:
+def check_file_configurations(submission: Submission) -> Iterator[Finding]:
     """Each operation of a one-process condition across the file configurations; in a rehearsal noted."""
     factor = submission.pack.parameter("PHY-01", "factor")
     rows = submission.measured_rows
-    for launch in of_one_process(submission.pack) if rows else ():
+    for launch in single_process_conditions(submission.pack) if rows else ():
         for target in submission.campaign.targets:
             for operation in submission.pack.operations_of(launch):
                 axes = target.name, launch, operation.id
@@ -254,7 +247,7 @@ def layouts_agree(submission: Submission) -> Iterator[Finding]:
                     )
 
 
-def of_one_process(pack: RulePack) -> list[str]:
+def single_process_conditions(pack: RulePack) -> list[str]:
     """The launch conditions with a single process."""
     return [launch.id for launch in pack.launch if launch.processes == 1]
 
@@ -270,9 +263,9 @@ def of_one_process(pack: RulePack) -> list[str]:
     },
     needs=Needs.NUMBERS,
 )
-def not_below_one_process(submission: Submission) -> Iterator[Finding]:
+def check_not_below_one_process(submission: Submission) -> Iterator[Finding]:
     """Each cell of the other conditions; in a rehearsal noted."""
-    alone = of_one_process(submission.pack)[:1]
+    alone = single_process_conditions(submission.pack)[:1]
     pairs = [
         (row, replace(row.cell, launch=launch))
         for launch in alone
@@ -283,7 +276,7 @@ def not_below_one_process(submission: Submission) -> Iterator[Finding]:
         "more than {margin} slower than the single-process result",
         "no single-process result to compare with",
     )
-    yield from _not_worse(submission, "PHY-02", "single process", pairs, message, missing)
+    yield from _check_not_worse(submission, "PHY-02", "single process", pairs, message, missing)
 
 
 @campaign_rule(
@@ -301,13 +294,13 @@ def not_below_one_process(submission: Submission) -> Iterator[Finding]:
     is_always_judged=True,
     needs=Needs.NUMBERS,
 )
-def stat_not_below_creation(submission: Submission) -> Iterator[Finding]:
+def check_stat_rates(submission: Submission) -> Iterator[Finding]:
     """Each row, except where the formula counts files that were not created; in a rehearsal noted."""
     rows = {row.cell: row for row in submission.measured_rows}
     inflated = {(files.id, operation) for files in submission.pack.files for operation in files.inflated}
     pairs = []
     for cell, row in rows.items():
-        operation = _creations(submission.pack, cell.launch).get(cell.operation)
+        operation = _creation_operations(submission.pack, cell.launch).get(cell.operation)
         # The formula of an inflated rate counts files that were not created, so the rates are not comparable.
         if operation is None or (cell.files, operation) in inflated:
             continue
@@ -315,7 +308,7 @@ def stat_not_below_creation(submission: Submission) -> Iterator[Finding]:
         if created not in rows or rows[created].unit == row.unit:
             pairs.append((row, created))
     message = "the stat rate is more than {margin} below the creation rate of the same row"
-    yield from _not_worse(
+    yield from _check_not_worse(
         submission, "PHY-05", "created", pairs, message, "no creation rate in this row to compare with"
     )
 
@@ -332,11 +325,11 @@ def stat_not_below_creation(submission: Submission) -> Iterator[Finding]:
     is_always_judged=True,
     needs=Needs.NUMBERS,
 )
-def not_far_above_one_process(submission: Submission) -> Iterator[Finding]:
+def check_growth(submission: Submission) -> Iterator[Finding]:
     """Each cell of the other conditions, except where the formula counts operations that were not performed; in a
     rehearsal noted.
     """
-    factor, alone = submission.pack.parameter("PHY-06", "factor"), of_one_process(submission.pack)[:1]
+    factor, alone = submission.pack.parameter("PHY-06", "factor"), single_process_conditions(submission.pack)[:1]
     values = {row.cell: row.value for row in submission.measured_rows if row.value is not None}
     inflated = {(files.id, operation) for files in submission.pack.files for operation in files.inflated}
     without = []
@@ -359,7 +352,7 @@ def not_far_above_one_process(submission: Submission) -> Iterator[Finding]:
     yield from submission.over(unchecked, without, "no single-process result, or process count, to compare with")
 
 
-def _not_worse(
+def _check_not_worse(
     submission: Submission, rule: str, name: str, pairs: Sequence[tuple[Row, Cell]], message: str, missing: str
 ) -> Iterator[Finding]:
     """No value is worse than that of another cell, called `name`, by more than the rule's share."""
@@ -384,66 +377,8 @@ def _not_worse(
     yield from submission.over(unchecked, [row.cell for row, other in pairs if other not in values], missing)
 
 
-def _creations(pack: RulePack, launch: str) -> dict[str, str]:
+def _creation_operations(pack: RulePack, launch: str) -> dict[str, str]:
     """Of each operation that is a rate of stats, the one that is the rate of creation beside it."""
     ids = {operation.key: operation.id for operation in pack.operations_of(launch) if operation.best != "lowest"}
     stats = {key: key.removesuffix("stat") for key in ids if key.rpartition("/")[2] == "stat"}
     return {ids[key]: ids[f"{phase}create"] for key, phase in stats.items() if f"{phase}create" in ids}
-
-
-def numbers_of_their_own(submission: Submission) -> Iterator[Finding]:
-    """PRJ-01: no line reported as measured repeats another one or is a multiple of it. That would be an unlabelled
-    projection; with its label, formula and inputs a projection is allowed.
-    """
-    by_line = _lines(submission.measured_rows)
-    values = {line: {row.cell.operation: row.value for row in rows if row.value} for line, rows in by_line.items()}
-    lines = {line: of_line for line, of_line in values.items() if len(of_line) >= 2}
-    apart = {line: _of_own_lines(by_line[line]) for line in lines}
-    order = list(lines)
-    for later, line in enumerate(order):
-        for other in order[:later]:
-            factor = _multiple(apart[line], apart[other]) if line[2] == other[2] else None
-            if lines[line] == lines[other]:
-                factor = 1.0
-            if factor is None:
-                continue
-            shown = sum(len(f"{value:.15g}".replace(".", "").lstrip("0")) for value in lines[line].values())
-            form = violation if shown >= LINES_CHANCE_DIGITS else doubt(submission.full)
-            yield form(
-                "reported as measured, but every operation is equal to {line}"
-                if factor == 1
-                else "reported as measured, but every operation is exactly {factor} times {line}",
-                "independent measurements, or a declared projection",
-                ", ".join(f"{operation} {value:.10g}" for operation, value in lines[line].items()),
-                about="/".join((*line, "*")),
-                factor=digits(factor),
-                line="/".join((*other, "*")),
-            )
-            break
-
-
-def are_their_own(values: Iterable[float]) -> bool:
-    """Whether numbers have so many digits that another measurement cannot have them by chance."""
-    digits = [len(f"{value:.15g}".partition("e")[0].replace(".", "").strip("-0")) for value in values]
-    return sum(digits) >= MOST_CHANCE_DIGITS
-
-
-def _of_own_lines(rows: Iterable[Row]) -> dict[str, float]:
-    """One value of each output line: others on the line, and numbers computed from it, may depend on that one."""
-    by_source = grouped((row.record.source if row.record else row.cell.operation, row) for row in rows if row.value)
-    return {row.cell.operation: row.value for row, *_ in by_source.values() if row.value}
-
-
-def _multiple(values: dict[str, float], others: dict[str, float]) -> float | None:
-    """The constant factor between two lines, within their written precision; None if there is none."""
-    if len(values) < 3 or values.keys() != others.keys():
-        return None
-    least, most = 0.0, math.inf
-    for operation, value in values.items():
-        other = others[operation]
-        half, other_half = (half_digit(f"{number:.6f}".rstrip("0")) for number in (value, other))
-        if half > value / 1000 or other_half > other / 1000:
-            return None  # too few digits
-        least = max(least, (value - half) / (other + other_half))
-        most = min(most, (value + half) / (other - other_half))
-    return (least + most) / 2 if least <= most else None

@@ -38,58 +38,58 @@ def table_rows(
         operation, of_cell = operations[cell.operation], by_cell.get(cell, [])
         tried = [result for run in of_cell for result in by_run.get(run.id, ())]
         row = Row(cell, operation.unit, Status.MISSING, of_cell[0] if of_cell else None)
-        row = _with_number(row, campaign, operation, [] if operation.across else tried)
+        row = _fill_row(row, campaign, operation, [] if operation.across else tried)
         row = replace(row, nodes=tuple(dict.fromkeys(run.node for run in of_cell if run.node)))
         if row.status is Status.MISSING:
             used = [attempt for run in of_cell for attempt in counted[run.id]]
-            row = replace(row, note=_why_missing(of_cell, used, any(others[run.id] for run in of_cell)))
+            row = replace(row, note=_missing_reason(of_cell, used, any(others[run.id] for run in of_cell)))
         other = others[row.run.id] if row.run else 0
         number = last.get(row.run.id, 0) if row.run else 0
         best = pack.best(operation)
         table.append(replace(row, other_attempts=other, last_attempt=number, best=best, basis=basis))
-    return filled(table, pack, results)
+    return _fill_computed(table, pack, results)
 
 
 def with_findings(rows: Sequence[Row], findings: Sequence[Finding]) -> tuple[Row, ...]:
     """The rows with the findings about the campaign as a whole: a violation about a cell makes it invalid."""
-    judged = [_with_findings(row, [finding for finding in findings if _is_about(finding, row)]) for row in rows]
-    invalid = {_number_of(row.record): row.cell for row in judged if row.record and row.status is Status.INVALID}
-    return tuple(_of_valid_parts(row, invalid) for row in judged)
+    judged = [_add_findings(row, [finding for finding in findings if _is_about_row(finding, row)]) for row in rows]
+    invalid = {_source_key(row.record): row.cell for row in judged if row.record and row.status is Status.INVALID}
+    return tuple(_with_valid_parts(row, invalid) for row in judged)
 
 
-def _is_about(finding: Finding, row: Row) -> bool:
+def _is_about_row(finding: Finding, row: Row) -> bool:
     return finding.subject == row.origin or matches(row.cell, finding.subject)
 
 
-def _number_of(record: Record) -> tuple[str, str]:
+def _source_key(record: Record) -> tuple[str, str]:
     return record.source.file, record.operation
 
 
-def _of_valid_parts(row: Row, invalid: Mapping[tuple[str, str], Cell]) -> Row:
+def _with_valid_parts(row: Row, invalid: Mapping[tuple[str, str], Cell]) -> Row:
     """A number computed from an invalid one is invalid too."""
     parts = list(row.record.parts) if row.record and row.status is Status.MEASURED else []
     while parts:
         part = parts.pop()
-        if cell := invalid.get(_number_of(part)):
+        if cell := invalid.get(_source_key(part)):
             return replace(row, status=Status.INVALID, note=f"computed from {cell}, which is invalid")
         parts += part.parts
     return row
 
 
-def _with_findings(row: Row, findings: Sequence[Finding]) -> Row:
+def _add_findings(row: Row, findings: Sequence[Finding]) -> Row:
     broken = any(finding.blocks for finding in findings)
     blocked = broken and row.status.counts
     return replace(row, findings=(*row.findings, *findings), status=Status.INVALID if blocked else row.status)
 
 
-def _with_number(row: Row, campaign: Campaign, operation: Operation, tried: Sequence[Case]) -> Row:
+def _fill_row(row: Row, campaign: Campaign, operation: Operation, tried: Sequence[Case]) -> Row:
     """The row with its number, or why it has none; still missing if nothing was `tried`."""
     good = [result for result in tried if result.valid and result.complete]
     if good:
         nodes = by_node(good)
         result = of_nodes(nodes)
         here, its = ([case for case in cases if case.run.node == result.run.node] for cases in (tried, good))
-        row = _number(row, Status.MEASURED, result, operation, here, its)
+        row = _add_number(row, Status.MEASURED, result, operation, here, its)
         results = {node: case.result(operation) for node, case in nodes.items() if node}
         row = replace(row, by_node={node: record.value for node, record in results.items() if record})
         if not (campaign.energy.source or result.pack.energy.clause):
@@ -99,7 +99,7 @@ def _with_number(row: Row, campaign: Campaign, operation: Operation, tried: Sequ
     projection = next((given for given in campaign.projections if matches(row.cell, given.cells)), None)
     if projection is not None:
         value = projection.value
-        note = _origin_of(projection, value)
+        note = _projection_note(projection, value)
         return replace(row, status=Status.PROJECTED, run=None, value=value, note=note, projection=projection)
     row = replace(row, attempts=len(tried))
     declined = next((declined.reason for declined in campaign.declined if matches(row.cell, declined.cells)), None)
@@ -110,12 +110,12 @@ def _with_number(row: Row, campaign: Campaign, operation: Operation, tried: Sequ
         return row
     last = tried[-1]
     if last.attempt.state is State.DONE and last.result(operation) is not None:
-        return _number(row, Status.INVALID, last, operation, tried, [])
-    note = _why_failed(last)
+        return _add_number(row, Status.INVALID, last, operation, tried, [])
+    note = _failure_reason(last)
     return replace(row, status=Status.FAILED, run=last.run, attempt=last.attempt, note=note, findings=last.findings)
 
 
-def _origin_of(projection: Projection, value: float) -> str:
+def _projection_note(projection: Projection, value: float) -> str:
     """How a projected number was computed, for its note."""
     inputs = ", ".join(f"{name} = {number:.15g}" for name, number in projection.inputs)
     low, high = (units.digits(value * (1 + sign * projection.uncertainty)) for sign in (-1, 1))
@@ -125,7 +125,7 @@ def _origin_of(projection: Projection, value: float) -> str:
     )
 
 
-def _why_missing(runs: Sequence[Run], attempts: Sequence[Attempt], with_other_settings: bool) -> str:
+def _missing_reason(runs: Sequence[Run], attempts: Sequence[Attempt], with_other_settings: bool) -> str:
     if not runs:
         return "process count not yet determined"
     if attempts:
@@ -133,7 +133,7 @@ def _why_missing(runs: Sequence[Run], attempts: Sequence[Attempt], with_other_se
     return "no results for the current settings" if with_other_settings else "not run yet"
 
 
-def _why_failed(result: Case) -> str:
+def _failure_reason(result: Case) -> str:
     """The attempt's own reason; if it ended well without a number, the rules' finding about that."""
     if result.attempt.state is not State.DONE:
         return result.attempt.in_words
@@ -143,7 +143,7 @@ def _why_failed(result: Case) -> str:
     return f"{nearest.rule} {nearest.message}" if nearest else "no result in the output"
 
 
-def _number(
+def _add_number(
     row: Row, status: Status, result: Case, operation: Operation, tried: Sequence[Case], good: Sequence[Case]
 ) -> Row:
     record = result.result(operation)
@@ -198,7 +198,7 @@ class LineParts:
                 yield from ((case.subject, record) for each, record in case.reported if each.id == row.cell.operation)
 
 
-def filled(table: list[Row], pack: RulePack, results: Sequence[Case]) -> list[Row]:
+def _fill_computed(table: list[Row], pack: RulePack, results: Sequence[Case]) -> list[Row]:
     """The table with the numbers that are computed across executions."""
     operations = {operation.id: operation for operation in pack.operations if operation.across}
     if not operations:
@@ -213,14 +213,14 @@ def filled(table: list[Row], pack: RulePack, results: Sequence[Case]) -> list[Ro
         for line, rows in grouped((row.cell.line, row) for row in table).items()
     }
     return [
-        computed(row, operations[row.cell.operation], lines)
+        computed_row(row, operations[row.cell.operation], lines)
         if row.cell.operation in operations and row.status is Status.MISSING
         else row
         for row in table
     ]
 
 
-def computed(row: Row, operation: Operation, table: Mapping[tuple[str, str, str], LineParts]) -> Row:
+def computed_row(row: Row, operation: Operation, table: Mapping[tuple[str, str, str], LineParts]) -> Row:
     """The row with its number, or with the reason why it has none. `table`: the lines by target, launch condition as in
     formulas, and file configuration.
     """

@@ -1,5 +1,5 @@
-"""The rules about how long phases and operations took, whether any machine can be that fast, whether the servers took
-part, and about the energy of the runs. Pure.
+"""The rules about how long phases and operations took, and whether any machine can be that fast (RUN-07, PHY-03,
+PHY-04). Pure.
 
 The limits of PHY-04 are far from what real systems reach. Of 2,330 results of 193 submissions to the IO500 lists up to
 2025 (github.com/IO500/submission-data), the fastest metadata operation took 0.93 us per process (10,351,329 removals/s
@@ -11,16 +11,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from campaign.config.rules.catalogue import Parameter, Quantity, parse, show
 from campaign.config.rules.entries import Operation
-from campaign.core.grouping import grouped
-from campaign.core.model import Cell, Finding, Record, Severity
+from campaign.core.model import Finding, Record, Severity
 from campaign.core.units import apart, digits
 from campaign.judge.findings import (
+    BUILTIN,
     at_full_size,
-    doubt,
     not_printed,
     note,
     to_explain,
@@ -28,11 +26,78 @@ from campaign.judge.findings import (
     unprovable,
     violation,
 )
-from campaign.judge.rule import Needs, attempt_rule, campaign_rule
-from campaign.judge.submission import Submission
+from campaign.judge.rule import attempt_rule
 from campaign.results.case import Case
-from campaign.results.environment.energy import SLURM
-from campaign.results.environment.facts import Environment, Served
+from campaign.results.environment.facts import Environment
+
+
+@attempt_rule(
+    "PHY-03",
+    "where the benchmark's formula overcounts, actual rates and counts are reported too",
+    why="a formula that counts work which was not done makes the rate look higher than it is",
+    remedy="report the actual rate and count beside the printed ones",
+)
+def check_inflated_rates(case: Case) -> Iterator[Finding]:
+    """For operations marked as inflated, the actual rate besides the printed one: by the built-in benchmark itself, for
+    other mdtests from their command line (`-S`, `-n`) and processes; noted. For others, a rate of more operations
+    than were performed is a violation. Before version 4, mdtest prints the rate of its fastest process: tables say so
+    at the number, and the actual rate is noted where the output shows it (`Min` of a single iteration, or items /
+    longest time). Not checked: an external benchmark whose command line does not tell.
+    """
+    for operation, record in case.reported:
+        actual = _lower_true_value(record)
+        if actual is not None and record.of_fastest:
+            yield note(
+                "the benchmark prints the rate of its fastest process",
+                f"{digits(actual)} {record.unit} (actual)",
+                f"{digits(record.value)} {record.unit} (printed)",
+                operation=operation.id,
+            )
+            continue
+        if operation.id not in case.files.inflated:
+            if actual is not None:
+                yield violation(
+                    "fewer operations were performed than its rate counts",
+                    f"{digits(record.value)} {record.unit} (by the formula)",
+                    f"{digits(actual)} {record.unit} (actual)",
+                    operation=operation.id,
+                )
+            continue
+        # The built-in benchmark reports what was done; if it does not, that is no answer.
+        builtin = case.seen.program.startswith(BUILTIN)
+        if record.operations_done is None:
+            yield (violation if builtin else unchecked)(
+                "the rate assumes one operation for each process and file; this benchmark does not print how many "
+                "there were, the built-in one does",
+                operation=operation.id,
+            )
+        elif builtin and record.true_value is None and case.run.geometry.processes > 1:
+            yield violation(
+                "the output claims as many actual operations as the formula counts, which is impossible",
+                operation=operation.id,
+            )
+        elif actual is not None:
+            yield note(
+                "the formula counts more operations than were performed",
+                f"{digits(actual)} {record.unit} (actual)",
+                f"{digits(record.value)} {record.unit} (by the formula)",
+                operation=operation.id,
+            )
+        elif record.files_true is not None and record.files_true != case.run.items_total:
+            yield note(
+                "all processes share the same {unit}; the formula counts them once per process",
+                f"{record.files_true} {case.pack.items_unit} (created)",
+                f"{case.run.items_total} {case.pack.items_unit} (by the formula)",
+                operation=operation.id,
+                unit=case.pack.items_unit,
+            )
+
+
+def _lower_true_value(record: Record) -> float | None:
+    """The actual number if it is less than the formula's; of means, one is rounded and the other is not."""
+    actual = record.true_value
+    return None if actual is None or actual >= record.value - 0.001 else actual
+
 
 RATE = "ops/s"
 BYTES = {
@@ -61,7 +126,7 @@ _Lasted = tuple[Operation, Record, float]  # the last: how many seconds its phas
         "unusable": Parameter(Quantity.DURATION, 1.0, "phases shorter than this are a violation"),
     },
 )
-def long_enough(case: Case) -> Iterator[Finding]:
+def check_durations(case: Case) -> Iterator[Finding]:
     """The duration in the output, otherwise items / rate. Below `unusable` it is a violation (E) if the vendor can
     lengthen the phase (a free variable, or a flag with `lengthens`). If the RFP fixes the size, and in a rehearsal,
     noted, with the uncertainty (clock step + time between the first and the last rank's start) / duration.
@@ -69,33 +134,35 @@ def long_enough(case: Case) -> Iterator[Finding]:
     minimum, unusable = (case.pack.parameter("RUN-07", name) for name in ("minimum", "unusable"))
     lasted: list[_Lasted] = []
     for operation, record in case.reported:
-        seconds = phase_seconds(case, record.measured[0]) or _at_most(case, operation)
+        seconds = phase_s(case, record.measured[0]) or _longest_possible_s(case, operation)
         if seconds is None:
             yield not_printed(case)("phase duration not in the output", operation=operation.id)
         else:
             lasted.append((operation, record, seconds))
-    yield from _below_rule(case, lasted)
+    yield from _check_required_durations(case, lasted)
     short = [phase for phase in lasted if phase[2] < minimum and not phase[0].lasts]
     hopeless = [phase for phase in short if phase[2] < unusable]
     means = case.pack.lengthened_by()
     if short and not case.full:
         form = at_full_size(violation if hopeless else to_explain, full=False) if means else note
-        yield form("rehearsal: phases are short", *_lengths(minimum, short))
+        yield form("rehearsal: phases are short", *_required_and_actual(minimum, short))
     elif short and not means:
-        yield _fixed_size(case, minimum, short)
+        yield _fixed_size_note(case, minimum, short)
     elif hopeless:
         yield violation(
             "phases too short to be valid; extend them with {means}",
-            *_lengths(unusable, hopeless),
+            *_required_and_actual(unusable, hopeless),
             means=" or ".join(means),
         )
     elif short:
         yield to_explain(
-            "phases are short; extend them with {means}", *_lengths(minimum, short), means=" or ".join(means)
+            "phases are short; extend them with {means}",
+            *_required_and_actual(minimum, short),
+            means=" or ".join(means),
         )
 
 
-def phase_seconds(case: Case, record: Record) -> float | None:
+def phase_s(case: Case, record: Record) -> float | None:
     """How long a phase took: from the output, otherwise all its items divided by the rate, the actual one if known."""
     if record.elapsed_s is not None:
         return record.elapsed_s
@@ -106,7 +173,7 @@ def phase_seconds(case: Case, record: Record) -> float | None:
     return None
 
 
-def _at_most(case: Case, operation: Operation) -> float | None:
+def _longest_possible_s(case: Case, operation: Operation) -> float | None:
     """For a phase whose output gives no time: how long the job saw it, if even that is shorter than the RFP's time."""
     completion = case.evidence.completion
     if completion is None or not operation.lasts:
@@ -115,7 +182,7 @@ def _at_most(case: Case, operation: Operation) -> float | None:
     return lasted if lasted < parse(Quantity.DURATION, operation.lasts) else None
 
 
-def _below_rule(case: Case, lasted: Sequence[_Lasted]) -> Iterator[Finding]:
+def _check_required_durations(case: Case, lasted: Sequence[_Lasted]) -> Iterator[Finding]:
     """Phases that are shorter than the RFP's minimum for them."""
     for operation, record, seconds in lasted:
         wanted = parse(Quantity.DURATION, operation.lasts) if operation.lasts else 0.0
@@ -124,22 +191,22 @@ def _below_rule(case: Case, lasted: Sequence[_Lasted]) -> Iterator[Finding]:
                 "the phase is shorter than the rules require"
                 if case.full
                 else "the phase is shorter than the rules require (rehearsal): INVALID as a result",
-                *_lengths(wanted, [(operation, record, seconds)]),
+                *_required_and_actual(wanted, [(operation, record, seconds)]),
                 operation=operation.id,
             )
 
 
-def _lengths(wanted: float, phases: Sequence[_Lasted]) -> tuple[str, str]:
+def _required_and_actual(wanted: float, phases: Sequence[_Lasted]) -> tuple[str, str]:
     """The required and the actual length of these phases."""
     lasted = [f"{operation.id} {apart(seconds, wanted)[0]} s" for operation, _, seconds in phases]
-    return _or_more(wanted), ", ".join(lasted)
+    return or_more(wanted), ", ".join(lasted)
 
 
-def _or_more(seconds: float) -> str:
+def or_more(seconds: float) -> str:
     return f"{show(Quantity.DURATION, seconds)} or more"
 
 
-def _fixed_size(case: Case, minimum: float, phases: Sequence[_Lasted]) -> Finding:
+def _fixed_size_note(case: Case, minimum: float, phases: Sequence[_Lasted]) -> Finding:
     """The note about phases whose length is fixed: how long they took, and how exact their times are."""
     step = case.seen.clock_step_s
     largest = 0.0
@@ -153,21 +220,21 @@ def _fixed_size(case: Case, minimum: float, phases: Sequence[_Lasted]) -> Findin
             share = (step + record.start_skew_s) / seconds
             largest = max(largest, share)
             parts.append(
-                f"{lasted}, uncertain by {_two_digits(100 * share)}% (clock {_short(step)}, ranks started within "
-                f"{_short(record.start_skew_s)})"
+                f"{lasted}, uncertain by {_two_digits(100 * share)}% (clock {short_time(step)}, ranks started within "
+                f"{short_time(record.start_skew_s)})"
             )
     # Rounded up to a step, so that similar cells share one note of a table.
     steps = [f"under {show(Quantity.SHARE, step)}" for step in UNCERTAINTY_STEPS if largest < step]
     unknown = "not recorded" if largest == math.inf else "50% or more"
     return note(
         "short phases (size fixed by the rules); timing uncertainty: {uncertainty}",
-        f"{_or_more(minimum)}, where the rules allow a change",
+        f"{or_more(minimum)}, where the rules allow a change",
         ", ".join(parts),
         uncertainty=steps[0] if steps else unknown,
     )
 
 
-def _short(seconds: float) -> str:
+def short_time(seconds: float) -> str:
     """A time in the unit that suits it: 2.8 ms."""
     scale, unit = next((pair for pair in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")) if seconds >= pair[0]), (1e-9, "ns"))
     return f"{_two_digits(seconds / scale)} {unit}"
@@ -180,37 +247,7 @@ def _two_digits(value: float) -> str:
     return f"{value:.2g}" if value < 99.5 else f"{value:.0f}"
 
 
-# --- CCH-03, PHY-04
-
-
-@attempt_rule(
-    "CCH-03",
-    "the time per operation is plausible for a remote file system",
-    why="an operation faster than any network round trip did not reach a remote server",
-    remedy="check that the target is the offered file system and that its clients do not cache, or explain the latency",
-    severity=Severity.WARNING,
-    parameters={
-        "floor": Parameter(Quantity.DURATION, 1e-05, "shortest plausible time per operation on a remote file system"),
-    },
-    can_invalidate=False,
-)
-def remote_latency(case: Case) -> Iterator[Finding]:
-    """Processes divided by the actual rate, compared with `floor`. Before version 4, mdtest prints its fastest
-    process's rate: not checked below `floor` where only another one worked (removal with `-S`). On one node, and in
-    a rehearsal, noted.
-    """
-    floor = case.pack.parameter("CCH-03", "floor")
-    quick, unknown = _quicker(case, floor)
-    yield from unknown
-    if quick:
-        yield (doubt(case.full) if case.run.geometry.nodes > 1 else note)(
-            "per-operation latency is below any network round trip: results come from cache or a local file system",
-            _or_more(floor),
-            ", ".join(f"{name} {apart(seconds * 1e6, floor * 1e6)[0]} us" for name, seconds in quick.items()),
-        )
-
-
-def _quicker(case: Case, least: float) -> tuple[dict[str, float], list[Finding]]:
+def faster_operations(case: Case, least: float) -> tuple[dict[str, float], list[Finding]]:
     """The operations of which one took a process less time, with the seconds; and findings about those of which that is
     not known.
     """
@@ -218,7 +255,7 @@ def _quicker(case: Case, least: float) -> tuple[dict[str, float], list[Finding]]
     for operation, record in case.reported:
         if record.unit != RATE:
             continue
-        seconds, exact = _seconds_of_one(case, operation, record)
+        seconds, exact = _operation_s(case, operation, record)
         if seconds is None:
             unknown.append(not_printed(case)(_HOW_MANY_UNKNOWN, operation=operation.id))
         elif seconds < least and not exact:
@@ -232,15 +269,13 @@ _HOW_MANY_UNKNOWN = (
     "this benchmark does not print how many operations it performed, so the time of one is unknown; the built-in one "
     "prints it"
 )
-
-
 _HOW_LONG_UNKNOWN = (
     "one process alone performed these operations, and this benchmark prints the rate of its fastest process: the time "
     "of one operation is not in its output"
 )
 
 
-def _seconds_of_one(case: Case, operation: Operation, record: Record) -> tuple[float | None, bool]:
+def _operation_s(case: Case, operation: Operation, record: Record) -> tuple[float | None, bool]:
     """How long one operation took a process, and whether that is exact or the least that it can be. None if the rate is
     the product of a formula, and how many operations were performed is unknown.
     """
@@ -272,7 +307,7 @@ def _seconds_of_one(case: Case, operation: Operation, record: Record) -> tuple[f
     },
     is_always_judged=True,
 )
-def within_physics(case: Case) -> Iterator[Finding]:
+def check_limits(case: Case) -> Iterator[Finding]:
     """Time per operation of one process (processes / actual rate) compared with `call`, bandwidth per node compared
     with `memory`; with `storage` on several nodes of a shared file system, if no cache answered, also compared with
     the recorded adapters × nodes. Not checked: a rate of the fastest process alone (mdtest before version 4) with
@@ -281,10 +316,10 @@ def within_physics(case: Case) -> Iterator[Finding]:
     least = case.pack.parameter("PHY-04", "call")
     for operation, record in case.reported:
         if record.unit in BYTES:
-            yield from _bytes(case, operation.id, record)
+            yield from _check_bandwidth(case, operation.id, record)
         if any(part.of_fastest and part.true_value is None for part in record.measured):
-            yield from _of_fastest(case, operation.id, record)
-    quick, unknown = _quicker(case, least)
+            yield from _check_fastest_process(case, operation.id, record)
+    quick, unknown = faster_operations(case, least)
     yield from unknown
     for name, seconds in quick.items():
         needed, found = apart(least * 1e6, seconds * 1e6)
@@ -296,12 +331,12 @@ def within_physics(case: Case) -> Iterator[Finding]:
         )
 
 
-def _of_fastest(case: Case, operation: str, record: Record) -> Iterator[Finding]:
+def _check_fastest_process(case: Case, operation: str, record: Record) -> Iterator[Finding]:
     """A rate of the fastest process alone tells nothing of the phase where processes wait for a core, or where the
     phase is hardly longer than the steps of their clock.
     """
     cores = [int(text) for text in case.evidence.environment.values("cpu.cores") if text.isdigit()]
-    seconds = phase_seconds(case, record.measured[0])
+    seconds = phase_s(case, record.measured[0])
     if cores and case.run.geometry.processes_per_node > min(cores):
         yield unprovable(
             "more processes than cores on a node, and the rate is that of the fastest process",
@@ -312,13 +347,13 @@ def _of_fastest(case: Case, operation: str, record: Record) -> Iterator[Finding]
     elif seconds is not None and seconds < RESOLVED_S:
         yield unprovable(
             "the phase was too short for the benchmark's clock, and the rate is that of its fastest process",
-            f"{_short(RESOLVED_S)} or more",
-            _short(seconds),
+            f"{short_time(RESOLVED_S)} or more",
+            short_time(seconds),
             operation=operation,
         )
 
 
-def _bytes(case: Case, operation: str, record: Record) -> Iterator[Finding]:
+def _check_bandwidth(case: Case, operation: str, record: Record) -> Iterator[Finding]:
     nodes, carried = case.run.geometry.nodes, record.value * BYTES[record.unit]
     memory = case.pack.parameter("PHY-04", "memory") * 1e9 * nodes
     if carried > memory:
@@ -333,7 +368,7 @@ def _bytes(case: Case, operation: str, record: Record) -> Iterator[Finding]:
     environment = case.evidence.environment
     if not case.files.storage or nodes == 1 or LOCAL.intersection(environment.values("mount.type")):
         return  # the file system is not known to be on the network
-    adapters, problem = adapters_of(environment)
+    adapters, problem = adapter_bandwidth(environment)
     if problem:
         yield unchecked(problem)
     elif carried > adapters * nodes:
@@ -348,7 +383,7 @@ def _bytes(case: Case, operation: str, record: Record) -> Iterator[Finding]:
         )
 
 
-def adapters_of(environment: Environment) -> tuple[float, str]:
+def adapter_bandwidth(environment: Environment) -> tuple[float, str]:
     """Bytes per second that the best node's adapters carry in one direction, and why that is unknown."""
     if not environment.recorded:
         return 0.0, "network adapters not recorded"
@@ -366,119 +401,3 @@ def adapters_of(environment: Environment) -> tuple[float, str]:
     if unknown or not by_node:
         return 0.0, "speed of a network adapter not recorded"
     return max(by_node.values()), ""
-
-
-# --- CCH-02
-
-
-@campaign_rule(
-    "CCH-02",
-    "the servers performed the operations that remote phases report, where server counters are supplied",
-    why="if the servers performed fewer operations than the clients report, caches answered the rest",
-    remedy="switch off client caching of attributes, measure again, and supply the servers' counters",
-    parameters={
-        "operations": Parameter(Quantity.FACTOR, 1.0, "minimum number of server operations per stat"),
-    },
-    needs=Needs.NUMBERS,
-)
-def servers_took_part(submission: Submission) -> Iterator[Finding]:
-    """For stat on several nodes, the operations that the servers counted (`counters.jsonl`, or `server_counters` of the
-    campaign file). Noted: files shared by all processes, which each node opened itself; no counters at all.
-
-    Checked only if the servers were asked during the run, or the campaign file gives their counters: clients cannot
-    tell. A campaign without any counters says so; it is the buyer who may ask for them.
-    """
-    threshold = submission.pack.parameter("CCH-02", "operations")
-    given = {(counter.attempt, counter.operation): counter for counter in submission.campaign.server_counters}
-    cases = {case.subject: case for case in submission.results}
-    asked = {target.name for target in submission.campaign.targets if target.server_counters}
-    of_stats = {operation.id for operation in submission.pack.operations if operation.record == "stat"}
-    unknown: dict[str, list[Cell]] = {}
-    without: list[Cell] = []
-    for row in submission.measured_rows:
-        case = cases.get(row.origin)
-        if case is None or case.run.geometry.nodes == 1 or row.cell.operation not in of_stats:
-            continue
-        counter, served = given.get((case.subject, row.cell.operation)), case.evidence.served.get("stat")
-        stats = (row.record.operations_done if row.record else None) or case.run.items_total
-        if counter is not None:
-            served = Served(counter.operations, counter.operations)
-        if served is None or not stats:
-            if row.cell.target in asked:
-                missing = "server_counters: the command printed no counts before and after the stat phase"
-                unknown.setdefault(f"{missing} of this attempt", []).append(row.cell)
-            elif given:
-                unknown.setdefault("server_counters has no counters of this attempt", []).append(row.cell)
-            else:
-                without.append(row.cell)
-        elif served.most < threshold * stats:
-            form, message = violation, "servers performed fewer operations than clients issued: results come from cache"
-            if case.files.inflated:  # a shift cannot remove the shared files from the cache of a node that opened them
-                form = note
-                message = (
-                    "all nodes opened the shared files themselves: their own caches can answer stat calls, whatever "
-                    "the rank offset"
-                )
-            yield form(
-                message,
-                f"at least {threshold:g} for each of {stats} stat calls",
-                f"{served.most} server operations (from {counter.log.name if counter else 'counters.jsonl'})",
-                about=row.cell,
-            )
-        elif served.least < threshold * stats:
-            unclear = "server-side counters were read too rarely to tell the stat phase from the others"
-            unknown.setdefault(unclear, []).append(row.cell)
-    for why, cells in unknown.items():
-        yield from submission.over(unchecked, cells, why)
-    yield from submission.over(note, without, "no server-side counters supplied under server_counters")
-
-
-# --- the energy of the runs
-
-NODE_W = (1.0, 100e3)  # mean powers of a node that may be true
-
-
-@campaign_rule(
-    "RUN-10",
-    "energy and peak power of each run are recorded, with the method and level that the rules require",
-    why="energy that was not measured on all nodes for the whole run, or by a lower level, cannot be compared",
-    remedy="name the source in the campaign file (energy), and repeat the runs with 'campaign rerun FILE CELL'",
-    needs=Needs.NUMBERS,
-)
-def energy_recorded(submission: Submission) -> Iterator[Finding]:
-    """The declared level; readings of all nodes around the whole run, or the step's energy in the accounting. A counter
-    that began again at 0 is noted; an impossible mean power: W.
-    """
-    demand, given = submission.pack.energy, submission.campaign.energy
-    results = [case for case in submission.results if case.valid and case.complete]
-    lower = demand.level is not None and (given.level or 0) < demand.level
-    if lower and given.source:
-        form = at_full_size(violation, submission.full)
-        level = given.level or "not declared"
-        cells = [row.cell for row in submission.planned_rows]
-        wording = "the energy was measured by a lower level of the Green500's methods than clause {clause} requires"
-        yield from submission.over(form, cells, wording, f"level {demand.level}", level, clause=demand.clause)
-    found = [(finding, cell) for case in results for finding in _energy_of(case) for cell in case.run.cells()]
-    alike = grouped(((finding, finding.message), cell) for finding, cell in found)
-    for (finding, _), of_finding in alike.items():
-        yield from submission.over(lambda about, made=finding: replace(made, subject=about), of_finding)
-
-
-def _energy_of(case: Case) -> Iterator[Finding]:
-    metered, completion = case.metered, case.evidence.completion
-    if metered.joules is None or completion is None:
-        yield unchecked("energy not recorded: {why}", why=metered.problem)
-        return
-    if metered.peak_w is None and case.pack.energy.peak:
-        yield unchecked("peak power not recorded: its source gives no readings during the run")
-    seconds, had = completion.ended - completion.started, len(case.evidence.environment.job_nodes)
-    each_w = metered.joules / max(seconds, 1.0) / case.run.job_nodes
-    if not NODE_W[0] <= each_w <= NODE_W[1]:
-        wording = "the mean power of a node cannot be true: the source did not read what it should"
-        yield to_explain(wording, "1 W to 100 kW", f"{digits(each_w)} W")
-    if had > case.run.job_nodes and case.run.energy not in ("", SLURM):
-        yield to_explain("the energy includes nodes that the run did not use", case.run.job_nodes, f"{had} nodes")
-    if metered.turned_over:
-        yield note(
-            "energy counters began again at 0 during the run; this is corrected", "", f"{metered.turned_over} times"
-        )

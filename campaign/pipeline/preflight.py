@@ -21,8 +21,8 @@ from campaign.core.errors import EnvironmentLacks, InputError, typed, unwritten
 from campaign.core.model import Attempt, Run
 from campaign.core.schema import suggestion
 from campaign.core.strict_yaml import Place, path_text
-from campaign.judge.attempt import beside_target
 from campaign.judge.findings import processes_on
+from campaign.judge.flags import paths_outside_target
 from campaign.judge.submission import Submission
 from campaign.pipeline import places, planning
 from campaign.pipeline.places import Mistake, refusal
@@ -163,7 +163,7 @@ def _paths(definition: Definition, planned: planning.Plan) -> Iterator[Mistake]:
     given += [(("benchmark", "program_arguments", name), words) for name, words in benchmark.program_arguments]
     if not any(words for _, words in given):
         return
-    added = {word for run in planned.runs for word in beside_target(definition.pack, run)}
+    added = {word for run in planned.runs for word in paths_outside_target(definition.pack, run)}
     for at, words in given:
         for index, word in enumerate(words):
             if word in added:

@@ -13,7 +13,7 @@ from campaign.core.events import Event
 from campaign.core.journal import DAMAGED, Salvage
 from campaign.core.model import Paths
 from campaign.core.units import listed
-from campaign.judge import submission
+from campaign.judge.history import lost_by_recovery
 from campaign.pipeline.standing import Say
 from campaign.results.store import Store, begun
 from campaign.slurm import submit
@@ -33,7 +33,7 @@ def recover(definition: Definition, say: Say) -> bool:
     if begun(paths):
         Store.recover(paths, rewrite)
     for event in rewritten:
-        for finding in submission.recovered(event):
+        for finding in lost_by_recovery(event):
             say(finding.message)
         if jobs := list(dict.fromkeys(_unfinished(paths, event))):
             say(

@@ -12,7 +12,7 @@ from campaign.config.rules.pack import RulePack
 from campaign.core import units
 from campaign.core.columns import Column
 from campaign.core.errors import InputError
-from campaign.judge.clauses import ClauseLine, ClauseState, counted
+from campaign.judge.compliance import ClauseLine, ClauseState, count_states
 from campaign.report import grid, printing
 from campaign.results.source.modifications import Section
 
@@ -39,7 +39,7 @@ def matrix_text(lines: Sequence[ClauseLine], pack: RulePack, style: str, width: 
     parts = (
         printing.paragraph(f"Compliance matrix: {pack.document}", style, width),
         grid.grid_text(COLUMNS, lines, style, width),
-        printing.paragraph(counted(lines), style, width),
+        printing.paragraph(count_states(lines), style, width),
     )
     return printing.document(parts, style) + "\n"
 
@@ -48,7 +48,7 @@ def matrix_section(lines: Sequence[ClauseLine]) -> Section:
     """The matrix as a part of the page."""
     return Section(
         "Compliance matrix",
-        counted(lines),
+        count_states(lines),
         tuple(column.name for column in COLUMNS),
         tuple(grid.table_cells(COLUMNS, lines)),
     )

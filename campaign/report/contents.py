@@ -14,8 +14,8 @@ from campaign.core.errors import typed
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Finding, State
 from campaign.core.units import counted, listed, several
-from campaign.judge import ran
-from campaign.judge.clauses import ClauseLine, matrix
+from campaign.judge.binaries import prefix_files
+from campaign.judge.compliance import ClauseLine, compliance_matrix
 from campaign.judge.submission import Submission
 from campaign.report.decision import DecisionBlock, campaign_decision
 from campaign.results.case import Case
@@ -84,7 +84,7 @@ def report_contents(submission: Submission, of_buyer: DecisionBlock | None = Non
             *execution_sections(submission.results),
         ),
         environment=environment_sections(submission.results),
-        clauses=matrix(submission),
+        clauses=compliance_matrix(submission),
         of_buyer=of_buyer,
     )
 
@@ -201,7 +201,7 @@ def _lines(case: Case) -> Iterator[_Line]:
         yield "prefix", shlex.join(launcher.prefix), ""
     for file in case.programs:
         yield "program", file.path, file.sha256
-    for file in ran.before(case):
+    for file in prefix_files(case):
         yield "before the program", file.path, file.sha256
     for digest, path in witness.programs.items():
         yield "executed by ranks", path, digest

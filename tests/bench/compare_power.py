@@ -27,7 +27,7 @@ from tabulate import tabulate
 
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core.model import Cell, Status
-from campaign.judge import numbers
+from campaign.judge.numbers import CHANCE
 from campaign.report.compare import verdicts
 from campaign.report.compare.offers import Offer, OfferedCell
 from campaign.report.compare.verdicts import CellVerdict, Terms
@@ -190,7 +190,7 @@ def null(number: int, design: str, effect: str, repetitions: int, noise: float) 
         any(cell.verdict in (CellVerdict.BETTER, CellVerdict.WORSE) for cell in cells),
         min(ranks.adjusted(plain)) <= verdicts.LEVEL,
         min(ranks.adjusted(trends), default=1.0) < STEADY,
-        min(ranks.adjusted(farthest), default=1.0) < numbers.CHANCE,
+        min(ranks.adjusted(farthest), default=1.0) < CHANCE,
     )
 
 

@@ -11,9 +11,9 @@ import pytest
 from campaign.config.format import Declined
 from campaign.config.rules.entries import Operation
 from campaign.core.model import Finding, Severity, State, Status
-from campaign.judge import numbers
+from campaign.judge.completeness import check_traces
+from campaign.judge.numbers import check_repetitions, check_variation
 from campaign.judge.rows import with_findings
-from campaign.judge.submission import every_number_traced
 from campaign.report import notes
 from campaign.results.cells import Row
 from tests.support import builders
@@ -130,21 +130,21 @@ def test_a_number_computed_from_an_invalid_one_of_another_launch_condition_is_in
 def test_each_line_is_read_again_also_those_of_repetitions_that_no_other_cell_reports() -> None:
     made = measured("mean(create) / create@single")
     given = made.submission()
-    assert list(every_number_traced(replace(given, again=made.records))) == []
+    assert list(check_traces(replace(given, again=made.records))) == []
     other = ("scratch.node.unique.r1", 1)
     create, *rest = made.records[other]
     changed = {**made.records, other: (replace(create, value=101.0), *rest)}
-    (found,) = every_number_traced(replace(given, again=changed))
+    (found,) = check_traces(replace(given, again=changed))
     assert (found.subject, found.expected, found.actual) == (
         "scratch/node/unique/ratio", "100.0 ops/s", "101.0 ops/s"
     )  # fmt: skip
     unread = {key: records for key, records in made.records.items() if key != other}
-    (lacking,) = every_number_traced(replace(given, again=unread))
+    (lacking,) = check_traces(replace(given, again=unread))
     assert (lacking.subject, lacking.checked) == ("scratch/node/unique/ratio", False)
 
 
 def test_repetitions_and_their_variation_are_judged_at_the_cells_that_it_is_computed_from() -> None:
     given = measured("mean(create)").submission()
-    about = [each.subject for rule in (numbers.repeated, numbers.steady) for each in rule(given)]
+    about = [each.subject for rule in (check_repetitions, check_variation) for each in rule(given)]
     assert "scratch/node/unique/create" in about
     assert not {"scratch/node/unique/ratio", "scratch/node/unique/*"} & {*about}

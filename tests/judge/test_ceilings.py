@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from campaign.core.model import Geometry
-from campaign.judge import timing
+from campaign.judge.timing import adapter_bandwidth, check_limits
 from campaign.results.environment.facts import Environment
 from tests.judge.cases.attempts import case
 from tests.support import builders
@@ -38,7 +38,7 @@ def test_published_results_of_flash_systems_are_possible(
     scale, unit = (1000, "ops/s") if rate else (1, "GiB/s")
     made = case(builders.run(geometry=Geometry(nodes, processes)))
     records = tuple(replace(one, value=value * scale, unit=unit) for one in builders.records())
-    assert list(timing.within_physics(replace(made, records=records))) == []
+    assert list(check_limits(replace(made, records=records))) == []
 
 
 @pytest.mark.parametrize(
@@ -53,9 +53,9 @@ def test_published_results_of_flash_systems_are_possible(
     ],
 )
 def test_the_adapters_of_a_node_are_added_up_or_not_known(facts: dict[str, str], speed: float) -> None:
-    found, problem = timing.adapters_of(builders.environment(facts=facts))
+    found, problem = adapter_bandwidth(builders.environment(facts=facts))
     assert (found, bool(problem)) == (speed, not speed)
 
 
 def test_without_a_record_of_the_environment_no_adapter_is_known() -> None:
-    assert timing.adapters_of(Environment()) == (0.0, "network adapters not recorded")
+    assert adapter_bandwidth(Environment()) == (0.0, "network adapters not recorded")

@@ -10,7 +10,7 @@ from campaign.config.rules import packs
 from campaign.config.rules.pack import settle
 from campaign.core import resources
 from campaign.core.model import Geometry, Record, Severity, Source
-from campaign.judge import conditions
+from campaign.judge.conditions import check_result_conditions
 from campaign.plan import matrix
 from campaign.results.case import Case
 from tests.support import builders
@@ -27,7 +27,7 @@ def judged(name: str, printed: Mapping[str, float]) -> list[tuple[Severity, str]
     (run,) = matrix.expand(builders.campaign(), pack, {"production": Geometry(2, 4)}, programs)
     records = tuple(Record(key, value, "GiB/s", Source("stdout", 7)) for key, value in printed.items())
     case = Case(builders.campaign(), pack, run, builders.attempt(run), records, {"": builders.observation(run)})
-    return [(found.severity, found.message) for found in conditions.results_hold(case)]
+    return [(found.severity, found.message) for found in check_result_conditions(case)]
 
 
 @pytest.mark.parametrize("name", EASY)

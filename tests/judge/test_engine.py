@@ -13,7 +13,7 @@ from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.entries import Variable
 from campaign.core.model import Finding, Geometry, Observation, OutputRemark, Severity, State
 from campaign.judge import engine
-from campaign.judge.projections import claim_confirmed
+from campaign.judge.tuning import check_confirmation
 from campaign.report import decision, views
 from campaign.results.case import Case
 from tests.judge import cases as judge_cases
@@ -314,5 +314,5 @@ def test_a_flag_that_is_not_there_is_found_absent(rule: str, flag: str) -> None:
 @pytest.mark.parametrize("short", [{"confirmed": False}, {"complete": False}])
 def test_the_reason_of_a_search_ends_without_a_stop_where_a_finding_goes_on(short: dict[str, bool]) -> None:
     decision = replace(cases_of_searches.FOUND, reason="the budget ended it.", **short)
-    (found,) = claim_confirmed(cases_of_searches.searched(decision))
+    (found,) = check_confirmation(cases_of_searches.searched(decision))
     assert found.message == "the budget ended it"

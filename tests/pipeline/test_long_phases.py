@@ -11,7 +11,8 @@ from campaign.config.definition import open_campaign
 from campaign.config.rules import packs
 from campaign.core import resources
 from campaign.core.model import Finding, Severity
-from campaign.judge import engine, environment
+from campaign.judge import engine
+from campaign.judge.job_facts import CONTROLLER_S
 from campaign.pipeline import planning, standing
 from campaign.pipeline.request import Request
 from campaign.results.case import Case
@@ -67,5 +68,5 @@ def test_a_run_whose_phases_last_longer_than_every_tolerance_is_accused_of_nothi
     launched = {command.phase for command in case.run.launched}
     lasted = [each.ended - each.started for each in completion.phases if each.phase in launched]
     assert len(lasted) == len(launched), completion.reason
-    assert min(lasted) > environment.CONTROLLER_S
+    assert min(lasted) > CONTROLLER_S
     assert [finding.message for finding in of_times(case)] == []

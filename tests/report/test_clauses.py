@@ -12,7 +12,7 @@ import pytest
 from campaign.config.rules import packs
 from campaign.config.rules.entries import CheckedBy, Clause
 from campaign.core.errors import InputError
-from campaign.judge.clauses import ClauseLine, ClauseState
+from campaign.judge.compliance import ClauseLine, ClauseState
 from campaign.report import clauses, grid
 from tests.support import builders
 

@@ -17,8 +17,21 @@ from campaign.core.errors import InputError
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Cell, Command, Finding, Geometry, Record, Run, Source, State, Status
 from campaign.core.units import apart, may_be_negative
-from campaign.judge import numbers, submission, timing
+from campaign.judge.completeness import check_cells, check_targets, check_traces, check_values
 from campaign.judge.findings import CAMPAIGN, of_rule, to_explain, unchecked, violation
+from campaign.judge.numbers import (
+    check_file_configurations,
+    check_growth,
+    check_not_below_one_process,
+    check_one_run,
+    check_repetitions,
+    check_stat_rates,
+    check_variation,
+    single_process_conditions,
+)
+from campaign.judge.projections import check_independent_lines
+from campaign.judge.submission import Submission
+from campaign.judge.timing import BYTES, RATE
 from campaign.report.foreign import form_file, table_file
 from campaign.results.cells import COLUMNS, Row
 from campaign.statistics import intervals
@@ -34,9 +47,7 @@ def is_table(path: Path) -> bool:
     return path.suffix.lower() in SUFFIXES
 
 
-def read_submission(
-    path: Path, pack: str | Path, mapping: FormMapping | None = None, part: str = ""
-) -> submission.Submission:
+def read_submission(path: Path, pack: str | Path, mapping: FormMapping | None = None, part: str = "") -> Submission:
     """A table, or the results of a form, in an RFP those of one part, as a submission: at full size, with the targets
     that it names, without any records. Raises InputError with the place that cannot be read.
     """
@@ -52,7 +63,7 @@ def read_submission(
     campaign = Campaign(
         path=path, name=path.stem, rules=str(pack), profile="full", results=path.parent, targets=targets, launch={}
     )
-    return submission.Submission(campaign, settled, (), (), (), rows)
+    return Submission(campaign, settled, (), (), (), rows)
 
 
 def table_entries(path: Path) -> list[table_file.TabularRow]:
@@ -139,7 +150,7 @@ def _computed(entry: table_file.TabularRow, operation: str, value: float | None,
 # --- the rules that a table alone can break
 
 
-def check_units(whole: submission.Submission) -> Iterator[Finding]:
+def check_units(whole: Submission) -> Iterator[Finding]:
     """STA-05: units are those that the rules require, and numbers are as the benchmark printed them."""
     wanted = {operation.id: operation.unit for operation in whole.pack.operations}
     rows = whole.measured_rows
@@ -158,7 +169,7 @@ def check_units(whole: submission.Submission) -> Iterator[Finding]:
 _TABLE_ONLY = "cannot be checked from a table alone"
 
 
-def check_size(whole: submission.Submission) -> Iterator[Finding]:
+def check_size(whole: Submission) -> Iterator[Finding]:
     """FLG-04: no number was measured with fewer items than the rules require, according to the table itself."""
     asked, known = (
         whole.pack.items_total.get("full", 0),
@@ -172,7 +183,7 @@ def check_size(whole: submission.Submission) -> Iterator[Finding]:
     yield unchecked(_TABLE_ONLY)
 
 
-def check_above_zero(whole: submission.Submission) -> Iterator[Finding]:
+def check_above_zero(whole: Submission) -> Iterator[Finding]:
     """RUN-06: every number is above zero. The rest of the rule is about outputs."""
     for cell, value, unit in ((row.cell, row.value, row.unit) for row in whole.measured_rows):
         if value is not None and not value > 0 and not (value < 0 and may_be_negative(unit)):
@@ -182,10 +193,10 @@ def check_above_zero(whole: submission.Submission) -> Iterator[Finding]:
     yield unchecked(_TABLE_ONLY)
 
 
-def check_inflation(whole: submission.Submission) -> Iterator[Finding]:
+def check_inflation(whole: Submission) -> Iterator[Finding]:
     """PHY-03: if the benchmark's formula counts what every process would do, the table also gives the actual number."""
     inflated = {files.id: files.inflated for files in whole.pack.files}
-    alone = numbers.of_one_process(whole.pack)
+    alone = single_process_conditions(whole.pack)
     unsure = []
     for row in whole.measured_rows:
         if row.cell.operation not in inflated.get(row.cell.files, ()) or row.cell.launch in alone:
@@ -206,11 +217,11 @@ def check_inflation(whole: submission.Submission) -> Iterator[Finding]:
     yield from whole.over(unchecked, unsure, "actual operation count not in the table")
 
 
-def check_physics(whole: submission.Submission) -> Iterator[Finding]:
+def check_physics(whole: Submission) -> Iterator[Finding]:
     """PHY-04: no rate is above what the processes' system calls, or the nodes' memories, allow."""
     call, memory = (whole.pack.parameter("PHY-04", name) for name in ("call", "memory"))
     inflated = {files.id: files.inflated for files in whole.pack.files}
-    alone = numbers.of_one_process(whole.pack)
+    alone = single_process_conditions(whole.pack)
     unsure = []
     for row in whole.measured_rows:
         rate = row.record.true_value if row.record else None
@@ -219,11 +230,11 @@ def check_physics(whole: submission.Submission) -> Iterator[Finding]:
             geometry = Geometry(1, 1)
         if rate is None and (row.cell.launch in alone or row.cell.operation not in inflated.get(row.cell.files, ())):
             rate = row.value
-        if row.unit not in (timing.RATE, *timing.BYTES):
+        if row.unit not in (RATE, *BYTES):
             continue
         limit = geometry.processes / call
-        if row.unit in timing.BYTES:
-            limit = geometry.nodes * memory * 1e9 / timing.BYTES[row.unit]
+        if row.unit in BYTES:
+            limit = geometry.nodes * memory * 1e9 / BYTES[row.unit]
         if rate is None or geometry.processes == UNKNOWN:
             unsure.append(row.cell)
         elif rate > limit:
@@ -234,7 +245,7 @@ def check_physics(whole: submission.Submission) -> Iterator[Finding]:
     yield from whole.over(unchecked, unsure, "the table does not give the processes and nodes, or the actual rate")
 
 
-def _same_elsewhere(whole: submission.Submission, row: Row) -> dict[str, float]:
+def _same_elsewhere(whole: Submission, row: Row) -> dict[str, float]:
     """The values of the same operation with separate files for every process."""
     plain = {files.id for files in whole.pack.files if row.cell.operation not in files.inflated}
     return {
@@ -247,28 +258,28 @@ def _same_elsewhere(whole: submission.Submission, row: Row) -> dict[str, float]:
     }
 
 
-RULES: Mapping[str, Callable[[submission.Submission], Iterator[Finding]]] = {
-    "CMP-01": submission.every_cell_there,
-    "CMP-02": submission.every_target_answered,
-    "CMP-03": submission.every_cell_answered,
-    "CMP-04": submission.every_number_traced,
+RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
+    "CMP-01": check_cells,
+    "CMP-02": check_targets,
+    "CMP-03": check_values,
+    "CMP-04": check_traces,
     "FLG-04": check_size,
     "RUN-06": check_above_zero,
-    "STA-01": numbers.from_one_run,
-    "STA-03": numbers.repeated,
-    "STA-04": numbers.steady,
+    "STA-01": check_one_run,
+    "STA-03": check_repetitions,
+    "STA-04": check_variation,
     "STA-05": check_units,
-    "PHY-01": numbers.layouts_agree,
-    "PHY-02": numbers.not_below_one_process,
+    "PHY-01": check_file_configurations,
+    "PHY-02": check_not_below_one_process,
     "PHY-03": check_inflation,
     "PHY-04": check_physics,
-    "PHY-05": numbers.stat_not_below_creation,
-    "PHY-06": numbers.not_far_above_one_process,
-    "PRJ-01": numbers.numbers_of_their_own,
+    "PHY-05": check_stat_rates,
+    "PHY-06": check_growth,
+    "PRJ-01": check_independent_lines,
 }
 
 
-def table_findings(whole: submission.Submission) -> tuple[Finding, ...]:
+def table_findings(whole: Submission) -> tuple[Finding, ...]:
     """All that the pack's rules say of a table by itself."""
     rules = {rule: RULES[rule](whole) if rule in RULES else [unchecked(_TABLE_ONLY)] for rule in whole.pack.checks}
     return tuple(finding for rule, findings in rules.items() for finding in of_rule(rule, CAMPAIGN, findings))

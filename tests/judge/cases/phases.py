@@ -8,7 +8,7 @@ from typing import Any
 
 from campaign.config.rules.pack import RulePack
 from campaign.core.model import Attestation, Command, Geometry, Observation, PhaseTimes, Severity
-from campaign.judge.records import RESTORED
+from campaign.judge.job_facts import RESTORED
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting

@@ -8,7 +8,7 @@ from typing import Any
 
 from campaign.config.format import Target
 from campaign.core.model import Attestation, PhaseTimes, Severity
-from campaign.judge.records import RESTORED
+from campaign.judge.job_facts import RESTORED
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting, Altered, Evidence, Node

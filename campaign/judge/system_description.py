@@ -1,19 +1,17 @@
-"""The rules about the system: its description, and whether it stayed the same during the campaign and is configured as
-the proposed one. Pure.
-"""
+"""The rules that compare the description of the system with what the nodes recorded (ENV-01, ENV-04, ENV-05). Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from campaign.config.system import ADMINISTRATOR_TUNING, CONTACT, SYSTEM, USER_TUNING, gaps, placeholder
+from campaign.config.system import CONTACT, SYSTEM, gaps, placeholder
 from campaign.core.grouping import grouped
 from campaign.core.model import Finding, Severity
-from campaign.core.units import format_size, listed, several
+from campaign.core.units import format_size, listed
 from campaign.judge.findings import at_full_size, cut, doubt, note, to_explain, unchecked, violation
 from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import Submission
@@ -22,16 +20,6 @@ from campaign.results.case import Case
 from campaign.results.environment.facts import Environment
 
 KEPT_BY_FIRMWARE = 0.1  # share of a node's memory, at most
-MEMORY_SHARE = 0.02  # relative difference in memory of equal nodes, reserved by firmware
-# Variables that identify the job and the login, and the time zone: they differ between jobs without a change of the
-# system.
-_OF_THE_JOB = ("SLURM", "SBATCH_", "BENCH_", "PMIX_SERVER", "PATH", "TMPDIR", "LANG", "LC_ALL", "TZ")
-_ZONE = "zone"
-# Variables by which a user tunes MPI, the network or the loader.
-_TUNES = re.compile(
-    r"(?:OMPI_MCA|PRTE_MCA|PMIX_MCA|UCX|FI|I_MPI|MPICH|MV2|PSM2?|HFI|NCCL|MALLOC|GLIBC|LUSTRE|DARSHAN|GPFS)_\w+"
-    r"|LD_(?:PRELOAD|AUDIT|BIND_NOW)|ROMIO_HINTS"
-)
 # Names of file systems in descriptions, by their type in a mount table; others by their type.
 _NAMES: Mapping[str, tuple[str, ...]] = {
     "gpfs": ("gpfs", "spectrum scale", "storage scale", "ess"),
@@ -55,7 +43,6 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "zfs": ("zfs",),
 }
 _SHARED = tuple(name for kind, names in _NAMES.items() if kind not in LOCAL for name in names)
-_OF_THE_TARGET = ("mount.", "fs.", "nfs.", "lustre.", "beegfs.", "gluster.")
 # Fields of the proposed system that a node reports as a fact.
 _FACTS = {
     "processor": "cpu.model",
@@ -66,8 +53,6 @@ _FACTS = {
 }
 _DEVICES = ("devices", "device_memory")  # which not every system has
 _SIZES = ("memory", "device_memory")
-# Of file systems without a device of their own, such as network file systems: each kernel numbers its mounts itself.
-_ANONYMOUS = "0:"
 
 
 @campaign_rule(
@@ -77,7 +62,7 @@ _ANONYMOUS = "0:"
     remedy="replace every placeholder under system, contact and targets in the campaign file",
     is_fixed_afterwards=True,
 )
-def described(submission: Submission) -> Iterator[Finding]:
+def check_description(submission: Submission) -> Iterator[Finding]:
     """`system`, `contact` and the targets' descriptions; in a rehearsal noted."""
     campaign, lacks = submission.campaign, at_full_size(violation, submission.full)
     entries = [*gaps("system", campaign.system, SYSTEM), *gaps("contact", campaign.contact, CONTACT)]
@@ -92,49 +77,6 @@ def described(submission: Submission) -> Iterator[Finding]:
         yield lacks("contact.email is not an e-mail address", "name@domain", email)
 
 
-@campaign_rule(
-    "ENV-02",
-    "tuning by users and by administrators is listed separately",
-    why="users cannot apply tuning that only an administrator can set",
-    remedy="list both kinds of tuning separately under system in the campaign file, or write none",
-    severity=Severity.WARNING,
-)
-def tuning_split(submission: Submission) -> Iterator[Finding]:
-    """Separate entries; variables of MPI, network and loader (`OMPI_MCA_*`, `UCX_*`, `LD_PRELOAD` …) set in the jobs,
-    not by Slurm, and not named under `system`; in a rehearsal noted.
-    """
-    known = dict(submission.campaign.system)
-    user, administrator = known.get(USER_TUNING, ""), known.get(ADMINISTRATOR_TUNING, "")
-    lacking = [key for key in (USER_TUNING, ADMINISTRATOR_TUNING) if placeholder(known.get(key, ""))]
-    if lacking:
-        keys = " and ".join(lacking)
-        yield doubt(submission.full)("system: {keys} not filled in", "a description, or the word none", keys=keys)
-    elif user.strip() == administrator.strip() and user.strip().lower() not in ("none", "nothing"):
-        yield doubt(submission.full)(
-            "the same tuning is given for users and for administrators", "different entries", user
-        )
-    told = " ".join(text for _, text in submission.campaign.system).casefold()
-    names: set[str] = set()
-    for environment in (case.evidence.environment for case in submission.results):
-        names |= tuning(environment)
-    names -= {name for name, _ in submission.campaign.slurm.environment}
-    names -= {each.name for each in submission.pack.environment}
-    unsaid = sorted(name for name in names if name.casefold() not in told)
-    if unsaid:
-        yield doubt(submission.full)(
-            "tuning variables of MPI, network or loader were set, but are not in the system description",
-            "named under system (tuning by users) or slurm.environment",
-            listed(unsaid),
-        )
-
-
-def tuning(environment: Environment) -> set[str]:
-    """The variables by which a user tuned MPI, the network or the loader."""
-    of_ranks = (name.removeprefix("env.") for name in environment.under("env."))
-    names = {*environment.variables, *of_ranks}.difference(environment.set_by_slurm)
-    return {name for name in names if _TUNES.fullmatch(name)}
-
-
 # --- ENV-04
 
 
@@ -145,13 +87,13 @@ def tuning(environment: Environment) -> set[str]:
     remedy="measure on the offered file system, or correct its description",
     is_always_judged=True,
 )
-def file_system_as_declared(submission: Submission) -> Iterator[Finding]:
+def check_file_system(submission: Submission) -> Iterator[Finding]:
     """The mounted type compared with `system: file system` and the target's description. A node-local one (tmpfs, ext4,
     xfs …) described as shared is a violation on several nodes at full size; any other unnamed type: W; in a
     rehearsal noted. A text that names a shared file system describes no node-local one.
     """
     written = [case for case in submission.results if any("{directory}" in word for word in case.run.arguments)]
-    by_target = mounted(written)
+    by_target = mounted_types(written)
     file_system = dict(submission.campaign.system).get("file system", "")
     for target in submission.campaign.targets:
         about, cases = f"{target.name}/*/*/*", [case for case in written if case.run.target == target.name]
@@ -168,20 +110,20 @@ def file_system_as_declared(submission: Submission) -> Iterator[Finding]:
                 found=listed(kinds),
             )
         elif kinds:
-            yield from _as_described(submission, target.name, cases, kinds, described)
+            yield from _check_mounted_types(submission, target.name, cases, kinds, described)
 
 
-def mounted(cases: Iterable[Case]) -> dict[str, list[str]]:
+def mounted_types(cases: Iterable[Case]) -> dict[str, list[str]]:
     """The types of the file systems of each target, from the mount tables of the nodes that measured it."""
     told = ((case.run.target, kind) for case in cases for kind in case.evidence.environment.values("mount.type"))
     return grouped(dict.fromkeys(told))
 
 
-def _as_described(
+def _check_mounted_types(
     submission: Submission, target: str, cases: Sequence[Case], kinds: Iterable[str], described: Sequence[str]
 ) -> Iterator[Finding]:
     for kind in kinds:
-        if _describes(described, kind):
+        if _is_described(described, kind):
             continue
         # A node's own file system under the name of a shared one is a different storage.
         wrong = kind in LOCAL and any(case.run.geometry.nodes > 1 for case in cases)
@@ -195,164 +137,21 @@ def _as_described(
         )
 
 
-def _describes(texts: Sequence[str], kind: str) -> bool:
+def _is_described(texts: Sequence[str], kind: str) -> bool:
     """Whether texts describe a file system of that type. That of a node alone is not described by a text that names a
     shared one too; of several texts the last decides that names a file system.
     """
     names = _NAMES.get(kind.removeprefix("fuse."), (kind.removeprefix("fuse."),))
     if kind not in LOCAL:
-        return _named(" ".join(texts), names)
-    last = next((text for text in reversed(texts) if _named(text, (*_SHARED, *LOCAL))), "")
-    return _named(last, names) and not _named(last, _SHARED)
+        return _is_named(" ".join(texts), names)
+    last = next((text for text in reversed(texts) if _is_named(text, (*_SHARED, *LOCAL))), "")
+    return _is_named(last, names) and not _is_named(last, _SHARED)
 
 
-def _named(text: str, names: Iterable[str]) -> bool:
+def _is_named(text: str, names: Iterable[str]) -> bool:
     """Whether one of these file systems is in a text, as a word that may have a version: nfsv4, wekafs."""
     pattern = rf"(?<![a-z])(?:{'|'.join(map(re.escape, names))})(?:fs|io|v?\d\S*)?(?![a-z])"
     return re.search(pattern, text.casefold()) is not None
-
-
-# --- ENV-03
-
-
-_Job = tuple[Environment, str, str, list[str]]  # with target, executable and the attempts that share it
-_Item = tuple[str, str]  # what must not change, and the target or executable that it belongs to: "" for none
-
-
-@campaign_rule(
-    "ENV-03",
-    "the environment did not change during the campaign and is the same on all nodes",
-    why="results from before and after a change of the system cannot be compared",
-    remedy=(
-        "explain the difference, or measure again what was measured with the other configuration or has no recorded "
-        "environment"
-    ),
-    severity=Severity.WARNING,
-)
-def unchanged(submission: Submission) -> Iterator[Finding]:
-    """Kernel, settings, mounts, executable and libraries of all jobs and nodes whose attempts gave numbers."""
-    results = sorted(
-        (result for result in submission.results if result.records), key=lambda result: result.attempt.started or 0.0
-    )
-    without = [result.subject for result in results if not result.evidence.environment.recorded]
-    if without:
-        yield unchecked(
-            "environment not recorded for {attempts} (first: {first})",
-            attempts=several(len(without), "attempt"),
-            first=without[0],
-        )
-    jobs = _jobs(results)
-    yield from _silent(jobs)
-    # Of each item, what was said on which node ("" for the whole job), with the attempts of each job that said so.
-    said: dict[_Item, dict[tuple[str, str], list[Sequence[str]]]] = {}
-    for alike in grouped((_told(job), job) for job in jobs).values():
-        environment, target, executable, _ = alike[0]
-        for item, node, text in _items(environment, target, executable):
-            said.setdefault(item, {}).setdefault((node, text), []).extend(attempts for *_, attempts in alike)
-    for item, by_node in said.items():
-        name = " of ".join(filter(None, item))
-        first = next(text for _, text in by_node)
-        if all(_same(item, first, text) for _, text in by_node):
-            continue
-        if changed := _changed(item, by_node):
-            told = [_said(text, node, f"in {_some(by_node[node, text][0])}") for node, text in changed]
-            yield to_explain("{name} changed during the campaign", *told, name=name)
-        else:
-            yield to_explain("{name} differs between nodes", *_differing(item, by_node), name=name)
-
-
-def _jobs(results: Iterable[Case]) -> list[_Job]:
-    """The recorded environments with the attempts that share each, in the order of time."""
-    jobs: dict[tuple[int, str, str], _Job] = {}
-    for case in results:
-        environment, target, executable = case.evidence.environment, case.run.target, case.run.executable
-        if environment.recorded:
-            job = jobs.setdefault((id(environment), target, executable), (environment, target, executable, []))
-            job[3].append(case.subject)
-    return list(jobs.values())
-
-
-def _silent(jobs: Sequence[_Job]) -> Iterator[Finding]:
-    """Nodes of which nothing, or not everything, is recorded."""
-    told: dict[tuple[str, str], list[str]] = {}
-    for environment, _, _, attempts in jobs:
-        if environment.silent:
-            why = f": {environment.problems[0]}" if environment.problems else ""
-            told.setdefault((listed(environment.silent), why), []).extend(attempts)
-    for (nodes, why), names in told.items():
-        yield unchecked(
-            "environment of {nodes} not recorded in {attempts} (first: {first}){why}",
-            nodes=nodes,
-            attempts=several(len(names), "attempt"),
-            first=names[0],
-            why=why,
-        )
-
-
-def _told(job: _Job) -> Hashable:
-    """All that its items follow from: jobs in which it is the same are compared as one."""
-    environment, target, executable, _ = job
-    variables = [item for item in environment.variables.items() if not item[0].startswith(_OF_THE_JOB)]
-    said = [tuple(items) for items in (environment.software.items(), environment.storage.items(), variables)]
-    nodes = [node.name for node in environment.nodes]
-    return id(environment.facts), tuple(nodes), *said, target, executable
-
-
-def _items(environment: Environment, target: str, executable: str) -> Iterator[tuple[_Item, str, str]]:
-    """What must not change, each with a node ("" if it is about the whole job) and what was reported."""
-    for fact in environment.facts:
-        if fact != _ZONE:
-            of_program = executable if fact.startswith(("exec", "library.")) else ""
-            item = fact, target if fact.startswith(_OF_THE_TARGET) else of_program
-            yield from ((item, node, text) for node, text in environment.by_node(fact).items())
-    for name, text in environment.software.items():
-        yield (f"version of {name}", ""), "", text
-    for name, text in environment.storage.items():
-        yield (f"{name} ({target})", ""), "", text
-    for name, text in environment.variables.items():
-        if not name.startswith(_OF_THE_JOB):
-            yield (f"variable {name}", ""), "", text
-
-
-def _changed(item: _Item, said: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], tuple[str, str]] | None:
-    """The first two different values that one node reported, in the order of time, each with the node."""
-    first: dict[str, str] = {}
-    for node, text in said:
-        if not _same(item, earlier := first.setdefault(node, text), text):
-            return (node, earlier), (node, text)
-    return None
-
-
-def _differing(item: _Item, said: Mapping[tuple[str, str], Sequence[object]]) -> tuple[str, str]:
-    """What most said of an item, and what some others did."""
-
-    def alike(usual: tuple[str, str]) -> int:
-        return sum(len(jobs) for (_, text), jobs in said.items() if _same(item, usual[1], text))
-
-    node, usual = max(said, key=alike)
-    others = [_said(text, node) for node, text in said if not _same(item, text, usual)]
-    return _said(usual, node), "; ".join(dict.fromkeys(others[:4]))
-
-
-def _same(item: _Item, first: str, second: str) -> bool:
-    if first == second:
-        return True
-    if item[0] == "mount.device":
-        return first.startswith(_ANONYMOUS) and second.startswith(_ANONYMOUS)
-    sizes = [_kibibytes(text) for text in (first, second)]
-    if item[0] != "memory.total" or None in sizes:
-        return False
-    low, high = sorted(size for size in sizes if size is not None)
-    return high - low <= MEMORY_SHARE * high
-
-
-def _said(text: str, node: str, attempts: str = "") -> str:
-    where = ", ".join(filter(None, (f"on {node}" if node else "", attempts)))
-    return f"{cut(text)} ({where})" if where else cut(text)
-
-
-def _some(attempts: Sequence[str]) -> str:
-    return attempts[0] + (f" and {len(attempts) - 1} more" if len(attempts) > 1 else "")
 
 
 # --- ENV-05
@@ -366,7 +165,7 @@ def _some(attempts: Sequence[str]) -> str:
     severity=Severity.WARNING,
     is_always_judged=True,
 )
-def as_proposed(submission: Submission) -> Iterator[Finding]:
+def check_proposed(submission: Submission) -> Iterator[Finding]:
     """Each field of `proposed`, and texts of `system`, compared with the partition and the nodes' records
     ([how](campaign-file.md#the-proposed-system)); empty fields are noted; in a rehearsal noted.
     """
@@ -382,9 +181,9 @@ def as_proposed(submission: Submission) -> Iterator[Finding]:
     usable = [str(submission.partition.usable)] if submission.partition else []
     unrecorded = []
     for name, wanted in given.items():
-        of_jobs = list(dict.fromkeys(text for each in environments for text in _recorded(each, name) if text))
+        of_jobs = list(dict.fromkeys(text for each in environments for text in _recorded_texts(each, name) if text))
         recorded = usable if name == "nodes" else of_jobs
-        others = [text for text in recorded if not _fits(name, wanted, text)]
+        others = [text for text in recorded if not _is_as_proposed(name, wanted, text)]
         if not recorded:
             unrecorded.append(name)
         elif others:
@@ -393,15 +192,15 @@ def as_proposed(submission: Submission) -> Iterator[Finding]:
             yield doubt(submission.full)(
                 "the measured system differs from the proposed one: {name}",
                 f"{label} {format_size(wanted) if is_size else wanted}",
-                ", ".join(map(_shown_memory if is_size else cut, others)),
+                ", ".join(map(_memory_text if is_size else cut, others)),
                 name=label,
             )
-    yield from _contradicted(submission)
+    yield from _check_contradictions(submission)
     if unrecorded and submission.results:
         yield unchecked("not recorded on the measured system: {names}", names=", ".join(unrecorded))
 
 
-def _recorded(environment: Environment, field: str) -> Sequence[str]:
+def _recorded_texts(environment: Environment, field: str) -> Sequence[str]:
     """What a job recorded of a field of the proposed system."""
     if field == "mpi":
         return [text for name, text in environment.software.items() if name == "mpirun"]
@@ -415,31 +214,32 @@ def _recorded(environment: Environment, field: str) -> Sequence[str]:
     return environment.values(_FACTS.get(field, ""))
 
 
-def _fits(field: str, wanted: Any, text: str) -> bool:
+def _is_as_proposed(field: str, wanted: Any, text: str) -> bool:
     """Whether what was recorded of a field is what was proposed."""
     if field in _SIZES:
-        size = _kibibytes(text)
+        size = kibibytes(text)
         return size is not None and wanted * (1 - KEPT_BY_FIRMWARE) <= size * 1024 <= wanted
     if field == "file_system":
-        return _describes([wanted], text)
+        return _is_described([wanted], text)
     if field in ("nodes", "cores", "devices"):
         return str(wanted) == text
     return all(word in text.casefold() for word in wanted.casefold().replace(",", " ").split())
 
 
-def _kibibytes(text: str) -> int | None:
+def kibibytes(text: str) -> int | None:
     size = text.partition(" ")[0]
     return int(size) if size.isdigit() else None
 
 
-def _shown_memory(text: str) -> str:
-    size = _kibibytes(text)
+def _memory_text(text: str) -> str:
+    size = kibibytes(text)
     return cut(text) if size is None else format_size(size * 1024)
 
 
 # --- ENV-05: what the description says of the nodes. Only what can be read with certainty is compared: of several
 # processors, sizes or adapters in a text it is enough that one fits, and what no node records, such as a product's
 # name, contradicts nothing.
+
 
 _Differs = Callable[[str, str], str]  # of a description and a fact: the words that the fact contradicts, "" if none
 _MARKS = re.compile(r"\((?:R|TM)\)|[®™]", re.IGNORECASE)
@@ -456,12 +256,12 @@ _MEMORY = re.compile(
     r"(?:\b(\d+) ?[x×*] ?)?\b(\d+(?:\.\d+)?) ?([kmgtp])i?b (?:of )?(?:(?:main|system|node) )?"
     r"(?:memory|ram|dram|l?p?ddr)"
 )
-_FABRIC = re.compile(r"\b(infiniband|[efhnx]dr\d*|omni-?path|slingshot)\b")
+_FABRIC_WORDS = re.compile(r"\b(infiniband|[efhnx]dr\d*|omni-?path|slingshot)\b")
 _OTHER_NETWORK = re.compile(r"\b(?:ethernet|\d*gbe|roce|tcp|routers?|gateways?)\b")
 _OF_FABRIC = ("fabric.", "net.ib", "net.hsn", "net.opa")
 
 
-def _contradicted(submission: Submission) -> Iterator[Finding]:
+def _check_contradictions(submission: Submission) -> Iterator[Finding]:
     """ENV-05: what the description says of the nodes fits what they recorded, or the difference is explained."""
     environments = {id(each): each for each in (case.evidence.environment for case in submission.results)}
     texts = {key: _MARKS.sub("", text) for key, text in submission.campaign.system if not placeholder(text)}
@@ -482,20 +282,20 @@ def _contradictions(texts: Mapping[str, str], environment: Environment) -> Itera
             if said := differs(texts.get(key, "").casefold(), _MARKS.sub("", recorded).casefold()):
                 yield key, said, recorded
     if environment.values("cpu.model"):  # where a node reports its processors, it has also looked for adapters
-        yield from _adapters(texts, environment)
+        yield from _missing_adapters(texts, environment)
 
 
-def _adapters(texts: Mapping[str, str], environment: Environment) -> Iterator[tuple[str, str, str]]:
+def _missing_adapters(texts: Mapping[str, str], environment: Environment) -> Iterator[tuple[str, str, str]]:
     found = listed(fact for fact in environment.under("net.") if "operstate" in " ".join(environment.values(fact)))
     for key in ("node", "network"):
         text = texts.get(key, "").casefold()
         # The network may lead to the storage through nodes with both kinds of adapters.
         elsewhere = key == "network" and _OTHER_NETWORK.search(text)
-        if (said := _FABRIC.search(text)) and not elsewhere and not any(map(environment.under, _OF_FABRIC)):
+        if (said := _FABRIC_WORDS.search(text)) and not elsewhere and not any(map(environment.under, _OF_FABRIC)):
             yield key, said[0], f"no such adapter ({found or 'none at all'})"
 
 
-def _names(pattern: str, of_record: str, text: str, recorded: str) -> str:
+def _other_names(pattern: str, of_record: str, text: str, recorded: str) -> str:
     """Names of which the record has one, and the description only others."""
     for short, name in _ALIASES.items():
         text = text.replace(short, name)
@@ -503,28 +303,28 @@ def _names(pattern: str, of_record: str, text: str, recorded: str) -> str:
     return listed(dict.fromkeys(said)) if said and found and found[0] not in said else ""
 
 
-def _cores(text: str, recorded: str) -> str:
+def _excess_cores(text: str, recorded: str) -> str:
     """More cores than the node has hardware threads."""
     said = [int(count) for count in _CORES.findall(text)]
     return f"{min(said)} cores" if said and recorded.isdigit() and min(said) > int(recorded) else ""
 
 
-def _memory(text: str, recorded: str) -> str:
+def _excess_memory(text: str, recorded: str) -> str:
     """More memory than the node has."""
-    kibibytes = _kibibytes(recorded)
+    recorded_kib = kibibytes(recorded)
     said = {
         match[0]: int(match[1] or 1) * float(match[2]) * 1000.0 ** ("kmgtp".index(match[3]) + 1)
         for match in _MEMORY.finditer(text)
     }
     least = min(said, key=said.__getitem__, default="")
-    return least if least and kibibytes and said[least] * (1 - KEPT_BY_FIRMWARE) > kibibytes * 1024 else ""
+    return least if least and recorded_kib and said[least] * (1 - KEPT_BY_FIRMWARE) > recorded_kib * 1024 else ""
 
 
 _COMPARED: tuple[tuple[str, str, _Differs], ...] = (
-    ("node", "cpu.model", partial(_names, _FAMILY, _FAMILY)),
-    ("node", "cpu.model", partial(_names, _MODEL, _MODEL)),
-    ("node", "cpu.threads", _cores),
-    ("node", "memory.total", _memory),
-    ("operating system", "os", partial(_names, _DISTRIBUTION, _DISTRIBUTION)),
-    ("operating system", "kernel.release", partial(_names, r"\bkernel v?(\d+\.\d+)", r"^(\d+\.\d+)")),
+    ("node", "cpu.model", partial(_other_names, _FAMILY, _FAMILY)),
+    ("node", "cpu.model", partial(_other_names, _MODEL, _MODEL)),
+    ("node", "cpu.threads", _excess_cores),
+    ("node", "memory.total", _excess_memory),
+    ("operating system", "os", partial(_other_names, _DISTRIBUTION, _DISTRIBUTION)),
+    ("operating system", "kernel.release", partial(_other_names, r"\bkernel v?(\d+\.\d+)", r"^(\d+\.\d+)")),
 )

@@ -10,7 +10,7 @@ from campaign.config.format import Campaign
 from campaign.config.rules.entries import CheckedBy, Clause
 from campaign.core.model import Cell, Finding, Severity, State
 from campaign.judge import engine
-from campaign.judge.clauses import ClauseLine, ClauseState, counted, matrix
+from campaign.judge.compliance import ClauseLine, ClauseState, compliance_matrix, count_states
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from tests.judge import cases as judge_cases
@@ -39,7 +39,7 @@ def _lines(
     for run in results.runs:
         if run.launch not in without:
             results.add_to(run, (1000.0, 4000.0, 800.0), State.DONE)
-    return matrix(replace(results.submission(), findings=findings))
+    return compliance_matrix(replace(results.submission(), findings=findings))
 
 
 def _finding(severity: Severity = Severity.ERROR, **more: object) -> Finding:
@@ -66,7 +66,7 @@ def test_a_phase_with_counts_of_its_own_is_also_judged_by_the_rules_about_counts
     for phase, rules in ((builders.PHASE, ("FLG-01",)), (replace(builders.PHASE, nodes="1"), ("FLG-01", "GEO-02"))):
         pack = builders.pack(clauses=(prepare,), checks={"FLG-01": "6", "GEO-02": "8"})
         pack = replace(pack, phases=(replace(phase, id="prepare"),))
-        (line,) = matrix(Results(campaign=builders.campaign(), pack=pack).submission())
+        (line,) = compliance_matrix(Results(campaign=builders.campaign(), pack=pack).submission())
         assert line.rules == rules
 
 
@@ -77,7 +77,7 @@ def test_a_clause_about_a_variable_is_violated_by_that_variable_alone() -> None:
     for run in results.runs:
         results.add_to(run, (1000.0, 4000.0, 800.0), State.DONE)
     found = Finding("ENV-06", Severity.ERROR, "scratch/peak/shared/*", "another X_A", clause="A")
-    lines = matrix(replace(results.submission(), findings=(found,)))
+    lines = compliance_matrix(replace(results.submission(), findings=(found,)))
     assert [line.state for line in lines] == [ClauseState.VIOLATED, ClauseState.KEPT]
 
 
@@ -87,7 +87,7 @@ def _of_entries(clauses: tuple[Clause, ...], *findings: Finding) -> list[ClauseS
     results = Results(campaign=builders.campaign(), pack=builders.pack(clauses=clauses, checks=rules))
     for run in results.runs:
         results.add_to(run, (1000.0, 4000.0, 800.0), State.DONE)
-    return [line.state for line in matrix(replace(results.submission(), findings=findings))]
+    return [line.state for line in compliance_matrix(replace(results.submission(), findings=findings))]
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_what_a_person_checks_and_what_is_out_of_scope_is_said_with_its_text() -
 
 
 def test_the_states_are_counted() -> None:
-    assert counted(_lines(FLAGS, SINGLE, ASKED, LOOKED, OUT)) == (
+    assert count_states(_lines(FLAGS, SINGLE, ASKED, LOOKED, OUT)) == (
         "5 clauses: 2 kept, 1 open, 1 to be looked at, 1 out of scope"
     )
 

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 
 from campaign.core.grouping import grouped
-from campaign.core.model import ASKED_NAMES, SRUN, Attestation, Finding, RankGroup
+from campaign.core.model import SRUN, Attestation, Finding, RankGroup
 from campaign.core.units import apart, listed
 from campaign.judge.findings import doubt, lifted_by_buyer, note, unchecked, violation
-from campaign.judge.rule import attempt_rule
 from campaign.results.case import Case
 from campaign.results.environment.facts import SHORT
 
@@ -36,7 +35,7 @@ def attestations(case: Case) -> Sequence[tuple[Case, Attestation]]:
     return [(each, each.seen.attestation) for each in case.phases.values() if each.seen.attestation is not None]
 
 
-def preloads(case: Case) -> Iterator[tuple[str, str]]:
+def preloaded_libraries(case: Case) -> Iterator[tuple[str, str]]:
     """Variables, and the file of a node, by which libraries were loaded before a program's own, with their values."""
     environment, seen = case.evidence.environment, case.evidence.witness.preloads
     for name in PRELOADS:
@@ -47,7 +46,7 @@ def preloads(case: Case) -> Iterator[tuple[str, str]]:
     yield from (("/etc/ld.so.preload", value) for value in environment.values("ld.so.preload"))
 
 
-def replaced(case: Case) -> Iterator[tuple[str, list[str]]]:
+def replaced_functions(case: Case) -> Iterator[tuple[str, list[str]]]:
     """Files loaded between the benchmark and the C library or MPI, each with the functions that it replaces."""
     for _, told in attestations(case):
         for group in told.groups:
@@ -62,7 +61,7 @@ def replaced(case: Case) -> Iterator[tuple[str, list[str]]]:
             yield from taken.items()
 
 
-def loaded(case: Case) -> Iterator[Finding]:
+def check_loaded_code(case: Case) -> Iterator[Finding]:
     """SRC-04: all ranks have loaded the same code, as the job's nodes found it for the program."""
     for one, told in attestations(case):
         for group in told.groups[1:]:
@@ -71,19 +70,19 @@ def loaded(case: Case) -> Iterator[Finding]:
             if others:
                 yield violation(
                     "the ranks loaded different code: {files}",
-                    _of_rank(told.groups[0]),
-                    _of_rank(group),
+                    _as_on_rank(told.groups[0]),
+                    _as_on_rank(group),
                     files=listed(others),
                 )
         for group in told.groups[:1]:
-            yield from _as_job_saw(one, group)
+            yield from _check_libraries(one, group)
 
 
-def _of_rank(group: RankGroup) -> str:
+def _as_on_rank(group: RankGroup) -> str:
     return f"as on rank {group.first_rank} ({group.first_node})"
 
 
-def _as_job_saw(case: Case, group: RankGroup) -> Iterator[Finding]:
+def _check_libraries(case: Case, group: RankGroup) -> Iterator[Finding]:
     """Each library of the program was loaded, with the content that the job hashed on that node."""
     environment = case.evidence.environment
     given = set(group.objects.values())
@@ -110,7 +109,7 @@ def _as_job_saw(case: Case, group: RankGroup) -> Iterator[Finding]:
         )
 
 
-def compiled(case: Case, digest: str, compiler: str) -> Iterator[Finding]:
+def check_compiler(case: Case, digest: str, compiler: str) -> Iterator[Finding]:
     """SRC-05: the compiler in a binary's build record is the one that the program reports."""
     for one, told in attestations(case):
         if (
@@ -127,7 +126,7 @@ def compiled(case: Case, digest: str, compiler: str) -> Iterator[Finding]:
             )
 
 
-def beside(cases: Iterable[Case]) -> Iterator[Finding]:
+def note_other_directories(cases: Iterable[Case]) -> Iterator[Finding]:
     """SRC-05: files loaded from other directories than those of the system and of the linked libraries."""
     met: dict[tuple[str, ...], str] = {}  # the first attempt with these files
     for one, told in (pair for case in cases for pair in attestations(case)):
@@ -154,18 +153,18 @@ def beside(cases: Iterable[Case]) -> Iterator[Finding]:
             )
 
 
-def agrees(case: Case) -> Iterator[Finding]:
+def check_attestations(case: Case) -> Iterator[Finding]:
     """EVD-06: boot ids, mounts, clocks and the loader's variables reported by the ranks are those of the
     job's nodes.
     """
     said = attestations(case)
     for one, told in said:
-        yield from _clock(one, told)
-        yield from _between(one, told)
-        yield from _nodes(one, told)
+        yield from _check_kernel_clock(one, told)
+        yield from _check_idle_time(one, told)
+        yield from _check_nodes(one, told)
         for group in told.groups:
-            yield from _mount(one, group)
-            yield from _variables(one, group)
+            yield from _check_mount(one, group)
+            yield from _check_loader_variables(one, group)
     lacking = not said or any(not told.groups for _, told in said)
     version = _VERSION.fullmatch(case.seen.program)
     if lacking and case.seen.complete and version:
@@ -180,7 +179,7 @@ def agrees(case: Case) -> Iterator[Finding]:
             )
 
 
-def _clock(case: Case, told: Attestation) -> Iterator[Finding]:
+def _check_kernel_clock(case: Case, told: Attestation) -> Iterator[Finding]:
     if told.clock_s is None or told.kernel_clock_s is None:
         return
     if abs(told.clock_s - told.kernel_clock_s) > max(CLOCK_S, CLOCK_SHARE * told.kernel_clock_s):
@@ -191,7 +190,7 @@ def _clock(case: Case, told: Attestation) -> Iterator[Finding]:
         )
 
 
-def _between(case: Case, told: Attestation) -> Iterator[Finding]:
+def _check_idle_time(case: Case, told: Attestation) -> Iterator[Finding]:
     """mdtest's phases follow one another: if the output shortens phases, there is unexplained time between them."""
     if told.clock_s is None or told.phases_s is None or "-p" in case.seen.argv:
         return
@@ -206,7 +205,7 @@ def _between(case: Case, told: Attestation) -> Iterator[Finding]:
         )
 
 
-def _nodes(case: Case, told: Attestation) -> Iterator[Finding]:
+def _check_nodes(case: Case, told: Attestation) -> Iterator[Finding]:
     environment, completion = case.evidence.environment, case.evidence.completion
     recorded = {node.name: node.boot for node in environment.nodes if node.boot}
     rebooted = [name for name, boot in told.boots.items() if recorded.get(name, boot) != boot]
@@ -231,7 +230,7 @@ def _nodes(case: Case, told: Attestation) -> Iterator[Finding]:
             return
 
 
-def _mount(case: Case, group: RankGroup) -> Iterator[Finding]:
+def _check_mount(case: Case, group: RankGroup) -> Iterator[Finding]:
     environment = case.evidence.environment
     for key in ("type", "source", "point"):
         job, rank = environment.by_node(f"mount.{key}").get(group.first_node), group.mount.get(key)
@@ -247,7 +246,7 @@ def _mount(case: Case, group: RankGroup) -> Iterator[Finding]:
             return
 
 
-def _variables(case: Case, group: RankGroup) -> Iterator[Finding]:
+def _check_loader_variables(case: Case, group: RankGroup) -> Iterator[Finding]:
     """Compare the loader's variables only: launchers pass MPI's variables to the ranks, and MPI sets some itself. A
     launcher other than the srun that started the witnesses may set the loader's too. `case`: of one phase.
     """
@@ -293,48 +292,3 @@ def _values_of_job(case: Case, name: str) -> tuple[str, ...]:
     """The values of a variable on the job's nodes, or in its script."""
     environment = case.evidence.environment
     return environment.values(f"env.{name}") or tuple(filter(None, (environment.variables.get(name),)))
-
-
-# --- variables of the environment that an RFP requires or forbids
-#
-# What the ranks had is what the job's processes on the nodes saw, or what the built-in benchmark reports of its own
-# ranks.
-
-
-@attempt_rule(
-    "ENV-06",
-    "the processes had the environment variables that the rules require, and none that they forbid",
-    why="such variables change how the benchmark computes, communicates or stores its data",
-    remedy="run the result again with these variables: remove what overwrites them, or pass them on to all processes",
-    is_about_run=True,
-)
-def variables_as_required(case: Case) -> Iterator[Finding]:
-    """Each variable in `environment`, as read from the running ranks. Not checked: not in all ranks, or a wrapper
-    (`launcher.prefix`) may have set it.
-    """
-    witness, groups = case.evidence.witness, [group for _, told in attestations(case) for group in told.groups]
-    processes = sum(case.run.geometry_of(command).processes for command in case.run.launched)
-    for required in case.pack.environment:
-        name, seen = required.name, witness.variables.get(required.name, ())
-        told = [group for group in groups if name in group.variables.get(ASKED_NAMES, "").split(":")]
-        values = (*seen, *(group.variables.get(name, "") for group in told))
-        # Several values on one node are recorded in one text.
-        found = {each for text in values for each in ([text] if required.allows(text) else text.split("; "))}
-        wrong = sorted(value for value in found if not required.allows(value))
-        if wrong == [""] and len(found) > 1 and case.run.launcher.prefix:
-            yield unchecked(
-                "{name} was not set when ranks began; it is unknown whether a program of launcher.prefix then set it "
-                "in all of them",
-                name=name,
-                clause=required.clause,
-            )
-        elif wrong:
-            yield violation(
-                "the ranks ran with another {name} than the rules require",
-                str(required),
-                listed(value or "not set" for value in wrong),
-                name=name,
-                clause=required.clause,
-            )
-        elif not (seen and len(witness.ranks) >= processes) and sum(group.processes for group in told) < processes:
-            yield unchecked("{name} was not recorded in all ranks", name=name, clause=required.clause)

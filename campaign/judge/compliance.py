@@ -33,7 +33,6 @@ _JUDGED_BY = {
 }
 _OF_COUNTS = ("GEO-01", "GEO-02")  # judge phases with node and process counts of their own
 _OF_TOGETHER = ("RUN-09",)  # of phases that start together with another
-
 _BY_CELLS = ("launch", "files", "phases")  # entries whose findings are those about their cells
 _WITHOUT = (Status.MISSING, Status.FAILED, Status.DECLINED)
 
@@ -74,7 +73,7 @@ class ClauseLine:
         }
 
 
-def matrix(submission: Submission) -> tuple[ClauseLine, ...]:
+def compliance_matrix(submission: Submission) -> tuple[ClauseLine, ...]:
     """A line for every clause of the pack, in the pack's order."""
     answers, findings = dict(submission.campaign.answers), submission.all_findings
     lines = []
@@ -88,30 +87,32 @@ def matrix(submission: Submission) -> tuple[ClauseLine, ...]:
         elif clause.out_of_scope:
             lines.append(ClauseLine(clause, ClauseState.OUT, clause.out_of_scope))
         else:
-            lines.append(_checked(clause, submission, findings))
+            lines.append(_judge_clause(clause, submission, findings))
     return tuple(lines)
 
 
-def counted(lines: Sequence[ClauseLine]) -> str:
+def count_states(lines: Sequence[ClauseLine]) -> str:
     """`18 clauses: 12 kept, 1 open, …`."""
     counts = Counter(line.state for line in lines)
     states = ", ".join(f"{counts[state]} {state}" for state in ClauseState if counts[state])
     return f"{len(lines)} clause{'s' * (len(lines) != 1)}: {states}"
 
 
-def _checked(clause: Clause, submission: Submission, findings: Sequence[Finding]) -> ClauseLine:
+def _judge_clause(clause: Clause, submission: Submission, findings: Sequence[Finding]) -> ClauseLine:
     """The line of a clause that checks account for: violated by any of them, kept if all rules passed on every cell."""
     pack, whole = submission.pack, submission.rows
-    judging = {each: _rules_of(each, pack) for each in clause.evidence}
+    judging = {each: _rules_of_entry(each, pack) for each in clause.evidence}
     rules = tuple(dict.fromkeys(rule for of_entry in judging.values() for rule in of_entry))
     phases = {operation.id: operation.phase for operation in pack.operations}
-    cells = {each: {row.cell for row in whole if _is_about(each, row, phases)} for each in clause.evidence}
+    cells = {each: {row.cell for row in whole if _is_about_entry(each, row, phases)} for each in clause.evidence}
     rows = [row for row in whole if any(row.cell in of_entry for of_entry in cells.values())]
     about = [
         finding
         for finding in findings
         if any(
-            finding.rule in rules and _touches(finding, each, cells[each]) and _joins(finding, clause, each, judging)
+            finding.rule in rules
+            and _concerns_entry(finding, each, cells[each])
+            and _counts_for_clause(finding, clause, each, judging)
             for each, rules in judging.items()
         )
     ]
@@ -128,7 +129,7 @@ def _checked(clause: Clause, submission: Submission, findings: Sequence[Finding]
         state, why = ClauseState.OPEN, f"{len(lacking)} of {len(rows)} results missing" if rows else "no results"
         rows = lacking
     elif doubtful:
-        state, why = ClauseState.OPEN, f"{doubtful[0].rule} {_doubt(doubtful[0])}: {doubtful[0].message}"
+        state, why = ClauseState.OPEN, f"{doubtful[0].rule} {_open_reason(doubtful[0])}: {doubtful[0].message}"
         rows = [row for row in rows if any(finding.concerns(row.cell) for finding in doubtful)]
     elif given:
         state, why = ClauseState.ANSWERED, f"{given[0].rule}: {given[0].message}"
@@ -140,7 +141,7 @@ def _checked(clause: Clause, submission: Submission, findings: Sequence[Finding]
     return ClauseLine(clause, state, answer, rules, named, tuple(files), why)
 
 
-def _rules_of(evidence: CheckedBy, pack: RulePack) -> tuple[str, ...]:
+def _rules_of_entry(evidence: CheckedBy, pack: RulePack) -> tuple[str, ...]:
     if evidence.key == "checks":
         return (evidence.name,)
     phase = next((each for each in pack.phases if evidence.key == "phases" and each.id == evidence.name), None)
@@ -150,7 +151,7 @@ def _rules_of(evidence: CheckedBy, pack: RulePack) -> tuple[str, ...]:
     return tuple(rule for rule in rules if rule in pack.checks)
 
 
-def _is_about(evidence: CheckedBy, row: Row, phases: Mapping[str, str]) -> bool:
+def _is_about_entry(evidence: CheckedBy, row: Row, phases: Mapping[str, str]) -> bool:
     """Whether a result is of that launch condition, file configuration or phase; other entries are about all."""
     if evidence.key == "launch":
         series, _, count = row.cell.launch.rpartition("-")
@@ -162,13 +163,15 @@ def _is_about(evidence: CheckedBy, row: Row, phases: Mapping[str, str]) -> bool:
     return True
 
 
-def _touches(finding: Finding, evidence: CheckedBy, cells: set[Any]) -> bool:
+def _concerns_entry(finding: Finding, evidence: CheckedBy, cells: set[Any]) -> bool:
     if evidence.key == "phases" and finding.phase and evidence.name not in finding.phase.split(", "):
         return False
     return not finding.cells or not cells.isdisjoint(finding.cells)
 
 
-def _joins(finding: Finding, clause: Clause, evidence: CheckedBy, judging: Mapping[CheckedBy, tuple[str, ...]]) -> bool:
+def _counts_for_clause(
+    finding: Finding, clause: Clause, evidence: CheckedBy, judging: Mapping[CheckedBy, tuple[str, ...]]
+) -> bool:
     """Whether a finding about an entry of the pack is about this clause: its entry's. It also counts for the clause of
     its rule, if no entry there is judged by that rule.
     """
@@ -178,7 +181,7 @@ def _joins(finding: Finding, clause: Clause, evidence: CheckedBy, judging: Mappi
     return evidence.key == "checks" and all(each.key == "checks" for each in entries)
 
 
-def _doubt(finding: Finding) -> str:
+def _open_reason(finding: Finding) -> str:
     if not finding.checked:
         return "not checked"
     return "explanation required" if finding.unanswered else "not kept in this rehearsal"

@@ -1,6 +1,6 @@
-"""Applies a campaign's explanations and waivers to findings; the rule about waivers. Pure.
+"""Adds the explanations and waivers of a campaign to its findings; the rule about waivers (WVR). Pure.
 
-Nothing is hidden: a finding that is explained or waived stays, with the answer beside it.
+Nothing is hidden: a finding that is explained or waived stays, with the answer next to it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import Submission
 
 
-def answer(answers: Answers, finding: Finding, measured: date | None, cells: Sequence[Cell] = ()) -> Finding:
+def with_answer(answers: Answers, finding: Finding, measured: date | None, cells: Sequence[Cell] = ()) -> Finding:
     """The finding with the campaign's answer to it, which has to cover every cell of the finding. `cells`: those of a
     finding about the campaign; `measured`: the day that decides whether a waiver has expired.
     """
@@ -36,36 +36,36 @@ def answer(answers: Answers, finding: Finding, measured: date | None, cells: Seq
         return finding
     for granted in answers.waivers:
         waiver = granted.waiver
-        if covers(waiver) and in_force(granted, measured):
+        if covers(waiver) and is_in_force(granted, measured):
             return replace(finding, waived=f"{waiver.by}, {waiver.date} until {waiver.expires}: {waiver.reason}")
     return finding
 
 
-def in_force(granted: Granted, measured: date | None) -> bool:
+def is_in_force(granted: Granted, measured: date | None) -> bool:
     return bool(granted.signer) and (measured is None or measured <= granted.waiver.expires)
 
 
-def day_of(attempts: Iterable[Attempt]) -> date | None:
+def last_day(attempts: Iterable[Attempt]) -> date | None:
     """The last day (UTC) on which one of them was measured."""
     times = [time for attempt in attempts if (time := attempt.ended or attempt.started) is not None]
     return datetime.fromtimestamp(max(times), UTC).date() if times else None
 
 
-def _measured(submission: Submission) -> date | None:
+def _measurement_day(submission: Submission) -> date | None:
     """The last day on which it was measured, or at the earliest will be."""
-    return day_of(submission.attempts) or submission.today
+    return last_day(submission.attempts) or submission.today
 
 
-def answered(submission: Submission, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def with_answers(submission: Submission, findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Findings about the campaign as a whole, each with the campaign's answer."""
-    measured = _measured(submission)
+    measured = _measurement_day(submission)
     return tuple(
-        answer(submission.answers, each, measured, submission.cells if each.subject == CAMPAIGN else ())
+        with_answer(submission.answers, each, measured, submission.cells if each.subject == CAMPAIGN else ())
         for each in findings
     )
 
 
-def concerned(submission: Submission) -> Callable[[Finding], tuple[Cell, ...]]:
+def cells_of_findings(submission: Submission) -> Callable[[Finding], tuple[Cell, ...]]:
     """A function that gives the cells of a finding: those that its subject matches, or those of its attempt's run."""
     cells, runs = submission.cells, {run.id: run for run in submission.runs}
 
@@ -83,9 +83,9 @@ def concerned(submission: Submission) -> Callable[[Finding], tuple[Cell, ...]]:
     remedy="have the buyer sign the waiver ('campaign check FILE --waiver N' prints its text), or remove it",
     is_fixed_afterwards=True,
 )
-def waivers_hold(submission: Submission) -> Iterator[Finding]:
+def check_waivers(submission: Submission) -> Iterator[Finding]:
     """The signature of each waiver's text, and its dates compared with the measurements'; a valid waiver is noted."""
-    measured = _measured(submission)
+    measured = _measurement_day(submission)
     for granted in submission.answers.waivers:
         waiver = granted.waiver
         if not granted.signer:
@@ -96,7 +96,7 @@ def waivers_hold(submission: Submission) -> Iterator[Finding]:
                 about=waiver.cells,
                 rule=waiver.rule,
             )
-        elif not in_force(granted, measured):
+        elif not is_in_force(granted, measured):
             yield violation(
                 "the waiver of {rule} has expired",
                 f"measured until {waiver.expires}",

@@ -1,0 +1,396 @@
+"""The rules about the programs that ran and their builds (SRC-04 to SRC-06). Pure.
+
+The job hashes the declared program and the words before it on each node; other processes then observe what the ranks
+execute. The name that a program prints does not matter.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+
+from campaign.core.grouping import grouped
+from campaign.core.model import Finding, State
+from campaign.core.units import listed, several
+from campaign.judge.attestation import (
+    PRELOADS,
+    check_compiler,
+    check_loaded_code,
+    note_other_directories,
+    preloaded_libraries,
+    replaced_functions,
+)
+from campaign.judge.findings import (
+    BUILTIN,
+    left_to_buyer,
+    lifted_by_buyer,
+    of_rule,
+    to_explain,
+    unchecked,
+    unchecked_by_buyer,
+    violation,
+)
+from campaign.judge.rule import campaign_rule
+from campaign.judge.submission import Submission
+from campaign.results.case import Case
+from campaign.results.environment.facts import EXECUTABLE, PREFIX, SHORT, ExecutedFile
+
+INTERPRETER = "executable.interpreter"  # a fact that a job records for each node: "PATH SHA-256"
+SYSTEM_DIRECTORIES = ("/bin", "/usr/bin", "/sbin", "/usr/sbin")
+
+
+def check_executed_programs(case: Case) -> Iterator[Finding]:
+    """SRC-04, of one attempt: each rank executed the declared program, and nothing that is not declared."""
+    witness = case.evidence.witness
+    if not witness.watched:
+        return  # the built-in benchmark reports it itself
+    before = _prefix_hashes(case)
+    found = {command.phase: _declared_program(case, command.executable, before) for command in case.run.launched}
+    scripts = {program.script for program in found.values() if program.script}
+    for path, interpreter in sorted(scripts):
+        yield violation(
+            "benchmark.executable {path} is a script, which can start any other program",
+            "benchmark.executable names the program itself; a script around it, or a script's interpreter, is named "
+            "under launcher.prefix",
+            interpreter,
+            path=path,
+        )
+    if not all(program.hashes for program in found.values()):
+        yield unchecked("the nodes could not read the benchmark's program: what ran cannot be compared with it")
+        return
+    without, beside = Counter[str](), Counter[str]()
+    executed = Counter((each.phase, each.digests) for each in witness.executed())
+    for (phase, digests), ranks in executed.items():
+        program = found.get(phase)
+        if program is None or program.script:
+            continue
+        known = program.hashes | before | _allowed_children(case, phase)
+        others = [digest for digest in digests if digest not in known]
+        if program.hashes.isdisjoint(digests):
+            without[_program_names(case, digests)] += ranks
+        elif others:
+            beside[_program_names(case, others)] += ranks
+    expected = _declared_hashes(case, found) if without or beside else ""
+    if without:
+        yield violation("ranks ran a program other than the declared one", expected, _rank_counts(without))
+    if beside and case.run.launcher.prefix:
+        message = "ranks also ran programs other than the benchmark and what launcher.prefix names"
+        yield to_explain(message, expected, _rank_counts(beside))
+    elif beside:
+        message = "ranks also ran programs that are not declared under launcher.prefix"
+        yield violation(message, expected, _rank_counts(beside))
+    most = sum(case.run.geometry_of(command).processes for command in case.run.launched)
+    if (unseen := most - len(witness.ranks)) > 0:
+        why = f": {witness.problems[0]}" if witness.problems else ""
+        yield unchecked(
+            "{ranks} of {all} ended before the job could record what they executed{why}",
+            ranks=several(unseen, "rank"),
+            all=most,
+            why=why,
+        )
+
+
+def _declared_hashes(case: Case, found: Mapping[str, _DeclaredProgram]) -> str:
+    commands = {command.executable: found[command.phase].hashes for command in case.run.launched}
+    return listed(f"{path} ({listed(one[:SHORT] for one in sorted(one))})" for path, one in commands.items())
+
+
+def prefix_files(case: Case) -> tuple[ExecutedFile, ...]:
+    """The files of the prefix (programs, scripts, images) and the interpreters of scripts."""
+    environment = case.evidence.environment
+    of_scripts = (INTERPRETER, *(name for name in environment.under(PREFIX) if name.endswith(".interpreter")))
+    names = (*_prefix_facts(case), *(name for name in of_scripts if environment.values(name)))
+    return tuple(environment.file(environment.values(name)[0].rpartition(" ")[0], name) for name in names)
+
+
+def _prefix_facts(case: Case) -> list[str]:
+    """The facts about files of the prefix that are not programs themselves."""
+    launched = {command.executable for command in case.run.launched}
+    return [name for name, (path, _) in case.evidence.environment.beside.items() if path not in launched]
+
+
+@dataclass(frozen=True, slots=True)
+class _DeclaredProgram:
+    """`script`: path and interpreter of a script that may be a wrapper around another program."""
+
+    hashes: frozenset[str]
+    script: tuple[str, str] | None = None
+
+
+def _declared_program(case: Case, path: str, before: Set[str]) -> _DeclaredProgram:
+    """A declared program, as the nodes found it: the first one as the executable, others among the files of
+    the prefix.
+    """
+    environment = case.evidence.environment
+    if path == case.run.executable:
+        hashes, interpreters = frozenset(environment.values(EXECUTABLE)), environment.values(INTERPRETER)
+    else:
+        name = next((name for name, (found, _) in environment.beside.items() if found == path), "")
+        hashes, interpreters = _hashes(case, [name]), environment.values(f"{name}.interpreter")
+    if not interpreters:
+        return _DeclaredProgram(hashes)
+    by = frozenset(given.rpartition(" ")[2] for given in interpreters)
+    return _DeclaredProgram(by, None if by <= before else (path, interpreters[0]))
+
+
+def _allowed_children(case: Case, phase: str) -> frozenset[str]:
+    """SHA-256 of the system's programs that the pack allows a phase's program to start."""
+    name = next(command.program for command in case.run.launched if command.phase == phase)
+    starts = next((program.starts for program in case.pack.programs if program.id == name), ())
+    paths = {f"{place}/{each}" for place in SYSTEM_DIRECTORIES for each in starts}
+    return frozenset(digest for digest, path in case.evidence.witness.programs.items() if path in paths)
+
+
+def _prefix_hashes(case: Case) -> frozenset[str]:
+    """SHA-256 of the files of the prefix that may run before a program, and of the interpreters of scripts."""
+    names = _prefix_facts(case)
+    return _hashes(case, [*names, *(f"{name}.interpreter" for name in names)])
+
+
+def _hashes(case: Case, facts: Iterable[str]) -> frozenset[str]:
+    return frozenset(given.rpartition(" ")[2] for name in facts for given in case.evidence.environment.values(name))
+
+
+def _program_names(case: Case, digests: Iterable[str]) -> str:
+    programs = case.evidence.witness.programs
+    return ", then ".join(f"{programs.get(digest, '?')} ({digest[:16]})" for digest in digests)
+
+
+def _rank_counts(found: Counter[str]) -> str:
+    return listed((f"{text} in {several(count, 'rank')}" for text, count in found.most_common()), 3)
+
+
+@campaign_rule(
+    "SRC-04",
+    "one binary, from the recorded build, ran on all ranks and in all runs",
+    why="with several binaries it is unknown which source a result belongs to",
+    remedy="build once with 'campaign build', and repeat the runs of other binaries",
+    is_about_records=True,
+)
+def check_binary(submission: Submission) -> Iterator[Finding]:
+    """The hash of the binary on every rank, compared with the recorded build; code loaded by the built-in benchmark,
+    between ranks and compared with the nodes' libraries; programs of all phases; files of `launcher.prefix`.
+    """
+    ended = finished_cases(submission)
+    if not ended:
+        yield unchecked("nothing has been measured")
+        yield from _check_recorded_builds(submission, submission.programs)
+        return
+    declared: dict[tuple[str, int, int], tuple[Finding, ...]] = {}
+    known = []  # attempts with all files of which the programs' hashes are known
+    for case in ended:
+        files = (*case.programs, *prefix_files(case))
+        alike = case.run.fingerprint, id(case.evidence.environment.facts), id(case.evidence.witness)
+        if alike not in declared:  # all that this is judged by
+            declared[alike] = tuple(check_executed_programs(case))
+        found = (*_check_nodes_of_files(case, files), *declared[alike], *check_loaded_code(case))
+        yield from of_rule("SRC-04", case.subject, found)
+        if all(program.sha256 for program in case.programs):
+            known.append((case, files))
+    for launcher in sorted({" ".join(case.run.launcher.prefix) for case in ended} - {""}):
+        yield left_to_buyer("the benchmark was started through {launcher}", launcher=launcher)
+    if len(known) < len(ended):
+        yield unchecked(
+            "binary not recorded for {count} of {all} attempts", count=len(ended) - len(known), all=len(ended)
+        )
+    if not known:
+        return
+    yield from _check_same_files(known)
+    yield from _check_recorded_builds(submission, [binary_sha256(max((case for case, _ in known), key=_age))])
+
+
+def _check_recorded_builds(submission: Submission, hashes: Iterable[str]) -> Iterator[Finding]:
+    for wanted in hashes:
+        if not submission.sources.builds:
+            yield unchecked("no build record for the executed binary {hash}", hash=wanted)
+        elif submission.sources.build_of(wanted) is None:
+            recorded = ", ".join(build.binary_sha256 for build in submission.sources.builds)
+            yield violation("the executed binary is not from a recorded build", recorded, wanted)
+
+
+def _check_same_files(executed: Sequence[tuple[Case, Sequence[ExecutedFile]]]) -> Iterator[Finding]:
+    """Every program of the pack, and every word before it, is the same file in all attempts that used it."""
+    newest: dict[str, tuple[Case, str]] = {}
+    for case, files in sorted(executed, key=lambda each: _age(each[0])):
+        newest |= {file.path: (case, file.sha256) for file in files if file.sha256}
+    for case, files in executed:
+        for file in files:
+            latest, wanted = newest.get(file.path, (case, ""))
+            if file.sha256 and file.sha256 != wanted:
+                yield violation(
+                    "{file} differs from the latest attempt's ({attempt})",
+                    wanted,
+                    file.sha256,
+                    about=case.subject,
+                    file=file.path,
+                    attempt=latest.subject,
+                )
+
+
+def _age(case: Case) -> tuple[float, str, int]:
+    return case.attempt.ended or 0.0, case.run.id, case.attempt.number
+
+
+def binary_sha256(case: Case) -> str:
+    """The hash of the program of an attempt's first phase; "" if unknown."""
+    return case.programs[0].sha256
+
+
+def _check_nodes_of_files(case: Case, files: Iterable[ExecutedFile]) -> Iterator[Finding]:
+    if case.seen.binary_agreed is False:
+        told = "; ".join(map(str, case.seen.warnings)) or "see the run's output"
+        yield violation("the ranks ran different executables", "one", told)
+    for file in files:
+        others = {node: digest for node, digest in file.nodes.items() if digest != file.sha256}
+        if others:
+            yield violation(
+                "{file} differs on {nodes}",
+                file.sha256,
+                ", ".join(sorted(set(others.values()))),
+                file=file.path,
+                nodes=listed(sorted(others), 10),
+            )
+
+
+@campaign_rule(
+    "SRC-05",
+    "compiler, flags and libraries are recorded, and preloaded libraries are disclosed",
+    why="without the build record the buyer cannot repeat the build, and a preloaded library may alter results",
+    remedy=(
+        "give compiler, flags and libraries under source.build, name preloaded libraries in the campaign file, and "
+        "run 'campaign run FILE' again, which keeps the record"
+    ),
+    is_fixed_afterwards=True,
+)
+def check_build_record(submission: Submission) -> Iterator[Finding]:
+    """Compiler, flags and libraries in the build record; libraries of `LD_PRELOAD`, `LD_AUDIT` and
+    `/etc/ld.so.preload`, disclosed in `slurm.environment` or by a text of `system` with the value; libraries that
+    replace functions of the C library or MPI; code from other directories (noted).
+    """
+    ended = finished_cases(submission)
+    yield from _check_preloads(submission, ended)
+    yield from _check_replaced_functions(submission, ended)
+    yield from note_other_directories(ended)
+    of_case = ((case, {program.sha256 for program in case.programs} - {""}) for case in ended)
+    used = grouped((digest, case) for case, digests in of_case for digest in digests)
+    used |= {digest: [] for digest in submission.programs}
+    if not used:
+        yield unchecked("executed binary not recorded")
+    for digest, cases in sorted(used.items()):
+        build = submission.sources.build_of(digest)
+        if build is None:
+            yield violation("build record missing", f"the build of {digest}", "none")
+            continue
+        for case in cases[:1]:
+            yield from check_compiler(case, digest, build.compiler)
+        given: dict[str, object] = {"compiler": build.compiler, "flags": build.flags}
+        if cases:  # the job records the libraries that it finds
+            found = any(case.evidence.environment.under("library.") for case in cases)
+            given["libraries"] = build.libraries or found
+        lacking = [name for name, value in given.items() if not value]
+        there = ", ".join(name for name, value in given.items() if value)
+        if lacking:
+            yield violation(
+                "build record lacks {names}; add them under source.build",
+                "compiler, flags and libraries",
+                f"only {there}" if there else "none of them",
+                names=", ".join(lacking),
+            )
+
+
+@campaign_rule(
+    "SRC-06",
+    "the built-in benchmark was built from its published source",
+    why="a changed benchmark can report any number",
+    remedy="build the unchanged source with 'campaign build', and run the campaign again",
+    is_always_judged=True,
+)
+def check_published_source(submission: Submission) -> Iterator[Finding]:
+    """The source tree in the build record compared with this program's of the same version. Not checked: no record, or
+    another version.
+    """
+    builtin = [case for case in finished_cases(submission) if case.seen.program.startswith(BUILTIN)]
+    own = () if submission.campaign.benchmark.external else submission.programs
+    for digest in sorted({*own, *(binary_sha256(case) for case in builtin)}):
+        build = submission.sources.build_of(digest)
+        programs = {case.seen.program.removeprefix(BUILTIN) for case in builtin if binary_sha256(case) == digest}
+        if build is None or not build.source_tree:
+            yield unchecked("the build of the built-in benchmark was not recorded")
+            continue
+        if others := programs - {build.version}:
+            yield violation(
+                "benchmark version differs between the output and the build record",
+                build.version,
+                ", ".join(sorted(others)),
+            )
+            continue
+        published = submission.own_source
+        if submission.campaign.benchmark.external:
+            yield unchecked(
+                "the program calls itself the built-in benchmark, but its build is recorded as {version}: no "
+                "published source to compare it with",
+                version=build.version,
+            )
+        elif published is None or published.version != build.version:
+            yield unchecked_by_buyer(
+                "built from version {version} of the built-in benchmark; this version of campaign has only the source "
+                "of its own: install campaign {version} and verify with it",
+                version=build.version or "?",
+            )
+        elif published.tree != build.source_tree:
+            yield violation(
+                "the built-in benchmark was built from a changed source, not from that of version {version}",
+                f"tree {published.tree}",
+                f"tree {build.source_tree}",
+                version=published.version,
+            )
+
+
+def _check_preloads(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
+    """Libraries loaded before a program's own. What the campaign file says of them is their explanation."""
+    campaign = submission.campaign
+    disclosed = [(name, value) for name, value in campaign.slurm.environment if name in PRELOADS]
+    met = grouped((loaded, case.subject) for case in ended for loaded in preloaded_libraries(case))
+    first = {loaded: about for loaded, (about, *_) in met.items()} | dict.fromkeys(disclosed, "every attempt")
+    for (name, value), about in first.items():
+        if not value.strip():
+            continue
+        found = lifted_by_buyer(
+            "{name} loads {library} into the benchmark (first in {attempt})",
+            "no library, or one that the buyer accepts",
+            value,
+            name=name,
+            library=value,
+            attempt=about,
+        )
+        yield replace(found, explained=_disclosure(submission, (name, value) in disclosed, value))
+
+
+def _check_replaced_functions(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
+    """Libraries that replace functions that measure. What the campaign file says of them is their explanation."""
+    met = grouped(
+        ((path, listed(functions)), case.subject) for case in ended for path, functions in replaced_functions(case)
+    )
+    for (path, taken), (about, *_) in met.items():
+        in_environment = any(path in text for _, text in submission.campaign.slurm.environment)
+        found = lifted_by_buyer(
+            "{library} is loaded before the C library or MPI and replaces {functions} (first in {attempt})",
+            "the functions of the C library and MPI themselves, or of a library that the buyer accepts",
+            path,
+            library=path,
+            functions=taken,
+            attempt=about,
+        )
+        yield replace(found, explained=_disclosure(submission, in_environment, path))
+
+
+def _disclosure(submission: Submission, in_environment: bool, library: str) -> str:
+    """Where the campaign file names a library; "" if it does not."""
+    named = [name for name, text in submission.campaign.system if library in text]
+    places = [*["slurm.environment"] * in_environment, *(f"system, {name}" for name in named)]
+    return f"named in the campaign file ({listed(places)})" if places else ""
+
+
+def finished_cases(submission: Submission) -> list[Case]:
+    return [result for result in submission.results if result.attempt.state is State.DONE]

@@ -1,0 +1,279 @@
+"""The rule about all jobs of a campaign together: their times, steps, outputs and machines (EVD-07). Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+
+from campaign.core.grouping import grouped
+from campaign.core.model import Finding, State
+from campaign.core.units import listed, utc
+from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
+from campaign.judge.job_facts import (
+    PROBES,
+    RESTORED,
+    TOLERANCE_S,
+    accounting,
+    clock_ahead_s,
+    has_no_accounting,
+    is_srun_step,
+    step_state,
+    times_of_step,
+)
+from campaign.judge.phases import can_overlap, group_spans, measured_span
+from campaign.judge.projections import has_unique_digits
+from campaign.judge.rule import campaign_rule
+from campaign.judge.submission import Submission
+from campaign.plan import matrix
+from campaign.results.case import Case
+from campaign.results.environment.facts import Accounting
+from campaign.slurm.partitions import Partition
+
+_OF_SRUN = re.compile("[0-9]{1,6}")  # other steps have names, or numbers from 4294967290
+
+
+# --- a whole campaign
+
+
+@campaign_rule(
+    "EVD-07",
+    "runs on one storage do not overlap, and each job ran the benchmark once for each of its attempts",
+    why="overlapping runs slow each other down, and unrecorded runs could hide other results",
+    remedy="submit all runs of each job, and repeat those that overlapped",
+    is_always_judged=True,
+    is_about_records=True,
+)
+def check_jobs(submission: Submission) -> Iterator[Finding]:
+    """Times on shared storage overlap by no more than clocks may differ (within a job 2 s; between jobs what Slurm's
+    times leave open, usually 2 to 4 s, at most 60 s for each); number and times of benchmark steps in sacct; outputs
+    that name the same step at the same time or with the same values; values of two runs identical to the last digit
+    (15 digits or more in total); a boot id that comes back after another one, or two in one job. W: one step named at
+    two times, a gap in step numbers, nodes rebooted between runs, a boot id under several names, another partition or
+    other nodes than in plan.json. No accounting is noted.
+    """
+    done = [case for case in submission.results if case.attempt.state is State.DONE]
+    if not done:
+        yield unchecked("no run succeeded: nothing to compare")
+        return
+    yield from _check_overlaps(submission, done)
+    yield from _check_step_counts(submission, done)
+    yield from _check_step_names(done)
+    yield from _check_copies(done)
+    yield from _check_machines(submission, done)
+    if submission.partition:
+        yield from _check_planned_partition(submission.partition, done)
+
+
+def _check_overlaps(submission: Submission, done: Sequence[Case]) -> Iterator[Finding]:
+    last: dict[str, Case] = {}  # by target: the attempt that ended last
+    targets = submission.campaign.targets
+    others = {target.name: matrix.independent_targets(targets, target.name) for target in targets}
+    jobs = grouped((case.attempt.job, case) for case in done)
+    ahead = {job: clock_ahead_s(cases) for job, cases in jobs.items()}
+    for case in sorted((case for case in done if case.evidence.completion and not case.run.shares_target), key=_window):
+        began, apart = _window(case)[0], others[case.run.target]
+        for target, before in last.items():
+            clocks = TOLERANCE_S
+            if case.attempt.job != before.attempt.job:  # what Slurm's times leave open of their first nodes' clocks
+                clocks = max(clocks, ahead[before.attempt.job][1] - ahead[case.attempt.job][0])
+            if target not in apart and began < _window(before)[1] - clocks:
+                yield violation(
+                    "measured at the same time as {other} on the same storage",
+                    f"after {utc(_window(before)[1])}",
+                    utc(began),
+                    about=case.subject,
+                    other=before.subject,
+                )
+        known = last.get(case.run.target)
+        if known is None or _window(case)[1] > _window(known)[1]:
+            last[case.run.target] = case
+
+
+def _window(case: Case) -> tuple[float, float]:
+    assert case.evidence.completion is not None, "only recorded runs have a time"
+    return case.evidence.completion.started, case.evidence.completion.ended
+
+
+def _check_step_counts(submission: Submission, done: Sequence[Case]) -> Iterator[Finding]:
+    """The benchmark's successful steps in the accounting against the attempts of their job."""
+    jobs = grouped((case.attempt.job, case) for case in done)
+    of_jobs = grouped((case.attempt.job, case) for case in submission.results)
+    launched = {run.id: len(run.launched) for run in submission.all_runs}
+    most: dict[str, int] = {}  # expected number of successful steps
+    for attempt in submission.attempts:
+        most[attempt.job] = most.get(attempt.job, 0) + launched.get(attempt.run, 1)
+    silent = []
+    for job, cases in jobs.items():
+        after = accounting(cases[0])
+        commands = [command for case in cases for command in case.run.launched]
+        programs = {command.step for command in commands}
+        if not after.steps or programs.intersection(PROBES):
+            silent.append(job)
+            continue
+        ran = [row for row in after.steps if row.get("JobName") in programs and step_state(row) == "COMPLETED"]
+        steps = list(filter(is_srun_step, ran))
+        named = Counter(phase.seen.step_id for case in cases for phase in case.phases.values() if phase.seen.step_id)
+        again = named.total() - len(named)  # numbers given again, of which sacct may show the last step alone
+        if steps and not len(commands) - again <= len(steps) <= most.get(job, 0):
+            yield violation(
+                "sacct shows a different number of benchmark runs in job {job} than submitted attempts",
+                f"{len(commands)}, one for each recorded run",
+                len(steps),
+                about=cases[0].subject,
+                job=cases[0].attempt.job_id,
+            )
+        ahead = clock_ahead_s(cases)
+        yield from _check_step_overlaps(
+            steps, cases[0], [span for case in of_jobs[job] for span in group_spans(case, ahead)]
+        )
+        yield from _check_step_numbers(after, cases[0])
+    if silent:
+        keeps_none = len(silent) == len(jobs) and all(map(has_no_accounting, done))
+        yield (note if keeps_none else unchecked)(
+            "runs of {jobs} cannot be counted: sacct has no job steps, or the benchmark's have the same name as the "
+            "job's own",
+            jobs=listed(silent),
+        )
+
+
+def _check_step_overlaps(
+    steps: Sequence[Mapping[str, str]], case: Case, at_once: Sequence[tuple[float, float]]
+) -> Iterator[Finding]:
+    """Measuring steps of one job do not overlap, but for those of phases that start together."""
+    timed = sorted(((*times, row) for row in steps if (times := times_of_step(row))), key=lambda each: each[:2])
+    running: list[tuple[float, float, Mapping[str, str]]] = []
+    for began, ended, row in timed:
+        running = [each for each in running if began < each[1] - TOLERANCE_S]
+        for _, until, before in running:
+            if not can_overlap(at_once, (before, row)):
+                yield violation(
+                    "job steps {first} and {second} of sacct overlap in time",
+                    f"after {utc(until)}",
+                    utc(began),
+                    about=case.subject,
+                    first=before["JobIDRaw"],
+                    second=row["JobIDRaw"],
+                )
+        running.append((began, ended, row))
+
+
+def _check_step_numbers(after: Accounting, case: Case) -> Iterator[Finding]:
+    """Slurm numbers the steps of a job from 0: a missing number means that a step was removed from the record."""
+    names = (row.get("JobIDRaw", "").partition(".")[2] for row in after.steps)
+    numbers = {int(name) for name in names if _OF_SRUN.fullmatch(name)}
+    lacking = sorted(set(range(max(numbers, default=0))) - numbers)
+    if lacking:
+        yield to_explain(
+            "sacct lacks job steps of job {job}: Slurm numbers the steps of a job without gaps",
+            "each number up to the last one",
+            listed(map(str, lacking)),
+            about=case.subject,
+            job=case.attempt.job_id,
+        )
+
+
+def _check_step_names(done: Iterable[Case]) -> Iterator[Finding]:
+    """No two outputs name the same step. A controller that lost its state reuses ids of jobs, and one that was restored
+    from an older state those of steps, for another output of another time.
+    """
+    earlier: dict[tuple[str, str], list[Case]] = {}  # by job and step
+    for phase in (phase for case in done if case.run.launcher.is_srun for phase in case.phases.values()):
+        step = phase.seen.step_id
+        if step is None:
+            continue
+        outputs = earlier.setdefault((phase.attempt.job, step), [])
+        same = next((other for other in outputs if _has_same_numbers(phase, other) or _has_overlap(phase, other)), None)
+        if outputs:
+            yield (violation if same else to_explain)(
+                "its output names the same job step as that of {other}" + ("" if same else f": {RESTORED}"),
+                "a job step of its own",
+                f"{phase.seen.job_id}.{step}",
+                about=phase.subject,
+                other=(same or outputs[0]).subject,
+            )
+        outputs.append(phase)
+
+
+def _has_same_numbers(*cases: Case) -> bool:
+    one, other = ([(record.operation, record.value) for record in case.records] for case in cases)
+    return one == other != []
+
+
+def _has_overlap(one: Case, other: Case) -> bool:
+    """Whether two executions ran at the same time, by their outputs or, where these do not say it, the job's record."""
+    known = [times for times in (measured_span(one), measured_span(other)) if times]
+    return len(known) == 2 and max(known)[0] < min(ended for _, ended in known) - TOLERANCE_S
+
+
+def _check_copies(done: Iterable[Case]) -> Iterator[Finding]:
+    """Two measurements never have the same numbers to the last digit: one output is a copy of the other."""
+    first: dict[tuple[tuple[str, float], ...], Case] = {}
+    for case in done:
+        numbers = unique_values(case)
+        if numbers and (other := first.setdefault(numbers, case)) is not case:
+            yield violation(
+                "all values are identical to those of {other}, to the last digit: one output is a copy of the other",
+                "values of its own",
+                listed(f"{name} {value:.10g}" for name, value in numbers),
+                about=case.subject,
+                other=other.subject,
+            )
+
+
+def unique_values(case: Case) -> tuple[tuple[str, float], ...]:
+    """The values of a measurement, if they have too many digits to be equal by chance."""
+    numbers = tuple((operation.id, record.value) for operation, record in case.reported)
+    return numbers if has_unique_digits(value for _, value in numbers) else ()
+
+
+def _check_planned_partition(planned: Partition, done: Iterable[Case]) -> Iterator[Finding]:
+    """The jobs ran in the partition, and on nodes, from which the plan took its numbers."""
+    known = {*planned.names, *(each.node for each in planned.unusable)}
+    environments = {id(case.evidence.environment): case.evidence.environment for case in done}.values()
+    ran_in = {each.variables.get("SLURM_JOB_PARTITION") or each.job.get("Partition", "") for each in environments}
+    if others := sorted(ran_in - {"", *planned.name.split(",")}):
+        yield to_explain("jobs ran in another partition than that in plan.json", planned.name, listed(others))
+    if planned.names and (foreign := {name for each in environments for name in each.job_nodes} - known):
+        yield to_explain(
+            "jobs ran on nodes that plan.json does not list for the partition",
+            planned.account,
+            listed(sorted(foreign)),
+        )
+
+
+def _check_machines(submission: Submission, done: Sequence[Case]) -> Iterator[Finding]:
+    """Boot ids, each of one start of one machine, against the names of nodes in the order of time."""
+    ordered = sorted(done, key=lambda case: case.evidence.environment.started or 0.0)
+    jobs = {id(case.evidence.environment): case for case in reversed(ordered)}  # the first attempt with each
+    told = [
+        (node.name, node.boot, case.subject)
+        for case in reversed(jobs.values())
+        for node in case.evidence.environment.nodes
+        if node.name and node.boot
+    ]
+    again = []
+    for name, met in sorted(grouped((name, (boot, subject)) for name, boot, subject in told).items()):
+        starts = [next(alike) for _, alike in groupby(met, key=itemgetter(0))]
+        found_in = listed(dict.fromkeys(subject for _, subject in starts))
+        if len(dict(starts)) < len(starts) or len({subject for _, subject in starts}) < len(starts):
+            yield violation(
+                "several machines had the name {node}: their boot ids alternate",
+                "another boot id only after a reboot",
+                f"{listed(boot for boot, _ in starts)} (in {found_in})",
+                node=name,
+            )
+        elif len(starts) > 1:
+            again.append(f"{name} ({found_in})")
+    if again:
+        yield to_explain("nodes were rebooted during the campaign", "no reboot of a node", listed(again, 4))
+    for boot, named in grouped((boot, (subject, name)) for name, boot, subject in told).items():
+        names = {name: None for _, name in named}
+        if not any(names.keys() <= set(of_job) for of_job in grouped(named).values()):  # GEO-04 reports these
+            yield doubt(submission.full)(
+                "one machine had the names of several nodes in different jobs",
+                "one name for each boot id",
+                f"{listed(names)} (boot id {boot})",
+            )

@@ -1,0 +1,129 @@
+"""The rules about the results that must be in the table, and where each comes from (CMP). Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from campaign.core.model import Finding, State, Status
+from campaign.judge.findings import to_explain, unchecked, violation
+from campaign.judge.rule import Needs, campaign_rule
+from campaign.judge.submission import Submission
+from campaign.plan import matrix
+from campaign.results.case import Case
+from campaign.results.cells import patterns
+
+
+@campaign_rule(
+    "CMP-01",
+    "the table has every result that the rules ask for, for each tier and protocol, and no other",
+    why="a table with missing or extra results cannot be compared with other offers",
+    remedy="add the missing results to the table and remove those that the rules do not ask for",
+)
+def check_cells(submission: Submission) -> Iterator[Finding]:
+    """Each of the pack's cells for each target, exactly once."""
+    wanted = matrix.cells(submission.campaign, submission.pack)
+    there = Counter(submission.cells)
+    for pattern in patterns([cell for cell in wanted if not there[cell]], wanted):
+        yield violation("results are missing from the table", "each once", "absent", about=pattern)
+    twice = [cell for cell, count in there.items() if count > 1]
+    yield from submission.over(violation, twice, "results are in the table more than once", "each once", "several")
+    foreign = [cell for cell in there if cell not in set(wanted)]
+    yield from submission.over(
+        violation,
+        foreign,
+        "the table has results that the rules do not ask for",
+        "only the rule pack's results",
+        "others",
+    )
+
+
+@campaign_rule(
+    "CMP-02",
+    "every declared tier and protocol has a full set of results",
+    why="a tier or protocol without results is offered without any proof of its performance",
+    remedy="measure or project results for the target, or explain why the offer does not need them",
+)
+def check_targets(submission: Submission) -> Iterator[Finding]:
+    """A target that is declined completely requires an explanation (W)."""
+    for target in submission.campaign.targets:
+        rows = [row for row in submission.rows if row.cell.target == target.name]
+        about = f"{target.name}/*/*/*"
+        if not rows:
+            yield violation(
+                "no results for target {target}", "a full set of results", "none", about=about, target=target.name
+            )
+        elif all(row.status is Status.DECLINED for row in rows):
+            yield to_explain(
+                "all results of target {target} are declined",
+                "a full set of results",
+                f"declined: {rows[0].note}",
+                about=about,
+                target=target.name,
+            )
+
+
+@campaign_rule(
+    "CMP-03",
+    "every result is measured, projected, or declined with a reason",
+    why="a result without a value leaves a gap in the comparison of offers",
+    remedy="run 'campaign run FILE' again, or give a projection or a reason for declining in the campaign file",
+    needs=Needs.END,
+)
+def check_values(submission: Submission) -> Iterator[Finding]:
+    """Each cell's status."""
+    for row in submission.rows:
+        if row.status in (Status.MISSING, Status.FAILED):
+            failed = row.attempt is not None and not row.attempt.state.active and row.attempt.state is not State.DONE
+            state = str(row.attempt.state) if row.attempt and failed else row.note  # RUN-01 says why
+            yield violation(
+                "no value: {status}", "measured, projected or declined", state, about=row.cell, status=row.status
+            )
+
+
+@campaign_rule(
+    "CMP-04",
+    "every value is traceable to a run and to the log line that contains it",
+    why="a value that no log contains may have been mistyped or invented",
+    remedy="submit the raw output of each value, with the run and the log line that the value comes from",
+    is_about_records=True,
+    needs=Needs.NUMBERS,
+)
+def check_traces(submission: Submission) -> Iterator[Finding]:
+    """Each number is read again: the same operation in the same line of the same file must give the same number and
+    unit (projections have no line).
+    """
+    unread, traceless = [], []
+    cases = {case.subject: case for case in submission.results}
+    for row in submission.measured_rows:
+        if row.run is None or row.attempt is None or row.record is None:
+            traceless.append(row.cell)
+            continue
+        executed = [cases[each] for each in row.executions] or [
+            Case(submission.campaign, submission.pack, row.run, row.attempt, (), {})
+        ]
+        results = [(submission.again or {}).get((case.run.id, case.attempt.number)) for case in executed]
+        if None in results:
+            unread.append(row.cell)
+            continue
+        reread = [replace(case, records=tuple(found or ())) for case, found in zip(executed, results, strict=True)]
+        again = [part for case in reread for part in case.of("" if row.executions else row.cell.operation)]
+        for record in row.record.measured:
+            source = record.source
+            same = [each for each in again if (each.operation, each.source) == (record.operation, source)]
+            if {(result.value, result.unit) for result in same} != {(record.value, record.unit)}:
+                yield violation(
+                    "{file} line {line} does not contain the reported value"
+                    if any(results)
+                    else "{file} has no results any more; line {line} had the reported value",
+                    f"{record.value} {record.unit}",
+                    ", ".join(f"{result.value} {result.unit}" for result in same) or "no such result",
+                    about=row.cell,
+                    file=source.file,
+                    line=source.line,
+                )
+    yield from submission.over(
+        violation, traceless, "values without a run and a log line", "a run and a log line", "none"
+    )
+    yield from submission.over(unchecked, unread, "raw output was not read again")

@@ -1,0 +1,305 @@
+"""The rules about the command line (FLG): its flags, sizes, paths and the rank offset. Pure."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from campaign.config.rules.pack import RulePack
+from campaign.core.grouping import grouped
+from campaign.core.model import Finding, Run, Severity
+from campaign.core.units import apart
+from campaign.judge.findings import not_printed, note, to_explain, violation
+from campaign.judge.rule import DecidedBy, attempt_rule, campaign_rule
+from campaign.judge.submission import Submission
+from campaign.results.case import Case
+
+# Where a path may begin and end in a word.
+_BEGIN, _END = r"(?:^|(?<=[=:,;@])|(?<=^-[A-Za-z]))", r"(?=$|[=:,;@])"
+_OUTSIDE = re.compile(rf"{_BEGIN}/(?!/)(?!dev/(?:null|zero|stdin|stdout|stderr){_END})|(?:^|[/=:,;@])\.\.(?:/|$)")
+_NO_COMMAND_LINE = "no command line in the output: flags cannot be checked"
+
+
+@attempt_rule(
+    "FLG-01",
+    "all mandatory flags were used",
+    why="without a mandatory flag the benchmark measures something else, so offers cannot be compared",
+    remedy="run the result again with the rule pack's command line",
+    decided_by=DecidedBy.WORDS,
+)
+def check_mandatory_flags(case: Case) -> Iterator[Finding]:
+    """The pack's fixed flags in the command line that the output shows."""
+    given = {*case.seen.argv, *(word.partition("=")[0] for word in case.seen.argv if word.startswith("--"))}
+    lacking = grouped((flag.clause, flag.flag) for flag in case.pack.fixed if flag.flag not in given)
+    if not case.seen.argv:
+        yield not_printed(case)(_NO_COMMAND_LINE)
+        return
+    for clause, flags in lacking.items():
+        yield violation(
+            "mandatory flags missing: {flags}",
+            " ".join(case.planned),
+            shlex.join(case.seen.argv),
+            clause=clause,
+            flags=" ".join(flags),
+        )
+
+
+@attempt_rule(
+    "FLG-02",
+    "the flags of the file configuration are those of the rules",
+    why="these flags decide which directory layout or access pattern the value belongs to",
+    remedy="run the result again with the flags of its file configuration",
+    decided_by=DecidedBy.WORDS,
+)
+def check_configuration_flags(case: Case) -> Iterator[Finding]:
+    """The flags of this file configuration, and none of another, there."""
+    if "{flags}" not in case.pack.arguments:
+        return  # a phase to which no file configuration adds flags
+    given, wanted = set(case.seen.argv), set(case.files.flags)
+    others = {flag for files in case.pack.files for flag in files.flags} - wanted
+    if not given:
+        yield not_printed(case)(_NO_COMMAND_LINE)
+    elif wanted - given or others & given:
+        yield violation(
+            "wrong flags for file configuration {files}",
+            " ".join(sorted(wanted)) or f"none of {' '.join(sorted(others))}",
+            shlex.join(case.seen.argv),
+            files=case.files.id,
+        )
+
+
+@attempt_rule(
+    "FLG-03",
+    "no flag outside the allowed list was used",
+    why="a changed command line can make a result faster without the system being faster",
+    remedy="run the result again with the planned command line, and ask the buyer before adding any flag",
+    decided_by=DecidedBy.WORDS,
+)
+def check_allowed_flags(case: Case) -> Iterator[Finding]:
+    """The executed command line, word by word with the planned one, and the program's path; planned flags come only
+    from pack, geometry and allowed list.
+    """
+    if not case.seen.argv:
+        yield not_printed(case)(_NO_COMMAND_LINE)
+    elif tuple(case.seen.argv[1:]) != case.planned:
+        yield violation(
+            "the executed command differs from the planned one",
+            shlex.join(case.planned),
+            shlex.join(case.seen.argv[1:]),
+        )
+    elif case.seen.argv[0] != case.run.executable:
+        yield violation("a program other than the planned one was executed", case.run.executable, case.seen.argv[0])
+
+
+_REHEARSAL_SIZE = "rehearsal: smaller than the rules require, never a compliant result"
+
+
+@attempt_rule(
+    "FLG-04",
+    "the benchmark ran at the size that the rules ask for",
+    why="a smaller problem may fit into caches, and its result then says little about the storage",
+    remedy="run the campaign again at the size of the rules (profile: full)",
+    decided_by=DecidedBy.PLAN | DecidedBy.RECORDS,
+)
+def check_size(case: Case) -> Iterator[Finding]:
+    """The planned total and the printed count; the smaller total of a rehearsal is noted."""
+    values = case.values
+    full = {each.id: each.value_for("full", case.run.launch, case.run.files) for each in case.pack.variables}
+    other = [name for name, value in full.items() if values.get(name, value) != value]
+    if other:
+        yield note(
+            "values differ from the rule pack's" if case.full else _REHEARSAL_SIZE,
+            ", ".join(f"{name} {full[name]}" for name in other),
+            ", ".join(f"{name} {values[name]}" for name in other),
+        )
+    total = case.run.items_total
+    if total is None:
+        return
+    asked, clause, unit = case.pack.items_total.get("full", 0), case.pack.items_clause, case.pack.items_unit
+    if total < asked and case.full:
+        wording = "fewer {unit} than the rules require"
+        yield violation(wording, f"{asked} or more", total, clause=clause, unit=unit)
+    elif total < asked:
+        yield note(_REHEARSAL_SIZE, f"{asked} or more", f"{total} {unit}", clause=clause)
+    counted = case.seen.files_reported
+    if counted is None:
+        yield not_printed(case)("item count not in the output", clause=clause)
+    # mdtest 4.x prints "1 file" for its shared files, whatever n is.
+    elif counted != total and not (case.files.inflated and counted == 1):
+        wording = "the benchmark counted a different number of {unit} than planned"
+        yield violation(wording, total, counted, clause=clause, unit=unit)
+
+
+@attempt_rule(
+    "FLG-05",
+    "the benchmark wrote to the declared target, by an absolute path",
+    why="files in another directory, for example on a local disk, do not measure the offered file system",
+    remedy="run the result again in a directory of the target that the campaign file declares",
+    decided_by=DecidedBy.PLAN | DecidedBy.WORDS,
+)
+def check_directory(case: Case) -> Iterator[Finding]:
+    """Every path on the command line must be in the attempt's own directory; words added by the campaign file must not
+    contain a path, except input files. Another absolute path, or one with `..`, of the pack itself requires an
+    explanation (W).
+    """
+    expected = "only the attempt's own directory, and input files"
+    own, added = _paths(case.pack, case.run)
+    if added:
+        yield violation(
+            "the campaign file adds a path outside the target's directory to the command line",
+            expected,
+            " ".join(added),
+        )
+    if own:
+        yield to_explain(
+            "the rule pack's command line names a path outside the target's directory that is not among its inputs",
+            expected,
+            " ".join(own),
+        )
+    words = case.planned
+    for position, word in enumerate(case.run.arguments):
+        if "{directory}" not in word:
+            continue
+        if not case.seen.argv:
+            yield not_printed(case)(_NO_COMMAND_LINE)
+            return
+        planned, before = words[position], words[position - 1] if position else ""
+        stem = word.partition("{directory}")[0]
+        if case.seen.argv[position + 1 : position + 2] == (planned,):
+            continue
+        actual = (
+            _argument_of(case.seen.argv, before)
+            if not stem and before.startswith("-")
+            else next((given for given in case.seen.argv[1:] if given.startswith(f"{stem}/")), None)
+        )
+        if actual != planned:
+            yield violation("the benchmark used a directory other than the attempt's", planned, actual)
+
+
+def paths_outside_target(pack: RulePack, run: Run) -> list[str]:
+    """The words that the campaign file added to the pack's command lines and that name a path, but for inputs."""
+    return _paths(pack, run)[1]
+
+
+def _paths(pack: RulePack, run: Run) -> tuple[list[str], list[str]]:
+    """The words of the command lines that name a path and no input: those of the pack with a path that leads out of the
+    attempt's directory, and those that the campaign file added, with any path.
+    """
+    return pack.once(("paths", run.files, run.commands, run.inputs), lambda: _split_paths(pack, run))
+
+
+def _split_paths(pack: RulePack, run: Run) -> tuple[list[str], list[str]]:
+    own, added = list[str](), list[str]()
+    flags = next(len(each.flags) for each in pack.files if each.id == run.files)
+    arguments = {phase.id: phase.arguments for phase in pack.phases}
+    inputs = re.compile(rf"{_BEGIN}(?:{'|'.join(re.escape(each.path) for each in run.inputs) or '$'}){_END}")
+    for command in run.launched:
+        of_pack = sum(flags if word == "{flags}" else 1 for word in arguments[command.phase])
+        others = [(word, inputs.sub("", word)) for word in command.arguments]
+        own += [word for word, rest in others[:of_pack] if _OUTSIDE.search(rest)]
+        added += [word for word, rest in others[of_pack:] if "/" in rest and "{directory}" not in rest]
+    return own, added
+
+
+@attempt_rule(
+    "FLG-06",
+    "the rank offset (`-N`) is the one that the rules ask for",
+    why="with another offset a process reads back its own files, possibly from its node's cache",
+    remedy="run the result again with the rank offset of one node, and check benchmark.dialect",
+    decided_by=DecidedBy.WORDS,
+)
+def check_rank_offset(case: Case) -> Iterator[Finding]:
+    """The value of `-N` in the executed command line; translated, and noted, where the benchmark counts nodes."""
+    expected = _argument_of(case.planned, "-N")
+    if expected is None:
+        return
+    actual, clause = _argument_of(case.seen.argv, "-N"), case.pack.offset_clause
+    if not case.seen.argv:
+        yield not_printed(case)(_NO_COMMAND_LINE, clause=clause)
+    elif actual != expected:
+        found = f"-N {actual}" if actual else None
+        yield violation("-N does not shift the ranks by one node", f"-N {expected}", found, clause=clause)
+    elif "{rank_offset}" in case.pack.arguments and expected != str(case.run.geometry.processes_per_node):
+        yield note(
+            "this mdtest version takes -N in nodes; equivalent to the required rank offset",
+            f"an offset of {case.run.geometry.processes_per_node} ranks",
+            f"-N {actual}",
+        )
+
+
+@attempt_rule(
+    "FLG-07",
+    "the rank offset moved each phase to another node",
+    why="a node that works on the files it created itself may answer from its cache, without the file servers",
+    remedy="run the result again with ranks in equal blocks per node and the offset of one node",
+)
+def check_rank_shift(case: Case) -> Iterator[Finding]:
+    """The effective shift in the output, modulo the ranks, must be one node; with the built-in benchmark also the share
+    of stat calls on another node. On a single node noted.
+    """
+    if "-N" not in case.run.arguments:
+        return
+    geometry, shift = case.run.geometry, case.seen.shift_effective
+    found = f"a rank shift of {shift} among {geometry.processes} ranks"
+    if geometry.nodes == 1:
+        yield note("single node: all phases ran on the node that created the files, as there is no other")
+    elif shift is None:
+        yield not_printed(case)("rank shift not in the output")
+    elif shift % geometry.processes != geometry.processes_per_node:
+        same = shift % geometry.processes == 0
+        yield violation(
+            "all phases ran on the node that created the files"
+            if same
+            else "phases ran on other nodes than the rules require",
+            f"a rank shift of {geometry.processes_per_node} (one node)",
+            f"{found}, which leads back to the same rank" if same else found,
+        )
+    elif case.seen.whole_nodes is False:
+        yield violation("rank shift too small: some ranks worked on files of their own node", "whole nodes", found)
+    else:
+        shares = [r.remote_share for r in case.records if r.operation == "stat" and r.remote_share is not None]
+        if shares and shares[0] < 1 and not case.files.inflated:
+            yield violation(
+                "some stat calls ran on the node that created the file",
+                "100% of the stat calls on another node",
+                f"{apart(100 * shares[0], 100)[0]}% of the stat calls on another node",
+            )
+
+
+def _argument_of(words: Sequence[str], flag: str) -> str | None:
+    return words[words.index(flag) + 1] if flag in words[:-1] else None
+
+
+@campaign_rule(
+    "FLG-08",
+    "where `-N` means something else in the benchmark than in the rules, the interpretation is recorded",
+    why="buyer and vendor must agree on the meaning of -N before offers are compared",
+    remedy="ask the buyer how -N is to be read, and record the answer under explanations in the campaign file",
+    severity=Severity.WARNING,
+)
+def check_offset_interpretation(submission: Submission) -> Iterator[Finding]:
+    """A translated `-N` on several nodes needs a note of the pack with `rules: [FLG-08]`, otherwise an explanation."""
+    if "{rank_offset}" not in submission.pack.arguments:
+        return  # the pack itself gives the value: nothing was translated
+    apart = [
+        (run, given)
+        for run in submission.runs
+        for flag, given in pairwise(run.arguments)
+        if run.geometry.nodes > 1 and flag == "-N" and given != str(run.geometry.processes_per_node)
+    ]
+    if not apart:
+        return
+    form, values = to_explain, {}
+    message = "-N means something else in this benchmark than in the rules; no interpretation is recorded"
+    if read_by := next((entry for entry in submission.pack.notes if "FLG-08" in entry.rules), None):
+        form, values = note, {"clause": read_by.clause}
+        message = (
+            "-N means something else in this benchmark than in the rules; interpreted by the rule pack's note on "
+            "{clause}"
+        )
+    cells = [cell for run, _ in apart for cell in run.cells()]
+    run, given = apart[0]
+    expected = f"-N {run.geometry.processes_per_node} (by the rules)"
+    yield from submission.over(form, cells, message, expected, f"-N {given}", **values)

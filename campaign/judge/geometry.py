@@ -1,0 +1,276 @@
+"""The rules about counts, placement and nodes of a run (GEO-01 to GEO-04). Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from campaign.config.rules.entries import LaunchCondition
+from campaign.core.grouping import grouped
+from campaign.core.model import Finding
+from campaign.core.units import listed, several
+from campaign.judge.attestation import attestations
+from campaign.judge.findings import (
+    doubt,
+    first_problem,
+    not_printed,
+    note,
+    processes_on,
+    to_explain,
+    unchecked,
+    violation,
+)
+from campaign.judge.rule import DecidedBy, Needs, attempt_rule, campaign_rule
+from campaign.judge.submission import Submission
+from campaign.results.case import Case
+from campaign.results.environment.facts import Environment
+from campaign.slurm.partitions import OUTSIDE
+
+
+@attempt_rule(
+    "GEO-01",
+    "ranks are placed in the planned consecutive blocks, equal or with one rank more on the first nodes",
+    why="with another placement a rank offset does not move the work to another node, and nodes have other work",
+    remedy="run the result again with block distribution and the planned number of ranks on each node",
+    needs=Needs.COUNTS,
+)
+def check_placement(case: Case) -> Iterator[Finding]:
+    """The placement that the output shows, the job saw, or its probe with the same launcher found. Not checked: none of
+    them.
+    """
+    seen, geometry = case.seen, case.run.geometry
+    if seen.placement is None or seen.processes_per_node is None:
+        yield not_printed(case)("rank placement not in the output")
+    elif geometry.larger and seen.placement == "block" and not (seen.processes_per_node or seen.uneven):
+        yield not_printed(case)("number of ranks on each node not in the output")
+    elif seen.placement != "block" or (seen.uneven or seen.processes_per_node) != (
+        geometry.blocks if geometry.larger else geometry.processes_per_node
+    ):
+        uneven = listed([str(count) for count in seen.uneven]) or "uneven"
+        yield violation(
+            "ranks are not placed in the planned blocks" if geometry.larger else "ranks are not placed in equal blocks",
+            f"block placement, {geometry.spread}",
+            f"{seen.placement} placement, {seen.processes_per_node or uneven} per node",
+        )
+
+
+@attempt_rule(
+    "GEO-02",
+    "process and node counts meet the launch condition",
+    why="results with other process or node counts belong to another line of the table",
+    remedy="run the result again with the process and node counts of its launch condition",
+    needs=Needs.COUNTS,
+    decided_by=DecidedBy.PLAN | DecidedBy.RECORDS,
+)
+def check_counts(case: Case) -> Iterator[Finding]:
+    """Processes and nodes in the output, the planned ones, and the launch condition agree."""
+    seen, geometry = case.seen, case.run.geometry
+    processes = geometry.processes if seen.processes is None else seen.processes
+    nodes = geometry.nodes if seen.nodes is None else seen.nodes
+    if (nodes, processes) != (geometry.nodes, geometry.processes):
+        yield violation(
+            "ran with other process or node counts than planned for {launch}",
+            processes_on(geometry.processes, geometry.nodes),
+            processes_on(processes, nodes),
+            launch=case.run.launch,
+        )
+    elif seen.processes is None or seen.nodes is None:
+        lacking = [name for name, count in (("processes", seen.processes), ("nodes", seen.nodes)) if count is None]
+        yield not_printed(case)("number of {lacking} not in the output", lacking=" and ".join(lacking))
+    elif not case.run.commands[0].geometry:  # a phase's own counts are the pack's
+        condition = next(condition for condition in case.pack.launch if condition.id == case.run.launch)
+        kept = condition.processes in (None, seen.processes) and condition.nodes in (None, seen.nodes)
+        if isinstance(condition.processes_per_node, int):
+            kept = kept and condition.processes_per_node * seen.nodes == seen.processes
+        if not kept or seen.nodes < condition.minimum_nodes:
+            yield violation(
+                "process or node count does not meet the launch condition {launch}",
+                condition.needs,
+                processes_on(seen.processes, seen.nodes),
+                launch=case.run.launch,
+            )
+    if case.run.gres:
+        yield from _check_generic_resources(case)
+    node, ran_on = case.run.node, tuple(dict.fromkeys(seen.node_names or case.placement))
+    if node and not ran_on:
+        yield unchecked("the node where it ran is not recorded")
+    elif node and ran_on != (node,):
+        yield violation("ran on another node than planned", node, listed(ran_on))
+    wanted = str(case.run.threads or "")
+    threads = case.evidence.witness.threads if seen.threads is None else (str(seen.threads),)
+    if wanted and not threads:
+        yield unchecked("threads per process not recorded")
+    elif wanted and threads != (wanted,):
+        yield violation("processes ran with a different number of threads than planned", wanted, ", ".join(threads))
+
+
+def _check_generic_resources(case: Case) -> Iterator[Finding]:
+    """What Slurm gave the job of generic resources, which its steps share, as the job recorded it."""
+    given = re.sub("gres[:/]", "", case.evidence.environment.job.get("TresPerNode", ""))
+    if not case.evidence.environment.job:
+        yield unchecked("generic resources of the job not recorded")
+    elif not {*case.run.gres.split(",")} <= {*given.split(",")}:
+        yield violation("the job had other generic resources than planned", case.run.gres, given or "none")
+
+
+# Variables that make MPI, the topology library, a benchmark or a preloaded library see other nodes than there are.
+_FAKING = re.compile(
+    r"IOR_FAKE_\w+|NSS_WRAPPER_\w+|UID_WRAPPER\w*|FAKETIME\w*|LIBFAKE\w*|FAKEROOT\w*|FAKECHROOT\w*|HOSTALIASES|PMIX_HOSTNAME"
+    r"|HWLOC_(?:XMLFILE|SYNTHETIC|FSROOT)|OMPI_COMM_WORLD_\w+|PMI_(?:RANK|SIZE|FD)"
+    r"|(?:OMPI|PRTE|PMIX)_MCA_\w*(?:hostname|nodename|topo_file|simulator|ras_simulator)\w*"
+)
+_FAKING_LIBRARY = re.compile(r"fake|host_?name|nss_wrapper|uid_wrapper|socket_wrapper|libtime", re.IGNORECASE)
+# File systems with a client on each node.
+_NETWORK = re.compile(r"nfs4?|lustre|beegfs|gpfs|ceph|cifs|smb3|9p|orangefs|panfs|fuse\.(?!fuse-overlayfs$).+")
+
+
+@attempt_rule(
+    "GEO-04",
+    "nothing in the environment fakes nodes, and each node is a separate machine",
+    why="faked or shared nodes make one machine look like a cluster",
+    remedy="run the result again on separate nodes without the named variables or libraries, or explain the nodes",
+    decided_by=DecidedBy.PLAN | DecidedBy.RECORDS,
+)
+def check_topology(case: Case) -> Iterator[Finding]:
+    """Variables and preloaded libraries that fake nodes; nodes of output or ranks that are not the job's; several nodes
+    on one machine, by `boot` (W; in a rehearsal noted); on a network file system, several nodes with one client (by
+    the device of the mount).
+    """
+    environment = case.evidence.environment
+    if not environment.recorded:
+        yield unchecked("the job's environment was not recorded{why}", why=first_problem(environment))
+        return
+    groups = [group for _, said in attestations(case) for group in said.groups]
+    inside = {name: text for group in groups for name, text in group.variables.items()}
+    yield from (
+        _faking_variable(name, inside[name]) for name in filter(_FAKING.fullmatch, inside) if not environment.told(name)
+    )
+    yield from environment.once("job is real", lambda: tuple(_check_job_environment(environment)))
+    # By the output, or by the job's test before it, in the order of their first ranks.
+    names = dict.fromkeys(case.seen.node_names or case.placement)
+    if not names:
+        yield not_printed(case)("node names not in the output")
+        return
+    spoke, had = environment.answered, environment.job_nodes
+    # Also where its ranks ran, as processes on the nodes saw them.
+    seen = dict.fromkeys((*names, *case.evidence.witness.nodes))
+    if foreign := [name for name in seen if name not in spoke and name not in had]:
+        yield violation("the output names nodes that were not in the job", listed(had), listed(foreign))
+        return
+    machines = grouped((spoke[name].boot if name in spoke else "", name) for name in names)
+    if "" in machines:
+        yield unchecked("cannot tell whether these nodes are separate machines: {nodes}", nodes=listed(machines[""]))
+    for boot, alike in machines.items():
+        if boot and len(alike) > 1:
+            yield _shared_machine(case, alike)
+
+
+def _faking_variable(name: str, text: str) -> Finding:
+    return violation("{name} can fake nodes, names or times", "not set", text, name=name)
+
+
+def _check_job_environment(environment: Environment) -> Iterator[Finding]:
+    """The variables, the number of nodes, and what was preloaded, as the job and its nodes report it."""
+    of_nodes = (fact.removeprefix("env.") for fact in environment.facts)
+    for name in filter(_FAKING.fullmatch, dict.fromkeys((*environment.variables, *of_nodes))):
+        yield _faking_variable(name, environment.told(name))
+    had = environment.job_nodes
+    for name in ("SLURM_NNODES", "SLURM_JOB_NUM_NODES"):
+        text = environment.told(name)
+        if text.isdigit() and int(text) != len(had):
+            yield violation("{name} differs from the job's node count", len(had), text, name=name)
+    for name in ("LD_PRELOAD", "LD_AUDIT", "ld.so.preload"):
+        text = environment.told(name) or " ".join(environment.values(name))
+        if text and _FAKING_LIBRARY.search(text):
+            yield violation("{name} preloads a library that fakes names, times or topology", "none", text, name=name)
+        elif text:
+            yield note("{name} preloads a library into every process", "", text, name=name)
+
+
+def _shared_machine(case: Case, names: Sequence[str]) -> Finding:
+    """A rehearsal may run on a virtual cluster. At full size it may be a partitioned machine, which has to be
+    explained. On a network file system, the nodes of one machine must be different clients.
+    """
+    environment = case.evidence.environment
+    kinds, devices = environment.by_node("mount.type"), environment.by_node("mount.device")
+    clients = {devices[name] for name in names if name in devices}
+    on_network = clients and any(_NETWORK.fullmatch(kinds.get(name, "")) for name in names)
+    if on_network and len(clients) < len(names):
+        return violation(
+            'several "nodes" share one client of the network file system: its cache can serve every phase, whatever '
+            "the rank offset",
+            "one client per node",
+            listed(names),
+        )
+    own = ", each with its own client of the file system" if on_network else ""
+    return doubt(case.full)(f'several "nodes" run on one physical machine{own}', "one machine per node", listed(names))
+
+
+@campaign_rule(
+    "GEO-03",
+    "the maximum concurrency uses the whole partition, or is projected to it; required shares of the system are "
+    "reached",
+    why="the buyer asks how the whole system performs, not a part of it",
+    remedy="run on all usable nodes and cores of the partition, or submit a projection to that size",
+)
+def check_concurrency(submission: Submission) -> Iterator[Finding]:
+    """Whole-system conditions and shares compared with the partition as Slurm reports it, processes per node compared
+    with the recorded cores (W if Slurm reports fewer).
+    """
+    partition = submission.partition
+    for condition in submission.pack.launch:
+        if not condition.by_partition:
+            continue
+        planned = [row for row in submission.planned_rows if row.cell.launch == condition.id]
+        if not planned:
+            continue
+        subject = f"*/{condition.id}/*/*"
+        if partition is None:
+            yield unchecked("the partition's size was not recorded", about=subject)
+            continue
+        least = condition.smallest_geometry(partition.usable, partition.cores_per_node)
+        for row in planned:
+            geometry = row.geometry
+            if geometry is not None and (geometry.processes < least.processes or geometry.nodes < least.nodes):
+                yield violation(
+                    "below the maximum concurrency of partition {partition}, without a projection to it"
+                    if condition.whole_system
+                    else "fewer nodes or processes than the launch condition's share of partition {partition}",
+                    processes_on(least.processes, least.nodes),
+                    processes_on(geometry.processes, geometry.nodes),
+                    about=row.cell,
+                    partition=partition.name,
+                )
+        yield from (replace(each, subject=subject) for each in _check_idle_cores(submission, condition))
+        for row in planned if condition.each_node else ():
+            lacking = [node for node in row.nodes if node not in row.by_node]
+            if lacking and row.value is not None:
+                yield to_explain(
+                    "each node is measured by itself, and some have no valid result",
+                    several(len(row.nodes), "node"),
+                    f"{several(len(row.by_node), 'node')}; not {listed(lacking)}",
+                    about=row.cell,
+                )
+        away = [node for node in partition.unusable if node.why != OUTSIDE]
+        if away:
+            yield to_explain(
+                "some nodes of the partition were unavailable, so that they were not measured"
+                if condition.each_node
+                else "some nodes of the partition were unavailable for the maximum-concurrency run",
+                f"{partition.nodes} nodes",
+                ", ".join(str(node) for node in away),
+                about=subject,
+            )
+
+
+def _check_idle_cores(submission: Submission, condition: LaunchCondition) -> Iterator[Finding]:
+    """If Slurm counts fewer cores than the nodes have, one process per Slurm core leaves cores idle."""
+    cases = [case for case in submission.results if case.run.launch == condition.id] if condition.whole_system else []
+    cores = {text for case in cases for text in case.evidence.environment.values("cpu.cores") if text.isdigit()}
+    most = max(map(int, cores), default=0)
+    used = min((case.run.geometry.processes_per_node for case in cases), default=most)
+    if used < most:
+        yield doubt(submission.full)(
+            "fewer processes per node than cores", f"{most} on each node", f"{used} on each node"
+        )

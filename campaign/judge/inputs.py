@@ -1,0 +1,170 @@
+"""The rules about what a run got from outside: input files (INP-01), environment variables (ENV-02, ENV-06). Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from campaign.config.system import ADMINISTRATOR_TUNING, USER_TUNING, placeholder
+from campaign.core.grouping import grouped
+from campaign.core.model import ASKED_NAMES, Finding, Input, Severity
+from campaign.core.units import listed, several
+from campaign.judge.attestation import attestations
+from campaign.judge.findings import doubt, unchecked, violation
+from campaign.judge.rule import attempt_rule, campaign_rule
+from campaign.judge.submission import Submission
+from campaign.results.case import Case
+from campaign.results.environment.facts import Environment, HashedInput
+
+# --- variables of the environment that an RFP requires or forbids
+#
+# What the ranks had is what the job's processes on the nodes saw, or what the built-in benchmark reports of its own
+# ranks.
+
+
+@attempt_rule(
+    "ENV-06",
+    "the processes had the environment variables that the rules require, and none that they forbid",
+    why="such variables change how the benchmark computes, communicates or stores its data",
+    remedy="run the result again with these variables: remove what overwrites them, or pass them on to all processes",
+    is_about_run=True,
+)
+def check_required_variables(case: Case) -> Iterator[Finding]:
+    """Each variable in `environment`, as read from the running ranks. Not checked: not in all ranks, or a wrapper
+    (`launcher.prefix`) may have set it.
+    """
+    witness, groups = case.evidence.witness, [group for _, told in attestations(case) for group in told.groups]
+    processes = sum(case.run.geometry_of(command).processes for command in case.run.launched)
+    for required in case.pack.environment:
+        name, seen = required.name, witness.variables.get(required.name, ())
+        told = [group for group in groups if name in group.variables.get(ASKED_NAMES, "").split(":")]
+        values = (*seen, *(group.variables.get(name, "") for group in told))
+        # Several values on one node are recorded in one text.
+        found = {each for text in values for each in ([text] if required.allows(text) else text.split("; "))}
+        wrong = sorted(value for value in found if not required.allows(value))
+        if wrong == [""] and len(found) > 1 and case.run.launcher.prefix:
+            yield unchecked(
+                "{name} was not set when ranks began; it is unknown whether a program of launcher.prefix then set it "
+                "in all of them",
+                name=name,
+                clause=required.clause,
+            )
+        elif wrong:
+            yield violation(
+                "the ranks ran with another {name} than the rules require",
+                str(required),
+                listed(value or "not set" for value in wrong),
+                name=name,
+                clause=required.clause,
+            )
+        elif not (seen and len(witness.ranks) >= processes) and sum(group.processes for group in told) < processes:
+            yield unchecked("{name} was not recorded in all ranks", name=name, clause=required.clause)
+
+
+# --- the files that a benchmark reads, as the job hashed them on its nodes right before the run
+
+
+@attempt_rule(
+    "INP-01",
+    "the benchmark read the input files that the rules fix or the vendor declares",
+    why="another input is another problem, which may be much easier to compute",
+    remedy="restore the input file and run the result again with 'campaign rerun FILE CELL'",
+    is_always_judged=True,
+    is_about_run=True,
+)
+def check_inputs(case: Case) -> Iterator[Finding]:
+    """The SHA-256 of each file, as each node found it right before the run (`inputs.txt`): the pack's, otherwise the
+    campaign file's, otherwise the first plan's. A node that hashed none is a violation.
+    """
+    if not case.run.inputs:
+        return
+    if not case.evidence.environment.recorded:
+        yield unchecked("the job's record is missing: it is unknown which input files were read")
+        return
+    nodes = [node.name for node in case.evidence.environment.nodes]
+    for each in case.run.inputs:
+        found = [one for one in case.evidence.inputs if one.path == each.path]
+        hashed = {one.node for one in found if one.sha256}
+        others = grouped((one.sha256, one) for one in found if one.sha256 not in ("", each.sha256))
+        if others:
+            yield violation(
+                "input {input} differs from the file of {by}: {path}",
+                f"SHA-256 {each.sha256}",
+                listed([_other_file(case, alike) for alike in others.values()], 2),
+                input=each.id,
+                by=each.by,
+                path=each.path,
+                clause=each.clause,
+            )
+        if missing := [name for name in nodes if name not in hashed]:
+            yield violation(
+                "input {input} was not hashed before the run on {nodes}: {path}",
+                f"a line of inputs.txt for each of {several(len(nodes), 'node')}",
+                _missing_hashes(case, each, found),
+                input=each.id,
+                nodes=listed(missing),
+                path=each.path,
+                clause=each.clause,
+            )
+
+
+def _other_file(case: Case, alike: list[HashedInput]) -> str:
+    """Another file, the nodes that read it, and the first line that says so."""
+    first, nodes = alike[0], listed([one.node for one in alike])
+    place = f"runs/{case.run.id}/{case.attempt.number}/inputs.txt:{first.line}"
+    return f"{first.sha256} ({several(first.size, 'byte')}) on {nodes}, {place}"
+
+
+def _missing_hashes(case: Case, each: Input, found: list[HashedInput]) -> str:
+    unread = [one.node for one in found if not one.sha256]
+    return f"not readable on {listed(unread)}" if unread else "no such line"
+
+
+# Variables by which a user tunes MPI, the network or the loader.
+_TUNES = re.compile(
+    r"(?:OMPI_MCA|PRTE_MCA|PMIX_MCA|UCX|FI|I_MPI|MPICH|MV2|PSM2?|HFI|NCCL|MALLOC|GLIBC|LUSTRE|DARSHAN|GPFS)_\w+"
+    r"|LD_(?:PRELOAD|AUDIT|BIND_NOW)|ROMIO_HINTS"
+)
+
+
+@campaign_rule(
+    "ENV-02",
+    "tuning by users and by administrators is listed separately",
+    why="users cannot apply tuning that only an administrator can set",
+    remedy="list both kinds of tuning separately under system in the campaign file, or write none",
+    severity=Severity.WARNING,
+)
+def check_tuning(submission: Submission) -> Iterator[Finding]:
+    """Separate entries; variables of MPI, network and loader (`OMPI_MCA_*`, `UCX_*`, `LD_PRELOAD` …) set in the jobs,
+    not by Slurm, and not named under `system`; in a rehearsal noted.
+    """
+    known = dict(submission.campaign.system)
+    user, administrator = known.get(USER_TUNING, ""), known.get(ADMINISTRATOR_TUNING, "")
+    lacking = [key for key in (USER_TUNING, ADMINISTRATOR_TUNING) if placeholder(known.get(key, ""))]
+    if lacking:
+        keys = " and ".join(lacking)
+        yield doubt(submission.full)("system: {keys} not filled in", "a description, or the word none", keys=keys)
+    elif user.strip() == administrator.strip() and user.strip().lower() not in ("none", "nothing"):
+        yield doubt(submission.full)(
+            "the same tuning is given for users and for administrators", "different entries", user
+        )
+    told = " ".join(text for _, text in submission.campaign.system).casefold()
+    names: set[str] = set()
+    for environment in (case.evidence.environment for case in submission.results):
+        names |= tuning_variables(environment)
+    names -= {name for name, _ in submission.campaign.slurm.environment}
+    names -= {each.name for each in submission.pack.environment}
+    unsaid = sorted(name for name in names if name.casefold() not in told)
+    if unsaid:
+        yield doubt(submission.full)(
+            "tuning variables of MPI, network or loader were set, but are not in the system description",
+            "named under system (tuning by users) or slurm.environment",
+            listed(unsaid),
+        )
+
+
+def tuning_variables(environment: Environment) -> set[str]:
+    """The variables by which a user tuned MPI, the network or the loader."""
+    of_ranks = (name.removeprefix("env.") for name in environment.under("env."))
+    names = {*environment.variables, *of_ranks}.difference(environment.set_by_slurm)
+    return {name for name in names if _TUNES.fullmatch(name)}

@@ -1,0 +1,194 @@
+"""The rule about the phases of one result (RUN-09). Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from campaign.config.rules.catalogue import Parameter, Quantity, show
+from campaign.core.model import Command, Completion, Finding, State
+from campaign.core.units import apart, listed
+from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
+from campaign.judge.job_facts import (
+    PROBES,
+    RESTORED,
+    TOLERANCE_S,
+    accounting,
+    has_no_accounting,
+    is_srun_step,
+    times_of_step,
+)
+from campaign.judge.rule import attempt_rule
+from campaign.results.case import Case
+from campaign.results.environment.slurm_text import expand_nodes
+
+# --- phases that start together (`beside`): they ran at the same time, on nodes of their own
+
+
+_Span = tuple[float, float]  # seconds since 1970
+
+
+def check_simultaneous_phases(case: Case) -> Iterator[Finding]:
+    """RUN-09, of the groups of an execution that ran as planned."""
+    for group in case.run.together:
+        if len(group) > 1:
+            yield from _check_separate_nodes(case, group)
+            measured = {each.phase: measured_span(case.phases[each.phase]) for each in group}
+            yield from _check_common_time(case, {phase: times for phase, times in measured.items() if times})
+
+
+def _check_separate_nodes(case: Case, group: Sequence[Command]) -> Iterator[Finding]:
+    executed = list(case.evidence.witness.executed())
+    nodes = {
+        command.phase: set(case.outputs[command.phase].node_names if command.phase in case.outputs else ())
+        or {each.node for each in executed if each.phase == command.phase}
+        for command in group
+    }
+    counted = Counter(node for each in nodes.values() for node in each)
+    unseen = [each.phase for each in group if len(nodes[each.phase]) < case.run.geometry_of(each).nodes]
+    if shared := sorted(node for node, count in counted.items() if count > 1):
+        yield violation("phases that start together ran on the same nodes", "nodes of its own for each", listed(shared))
+    elif unseen:
+        yield unchecked(
+            "the nodes of {phases} were not all recorded; it is unknown whether other phases used them",
+            phases=listed(unseen),
+        )
+
+
+def measured_span(case: Case) -> _Span | None:
+    """When a run or a phase measured, if its output says so; otherwise when its launcher ran, if that is recorded."""
+    seen, completion = case.seen, case.evidence.completion
+    if seen.began is not None and seen.ended is not None:
+        return seen.began, seen.ended
+    return (completion.started, completion.ended) if completion else None
+
+
+def _check_common_time(case: Case, spans: Mapping[str, _Span]) -> Iterator[Finding]:
+    """Each phase that gives results ran beside all others for nearly all its time."""
+    began, ended = max(span[0] for span in spans.values()), min(span[1] for span in spans.values())
+    if ended <= began:
+        first, last = min(spans, key=lambda name: spans[name][1]), max(spans, key=lambda name: spans[name][0])
+        yield violation(
+            "phases that start together did not run at the same time",
+            f"{' and '.join(spans)} at the same time",
+            f"{last} began {began - ended:.1f} s after the end of {first}",
+        )
+        return
+    least = case.pack.parameter("RUN-09", "together")
+    for name in dict.fromkeys(operation.phase for operation in case.operations if operation.phase in spans):
+        lasted = spans[name][1] - spans[name][0]
+        if ended - began < least * lasted:
+            together, needed = apart(ended - began, least * lasted)
+            yield doubt(case.full)(
+                "phase {phase} was measured for only a part of its time beside the phases that start together with it",
+                f"{show(Quantity.SHARE, least)} of its time or more ({needed} s of {lasted:.1f} s)",
+                f"{together} s",
+                phase=name,
+            )
+
+
+def group_spans(case: Case, ahead: _Span) -> Iterator[_Span]:
+    """When each group of phases ran that start together, by Slurm's clock, of which that of the job's record is `ahead`
+    by so many seconds, at least and at most.
+    """
+    completion = case.evidence.completion
+    for group in case.run.together:
+        names = {command.phase for command in group}
+        ran = [each for each in completion.phases if each.phase in names] if completion and len(group) > 1 else []
+        if ran:
+            yield min(each.started for each in ran) - ahead[1], max(each.ended for each in ran) - ahead[0]
+
+
+def can_overlap(spans: Sequence[_Span], steps: Sequence[Mapping[str, str]]) -> bool:
+    """Whether two steps of the accounting may run at the same time: in one such group, without a common node."""
+    nodes = [set(expand_nodes(step.get("NodeList", "")) or ()) for step in steps]
+    times = [time for step in steps if (time := times_of_step(step))]
+    cut = TOLERANCE_S
+    return (
+        all(nodes)
+        and nodes[0].isdisjoint(nodes[1])
+        and any(all(low - cut <= began and ended <= high + cut for began, ended in times) for low, high in spans)
+    )
+
+
+# --- the phases of a result
+
+
+@attempt_rule(
+    "RUN-09",
+    "all phases of a result ran in one job, each once and in order, with no other work between them",
+    why=(
+        "phases that ran at different times, or with other work in between, do not measure the same state of the "
+        "storage"
+    ),
+    remedy="run all phases again with 'campaign rerun FILE CELL'",
+    parameters={
+        "together": Parameter(
+            Quantity.SHARE,
+            0.9,
+            "shortest share of the time of a phase with results during which the phases that start together with "
+            "it (`beside`) ran too",
+        ),
+    },
+    is_about_run=True,
+)
+def check_sequence(case: Case) -> Iterator[Finding]:
+    """Job and step ids of the phases, and other job steps in the accounting. Phases with `beside` must have measured at
+    the same time on nodes of their own; a phase with results that ran beside the others for less than `together`: W,
+    in a rehearsal noted.
+    """
+    if case.attempt.state is not State.DONE or len(case.run.commands) < 2:
+        return
+    completion = case.evidence.completion
+    if completion is None or not completion.phases:
+        yield unchecked("the job did not record when each phase ran")
+        return
+    planned, ran = [command.phase for command in case.run.commands], [each.phase for each in completion.phases]
+    if ran != planned:
+        yield violation(
+            "the phases that ran differ from the plan (each once, in order)", ", ".join(planned), ", ".join(ran)
+        )
+        return
+    times = {each.phase: each for each in completion.phases}
+    for before, group in pairwise(case.run.together):
+        last = max((times[command.phase] for command in before), key=lambda each: each.ended)
+        for phase in (times[command.phase] for command in group):
+            if phase.started < last.ended - TOLERANCE_S:
+                yield violation(
+                    "a phase began before the previous one had ended", f"after the end of {last.phase}", phase.phase
+                )
+    yield from check_simultaneous_phases(case)
+    jobs = dict.fromkeys(seen.job_id for seen in case.outputs.values() if seen.job_id)
+    if len(jobs) > 1:
+        yield violation("the phases of one result ran in several jobs", completion.job_id, ", ".join(jobs))
+    seen = case.outputs
+    said = [[seen[each.phase].step_id or "" for each in group if each.phase in seen] for group in case.run.together]
+    steps = [step for group in said for step in sorted(int(each) for each in group if each.isdigit())]
+    if steps != sorted(set(steps)):
+        yield to_explain(
+            f"the job steps are not in the order of the phases: {RESTORED}",
+            "ascending step numbers",
+            ", ".join(map(str, steps)),
+        )
+    yield from _check_foreign_steps(case, completion)
+
+
+def _check_foreign_steps(case: Case, completion: Completion) -> Iterator[Finding]:
+    """Other steps of the job during the phases."""
+    steps = accounting(case).steps
+    if not steps or not case.run.launcher.is_srun:
+        yield (note if has_no_accounting(case) else unchecked)(
+            "job steps not in Slurm's accounting: other work between the phases cannot be excluded"
+        )
+        return
+    began, ended = completion.phases[0].started, max(each.ended for each in completion.phases)
+    allowed = Counter(command.step for command in case.run.launched)
+    timed = [(step.get("JobName", ""), times) for step in filter(is_srun_step, steps) if (times := times_of_step(step))]
+    ran = Counter(name for name, times in timed if name not in PROBES and times[0] >= began and times[1] <= ended)
+    if foreign := ran - allowed:
+        yield violation(
+            "the job ran other steps between the phases of one result",
+            listed(f"{count} of {name}" for name, count in allowed.items()),
+            listed(f"{count} of {name}" for name, count in foreign.items()),
+        )
