@@ -25,7 +25,7 @@ def test_an_rfp_has_parts_figures_and_scores(tmp_path: Path) -> None:
     ]
     assert found.part("slow").node_class == "fat"
     assert [(score.id, score.mean) for score in found.scores] == [("both", "geometric"), ("total", "arithmetic")]
-    assert [(term.formula, term.reference, term.weight) for term in found.scores[0].of] == [
+    assert [(term.formula, term.reference, term.weight) for term in found.scores[0].terms] == [
         ("create", 100, 1),
         ("stat", 200, 3),
     ]
