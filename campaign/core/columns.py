@@ -13,7 +13,8 @@ Item = TypeVar("Item")  # what a row of the table is about
 class Column(Generic[Item]):
     """`name`: its heading, and its key in JSON and in CSV, there unless `flat` is another. `place`: in a line of CSV,
     from 1, and 0 if it is not there; programs may know columns by their place, so that a new one is the last. `title`:
-    its heading in the table for people of what is also for programs; "" if they do not see it.
+    its heading in the table for people of what is also for programs; "" if they do not see it. `meaning`: for the
+    schema of the JSON form, where the name does not say it.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Column(Generic[Item]):
     is_optional: bool = False  # left out of an object that has no value, and of a printed table without any
     repeats: bool = False  # where people read the values of several rows, also those that are equal
     listed: Callable[[list[Any]], str] | None = None  # the text of a list in CSV
+    meaning: str = ""
     columns: tuple[Column[Any], ...] = ()  # those of an object of JSON, about the value; CSV has no objects
 
 

@@ -5,8 +5,11 @@ A key may be added to an output, so that every record allows others; none is tak
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from campaign.core.columns import Column
+from campaign.results.cells import COLUMNS
 
 Schema = dict[str, Any]
 
@@ -56,48 +59,62 @@ FINDING = {
     "cells": means(many(TEXT), "the cells that it is about"),
 }
 RULES = record({"id": TEXT, "version": COUNT, "sha256": DIGEST, "profile": TEXT, "variables": named({})})
+
+
+def with_meanings(columns: Sequence[Column[Any]], schemas: Mapping[str, Schema]) -> dict[str, Schema]:
+    """The schemas of columns, with the meanings that the columns have."""
+    meanings = {column.name: column.meaning for column in columns if column.meaning}
+    return {name: means(of, meanings[name]) if name in meanings else of for name, of in schemas.items()}
+
+
 STATISTICS = record(
-    {
-        "n": means(COUNT, "number of valid attempts"),
-        "median": null_or(NUMBER),
-        "low": means(null_or(NUMBER), "95% interval of the median"),
-        "high": null_or(NUMBER),
-        "cv": means(null_or(NUMBER), "standard deviation divided by the mean"),
-        "selection": means(null_or(NUMBER), "how much the reported value differs from the median, relative"),
-        "drift_p": null_or(NUMBER),
-        "outliers": many({}),
-        "values": means(many(NUMBER), "of all valid attempts"),
-        "jobs": means(COUNT, "number of jobs that measured them"),
-        "started": means(many(NUMBER), "when each was measured, in seconds since 1970"),
-    }
+    with_meanings(
+        next(column.columns for column in COLUMNS if column.name == "statistics"),
+        {
+            "n": COUNT,
+            "median": null_or(NUMBER),
+            "low": null_or(NUMBER),
+            "high": null_or(NUMBER),
+            "cv": null_or(NUMBER),
+            "selection": null_or(NUMBER),
+            "drift_p": null_or(NUMBER),
+            "outliers": many({}),
+            "values": many(NUMBER),
+            "jobs": COUNT,
+            "started": many(NUMBER),
+        },
+    )
 )
 ROW = record(
-    {
-        **CELL,
-        "value": means(null_or(NUMBER), "the reported number; null if there is none"),
-        "unit": TEXT,
-        "best": {"enum": ["highest", "lowest"]},
-        "status": means(TEXT, "measured, invalid, projected, declined, failed, …"),
-        "processes": null_or(COUNT),
-        "nodes": null_or(COUNT),
-        "processes_per_node": null_or(COUNT),
-        "files_total": null_or(COUNT),
-        "run": null_or(TEXT),
-        "attempt": means(null_or(COUNT), "number of the attempt that is reported"),
-        "attempts": COUNT,
-        "job_id": null_or(TEXT),
-        "source": means(null_or(record({"file": TEXT, "line": COUNT})), "the line of the raw output"),
-        "iterations": {},
-        "parts": many({}),
-        "true_value": means(null_or(NUMBER), "the actual rate, where the benchmark's formula differs"),
-        "files_true": means(null_or(COUNT), "the files that were created, where the formula differs"),
-        "statistics": STATISTICS,
-        "campaign": null_or(TEXT),
-        "rules": null_or(RULES),
-        "projection": {},
-        "notes": many(TEXT),
-        "findings": many(record(FINDING)),
-    },
+    with_meanings(
+        COLUMNS,
+        {
+            **CELL,
+            "value": null_or(NUMBER),
+            "unit": TEXT,
+            "best": {"enum": ["highest", "lowest"]},
+            "status": TEXT,
+            "processes": null_or(COUNT),
+            "nodes": null_or(COUNT),
+            "processes_per_node": null_or(COUNT),
+            "files_total": null_or(COUNT),
+            "run": null_or(TEXT),
+            "attempt": null_or(COUNT),
+            "attempts": COUNT,
+            "job_id": null_or(TEXT),
+            "source": null_or(record({"file": TEXT, "line": COUNT})),
+            "iterations": {},
+            "parts": many({}),
+            "true_value": null_or(NUMBER),
+            "files_true": null_or(COUNT),
+            "statistics": STATISTICS,
+            "campaign": null_or(TEXT),
+            "rules": null_or(RULES),
+            "projection": {},
+            "notes": many(TEXT),
+            "findings": many(record(FINDING)),
+        },
+    ),
     {"by_node": {}, "energy": {}},
 )
 PARTITION = record(

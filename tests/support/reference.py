@@ -35,6 +35,7 @@ from campaign.evidence import compared, terms, verify
 from campaign.judge import engine
 from campaign.judge.rule import Rule, rules_of
 from campaign.report import decision, printing
+from campaign.results.cells import IN_CSV
 from campaign.results.source import modifications
 from campaign.results.source.facts import OwnSource
 from tests.support import man_pages, outputs, schemas
@@ -57,6 +58,7 @@ FILES = (  # the page of a file, its man page, what it is, its schema
 )
 RULE_LINES = re.compile(r"(?:^- \*\*[A-Z]{3}-[0-9]{2}\*\* .*\n)+", re.MULTILINE)
 PARAMETER_LINES = re.compile(r"(?:^- [A-Z]{3}-[0-9]{2} `.*\n)+", re.MULTILINE)
+CSV_LINE = re.compile(r"^`target launch files operation value .*`\n", re.MULTILINE)
 NAMES = re.compile(r"^Keys by section:\n\n(?:- `.*\n)+", re.MULTILINE)
 SHORT = {  # what a table has in place of words that it would repeat; each is explained once above it
     'a clause in quotes, such as "8.4"': "clause",
@@ -103,6 +105,7 @@ def generated() -> dict[Path, str]:
     return {
         DOCS / "cli.md": _verbs_alone(),
         CATALOGUE: _catalogue(),
+        DOCS / "formats.md": _with_lines(DOCS / "formats.md", CSV_LINE, f"`{' '.join(IN_CSV)}`\n"),
         DOCS / "rules.md": _with_lines(DOCS / "rules.md", RULE_LINES, _rule_lines()),
         DOCS / "rule-packs.md": _with_lines(DOCS / "rule-packs.md", PARAMETER_LINES, _parameter_lines()),
         **{DOCS / page: _with_lines(DOCS / page, NAMES, _names(schema)) for page, _, _, schema in FILES},
