@@ -9,7 +9,7 @@ from campaign.judge.findings import doubt, note, to_explain, unchecked, violatio
 from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import Submission
 from campaign.plan.adaptive import SearchProgress
-from campaign.plan.search.records import DRIFT, Choice
+from campaign.plan.search.records import DRIFT, CountChoice
 from campaign.results.cells import patterns
 
 # --- how the counts of a launch condition were determined
@@ -86,7 +86,7 @@ def check_confirmation(submission: Submission) -> Iterator[Finding]:
             yield from _note_unsteady_rates(choice, key)
 
 
-def _note_unsteady_rates(choice: Choice, key: str) -> Iterator[Finding]:
+def _note_unsteady_rates(choice: CountChoice, key: str) -> Iterator[Finding]:
     """Signs that the system was not steady during the runs."""
     if (drift := choice.drift) and drift.is_significant:
         yield note(
@@ -105,7 +105,7 @@ def _note_unsteady_rates(choice: Choice, key: str) -> Iterator[Finding]:
         )
 
 
-def _similar_counts(choice: Choice) -> str:
+def _similar_counts(choice: CountChoice) -> str:
     alike = choice.possible_counts
     return (
         f"{len(alike)} counts from {alike[0].processes} to {alike[-1].processes} processes cannot be told apart "
