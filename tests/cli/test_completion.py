@@ -66,7 +66,7 @@ class Terminal:
     def type(self, text: str) -> None:
         os.write(self.here, text.encode())
 
-    def wait_for(self, text: str, seconds: float = 60) -> str:
+    def wait_for(self, text: str, seconds: float = 300) -> str:
         """What is on the screen up to this text, which is taken off it."""
         end = time.monotonic() + seconds
         while text not in self.seen:

@@ -212,13 +212,14 @@ def test_a_full_target_stops_a_campaign_and_is_named(tmp_path: Path, own_sandbox
     said = in_one_line(done.stderr)
     assert done.returncode == 1
     assert f"the file system of {point}, or a quota there, is full: " in said
-    assert sum(row["state"] == "failed" for row in case.states().values()) <= 3
+    states = [row["state"] for row in case.states().values()]
+    assert 0 < states.count("failed") < states.count("failed") + states.count("cancelled") == len(states) == 12
 
 
 @only_root
 def test_full_results_stop_a_campaign_and_its_jobs(tmp_path: Path, own_sandbox: Sandbox) -> None:
     with small(own_sandbox, "results", "size=2M") as point:
-        case = of_script(tmp_path, own_sandbox, "noroom", f"cat /dev/zero >{point}/x; exec sleep 30")
+        case = of_script(tmp_path, own_sandbox, "noroom", f"cat /dev/zero >{point}/x; exec sleep 1000")
         case.file.write_text(f"{case.file.read_text()}results: {point}/noroom\n")
         done = called(case, "run", str(case.file))
         assert done.returncode == 3

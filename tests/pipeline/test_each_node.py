@@ -33,13 +33,16 @@ selection: {operation: rate, best: highest, clause: "1"}
 checks: {GEO-01: "1", GEO-02: "1", GEO-03: "1", RUN-01: "1", STA-01: "1", STA-02: "1"}
 """
 # Rank 0 says a rate that is its node's number: 101 on n1, 102 on n2; the others say nothing.
-PRINTS = 'sleep 8; test "$SLURM_PROCID" != 0 || { echo HPL; echo on 2; echo "rate 10${SLURMD_NODENAME##*[!0-9]}"; }'
+PRINTS = 'test "$SLURM_PROCID" != 0 || { echo HPL; echo on 2; echo "rate 10${SLURMD_NODENAME##*[!0-9]}"; }'
 
 
 def test_every_node_runs_by_itself_and_one_cell_has_the_distribution(tmp_path: Path, sandbox: Sandbox) -> None:
     (tmp_path / "packs").mkdir()
     (tmp_path / "packs" / "gflops.yaml").write_text(PACK)
-    case = case_of(tmp_path, sandbox, "gflops", "{}", PRINTS, tmp_path / "packs")
+    met = tmp_path / "met"
+    met.mkdir()
+    waits = f'touch {met}/"$SLURMD_NODENAME"; until [ "$(ls {met} | wc -l)" = 4 ]; do sleep 0.1; done'
+    case = case_of(tmp_path, sandbox, "gflops", "{}", f"{waits}; {PRINTS}", tmp_path / "packs")
     case.file.write_text(case.file.read_text().replace("launch:\n  {}\n", ""))
     case.call("run")
     (row,) = case.table()
@@ -61,7 +64,7 @@ def test_every_node_runs_by_itself_and_one_cell_has_the_distribution(tmp_path: P
 def test_nodes_whose_program_is_told_the_target_run_one_after_another(tmp_path: Path, sandbox: Sandbox) -> None:
     (tmp_path / "packs").mkdir()
     (tmp_path / "packs" / "gflops.yaml").write_text(PACK.replace('"{flags}"', '"{flags} {directory}/data"'))
-    case = case_of(tmp_path, sandbox, "gflops", "{}", PRINTS.replace("sleep 8", "sleep 1"), tmp_path / "packs")
+    case = case_of(tmp_path, sandbox, "gflops", "{}", f"sleep 1; {PRINTS}", tmp_path / "packs")
     case.file.write_text(case.file.read_text().replace("launch:\n  {}\n", ""))
     case.call("run")
     windows = sorted((done["started"], done["ended"]) for done in case.completions())

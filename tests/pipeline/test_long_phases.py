@@ -22,7 +22,7 @@ from tests.support.command_line import drive
 from tests.support.fake_slurm import Fake
 
 __all__ = ["cluster"]  # a fixture
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 PHASED = [path.stem for path in sorted(resources.PACKS.glob("*.yaml")) if len(packs.load(path).phases) > 1]
 LASTS_S = 4000  # longer than the largest tolerance, and than what the captured outputs say

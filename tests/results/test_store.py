@@ -271,7 +271,7 @@ def test_a_driver_killed_at_any_moment_leaves_a_store_that_equals_its_journal(tm
     time.sleep(random.Random(seed).uniform(0.005, 0.08))
     assert process.pid is not None
     os.kill(process.pid, signal.SIGKILL)
-    process.join(60)
+    process.join(300)
     opened = Store(Paths(tmp_path))
     plan(opened, -1)
     attempts, jobs = content(tmp_path)
@@ -286,7 +286,7 @@ def started(function: Callable[[], None]) -> multiprocessing.process.BaseProcess
 
 
 def ended(process: multiprocessing.process.BaseProcess) -> None:
-    process.join(60)
+    process.join(300)
     if process.exitcode is None:
         process.kill()
     assert process.exitcode == 0

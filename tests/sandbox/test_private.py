@@ -262,7 +262,7 @@ def test_two_reservations_at_the_same_time_are_of_different_ports() -> None:
 
 
 @pytest.mark.slurm
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("umask", [0o000, 0o077])
 def test_whatever_the_umask_the_directory_and_the_socket_that_starts_programs_are_closed(
     umask: int, sandbox_directory: Path
@@ -283,14 +283,14 @@ def test_whatever_the_umask_the_directory_and_the_socket_that_starts_programs_ar
 
 
 @pytest.mark.slurm
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_a_sandbox_ends_when_its_directory_is_removed(sandbox_directory: Path) -> None:
     """As a runtime directory is at the end of the user's last session: no `stop` would find it."""
     sandbox = Sandbox.start(sandbox_directory, Shape(nodes=1, cpus=1))
     state = sandbox.layout.load()
     assert state is not None
     sandbox_directory.rename(sandbox_directory.parent / "gone")
-    deadline = time.monotonic() + 100
+    deadline = time.monotonic() + 300
     while any(process.alive() for process in state.processes.values()):
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -346,7 +346,7 @@ def test_a_user_without_a_home_learns_what_to_set(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.slurm
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_the_default_sandbox_starts_where_there_is_no_cache_directory_yet(
     sandbox_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

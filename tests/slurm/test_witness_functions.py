@@ -187,7 +187,7 @@ def test_the_clusters_fake_is_told_nothing_of_the_question(job: Job, cluster: Fa
 
 
 def program(job: Job, name: str, text: str = "") -> Path:
-    """A script, or a program under another name that waits a second."""
+    """A script, or a program under another name that waits."""
     path = job.root / name
     if text:
         path.write_text(f"#!/bin/bash\n{text}\n")
@@ -205,7 +205,7 @@ def watched(
     job.probe, job.environment["SLURM_JOB_NUM_NODES"] = True, "2"
     geometry, launcher = Geometry(2, 4), Launcher(prefix=prefix)
     job.plan(geometry=geometry)
-    words = {"executable": str(executable), "arguments": ("2",), "prefix": prefix, "environment": environment}
+    words = {"executable": str(executable), "arguments": ("5",), "prefix": prefix, "environment": environment}
     job.steps = [replace(step, run=builders.with_words(step.run, launcher=launcher, **words)) for step in job.steps]
     assert job.run() == 0, job.out() + job.complain()
     witness = read_evidence(job.steps[0].folder, job.steps[0].token, ("",))[0].witness
@@ -274,7 +274,7 @@ def test_one_step_looks_at_all_runs_of_a_job_each_by_itself(job: Job) -> None:
     job.plan(2, Geometry(2, 4))
     first, second = (program(job, name) for name in ("first", "second"))
     job.steps = [
-        replace(step, run=builders.with_words(step.run, executable=str(path), arguments=("1",)))
+        replace(step, run=builders.with_words(step.run, executable=str(path), arguments=("5",)))
         for step, path in zip(job.steps, (first, second), strict=True)
     ]
     assert job.run() == 0, job.out() + job.complain()
@@ -291,7 +291,7 @@ def test_witnesses_that_ended_are_started_again_for_the_next_run(job: Job) -> No
     kill = program(job, "kill", 'kill -KILL $(<"$FAKE_SLURM/witness.pids"); sleep 1')
     path = program(job, "bench")
     job.steps = [
-        replace(step, run=builders.with_words(step.run, executable=str(program), arguments=("1",)))
+        replace(step, run=builders.with_words(step.run, executable=str(program), arguments=("5",)))
         for step, program in zip(job.steps, (kill, path), strict=True)
     ]
     assert job.run() == 0, job.out() + job.complain()
