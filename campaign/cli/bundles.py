@@ -272,7 +272,7 @@ def _typed(arguments: argparse.Namespace, file: Path) -> tuple[str, str]:
 def _limit(arguments: argparse.Namespace) -> float:
     """0: that of the design."""
     given = verdicts.parse_terms(None, arguments.at_least, False)
-    return given.least if given else 0.0
+    return given.min_share if given else 0.0
 
 
 def accept(arguments: argparse.Namespace) -> int:

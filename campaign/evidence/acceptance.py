@@ -262,7 +262,7 @@ def decide_cells(
 
 
 def _repetition_count(cell: CellComparison) -> int:
-    return len(cell.second.repeated) if cell.second and cell.reported else 0
+    return len(cell.second.repeated) if cell.second and cell.reported_ratio else 0
 
 
 def _excess_variance(
@@ -289,7 +289,7 @@ def _decide_cell(
 ) -> CellComparison:
     """The cell with its verdict. `excess`: of `_excess_variance`; `reason`: why the cell has no valid value."""
     repetitions, minimum, ceiling = _repetition_count(cell), design.repetitions, design.ceiling(noise)
-    ratio = cell.reported if options.reported else cell.ratio
+    ratio = cell.reported_ratio if options.reported else cell.ratio
     better = 1 / ratio if ratio and cell.best == "lowest" else ratio
     problem = ""
     if cell.verdict in (CellVerdict.NONE, CellVerdict.UNTOLD) or not better:
@@ -326,7 +326,7 @@ def acceptance_decision(outcome: SampleOutcome, bundle: str, file: str) -> Decis
     _, kind, may, may_not = _MEANING[outcome.verdict]
     if objections:
         may, may_not = "nothing: this is no measurement of the drawn sample.", _MEANING[CellVerdict.UNDECIDED][-1]
-    by_means = comparison.terms is not None and comparison.terms.means
+    by_means = comparison.terms is not None and comparison.terms.by_means
     return DecisionBlock(
         outcome.verdict.upper(),
         (bundle.rpartition("/")[2], file.rpartition("/")[2], f"seed {challenge.seed}"),
@@ -392,7 +392,7 @@ def _steps(outcome: SampleOutcome, cells: Sequence[CellComparison], bundle: str,
         yield Step(YOU, sample_command)
     elif outcome.verdict is CellVerdict.ACCEPTED:
         yield Step(YOU, "enter the sample in your terms, under `shown`")
-    elif cells[0].reported is None:
+    elif cells[0].reported_ratio is None:
         yield Step(YOU, f"mend what made runs fail; campaign run {file}; {accept_command}")
     else:
         yield Step(VENDOR, "explain why the results are faster than noise allows")

@@ -151,7 +151,7 @@ def conclude(known: Known, of_bundle: Sequence[Finding], whole: Submission | Non
         seal=_seal(known, {finding.rule for finding in of_bundle if finding.violated}),
         consistent=whole is not None and all(each.rule in ("EVD-01", "EVD-03") for each in found.contradicted),
         evidence=_evidence(found, whole is not None),
-        kept=found.left.kept,
+        kept=found.left.state,
         undecided=tuple(found.left.undecided),
         unprovable=found.left.unprovable,
         rules=f"{whole.pack.id} {whole.pack.version}" if whole else "",
@@ -269,9 +269,9 @@ def _steps(said: Conclusion, known: Known, found: SortedBundle, sampled: bool) -
         what = decision.first_finding(found.contradicted)
         yield Step(YOU, f"reject the bundle, or ask the vendor for the original records: {what}")
     yield from decision.vendor_steps(
-        [*found.left.violated, *unproven.get(Move.VENDOR, ()), *found.left.of(Move.VENDOR)]
+        [*found.left.violated, *unproven.get(Move.VENDOR, ()), *found.left.by_move(Move.VENDOR)]
     )
-    if of_buyer := [*unproven.get(Move.BUYER, ()), *found.left.of(Move.BUYER)]:
+    if of_buyer := [*unproven.get(Move.BUYER, ()), *found.left.by_move(Move.BUYER)]:
         yield Step(YOU, decision.first_finding(of_buyer))
     if said.undecided and known.terms:
         yield Step(YOU, "add what you accept to your terms, from the entries below")

@@ -21,9 +21,9 @@ def merge_causes(findings: Sequence[Finding]) -> list[Finding]:
     """The findings, in their order; those of one rule and wording that differ in a single value get one message with
     all values.
     """
-    alike = grouped((_kind(finding), _values(finding)) for finding in findings)
-    differing = {kind: _differing(list(dict.fromkeys(values))) for kind, values in alike.items()}
-    return [_with(finding, *differing[_kind(finding)]) for finding in findings]
+    values_by_kind = grouped((_kind(finding), _values(finding)) for finding in findings)
+    merged_values = {kind: _differing_position(list(dict.fromkeys(values))) for kind, values in values_by_kind.items()}
+    return [_with_value(finding, *merged_values[_kind(finding)]) for finding in findings]
 
 
 def merge_row_causes(rows: Sequence[Row]) -> list[Row]:
@@ -40,19 +40,23 @@ def _values(finding: Finding) -> tuple[str, ...]:
     return (finding.operation, finding.phase, *finding.values.values())
 
 
-def _differing(values: Sequence[tuple[str, ...]]) -> tuple[int | None, str]:
+def _differing_position(values: Sequence[tuple[str, ...]]) -> tuple[int | None, str]:
     """The position at which they differ, if only one, and the values there."""
-    places = [place for place, there in enumerate(zip(*values, strict=True)) if len(set(there)) > 1]
+    places = [place for place, column in enumerate(zip(*values, strict=True)) if len(set(column)) > 1]
     if len(places) != 1:
         return None, ""
-    return places[0], listed_values([each[places[0]] for each in values])
+    return places[0], listed_values([finding_values[places[0]] for finding_values in values])
 
 
-def _with(finding: Finding, place: int | None, value: str) -> Finding:
+def _with_value(finding: Finding, place: int | None, value: str) -> Finding:
     if place is None:
         return finding
-    operation, phase, *others = (value if at == place else known for at, known in enumerate(_values(finding)))
-    return replace(finding, operation=operation, phase=phase, values=dict(zip(finding.values, others, strict=True)))
+    operation, phase, *other_values = (
+        value if at == place else own_value for at, own_value in enumerate(_values(finding))
+    )
+    return replace(
+        finding, operation=operation, phase=phase, values=dict(zip(finding.values, other_values, strict=True))
+    )
 
 
 def generalize_line(text: str) -> str:

@@ -67,39 +67,39 @@ def open_questions(lines: Sequence[ClauseLine]) -> str:
     missing = [line.clause for line in lines if line.clause.answered and line.state is ClauseState.OPEN]
     if not missing:
         return ""
-    asked = "\n".join(f"  [{clause.id}] {clause.answered}" for clause in missing)
-    return f"Clauses to answer under `answers` in the campaign file ({len(missing)}):\n{asked}"
+    questions = "\n".join(f"  [{clause.id}] {clause.answered}" for clause in missing)
+    return f"Clauses to answer under `answers` in the campaign file ({len(missing)}):\n{questions}"
 
 
 # --- the coverage of a pack
 
 
 _COVERAGE: tuple[Column[Mapping[str, Any]], ...] = (
-    Column("Clause", lambda covered: covered["clause"], is_text=True),
-    Column("Requirement", lambda covered: covered["requires"], is_text=True),
-    Column("How", lambda covered: covered["how"].replace("_", " "), is_text=True),
-    Column("By what", lambda covered: "; ".join(covered["by"]), is_text=True),
+    Column("Clause", lambda entry: entry["clause"], is_text=True),
+    Column("Requirement", lambda entry: entry["requires"], is_text=True),
+    Column("How", lambda entry: entry["how"].replace("_", " "), is_text=True),
+    Column("By what", lambda entry: "; ".join(entry["by"]), is_text=True),
 )
 
 
 def coverage_text(pack: RulePack, width: int) -> str:
     """Each clause of a pack, and how it is accounted for."""
     counts = Counter(clause.accounting for clause in pack.clauses)
-    how = {kinds.BY_CHECKS: "checked", **_BY}
-    said = ", ".join(f"{counts[key]} {words}" for key, words in how.items() if counts[key])
+    labels = {kinds.BY_CHECKS: "checked", **_BY}
+    totals = ", ".join(f"{counts[key]} {words}" for key, words in labels.items() if counts[key])
     parts = (
         f"{pack.id}, version {pack.version}: clauses of {pack.document}",
-        grid.plain_grid(_COVERAGE, _covered(pack), width),
-        f"{units.several(len(pack.clauses), 'clause')}: {said}",
+        grid.plain_grid(_COVERAGE, _coverage_entries(pack), width),
+        f"{units.several(len(pack.clauses), 'clause')}: {totals}",
     )
     return "\n".join(parts)
 
 
 def coverage_json(pack: RulePack) -> str:
-    return json.dumps(_covered(pack), indent=1, ensure_ascii=False)
+    return json.dumps(_coverage_entries(pack), indent=1, ensure_ascii=False)
 
 
-def _covered(pack: RulePack) -> list[dict[str, Any]]:
+def _coverage_entries(pack: RulePack) -> list[dict[str, Any]]:
     if not pack.clauses:
         raise InputError(f"rule pack {pack.id} does not list the clauses of its document; add `clauses` to {pack.path}")
     return [

@@ -60,25 +60,25 @@ class Contents(Submission):
         return self.campaign.results
 
     @property
-    def measured(self) -> str:
+    def period(self) -> str:
         """When, in UTC; "" if nothing was measured."""
         times = measured_period(self.attempts)
         if times is None:
             return ""
         first, last = times
-        same = first.date() == last.date()
-        return f"{first:%Y-%m-%d %H:%M:%S} to {last:{'%H:%M:%S' if same else '%Y-%m-%d %H:%M:%S'}} UTC"
+        is_one_day = first.date() == last.date()
+        return f"{first:%Y-%m-%d %H:%M:%S} to {last:{'%H:%M:%S' if is_one_day else '%Y-%m-%d %H:%M:%S'}} UTC"
 
     @property
-    def tried(self) -> str:
+    def attempt_counts(self) -> str:
         """`14 attempts: 12 done, 1 timeout, 1 superseded`."""
         return counted("attempt", [attempt.state for attempt in self.attempts])
 
 
 def report_contents(submission: Submission, of_buyer: DecisionBlock | None = None) -> Contents:
-    same = {field.name: getattr(submission, field.name) for field in fields(Submission)}
+    submission_fields = {field.name: getattr(submission, field.name) for field in fields(Submission)}
     return Contents(
-        **{**same, "findings": submission.all_findings},
+        **{**submission_fields, "findings": submission.all_findings},
         modifications=(
             *parts(submission.sources, submission.pack.build),
             *execution_sections(submission.results),
@@ -91,10 +91,10 @@ def report_contents(submission: Submission, of_buyer: DecisionBlock | None = Non
 
 def measured_period(attempts: Sequence[Attempt]) -> tuple[datetime, datetime] | None:
     """The first start and the last end of recorded attempts, in UTC; None if none is known."""
-    started = [attempt.started for attempt in attempts if attempt.started is not None]
-    ended = [attempt.ended for attempt in attempts if attempt.ended is not None]
+    start_times = [attempt.started for attempt in attempts if attempt.started is not None]
+    end_times = [attempt.ended for attempt in attempts if attempt.ended is not None]
     try:
-        first, last = (datetime.fromtimestamp(time, UTC) for time in (min(started), max(ended)))
+        first, last = (datetime.fromtimestamp(time, UTC) for time in (min(start_times), max(end_times)))
     except (ValueError, OverflowError, OSError):  # none, or not a valid time
         return None
     return first, last
@@ -109,25 +109,33 @@ def environment_sections(results: Sequence[Case]) -> tuple[Section, ...]:
     if not jobs:
         return ()
     nodes = {node.name for job in jobs.values() for node in job.nodes}
-    facts = _facts(jobs)
+    facts = _node_observations(jobs)
     elsewhere = (*_STORAGE, *_PROGRAM, *_VARIABLES)
-    asked = f"As recorded by {several(len(jobs), 'job')} on {several(len(nodes), 'node')} before each job's first run."
+    about_jobs = (
+        f"As recorded by {several(len(jobs), 'job')} on {several(len(nodes), 'node')} before each job's first run."
+    )
     of_nodes = [observation for observation in facts if not observation[0].startswith(elsewhere)]
-    found = [Section("Nodes", asked, _COLUMNS, _rows(of_nodes))]
+    sections = [Section("Nodes", about_jobs, _COLUMNS, _observation_lines(of_nodes))]
     for directory in dict.fromkeys(job.directory for job in jobs.values()):
-        there = {job: environment for job, environment in jobs.items() if environment.directory == directory}
-        storage = _by_job({job: environment.storage for job, environment in there.items()})
-        rows = _rows([*_chosen(_facts(there), _STORAGE), *storage])
-        found.append(Section(f"File system of {directory}", _space(there), _COLUMNS, rows))
-    software = _by_job({job: environment.software for job, environment in jobs.items()})
-    found.append(Section("Program and libraries", "", _COLUMNS, _rows([*_chosen(facts, _PROGRAM), *software])))
-    found.append(Section("Variables of the processes", "", _COLUMNS, _rows(_chosen(facts, _VARIABLES))))
+        jobs_of_directory = {
+            job: environment for job, environment in jobs.items() if environment.directory == directory
+        }
+        storage = _job_observations({job: environment.storage for job, environment in jobs_of_directory.items()})
+        rows = _observation_lines([*_with_prefix(_node_observations(jobs_of_directory), _STORAGE), *storage])
+        sections.append(Section(f"File system of {directory}", _space_text(jobs_of_directory), _COLUMNS, rows))
+    software = _job_observations({job: environment.software for job, environment in jobs.items()})
+    sections.append(
+        Section("Program and libraries", "", _COLUMNS, _observation_lines([*_with_prefix(facts, _PROGRAM), *software]))
+    )
+    sections.append(
+        Section("Variables of the processes", "", _COLUMNS, _observation_lines(_with_prefix(facts, _VARIABLES)))
+    )
     problems = dict.fromkeys(problem for environment in jobs.values() for problem in environment.problems)
-    found.append(Section("Not determined", "", ("problem",), tuple((problem,) for problem in problems)))
-    return tuple(section for section in found if section.rows)
+    sections.append(Section("Not determined", "", ("problem",), tuple((problem,) for problem in problems)))
+    return tuple(section for section in sections if section.rows)
 
 
-def _facts(jobs: Mapping[str, Environment]) -> list[_Observation]:
+def _node_observations(jobs: Mapping[str, Environment]) -> list[_Observation]:
     return [
         (fact, text, (job, node))
         for job, environment in jobs.items()
@@ -136,16 +144,16 @@ def _facts(jobs: Mapping[str, Environment]) -> list[_Observation]:
     ]
 
 
-def _by_job(by_job: Mapping[str, Mapping[str, str]]) -> list[_Observation]:
+def _job_observations(by_job: Mapping[str, Mapping[str, str]]) -> list[_Observation]:
     """What a job reports about itself, by the job's name."""
     return [(name, text, (job, job)) for job, texts in by_job.items() for name, text in texts.items()]
 
 
-def _chosen(facts: Sequence[_Observation], beginnings: tuple[str, ...]) -> list[_Observation]:
+def _with_prefix(facts: Sequence[_Observation], beginnings: tuple[str, ...]) -> list[_Observation]:
     return [observation for observation in facts if observation[0].startswith(beginnings)]
 
 
-def _rows(observations: Sequence[_Observation]) -> tuple[tuple[str, ...], ...]:
+def _observation_lines(observations: Sequence[_Observation]) -> tuple[tuple[str, ...], ...]:
     """A line for each value of each fact, the most common value first."""
     lines = []
     for fact, observed in grouped((fact, (text, place)) for fact, text, place in observations).items():
@@ -157,7 +165,7 @@ def _rows(observations: Sequence[_Observation]) -> tuple[tuple[str, ...], ...]:
     return tuple(lines)
 
 
-def _space(jobs: Mapping[str, Environment]) -> str:
+def _space_text(jobs: Mapping[str, Environment]) -> str:
     """Size and free space, in storage units, as the first and the last job recorded them."""
     spaces = sorted((job.space for job in jobs.values() if job.space), key=lambda space: space.time)
     if not spaces:
@@ -181,20 +189,21 @@ def _space(jobs: Mapping[str, Environment]) -> str:
 
 def execution_sections(results: Sequence[Case]) -> tuple[Section, ...]:
     """A section about the attempts that ended well; none if there are none."""
-    ended = [result for result in results if result.attempt.state is State.DONE]
-    met = grouped((line, result.subject) for result in ended for line in dict.fromkeys(_lines(result)))
-    order = list(dict.fromkeys(what for what, _, _ in met))
-    rows = []
-    for line, attempts in sorted(met.items(), key=lambda item: order.index(item[0][0])):
-        some = f"{len(attempts)} of {len(ended)}: {listed(attempts, _NAMED)}"
-        rows.append((*line, "" if len(attempts) == len(ended) else some))
-    about = (
-        f"Files executed or loaded in {several(len(ended), 'attempt')}, by the hashes that ranks and nodes recorded."
+    completed = [result for result in results if result.attempt.state is State.DONE]
+    attempts_by_line = grouped(
+        (line, result.subject) for result in completed for line in dict.fromkeys(_executed_files(result))
     )
-    return (Section("What ran", about, _EXECUTED, tuple(rows)),) if rows else ()
+    order = list(dict.fromkeys(kind for kind, _, _ in attempts_by_line))
+    rows = []
+    for line, attempts in sorted(attempts_by_line.items(), key=lambda item: order.index(item[0][0])):
+        attempt_names = f"{len(attempts)} of {len(completed)}: {listed(attempts, _NAMED)}"
+        rows.append((*line, "" if len(attempts) == len(completed) else attempt_names))
+    number = several(len(completed), "attempt")
+    introduction = f"Files executed or loaded in {number}, by the hashes that ranks and nodes recorded."
+    return (Section("What ran", introduction, _EXECUTED, tuple(rows)),) if rows else ()
 
 
-def _lines(case: Case) -> Iterator[_Line]:
+def _executed_files(case: Case) -> Iterator[_Line]:
     launcher, witness = case.run.launcher, case.evidence.witness
     yield "launcher", shlex.join([launcher.program, *launcher.options]), ""
     if launcher.prefix:
@@ -206,9 +215,9 @@ def _lines(case: Case) -> Iterator[_Line]:
     for digest, path in witness.programs.items():
         yield "executed by ranks", path, digest
     environment = case.evidence.environment
-    named = {name: environment.values(name) for name in environment.under(_LIBRARY)}
-    seen = {f"{_LIBRARY}{name}": values for name, values in witness.libraries.items()}
-    for _, values in sorted((named | seen).items()):  # where ranks were observed: what they loaded
+    library_facts = {name: environment.values(name) for name in environment.under(_LIBRARY)}
+    loaded_libraries = {f"{_LIBRARY}{name}": values for name, values in witness.libraries.items()}
+    for _, values in sorted((library_facts | loaded_libraries).items()):  # where ranks were observed: what they loaded
         for value in values:
             path, _, digest = value.rpartition(" ")
             if digest not in witness.programs:

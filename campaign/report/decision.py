@@ -61,34 +61,36 @@ def compliance_verdict(submission: Submission) -> Verdict:
     findings = submission.all_findings
     checked = [finding for finding in findings if finding.checked]
     errors = [finding for finding in checked if finding.severity is Severity.ERROR]
-    broken = _rules(pack, (finding for finding in errors if not finding.waived))
-    waived = _rules(pack, filter(is_waived, errors))
-    asked = _rules(pack, (finding for finding in checked if finding.unanswered))
-    unchecked = _rules(pack, (finding for finding in findings if not finding.checked))
-    without = sum(row.status in OPEN for row in rows)
+    broken = _rule_counts(pack, (finding for finding in errors if not finding.waived))
+    waived = _rule_counts(pack, filter(is_waived, errors))
+    unanswered = _rule_counts(pack, (finding for finding in checked if finding.unanswered))
+    unchecked = _rule_counts(pack, (finding for finding in findings if not finding.checked))
+    missing_count = sum(row.status in OPEN for row in rows)
     if profile != "full":
         kind, headline = Compliance.REHEARSAL, f"{profile.capitalize()} size: not a compliant result"
-    elif broken or without:
+    elif broken or missing_count:
         kind, headline = Compliance.BROKEN, "Does not comply with the run rules"
     elif unchecked:
         kind, headline = Compliance.UNCHECKED, "No violation found, but not all rules were checked"
     else:
-        but = " and ".join([*["waived violations"] * bool(waived), *["explanations required"] * bool(asked)])
+        exceptions = " and ".join(
+            [*["waived violations"] * bool(waived), *["explanations required"] * bool(unanswered)]
+        )
         kind, headline = (
             Compliance.COMPLIES,
-            f"Complies with the run rules, with {but}" if but else "Complies with the run rules",
+            f"Complies with the run rules, with {exceptions}" if exceptions else "Complies with the run rules",
         )
     reasons = []
     if profile != "full":
-        reasons.append(Reason(f"Rehearsal: {_size(submission)}."))
+        reasons.append(Reason(f"Rehearsal: {_size_reasons(submission)}."))
     if pack_origin(pack):
         reasons.append(Reason(f"The rules are a {pack_origin(pack).strip(' []')}."))
-    if without:
-        reasons.append(Reason(f"{without} of {len(rows)} results have no valid value."))
+    if missing_count:
+        reasons.append(Reason(f"{missing_count} of {len(rows)} results have no valid value."))
     for text, rules in (
         ("{rules} violated:", broken),
         ("{rules} violated and waived:", waived),
-        ("Explanation required by {rules}:", asked),
+        ("Explanation required by {rules}:", unanswered),
     ):
         if rules:
             reasons.append(Reason(text.format(rules=units.several(len(rules), "rule")), rules))
@@ -108,13 +110,13 @@ def status_counts(rows: Sequence[Row]) -> str:
     return units.counted("cell", [row.status for row in rows])
 
 
-def _rules(pack: RulePack, findings: Iterable[Finding]) -> tuple[tuple[str, str, int], ...]:
+def _rule_counts(pack: RulePack, findings: Iterable[Finding]) -> tuple[tuple[str, str, int], ...]:
     counts = Counter(finding.rule for finding in findings)
     ids = sorted(counts, key=list(CATALOGUE).index)
     return tuple((rule, pack.statement(rule), counts[rule]) for rule in ids)
 
 
-def _size(submission: Submission) -> str:
+def _size_reasons(submission: Submission) -> str:
     pack, campaign = submission.pack, submission.campaign
     reasons = []
     if pack.items_total:
@@ -128,7 +130,7 @@ def _size(submission: Submission) -> str:
     return "; ".join(reasons) or "smaller than the RFP requires"
 
 
-LEAST = 20  # columns of a reason
+MIN_REASON_WIDTH = 20  # columns of a reason
 UNFOLDED = 100_000  # columns
 VENDOR, YOU = "vendor", "you"
 SAMPLE = "# campaign sample: "  # how the campaign file of a sample begins (evidence/sample.py)
@@ -160,7 +162,7 @@ class DecisionBlock:
     @property
     def sentence(self) -> str:
         """All answers in one line."""
-        answers = "; ".join(f"{each.name} {each.answer} ({each.reason})" for each in self.questions)
+        answers = "; ".join(f"{question.name} {question.answer} ({question.reason})" for question in self.questions)
         return f"{self.headline}: {answers}"
 
 
@@ -188,7 +190,7 @@ def decision_text(decision: DecisionBlock, width: int) -> str:
 
 def decision_paragraphs(decision: DecisionBlock, style: str, width: int) -> list[str]:
     """As paragraphs of a format of tabulate."""
-    if style in printing.FOLDED:
+    if style in printing.TEXT_FORMATS:
         return [decision_text(decision, width)]
     return [escaping.paragraph(line, style) for line in decision_text(decision, UNFOLDED).splitlines()]
 
@@ -200,7 +202,7 @@ def _lines(decision: DecisionBlock, width: int) -> Iterator[str]:
     for question in decision.questions:
         first = f"  {question.name:{names}}  {question.answer:{answers}}  "
         yield first + textwrap.shorten(
-            escaping.plain(question.reason), max(width - len(first), LEAST), placeholder=" …"
+            escaping.plain(question.reason), max(width - len(first), MIN_REASON_WIDTH), placeholder=" …"
         )
     yield from printing.wrap(escaping.plain(decision.may), width, "You may conclude:  ", " " * 19)
     yield from printing.wrap(escaping.plain(decision.may_not), width, "You may not:       ", " " * 19)
@@ -218,19 +220,19 @@ class SortedFindings:
     """
 
     def __init__(self, findings: Iterable[Finding]) -> None:
-        known = list(findings)
-        violated = [finding for finding in known if finding.violated]
+        findings_list = list(findings)
+        violated = [finding for finding in findings_list if finding.violated]
         self.violated = sorted(violated, key=lambda finding: finding.rule == "CMP-03")
-        self.open = [finding for finding in known if finding.open and finding.move is not Move.NOBODY]
-        self.unprovable = rules_of(finding for finding in known if finding.open and finding.move is Move.NOBODY)
-        self.undecided = [finding for finding in known if finding.undecided]
-        self.waived = rules_of(finding for finding in known if is_waived(finding))
+        self.open = [finding for finding in findings_list if finding.open and finding.move is not Move.NOBODY]
+        self.unprovable = rules_of(finding for finding in findings_list if finding.open and finding.move is Move.NOBODY)
+        self.undecided = [finding for finding in findings_list if finding.undecided]
+        self.waived = rules_of(finding for finding in findings_list if is_waived(finding))
 
-    def of(self, move: Move) -> list[Finding]:
+    def by_move(self, move: Move) -> list[Finding]:
         return [finding for finding in self.open if finding.move is move]
 
     @property
-    def kept(self) -> str:
+    def state(self) -> str:
         return "VIOLATED" if self.violated else "open" if self.open else "kept"
 
 
@@ -245,53 +247,53 @@ def first_finding(findings: Sequence[Finding]) -> str:
     return f"{findings[0].rule}{first}: {findings[0].message}"
 
 
-def completeness(rows: Sequence[Row], more: str = "") -> Question:
+def completeness(rows: Sequence[Row], addition: str = "") -> Question:
     """How many results have a value; if all have one, `more` about them."""
-    there = sum(row.status not in OPEN for row in rows)
+    valid_count = sum(row.status not in OPEN for row in rows)
     counts = Counter(str(row.status) for row in rows if row.status is not Status.MEASURED)
-    others = ", ".join(f"{number} {status}" for status, number in counts.items())
-    reason = f"{there} of {units.several(len(rows), 'result')}{f' ({others})' if others else ''}"
-    if rows and there == len(rows):
-        return Question("complete", "yes", reason + more)
+    other_statuses = ", ".join(f"{number} {status}" for status, number in counts.items())
+    reason = f"{valid_count} of {units.several(len(rows), 'result')}{f' ({other_statuses})' if other_statuses else ''}"
+    if rows and valid_count == len(rows):
+        return Question("complete", "yes", reason + addition)
     return Question("complete", "NO", reason)
 
 
-def rules_question(found: SortedFindings, buyer: str, otherwise: str) -> Question:
+def rules_question(findings: SortedFindings, buyer: str, otherwise: str) -> Question:
     """`buyer`: how the buyer is named here."""
-    if found.violated:
-        return Question("rules", found.kept, first_finding(found.violated))
+    if findings.violated:
+        return Question("rules", findings.state, first_finding(findings.violated))
     parts = []
     for move, who in ((Move.VENDOR, "the vendor"), (Move.BUYER, buyer)):
-        if of_move := rules_of(found.of(move)):
+        if of_move := rules_of(findings.by_move(move)):
             parts.append(f"{units.several(len(of_move), 'rule')} open for {who} ({units.listed(of_move, 4)})")
-    if found.unprovable:
-        parts.append(f"{units.listed(found.unprovable, 4)} cannot be shown by these programs")
-    if found.waived:
+    if findings.unprovable:
+        parts.append(f"{units.listed(findings.unprovable, 4)} cannot be shown by these programs")
+    if findings.waived:
         parts.append(
-            f"{units.several(len(found.waived), 'rule')} violated and waived ({units.listed(found.waived, 4)})"
+            f"{units.several(len(findings.waived), 'rule')} violated and waived ({units.listed(findings.waived, 4)})"
         )
-    return Question("rules", found.kept, "; ".join(parts) or otherwise)
+    return Question("rules", findings.state, "; ".join(parts) or otherwise)
 
 
-def decisions_question(found: SortedFindings, otherwise: str) -> Question:
-    waiting = grouped(((finding.rule, finding.said), finding) for finding in found.undecided)
-    if not waiting:
+def decisions_question(findings: SortedFindings, otherwise: str) -> Question:
+    undecided = grouped(((finding.rule, finding.said), finding) for finding in findings.undecided)
+    if not undecided:
         return Question("decisions", "none open", otherwise)
-    kinds = grouped((_kind(findings[-1]), findings) for findings in waiting.values())
-    counts = ", ".join(_counted(kind, decided) for kind, decided in kinds.items())
-    return Question("decisions", f"{len(waiting)} open", f"{counts}, not yet accepted")
+    kinds = grouped((_decision_kind(decided[-1]), decided) for decided in undecided.values())
+    counts = ", ".join(_count_decisions(kind, decided) for kind, decided in kinds.items())
+    return Question("decisions", f"{len(undecided)} open", f"{counts}, not yet accepted")
 
 
 _WITHOUT = "result without measurement"
 
 
-def _kind(finding: Finding) -> str:
+def _decision_kind(finding: Finding) -> str:
     if finding.explained:
         return "explanation"
     return _WITHOUT if finding.rule == "CMP-03" else "deviation"
 
 
-def _counted(kind: str, decided: Sequence[Sequence[Finding]]) -> str:
+def _count_decisions(kind: str, decided: Sequence[Sequence[Finding]]) -> str:
     """How many decisions of a kind there are; of results without measurement, how many results they are about."""
     if kind != _WITHOUT:
         return units.several(len(decided), kind)
@@ -304,31 +306,35 @@ def vendor_steps(findings: Sequence[Finding]) -> Iterator[Step]:
     """What the vendor can do about the first rule, and how many there are."""
     if rules := rules_of(findings):
         remedy = CATALOGUE[rules[0]].remedy if rules[0] in CATALOGUE else "see the rule pack"
-        more = f"; then {units.several(len(rules) - 1, 'further rule')}" if len(rules) > 1 else ""
-        yield Step(VENDOR, f"{rules[0]}: {remedy}{more}")
+        further_rules = f"; then {units.several(len(rules) - 1, 'further rule')}" if len(rules) > 1 else ""
+        yield Step(VENDOR, f"{rules[0]}: {remedy}{further_rules}")
 
 
-def campaign_decision(whole: Submission, file: str = "FILE") -> DecisionBlock:
+def campaign_decision(submission: Submission, file: str = "FILE") -> DecisionBlock:
     """For the vendor, before anything is handed in. `file`: the campaign file, as it is typed."""
-    found = vendor_findings(whole)
-    asked = (
-        completeness(whole.rows),
-        rules_question(found, "the buyer", "none violated"),
-        decisions_question(found, "nothing waits"),
+    findings = vendor_findings(submission)
+    questions = (
+        completeness(submission.rows),
+        rules_question(findings, "the buyer", "none violated"),
+        decisions_question(findings, "nothing waits"),
     )
-    full, good = whole.campaign.profile == "full", asked[0].answer == "yes" and not found.violated
-    steps = [*_of_gaps(whole.rows, file), *vendor_steps([*found.violated, *found.of(Move.VENDOR)])]
-    if good:
-        last = f"campaign bundle {file} -o {whole.campaign.name}.zip --sign KEY"
-        steps.append(Step(VENDOR, last if full else f"set profile: full in {file}, then campaign run {file}"))
+    is_full, is_ready = submission.campaign.profile == "full", questions[0].answer == "yes" and not findings.violated
+    steps = [*_gap_steps(submission.rows, file), *vendor_steps([*findings.violated, *findings.by_move(Move.VENDOR)])]
+    if is_ready:
+        last = f"campaign bundle {file} -o {submission.campaign.name}.zip --sign KEY"
+        steps.append(Step(VENDOR, last if is_full else f"set profile: full in {file}, then campaign run {file}"))
     return DecisionBlock(
-        Readiness.REHEARSAL if not full else Readiness.READY if good else Readiness.NOT_READY,
-        (f"campaign {whole.campaign.name}", f"{whole.pack.id} {whole.pack.version}", f"{whole.campaign.profile} size"),
-        asked,
-        vendor_conclusion(asked[0].answer == "yes", found),
-        vendor_caveat(full),
+        Readiness.REHEARSAL if not is_full else Readiness.READY if is_ready else Readiness.NOT_READY,
+        (
+            f"campaign {submission.campaign.name}",
+            f"{submission.pack.id} {submission.pack.version}",
+            f"{submission.campaign.profile} size",
+        ),
+        questions,
+        vendor_conclusion(questions[0].answer == "yes", findings),
+        vendor_caveat(is_full),
         tuple(steps),
-        compliance_verdict(whole).kind,
+        compliance_verdict(submission).kind,
     )
 
 
@@ -338,7 +344,7 @@ def vendor_findings(*submissions: Submission) -> SortedFindings:
     return SortedFindings(finding for finding in findings if finding.rule not in BUNDLE_RULES)
 
 
-def _of_gaps(rows: Sequence[Row], file: str) -> Iterator[Step]:
+def _gap_steps(rows: Sequence[Row], file: str) -> Iterator[Step]:
     """What is done about results that failed, or were not measured."""
     if failed := [row.note for row in rows if row.status is Status.FAILED]:
         yield Step(VENDOR, f"campaign run {file}, once the cause is mended: {failed[0]}")
@@ -346,13 +352,13 @@ def _of_gaps(rows: Sequence[Row], file: str) -> Iterator[Step]:
         yield Step(VENDOR, f"campaign run {file}")
 
 
-def vendor_conclusion(is_complete: bool, found: SortedFindings) -> str:
+def vendor_conclusion(is_complete: bool, findings: SortedFindings) -> str:
     """What may be concluded from results and findings."""
-    if found.violated:
+    if findings.violated:
         return "it would be refused as it is."
     text = "all results are there, and none violates a rule" if is_complete else "what is there violates no rule"
-    but = f", except for waived violations of {units.listed(found.waived)}" if found.waived else ""
-    return f"{text} that was checked{but}."
+    exceptions = f", except for waived violations of {units.listed(findings.waived)}" if findings.waived else ""
+    return f"{text} that was checked{exceptions}."
 
 
 def vendor_caveat(is_full: bool) -> str:
@@ -361,19 +367,19 @@ def vendor_caveat(is_full: bool) -> str:
     return f"that the buyer accepts it: {waits if is_full else 'a rehearsal never complies'}."
 
 
-def table_decision(whole: Submission) -> DecisionBlock:
+def table_decision(submission: Submission) -> DecisionBlock:
     """Of a table without its logs, for whoever received it."""
-    found = SortedFindings(whole.all_findings)
-    asked = (completeness(whole.rows), rules_question(found, "you", "none violated"))
-    good = asked[0].answer == "yes" and not found.violated
+    findings = SortedFindings(submission.all_findings)
+    questions = (completeness(submission.rows), rules_question(findings, "you", "none violated"))
+    is_acceptable = questions[0].answer == "yes" and not findings.violated
     return DecisionBlock(
-        "NO VIOLATION FOUND" if good else "NOT ACCEPTABLE",
-        (f"table {whole.campaign.path.name}", f"{whole.pack.id} {whole.pack.version}"),
-        asked,
-        vendor_conclusion(asked[0].answer == "yes", found),
+        "NO VIOLATION FOUND" if is_acceptable else "NOT ACCEPTABLE",
+        (f"table {submission.campaign.path.name}", f"{submission.pack.id} {submission.pack.version}"),
+        questions,
+        vendor_conclusion(questions[0].answer == "yes", findings),
         "that the numbers were measured: a table has no logs, so most rules cannot be checked.",
         (
-            *vendor_steps(found.violated),
+            *vendor_steps(findings.violated),
             Step(VENDOR, "send the bundle of the campaign: campaign bundle FILE -o OUT.zip"),
         ),
     )

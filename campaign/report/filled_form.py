@@ -61,8 +61,13 @@ class FilledCell:
         if isinstance(self.source, Row):
             row |= flattened(self.source)
             row["unit"] = (entry.unit or self.source.unit) if entry.field == "value" else None
-        written = units.padded(form_file.cell_text(self.value))
-        return row | {"cell": str(self.place.spot), "result": entry.name, "written": written, "left_empty": self.reason}
+        value_text = units.padded(form_file.cell_text(self.value))
+        return row | {
+            "cell": str(self.place.spot),
+            "result": entry.name,
+            "written": value_text,
+            "left_empty": self.reason,
+        }
 
 
 def origins_csv(cells: Sequence[FilledCell]) -> str:
@@ -82,7 +87,7 @@ def fill_form(
     marked in the form. `decimal`: the sign in the numbers of a CSV or DOCX. Raises InputError with everything that is
     wrong.
     """
-    form, known = form_file.read_form(path), named_sources(parts)
+    form, sources_by_name = form_file.read_form(path), named_sources(parts)
     if decimal == "," and form.without_commas:
         raise InputError(f"--decimal ,: {path}: {form.without_commas}")
     placed = list(form_places(path, form, mapping))
@@ -95,14 +100,14 @@ def fill_form(
             continue
         box = form.box(place.spot)
         try:
-            _check(place, box, times[place.spot, place.part], known)
-            source, pack = known[place.entry.result]
+            _check_place(place, box, times[place.spot, place.part], sources_by_name)
+            source, pack = sources_by_name[place.entry.result]
             cells.append(FilledCell(place, cell_value(place.entry, source, pack), source))
         except ValueError as error:
             problems.append(f"{path}: cell {place.spot}: {place.entry.name}: {error}")
     if problems or not placed:
         raise InputError(
-            *problems or [f"{path}: no cell is marked or mapped; mark one as {{{{ {next(iter(known))} }}}}"]
+            *problems or [f"{path}: no cell is marked or mapped; mark one as {{{{ {next(iter(sources_by_name))} }}}}"]
         )
     values: dict[form_file.Spot, dict[str, form_file.Value]] = {}
     for cell in cells:
@@ -126,19 +131,23 @@ Source = tuple[Row | str, RulePack]  # a result or an answer
 
 def named_sources(parts: Mapping[str, Submission]) -> dict[str, Source]:
     """All results and answers by name."""
-    known: dict[str, Source] = {}
-    for part, whole in parts.items():
-        before, answers = f"{part}/" if part else "", dict(whole.campaign.answers)
-        known |= {f"{before}{row.cell}": (row, whole.pack) for row in whole.rows}
-        asked = [clause.id for clause in whole.pack.clauses if clause.answered]
-        known |= {f"{before}{ANSWERS}{clause}": (answers.get(clause, ""), whole.pack) for clause in asked}
-    return known
+    sources_by_name: dict[str, Source] = {}
+    for part, submission in parts.items():
+        prefix, answers = f"{part}/" if part else "", dict(submission.campaign.answers)
+        sources_by_name |= {f"{prefix}{row.cell}": (row, submission.pack) for row in submission.rows}
+        clause_ids = [clause.id for clause in submission.pack.clauses if clause.answered]
+        sources_by_name |= {
+            f"{prefix}{ANSWERS}{clause}": (answers.get(clause, ""), submission.pack) for clause in clause_ids
+        }
+    return sources_by_name
 
 
-def _check(place: FormPlace, box: form_file.Box, times: int, known: Mapping[str, Source]) -> None:
+def _check_place(place: FormPlace, box: form_file.Box, times: int, sources_by_name: Mapping[str, Source]) -> None:
     """Raises ValueError if nothing can be written there."""
-    if (name := place.entry.result) not in known:
-        raise ValueError(f"no result {name}; {suggestion(name, known, allowed=units.listed(known))}")
+    if (name := place.entry.result) not in sources_by_name:
+        raise ValueError(
+            f"no result {name}; {suggestion(name, sources_by_name, allowed=units.listed(sources_by_name))}"
+        )
     if times > 1:
         raise ValueError(f"{times} results are mapped to this cell; keep one")
     if box.closed:

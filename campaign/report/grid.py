@@ -22,12 +22,12 @@ def grid_text(columns: Sequence[Column[Item]], items: Sequence[Item], style: str
         [[escaping.shielded(text, style) for text in line] for line in table_cells(columns, items)],
         [not place or column.is_text for place, column in enumerate(columns)],
     )
-    kept = [
+    shown_places = [
         place
         for place, column in enumerate(columns)
         if not column.is_optional or any(line[place] for line in table.lines)
     ]
-    return printing.fit_table(table.columns(kept), style, width)
+    return printing.fit_table(table.columns(shown_places), style, width)
 
 
 def plain_grid(columns: Sequence[Column[Item]], items: Sequence[Item], width: int) -> str:

@@ -29,11 +29,11 @@ class Suite:
     findings: Sequence[Finding]
 
 
-def campaign_suite(whole: Submission, leave_out: Container[str] = ()) -> Suite:
+def campaign_suite(submission: Submission, leave_out: Container[str] = ()) -> Suite:
     """The rules of a judged campaign's pack, except those judged elsewhere."""
-    pack = whole.pack
+    pack = submission.pack
     statements = {rule: pack.statement(rule) for rule in pack.checks if rule not in leave_out}
-    return Suite(whole.campaign.name, pack.id, statements, whole.all_findings)
+    return Suite(submission.campaign.name, pack.id, statements, submission.all_findings)
 
 
 def junit_document(name: str, suites: Sequence[Suite]) -> str:
@@ -56,7 +56,7 @@ def _suite(suite: Suite) -> ElementTree.Element:
             names = {"classname": f"{suite.group}.{rule}", "name": plain(f"{rule} {statement}{subject}")}
             case = ElementTree.SubElement(element, "testcase", names, time="0")
             if findings:
-                _tell(case, causes.merge_causes(findings))
+                _write_outcome(case, causes.merge_causes(findings))
     counts = {"tests": "testcase", "failures": "testcase/failure", "skipped": "testcase/skipped"}
     for count, path in counts.items():
         element.set(count, str(len(element.findall(path))))
@@ -64,15 +64,17 @@ def _suite(suite: Suite) -> ElementTree.Element:
     return element
 
 
-def _tell(case: ElementTree.Element, findings: Sequence[Finding]) -> None:
+def _write_outcome(case: ElementTree.Element, findings: Sequence[Finding]) -> None:
     """Write the outcome of a rule for a subject: that of its most severe finding, with the texts of all."""
     kinds: tuple[tuple[str, str, Callable[[Finding], bool]], ...] = (
         ("failure", "", lambda finding: finding.violated),
         ("skipped", "explanation required: ", lambda finding: finding.unanswered),
         ("skipped", "not checked: ", lambda finding: not finding.checked),
     )
-    told = ((name, f"{before}{each.message}") for name, before, fits in kinds for each in findings if fits(each))
-    name, message = next(told, ("system-out", ""))
+    outcomes = (
+        (name, f"{before}{finding.message}") for name, before, fits in kinds for finding in findings if fits(finding)
+    )
+    name, message = next(outcomes, ("system-out", ""))
     attributes = {"message": plain(message)} if message else {}
     attributes |= {"type": "violation"} if name == "failure" else {}
     outcome = ElementTree.SubElement(case, name, attributes)

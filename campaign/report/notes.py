@@ -27,7 +27,7 @@ class Remark:
     """A remark on one number. `found` and `expected` are its own, the rest may be shared with other numbers."""
 
     before: str
-    found: str = ""
+    value: str = ""
     expected: str = ""
     after: str = ""
 
@@ -39,10 +39,10 @@ class TableNotes:
     texts: tuple[str, ...]
     cells: tuple[frozenset[Cell], ...]
 
-    def of(self, *rows: Row | None) -> tuple[int, ...]:
+    def numbers_of(self, *rows: Row | None) -> tuple[int, ...]:
         """The numbers of the notes on these rows."""
-        wanted = {row.cell for row in rows if row}
-        return tuple(number for number, cells in enumerate(self.cells, 1) if not wanted.isdisjoint(cells))
+        cells_of_rows = {row.cell for row in rows if row}
+        return tuple(number for number, cells in enumerate(self.cells, 1) if not cells_of_rows.isdisjoint(cells))
 
 
 def table_notes(lines: Sequence[Sequence[Row]], pack: RulePack, details: bool = True) -> TableNotes:
@@ -50,34 +50,34 @@ def table_notes(lines: Sequence[Sequence[Row]], pack: RulePack, details: bool = 
     alone.
     """
     by_cause: dict[Cause, dict[tuple[str, str], list[Cell]]] = {}
-    alike: dict[str, str] = {}  # values without their place in the raw output -> the first such value
+    first_values: dict[str, str] = {}  # values without their place in the raw output -> the first such value
     for row in causes.merge_row_causes(list(itertools.chain.from_iterable(lines))):
         for remark in remarks(row, pack) if details else footnotes(row, pack):
             values = by_cause.setdefault((remark.before, remark.after), {})
-            found = alike.setdefault(causes.generalize_line(remark.found), remark.found)
-            values.setdefault((remark.expected, found), []).append(row.cell)
-    beside = [[row.cell for row in line] for line in lines]
+            value = first_values.setdefault(causes.generalize_line(remark.value), remark.value)
+            values.setdefault((remark.expected, value), []).append(row.cell)
+    cell_lines = [[row.cell for row in line] for line in lines]
     return TableNotes(
-        tuple(_text(cause, values, beside) for cause, values in by_cause.items()),
+        tuple(_note_text(cause, values, cell_lines) for cause, values in by_cause.items()),
         tuple(frozenset(itertools.chain.from_iterable(values.values())) for values in by_cause.values()),
     )
 
 
-def _text(cause: Cause, by_values: dict[tuple[str, str], list[Cell]], beside: Sequence[Sequence[Cell]]) -> str:
+def _note_text(cause: Cause, by_values: dict[tuple[str, str], list[Cell]], cell_lines: Sequence[Sequence[Cell]]) -> str:
     """A note's text; it names cells if its number in the table does not identify them, or if their values differ."""
-    universe = list(itertools.chain.from_iterable(beside))
+    universe = list(itertools.chain.from_iterable(cell_lines))
     noted = set(itertools.chain.from_iterable(by_values.values()))
-    several = len(by_values) > 1
+    has_several_values = len(by_values) > 1
     parts, before = [], ""
     for (expected, actual), cells in list(by_values.items())[: causes.LISTED]:
-        asked = f"expected {expected}, found " if expected and expected != before else ""
-        parts.append(asked + actual + (f" ({cell_patterns(cells, universe)})" if several else ""))
+        expectation = f"expected {expected}, found " if expected and expected != before else ""
+        parts.append(expectation + actual + (f" ({cell_patterns(cells, universe)})" if has_several_values else ""))
         before = expected
     if len(by_values) > causes.LISTED:
         parts.append(f"and {len(by_values) - causes.LISTED} more")
     between = "; " if any(", " in actual for _, actual in by_values) else ", "
     text = " ".join(part for part in (cause[0], between.join(parts), cause[1]) if part)
-    if several or all(noted.isdisjoint(line) or noted.issuperset(line) for line in beside):
+    if has_several_values or all(noted.isdisjoint(line) or noted.issuperset(line) for line in cell_lines):
         return text
     return f"{text} ({cell_patterns([cell for cell in universe if cell in noted], universe)})"
 
@@ -99,33 +99,35 @@ def number_ranges(numbers: Sequence[int]) -> str:
 
 def remarks(row: Row, pack: RulePack) -> list[Remark]:
     """The remarks on a number, or on its absence, most severe first."""
-    return [*footnotes(row, pack), *_attempts(row), *_iterations(row), *_counted(row, pack)]
+    return [*footnotes(row, pack), *_attempt_remarks(row), *_iteration_remarks(row), *_count_remarks(row, pack)]
 
 
 def footnotes(row: Row, pack: RulePack) -> list[Remark]:
     """Violations, waivers and explanations of a number, or why there is none; its parts and its energy."""
     findings = [finding for finding in row.findings if finding.blocks or finding.concerns(row.cell)]
-    gathered = []
+    texts = []
     if row.status is Status.FAILED and row.attempt and row.attempt.state is not State.DONE and row.attempt.reason:
-        gathered.append(Remark(f"{row.attempt.state}:", row.attempt.reason))
+        texts.append(Remark(f"{row.attempt.state}:", row.attempt.reason))
     elif row.status in (Status.FAILED, Status.MISSING, Status.DECLINED, Status.PROJECTED):
-        gathered.append(Remark(row.note))
+        texts.append(Remark(row.note))
     elif row.status is Status.INVALID:
-        gathered += [_violation(finding) for finding in findings if finding.blocks]
-    gathered += [Remark(f"{each.rule} waived, {each.waived}: {each.message}") for each in findings if each.waived]
-    gathered += [_asked(finding) for finding in findings if finding.asks and not finding.waived]
-    if row.status is Status.INVALID and not gathered:
-        gathered.append(Remark(row.note or "its run has missing results"))
-    return [*gathered, *_across(row, pack), *_each_node(row, pack), *_energy(row)]
+        texts += [_violation_remark(finding) for finding in findings if finding.blocks]
+    texts += [
+        Remark(f"{finding.rule} waived, {finding.waived}: {finding.message}") for finding in findings if finding.waived
+    ]
+    texts += [_explanation_remark(finding) for finding in findings if finding.asks and not finding.waived]
+    if row.status is Status.INVALID and not texts:
+        texts.append(Remark(row.note or "its run has missing results"))
+    return [*texts, *_formula_remarks(row, pack), *_node_remarks(row, pack), *_energy_remarks(row)]
 
 
-def _violation(finding: Finding) -> Remark:
+def _violation_remark(finding: Finding) -> Remark:
     if not finding.actual:
         return Remark(f"{finding.rule} {finding.message}")
     return Remark(f"{finding.rule} {finding.message}:", finding.actual, finding.expected)
 
 
-def _asked(finding: Finding) -> Remark:
+def _explanation_remark(finding: Finding) -> Remark:
     if finding.explained:
         return Remark(f"{finding.rule} {finding.message}: explained: {finding.explained}")
     if finding.actual and len(finding.actual) <= SHORT:
@@ -134,22 +136,22 @@ def _asked(finding: Finding) -> Remark:
     return Remark(f"{finding.rule} {finding.message}: explanation required")
 
 
-def _each_node(row: Row, pack: RulePack) -> Iterator[Remark]:
+def _node_remarks(row: Row, pack: RulePack) -> Iterator[Remark]:
     """The distribution over nodes that run by themselves."""
     if not row.by_node:
         return
     values = row.by_node.values()
-    reported = next(condition.reported_node for condition in pack.launch if condition.id == row.cell.launch)
+    statistic = next(condition.reported_node for condition in pack.launch if condition.id == row.cell.launch)
     low, mean, high = (units.digits(value) for value in (min(values), fmean(values), max(values)))
     nodes = f"{len(values)} of {units.several(len(row.nodes), 'node')}, each by itself"
     spread = "" if row.spread is None else f", spread {row.spread:.1%} of the mean"
-    yield Remark(f"{reported} of {nodes}:", f"{low} to {high}, mean {mean}{spread}")
+    yield Remark(f"{statistic} of {nodes}:", f"{low} to {high}, mean {mean}{spread}")
     if row.outlying:
-        told = units.listed(f"{node} ({units.digits(row.by_node[node])})" for node in row.outlying)
-        yield Remark("outlying nodes:", told)
+        outliers = units.listed(f"{node} ({units.digits(row.by_node[node])})" for node in row.outlying)
+        yield Remark("outlying nodes:", outliers)
 
 
-def _energy(row: Row) -> Iterator[Remark]:
+def _energy_remarks(row: Row) -> Iterator[Remark]:
     """Energy and peak power of the reported run, or that they are not recorded."""
     if row.energy and row.energy.kwh is None:
         yield Remark(f"energy not recorded: {row.energy.problem}")
@@ -158,14 +160,14 @@ def _energy(row: Row) -> Iterator[Remark]:
         yield Remark("energy", f"{units.digits(row.energy.kwh)} kWh, peak power {peak}", after=f"({row.metered_by})")
 
 
-def _across(row: Row, pack: RulePack) -> Iterator[Remark]:
+def _formula_remarks(row: Row, pack: RulePack) -> Iterator[Remark]:
     """The formula of a number that is computed across executions."""
     if row.executions:
-        formula = next(each.formula for each in pack.operations if each.id == row.cell.operation)
+        formula = next(operation.formula for operation in pack.operations if operation.id == row.cell.operation)
         yield Remark(f"{formula}, of {units.several(len(row.executions), 'execution')}")
 
 
-def _attempts(row: Row) -> Iterator[Remark]:
+def _attempt_remarks(row: Row) -> Iterator[Remark]:
     """The number of attempts, and which one is reported."""
     if not row.executions and row.value is not None and row.attempts > 1 and row.attempt:
         if row.summary.n > 1:
@@ -180,31 +182,31 @@ def _attempts(row: Row) -> Iterator[Remark]:
         yield Remark(f"{units.several(row.other_attempts, 'more attempt')} used different settings; not reported")
 
 
-def _iterations(row: Row) -> Iterator[Remark]:
+def _iteration_remarks(row: Row) -> Iterator[Remark]:
     """How the number was chosen from its iterations, and how they vary."""
     record = row.record
     if record is None or record.iterations < 2:
         return
-    what = (
+    iteration = (
         f"iteration {record.iteration} of {record.iterations}"
         if record.iteration
         else f"{record.statistic} of {record.iterations} iterations"
     )
     spread = (record.minimum, record.mean, record.stddev)
     if None in spread:
-        yield Remark(what)
+        yield Remark(iteration)
     else:
-        shown = " / ".join(units.digits(value) for value in spread if value is not None)
-        yield Remark(f"{what}; their minimum / mean / standard deviation:", shown)
+        numbers = " / ".join(units.digits(value) for value in spread if value is not None)
+        yield Remark(f"{iteration}; their minimum / mean / standard deviation:", numbers)
 
 
-def _counted(row: Row, pack: RulePack) -> Iterator[Remark]:
+def _count_remarks(row: Row, pack: RulePack) -> Iterator[Remark]:
     """What the number counts, and what there really was."""
     record, run = row.record, row.run
     program = Path(run.executable).name if run and run.executable else "the benchmark"
     if record is not None and record.true_value is not None and record.value > 1.01 * record.true_value:
-        why = "prints the rate of its fastest process" if record.of_fastest else "multiplies by the process count"
-        yield Remark(f"{program} {why}; actual rate", f"{record.true_value:.0f} {row.unit}")
+        reason = "prints the rate of its fastest process" if record.of_fastest else "multiplies by the process count"
+        yield Remark(f"{program} {reason}; actual rate", f"{record.true_value:.0f} {row.unit}")
     elif record is not None and any(part.of_fastest and part.true_value is None for part in record.measured):
         yield Remark(f"the rate of {program}'s fastest process; its output does not show the actual rate")
     if measures_memory(row, pack):
@@ -213,8 +215,8 @@ def _counted(row: Row, pack: RulePack) -> Iterator[Remark]:
         yield from map(Remark, run.notes)
         created = record.files_true if record else None
         if created is not None and created != run.items_total:
-            counted = f"{program} counted {run.items_total} files; only"
-            yield Remark(counted, str(created), after="were created")
+            before = f"{program} counted {run.items_total} files; only"
+            yield Remark(before, str(created), after="were created")
 
 
 def measures_memory(row: Row, pack: RulePack) -> bool:
@@ -227,51 +229,60 @@ def measures_memory(row: Row, pack: RulePack) -> bool:
 
 def target_notes(rows: Sequence[Row]) -> list[str]:
     """Notes about one target as a whole, and rules that were not checked: a line for each, with its cells."""
-    found, unchecked = _overall(rows)
-    return [*_selection(rows), *(f"note: {text}" for text in found), *(f"not checked: {text}" for text in unchecked)]
+    noted, unchecked = _finding_notes(rows)
+    return [
+        *_selection_notes(rows),
+        *(f"note: {text}" for text in noted),
+        *(f"not checked: {text}" for text in unchecked),
+    ]
 
 
 def hidden_notes(placed: Sequence[Sequence[Sequence[Row]]], pack: RulePack) -> str:
     """How much of the notes a table without details leaves out. `placed`: the lines of each target."""
-    found, unchecked = set[str](), set[str]()
+    hidden, unchecked = set[str](), set[str]()
     for lines in placed:
         rows = list(itertools.chain.from_iterable(lines))
-        of_target, of_rules = _overall(rows)
-        found |= {*table_notes(lines, pack).texts, *_selection(rows), *of_target} - {
+        of_target, of_rules = _finding_notes(rows)
+        hidden |= {*table_notes(lines, pack).texts, *_selection_notes(rows), *of_target} - {
             *table_notes(lines, pack, False).texts
         }
         unchecked |= {*of_rules}
-    counts = [*[units.several(len(found), "note")] * bool(found), *[f"{len(unchecked)} not checked"] * bool(unchecked)]
+    counts = [
+        *[units.several(len(hidden), "note")] * bool(hidden),
+        *[f"{len(unchecked)} not checked"] * bool(unchecked),
+    ]
     return " and ".join(counts)
 
 
-def _overall(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
+def _finding_notes(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
     cells = [row.cell for row in rows]
-    about = [
+    cell_findings = [
         (row.cell, replace(finding, operation=""))  # the cells show it
         for row in rows
         for finding in row.findings
         if (finding.severity is Severity.INFO or not finding.checked) and finding.concerns(row.cell)
     ]
-    told = causes.merge_causes([finding for _, finding in about])
-    noted = grouped(
+    merged_findings = causes.merge_causes([finding for _, finding in cell_findings])
+    mentions_by_text = grouped(
         ((not finding.checked, finding.rule, finding.message), (cell, finding.actual))
-        for (cell, _), finding in zip(about, told, strict=True)
+        for (cell, _), finding in zip(cell_findings, merged_findings, strict=True)
     )
-    named = []
-    for (unchecked, rule, text), mentions in noted.items():
+    rules_by_text = []
+    for (unchecked, rule, text), mentions in mentions_by_text.items():
         concerned, values = {cell for cell, _ in mentions}, [actual for _, actual in mentions if actual]
         if rule in VALUED and len(set(values)) == 1:  # those of several runs are in `campaign check`
             text = f"{text}: {values[0]}"
-        named.append(
+        rules_by_text.append(
             ((unchecked, f"{text} ({cell_patterns([cell for cell in cells if cell in concerned], cells)})"), rule)
         )
-    lines = sorted((unchecked, f"{', '.join(sorted(ids))} {text}") for (unchecked, text), ids in grouped(named).items())
-    found, without = ([text for unchecked, text in lines if unchecked is kind] for kind in (False, True))
-    return found, without
+    lines = sorted(
+        (unchecked, f"{', '.join(sorted(ids))} {text}") for (unchecked, text), ids in grouped(rules_by_text).items()
+    )
+    noted, unchecked_texts = ([text for unchecked, text in lines if unchecked is kind] for kind in (False, True))
+    return noted, unchecked_texts
 
 
-def _selection(rows: Sequence[Row]) -> Iterator[str]:
+def _selection_notes(rows: Sequence[Row]) -> Iterator[str]:
     """By how much reported values exceed the medians of their repetitions."""
     selected = [row for row in rows if row.selection is not None and row.status is Status.MEASURED]
     if selected:

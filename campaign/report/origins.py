@@ -57,7 +57,7 @@ def _origin(
             "value": f"{part.value:.15g} {part.unit}",
             "link": "./"
             + urllib.parse.quote(os.path.relpath((root / part.source.file).resolve(), directory.resolve())),
-            **logs.around(part),
+            **logs.excerpt(part),
         }
         for part in (record.measured if record is not None else ())
     ]
@@ -87,7 +87,7 @@ class _Logs:
         self.left = EXCERPTS
         self.lines = functools.lru_cache(maxsize=4)(_lines)  # numbers of one run follow each other
 
-    def around(self, record: Record) -> dict[str, Any]:
+    def excerpt(self, record: Record) -> dict[str, Any]:
         """The lines around the one that a number was read from, by their numbers; `unread`: why they are missing."""
         lines, place = self.lines(self.root / record.source.file), record.source.line
         if isinstance(lines, str):

@@ -47,8 +47,8 @@ def page_html(
         pack=pack,
         verdict=decision.compliance_verdict(contents),
         decision=contents.decision,
-        tried=contents.tried,
-        measured=contents.measured,
+        attempts=contents.attempt_counts,
+        period=contents.period,
         rounding=table.ROUNDING,
         titles=list(table.column_titles(pack)),
         statuses=list(dict.fromkeys(row.status for row in rows)),
@@ -58,7 +58,7 @@ def page_html(
                 "name": target.name,
                 "directory": target.directory,
                 "description": target.description,
-                **_table([row for row in rows if row.cell.target == target.name], pack, numbers),
+                **_target_table([row for row in rows if row.cell.target == target.name], pack, numbers),
                 "pictures": pictures[target.name],
             }
             for target in campaign.targets
@@ -69,7 +69,7 @@ def page_html(
         # svg escapes every text that it is given.
         panel_svg=lambda panel: Markup(svg.panel_svg(panel)),
         key_svg=lambda key: Markup(svg.key_svg(key)),
-        findings=_grouped(contents.findings, pack),
+        findings=_finding_groups(contents.findings, pack),
         clauses=clauses.matrix_section(contents.clauses),
         modifications=contents.modifications,
         environment=contents.environment,
@@ -77,7 +77,7 @@ def page_html(
         origins=origins.cell_origins(directory, contents),
         operations={operation.id: operation for operation in pack.operations},
         runs=contents.runs,
-        words=_words,
+        words=_command_lines,
         digits=units.digits,
     )
 
@@ -94,8 +94,8 @@ def render_page(template: str, **values: Any) -> str:
         ),
     )
     policy = _policy(style, script)
-    named = {"program": __version__, "style": Markup(style), "script": Markup(script), "policy": policy}
-    return environment.get_template(template).render(**named, **values)
+    page_parts = {"program": __version__, "style": Markup(style), "script": Markup(script), "policy": policy}
+    return environment.get_template(template).render(**page_parts, **values)
 
 
 def _policy(style: str, script: str) -> str:
@@ -107,12 +107,12 @@ def _policy(style: str, script: str) -> str:
     return f"default-src 'none'; style-src {hashed[0]}; script-src {hashed[1]}; base-uri 'none'; form-action 'none'"
 
 
-def _words(run: Run) -> str:
+def _command_lines(run: Run) -> str:
     """The command lines of a run."""
     return "\n".join(shlex.join(command.words(run.attempt_directory("TOKEN"))) for command in run.commands)
 
 
-def _table(rows: Sequence[Row], pack: RulePack, numbers: Mapping[str, int]) -> dict[str, Any]:
+def _target_table(rows: Sequence[Row], pack: RulePack, numbers: Mapping[str, int]) -> dict[str, Any]:
     """The columns and lines of one target's table, and the notes that their marks refer to."""
     placed = table.table_lines(rows, pack)
     noted = notes.table_notes([line.cells for line in placed], pack)
@@ -157,27 +157,40 @@ def _entry(row: Row, noted: notes.TableNotes, numbers: Mapping[str, int]) -> dic
         "value": units.digits(row.value) if row.value is not None else "",
         "status": row.status,
         "rules": list(dict.fromkeys(broken)) if row.status is Status.INVALID else [],
-        "marks": noted.of(row),
+        "marks": noted.numbers_of(row),
         "anchor": origins.anchor(row),
         "origin": origins.describe_origin(row),
     }
 
 
-def _grouped(findings: Sequence[Finding], pack: RulePack) -> list[dict[str, Any]]:
+def _finding_groups(findings: Sequence[Finding], pack: RulePack) -> list[dict[str, Any]]:
     """Findings without duplicates, each with its `times`, its different values in `each`, and its subjects. Violations
     come first, rules that were not checked last.
     """
     merged = []
-    alike = (
-        ((each.rule, each.severity, each.message, each.checked, each.explained, each.waived, each.clause), each)
-        for each in causes.merge_causes(findings)
+    findings_by_text = (
+        (
+            (
+                finding.rule,
+                finding.severity,
+                finding.message,
+                finding.checked,
+                finding.explained,
+                finding.waived,
+                finding.clause,
+            ),
+            finding,
+        )
+        for finding in causes.merge_causes(findings)
     )
-    for same in grouped(alike).values():
-        first = same[0]
-        by_values = grouped(((finding.expected, finding.actual), finding.subject) for finding in same)
-        each = [
+    for equal_findings in grouped(findings_by_text).values():
+        first = equal_findings[0]
+        by_values = grouped(((finding.expected, finding.actual), finding.subject) for finding in equal_findings)
+        values = [
             {"expected": expected, "actual": actual, "subjects": subjects}
             for (expected, actual), subjects in by_values.items()
         ]
-        merged.append({**first.as_json(), "clause": pack.clause_of(first), "times": len(same), "each": each})
+        merged.append(
+            {**first.as_json(), "clause": pack.clause_of(first), "times": len(equal_findings), "each": values}
+        )
     return sorted(merged, key=lambda group: (not group["checked"], "EWI".index(group["severity"]), group["rule"]))

@@ -20,14 +20,23 @@ from campaign.core.schema import suggestion
 
 WIDEST = 100  # of plain text: every terminal has as many columns
 PADDING = 2  # of headers in tabulate's tables, where there is room
-FOLDED = ("plain", "simple")  # formats in which it may
+TEXT_FORMATS = ("plain", "simple")  # formats in which it may
 # Formats whose readers drop spaces at the beginning of a cell, and keep those that do not break.
-COLLAPSED = ("html", "unsafehtml", "latex", "latex_raw", "latex_booktabs", "latex_longtable", "pipe", "github")
+SPACE_DROPPING_FORMATS = (
+    "html",
+    "unsafehtml",
+    "latex",
+    "latex_raw",
+    "latex_booktabs",
+    "latex_longtable",
+    "pipe",
+    "github",
+)
 LABEL = 36  # width of a table's first column beyond which it is folded
-LEAST = (16, 10)  # smallest width to which the first column and other texts are folded
+MIN_TEXT_WIDTHS = (16, 10)  # smallest width to which the first column and other texts are folded
 HEADER = 9  # smallest width of a folded header
 GAP = 2  # between columns
-MEANT = {
+FORMAT_ALIASES = {
     **dict.fromkeys(("excel", "exel", "xls"), "xlsx"),
     **dict.fromkeys(("md", "markdown"), "github"),
     **dict.fromkeys(("text", "txt"), "simple"),
@@ -35,14 +44,14 @@ MEANT = {
 }
 
 
-def check_format(style: str, *others: str) -> None:
+def check_format(style: str, *other_formats: str) -> None:
     """Raises InputError if a format is not one of tabulate's; `others` are allowed too, and handled elsewhere."""
     import tabulate
 
-    known = [*sorted(tabulate.tabulate_formats), *others]
-    if style not in known:
-        meant = MEANT.get(style)
-        remedy = f"did you mean {meant}?" if meant in known else suggestion(style, known, cutoff=0.6)
+    formats = [*sorted(tabulate.tabulate_formats), *other_formats]
+    if style not in formats:
+        alias = FORMAT_ALIASES.get(style)
+        remedy = f"did you mean {alias}?" if alias in formats else suggestion(style, formats, cutoff=0.6)
         raise InputError(f"--format {style}: unknown format; {remedy}")
 
 
@@ -80,18 +89,18 @@ def _field(value: Any) -> Any:
 
 def fit_table(table: TextTable, style: str, width: int) -> str:
     """A table. Plain text is fitted into the width; other formats are read by programs."""
-    if style not in FOLDED:
-        return _grid(_indented(table) if style in COLLAPSED else table, style)
-    table = replace(table, lines=_folded(table.lines, {0: LABEL}))
+    if style not in TEXT_FORMATS:
+        return _tabulate(_with_hard_indent(table) if style in SPACE_DROPPING_FORMATS else table, style)
+    table = replace(table, lines=_fold_cells(table.lines, {0: LABEL}))
     padded = replace(table, headers=[text + " " * PADDING for text in table.headers])
     if padded.width <= width:
-        return _grid(table, style)
-    with _tight():
-        return "\n\n".join(_grid(part, style) for part in split_table(table, width))
+        return _tabulate(table, style)
+    with _without_padding():
+        return "\n\n".join(_tabulate(part, style) for part in split_table(table, width))
 
 
 @contextmanager
-def _tight() -> Iterator[None]:
+def _without_padding() -> Iterator[None]:
     """Without tabulate's padding on both sides of each header."""
     import tabulate
 
@@ -102,7 +111,7 @@ def _tight() -> Iterator[None]:
         tabulate.MIN_PADDING = before
 
 
-def _grid(table: TextTable, style: str) -> str:
+def _tabulate(table: TextTable, style: str) -> str:
     import tabulate
 
     return tabulate.tabulate(
@@ -115,17 +124,17 @@ def _grid(table: TextTable, style: str) -> str:
     )
 
 
-def _indented(table: TextTable) -> TextTable:
+def _with_hard_indent(table: TextTable) -> TextTable:
     """First columns indented by spaces that a format does not drop."""
     firsts = [(line[0], line[0].lstrip()) for line in table.lines]
-    shown = ["\N{NO-BREAK SPACE}" * (len(whole) - len(text)) + text for whole, text in firsts]
-    return replace(table, lines=[[first, *line[1:]] for first, line in zip(shown, table.lines, strict=True)])
+    indented = ["\N{NO-BREAK SPACE}" * (len(label) - len(text)) + text for label, text in firsts]
+    return replace(table, lines=[[first, *line[1:]] for first, line in zip(indented, table.lines, strict=True)])
 
 
 def paragraph(text: str, style: str, width: int, indent: int = 0) -> str:
     """A text above or below a table; if it is folded, lines after the first are indented."""
-    shown = escaping.paragraph(text, style)
-    return "\n".join(wrap(shown, width, "", " " * indent)) if style in FOLDED else shown
+    escaped = escaping.paragraph(text, style)
+    return "\n".join(wrap(escaped, width, "", " " * indent)) if style in TEXT_FORMATS else escaped
 
 
 def document(parts: Sequence[str], style: str) -> str:
@@ -163,10 +172,15 @@ class _Folding(textwrap.TextWrapper):
     wordsep_simple_re = re.compile(rf"([ \n]+)|(?<=[/{escaping.shielded('/', 'simple')}])(?=[^\s])")
 
 
-def wrap(text: str, width: int, first: str, others: str) -> list[str]:
+def wrap(text: str, width: int, first: str, continuation: str) -> list[str]:
     """Lines of whole words, indented by `first` and `others`."""
     return textwrap.wrap(
-        text, width, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
+        text,
+        width,
+        initial_indent=first,
+        subsequent_indent=continuation,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
 
 
@@ -178,30 +192,32 @@ def split_table(table: TextTable, width: int) -> list[TextTable]:
     headed = [(place, table.headers[place]) for place, text in enumerate(table.texts) if text]
     natural = {place: _widest([header, *(line[place] for line in table.lines)]) for place, header in headed}
     numbers = [place for place, text in enumerate(table.texts) if not text]
-    taken = table.columns(numbers).width + GAP if numbers else 0
-    room = width - taken - GAP * (len(natural) - 1)
-    whole = {place: _widest(word for line in table.lines for word in line[place].split()) for place in natural}
-    widths = _limits(natural, {place: max(whole[place], LEAST[min(place, 1)]) for place in natural}, room)
+    numbers_width = table.columns(numbers).width + GAP if numbers else 0
+    room = width - numbers_width - GAP * (len(natural) - 1)
+    word_widths = {place: _widest(word for line in table.lines for word in line[place].split()) for place in natural}
+    widths = _text_widths(
+        natural, {place: max(word_widths[place], MIN_TEXT_WIDTHS[min(place, 1)]) for place in natural}, room
+    )
     if sum(widths.values()) > room:  # break names of cells and paths too
-        widths = _limits(natural, {place: LEAST[min(place, 1)] for place in natural}, room)
+        widths = _text_widths(natural, {place: MIN_TEXT_WIDTHS[min(place, 1)] for place in natural}, room)
     if sum(widths.values()) > room:  # split it into parts, with room for its texts in each
         widths = {place: min(size, width // 2) for place, size in natural.items()}
-    lines = _folded(table.lines, widths)
-    return list(_parts(replace(table, headers=_narrow(table.headers, lines), lines=lines), width))
+    lines = _fold_cells(table.lines, widths)
+    return list(_table_parts(replace(table, headers=_narrow(table.headers, lines), lines=lines), width))
 
 
-def _limits(natural: Mapping[int, int], least: Mapping[int, int], room: int) -> dict[int, int]:
+def _text_widths(natural: Mapping[int, int], least_widths: Mapping[int, int], room: int) -> dict[int, int]:
     """How wide each text may be, so that all fit into the room: the longest is reduced first."""
     widths = dict(natural)
     while sum(widths.values()) > room:
-        widest = max(widths, key=lambda place: widths[place] - least[place])
-        if widths[widest] <= least[widest]:
+        widest = max(widths, key=lambda place: widths[place] - least_widths[place])
+        if widths[widest] <= least_widths[widest]:
             break
         widths[widest] -= 1
     return widths
 
 
-def _folded(body: Sequence[Sequence[str]], limits: dict[int, int]) -> list[list[str]]:
+def _fold_cells(body: Sequence[Sequence[str]], limits: dict[int, int]) -> list[list[str]]:
     return [
         [_fold(cell, limits[place], 0 if place else 2) if place in limits else cell for place, cell in enumerate(line)]
         for line in body
@@ -229,7 +245,7 @@ def _narrow(headers: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
     return ["\n".join(wrap(text, width, "", "")) for text, width in zip(headers, widths, strict=True)]
 
 
-def _parts(table: TextTable, width: int) -> Iterator[TextTable]:
+def _table_parts(table: TextTable, width: int) -> Iterator[TextTable]:
     """Parts of the table that fit: the leading text columns, with as many others as there is room for."""
     texts = list(itertools.takewhile(table.texts.__getitem__, range(len(table.texts))))
     part = texts

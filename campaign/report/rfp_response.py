@@ -54,14 +54,14 @@ def join_csv(texts: Mapping[str, str]) -> str:
 def _as_json(response: Response, texts: Mapping[str, str], scored: Sequence[Scored]) -> str:
     """The JSON of each part, with the scores."""
     rfp = response.rfp
-    whole: dict[str, Any] = {
+    document: dict[str, Any] = {
         "format": 1,
         "rfp": {"id": rfp.id, "version": rfp.version, "sha256": rfp.digest},
         "parts": {part: json.loads(text) for part, text in texts.items()},
         "unanswered": [part.id for part in response.unanswered],
         "scores": list(map(asdict, scored)),
     }
-    return json.dumps(whole, indent=1) + "\n"
+    return json.dumps(document, indent=1) + "\n"
 
 
 def response_decision(response: Response, parts: Mapping[str, Submission], file: Path | str) -> decision.DecisionBlock:
@@ -86,7 +86,7 @@ def response_decision(response: Response, parts: Mapping[str, Submission], file:
         decision.vendor_conclusion(is_complete, decision.vendor_findings(*parts.values())),
         decision.vendor_caveat(all(submission.campaign.profile == "full" for submission in parts.values())),
         tuple(steps),
-        Compliance.BROKEN if unanswered else min((each.kind for each in blocks.values()), key=list(Compliance).index),
+        Compliance.BROKEN if unanswered else min((block.kind for block in blocks.values()), key=list(Compliance).index),
     )
 
 
@@ -99,8 +99,8 @@ def part_questions(blocks: Mapping[str, decision.DecisionBlock]) -> Iterator[Que
     """A line for each of the first parts, and one for all others."""
     for part, block in list(blocks.items())[:MOST_PARTS]:
         yield Question(part, block.headline, "; ".join(f"{step.who}: {step.what}" for step in block.steps))
-    if others := list(blocks)[MOST_PARTS:]:
-        yield Question("others", f"{len(others)} more", units.listed(others))
+    if other_parts := list(blocks)[MOST_PARTS:]:
+        yield Question("others", f"{len(other_parts)} more", units.listed(other_parts))
 
 
 def parts_question(unanswered: Sequence[str], number: int) -> Question:
@@ -109,15 +109,15 @@ def parts_question(unanswered: Sequence[str], number: int) -> Question:
     return Question("parts", "yes", f"{units.several(number, 'part')}, no mandatory one is missing")
 
 
-def scores_text(scored: Sequence[Scored], width: int, more: bool = True) -> str:
+def scores_text(scored: Sequence[Scored], width: int, with_terms: bool = True) -> str:
     """Each score, and with `more` below it the numbers that it is computed from."""
     lines = []
-    for each in scored:
-        lines.append(f"{each.id}: {score_text(each)}   {each.title}")
-        for term in each.terms if more else ():
+    for score in scored:
+        lines.append(f"{score.id}: {score_text(score)}   {score.title}")
+        for term in score.terms if with_terms else ():
             share = f"{units.digits(term.value)} / {term.reference:g}, weight {term.weight:g}"
             lines += printing.wrap(f"{term.formula}: {share}", width, "  ", "      ")
-        for figure in each.figures if more else ():
+        for figure in score.figures if with_terms else ():
             lines += printing.wrap(f"{figure.name}: {figure.origin}", width, "    ", "      ")
     return "\n".join(lines)
 
@@ -154,7 +154,8 @@ def comparison_text(
 
 def _comparison_json(texts: Mapping[str, str], offers: Sequence[Path], scored: Sequence[Sequence[Scored]]) -> str:
     of_offers = [
-        {"offer": str(path), "scores": list(map(asdict, of_one))} for path, of_one in zip(offers, scored, strict=True)
+        {"offer": str(path), "scores": list(map(asdict, scores_of_offer))}
+        for path, scores_of_offer in zip(offers, scored, strict=True)
     ]
     parts = {part: json.loads(text) for part, text in texts.items()}
     return json.dumps({"format": 1, "parts": parts, "offers": of_offers}, indent=1) + "\n"
@@ -171,12 +172,12 @@ def write_page(
     folded = [
         {
             "part": part,
-            "decision": decision.campaign_decision(judged, typed(judged.campaign.path.name, part.id)),
-            "table": table.table_text(judged.rows, judged.campaign, judged.pack, "simple", details=True),
+            "decision": decision.campaign_decision(submission, typed(submission.campaign.path.name, part.id)),
+            "table": table.table_text(submission.rows, submission.campaign, submission.pack, "simple", details=True),
             "link": os.path.relpath(reports[part.id] / "index.html", directory),
         }
         for part in response.parts
-        for judged in [parts[part.id]]
+        for submission in [parts[part.id]]
     ]
     path = directory / "index.html"
     file = next(iter(parts.values())).campaign.path.name

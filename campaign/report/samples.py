@@ -38,42 +38,44 @@ def show_samples(pack: RulePack, logs: Sequence[Path], say: Callable[[str], None
     """
     if not logs:
         raise InputError(f"--test {pack.id}: no LOG; expected one or more outputs of {pack.applets}")
-    read = [(log, *_read(pack, log)) for log in logs]
+    read = [(log, *_best_reading(pack, log)) for log in logs]
     seen_records = {record.operation for _, _, (records, _) in read for record in records}
     # A newcomer's sample is of a rehearsal, a published one is of full size.
     profiles = [settle(pack, profile, {}, {}) for profile in PROFILES]
-    settled = min(profiles, key=lambda one: len(_asked(one).keys() - seen_records))
+    settled = min(profiles, key=lambda settled_pack: len(_expected_records(settled_pack).keys() - seen_records))
     clean = True
     together: dict[str, Record] = {}  # of all phases, as operations name them
     for log, phases, (records, seen) in read:
-        table = _aligned(records) if records else ()
-        told = {"log": log, "records": records, "seen": seen, "table": table, "patterns": _patterns(log, seen)}
-        say(resources.rendered("sample.txt.j2", **told).removesuffix("\n"))
+        table = _aligned_lines(records) if records else ()
+        variables = {"log": log, "records": records, "seen": seen, "table": table, "patterns": _patterns(log, seen)}
+        say(resources.rendered("sample.txt.j2", **variables).removesuffix("\n"))
         by_name = {record.operation: record for record in records}
-        operations = [each for each in settled.operations if each.phase in phases and each.record in by_name]
-        values = {each.key: by_name[each.record] for each in operations}
+        operations = [
+            operation for operation in settled.operations if operation.phase in phases and operation.record in by_name
+        ]
+        values = {operation.key: by_name[operation.record] for operation in operations}
         if phases == [""]:
             _say_computed(settled, values, say)
-        elif len({each.phase for each in operations}) == 1:
+        elif len({operation.phase for operation in operations}) == 1:
             together |= values
         clean &= seen.complete and not (seen.errors or seen.unparsed or seen.failed_operations)
     _say_computed(settled, together, say)
-    lacking = [name for name in _asked(settled) if name not in seen_records]
-    if lacking:
-        say(f"in the pack's table, but not in these outputs: {', '.join(lacking)}")
+    missing_records = [name for name in _expected_records(settled) if name not in seen_records]
+    if missing_records:
+        say(f"in the pack's table, but not in these outputs: {', '.join(missing_records)}")
     return clean
 
 
-def _read(pack: RulePack, log: Path) -> tuple[list[str], tuple[Sequence[Record], Observation]]:
+def _best_reading(pack: RulePack, log: Path) -> tuple[list[str], tuple[Sequence[Record], Observation]]:
     """Read as the output of the pack's program that fits it best; with the phases that it may belong to."""
 
     def fits(read: tuple[Program, tuple[Sequence[Record], Observation]]) -> tuple[bool, int, int]:
         records, seen = read[1]
         return seen.complete, len(records), -len(seen.errors) - len(seen.unparsed)
 
-    tried = [(each, output.read_sample(each.output, log)) for each in pack.programs]
-    best = max(tried, key=fits)
-    programs = {program.id for program, read in tried if fits((program, read)) == fits(best)}
+    readings = [(program, output.read_sample(program.output, log)) for program in pack.programs]
+    best = max(readings, key=fits)
+    programs = {program.id for program, read in readings if fits((program, read)) == fits(best)}
     return [phase.id for phase in pack.phases if phase.program in programs], best[1]
 
 
@@ -82,14 +84,14 @@ def _say_computed(settled: RulePack, records: Mapping[str, Record], say: Callabl
     numbers = {name: formulas.number(text) for name, text in settled.values.items() if formulas.is_number(text)}
     lines = []
     for operation in settled.operations:
-        computed = case.result(operation, settled.operations, lambda one: records.get(one.key), lambda: numbers)
-        if operation.formula and computed is not None:
-            lines.append(f"  {operation.id}: {computed.value:.10g} {computed.unit} = {operation.formula}")
+        result = case.result(operation, settled.operations, lambda operand: records.get(operand.key), lambda: numbers)
+        if operation.formula and result is not None:
+            lines.append(f"  {operation.id}: {result.value:.10g} {result.unit} = {operation.formula}")
     if lines:
         say("\n".join(["  computed by the pack's formulas:", *lines, ""]))
 
 
-def _asked(settled: RulePack) -> dict[str, None]:
+def _expected_records(settled: RulePack) -> dict[str, None]:
     """Names of the records of the pack's operations; sweeps over the geometry have no values."""
     return dict.fromkeys(operation.record for operation in settled.operations if operation.record)
 
@@ -99,11 +101,13 @@ def _patterns(log: Path, seen: Observation) -> list[str]:
     if not seen.unparsed:
         return []
     lines = [line.removesuffix("\r") for line in log.read_text("utf-8", "replace").split("\n")]
-    found = dict.fromkeys(lines[each.line - 1] for each in seen.unparsed if each.line and each.line <= len(lines))
-    return list(map(line_pattern.of_line, found))
+    unparsed_lines = dict.fromkeys(
+        lines[remark.line - 1] for remark in seen.unparsed if remark.line and remark.line <= len(lines)
+    )
+    return list(map(line_pattern.of_line, unparsed_lines))
 
 
-def _aligned(records: Sequence[Record]) -> list[str]:
+def _aligned_lines(records: Sequence[Record]) -> list[str]:
     """Columns two spaces apart; those of words are aligned left."""
     lines = [tuple(column.name for column in _COLUMNS), *grid.table_cells(_COLUMNS, records)]
     widths = [max(map(len, texts)) for texts in zip(*lines, strict=True)]

@@ -16,7 +16,7 @@ from campaign.report.compare.offers import Offer
 from campaign.report.origins import describe_origin
 from campaign.statistics import intervals
 
-DRAWN = 1000  # scores, for an interval
+DRAWS = 1000  # scores, for an interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ class Scored:
 
 def part_figures(parts: Mapping[str, Submission]) -> Iterator[Figure]:
     """The results of all parts."""
-    for part, judged in parts.items():
-        for row in judged.rows:
+    for part, submission in parts.items():
+        for row in submission.rows:
             value = row.value if row.status.counts else None
             name = f"{part}/{row.cell}"
             yield Figure(name, value, row.unit, row.status, describe_origin(row), row.summary.cv, max(row.summary.n, 1))
@@ -77,49 +77,49 @@ def offer_figures(parts: Mapping[str, Offer]) -> Iterator[Figure]:
 
 def compute_scores(rfp: Rfp, results: Iterable[Figure]) -> list[Scored]:
     """All scores of the RFP, from the results of its parts."""
-    there = list(results)
-    found = {name: [each for each in there if matches(each.name, pattern)] for name, pattern in rfp.figures}
-    drawn = _intervals(rfp, found)
-    return [replace(each, low=low, high=high) for each, (low, high) in zip(_scored(rfp, found), drawn, strict=True)]
+    results = list(results)
+    figures = {name: [figure for figure in results if matches(figure.name, pattern)] for name, pattern in rfp.figures}
+    scored = zip(_score_values(rfp, figures), _intervals(rfp, figures), strict=True)
+    return [replace(score, low=low, high=high) for score, (low, high) in scored]
 
 
-Found = Mapping[str, Sequence[Figure]]  # the results of each name in formulas
+FiguresByName = Mapping[str, Sequence[Figure]]  # the results of each name in formulas
 
 
-def _scored(rfp: Rfp, found: Found) -> list[Scored]:
-    """Without intervals."""
+def _score_values(rfp: Rfp, figures: FiguresByName) -> list[Scored]:
+    """The scores, each still without `low` and `high`."""
     scored: dict[str, Scored] = {}
     for score in rfp.scores:
         names = [formula.of_several(name) or name for term in score.terms for name in formula.names(term.formula)]
-        used = tuple(dict.fromkeys(each for name in names for each in found.get(name, ())))
+        used = tuple(dict.fromkeys(figure for name in names for figure in figures.get(name, ())))
         terms: tuple[ScoredTerm, ...] = ()
-        value, why = None, ""
+        value, problem = None, ""
         try:
-            if missing := [each for each in used if each.value is None]:
+            if missing := [figure for figure in used if figure.value is None]:
                 raise ValueError(f"{missing[0].name} is {missing[0].status}")
-            terms = _terms(score, found, {id: each.value for id, each in scored.items()})
+            terms = _terms(score, figures, {id: figure.value for id, figure in scored.items()})
             value = _mean(score, terms)
         except ValueError as error:
-            why = str(error)
-        scored[score.id] = Scored(score.id, score.title, score.mean, value, terms, used, why)
+            problem = str(error)
+        scored[score.id] = Scored(score.id, score.title, score.mean, value, terms, used, problem)
     return list(scored.values())
 
 
-def _terms(score: Score, found: Found, above: Mapping[str, float | None]) -> tuple[ScoredTerm, ...]:
+def _terms(score: Score, figures: FiguresByName, above: Mapping[str, float | None]) -> tuple[ScoredTerm, ...]:
     """Raises ValueError if a term has no value."""
     terms = []
     for term in score.terms:
-        known: dict[str, float] = {}
+        by_name: dict[str, float] = {}
         for name in formula.names(term.formula):
-            of = formula.of_several(name) or name
-            values = [above[of]] if of in above else [each.value for each in found[of]]
+            source = formula.of_several(name) or name
+            values = [above[source]] if source in above else [figure.value for figure in figures[source]]
             numbers = [value for value in values if value is not None]
             if not numbers:
-                raise ValueError(f"{of} has no result")
-            if of == name and len(numbers) > 1:
+                raise ValueError(f"{source} has no result")
+            if source == name and len(numbers) > 1:
                 raise ValueError(f"{name} is {len(numbers)} results: name one of them, or write mean({name})")
-            known[name] = numbers[0] if of == name else formula.aggregate(name, {of: numbers})
-        terms.append(ScoredTerm(term.formula, term.reference, term.weight, formula.value(term.formula, known)))
+            by_name[name] = numbers[0] if source == name else formula.aggregate(name, {source: numbers})
+        terms.append(ScoredTerm(term.formula, term.reference, term.weight, formula.value(term.formula, by_name)))
     return tuple(terms)
 
 
@@ -135,22 +135,24 @@ def _mean(score: Score, terms: Sequence[ScoredTerm]) -> float:
     return math.exp(statistics.fmean([math.log(ratio) for ratio in ratios], weights))
 
 
-def _intervals(rfp: Rfp, found: Found) -> Iterator[tuple[float | None, float | None]]:
+def _intervals(rfp: Rfp, figures: FiguresByName) -> Iterator[tuple[float | None, float | None]]:
     """The interval of each score that has one, from many draws in which each figure varies as the mean of its
     repetitions does.
     """
     chance = random.Random(rfp.id)
     drawn: dict[str, list[float]] = {score.id: [] for score in rfp.scores}
-    repeated = all(each.cv is not None for figures in found.values() for each in figures)
-    for _ in range(DRAWN if repeated else 0):
-        for scored in _scored(rfp, {name: [_varied(each, chance) for each in found[name]] for name in found}):
+    repeated = all(figure.cv is not None for results in figures.values() for figure in results)
+    for _ in range(DRAWS if repeated else 0):
+        varied = {name: [_random_figure(figure, chance) for figure in figures[name]] for name in figures}
+        for scored in _score_values(rfp, varied):
             drawn[scored.id] += [] if scored.value is None else [scored.value]
     for values in drawn.values():
-        at = sorted(values)
-        yield (at[round(0.025 * len(at))], at[round(0.975 * len(at)) - 1]) if at else (None, None)
+        values.sort()
+        number = len(values)
+        yield (values[round(0.025 * number)], values[round(0.975 * number) - 1]) if values else (None, None)
 
 
-def _varied(figure: Figure, chance: random.Random) -> Figure:
+def _random_figure(figure: Figure, chance: random.Random) -> Figure:
     if figure.value is None or figure.cv is None:
         return figure
     return replace(figure, value=figure.value * math.exp(chance.gauss(0.0, figure.cv / math.sqrt(figure.repetitions))))

@@ -54,19 +54,23 @@ def table_text(
     noted = [notes.table_notes([line.cells for line in of_target], pack, details) for of_target in placed]
     texts = dict.fromkeys(text for of_target in noted for text in of_target.texts)
     numbers = {text: number for number, text in enumerate(texts, 1)}
-    below = [[f"[{numbers[text]}] {text}" for text in of_target.texts] for of_target in noted]
+    notes_below = [[f"[{numbers[text]}] {text}" for text in of_target.texts] for of_target in noted]
     if details:
-        for given, of_target in zip(below, rows, strict=True):
-            given += notes.target_notes(of_target)
-    shared = [text for text in below[0] if len(below) > 1 and all(text in given for given in below)]
-    for target, drawn, on, given in zip(campaign.targets, placed, noted, below, strict=True):
-        own = [text for text in given if text not in shared]
+        for target_notes, of_target in zip(notes_below, rows, strict=True):
+            target_notes += notes.target_notes(of_target)
+    common_notes = [
+        text
+        for text in notes_below[0]
+        if len(notes_below) > 1 and all(text in target_notes for target_notes in notes_below)
+    ]
+    for target, drawn, on, target_notes in zip(campaign.targets, placed, noted, notes_below, strict=True):
+        own_notes = [text for text in target_notes if text not in common_notes]
         parts += [
             printing.paragraph(
                 f"{pack.caption}: {target.name} ({target.directory}){size}{pack_origin(pack)}", style, width
             ),
             grid.grid_text(target_columns(pack, on, numbers, _entry, "?"), drawn, style, width),
-            *(printing.paragraph(text, style, width, indent=4) for text in own),
+            *(printing.paragraph(text, style, width, indent=4) for text in own_notes),
             "",
         ]
     if combined and len(campaign.targets) > 1:
@@ -76,7 +80,7 @@ def table_text(
             grid.grid_text(overview_columns(names, _entry), overview_lines(table, names, pack), style, width),
             "",
         ]
-    last = ["For all targets:", *shared, ""] if shared else []
+    last = ["For all targets:", *common_notes, ""] if common_notes else []
     if not details and (
         hidden := notes.hidden_notes([[line.cells for line in of_target] for of_target in placed], pack)
     ):
@@ -121,13 +125,13 @@ def table_lines(of_target: Sequence[Row], pack: RulePack) -> list[TableLine]:
         group = [row for row in of_target if row.cell.files == files.id]
         placed.append(_heading(files, group, pack, len(of_columns)))
         for launch in pack.launch:
-            beside = {row.cell.operation: row for row in group if row.cell.launch == launch.id}
-            by_geometry = {row.geometry: row for row in beside.values() if row.geometry}
+            rows_by_operation = {row.cell.operation: row for row in group if row.cell.launch == launch.id}
+            by_geometry = {row.geometry: row for row in rows_by_operation.values() if row.geometry}
             launched = tuple(by_geometry.values())
             operations = pack.operations_of(launch.id)
             for name in dict.fromkeys(["", *(operation.row for operation in operations)]):
                 ids = {operation.title: operation.id for operation in operations if operation.row == name}
-                rows = tuple(beside[ids[title]] if title in ids else None for title in of_columns)
+                rows = tuple(rows_by_operation[ids[title]] if title in ids else None for title in of_columns)
                 placed.append(TableLine(2, name, rows) if name else TableLine(1, launch.title, rows, launched))
     return placed
 
@@ -138,17 +142,19 @@ def overview_lines(table: Sequence[Row], targets: Sequence[str], pack: RulePack)
     for files in pack.files:
         group = [row for row in table if row.cell.files == files.id]
         placed.append(_heading(files, group, pack, len(targets)))
-        for operation in dict.fromkeys(each for launch in pack.launch for each in pack.operations_of(launch.id)):
+        for operation in dict.fromkeys(
+            operation_of_launch for launch in pack.launch for operation_of_launch in pack.operations_of(launch.id)
+        ):
             name = " ".join(filter(None, (operation.title, operation.row)))
             placed.append(TableLine(1, f"{name} ({operation.unit})", (None,) * len(targets)))
             for launch in pack.launch:
-                beside = {
+                rows_by_target = {
                     row.cell.target: row
                     for row in group
                     if (row.cell.launch, row.cell.operation) == (launch.id, operation.id)
                 }
-                if beside:
-                    placed.append(TableLine(2, launch.title, tuple(map(beside.get, targets))))
+                if rows_by_target:
+                    placed.append(TableLine(2, launch.title, tuple(map(rows_by_target.get, targets))))
     return placed
 
 
@@ -177,7 +183,7 @@ def target_columns(
     """
 
     def marks(line: TableLine) -> str:
-        return notes.number_ranges(sorted(numbers[noted.texts[place - 1]] for place in noted.of(*line.rows)))
+        return notes.number_ranges(sorted(numbers[noted.texts[place - 1]] for place in noted.numbers_of(*line.rows)))
 
     return [
         LABEL,

@@ -68,15 +68,15 @@ def plan_text(
     )
 
 
-def forecast_text(judged: Submission, width: int = printing.WIDEST) -> str:
+def forecast_text(submission: Submission, width: int = printing.WIDEST) -> str:
     """What the rules say of a plan: violations and required explanations in the words of `check`, and which rules ask
     for more at full size.
     """
-    pack, findings = judged.pack, judged.all_findings
+    pack, findings = submission.pack, submission.all_findings
     certain = [finding for finding in findings if finding.violated or finding.unanswered or decision.is_waived(finding)]
     lines = ["Known before the run: no rule is violated"]
     if certain:
-        lines = ["Known before the run:", "", findings_text(pack, certain, judged.rows, width)]
+        lines = ["Known before the run:", "", findings_text(pack, certain, submission.rows, width)]
     at_full = units.listed(dict.fromkeys(finding.rule for finding in findings if finding.at_full))
     if at_full:
         lines += [*[""] * bool(certain), f"At full size also: {at_full}; 'campaign check' says why"]
@@ -100,13 +100,15 @@ def run_states(submission: Submission) -> list[dict[str, Any]]:
     projected.
     """
     runs = submission.all_runs
-    counted = matrix.attempts_by_run(runs, submission.attempts)
-    broken = [(row.origin, each) for row in submission.rows for each in row.findings if each.blocks]
-    invalid = {origin: f"INVALID: {first.rule} {first.message}" for origin, (first, *_) in grouped(broken).items()}
-    return [_state(run, counted[run.id], submission.campaign, invalid) for run in runs]
+    attempts_by_run = matrix.attempts_by_run(runs, submission.attempts)
+    blocking_findings = [(row.origin, finding) for row in submission.rows for finding in row.findings if finding.blocks]
+    invalid = {
+        origin: f"INVALID: {first.rule} {first.message}" for origin, (first, *_) in grouped(blocking_findings).items()
+    }
+    return [_run_state(run, attempts_by_run[run.id], submission.campaign, invalid) for run in runs]
 
 
-def _state(run: Run, attempts: Sequence[Attempt], campaign: Campaign, invalid: Mapping[str, str]) -> dict[str, Any]:
+def _run_state(run: Run, attempts: Sequence[Attempt], campaign: Campaign, invalid: Mapping[str, str]) -> dict[str, Any]:
     last = attempts[-1] if attempts else None
     unasked = last is None and left_out(campaign, run.cells())
     return {
@@ -143,14 +145,14 @@ def states_text(rows: Sequence[dict[str, Any]], width: int = printing.WIDEST) ->
 
 def findings_json(pack: RulePack, findings: Sequence[Finding], ascii_only: bool = False) -> str:
     """Findings with the texts of their rules, for `check --json`."""
-    return json.dumps([finding_json(pack, each) for each in findings], indent=1, ensure_ascii=ascii_only) + "\n"
+    return json.dumps([finding_json(pack, finding) for finding in findings], indent=1, ensure_ascii=ascii_only) + "\n"
 
 
 def finding_json(pack: RulePack, finding: Finding) -> dict[str, Any]:
-    known = {**finding.as_json(), "clause": pack.clause_of(finding)}
+    fields = {**finding.as_json(), "clause": pack.clause_of(finding)}
     if entry := CATALOGUE.get(finding.rule):
-        known |= {"title": pack.statement(finding.rule), "why": entry.why, "remedy": entry.remedy}
-    return known
+        fields |= {"title": pack.statement(finding.rule), "why": entry.why, "remedy": entry.remedy}
+    return fields
 
 
 class _Group(NamedTuple):
@@ -159,7 +161,7 @@ class _Group(NamedTuple):
     """
 
     title: str
-    counted: str
+    outcome: str
     belongs: Callable[[Finding], bool]
     guided: bool = False
 
@@ -187,7 +189,7 @@ GROUPS = (
 )
 
 
-def _group(finding: Finding) -> int:
+def _group_number(finding: Finding) -> int:
     """The group of a finding: the first that it fits."""
     return next(number for number, group in enumerate(GROUPS) if group.belongs(finding))
 
@@ -199,19 +201,19 @@ DETAIL = 6  # indentation of what is said of a finding
 def check_text(submission: Submission, block: decision.DecisionBlock, width: int = printing.WIDEST) -> str:
     """`check`'s output: the decision, the findings, and how many rules are kept."""
     pack, findings = submission.pack, submission.all_findings
-    lines = [*_grouped(pack, findings, submission.rows), *_clauses(pack, findings)]
+    lines = [*_findings_lines(pack, findings, submission.rows), *_clause_lines(pack, findings)]
     lines.append(rules_summary(pack, findings))
-    return f"{decision.decision_text(block, width)}\n\n{_folded(lines, width)}"
+    return f"{decision.decision_text(block, width)}\n\n{_fold_lines(lines, width)}"
 
 
-def _clauses(pack: RulePack, findings: Sequence[Finding]) -> list[str]:
+def _clause_lines(pack: RulePack, findings: Sequence[Finding]) -> list[str]:
     """What the words in brackets after the rules mean."""
-    named = {pack.clause_of(finding) for finding in findings} - {""}
+    clause_ids = {pack.clause_of(finding) for finding in findings} - {""}
     texts = {
         f"In brackets: the clause that requires it; 'campaign rules {pack.id}' prints the clauses.": (
-            named - {PRACTICE}
+            clause_ids - {PRACTICE}
         ),
-        "[practice]: in no clause of the RFP, but sound measurement requires it.": named & {PRACTICE},
+        "[practice]: in no clause of the RFP, but sound measurement requires it.": clause_ids & {PRACTICE},
     }
     meanings = [text for text, clauses in texts.items() if clauses]
     return [" ".join(meanings), ""] if meanings else []
@@ -221,94 +223,98 @@ def findings_text(
     pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row] = (), width: int = printing.WIDEST
 ) -> str:
     """Findings by severity, each cause once. `rows`: the table, whose cells are merged into patterns."""
-    return _folded(_grouped(pack, findings, rows), width) or "no findings"
+    return _fold_lines(_findings_lines(pack, findings, rows), width) or "no findings"
 
 
-def _folded(lines: Sequence[str], width: int) -> str:
+def _fold_lines(lines: Sequence[str], width: int) -> str:
     """Lines with their indentation; those that continue one are indented more."""
     folded = []
     for line in lines:
         indent = len(line) - len(line.lstrip())
-        more = 9 if indent == DETAIL else 4
-        folded += printing.wrap(line.lstrip(), width, " " * indent, " " * more) or [""]
+        continuation = 9 if indent == DETAIL else 4
+        folded += printing.wrap(line.lstrip(), width, " " * indent, " " * continuation) or [""]
     return "\n".join(folded).rstrip("\n")
 
 
-def _grouped(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]) -> list[str]:
+def _findings_lines(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]) -> list[str]:
     lines: list[str] = []
     guided: set[str] = set()  # once for each rule
-    members = grouped((_group(finding), finding) for finding in findings)
+    members = grouped((_group_number(finding), finding) for finding in findings)
     for number, group in enumerate(GROUPS):
         of_group = members.get(number, [])
         # Rows already name the cells.
-        told = causes.merge_causes([replace(finding, operation="") for finding in of_group] if rows else of_group)
+        merged_findings = causes.merge_causes(
+            [replace(finding, operation="") for finding in of_group] if rows else of_group
+        )
         # Unchecked rules are merged into one sentence.
         by_cause = grouped(
-            ((each.rule if each.checked else "", text.message, each.explained or each.waived), each)
-            for each, text in zip(of_group, told, strict=True)
+            ((finding.rule if finding.checked else "", text.message, finding.explained or finding.waived), finding)
+            for finding, text in zip(of_group, merged_findings, strict=True)
         )
         if by_cause:
             lines.append(f"{group.title}:")
         for rule, of_rule in itertools.groupby(by_cause.items(), key=lambda cause: cause[0][0]):
-            for (_, text, _), same in of_rule:
-                lines += _same(pack, text, same, rows)
+            for (_, text, _), equal_findings in of_rule:
+                lines += _finding_lines(pack, text, equal_findings, rows)
             if group.guided and rule not in guided:
                 guided.add(rule)
-                lines += _guidance(rule)
+                lines += _guidance_lines(rule)
         lines += [""] * bool(by_cause)
     return lines
 
 
-def _guidance(rule: str) -> list[str]:
+def _guidance_lines(rule: str) -> list[str]:
     entry = CATALOGUE.get(rule)
     texts = [f"why it matters: {entry.why}", f"what to do: {entry.remedy}"] if entry else []
     return [" " * DETAIL + text for text in texts]
 
 
-def _same(pack: RulePack, text: str, same: Sequence[Finding], rows: Sequence[Row]) -> list[str]:
+def _finding_lines(pack: RulePack, text: str, equal_findings: Sequence[Finding], rows: Sequence[Row]) -> list[str]:
     """Equal findings as one sentence, with their subjects and the values found."""
-    first = same[0]
-    rules = {finding.rule: pack.clause_of(finding) for finding in same}
-    few = len(rules) <= LISTED
-    names = ", ".join(f"{rule} [{clause}]" if clause and few else rule for rule, clause in rules.items())
-    alike = grouped(((finding.expected, causes.generalize_line(finding.actual)), finding) for finding in same)
-    apart = len(alike) > 1
+    first = equal_findings[0]
+    rules = {finding.rule: pack.clause_of(finding) for finding in equal_findings}
+    names_clauses = len(rules) <= LISTED
+    names = ", ".join(f"{rule} [{clause}]" if clause and names_clauses else rule for rule, clause in rules.items())
+    findings_by_value = grouped(
+        ((finding.expected, causes.generalize_line(finding.actual)), finding) for finding in equal_findings
+    )
+    values_differ = len(findings_by_value) > 1
     details: list[str] = []
-    if not apart or len(alike) > LISTED:
-        details += [f"at {about}"] if (about := _about(same, rows)) else []
-    for findings in list(alike.values())[:LISTED]:
-        found = (("expected", findings[0].expected), ("found", findings[0].actual))
-        values = "; ".join(f"{word} {value}" for word, value in found if value)
-        about = _about(findings, rows) if apart else ""
-        details.append(f"{about}: {values}" if about and values else about or values)
-    if len(alike) > LISTED:
-        details.append(f"and {len(alike) - LISTED} more like this; with --json all are listed")
+    if not values_differ or len(findings_by_value) > LISTED:
+        details += [f"at {subjects}"] if (subjects := _subjects_text(equal_findings, rows)) else []
+    for findings in list(findings_by_value.values())[:LISTED]:
+        labelled_values = (("expected", findings[0].expected), ("found", findings[0].actual))
+        values = "; ".join(f"{word} {value}" for word, value in labelled_values if value)
+        subjects = _subjects_text(findings, rows) if values_differ else ""
+        details.append(f"{subjects}: {values}" if subjects and values else subjects or values)
+    if len(findings_by_value) > LISTED:
+        details.append(f"and {len(findings_by_value) - LISTED} more like this; with --json all are listed")
     answers = {"explained": first.explained, "waived": first.waived}
     details += [f"{word}: {answer}" for word, answer in answers.items() if answer]
     return [f"  {names}  {text}", *(" " * DETAIL + detail for detail in details if detail)]
 
 
-def _about(same: Sequence[Finding], rows: Sequence[Row]) -> str:
+def _subjects_text(findings: Sequence[Finding], rows: Sequence[Row]) -> str:
     """The cells as patterns, and other subjects; "" for the campaign as a whole."""
-    wanted = set(same)
+    remaining = set(findings)
     cells, of_rows = [], set()
     for row in rows:
-        of_row = wanted.intersection(row.findings)
+        of_row = remaining.intersection(row.findings)
         of_rows |= of_row
         if any(finding.concerns(row.cell) for finding in of_row):
             cells.append(row.cell)
-    others = sorted({finding.subject for finding in wanted - of_rows} - {"campaign"})
-    return units.listed([*patterns(cells, [row.cell for row in rows]), *others], 2 * LISTED)
+    other_subjects = sorted({finding.subject for finding in remaining - of_rows} - {"campaign"})
+    return units.listed([*patterns(cells, [row.cell for row in rows]), *other_subjects], 2 * LISTED)
 
 
 def rules_summary(pack: RulePack, findings: Sequence[Finding]) -> str:
     """How many rules the pack has, and the status of each by its worst finding."""
     worst = {rule: len(GROUPS) for rule in pack.checks}
     for finding in findings:
-        place = _group(finding)
+        place = _group_number(finding)
         if finding.rule in worst:
             worst[finding.rule] = min(worst[finding.rule], place)
-    names = [*(group.counted for group in GROUPS), "passed"]
+    names = [*(group.outcome for group in GROUPS), "passed"]
     counts = Counter(names[place] for place in worst.values())
-    counted = ", ".join(f"{counts[name]} {name}" for name in dict.fromkeys(names) if counts[name])
-    return f"{units.several(len(worst), 'rule')}, by worst finding: {counted}"
+    outcomes = ", ".join(f"{counts[name]} {name}" for name in dict.fromkeys(names) if counts[name])
+    return f"{units.several(len(worst), 'rule')}, by worst finding: {outcomes}"

@@ -47,14 +47,14 @@ def write_report(directory: Path, contents: Contents) -> Path:
             )
             for target in contents.campaign.targets
         }
-        summaries = _searches(directory, contents)
+        summaries = _search_summaries(directory, contents)
         models = {
             picture.file.removesuffix(".svg") + (f" ({name})" if name else ""): fit
             for drawn in pictures.values()
             for picture in drawn
             for name, fit in picture.drawn.models
         }
-        for name, text in _files(contents, models).items():
+        for name, text in _text_files(contents, models).items():
             outputs.write_in_directory(directory / name, text)
         path = directory / "table.xlsx"
         outputs.write_in_directory(path, workbook(path, contents))
@@ -65,7 +65,7 @@ def write_report(directory: Path, contents: Contents) -> Path:
     return path
 
 
-def _searches(directory: Path, contents: Contents) -> list[dict[str, Any]]:
+def _search_summaries(directory: Path, contents: Contents) -> list[dict[str, Any]]:
     """How each number of processes was determined, with its plot, if anything was measured."""
     units = {operation.id: operation.unit for operation in contents.pack.operations}
     summaries = []
@@ -75,20 +75,20 @@ def _searches(directory: Path, contents: Contents) -> list[dict[str, Any]]:
         if drawn is not None:
             name = standing.search.key.replace("/", "-").replace("*", "all")
             kinds.write_plot(directory / f"search-{number}-{name}.svg", f"Search for {standing.search.key}", drawn)
-        most = max((request.processes for request in standing.points), default=0)
+        most_processes = max((request.processes for request in standing.points), default=0)
         summaries.append(
             {
                 "standing": standing,
                 "drawn": drawn,
                 "unit": unit,
                 "law": adaptive.fit_scaling(standing),
-                "beyond": 2 * most,  # the processes for which the law is asked
+                "beyond": 2 * most_processes,  # the processes for which the law is asked
             }
         )
     return summaries
 
 
-def _files(contents: Contents, models: Mapping[str, contention.ContentionFit]) -> dict[str, str]:
+def _text_files(contents: Contents, models: Mapping[str, contention.ContentionFit]) -> dict[str, str]:
     rows, campaign, pack = contents.rows, contents.campaign, contents.pack
     files = {
         "table.txt": table.table_text(rows, campaign, pack, "simple", details=True) + "\n",
@@ -127,18 +127,18 @@ def write_pdf(page: Path) -> Path:
         )
     pdf = page.resolve().with_suffix(".pdf")
     with tempfile.TemporaryDirectory(prefix="campaign-pdf-", ignore_cleanup_errors=True) as profile:
-        printed = Path(profile) / pdf.name
+        profile_pdf = Path(profile) / pdf.name
         # Chromium's own sandbox refuses root.
         root = ["--no-sandbox"] if os.geteuid() == 0 else []
-        asked = [f"--user-data-dir={profile}", f"--print-to-pdf={printed}", page.resolve().as_uri()]
-        error = _call([browser, *FLAGS, *root, *asked])
-        if not printed.is_file():
+        options = [f"--user-data-dir={profile}", f"--print-to-pdf={profile_pdf}", page.resolve().as_uri()]
+        error = _run_browser([browser, *FLAGS, *root, *options])
+        if not profile_pdf.is_file():
             raise EnvironmentLacks(f"--pdf: {browser} did not print {page}: {error or 'no output'}")
-        outputs.write_in_directory(pdf, printed.read_bytes())
+        outputs.write_in_directory(pdf, profile_pdf.read_bytes())
     return page.with_suffix(".pdf")
 
 
-def _call(command: list[str]) -> str:
+def _run_browser(command: list[str]) -> str:
     """The last line of a program's stderr, after it and all processes that it started have ended."""
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True

@@ -98,7 +98,7 @@ def outcome(number: int, repetitions: int, noise: float) -> Outcome:
     return Outcome(
         share(equal, CellVerdict.BETTER, CellVerdict.WORSE) > 0,
         any(_t_differs(cell) for cell in equal),
-        any(abs(math.log(cell.reported or 1)) > math.log(1.05) for cell in equal),
+        any(abs(math.log(cell.reported_ratio or 1)) > math.log(1.05) for cell in equal),
         share(against(lambda run: 0.9), CellVerdict.WORSE),
         share(tuple(one), CellVerdict.WORSE),
         share(against(lambda run: 0.949, ACCEPTANCE), *reached),

@@ -42,7 +42,7 @@ def test_a_cause_that_27_cells_share_is_one_note() -> None:
     told = [with_findings(line, error("RUN-03", "other nodes", "node1", "node2")) for line in lines()[:9]]
     noted = notes.table_notes(told, PACK)
     assert noted.texts == ("RUN-03 other nodes: expected node2, found node1",)
-    assert {noted.of(*line) for line in told} == {(1,)}
+    assert {noted.numbers_of(*line) for line in told} == {(1,)}
 
 
 def test_values_that_differ_stand_in_one_note_with_their_cells() -> None:
@@ -72,7 +72,7 @@ def test_notes_are_numbered_as_the_table_is_read() -> None:
     ]
     noted = notes.table_notes(told, PACK)
     assert noted.texts == ("RUN-09 b", "FLG-01 a")
-    assert [noted.of(*line) for line in told] == [(1,), (1, 2)]
+    assert [noted.numbers_of(*line) for line in told] == [(1,), (1, 2)]
 
 
 def test_a_note_about_part_of_a_line_names_its_cells() -> None:

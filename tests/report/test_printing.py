@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from campaign.core.columns import Column
 from campaign.report import grid
-from campaign.report.printing import LEAST
+from campaign.report.printing import MIN_TEXT_WIDTHS
 
 HEADERS = ["cell", "unit", "A", "B", "verdict"]
 LEFT = ("unit", "verdict")
@@ -78,7 +78,7 @@ def test_whatever_the_texts_nothing_is_wider_than_asked_and_nothing_is_lost(
     parts = [part.splitlines() for part in text.split("\n\n")]
     below = [line for part in parts for line in part[[set(line) <= {"-", " "} for line in part].index(True) + 1 :]]
     assert sorted(word for line in below for word in line.split()) == given_words
-    assert width >= sum(LEAST)
+    assert width >= sum(MIN_TEXT_WIDTHS)
 
 
 @pytest.mark.parametrize("width", [100, 80, 60])

@@ -56,30 +56,30 @@ def load_offer(path: Path, form: tuple[FormMapping, Mapping[str, RulePack]] | No
     """Read one offer, or a part of a campaign file. Raises InputError with the file and the place in it."""
     try:
         if path.is_dir():
-            return _directory(path)
+            return _offer_of_directory(path)
         if not stat.S_ISREG(path.stat().st_mode):
             raise InputError(f"{path}: not a regular file; give {ALLOWED}")
         if path.suffix in (".yaml", ".yml"):
-            return _campaign(path, part)
+            return _offer_of_campaign(path, part)
         if path.name.endswith((".zip", ".tar.gz", ".tgz")):
-            return _bundled(str(path), _from_archive(path))
+            return _offer_of_bundle(str(path), _from_archive(path))
         if path.suffix.lower() in table_file.SUFFIXES or (form and path.suffix != ".json"):
-            return _tabular(path, form)
-        return replace(parse_offer(str(path), _parsed(path)), remark=_TABLE)
+            return _offer_of_table(path, form)
+        return replace(parse_offer(str(path), _parse_json(path)), remark=_TABLE)
     except FileNotFoundError as error:
         raise InputError(f"{error.filename or path}: not found; give {ALLOWED}") from error
     except OSError as error:
         raise InputError(f"{error.filename or path}: {error.strerror or error}; give {ALLOWED}") from error
 
 
-def _campaign(path: Path, part: str = "") -> Offer:
+def _offer_of_campaign(path: Path, part: str = "") -> Offer:
     from campaign.pipeline import standing
 
     rows = standing.recorded(open_campaign(path, part)).rows
     return parse_offer(str(path), [row.as_json() for row in rows])
 
 
-def _tabular(path: Path, form: tuple[FormMapping, Mapping[str, RulePack]] | None) -> Offer:
+def _offer_of_table(path: Path, form: tuple[FormMapping, Mapping[str, RulePack]] | None) -> Offer:
     """A table as text, or a filled form, converted to the rows of its JSON form."""
     rows = form_file.form_rows(path, *form) if form else table_file.read_table(path)
     remark = (
@@ -93,24 +93,29 @@ def _tabular(path: Path, form: tuple[FormMapping, Mapping[str, RulePack]] | None
 
 def _json_row(fields: Mapping[str, Any]) -> dict[str, Any]:
     """A row of CSV or XLSX in the form of JSON; text in place of a number is kept, to be reported."""
-    given = {name: value for name, value in fields.items() if value not in (None, "")}
-    row: dict[str, Any] = {name: given.get(name) for name in (*table_file.NEEDED, *_OPTIONAL)}
+    texts = {name: value for name, value in fields.items() if value not in (None, "")}
+    row: dict[str, Any] = {name: texts.get(name) for name in (*table_file.NEEDED, *_OPTIONAL)}
     row["value"], row["true_value"] = table_file.parse_number(row["value"]), table_file.parse_number(row["true_value"])
-    row |= {name: _whole(row[name]) for name in _COUNTS}
+    row |= {name: _parse_count(row[name]) for name in _COUNTS}
     row["status"] = row["status"] or ("missing" if row["value"] is None else "measured")
     row["best"], row["unit"] = row["best"] or "highest", row["unit"] or "not given"
-    if values := [table_file.parse_number(word) for word in str(given.get("values", "")).split()]:
-        started = [table_file.parse_number(word) for word in str(given.get("started", "")).split()]
-        row["statistics"] = {"n": len(values), "values": values, "jobs": _whole(given.get("jobs")), "started": started}
+    if values := [table_file.parse_number(word) for word in str(texts.get("values", "")).split()]:
+        started = [table_file.parse_number(word) for word in str(texts.get("started", "")).split()]
+        row["statistics"] = {
+            "n": len(values),
+            "values": values,
+            "jobs": _parse_count(texts.get("jobs")),
+            "started": started,
+        }
     return row
 
 
-def _whole(written: Any) -> Any:
-    value = table_file.parse_number(written)
+def _parse_count(text: Any) -> Any:
+    value = table_file.parse_number(text)
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _directory(path: Path) -> Offer:
+def _offer_of_directory(path: Path) -> Offer:
     if (path / "bagit.txt").exists():
         table = path / TABLE
         for place in (path / MANIFEST, table, table.parent, table.parent.parent):
@@ -119,13 +124,13 @@ def _directory(path: Path) -> Offer:
                     f"{place}: symbolic links are not allowed in a bundle; 'campaign verify' shows what else is wrong"
                 )
         names = [name for name in (TABLE, MANIFEST) if (path / name).exists()]
-        return _bundled(str(path), {name: untrusted.content(path / name, MAX_BYTES) for name in names})
+        return _offer_of_bundle(str(path), {name: untrusted.content(path / name, MAX_BYTES) for name in names})
     plan = path / "plan.json"
     if not plan.is_file():
         raise InputError(
             f"{path}: neither a bundle (bagit.txt missing) nor results (plan.json missing); give {ALLOWED}"
         )
-    stored = _parsed(plan)
+    stored = _parse_json(plan)
     file = stored.get("file") if isinstance(stored, dict) else None
     if not isinstance(file, str) or not Path(file).is_file():
         raise InputError(
@@ -137,13 +142,13 @@ def _directory(path: Path) -> Offer:
             f"{path}: its campaign file {file} now has its results in {results}; give the campaign file of these "
             "results"
         )
-    return replace(_campaign(Path(file)), source=str(path))
+    return replace(_offer_of_campaign(Path(file)), source=str(path))
 
 
 # --- bundles
 
 
-def _bundled(source: str, files: Mapping[str, bytes]) -> Offer:
+def _offer_of_bundle(source: str, files: Mapping[str, bytes]) -> Offer:
     """The offer of a bundle's table, which must be the one that its manifest lists."""
     for name in (TABLE, MANIFEST):
         if name not in files:
@@ -160,13 +165,13 @@ def _bundled(source: str, files: Mapping[str, bytes]) -> Offer:
     )
 
 
-def _wanted(name: str) -> str | None:
+def _bundle_file(name: str) -> str | None:
     """Which of the wanted files a member of an archive is: at its top, or in its only top folder."""
     name = name.removeprefix("./")
     if archives.leads_out(name):
         return None
-    _, _, below = name.partition("/")
-    return next((file for file in (TABLE, MANIFEST, RFP) if file in (name, below)), None)
+    _, _, path_in_folder = name.partition("/")
+    return next((file for file in (TABLE, MANIFEST, RFP) if file in (name, path_in_folder)), None)
 
 
 def _from_archive(path: Path) -> dict[str, bytes]:
@@ -176,9 +181,9 @@ def _from_archive(path: Path) -> dict[str, bytes]:
     try:
         with archives.opened(path, limits) as members:
             for member in members:
-                if file := _wanted(member.name):
-                    if why := member.problem or _unfit(member, file in files):
-                        raise InputError(f"{path}: {member.name!r:.200}: {why}")
+                if file := _bundle_file(member.name):
+                    if problem := member.problem or _member_problem(member, file in files):
+                        raise InputError(f"{path}: {member.name!r:.200}: {problem}")
                     files[file] = member.read()
     except (archives.Damaged, archives.LongHeader) as error:
         kind = "zip" if path.suffix == ".zip" else "tar"
@@ -186,13 +191,13 @@ def _from_archive(path: Path) -> dict[str, bytes]:
     return files
 
 
-def _unfit(member: archives.Member, again: bool) -> str:
+def _member_problem(member: archives.Member, is_duplicate: bool) -> str:
     if member.type is not archives.MemberType.FILE:
         return "not a regular file"
-    if again:
+    if is_duplicate:
         return "duplicate entry"
     return f"more than {MAX_BYTES} bytes" if member.size > MAX_BYTES else ""
 
 
-def _parsed(path: Path) -> Any:
+def _parse_json(path: Path) -> Any:
     return untrusted.parse(str(path), untrusted.content(path, MAX_BYTES), ALLOWED)

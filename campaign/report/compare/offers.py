@@ -79,9 +79,9 @@ class Offer:
 
 def rename_targets(offer: Offer, targets: Mapping[str, str]) -> Offer:
     """The offer with other names of its targets. Raises InputError if two would have the same name."""
-    there = {cell.target for cell in offer.entries}
+    names = {cell.target for cell in offer.entries}
     for old, new in targets.items():
-        if old in there and new in there and new not in targets:
+        if old in names and new in names and new not in targets:
             raise InputError(f"--map {new}={old}: {offer.source} already has a target {new}")
 
     def name(cell: Cell) -> Cell:
@@ -122,8 +122,8 @@ def _is_line(value: Any, longest: int) -> bool:
     return isinstance(value, str) and len(value) <= longest and value.isprintable()
 
 
-def _is_whole(value: Any, least: int, limit: int) -> bool:
-    return type(value) is int and least <= value < limit
+def _is_count(value: Any, lowest: int, limit: int) -> bool:
+    return type(value) is int and lowest <= value < limit
 
 
 def _is_signed(value: Any) -> bool:
@@ -133,14 +133,14 @@ def _is_signed(value: Any) -> bool:
 _NAME = matching(NAME, "letters, digits and .-_, a letter or digit first")
 _AMOUNT = Form(lambda value: _is_signed(value) and value >= 0, NOT_A_NUMBER.replace("number", "number from 0", 1))
 _SIGNED = Form(_is_signed, NOT_A_NUMBER)
-_COUNT = or_null(Form(lambda value: _is_whole(value, 0, 2**63), "a whole number from 0"))
+_COUNT = or_null(Form(lambda value: _is_count(value, 0, 2**63), "a whole number from 0"))
 _TIMES = Form(
     lambda value: isinstance(value, list) and all(map(_is_signed, value)),
     "a time in seconds since 1970 for each of the values",
 )
 _RULES = {
     "id": _NAME,
-    "version": Form(lambda value: _is_whole(value, 1, 10**6 + 1), "a whole number from 1 to 1000000"),
+    "version": Form(lambda value: _is_count(value, 1, 10**6 + 1), "a whole number from 1 to 1000000"),
     "profile": _NAME,
     "variables": Form(
         lambda value: (
@@ -187,8 +187,8 @@ def _entry(place: str, row: Mapping[str, Any]) -> OfferedCell:
     status, value, performed = Status(row["status"]), row.get("value"), row.get("true_value")
     if status.counts and value is None:
         raise InputError(f"{place}: value: found null; allowed: {(_SIGNED if signed else _AMOUNT).allowed}")
-    given = row.get("statistics") if status is Status.MEASURED else None
-    values, jobs, started = _statistics(place, value, given) if given else ((), None, ())
+    statistics = row.get("statistics") if status is Status.MEASURED else None
+    values, jobs, started = _statistics(place, value, statistics) if statistics else ((), None, ())
     return OfferedCell(
         Cell(*(row[key] for key in NEEDED[:4])),
         status,
@@ -208,21 +208,21 @@ def _entry(place: str, row: Mapping[str, Any]) -> OfferedCell:
 Repetitions = tuple[tuple[float, ...], int | None, tuple[float, ...]]
 
 
-def _statistics(place: str, value: float | None, given: Mapping[str, Any]) -> Repetitions:
+def _statistics(place: str, value: float | None, statistics: Mapping[str, Any]) -> Repetitions:
     """The values of the repetitions, the number of jobs that measured them, and when each was."""
-    values, started = tuple(map(float, given["values"])), tuple(given.get("started") or ())
+    values, started = tuple(map(float, statistics["values"])), tuple(statistics.get("started") or ())
     problem = ""
-    if not 0 < len(values) <= MAX_VALUES or given.get("n") != len(values):
+    if not 0 < len(values) <= MAX_VALUES or statistics.get("n") != len(values):
         allowed = f"1 to {MAX_VALUES} numbers, as many as n says"
-        problem = f"statistics.values: found {found(given['values'])}; allowed: {allowed}"
+        problem = f"statistics.values: found {found(statistics['values'])}; allowed: {allowed}"
     elif started and len(started) != len(values):
-        problem = f"statistics.started: found {found(given['started'])}; allowed: {_TIMES.allowed}"
+        problem = f"statistics.started: found {found(statistics['started'])}; allowed: {_TIMES.allowed}"
     elif value not in values:
         allowed = "one of statistics.values: a measured number is that of one repetition"
         problem = f"value: found {found(value)}; allowed: {allowed}"
     if problem:
         raise InputError(f"{place}: {problem}")
-    return values, given.get("jobs"), started
+    return values, statistics.get("jobs"), started
 
 
 def _offer(source: str, place: str, first: Mapping[str, Any], entries: Mapping[Cell, OfferedCell]) -> Offer:

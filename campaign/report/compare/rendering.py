@@ -33,10 +33,10 @@ MARKS = {
     verdicts.CellVerdict.REJECTED: "!",
     verdicts.CellVerdict.UNDECIDED: "?",
 }
-BEST, NOT_TOLD = "*", "°"
+BEST, NOT_SHOWN = "*", "°"
 SESSION = verdicts.CellVerdict.SESSION
 # The verdicts by which an offer differs from the first.
-TOLD = (verdicts.CellVerdict.WORSE, verdicts.CellVerdict.BETTER, SESSION, verdicts.CellVerdict.CHANGED)
+DIFFERENCES = (verdicts.CellVerdict.WORSE, verdicts.CellVerdict.BETTER, SESSION, verdicts.CellVerdict.CHANGED)
 MOST_GROUPS = 8  # operations for which a summary has columns
 MOST_OFFERS = 4  # in a decision
 
@@ -59,11 +59,11 @@ def comparison_text(
         return [printing.paragraph(text, style, width) for text in texts]
 
     offers = resources.rendered("offers.txt.j2", comparison=comparison, letters=verdicts.offer_letter)
-    several_offers, of_sample = len(comparison.offers) > 2, comparison.terms is not None and comparison.terms.means
+    several_offers, of_sample = len(comparison.offers) > 2, comparison.terms is not None and comparison.terms.by_means
     parts = [
         *(*decision.decision_paragraphs(block, style, width), ""),
         *(*paragraphs(offers.splitlines()), ""),
-        *(grid.grid_text(*(_many(comparison) if several_offers else _pair(comparison)), style, width), ""),
+        *(grid.grid_text(*(_side_by_side(comparison) if several_offers else _in_detail(comparison)), style, width), ""),
         *([] if of_sample else [grid.grid_text(*_summary(comparison), style, width), ""]),
         *paragraphs(_legend(comparison)),
     ]
@@ -96,7 +96,7 @@ def _verdict(cell: verdicts.CellComparison) -> str:
     return f"{cell.verdict}: {cell.reason}" if cell.reason else cell.verdict
 
 
-def _pair(comparison: verdicts.OfferComparison) -> Table:
+def _in_detail(comparison: verdicts.OfferComparison) -> Table:
     """Two offers: every cell in detail."""
     in_detail: list[Column[verdicts.CellComparison]] = [
         Column("cell", lambda cell: cell.cell),
@@ -116,9 +116,12 @@ def _unit(entries: Iterable[OfferedCell | None]) -> str:
     return next((entry.unit for entry in entries if entry), "")
 
 
-def _many(comparison: verdicts.OfferComparison) -> Table:
+def _side_by_side(comparison: verdicts.OfferComparison) -> Table:
     """Several offers: a column for each, with its ratio to the first and the mark of its verdict."""
-    compared = [{each.cell: each for each in verdicts.merge_lone_targets(column)} for column in comparison.cells]
+    compared = [
+        {comparison_of_cell.cell: comparison_of_cell for comparison_of_cell in verdicts.merge_lone_targets(column)}
+        for column in comparison.cells
+    ]
     cells = {
         cell: [offer.entries.get(cell) for offer in comparison.offers]
         for cell in dict.fromkeys(cell for column in compared for cell in column)
@@ -149,35 +152,35 @@ def _best(entries: Sequence[OfferedCell | None], day: float) -> dict[int, str]:
     place = max(measured, key=lambda place: sign * verdicts.median_value(measured[place]))
     top = measured[place]
     marks = {
-        other: NOT_TOLD
+        other: NOT_SHOWN
         for other, entry in measured.items()
-        if min((*top.values, *entry.values), default=0.0) <= 0 or not _differ(top, entry, day)
+        if min((*top.values, *entry.values), default=0.0) <= 0 or not _has_difference(top, entry, day)
     }
     return marks | {place: BEST}
 
 
-def _sums(comparison: verdicts.OfferComparison) -> list[verdicts.GainSummary]:
+def _gain_summaries(comparison: verdicts.OfferComparison) -> list[verdicts.GainSummary]:
     return [verdicts.summarize_gains(*column) for column in zip(comparison.cells, comparison.in_means, strict=True)]
 
 
-def _differ(one: OfferedCell, other: OfferedCell, day: float) -> bool:
-    difference, over_sessions = verdicts.session_differences(one, other)
+def _has_difference(first: OfferedCell, second: OfferedCell, day: float) -> bool:
+    difference, over_sessions = verdicts.session_differences(first, second)
     low, high = (math.exp(bound) for bound in difference.bounds(verdicts.LEVEL) or (-math.inf, math.inf))
     return difference.p <= verdicts.LEVEL and (over_sessions or verdicts.is_beyond_day(low, high, day))
 
 
 def _summary(comparison: verdicts.OfferComparison) -> Table:
-    sums = _sums(comparison)
+    sums = _gain_summaries(comparison)
     launches = dict.fromkeys(name for gains in sums for name in gains.by_launch)
     operations = dict.fromkeys(name for gains in sums for name in gains.by_operation)
     if len(operations) > MOST_GROUPS:
         operations = {}
-    shown = [verdict for verdict in verdicts.CellVerdict if any(gains.verdicts[verdict] for gains in sums)]
-    names = ["geometric mean gain", *shown, "of cells", "all", *launches, *operations]
+    verdict_columns = [verdict for verdict in verdicts.CellVerdict if any(gains.verdicts[verdict] for gains in sums)]
+    names = ["geometric mean gain", *verdict_columns, "of cells", "all", *launches, *operations]
     body = [
         [
             f"{verdicts.offer_letter(place)}/A",
-            *(gains.verdicts[verdict] for verdict in shown),
+            *(gains.verdicts[verdict] for verdict in verdict_columns),
             gains.compared,
             _factor(gains.mean),
             *(_factor(gains.by_launch.get(name)) for name in launches),
@@ -191,30 +194,30 @@ def _summary(comparison: verdicts.OfferComparison) -> Table:
 def _legend(comparison: verdicts.OfferComparison) -> list[str]:
     """What marks and numbers mean."""
     cells = [cell for column in comparison.cells for cell in column]
-    shown = {cell.verdict for cell in cells}
+    used_verdicts = {cell.verdict for cell in cells}
     entries = (entry for offer in comparison.offers for entry in offer.entries.values())
     text = resources.rendered(
         "comparison.txt.j2",
         comparison=comparison,
         cells=cells,
-        means=comparison.terms is not None and comparison.terms.means,
-        marks=", ".join(f"{MARKS[verdict]} {verdict}" for verdict in verdicts.CellVerdict if verdict in shown),
+        means=comparison.terms is not None and comparison.terms.by_means,
+        marks=", ".join(f"{MARKS[verdict]} {verdict}" for verdict in verdicts.CellVerdict if verdict in used_verdicts),
         best=BEST,
-        not_told=NOT_TOLD,
+        not_told=NOT_SHOWN,
         inflated=any(entry.inflation > verdicts.INFLATED for entry in entries),
         session=SESSION,
-        lacking=_lacking_repetitions(comparison),
+        lacking=_missing_repetitions(comparison),
     )
     return text.splitlines()
 
 
-def _lacking_repetitions(comparison: verdicts.OfferComparison) -> tuple[int, int] | None:
+def _missing_repetitions(comparison: verdicts.OfferComparison) -> tuple[int, int] | None:
     """How many repetitions a difference in one of so many cells needs, if a side has fewer."""
     tested = [[cell for cell in column if cell.ratio is not None] for column in comparison.cells]
-    sides = [side for column in tested for cell in column for side in (cell.first, cell.second) if side]
+    entries = [entry for column in tested for cell in column for entry in (cell.first, cell.second) if entry]
     cells = max(map(len, tested))
     alone = ranks.fewest(verdicts.LEVEL / 2, cells) if cells else 0
-    fewest = min((min(len(side.values), side.jobs or MAX_VALUES) for side in sides), default=alone)
+    fewest = min((min(len(entry.values), entry.jobs or MAX_VALUES) for entry in entries), default=alone)
     return (alone, cells) if fewest < alone else None
 
 
@@ -224,10 +227,10 @@ def _lacking_repetitions(comparison: verdicts.OfferComparison) -> tuple[int, int
 def comparison_decision(comparison: verdicts.OfferComparison, names: Sequence[str]) -> decision.DecisionBlock:
     """For the buyer. `names`: the offers, as they are typed."""
     first = comparison.offers[0]
-    offers = [_of_offer(comparison, place) for place in range(1, len(comparison.offers))][:MOST_OFFERS]
+    offers = [_offer_question(comparison, place) for place in range(1, len(comparison.offers))][:MOST_OFFERS]
     cells = [cell for column in comparison.cells for cell in column]
     untested = [cell for cell in cells if cell.fails and cell.untested]
-    gaps = [cell for cell in cells if cell.fails and cell.reported is None and not cell.untested]
+    gaps = [cell for cell in cells if cell.fails and cell.reported_ratio is None and not cell.untested]
     none_left = gaps if len(gaps) == len(cells) else []
     remarks = [
         f"{verdicts.offer_letter(place)}: {remark}"
@@ -241,15 +244,17 @@ def comparison_decision(comparison: verdicts.OfferComparison, names: Sequence[st
     not_equal = ", or that results without a shown difference are equal" if comparison.terms is None else ""
     if comparison.terms is not None:
         may = "which commitments the reported values and their repetitions reach."
-    elif all(cell.adjusted is None for cell in cells):
+    elif all(cell.adjusted_p is None for cell in cells):
         may = "how the reported numbers relate: no difference was tested."
     return decision.DecisionBlock(
-        ", ".join(f"{each.name} {each.answer}" for each in offers).upper(),
+        ", ".join(f"{question.name} {question.answer}" for question in offers).upper(),
         (f"A is {names[0]}", *rules),
         (
             *offers,
-            _lacking("complete", gaps, cells, "without a value on a side", "every result has a value on both sides"),
-            _lacking("tested", untested or none_left, cells, "cannot be tested", "with all repetitions"),
+            _gaps_question(
+                "complete", gaps, cells, "without a value on a side", "every result has a value on both sides"
+            ),
+            _gaps_question("tested", untested or none_left, cells, "cannot be tested", "with all repetitions"),
             decision.Question(
                 "alike", "open" if remarks else "yes", "; ".join(remarks) or "rules, size and process counts"
             ),
@@ -261,7 +266,7 @@ def comparison_decision(comparison: verdicts.OfferComparison, names: Sequence[st
     )
 
 
-def _of_offer(comparison: verdicts.OfferComparison, place: int) -> decision.Question:
+def _offer_question(comparison: verdicts.OfferComparison, place: int) -> decision.Question:
     """Whether it is better than the first, or reaches its commitments."""
     name, column, in_means = verdicts.offer_letter(place), comparison.cells[place - 1], comparison.in_means[place - 1]
     if comparison.terms is not None:
@@ -273,11 +278,11 @@ def _of_offer(comparison: verdicts.OfferComparison, place: int) -> decision.Ques
             return decision.Question(name, "not accepted", f"{reached}; {missed[0].cell}: {_verdict(missed[0])}")
         return decision.Question(name, "accepted" if comparison.compared(place) else "not accepted", reached)
     sums = verdicts.summarize_gains(column, in_means)
-    shown = {word: sums.verdicts[word] for word in TOLD if sums.verdicts[word]}
-    tested = any(cell.adjusted is not None for cell in column)
-    numbers = ", ".join(f"{number} {word}" for word, number in shown.items())
-    counts = f"{numbers} of {several(len(column), 'result')}; " if shown else ""
-    answer = " and ".join(shown) or ("not shown to differ" if tested else "not tested")
+    counts_by_verdict = {word: sums.verdicts[word] for word in DIFFERENCES if sums.verdicts[word]}
+    tested = any(cell.adjusted_p is not None for cell in column)
+    numbers = ", ".join(f"{number} {word}" for word, number in counts_by_verdict.items())
+    counts = f"{numbers} of {several(len(column), 'result')}; " if counts_by_verdict else ""
+    answer = " and ".join(counts_by_verdict) or ("not shown to differ" if tested else "not tested")
     return decision.Question(name, answer, f"{counts}{_mean_in_words(in_means, sums)}")
 
 
@@ -286,18 +291,18 @@ def _mean_in_words(in_means: bool, sums: verdicts.GainSummary) -> str:
         return "no mean, since its size, rules or operations differ (--force)"
     if sums.mean is None:
         return "no result has a ratio"
-    within = "" if sums.over_sessions else " within the sessions measured"
-    interval = f" ({' to '.join(map(_factor, sums.interval))}{within})" if sums.interval else ""
+    limitation = "" if sums.over_sessions else " within the sessions measured"
+    interval = f" ({' to '.join(map(_factor, sums.interval))}{limitation})" if sums.interval else ""
     return f"on average {_factor(sums.mean)} times as good as A{interval}"
 
 
-def _lacking(
-    name: str, cells: Sequence[verdicts.CellComparison], every: Sequence[object], what: str, otherwise: str
+def _gaps_question(
+    name: str, cells: Sequence[verdicts.CellComparison], all_cells: Sequence[object], problem: str, otherwise: str
 ) -> decision.Question:
     if not cells:
         return decision.Question(name, "yes", otherwise)
     first = f"{cells[0].cell}: {cells[0].reason}"
-    return decision.Question(name, "NO", f"{len(cells)} of {several(len(every), 'result')} {what}: {first}")
+    return decision.Question(name, "NO", f"{len(cells)} of {several(len(all_cells), 'result')} {problem}: {first}")
 
 
 def _steps(
@@ -323,7 +328,7 @@ def _steps(
 # --- CSV and JSON
 
 
-def _of_side(flat: str, first_place: int) -> tuple[Column[OfferedCell], ...]:
+def _side_columns(flat: str, first_place: int) -> tuple[Column[OfferedCell], ...]:
     """The columns of an offer's result. `flat`: before their names in CSV, where the other offer's are between them."""
     return (
         Column("value", lambda entry: entry.value, first_place + 2, flat=f"{flat}value"),
@@ -350,14 +355,14 @@ COLUMNS: tuple[Column[verdicts.CellComparison], ...] = (
     Column("operation", lambda cell: cell.cell.operation, 4),
     Column("unit", lambda cell: _unit([cell.first, cell.second]) or None, 5),
     Column("best", lambda cell: cell.best, 6),
-    Column("first", lambda cell: cell.first, columns=_of_side("first_", 9)),
-    Column("this", lambda cell: cell.second, columns=_of_side("", 10)),
-    Column("reported_ratio", lambda cell: cell.reported, 17),
+    Column("first", lambda cell: cell.first, columns=_side_columns("first_", 9)),
+    Column("this", lambda cell: cell.second, columns=_side_columns("", 10)),
+    Column("reported_ratio", lambda cell: cell.reported_ratio, 17),
     Column("ratio", lambda cell: cell.ratio, 18),
     Column("low", lambda cell: cell.low, 19),
     Column("high", lambda cell: cell.high, 20),
     Column("p", lambda cell: cell.p, 21),
-    Column("adjusted_p", lambda cell: cell.adjusted, 22),
+    Column("adjusted_p", lambda cell: cell.adjusted_p, 22),
     Column("over_sessions", lambda cell: cell.over_sessions),
     Column("verdict", lambda cell: cell.verdict, 23),
     Column("reason", lambda cell: cell.reason, 24),
@@ -380,8 +385,12 @@ def comparison_csv(comparison: verdicts.OfferComparison) -> str:
 
 def comparison_json(comparison: verdicts.OfferComparison, block: decision.DecisionBlock) -> str:
     """One object, with each cell on a line of its own."""
-    asked = comparison.terms
-    terms = {"least": asked.least, "reported_alone": asked.reported, "means": asked.means} if asked else None
+    acceptance = comparison.terms
+    terms = (
+        {"least": acceptance.min_share, "reported_alone": acceptance.reported_alone, "means": acceptance.by_means}
+        if acceptance
+        else None
+    )
     offers = ",\n".join(_offer_json(place, offer, comparison) for place, offer in enumerate(comparison.offers))
     return (
         f'{{"format": 1, "acceptance": {json.dumps(terms)}, "passed": {json.dumps(comparison.passed)}, '
@@ -392,7 +401,7 @@ def comparison_json(comparison: verdicts.OfferComparison, block: decision.Decisi
 
 def _offer_json(place: int, offer: Offer, comparison: verdicts.OfferComparison) -> str:
     column = comparison.cells[place - 1] if place else ()
-    means = verdicts.summarize_gains(column, comparison.in_means[place - 1] if place else True)
+    gains = verdicts.summarize_gains(column, comparison.in_means[place - 1] if place else True)
     head = {
         "offer": verdicts.offer_letter(place),
         "source": offer.source,
@@ -402,13 +411,13 @@ def _offer_json(place: int, offer: Offer, comparison: verdicts.OfferComparison) 
         "profile": offer.profile,
         "remarks": list(comparison.remarks[place]),
         "summary": {
-            "cells": means.compared,
-            "geometric_mean": means.mean,
-            "interval": means.interval,
-            "over_sessions": means.over_sessions,
-            "by_launch": means.by_launch,
-            "by_operation": means.by_operation,
-            "verdicts": {verdict: number for verdict, number in means.verdicts.items() if number},
+            "cells": gains.compared,
+            "geometric_mean": gains.mean,
+            "interval": gains.interval,
+            "over_sessions": gains.over_sessions,
+            "by_launch": gains.by_launch,
+            "by_operation": gains.by_operation,
+            "verdicts": {verdict: number for verdict, number in gains.verdicts.items() if number},
         }
         if place
         else None,

@@ -48,28 +48,28 @@ class CellVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Terms of an acceptance. `least`: the share of the committed number that must be reached, 0.95 for 5% tolerance.
-    `reported`: only the reported numbers decide, as in a contract that does not mention repetitions. `means`: only the
-    geometric means of the repetitions decide, as in the design of a sample.
+    """Terms of an acceptance. `min_share`: of the committed number, 0.95 for 5% tolerance. `reported_alone`: only the
+    reported numbers decide, as in a contract that does not mention repetitions. `by_means`: only the geometric means of
+    the repetitions decide, as in the design of a sample.
     """
 
-    least: float
-    reported: bool = False
-    means: bool = False
+    min_share: float
+    reported_alone: bool = False
+    by_means: bool = False
 
 
-def parse_terms(tolerance: str | None, at_least: str | None, reported: bool) -> Terms | None:
+def parse_terms(tolerance: str | None, at_least: str | None, reported_alone: bool) -> Terms | None:
     """The terms of an acceptance, from `5%` or `0.95`; None if neither is given. Raises InputError."""
     if tolerance is not None:
         try:
-            return Terms(1 - parse_percent(0, 99)(tolerance), reported)
+            return Terms(1 - parse_percent(0, 99)(tolerance), reported_alone)
         except ValueError as error:
             raise InputError(f"--tolerance: {error}") from error
     if at_least is not None:
         if not re.fullmatch(r"0\.[0-9]{1,6}|1(\.0{1,6})?", at_least) or float(at_least) < 0.01:
             raise InputError(f"--at-least: found {shown(at_least)}; allowed: a share from 0.01 to 1, such as 0.95")
-        return Terms(float(at_least), reported)
-    if reported:
+        return Terms(float(at_least), reported_alone)
+    if reported_alone:
         raise InputError("--reported needs --tolerance or --at-least")
     return None
 
@@ -107,12 +107,12 @@ class CellComparison:
     second: OfferedCell | None
     verdict: CellVerdict = CellVerdict.UNTOLD
     reason: str = ""
-    reported: float | None = None  # ratio of the two reported numbers
+    reported_ratio: float | None = None  # ratio of the two reported numbers
     ratio: float | None = None
     low: float | None = None
     high: float | None = None
     p: float | None = None
-    adjusted: float | None = None  # p adjusted for the number of cells
+    adjusted_p: float | None = None  # p adjusted for the number of cells
     over_sessions: bool = False  # the interval and p include what differs between sessions
     fails: bool = False
 
@@ -124,12 +124,14 @@ class CellComparison:
     @property
     def untested(self) -> bool:
         """Whether both sides have a number, but no test at all was possible."""
-        return self.verdict is CellVerdict.UNTOLD or (self.verdict is CellVerdict.NONE and self.reported is not None)
+        return self.verdict is CellVerdict.UNTOLD or (
+            self.verdict is CellVerdict.NONE and self.reported_ratio is not None
+        )
 
     @property
     def shown_ratio(self) -> float | None:
         """The ratio of the repetitions, or of the reported numbers if there are none."""
-        return self.reported if self.ratio is None else self.ratio
+        return self.reported_ratio if self.ratio is None else self.ratio
 
     @property
     def gain(self) -> float | None:
@@ -153,7 +155,7 @@ class OfferComparison:
 
     def compared(self, place: int) -> bool:
         """Whether any cell was compared: otherwise nothing is shown."""
-        return any(cell.reported is not None for cell in self.cells[place - 1])
+        return any(cell.reported_ratio is not None for cell in self.cells[place - 1])
 
     @property
     def passed(self) -> bool:
@@ -175,32 +177,34 @@ def compare(
     differ.
     """
     first = offers[0]
-    others = tuple(_mapped(first, offers[1:], targets or {}))
-    for other in others if not force else ():
-        _check_alike(first, other)
-    _check_size(first, others)
-    columns = tuple(_column(first, other, terms, day) for other in others)
-    unequal = [tuple(_unequal(first, *pair)) for pair in zip(others, columns, strict=True)]
+    mapped_offers = tuple(_with_mapped_targets(first, offers[1:], targets or {}))
+    for other in mapped_offers if not force else ():
+        _check_same_rules(first, other)
+    _check_size(first, mapped_offers)
+    columns = tuple(_column(first, other, terms, day) for other in mapped_offers)
+    unequal = [tuple(_size_differences(first, *pair)) for pair in zip(mapped_offers, columns, strict=True)]
     remarks = (
-        (*_limits(other), *apart, *_differences(first, other, column))
-        for other, apart, column in zip(others, unequal, columns, strict=True)
+        (*_offer_limits(other), *differences, *_other_differences(first, other, column))
+        for other, differences, column in zip(mapped_offers, unequal, columns, strict=True)
     )
-    in_means = tuple(force or not apart for apart in unequal)
-    return OfferComparison((first, *others), terms, columns, (tuple(_limits(first)), *remarks), in_means, day)
+    in_means = tuple(force or not differences for differences in unequal)
+    return OfferComparison(
+        (first, *mapped_offers), terms, columns, (tuple(_offer_limits(first)), *remarks), in_means, day
+    )
 
 
-def _mapped(first: Offer, others: Sequence[Offer], targets: Mapping[str, str]) -> Iterable[Offer]:
+def _with_mapped_targets(first: Offer, other_offers: Sequence[Offer], targets: Mapping[str, str]) -> Iterable[Offer]:
     firsts = {cell.target for cell in first.entries}
-    theirs = {cell.target for other in others for cell in other.entries}
+    theirs = {cell.target for other in other_offers for cell in other.entries}
     for name, new in targets.items():
-        for wanted, there, which in ((new, firsts, first.source), (name, theirs, "any other offer")):
-            if wanted not in there:
-                known = ", ".join(sorted(there))
-                raise InputError(f"--map {new}={name}: {wanted} is not a target of {which}; allowed: {known}")
-    return (rename_targets(other, targets) if targets else other for other in others)
+        for target, targets_of_side, side_name in ((new, firsts, first.source), (name, theirs, "any other offer")):
+            if target not in targets_of_side:
+                allowed = ", ".join(sorted(targets_of_side))
+                raise InputError(f"--map {new}={name}: {target} is not a target of {side_name}; allowed: {allowed}")
+    return (rename_targets(other, targets) if targets else other for other in other_offers)
 
 
-def _check_alike(first: Offer, other: Offer) -> None:
+def _check_same_rules(first: Offer, other: Offer) -> None:
     for name, ours, theirs in (("rules", first.rules, other.rules), ("profile", first.profile, other.profile)):
         if ours is not None and theirs is not None and ours != theirs:
             raise InputError(
@@ -209,14 +213,14 @@ def _check_alike(first: Offer, other: Offer) -> None:
             )
 
 
-def _check_size(first: Offer, others: Sequence[Offer]) -> None:
+def _check_size(first: Offer, other_offers: Sequence[Offer]) -> None:
     """Refuse too many pairs of values: with the first offer, and with the best one, which may be any."""
-    most: dict[Cell, int] = {}
-    for offer in (first, *others):
+    longest: dict[Cell, int] = {}
+    for offer in (first, *other_offers):
         for cell, entry in offer.entries.items():
-            most[cell] = max(most.get(cell, 0), len(entry.values))
-    for other in others:
-        pairs = sum(len(entry.values) * most[cell] for cell, entry in other.entries.items())
+            longest[cell] = max(longest.get(cell, 0), len(entry.values))
+    for other in other_offers:
+        pairs = sum(len(entry.values) * longest[cell] for cell, entry in other.entries.items())
         if pairs > MAX_PAIRS:
             raise InputError(
                 f"{other.source}: {pairs} pairs of repetitions with {first.source}; allowed: up to {MAX_PAIRS}"
@@ -229,20 +233,20 @@ def _check_size(first: Offer, others: Sequence[Offer]) -> None:
 def _column(first: Offer, other: Offer, terms: Terms | None, day: float) -> tuple[CellComparison, ...]:
     cells = dict.fromkeys((*first.entries, *other.entries))
     pairs = [CellComparison(cell, first.entries.get(cell), other.entries.get(cell)) for cell in cells]
-    column = [_settled(pair, terms) or _estimated(pair, terms) for pair in pairs]
-    if terms is None and 2 * sum(map(_repeated, pairs)) > len(pairs):
-        why = "most other cells repeat the first's numbers"
+    column = [_without_test(pair, terms) or _with_ratio(pair, terms) for pair in pairs]
+    if terms is None and 2 * sum(map(_has_same_numbers, pairs)) > len(pairs):
+        reason = "most other cells repeat the first's numbers"
         column = [
             cell
-            if cell.reason or _repeated(cell)
-            else replace(cell, verdict=CellVerdict.CHANGED, reason=why, fails=True)
+            if cell.reason or _has_same_numbers(cell)
+            else replace(cell, verdict=CellVerdict.CHANGED, reason=reason, fails=True)
             for cell in column
         ]
-    adjusted = iter(ranks.adjusted([cell.p for cell in column if cell.p is not None]))
-    return tuple(_judged(cell, None if cell.p is None else next(adjusted), terms, day) for cell in column)
+    adjusted_ps = iter(ranks.adjusted([cell.p for cell in column if cell.p is not None]))
+    return tuple(_with_verdict(cell, None if cell.p is None else next(adjusted_ps), terms, day) for cell in column)
 
 
-def _repeated(pair: CellComparison) -> bool:
+def _has_same_numbers(pair: CellComparison) -> bool:
     """Whether both have the same numbers, which two measurements never have."""
     first, second = pair.first, pair.second
     if first is None or second is None or first.value is None or first.value != second.value:
@@ -250,29 +254,29 @@ def _repeated(pair: CellComparison) -> bool:
     return not (first.values and second.values) or first.values == second.values
 
 
-def _settled(pair: CellComparison, terms: Terms | None) -> CellComparison | None:
+def _without_test(pair: CellComparison, terms: Terms | None) -> CellComparison | None:
     """The verdict on cells that cannot be compared; None if they can."""
     first, second = pair.first, pair.second
-    why = _no_ratio(first, second)
-    if why or first is None or second is None or first.value is None or second.value is None:
+    reason = _why_no_ratio(first, second)
+    if reason or first is None or second is None or first.value is None or second.value is None:
         # A cell that both declined is settled; what was declined or not offered was not committed.
         declined = [entry is not None and entry.status is Status.DECLINED for entry in (first, second)]
         fails = not all(declined) if terms is None else first is not None and not declined[0]
-        return replace(pair, verdict=CellVerdict.NONE, reason=why, fails=fails)
+        return replace(pair, verdict=CellVerdict.NONE, reason=reason, fails=fails)
     if min(first.value, second.value, *first.values, *second.values) <= 0:
-        below = min(first.value, second.value, *first.values, *second.values) < 0
-        return replace(pair, reason=f"value is {'below ' if below else ''}0: no ratio", fails=True)
+        is_negative = min(first.value, second.value, *first.values, *second.values) < 0
+        return replace(pair, reason=f"value is {'below ' if is_negative else ''}0: no ratio", fails=True)
     if second.status is not Status.MEASURED:
-        why = f"this one is {second.status}"
+        reason = f"this one is {second.status}"
     elif terms is None and first.status is not Status.MEASURED:
-        why = f"the first is {first.status}"
+        reason = f"the first is {first.status}"
     else:
         return None
-    reported = second.value / first.value
-    return replace(pair, verdict=CellVerdict.NONE, reason=why, reported=reported, fails=True)
+    reported_ratio = second.value / first.value
+    return replace(pair, verdict=CellVerdict.NONE, reason=reason, reported_ratio=reported_ratio, fails=True)
 
 
-def _no_ratio(first: OfferedCell | None, second: OfferedCell | None) -> str:
+def _why_no_ratio(first: OfferedCell | None, second: OfferedCell | None) -> str:
     """Why two cells have no ratio; "" if they have one."""
     if first is None or second is None:
         return "only in this one" if first is None else "only in the first"
@@ -282,18 +286,18 @@ def _no_ratio(first: OfferedCell | None, second: OfferedCell | None) -> str:
         return f"the first reports the {first.best} value as the best, this one the {second.best}"
     if first.status is second.status and first.number is None:
         return f"both are {first.status}"
-    both = ((f"the first is {first.status}", first), (f"this one is {second.status}", second))
-    return ", ".join(what for what, cell in both if cell.number is None)
+    sides = ((f"the first is {first.status}", first), (f"this one is {second.status}", second))
+    return ", ".join(description for description, entry in sides if entry.number is None)
 
 
-def _estimated(pair: CellComparison, terms: Terms | None) -> CellComparison:
+def _with_ratio(pair: CellComparison, terms: Terms | None) -> CellComparison:
     """The ratio with its interval, without a verdict; no ratio if there are too few values."""
     assert pair.first and pair.second and pair.first.value and pair.second.value
-    reported = pair.second.value / pair.first.value
-    if terms is not None and terms.means:
-        first, second = (statistics.geometric_mean(side.repeated) for side in (pair.first, pair.second))
-        return replace(pair, reported=reported, ratio=second / first)
-    difference, over = (
+    reported_ratio = pair.second.value / pair.first.value
+    if terms is not None and terms.by_means:
+        first, second = (statistics.geometric_mean(entry.repeated) for entry in (pair.first, pair.second))
+        return replace(pair, reported_ratio=reported_ratio, ratio=second / first)
+    difference, over_sessions = (
         (log_differences(pair.first, pair.second), False) if terms else session_differences(pair.first, pair.second)
     )
     middle = difference.middle if difference.ordered else None
@@ -302,11 +306,13 @@ def _estimated(pair: CellComparison, terms: Terms | None) -> CellComparison:
         middle, p = difference.middle, difference.p
     elif terms is not None and pair.second.values:
         # A commitment without repetitions is a single number, a promise, which the other's repetitions have to keep.
-        alone = sorted(math.log(value / pair.first.value) for value in pair.second.values)
-        bounds = intervals.median_interval(alone, 1 - 2 * LEVEL, _dependence(pair.second))
-        middle = statistics.median(alone)
+        log_ratios = sorted(math.log(value / pair.first.value) for value in pair.second.values)
+        bounds = intervals.median_interval(log_ratios, 1 - 2 * LEVEL, _dependence(pair.second))
+        middle = statistics.median(log_ratios)
     ratio, low, high = (None if x is None else math.exp(x) for x in (middle, *(bounds or (None, None))))
-    return replace(pair, reported=reported, ratio=ratio, low=low, high=high, p=p, over_sessions=over)
+    return replace(
+        pair, reported_ratio=reported_ratio, ratio=ratio, low=low, high=high, p=p, over_sessions=over_sessions
+    )
 
 
 def log_differences(first: OfferedCell, second: OfferedCell) -> ranks.Differences:
@@ -322,17 +328,17 @@ def session_differences(first: OfferedCell, second: OfferedCell) -> tuple[ranks.
     """The differences, and whether they include those between sessions: if the runs of both sides took turns, or if
     both have so many sessions that their medians can be compared.
     """
-    whole = log_differences(first, second)
+    of_values = log_differences(first, second)
     if not (first.started and second.started):
-        return whole, False
+        return of_values, False
     if intervals.in_turns(first.started, second.started):
-        return whole, True
+        return of_values, True
     ours, theirs = (
         intervals.one_of_each([math.log(value) for value in entry.values], intervals.sessions_of(entry.started))
         for entry in (first, second)
     )
-    apart = ranks.differences(ours, theirs, (intervals.dependence(ours), intervals.dependence(theirs)))
-    return (whole, False) if apart.bounds(LEVEL / 2) is None else (apart, True)
+    of_sessions = ranks.differences(ours, theirs, (intervals.dependence(ours), intervals.dependence(theirs)))
+    return (of_values, False) if of_sessions.bounds(LEVEL / 2) is None else (of_sessions, True)
 
 
 def is_beyond_day(low: float | None, high: float | None, day: float) -> bool:
@@ -350,17 +356,19 @@ def _dependence(entry: OfferedCell) -> float:
 Answer = tuple[CellVerdict, str, bool]  # verdict, reason, whether the cell fails
 
 
-def _judged(cell: CellComparison, adjusted: float | None, terms: Terms | None, day: float) -> CellComparison:
+def _with_verdict(cell: CellComparison, adjusted_p: float | None, terms: Terms | None, day: float) -> CellComparison:
     if cell.reason:  # it is settled
         return cell
-    verdict, reason, fails = _difference(cell, adjusted, day) if terms is None else _accepted(cell, adjusted, terms)
-    return replace(cell, verdict=verdict, reason=reason, fails=fails, adjusted=adjusted)
+    verdict, reason, fails = (
+        _difference_answer(cell, adjusted_p, day) if terms is None else _acceptance_answer(cell, adjusted_p, terms)
+    )
+    return replace(cell, verdict=verdict, reason=reason, fails=fails, adjusted_p=adjusted_p)
 
 
-def _difference(cell: CellComparison, adjusted: float | None, day: float) -> Answer:
-    if adjusted is None or cell.ratio is None:
-        return CellVerdict.UNTOLD, _untested(cell), True
-    if adjusted > LEVEL:
+def _difference_answer(cell: CellComparison, adjusted_p: float | None, day: float) -> Answer:
+    if adjusted_p is None or cell.ratio is None:
+        return CellVerdict.UNTOLD, _repetition_counts(cell), True
+    if adjusted_p > LEVEL:
         return CellVerdict.SAME, "", False
     if not (cell.over_sessions or is_beyond_day(cell.low, cell.high, day)):
         return CellVerdict.SESSION, "", True
@@ -368,42 +376,42 @@ def _difference(cell: CellComparison, adjusted: float | None, day: float) -> Ans
     return (CellVerdict.BETTER, "", False) if better else (CellVerdict.WORSE, "", True)
 
 
-def _untested(cell: CellComparison) -> str:
-    first, second = (_repetitions(entry) if entry else "" for entry in (cell.first, cell.second))
+def _repetition_counts(cell: CellComparison) -> str:
+    first, second = (_repetition_count(entry) if entry else "" for entry in (cell.first, cell.second))
     return f"repetitions: {first}, {second}"
 
 
-def _repetitions(entry: OfferedCell) -> str:
+def _repetition_count(entry: OfferedCell) -> str:
     number = len(entry.values)
     if entry.jobs and entry.jobs < number:
         return f"{number} in {several(entry.jobs, 'job')}"
     return str(number or "not listed")
 
 
-def _accepted(cell: CellComparison, adjusted: float | None, terms: Terms) -> Answer:
+def _acceptance_answer(cell: CellComparison, adjusted_p: float | None, terms: Terms) -> Answer:
     """Reached: the reported number reaches it, and the repetitions show that this was not luck."""
-    share, low, high = cell.ratio if terms.means else cell.reported, cell.low, cell.high
+    share, low, high = cell.ratio if terms.by_means else cell.reported_ratio, cell.low, cell.high
     if cell.best == "lowest":
         share, low, high = (None if x is None else 1 / x for x in (share, high, low))
-    if share is None or share < terms.least:
-        decides = "geometric mean" if terms.means else "reported"
+    if share is None or share < terms.min_share:
+        decides = "geometric mean" if terms.by_means else "reported"
         return CellVerdict.BELOW, f"{decides}: {(share or 0):.2%} of the commitment", True
-    if terms.reported or terms.means:
+    if terms.reported_alone or terms.by_means:
         return CellVerdict.WITHIN, "", False
     if low is None or high is None:
-        return CellVerdict.UNTOLD, _untested(cell), True
-    if high < terms.least:
+        return CellVerdict.UNTOLD, _repetition_counts(cell), True
+    if high < terms.min_share:
         return CellVerdict.BELOW, f"repetitions: up to {high:.2%} of the commitment", True
-    if low < terms.least:
+    if low < terms.min_share:
         return CellVerdict.UNTOLD, f"repetitions: {low:.2%} of the commitment or more", True
-    better = adjusted is not None and adjusted <= LEVEL and low > 1
+    better = adjusted_p is not None and adjusted_p <= LEVEL and low > 1
     return (CellVerdict.BETTER if better else CellVerdict.WITHIN), "", False
 
 
 # --- what limits a comparison
 
 
-def _limits(offer: Offer) -> Iterable[str]:
+def _offer_limits(offer: Offer) -> Iterable[str]:
     """Limitations of any comparison with an offer."""
     if offer.remark:
         yield offer.remark
@@ -421,7 +429,7 @@ def _limits(offer: Offer) -> Iterable[str]:
         )
 
 
-_UNLIKE: tuple[tuple[Callable[[OfferedCell, OfferedCell], bool], str], ...] = (
+_CELL_DIFFERENCES: tuple[tuple[Callable[[OfferedCell, OfferedCell], bool], str], ...] = (
     (lambda a, b: is_thousandfold(a.value, b.value), f"exactly 1,000 times the first's: {POINT_AS_SEPARATOR}"),
     (
         lambda a, b: not 1 / INFLATED < b.inflation / a.inflation < INFLATED,
@@ -432,7 +440,7 @@ _UNLIKE: tuple[tuple[Callable[[OfferedCell, OfferedCell], bool], str], ...] = (
 )
 
 
-def _unequal(first: Offer, other: Offer, column: Sequence[CellComparison]) -> Iterable[str]:
+def _size_differences(first: Offer, other: Offer, column: Sequence[CellComparison]) -> Iterable[str]:
     """Differences in size, rules or operations, with which geometric means cannot be compared."""
     if first.profile and other.profile and (first.rules, first.profile) != (other.rules, other.profile):
         yield f"rules {other.rules}, profile {other.profile}; the first has {first.rules}, {first.profile}"
@@ -443,36 +451,38 @@ def _unequal(first: Offer, other: Offer, column: Sequence[CellComparison]) -> It
     ours, theirs = first.variables or {}, other.variables or {}
     for name in dict.fromkeys((*ours, *theirs)):
         if first.rules and other.rules and ours.get(name) != theirs.get(name):
-            value, had = (given.get(name, "not set") for given in (theirs, ours))
-            yield f"{name}: {value}; the first has {had}"
+            value, first_value = (variables.get(name, "not set") for variables in (theirs, ours))
+            yield f"{name}: {value}; the first has {first_value}"
     pairs = [(cell.first, cell.second) for cell in column if cell.first and cell.second]
     totals = [(ours.files_total, theirs.files_total) for ours, theirs in pairs]
-    if number := sum(one != another and None not in (one, another) for one, another in totals):
+    if number := sum(
+        first_total != other_total and None not in (first_total, other_total) for first_total, other_total in totals
+    ):
         yield f"{several(number, 'cell')}: total item count differs from the first's"
     common = {ours.cell.target for ours, _ in pairs}
     lacking, added = (
-        dict.fromkeys(cell.operation for cell in each.entries if cell.target in common) for each in (first, other)
+        dict.fromkeys(cell.operation for cell in offer.entries if cell.target in common) for offer in (first, other)
     )
-    for which, operations, others in (("missing", lacking, added), ("not in the first", added, lacking)):
-        if named := [name for name in operations if name not in others]:
-            yield f"operations {which}: {', '.join(named)}"
+    for problem, operations, other_operations in (("missing", lacking, added), ("not in the first", added, lacking)):
+        if unmatched := [name for name in operations if name not in other_operations]:
+            yield f"operations {problem}: {', '.join(unmatched)}"
 
 
-def _differences(first: Offer, other: Offer, column: Sequence[CellComparison]) -> Iterable[str]:
+def _other_differences(first: Offer, other: Offer, column: Sequence[CellComparison]) -> Iterable[str]:
     """Other differences between the campaigns of two offers."""
     if first.entries == other.entries:
         yield "the same results as the first's: compared with itself, which shows nothing"
         return
     pairs = [(cell.first, cell.second) for cell in column if cell.first and cell.second]
-    ours_named, theirs_named = (dict.fromkeys(cell.target for cell in each.entries) for each in (first, other))
+    ours_named, theirs_named = (dict.fromkeys(cell.target for cell in offer.entries) for offer in (first, other))
     if not pairs and ours_named.keys().isdisjoint(theirs_named):
         yield (
             f"no cell in common: its targets are {', '.join(theirs_named)}, the first's {', '.join(ours_named)}; "
             f"'--map {next(iter(ours_named), '')}=OTHER' matches two targets"
         )
-    for unlike, about in _UNLIKE:
-        if number := sum(unlike(*pair) for pair in pairs):
-            yield f"{several(number, 'cell')}: {about}"
+    for has_difference, description in _CELL_DIFFERENCES:
+        if number := sum(has_difference(*pair) for pair in pairs):
+            yield f"{several(number, 'cell')}: {description}"
 
 
 # --- an offer in a few numbers
@@ -500,46 +510,57 @@ def summarize_gains(column: Sequence[CellComparison], in_means: bool = True) -> 
     gains = [(compared.cell, compared.gain) for compared in gained if compared.gain is not None]
     launches = dict.fromkeys(compared.cell.launch for compared in column)
     operations = dict.fromkeys(compared.cell.operation for compared in column)
-    counted = Counter(compared.verdict for compared in column)
-    mean, interval, over_sessions = _mean([gain for _, gain in gains]), None, False
-    if mean and (of_all := _of_all(gained)).low and of_all.high and of_all.ratio:
-        interval = mean * of_all.low / of_all.ratio, mean * of_all.high / of_all.ratio
-        over_sessions = of_all.over_sessions and all(cell.over_sessions for cell in gained)
+    verdict_counts = Counter(compared.verdict for compared in column)
+    mean, interval, over_sessions = _geometric_mean([gain for _, gain in gains]), None, False
+    if mean and (mean_comparison := _mean_comparison(gained)).low and mean_comparison.high and mean_comparison.ratio:
+        interval = (
+            mean * mean_comparison.low / mean_comparison.ratio,
+            mean * mean_comparison.high / mean_comparison.ratio,
+        )
+        over_sessions = mean_comparison.over_sessions and all(cell.over_sessions for cell in gained)
     return GainSummary(
         mean,
         interval,
         over_sessions,
-        {name: _mean([gain for cell, gain in gains if cell.launch == name]) for name in launches},
-        {name: _mean([gain for cell, gain in gains if cell.operation == name]) for name in operations},
+        {name: _geometric_mean([gain for cell, gain in gains if cell.launch == name]) for name in launches},
+        {name: _geometric_mean([gain for cell, gain in gains if cell.operation == name]) for name in operations},
         len(gains),
-        {verdict: counted[verdict] for verdict in CellVerdict},
+        {verdict: verdict_counts[verdict] for verdict in CellVerdict},
     )
 
 
-def _of_all(gained: Sequence[CellComparison]) -> CellComparison:
+def _mean_comparison(gained: Sequence[CellComparison]) -> CellComparison:
     """The gains as those of one cell, with the mean over all cells for each repetition: results of one run vary
     together.
     """
     sides = zip(*((cell.first, cell.second) for cell in gained if cell.first and cell.second), strict=True)
-    first, second = (_mean_cell(side, [cell.best for cell in gained]) for side in sides)
-    return _estimated(CellComparison(gained[0].cell, first, second), None)
+    first, second = (_mean_cell(entries, [cell.best for cell in gained]) for entries in sides)
+    return _with_ratio(CellComparison(gained[0].cell, first, second), None)
 
 
-def _mean_cell(side: Sequence[OfferedCell], best: Sequence[str]) -> OfferedCell:
+def _mean_cell(entries: Sequence[OfferedCell], best: Sequence[str]) -> OfferedCell:
     """Geometric means over cells; as many as the cell with the fewest repetitions has."""
     values = tuple(
-        math.exp(statistics.fmean(math.log(value) * (1 if way == "highest" else -1) for value, way in each))
-        for each in (zip(values, best, strict=True) for values in zip(*(cell.values for cell in side), strict=False))
+        math.exp(
+            statistics.fmean(
+                math.log(value) * (1 if best_of_cell == "highest" else -1) for value, best_of_cell in repetition
+            )
+        )
+        for repetition in (
+            zip(values, best, strict=True) for values in zip(*(cell.values for cell in entries), strict=False)
+        )
     )
-    jobs = min(cell.jobs or len(values) for cell in side)
-    return replace(side[0], values=values, started=side[0].started[: len(values)], jobs=jobs)
+    jobs = min(cell.jobs or len(values) for cell in entries)
+    return replace(entries[0], values=values, started=entries[0].started[: len(values)], jobs=jobs)
 
 
 def merge_lone_targets(column: Sequence[CellComparison]) -> list[CellComparison]:
     """The cells, those of a target that only one side has as one."""
-    alone = {cell.cell.target for cell in column} - {cell.cell.target for cell in column if cell.first and cell.second}
+    lone_targets = {cell.cell.target for cell in column} - {
+        cell.cell.target for cell in column if cell.first and cell.second
+    }
     by_target = grouped((cell.cell.target, cell) for cell in column)
-    once = {
+    merged = {
         target: CellComparison(
             Cell(target, "*", "*", "*"),
             None,
@@ -549,12 +570,12 @@ def merge_lone_targets(column: Sequence[CellComparison]) -> list[CellComparison]
             fails=any(cell.fails for cell in cells),
         )
         for target, cells in by_target.items()
-        if target in alone and len(cells) > 1
+        if target in lone_targets and len(cells) > 1
     }
-    return list(dict.fromkeys(once.get(cell.cell.target, cell) for cell in column))
+    return list(dict.fromkeys(merged.get(cell.cell.target, cell) for cell in column))
 
 
-def _mean(gains: Sequence[float]) -> float | None:
+def _geometric_mean(gains: Sequence[float]) -> float | None:
     return math.exp(math.fsum(map(math.log, gains)) / len(gains)) if gains else None
 
 
@@ -567,6 +588,6 @@ def offer_letter(place: int) -> str:
     text = ""
     place += 1
     while place:
-        place, rest = divmod(place - 1, 26)
-        text = chr(ord("A") + rest) + text
+        place, letter = divmod(place - 1, 26)
+        text = chr(ord("A") + letter) + text
     return text

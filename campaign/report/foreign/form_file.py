@@ -23,7 +23,7 @@ from campaign.config.rules.pack import RulePack
 from campaign.core import units, untrusted
 from campaign.core.errors import InputError
 from campaign.core.escaping import spreadsheet
-from campaign.report.foreign.table_file import ALLOWED_CSV, TabularRow, check_workbook, parse_number, readable
+from campaign.report.foreign.table_file import ALLOWED_CSV, TabularRow, check_workbook, parse_number, reading_errors
 
 if TYPE_CHECKING:
     from docx.text.paragraph import Paragraph
@@ -86,11 +86,11 @@ class BuyersForm:
     sheets: Sequence[str]
     boxes: Mapping[Spot, Box]
     filled: Callable[[Values, str], bytes]
-    beyond: str = ""  # why nothing may be written into cells that are not in `boxes`
+    closed_outside: str = ""  # why nothing may be written into cells that are not in `boxes`
     without_commas: str = ""
 
     def box(self, spot: Spot) -> Box:
-        return self.boxes.get(spot) or Box(closed=self.beyond)
+        return self.boxes.get(spot) or Box(closed=self.closed_outside)
 
     def value(self, spot: Spot) -> Any:
         """What a cell holds, a number with a decimal comma as text with a point. A comma that may as well separate
@@ -101,16 +101,16 @@ class BuyersForm:
         return value.replace(",", ".") if is_with_comma else value
 
 
-def read_form(path: Path, computed: bool = False) -> BuyersForm:
+def read_form(path: Path, use_last_values: bool = False) -> BuyersForm:
     """`computed`: formulas are read as the values that they had last. Raises InputError."""
     if not path.is_file():
         raise InputError(f"{path}: not found; give a form ({ALLOWED})")
     suffix, data = path.suffix.lower(), untrusted.content(path, LARGEST)
     if suffix in (".xlsx", ".xlsm"):
-        return _of_workbook(path, data, computed)
+        return _workbook_form(path, data, use_last_values)
     if suffix not in (".csv", ".docx"):
         raise InputError(f"{path}: not a form; allowed: {ALLOWED}")
-    return (_of_csv if suffix == ".csv" else _of_document)(path, data)
+    return (_csv_form if suffix == ".csv" else _document_form)(path, data)
 
 
 def cell_text(value: Any) -> str:
@@ -124,8 +124,8 @@ def with_decimal_comma(value: Value) -> Value:
 
 def replaced_text(text: str, parts: Mapping[str, Value]) -> Value:
     """A cell's text with values in place of parts of it; a value itself where it takes the place of all."""
-    if (whole := text.strip()) in parts:
-        return parts[whole]
+    if (stripped := text.strip()) in parts:
+        return parts[stripped]
     for part, value in parts.items():
         text = text.replace(part, cell_text(value))
     return text
@@ -140,11 +140,11 @@ def replace_members(archive: bytes, members: Mapping[str, bytes]) -> bytes:
     return out.getvalue()
 
 
-def _of_csv(path: Path, data: bytes) -> BuyersForm:
+def _csv_form(path: Path, data: bytes) -> BuyersForm:
     text = untrusted.text(str(path), data, ALLOWED_CSV)
     between_words = re.sub("(?<=[0-9]),(?=[0-9])", "", text)  # a comma between digits may be a decimal one
     separator, end = max(_SEPARATORS, key=between_words.count), "\r\n" if "\r\n" in text else "\n"
-    with readable(path, "a CSV file: {why}; save it as .csv"):
+    with reading_errors(path, "a CSV file: {why}; save it as .csv"):
         lines = list(csv.reader(io.StringIO(text), delimiter=separator, strict=True))
     boxes = {
         Spot("", row, column): Box(field) for row, line in enumerate(lines, 1) for column, field in enumerate(line, 1)
@@ -168,34 +168,34 @@ def _of_csv(path: Path, data: bytes) -> BuyersForm:
 # --- XLSX
 
 
-def _of_workbook(path: Path, data: bytes, computed: bool) -> BuyersForm:
+def _workbook_form(path: Path, data: bytes, use_last_values: bool) -> BuyersForm:
     import openpyxl
 
     boxes: dict[Spot, Box] = {}
     cell: Any
-    with readable(path):
+    with reading_errors(path):
         check_workbook(path, data, LARGEST_UNPACKED)
-        book = openpyxl.load_workbook(io.BytesIO(data), data_only=computed, keep_links=False)
+        book = openpyxl.load_workbook(io.BytesIO(data), data_only=use_last_values, keep_links=False)
         for sheet in book.worksheets:
             if sheet.max_row * sheet.max_column > MOST_BOXES:
                 raise InputError(f"{path}: sheet {sheet.title!r}: more than {MOST_BOXES} cells; clear unused ones")
             for cell in (cell for row in sheet.iter_rows() for cell in row):
                 boxes[Spot(sheet.title, cell.row, cell.column)] = Box(
-                    cell.value, _closed(sheet, cell), _display(sheet, cell)
+                    cell.value, _why_closed(sheet, cell), _display(sheet, cell)
                 )
 
     def filled(values: Values, remark: str) -> bytes:
         new = {spot: replaced_text(boxes.get(spot, Box()).text, parts) for spot, parts in values.items()}
         for sheet in {spot.sheet for spot in values} if remark else ():
             new[Spot(sheet, max(spot.row for spot in boxes if spot.sheet == sheet) + 2, 1)] = remark
-        with readable(path), zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return replace_members(data, _changed(archive, new))
+        with reading_errors(path), zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return replace_members(data, _changed_members(archive, new))
 
     without_commas = "numbers of a workbook have the decimal sign of the program that shows it; leave --decimal out"
     return BuyersForm([sheet.title for sheet in book.worksheets], boxes, filled, without_commas=without_commas)
 
 
-def _closed(sheet: Any, cell: Any) -> str:
+def _why_closed(sheet: Any, cell: Any) -> str:
     from openpyxl.cell import MergedCell
 
     if isinstance(cell, MergedCell):
@@ -209,15 +209,17 @@ def _display(sheet: Any, cell: Any) -> tuple[tuple[str, str], ...]:
     from openpyxl.utils import get_column_letter
 
     row, column = sheet.row_dimensions.get(cell.row), sheet.column_dimensions.get(get_column_letter(cell.column))
-    is_hidden = sheet.sheet_state != "visible" or any(each is not None and each.hidden for each in (row, column))
-    found = {"hidden": "yes"} if is_hidden else {}
+    is_hidden = sheet.sheet_state != "visible" or any(
+        dimension is not None and dimension.hidden for dimension in (row, column)
+    )
+    properties = {"hidden": "yes"} if is_hidden else {}
     if not isinstance(cell, MergedCell):
-        found |= {NUMBER_FORMAT: cell.number_format} if cell.number_format != "General" else {}
-        found |= {"comment": cell.comment.text} if cell.comment else {}
-    return tuple(found.items())
+        properties |= {NUMBER_FORMAT: cell.number_format} if cell.number_format != "General" else {}
+        properties |= {"comment": cell.comment.text} if cell.comment else {}
+    return tuple(properties.items())
 
 
-def _changed(archive: zipfile.ZipFile, new: dict[Spot, Value]) -> dict[str, bytes]:
+def _changed_members(archive: zipfile.ZipFile, new: dict[Spot, Value]) -> dict[str, bytes]:
     """The members of the archive that are others with these values."""
     from lxml import etree
 
@@ -228,8 +230,8 @@ def _changed(archive: zipfile.ZipFile, new: dict[Spot, Value]) -> dict[str, byte
     space = book.tag.removesuffix("workbook")
     for settings in book.iterfind(f"{space}calcPr"):  # without them, everything is computed
         settings.set("fullCalcOnLoad", "1")
-    targets = {each.get("Id"): posixpath.join("/xl", each.get("Target"))[1:] for each in parsed(_RELATIONS)}
-    changed = {_BOOK: book}
+    targets = {relation.get("Id"): posixpath.join("/xl", relation.get("Target"))[1:] for relation in parsed(_RELATIONS)}
+    roots = {_BOOK: book}
     for sheet in book.find(f"{space}sheets"):
         member = targets[next(value for name, value in sheet.items() if name.endswith("}id"))]
         root, spots = parsed(member), sorted(spot for spot in new if spot.sheet == sheet.get("name"))
@@ -237,33 +239,33 @@ def _changed(archive: zipfile.ZipFile, new: dict[Spot, Value]) -> dict[str, byte
         for value in last:
             value.getparent().remove(value)
         for spot in spots:
-            row = _child(root.find(f"{space}sheetData"), f"{space}row", spot.row, str(spot.row))
-            _write(_child(row, f"{space}c", spot.column, spot.reference), new[spot])
+            row = _row_or_cell(root.find(f"{space}sheetData"), f"{space}row", spot.row, str(spot.row))
+            _write_value(_row_or_cell(row, f"{space}c", spot.column, spot.reference), new[spot])
         if last or spots:
-            changed[member] = root
+            roots[member] = root
     return {
         member: etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True)
-        for member, root in changed.items()
+        for member, root in roots.items()
     }
 
 
-def _child(parent: Any, tag: str, number: int, reference: str) -> Any:
+def _row_or_cell(parent: Any, tag: str, number: int, reference: str) -> Any:
     """The row or cell with that number, a new one if the sheet has none."""
     from openpyxl.utils.cell import column_index_from_string, coordinate_from_string
 
     new = parent.makeelement(tag, r=reference)
     for child in parent:
         name = child.get("r")
-        there = int(name) if name.isdecimal() else column_index_from_string(coordinate_from_string(name)[0])
-        if there >= number:
-            if there > number:
+        child_number = int(name) if name.isdecimal() else column_index_from_string(coordinate_from_string(name)[0])
+        if child_number >= number:
+            if child_number > number:
                 child.addprevious(new)
-            return child.getprevious() if there > number else child
+            return child.getprevious() if child_number > number else child
     parent.append(new)
     return new
 
 
-def _write(cell: Any, value: Value) -> None:
+def _write_value(cell: Any, value: Value) -> None:
     """A number, or a text; "" clears the cell."""
     from lxml.etree import SubElement
 
@@ -281,26 +283,33 @@ def _write(cell: Any, value: Value) -> None:
 # --- DOCX
 
 
-def _of_document(path: Path, data: bytes) -> BuyersForm:
+def _document_form(path: Path, data: bytes) -> BuyersForm:
     import docx
 
-    found: dict[Spot, list[Paragraph]] = {}
-    with readable(path, "a DOCX document: {why}; save it as .docx"):
+    paragraphs: dict[Spot, list[Paragraph]] = {}
+    with reading_errors(path, "a DOCX document: {why}; save it as .docx"):
         check_workbook(path, data, LARGEST_UNPACKED)
         document = docx.Document(io.BytesIO(data))
         for number, table in enumerate(document.tables, 1):
             seen = []  # a merged cell is at each of its places
             for row, of_row in enumerate(table.rows, 1):
                 for column, cell in enumerate(of_row.cells, 1):
-                    found[Spot(f"table {number}", row, column)] = [] if cell._tc in seen else cell.paragraphs
+                    paragraphs[Spot(f"table {number}", row, column)] = [] if cell._tc in seen else cell.paragraphs
                     seen.append(cell._tc)
-        found |= {Spot(TEXT, number, 1): [paragraph] for number, paragraph in enumerate(document.paragraphs, 1)}
-    boxes = {spot: Box("\n".join(map(_text, there)), "" if there else MERGED) for spot, there in found.items()}
+        paragraphs |= {Spot(TEXT, number, 1): [paragraph] for number, paragraph in enumerate(document.paragraphs, 1)}
+    boxes = {
+        spot: Box("\n".join(map(_paragraph_text, paragraphs_of_cell)), "" if paragraphs_of_cell else MERGED)
+        for spot, paragraphs_of_cell in paragraphs.items()
+    }
 
     def filled(values: Values, remark: str) -> bytes:
         for spot, parts in values.items():
             for part, value in parts.items():
-                _put(next(each for each in found[spot] if part in _text(each)), part, cell_text(value))
+                _replace_in_paragraph(
+                    next(paragraph for paragraph in paragraphs[spot] if part in _paragraph_text(paragraph)),
+                    part,
+                    cell_text(value),
+                )
         if remark:
             document.add_paragraph(remark)
         return replace_members(data, {document.part.partname.lstrip("/"): document.part.blob})
@@ -308,18 +317,18 @@ def _of_document(path: Path, data: bytes) -> BuyersForm:
     return BuyersForm(tuple(dict.fromkeys(spot.sheet for spot in boxes)), boxes, filled, "its table has no such cell")
 
 
-def _text(paragraph: Paragraph) -> str:
+def _paragraph_text(paragraph: Paragraph) -> str:
     """What can be replaced: not the texts of links."""
     return "".join(run.text for run in paragraph.runs)
 
 
-def _put(paragraph: Paragraph, part: str, text: str) -> None:
+def _replace_in_paragraph(paragraph: Paragraph, part: str, text: str) -> None:
     """A text in place of a part of a paragraph, which may be cut into several runs; it has the format of the first."""
     if not part:
         paragraph.add_run(text)
         return
     letters = [(number, letter) for number, run in enumerate(paragraph.runs) for letter in run.text]
-    start = _text(paragraph).index(part)
+    start = _paragraph_text(paragraph).index(part)
     letters[start : start + len(part)] = [(letters[start][0], text)]
     for place, run in enumerate(paragraph.runs):
         new = "".join(letter for of_run, letter in letters if of_run == place)
@@ -350,23 +359,23 @@ def form_places(path: Path, form: BuyersForm, mapping: FormMapping | None) -> It
         yield from (FormPlace(spot, FormEntry.parse(mark[1]), mark[0]) for mark in _MARK.finditer(box.text))
     for name, entry in mapping.cells if mapping else ():
         sheet, _, reference = name.rpartition("!")
-        yield FormPlace(Spot(_sheet(path, form, sheet), *coordinate_to_tuple(reference)), FormEntry.parse(entry))
+        yield FormPlace(Spot(_check_sheet(path, form, sheet), *coordinate_to_tuple(reference)), FormEntry.parse(entry))
     for table in mapping.tables if mapping else ():
         for sheet, word in table.sheets or [("", "")]:
-            yield from _of_table(path, form, _sheet(path, form, sheet), word, table)
+            yield from _table_places(path, form, _check_sheet(path, form, sheet), word, table)
 
 
-def _sheet(path: Path, form: BuyersForm, name: str) -> str:
+def _check_sheet(path: Path, form: BuyersForm, name: str) -> str:
     if name and name not in form.sheets:
         raise InputError(f"{path}: no sheet {name!r}; allowed: {units.listed(form.sheets)}")
     return name or form.sheets[0]
 
 
-def _of_table(path: Path, form: BuyersForm, sheet: str, of_sheet: str, table: FormTable) -> Iterator[FormPlace]:
+def _table_places(path: Path, form: BuyersForm, sheet: str, of_sheet: str, table: FormTable) -> Iterator[FormPlace]:
     texts = {spot[1:]: " ".join(box.text.split()) for spot, box in form.boxes.items() if spot.sheet == sheet}
     where = f"{path}{f': sheet {sheet!r}' if sheet else ''}"
-    columns = list(_lines(where, texts, 1, table.column_groups, table.columns))
-    for row, of_row in _lines(where, texts, 0, table.row_groups, table.rows):
+    columns = list(_heading_lines(where, texts, 1, table.column_groups, table.columns))
+    for row, of_row in _heading_lines(where, texts, 0, table.row_groups, table.rows):
         for column, of_column in columns:
             name = table.result
             for axis, word in zip(AXES, (of_sheet, *of_row, *of_column), strict=True):
@@ -374,38 +383,38 @@ def _of_table(path: Path, form: BuyersForm, sheet: str, of_sheet: str, table: Fo
             yield FormPlace(Spot(sheet, row, column), FormEntry.parse(name))
 
 
-def _lines(
+def _heading_lines(
     where: str, texts: Mapping[tuple[int, int], str], axis: int, groups: Headings, headings: Headings
 ) -> Iterator[tuple[int, tuple[str, str]]]:
     """Rows (axis 0) or columns (axis 1), each with what the headings of its group and its own mean."""
     lines: dict[int, set[str]] = {}
     for spot, text in texts.items():
         lines.setdefault(spot[axis], set()).add(text)
-    starts = sorted((_line(where, lines, text), word) for text, word in groups) or [(0, "")]
+    starts = sorted((_heading_line(where, lines, text), word) for text, word in groups) or [(0, "")]
     for place, (start, group) in enumerate(starts):
         end = starts[place + 1][0] if place + 1 < len(starts) else 10**7
-        within = {line: found for line, found in lines.items() if start <= line < end}
+        group_lines = {line: texts_of_line for line, texts_of_line in lines.items() if start <= line < end}
         for text, word in headings:
-            yield _line(f"{where}{f': group {group}' if group else ''}", within, text), (group, word)
+            yield _heading_line(f"{where}{f': group {group}' if group else ''}", group_lines, text), (group, word)
 
 
-def _line(where: str, lines: Mapping[int, set[str]], heading: str) -> int:
-    wanted = {" ".join(text.split()) for text in heading.split(TOGETHER)}
-    there = [line for line, texts in lines.items() if wanted <= texts]
-    if len(there) != 1:
-        found = f"found {len(there)} times" if there else "not found"
+def _heading_line(where: str, lines: Mapping[int, set[str]], heading: str) -> int:
+    heading_texts = {" ".join(text.split()) for text in heading.split(TOGETHER)}
+    matching_lines = [line for line, texts in lines.items() if heading_texts <= texts]
+    if len(matching_lines) != 1:
+        outcome = f"found {len(matching_lines)} times" if matching_lines else "not found"
         raise InputError(
-            f"{where}: heading {heading!r}: {found}; name a heading that is there once, or map single cells"
+            f"{where}: heading {heading!r}: {outcome}; name a heading that is there once, or map single cells"
         )
-    return there[0]
+    return matching_lines[0]
 
 
 def form_rows(path: Path, mapping: FormMapping, packs: Mapping[str, RulePack]) -> list[TabularRow]:
     """What a filled form says of results, with rates and sizes in the units of the rule packs. `packs`: those of the
     RFP's parts, or of "" for results without a part in their names. Raises InputError.
     """
-    form = read_form(path, computed=True)
-    found: dict[str, TabularRow] = {}
+    form = read_form(path, use_last_values=True)
+    rows_by_result: dict[str, TabularRow] = {}
     for place in form_places(path, form, mapping):
         entry, value = place.entry, form.value(place.spot)
         part, _, name = ("", "", entry.result) if "" in packs else entry.result.partition("/")
@@ -415,14 +424,17 @@ def form_rows(path: Path, mapping: FormMapping, packs: Mapping[str, RulePack]) -
             allowed = "target/launch/files/operation, in an RFP with its part before it"
             raise InputError(f"{path}: cell {place.spot}: found {entry.name}; allowed: {allowed}")
         cell = dict(zip(("target", "launch", "files", "operation"), name.split("/"), strict=True))
-        operation = next((each for each in packs[part].operations if each.id == cell["operation"]), None)
+        operation = next(
+            (known_operation for known_operation in packs[part].operations if known_operation.id == cell["operation"]),
+            None,
+        )
         unit = entry.unit or (operation.unit if operation else "")
-        if operation and entry.field == "value" and isinstance(given := parse_number(value), float | int):
+        if operation and entry.field == "value" and isinstance(amount := parse_number(value), float | int):
             with suppress(ValueError):
-                value, unit = units.converted(given, unit, operation.unit), operation.unit
+                value, unit = units.converted(amount, unit, operation.unit), operation.unit
         best = packs[part].best(operation) if operation else "highest"
-        row = found.setdefault(
+        row = rows_by_result.setdefault(
             entry.result, TabularRow(f"{path}: cell {place.spot}", {"part": part, **cell, "unit": unit, "best": best})
         )
         row.fields[entry.field] = value
-    return list(found.values())
+    return list(rows_by_result.values())

@@ -68,14 +68,14 @@ def read_submission(path: Path, pack: str | Path, mapping: FormMapping | None = 
 
 def table_entries(path: Path) -> list[table_file.TabularRow]:
     if path.suffix.lower() == ".json" and path.is_file():
-        entries = _of_json(path, untrusted.content(path, table_file.LARGEST))
+        entries = _json_entries(path, untrusted.content(path, table_file.LARGEST))
         if not entries:
             raise InputError(table_file.table_without_rows(path))
         return entries
     return table_file.read_table(path)
 
 
-def _of_json(path: Path, data: bytes) -> list[table_file.TabularRow]:
+def _json_entries(path: Path, data: bytes) -> list[table_file.TabularRow]:
     rows = untrusted.parse(str(path), data, table_file.ALLOWED)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{path}: not a table; expected a list of objects as 'campaign table --format json' writes it")
@@ -95,7 +95,9 @@ def parse_row(entry: table_file.TabularRow, pack: RulePack) -> Row:
     word = entry.text_of("status") or ("measured" if value is not None else "missing")
     if word not in tuple(Status):
         entry.refuse("status", word, ", ".join(Status))
-    operation = next((known for known in pack.operations if known.id == cell.operation), None)
+    operation = next(
+        (pack_operation for pack_operation in pack.operations if pack_operation.id == cell.operation), None
+    )
     unit = entry.text_of("unit") or (operation.unit if operation else "")
     run, count = _run(entry, cell), entry.count_of("attempt")
     median, low, high, cv = map(entry.number_of, ("median", "low", "high", "cv"))
@@ -126,7 +128,7 @@ def _run(entry: table_file.TabularRow, cell: Cell) -> Run | None:
 def _record(entry: table_file.TabularRow, operation: str, value: float | None, unit: str) -> Record | None:
     file, line = entry.text_of("file"), entry.count_of("line")
     if value is None or not file or not line:
-        return _computed(entry, operation, value, unit)
+        return _computed_record(entry, operation, value, unit)
     return Record(
         operation,
         value,
@@ -138,30 +140,30 @@ def _record(entry: table_file.TabularRow, operation: str, value: float | None, u
     )
 
 
-def _computed(entry: table_file.TabularRow, operation: str, value: float | None, unit: str) -> Record | None:
+def _computed_record(entry: table_file.TabularRow, operation: str, value: float | None, unit: str) -> Record | None:
     """The record of a computed number, which names the places of its parts: `file:line file:line`."""
     places = [re.fullmatch(r"([^ :]+):([1-9][0-9]{0,8})", word) for word in entry.text_of("parts").split()]
     if value is None or not places or None in places:
         return None
     sources = [Source(place[1], int(place[2])) for place in places if place]
-    return Record(operation, value, unit, sources[0], parts=tuple(Record("", 0.0, "", each) for each in sources))
+    return Record(operation, value, unit, sources[0], parts=tuple(Record("", 0.0, "", source) for source in sources))
 
 
 # --- the rules that a table alone can break
 
 
-def check_units(whole: Submission) -> Iterator[Finding]:
+def check_units(submission: Submission) -> Iterator[Finding]:
     """STA-05: units are those that the rules require, and numbers are as the benchmark printed them."""
-    wanted = {operation.id: operation.unit for operation in whole.pack.operations}
-    rows = whole.measured_rows
-    known = ((wanted[row.cell.operation], row) for row in rows if row.cell.operation in wanted)
-    wrong = grouped(((unit, row.unit), row.cell) for unit, row in known if row.unit != unit)
+    required_units = {operation.id: operation.unit for operation in submission.pack.operations}
+    rows = submission.measured_rows
+    units_and_rows = ((required_units[row.cell.operation], row) for row in rows if row.cell.operation in required_units)
+    wrong = grouped(((unit, row.unit), row.cell) for unit, row in units_and_rows if row.unit != unit)
     for (expected, actual), cells in wrong.items():
-        yield from whole.over(violation, cells, "unit differs from the rule pack's", expected, actual)
+        yield from submission.over(violation, cells, "unit differs from the rule pack's", expected, actual)
     large = [row for row in rows if row.value is not None and row.value >= 10 * ROUND]
     rounded = [row.cell for row in large if row.value is not None and row.value % ROUND == 0]
     if len(large) >= FEWEST and 2 * len(rounded) > len(large):
-        yield from whole.over(
+        yield from submission.over(
             to_explain, rounded, "values are rounded without explanation", "as measured", f"multiples of {ROUND}"
         )
 
@@ -169,23 +171,23 @@ def check_units(whole: Submission) -> Iterator[Finding]:
 _TABLE_ONLY = "cannot be checked from a table alone"
 
 
-def check_size(whole: Submission) -> Iterator[Finding]:
+def check_size(submission: Submission) -> Iterator[Finding]:
     """FLG-04: no number was measured with fewer items than the rules require, according to the table itself."""
-    asked, known = (
-        whole.pack.items_total.get("full", 0),
-        {"unit": whole.pack.items_unit, "clause": whole.pack.items_clause},
+    required_total, wording_values = (
+        submission.pack.items_total.get("full", 0),
+        {"unit": submission.pack.items_unit, "clause": submission.pack.items_clause},
     )
-    totals = ((row.run.items_total if row.run else None, row.cell) for row in whole.measured_rows)
-    smaller = grouped((total, cell) for total, cell in totals if total is not None and total < asked)
+    totals = ((row.run.items_total if row.run else None, row.cell) for row in submission.measured_rows)
+    smaller = grouped((total, cell) for total, cell in totals if total is not None and total < required_total)
     for total, cells in smaller.items():
         wording = "fewer {unit} than the rules require"
-        yield from whole.over(violation, cells, wording, f"{asked} or more", total, **known)
+        yield from submission.over(violation, cells, wording, f"{required_total} or more", total, **wording_values)
     yield unchecked(_TABLE_ONLY)
 
 
-def check_above_zero(whole: Submission) -> Iterator[Finding]:
+def check_above_zero(submission: Submission) -> Iterator[Finding]:
     """RUN-06: every number is above zero. The rest of the rule is about outputs."""
-    for cell, value, unit in ((row.cell, row.value, row.unit) for row in whole.measured_rows):
+    for cell, value, unit in ((row.cell, row.value, row.unit) for row in submission.measured_rows):
         if value is not None and not value > 0 and not (value < 0 and may_be_negative(unit)):
             yield violation(
                 "the rate of {name} is not above zero", "> 0", f"{value:.10g}", about=cell, name=cell.operation
@@ -193,37 +195,37 @@ def check_above_zero(whole: Submission) -> Iterator[Finding]:
     yield unchecked(_TABLE_ONLY)
 
 
-def check_inflation(whole: Submission) -> Iterator[Finding]:
+def check_inflation(submission: Submission) -> Iterator[Finding]:
     """PHY-03: if the benchmark's formula counts what every process would do, the table also gives the actual number."""
-    inflated = {files.id: files.inflated for files in whole.pack.files}
-    alone = single_process_conditions(whole.pack)
+    inflated = {files.id: files.inflated for files in submission.pack.files}
+    alone = single_process_conditions(submission.pack)
     unsure = []
-    for row in whole.measured_rows:
+    for row in submission.measured_rows:
         if row.cell.operation not in inflated.get(row.cell.files, ()) or row.cell.launch in alone:
             continue
         if row.record is not None and row.record.true_value is not None:
             continue
-        others = _same_elsewhere(whole, row)
-        if not others or row.value is None or row.value <= BEYOND * max(others.values()):
+        separate_values = _values_of_separate_files(submission, row)
+        if not separate_values or row.value is None or row.value <= BEYOND * max(separate_values.values()):
             unsure.append(row.cell)
             continue
-        beside = ", ".join(f"{value:.10g} ({name})" for name, value in others.items())
+        comparison = ", ".join(f"{value:.10g} ({name})" for name, value in separate_values.items())
         yield violation(
             "inflated by the process count; actual rate not given",
             "the actual rate as well",
-            f"{row.value:.10g}, compared with {beside}",
+            f"{row.value:.10g}, compared with {comparison}",
             about=row.cell,
         )
-    yield from whole.over(unchecked, unsure, "actual operation count not in the table")
+    yield from submission.over(unchecked, unsure, "actual operation count not in the table")
 
 
-def check_physics(whole: Submission) -> Iterator[Finding]:
+def check_physics(submission: Submission) -> Iterator[Finding]:
     """PHY-04: no rate is above what the processes' system calls, or the nodes' memories, allow."""
-    call, memory = (whole.pack.parameter("PHY-04", name) for name in ("call", "memory"))
-    inflated = {files.id: files.inflated for files in whole.pack.files}
-    alone = single_process_conditions(whole.pack)
+    call, memory = (submission.pack.parameter("PHY-04", name) for name in ("call", "memory"))
+    inflated = {files.id: files.inflated for files in submission.pack.files}
+    alone = single_process_conditions(submission.pack)
     unsure = []
-    for row in whole.measured_rows:
+    for row in submission.measured_rows:
         rate = row.record.true_value if row.record else None
         geometry = row.run.geometry if row.run else Geometry(1, UNKNOWN)
         if row.cell.launch in alone:
@@ -238,19 +240,22 @@ def check_physics(whole: Submission) -> Iterator[Finding]:
         if rate is None or geometry.processes == UNKNOWN:
             unsure.append(row.cell)
         elif rate > limit:
-            most, found = apart(limit, rate)
+            limit_text, rate_text = apart(limit, rate)
             yield violation(
-                "no machine reaches this rate", f"at most {most} {row.unit}", f"{found} {row.unit}", about=row.cell
+                "no machine reaches this rate",
+                f"at most {limit_text} {row.unit}",
+                f"{rate_text} {row.unit}",
+                about=row.cell,
             )
-    yield from whole.over(unchecked, unsure, "the table does not give the processes and nodes, or the actual rate")
+    yield from submission.over(unchecked, unsure, "the table does not give the processes and nodes, or the actual rate")
 
 
-def _same_elsewhere(whole: Submission, row: Row) -> dict[str, float]:
+def _values_of_separate_files(submission: Submission, row: Row) -> dict[str, float]:
     """The values of the same operation with separate files for every process."""
-    plain = {files.id for files in whole.pack.files if row.cell.operation not in files.inflated}
+    plain = {files.id for files in submission.pack.files if row.cell.operation not in files.inflated}
     return {
         other.cell.files: other.value
-        for other in whole.measured_rows
+        for other in submission.measured_rows
         if other.cell.files in plain
         and other.value is not None
         and (other.cell.target, other.cell.launch, other.cell.operation)
@@ -279,7 +284,9 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
 }
 
 
-def table_findings(whole: Submission) -> tuple[Finding, ...]:
+def table_findings(submission: Submission) -> tuple[Finding, ...]:
     """All that the pack's rules say of a table by itself."""
-    rules = {rule: RULES[rule](whole) if rule in RULES else [unchecked(_TABLE_ONLY)] for rule in whole.pack.checks}
+    rules = {
+        rule: RULES[rule](submission) if rule in RULES else [unchecked(_TABLE_ONLY)] for rule in submission.pack.checks
+    }
     return tuple(finding for rule, findings in rules.items() for finding in of_rule(rule, CAMPAIGN, findings))

@@ -53,20 +53,20 @@ class TabularRow:
         value = self.fields.get(key)
         if value in (None, ""):
             return None
-        written = parse_number(value)
+        numeric = parse_number(value)
         try:
-            read = float(written) if type(written) in (int, float) else math.nan
+            amount = float(numeric) if type(numeric) in (int, float) else math.nan
         except OverflowError:
-            read = math.inf
-        if not math.isfinite(read):
+            amount = math.inf
+        if not math.isfinite(amount):
             self.refuse(key, repr(str(value)[:40]), NOT_A_NUMBER)
-        return read
+        return amount
 
     def count_of(self, key: str) -> int | None:
-        given = self.number_of(key)
-        if given is not None and (given != int(given) or given < 0):
-            self.refuse(key, f"{given:.15g}", "a whole number")
-        return None if given is None else int(given)
+        amount = self.number_of(key)
+        if amount is not None and (amount != int(amount) or amount < 0):
+            self.refuse(key, f"{amount:.15g}", "a whole number")
+        return None if amount is None else int(amount)
 
     def refuse(self, key: str, value: str, allowed: str) -> NoReturn:
         raise InputError(f"{self.where}: {key}: found {value}; allowed: {allowed}")
@@ -80,8 +80,8 @@ def read_table(path: Path) -> list[TabularRow]:
     kind = path.suffix.lower().removeprefix(".")
     if not data.strip():
         raise InputError(f"{path}: empty; give a table as 'campaign table --format {kind}' writes it")
-    tables = sheets(path, data) if kind == "xlsx" else iter([_of_csv(path, data)])
-    lines, columns = _chosen(tables)
+    tables = sheet_tables(path, data) if kind == "xlsx" else iter([_csv_lines(path, data)])
+    lines, columns = _choose_table(tables)
     _check_columns(path, columns)
     rows: list[TabularRow] = []
     for where, values in lines:
@@ -112,7 +112,7 @@ def _field(name: str, value: Any) -> Any:
     return str(value) if name in TEXTS and type(value) in (int, float) else value
 
 
-def _chosen(tables: Iterator[Iterator[TabularLine]]) -> tuple[Iterator[TabularLine], list[str]]:
+def _choose_table(tables: Iterator[Iterator[TabularLine]]) -> tuple[Iterator[TabularLine], list[str]]:
     """The lines and columns of the first table with the needed columns, or else of the first table."""
     first: tuple[Iterator[TabularLine], list[str]] | None = None
     for lines in tables:
@@ -125,21 +125,25 @@ def _chosen(tables: Iterator[Iterator[TabularLine]]) -> tuple[Iterator[TabularLi
 
 
 def _check_columns(path: Path, columns: Sequence[str]) -> None:
-    if twice := [name for name in NEEDED if columns.count(name) > 1]:
-        raise InputError(f"{path}: column {twice[0]} appears {columns.count(twice[0])} times; remove all but one")
+    if duplicates := [name for name in NEEDED if columns.count(name) > 1]:
+        raise InputError(
+            f"{path}: column {duplicates[0]} appears {columns.count(duplicates[0])} times; remove all but one"
+        )
     missing = [name for name in NEEDED if name not in columns]
     if not missing:
         return
-    there = ", ".join(name[:40] for name in columns if name) or "none"
-    others = [name for name in columns if name not in NEEDED]
-    if len(missing) == 1 and (near := difflib.get_close_matches(missing[0], others, 1)):
+    found_columns = ", ".join(name[:40] for name in columns if name) or "none"
+    other_columns = [name for name in columns if name not in NEEDED]
+    if len(missing) == 1 and (near := difflib.get_close_matches(missing[0], other_columns, 1)):
         raise InputError(
-            f"{path}: no column {', '.join(missing)}; found: {there[:400]}; did you mean {missing[0]} for {near[0]}?"
+            f"{path}: no column {missing[0]}; found: {found_columns[:400]}; did you mean {missing[0]} for {near[0]}?"
         )
-    raise InputError(f"{path}: no column {', '.join(missing)}; found: {there[:400]}; needed: {', '.join(NEEDED)}")
+    raise InputError(
+        f"{path}: no column {', '.join(missing)}; found: {found_columns[:400]}; needed: {', '.join(NEEDED)}"
+    )
 
 
-def _of_csv(path: Path, data: bytes) -> Iterator[TabularLine]:
+def _csv_lines(path: Path, data: bytes) -> Iterator[TabularLine]:
     """With commas, semicolons or tabs between the fields: whichever its first line has most of, judged by
     column names.
     """
@@ -176,21 +180,21 @@ _ENCODING = re.compile(rb"""<\?xml[^>]*encoding\s*=\s*["'](?!utf-8["'])""", re.I
 TabularLine = tuple[str, Sequence[Any]]  # its place, and the values of its fields
 
 
-def sheets(path: Path, data: bytes) -> Iterator[Iterator[TabularLine]]:
+def sheet_tables(path: Path, data: bytes) -> Iterator[Iterator[TabularLine]]:
     """The lines of each sheet, one sheet after another. Raises InputError."""
     import openpyxl
 
-    with readable(path):
+    with reading_errors(path):
         check_workbook(path, data, MOST_UNPACKED)
         warnings.filterwarnings("ignore", module="openpyxl")  # it warns about unknown styles
         book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
         for sheet in book.worksheets[:MOST_SHEETS]:
             sheet.reset_dimensions()  # otherwise it fills up the size that the sheet claims with empty fields
-            yield _lines(path, sheet)
+            yield _sheet_lines(path, sheet)
 
 
-def _lines(path: Path, sheet: Any) -> Iterator[TabularLine]:
-    with readable(path):
+def _sheet_lines(path: Path, sheet: Any) -> Iterator[TabularLine]:
+    with reading_errors(path):
         values = sheet.iter_rows(max_col=MOST_COLUMNS, values_only=True)
         for line, fields in enumerate(itertools.islice(values, MOST_LINES), 1):
             if fields.count(None) < len(fields):
@@ -199,15 +203,15 @@ def _lines(path: Path, sheet: Any) -> Iterator[TabularLine]:
 
 
 @contextmanager
-def readable(path: Path, otherwise: str = "an XLSX workbook: {why}; save it as .xlsx or .csv") -> Iterator[None]:
+def reading_errors(path: Path, otherwise: str = "an XLSX workbook: {why}; save it as .xlsx or .csv") -> Iterator[None]:
     """Turns the many kinds of exceptions that the library raises for a damaged file into InputError."""
     try:
         yield
     except CampaignError:
         raise
     except Exception as error:
-        why = " ".join(str(error).split())[:200] or type(error).__name__
-        raise InputError(f"{path}: not {otherwise.format(why=why)}") from error
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise InputError(f"{path}: not {otherwise.format(why=reason)}") from error
 
 
 def check_workbook(path: Path, data: bytes, most_unpacked: int) -> None:
@@ -229,14 +233,14 @@ def check_workbook(path: Path, data: bytes, most_unpacked: int) -> None:
                 )
             content = archive.read(member)
             is_xml = member.filename.lower().endswith(_XML) or _LIKE_XML.match(content)
-            if is_xml and not _plain(content):
+            if is_xml and not _is_plain_xml(content):
                 raise InputError(
                     f"{path}: {member.filename:.80} is not plain UTF-8 XML (it declares entities or another encoding); "
                     "save the workbook again"
                 )
 
 
-def _plain(content: bytes) -> bool:
+def _is_plain_xml(content: bytes) -> bool:
     """Whether XML is UTF-8 and declares no entities or types."""
     try:
         content.decode("utf-8")

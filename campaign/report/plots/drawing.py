@@ -28,7 +28,7 @@ class DrawnPlot:
     """
 
     panels: tuple[Panel, ...]
-    about: str
+    description: str
     legend: tuple[Key, ...] = ()
     remarks: tuple[str, ...] = ()
     models: tuple[tuple[str, contention.ContentionFit], ...] = ()
@@ -42,19 +42,19 @@ class Drawing:
     rows: Sequence[Row]
     root: Path
 
-    def of(self, files: Entry, launch: Entry) -> list[Row]:
+    def panel_rows(self, files: Entry, launch: Entry) -> list[Row]:
         """The rows with numbers for the plot's operations."""
-        return [row for row in self.planned(files, launch) if self.shows(row)]
+        return [row for row in self.planned_rows(files, launch) if self.has_number(row)]
 
-    def planned(self, files: Entry, launch: Entry) -> list[Row]:
+    def planned_rows(self, files: Entry, launch: Entry) -> list[Row]:
         """The rows for the plot's operations, with and without numbers."""
         return [row for row in self.rows if (row.cell.files, row.cell.launch) == (files.id, launch.id)]
 
     @property
-    def shown(self) -> list[Row]:
-        return [row for row in self.rows if self.shows(row)]
+    def numbered_rows(self) -> list[Row]:
+        return [row for row in self.rows if self.has_number(row)]
 
-    def shows(self, row: Row) -> bool:
+    def has_number(self, row: Row) -> bool:
         return row.value is not None and self.template(row) in self.plot.operations
 
     def template(self, row: Row) -> str:
@@ -78,26 +78,26 @@ class Drawing:
         return next((sweep.title for sweep in self.pack.sweeps if sweep.id == name), "") or name
 
     def units(self) -> str:
-        return ", ".join(dict.fromkeys(row.unit for row in self.shown))
+        return ", ".join(dict.fromkeys(row.unit for row in self.numbered_rows))
 
     def panels(self) -> list[tuple[Entry, Entry]]:
         """The panels with numbers."""
         every = itertools.product(self.pack.files, self.pack.launch)
-        return [(files, launch) for files, launch in every if self.of(files, launch)]
+        return [(files, launch) for files, launch in every if self.panel_rows(files, launch)]
 
     def name(self, files: Entry, launch: Entry) -> str:
         """What distinguishes a panel from the others; "" if there is only one."""
         kinds = ((files.title, self.pack.files), (launch.title, self.pack.launch))
-        return without_total(", ".join(title for title, others in kinds if len(others) > 1))
+        return without_total(", ".join(title for title, axis_entries in kinds if len(axis_entries) > 1))
 
     def heading(self, files: Entry, launch: Entry) -> str:
         """Its name with its processes × nodes."""
-        return with_geometry(self.name(files, launch), self.planned(files, launch))
+        return with_geometry(self.name(files, launch), self.planned_rows(files, launch))
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """Remarks that belong to any plot of these numbers."""
-        invalid = any(row.status is Status.INVALID for row in self.shown)
+        invalid = any(row.status is Status.INVALID for row in self.numbered_rows)
         texts = {
             f"{self.pack.profile} size: not a compliant result": self.pack.profile not in ("", "full"),
             "striped or crossed: invalid": invalid and self.plot.kind in ("bars", "lines"),
@@ -143,7 +143,7 @@ def without_total(title: str) -> str:
     return title.replace("{items_total} ", "")
 
 
-def folded(text: str, most: int) -> str:
+def fold_title(text: str, width: int) -> str:
     """A title on several short lines."""
-    lines = textwrap.wrap(without_total(text), most, break_long_words=False)
+    lines = textwrap.wrap(without_total(text), width, break_long_words=False)
     return "\n".join(lines if len(lines) <= MOST_LINES else [*lines[: MOST_LINES - 1], f"{lines[MOST_LINES - 1]}…"])

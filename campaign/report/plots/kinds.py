@@ -66,19 +66,19 @@ def bars(figure: drawing.Drawing) -> drawing.DrawnPlot | None:
     pack = figure.pack
     panels: Sequence[drawing.Entry] = pack.launch if figure.plot.x == "files" else pack.files
     groups: Sequence[drawing.Entry] = pack.files if figure.plot.x == "files" else pack.launch
-    shown = [panel for panel in panels if any(_bars_of(figure, panel, group) for group in groups)]
-    if not shown:
+    panels_with_bars = [panel for panel in panels if any(_bars_of(figure, panel, group) for group in groups)]
+    if not panels_with_bars:
         return None
-    rows = figure.shown
+    rows = figure.numbered_rows
     y = shapes.value_axis([row.value for row in rows if row.value is not None], figure.units())
-    drawn = tuple(_bar_panel(figure, panel, groups, y) for panel in shown)
+    drawn = tuple(_bar_panel(figure, panel, groups, y) for panel in panels_with_bars)
     remarks = list(figure.remarks)
     remarks += ["pale: counted by the benchmark; full: actual"] if any(map(drawing.actual_rate, rows)) else []
     remarks += ["m: measures memory"] if any(measures_memory(row, pack) for row in rows) else []
     titles = [figure.title(template) for template in figure.plot.operations]
     legend = tuple(shapes.Key(title, shapes.colour(number), series=number) for number, title in enumerate(titles))
-    about = f"Bars of {figure.units()}; {len(drawn)} panels of {len(groups)} groups, {', '.join(titles)} in each."
-    return drawing.DrawnPlot(drawn, about, legend, tuple(remarks))
+    description = f"Bars of {figure.units()}; {len(drawn)} panels of {len(groups)} groups, {', '.join(titles)} in each."
+    return drawing.DrawnPlot(drawn, description, legend, tuple(remarks))
 
 
 def _bar_panel(
@@ -87,12 +87,12 @@ def _bar_panel(
     by_group = [_bars_of(figure, panel, group) for group in groups]
     width = max(WIDTH, MARGINS + NARROWEST * len(groups))
     letters = int((width - MARGINS) / len(groups) / 6)
-    names = [drawing.folded(group.title, letters) for group in groups]
+    names = [drawing.fold_title(group.title, letters) for group in groups]
     title, x = panel.title, shapes.axis_of_groups(names)
     if figure.plot.x == "files":
         title = drawing.with_geometry(title, [row for rows in by_group for row in rows])
     else:
-        planned = [drawing.geometries(figure.planned(panel, group)) for group in groups]
+        planned = [drawing.geometries(figure.planned_rows(panel, group)) for group in groups]
         labels = [f"{geometry}\n{name}" for geometry, name in zip(planned, names, strict=True)]
         x = shapes.axis_of_groups(labels, "processes × nodes, launch condition")
     marks = tuple(bar for place, rows in enumerate(by_group) for bar in _bar_group(place, rows, figure))
@@ -100,7 +100,7 @@ def _bar_panel(
 
 
 def _bars_of(figure: drawing.Drawing, panel: drawing.Entry, group: drawing.Entry) -> list[Row]:
-    return figure.of(group, panel) if figure.plot.x == "files" else figure.of(panel, group)
+    return figure.panel_rows(group, panel) if figure.plot.x == "files" else figure.panel_rows(panel, group)
 
 
 def _bar_group(place: int, rows: Sequence[Row], figure: drawing.Drawing) -> Iterator[shapes.Bar]:
@@ -114,7 +114,7 @@ def _bar_group(place: int, rows: Sequence[Row], figure: drawing.Drawing) -> Iter
             width=width * 0.88,
             value=row.value or 0.0,
             series=number,
-            about=drawing.describe_row(row),
+            description=drawing.describe_row(row),
             cell=str(row.cell),
             valid=row.status is Status.MEASURED,
             actual=drawing.actual_rate(row),
@@ -130,11 +130,11 @@ def lines(figure: drawing.Drawing) -> drawing.DrawnPlot | None:
     panels = figure.panels()
     if not panels:
         return None
-    y = shapes.value_axis([row.value for row in figure.shown if row.value is not None], figure.units())
+    y = shapes.value_axis([row.value for row in figure.numbered_rows if row.value is not None], figure.units())
     names: dict[str, int] = {}
     drawn = []
     for files, launch in panels:
-        rows = figure.of(files, launch)
+        rows = figure.panel_rows(files, launch)
         points = list(dict.fromkeys(figure.point(row)[figure.plot.x] for row in rows))
         step = -(-len(points) // LABELS)
         labels = [point if place % step == 0 else "" for place, point in enumerate(points)]
@@ -145,8 +145,10 @@ def lines(figure: drawing.Drawing) -> drawing.DrawnPlot | None:
         x = shapes.axis_of_groups(labels, figure.sweep(figure.plot.x))
         drawn.append(shapes.Panel(figure.heading(files, launch), x, y, marks))
     legend = tuple(shapes.Key(name, shapes.colour(number), "line", number) for name, number in names.items())
-    about = f"Lines of {figure.units()} over {figure.sweep(figure.plot.x)}; {len(panels)} panels, {len(names)} lines."
-    return drawing.DrawnPlot(tuple(drawn), about, legend, figure.remarks)
+    description = (
+        f"Lines of {figure.units()} over {figure.sweep(figure.plot.x)}; {len(panels)} panels, {len(names)} lines."
+    )
+    return drawing.DrawnPlot(tuple(drawn), description, legend, figure.remarks)
 
 
 def _line(figure: drawing.Drawing, rows: Sequence[Row], points: Sequence[str], number: int) -> shapes.Line:
@@ -175,7 +177,7 @@ def pairs(figure: drawing.Drawing) -> drawing.DrawnPlot | None:
     drawn: list[shapes.Panel] = []
     models = []
     for files, launch in panels:
-        points = list(_points(figure, figure.of(files, launch)))
+        points = list(_pair_points(figure, figure.panel_rows(files, launch)))
         name = figure.heading(files, launch)
         try:
             fit = contention.fit(points)
@@ -183,11 +185,11 @@ def pairs(figure: drawing.Drawing) -> drawing.DrawnPlot | None:
         except ValueError:
             fit = None
         drawn += [_pairs_panel(points, fit, name, each_pair) for each_pair in (False, True)]
-    sizes = sorted({int(figure.point(row)[figure.plot.series]) for row in figure.shown})
+    sizes = sorted({int(figure.point(row)[figure.plot.series]) for row in figure.numbered_rows})
     colours = shapes.gradient(len(sizes))
-    legend = tuple(shapes.Key(f"{size} B", shown, "points") for size, shown in zip(sizes, colours, strict=True))
-    about = f"Bandwidth of 1 to p pairs for {len(sizes)} sizes of messages, with the fitted model."
-    return drawing.DrawnPlot(tuple(drawn), about, legend, (*figure.remarks, _fit_remark(models)), tuple(models))
+    legend = tuple(shapes.Key(f"{size} B", colour, "points") for size, colour in zip(sizes, colours, strict=True))
+    description = f"Bandwidth of 1 to p pairs for {len(sizes)} sizes of messages, with the fitted model."
+    return drawing.DrawnPlot(tuple(drawn), description, legend, (*figure.remarks, _fit_remark(models)), tuple(models))
 
 
 def _fit_remark(models: Sequence[tuple[str, contention.ContentionFit]]) -> str:
@@ -197,7 +199,7 @@ def _fit_remark(models: Sequence[tuple[str, contention.ContentionFit]]) -> str:
     return f"points: measured; lines: the max-rate model, off by {off} on points held back (median, 90th percentile)"
 
 
-def _points(figure: drawing.Drawing, rows: Sequence[Row]) -> Iterator[contention.Point]:
+def _pair_points(figure: drawing.Drawing, rows: Sequence[Row]) -> Iterator[contention.Point]:
     """The time in which each pair sent one message, computed from rates in messages/s or MB/s."""
     for row in rows:
         at, value = figure.point(row), row.value
@@ -215,18 +217,18 @@ def _pairs_panel(
 
     by_size = grouped((point.size_bytes, point) for point in sorted(points, key=lambda p: (p.size_bytes, p.pairs)))
     marks = []
-    for (size, of_size), shown in zip(by_size.items(), shapes.gradient(len(by_size)), strict=True):
+    for (size, of_size), colour in zip(by_size.items(), shapes.gradient(len(by_size)), strict=True):
         if fit is not None:
             curve = [(float(p.pairs), rate(p.pairs, fit.model.seconds(p.pairs, size), size)) for p in of_size]
-            marks.append(shapes.Line(tuple(curve), shown, marked=False))
+            marks.append(shapes.Line(tuple(curve), colour, marked=False))
         measured = [(float(p.pairs), rate(p.pairs, p.seconds, size)) for p in of_size]
-        marks.append(shapes.Line(tuple(measured), shown, joined=False))
-    most = max((point.pairs for point in points), default=1)
-    ticks = tuple((float(count), str(count)) for count in range(1, most + 1, max(1, most // 8)))
-    x = shapes.Axis(0.5, most + 0.5, ticks, "pairs of processes")
+        marks.append(shapes.Line(tuple(measured), colour, joined=False))
+    most_pairs = max((point.pairs for point in points), default=1)
+    ticks = tuple((float(count), str(count)) for count in range(1, most_pairs + 1, max(1, most_pairs // 8)))
+    x = shapes.Axis(0.5, most_pairs + 0.5, ticks, "pairs of processes")
     y = shapes.value_axis([value for mark in marks for _, value in mark.points], "MB/s")
-    which = "each pair" if each_pair else "all pairs"
-    return shapes.Panel(f"{name}, {which}" if name else which, x, y, tuple(marks))
+    subject = "each pair" if each_pair else "all pairs"
+    return shapes.Panel(f"{name}, {subject}" if name else subject, x, y, tuple(marks))
 
 
 # --- timeline: what each process moved over time
@@ -238,34 +240,40 @@ def processes(figure: drawing.Drawing) -> drawing.DrawnPlot | None:
         (files, launch, operation, lines)
         for launch in figure.pack.launch
         for files in figure.pack.files
-        for operation, lines in _recorded(figure, files, launch).items()
+        for operation, lines in _timelines(figure, files, launch).items()
     ]
     if not maps:
         return None
     panels, moved = [], (value for *_, lines in maps for row in rates(lines) for value in row if value is not None)
-    most = max(moved, default=0.0) or 1.0  # in MiB/s
+    highest = max(moved, default=0.0) or 1.0  # in MiB/s
     for files, launch, operation, lines in maps:
-        alike = [recorded for _, _, other, recorded in maps if other == operation]
-        longest = max(len(line.bytes) * line.interval_s for each in alike for line in each)
+        same_operation = [process_lines for _, _, other, process_lines in maps if other == operation]
+        longest = max(
+            len(line.bytes) * line.interval_s for timelines_of_map in same_operation for line in timelines_of_map
+        )
         name = figure.heading(files, launch)
-        title = f"{name}, {_reached(figure, files, launch, operation)}" if name else operation
-        panels.append(_map_panel(title, lines, longest, most))
-    shades = [(0.05, "near 0"), (0.5, f"{units.digits(most / 2)} MiB/s"), (0.95, f"{units.digits(most)} MiB/s")]
+        title = f"{name}, {_operation_with_number(figure, files, launch, operation)}" if name else operation
+        panels.append(_map_panel(title, lines, longest, highest))
+    shades = [(0.05, "near 0"), (0.5, f"{units.digits(highest / 2)} MiB/s"), (0.95, f"{units.digits(highest)} MiB/s")]
     legend = tuple(shapes.Key(label, shapes.shade(part)) for part, label in shades)
-    means = max(-(-len(lines) // ROWS) for *_, lines in maps)
+    rows_per_band = max(-(-len(lines) // ROWS) for *_, lines in maps)
     remarks = [*figure.remarks, "white: nothing moved"]
-    remarks += [f"each row: mean of up to {means} processes" if means > 1 else "each row: a process, with its node"]
-    about = "Maps of what each process moved over time; those of one operation have the same scale of time."
-    return drawing.DrawnPlot(tuple(panels), about, legend, tuple(remarks))
+    remarks += [
+        f"each row: mean of up to {rows_per_band} processes"
+        if rows_per_band > 1
+        else "each row: a process, with its node"
+    ]
+    description = "Maps of what each process moved over time; those of one operation have the same scale of time."
+    return drawing.DrawnPlot(tuple(panels), description, legend, tuple(remarks))
 
 
-def _recorded(figure: drawing.Drawing, files: drawing.Entry, launch: drawing.Entry) -> dict[str, list[Timeline]]:
+def _timelines(figure: drawing.Drawing, files: drawing.Entry, launch: drawing.Entry) -> dict[str, list[Timeline]]:
     """The timelines of the attempt that the table reports."""
-    origins = [row.origin for row in figure.planned(files, launch) if row.origin and row.record]
-    return timelines(_lines(figure.root / "runs" / origins[0])) if origins else {}
+    origins = [row.origin for row in figure.planned_rows(files, launch) if row.origin and row.record]
+    return timelines(_bench_lines(figure.root / "runs" / origins[0])) if origins else {}
 
 
-def _lines(folder: Path) -> str:
+def _bench_lines(folder: Path) -> str:
     """The benchmark's JSON lines, "" if they cannot be read."""
     try:
         raw, size = untrusted.read(folder / "bench.jsonl", READ_BYTES)
@@ -274,9 +282,9 @@ def _lines(folder: Path) -> str:
     return raw.decode("utf-8", errors="replace") if size <= READ_BYTES else ""
 
 
-def _reached(figure: drawing.Drawing, files: drawing.Entry, launch: drawing.Entry, operation: str) -> str:
+def _operation_with_number(figure: drawing.Drawing, files: drawing.Entry, launch: drawing.Entry, operation: str) -> str:
     """An operation with its number in the table, if it has one."""
-    for row in figure.planned(files, launch):
+    for row in figure.planned_rows(files, launch):
         if row.record is not None and row.record.operation == operation and row.value is not None:
             return f"{operation} {row.value:.4g} {row.unit}"
     return operation
@@ -299,10 +307,10 @@ def rates(lines: Sequence[Timeline]) -> list[list[float | None]]:
     return rows
 
 
-def _map_panel(title: str, lines: Sequence[Timeline], longest: float, most: float) -> shapes.Panel:
+def _map_panel(title: str, lines: Sequence[Timeline], longest: float, highest: float) -> shapes.Panel:
     rows = rates(lines)
     columns = max(1, -(-max(len(line.bytes) for line in lines) // COLUMNS)) * len(rows[0])
-    shades = tuple(tuple(None if value is None else value / most for value in row) for row in rows)
+    shades = tuple(tuple(None if value is None else value / highest for value in row) for row in rows)
     count = len(lines)
     step = -(-count // PROCESSES)
     ticks = tuple((-index - 0.5, f"{lines[index].rank} {lines[index].node}"[:9]) for index in range(0, count, step))
@@ -313,45 +321,53 @@ def _map_panel(title: str, lines: Sequence[Timeline], longest: float, most: floa
 
 # --- latency: what single operations took over time
 
-SHOWN = {"p50": "median", "p95": "95%", "p99": "99%", "p999": "99.9%", "max": "longest"}
-FEW = 40  # points of a line that are marked
+PERCENTILE_NAMES = {"p50": "median", "p95": "95%", "p99": "99%", "p999": "99.9%", "max": "longest"}
+MAX_MARKED_POINTS = 40  # points of a line that are marked
 
 
 def latency(figure: drawing.Drawing) -> drawing.DrawnPlot | None:
     """Percentiles over time, a panel for each result and iteration; an upright where no operation ended."""
-    recorded = functools.cache(lambda folder: latencies(_lines(folder)))
-    found = [
+    latencies_of = functools.cache(lambda folder: latencies(_bench_lines(folder)))
+    series = [
         (row, row.record.iterations, iteration, intervals)
-        for row in figure.shown
+        for row in figure.numbered_rows
         if row.record
-        for (operation, iteration), intervals in recorded((figure.root / row.record.source.file).parent).items()
+        for (operation, iteration), intervals in latencies_of((figure.root / row.record.source.file).parent).items()
         # A record's name begins with its phase; the only test of ior has no number in it.
         if row.record.operation.rpartition("/")[2] in (operation, operation.rpartition("-")[0])
     ]
-    if not found:
+    if not series:
         return None
-    shown = [interval.percentiles.get(name, 0) * 1e3 for *_, each in found for interval in each for name in SHOWN]
-    y = shapes.value_axis([value for value in shown if value > 0], "latency (ms)")
+    values = [
+        interval.percentiles.get(name, 0) * 1e3
+        for *_, iteration_intervals in series
+        for interval in iteration_intervals
+        for name in PERCENTILE_NAMES
+    ]
+    y = shapes.value_axis([value for value in values if value > 0], "latency (ms)")
     panels = []
-    for row, iterations, iteration, intervals in found:
+    for row, iterations, iteration, intervals in series:
         title = drawing.describe_row(row) + (f", iteration {iteration + 1}" if iterations > 1 else "")
         x = shapes.linear_axis(intervals[-1].start_s + intervals[-1].length_s, "time (s)")
         panels.append(shapes.Panel(title, x, y, tuple(_latency_marks(intervals))))
     legend = (
-        *(shapes.Key(name, shapes.colour(number), "line", number) for number, name in enumerate(SHOWN.values())),
-        shapes.Key("no operation ended", shapes.colour(len(SHOWN)), "upright"),
+        *(
+            shapes.Key(name, shapes.colour(number), "line", number)
+            for number, name in enumerate(PERCENTILE_NAMES.values())
+        ),
+        shapes.Key("no operation ended", shapes.colour(len(PERCENTILE_NAMES)), "upright"),
     )
     numbers = tuple(
         {**asdict(row.cell), "attempt": row.origin, "iteration": iteration + 1}
         | {"start_s": interval.start_s, "length_s": interval.length_s, "count": interval.count}
         | {f"{name}_s": interval.percentiles.get(name) for name in PERCENTILES}
-        for row, _, iteration, intervals in found
+        for row, _, iteration, intervals in series
         for interval in intervals
     )
-    about = f"Percentiles of the latency of single operations over time: {', '.join(SHOWN.values())}."
+    description = f"Percentiles of the latency of single operations over time: {', '.join(PERCENTILE_NAMES.values())}."
     return drawing.DrawnPlot(
         tuple(panels),
-        about,
+        description,
         legend,
         (*figure.remarks, "each point: the operations that ended in the interval that begins there"),
         numbers=numbers,
@@ -360,20 +376,20 @@ def latency(figure: drawing.Drawing) -> drawing.DrawnPlot | None:
 
 def _latency_marks(intervals: Sequence[Latencies]) -> Iterator[shapes.Mark]:
     """Lines end at an interval without operations. The last interval may be too short for one."""
-    for number, name in enumerate(SHOWN):
+    for number, name in enumerate(PERCENTILE_NAMES):
         for busy, together in itertools.groupby(intervals, lambda interval: interval.count > 0):
             if busy:
                 points = tuple((interval.start_s, interval.percentiles[name] * 1e3) for interval in together)
-                yield shapes.Line(points, shapes.colour(number), number, marked=len(points) <= FEW)
+                yield shapes.Line(points, shapes.colour(number), number, marked=len(points) <= MAX_MARKED_POINTS)
     for interval in intervals:
         if not interval.count and interval.length_s == intervals[0].length_s:
-            yield shapes.Upright(interval.start_s, shapes.colour(len(SHOWN)))
+            yield shapes.Upright(interval.start_s, shapes.colour(len(PERCENTILE_NAMES)))
 
 
 # --- cells that report each node by itself
 
 NODES_FILE, NODES_TITLE = "by_node", "Values of the nodes, each by itself"  # no plot of a pack has this id
-MARKED = 200  # nodes with a marker each; more are a line
+MAX_MARKED_NODES = 200  # nodes with a marker each; more are a line
 
 
 def by_node(rows: Sequence[Row]) -> drawing.DrawnPlot | None:
@@ -393,17 +409,17 @@ def _node_panel(row: Row) -> shapes.Panel:
     places = {node: (float(place), value) for place, (value, node) in enumerate(values)}
     ends = dict.fromkeys((values[0][1], values[-1][1]))
     x = shapes.Axis(-0.5, len(values) - 0.5, tuple((places[node][0], node) for node in ends), "nodes, by value")
-    few = len(values) <= MARKED
+    is_marked = len(values) <= MAX_MARKED_NODES
     marks = (
-        shapes.Line(tuple(places.values()), shapes.colour(0), joined=not few, marked=few),
+        shapes.Line(tuple(places.values()), shapes.colour(0), joined=not is_marked, marked=is_marked),
         shapes.Line((), shapes.colour(0), crossed=tuple(places[node] for node in row.outlying)),
     )
     spread = "" if row.spread is None else f", spread {row.spread:.1%}"
     title = f"{row.cell}: {len(values)} of {units.several(len(row.nodes), 'node')}{spread}"
     # Only the range of the values, whose differences are what is looked for.
-    least, most = values[0][0], values[-1][0]
-    margin = (most - least or abs(most) or 1.0) / 10
-    return shapes.Panel(title, x, shapes.linear_axis(most + margin, row.unit, low=least - margin), marks)
+    lowest, highest = values[0][0], values[-1][0]
+    margin = (highest - lowest or abs(highest) or 1.0) / 10
+    return shapes.Panel(title, x, shapes.linear_axis(highest + margin, row.unit, low=lowest - margin), marks)
 
 
 # By the kinds that a rule pack names. To add one: a function here, and a word in PLOTS of

@@ -25,28 +25,32 @@ def search_plot(standing: adaptive.SearchProgress, unit: str) -> DrawnPlot | Non
     legend: list[Key] = []
     decision = standing.choice
     if decision is not None and decision.geometry is not None:
-        chosen = decision.geometry
-        marks.append(Upright(chosen.processes, CHOSEN))
-        legend.append(Key(f"chosen: {words(chosen)}", CHOSEN, "upright"))
+        geometry = decision.geometry
+        marks.append(Upright(geometry.processes, CHOSEN))
+        legend.append(Key(f"chosen: {words(geometry)}", CHOSEN, "upright"))
         if decision.resolved is False:
-            rates = {each.geometry: each.rate for each in decision.candidates}
-            apart = [(float(one.processes), rate) for one in decision.possible_counts if (rate := rates.get(one))]
-            marks.append(Line(tuple(apart), CHOSEN, 2, joined=False))
+            rates = {candidate.geometry: candidate.rate for candidate in decision.candidates}
+            tied_points = [
+                (float(tied_geometry.processes), rate)
+                for tied_geometry in decision.possible_counts
+                if (rate := rates.get(tied_geometry))
+            ]
+            marks.append(Line(tuple(tied_points), CHOSEN, 2, joined=False))
             legend.append(Key(f"not told apart: {len(decision.possible_counts)} counts", CHOSEN, "points", 2))
     kinds = (("runs of the search", RUN, False, 0), ("confirmation runs", CONFIRMED, True, 1))
-    for name, filled, confirms, series in kinds:
+    for name, colour, confirms, series in kinds:
         of_phase = [(float(run.processes), rate) for run, rate in points if (run.phase == CONFIRM) == confirms]
         if of_phase:
-            marks.append(Line(tuple(of_phase), filled, series, joined=False))
-            legend.insert(series, Key(name, filled, "points", series))
+            marks.append(Line(tuple(of_phase), colour, series, joined=False))
+            legend.insert(series, Key(name, colour, "points", series))
     counts = sorted({request.processes for request, _ in points})
     x = _axis(counts)
     marks += _intervals(standing, x)
     highest = max([rate for _, rate in points] + [mark.high for mark in marks if isinstance(mark, Interval)])
     y = linear_axis(highest * 1.15, f"{standing.search.operation} ({unit})")
-    several = standing.search.space.most_nodes > 1
+    has_nodes = standing.search.space.most_nodes > 1
     bars = "bars: 95% intervals of the typical rate (median), from 6 runs on"
-    remarks = (f"{bars}; labels: processes × nodes" if several else bars,)
+    remarks = (f"{bars}; labels: processes × nodes" if has_nodes else bars,)
     panel = Panel("", x, y, tuple(marks), WIDTH, 260)
     return DrawnPlot((panel,), f"Rate over processes of the search {standing.search.key}", tuple(legend), remarks)
 
@@ -63,14 +67,16 @@ def _intervals(standing: adaptive.SearchProgress, x: Axis) -> Iterator[Interval]
     decision = standing.choice
     if decision is None:
         return
-    several = standing.search.space.most_nodes > 1
+    has_nodes = standing.search.space.most_nodes > 1
     labelled: list[float] = []
-    candidates = sorted(decision.candidates, key=lambda each: (each.geometry != decision.geometry, -(each.rate or 0)))
+    candidates = sorted(
+        decision.candidates, key=lambda tested: (tested.geometry != decision.geometry, -(tested.rate or 0))
+    )
     for candidate in candidates:
         if not (rate := candidate.rate):
             continue
         place = x.place(candidate.geometry.processes) * WIDTH
         free = all(abs(place - other) >= APART for other in labelled)
-        label = processes_by_nodes(candidate.geometry) if several and free else ""
+        label = processes_by_nodes(candidate.geometry) if has_nodes and free else ""
         labelled += [place] if label else []
         yield Interval(candidate.geometry.processes, candidate.low or rate, rate, candidate.high or rate, label)

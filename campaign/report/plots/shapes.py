@@ -48,7 +48,7 @@ class Bar:
     width: float
     value: float
     series: int
-    about: str
+    description: str
     cell: str = ""
     valid: bool = True
     actual: float | None = None
@@ -91,10 +91,10 @@ class Raster:
     rows: tuple[tuple[float | None, ...], ...]
     high: float  # where a row ends on the x axis
 
-    def ways(self, panel: Panel) -> Iterator[tuple[str, str]]:
+    def paths(self, panel: Panel) -> Iterator[tuple[str, str]]:
         """A path for each shade; adjacent cells with the same shade are one line of it."""
         tall = panel.height / max(1, len(self.rows))
-        ways: dict[int, list[str]] = {}
+        segments: dict[int, list[str]] = {}
         for number, row in enumerate(self.rows):
             y = shortest(panel.top + tall * (number + 0.5))
             wide, start = (panel.at_x(self.high) - LEFT) / max(1, len(row)), 0
@@ -102,10 +102,10 @@ class Raster:
             for level, run in levels:
                 count = len(list(run))
                 if level is not None:
-                    way = f"M{shortest(LEFT + wide * start)} {y}h{shortest(wide * count)}"
-                    ways.setdefault(level, []).append(way)
+                    segment = f"M{shortest(LEFT + wide * start)} {y}h{shortest(wide * count)}"
+                    segments.setdefault(level, []).append(segment)
                 start += count
-        for level, parts in sorted(ways.items()):
+        for level, parts in sorted(segments.items()):
             yield shade((level + 0.5) / LEVELS), "".join(parts)
 
 
@@ -169,14 +169,14 @@ def axis_of_groups(labels: Sequence[str], title: str = "") -> Axis:
 def value_axis(values: Sequence[float], title: str) -> Axis:
     """By powers of ten if all values are above 0 and differ much, otherwise from zero, or from the lowest below it."""
     positive = [value for value in values if value > 0]
-    most = max(positive, default=1.0)
-    if len(positive) == len(values) and positive and most > 30 * min(positive):
-        low, high = math.floor(math.log10(min(positive) / 1.5)), math.ceil(math.log10(most * 1.1))
+    highest = max(positive, default=1.0)
+    if len(positive) == len(values) and positive and highest > 30 * min(positive):
+        low, high = math.floor(math.log10(min(positive) / 1.5)), math.ceil(math.log10(highest * 1.1))
         step = max(1, (high - low) // 6)
         ticks = tuple((10.0**power, amount(10.0**power)) for power in range(low, high + 1, step))
         return Axis(10.0**low, 10.0**high, ticks, title, log=True)
     lowest = min([0.0, *values])
-    return linear_axis(most * 1.08 if positive or not lowest else 0.0, title, low=lowest * 1.08)
+    return linear_axis(highest * 1.08 if positive or not lowest else 0.0, title, low=lowest * 1.08)
 
 
 def linear_axis(high: float, title: str, most_ticks: int = 5, low: float = 0.0) -> Axis:

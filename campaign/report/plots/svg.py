@@ -18,24 +18,24 @@ INK = "#1a1a1a"
 
 def panel_svg(panel: shapes.Panel, page: str = "") -> str:
     """A panel on its own. `page`: address of the page that its bars link to, "" inside that page."""
-    return _drawn("panel", panel, page)
+    return _render_macro("panel", panel, page)
 
 
 def key_svg(entry: shapes.Key) -> str:
     """The symbol before a line of the legend."""
-    return _drawn("key", entry)
+    return _render_macro("key", entry)
 
 
 def document_svg(
     title: str, remarks: Sequence[str], panels: Sequence[shapes.Panel], legend: Sequence[shapes.Key]
 ) -> str:
     """A file of its own."""
-    return _drawn("document", title, remarks, panels, legend) + "\n"
+    return _render_macro("document", title, remarks, panels, legend) + "\n"
 
 
-def _drawn(what: str, *of: object) -> str:
+def _render_macro(macro: str, *arguments: object) -> str:
     """What a macro of the template gives, whose line breaks and indentation are for its readers."""
-    return re.sub(r"\n *", "", getattr(_macros(), what)(*of))
+    return re.sub(r"\n *", "", getattr(_macros(), macro)(*arguments))
 
 
 @functools.cache

@@ -35,12 +35,12 @@ def write_system(sheets: Sheets) -> None:
     for part in (
         Section(
             "As described in the campaign file",
-            _absent(campaign.system),
+            _absence_text(campaign.system),
             (),
             campaign.system,
         ),
         Section("Targets", "", (), targets),
-        Section("Contact", _absent(campaign.contact), (), campaign.contact),
+        Section("Contact", _absence_text(campaign.contact), (), campaign.contact),
         *contents.environment,
         *contents.modifications,
     ):
@@ -57,8 +57,8 @@ def write_system(sheets: Sheets) -> None:
     sheet.freeze_panes(0, 1)
 
 
-def _absent(given: Sequence[object]) -> str:
-    return "" if given else "not given in the campaign file"
+def _absence_text(entries: Sequence[object]) -> str:
+    return "" if entries else "not given in the campaign file"
 
 
 def write_clauses(sheets: Sheets) -> None:
@@ -116,20 +116,22 @@ def write_provenance(sheets: Sheets, path: Path) -> None:
         {"cell": 34, "target": 14, "operation": 20, "run": 30, "file": 52, "findings": 80},
     )
     columns = {Column(name, itemgetter(name)): widths.get(name, 11) for name in ("cell", *IN_CSV)}
-    sheet = sheets.records(PROVENANCE, columns, [_origin(row) for row in contents.rows])
+    sheet = sheets.records(PROVENANCE, columns, [_provenance_entry(row) for row in contents.rows])
     for line, row in enumerate(contents.rows, 1):
         place = internal_address(*sheets.results[row.cell])
         sheets.link(sheet, line, 0, place, str(row.cell), "go to the value in the table", **LINKED)
         if row.record is not None and not row.record.parts:
             file = row.record.source.file
-            beside = os.path.relpath((contents.root / file).resolve(), path.parent.resolve())
-            address = f"external:{urllib.parse.quote(beside)}"
+            relative_path = os.path.relpath((contents.root / file).resolve(), path.parent.resolve())
+            address = f"external:{urllib.parse.quote(relative_path)}"
             sheets.link(sheet, line, 1 + IN_CSV.index("file"), address, file, "open the raw output", **LINKED)
 
 
-def _origin(row: Row) -> dict[str, Any]:
-    told = causes.merge_causes(row.findings)
-    texts = (f"{each.rule} {each.message}{'' if each.checked else ' (not checked)'}" for each in told)
+def _provenance_entry(row: Row) -> dict[str, Any]:
+    merged_findings = causes.merge_causes(row.findings)
+    texts = (
+        f"{finding.rule} {finding.message}{'' if finding.checked else ' (not checked)'}" for finding in merged_findings
+    )
     return flattened(row) | {"cell": str(row.cell), "findings": "; ".join(dict.fromkeys(texts))}
 
 

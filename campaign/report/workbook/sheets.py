@@ -32,17 +32,17 @@ Value = str | int | float | None
 
 def sheet_names(targets: Sequence[str]) -> list[str]:
     """Names of sheets for targets: at most 31 characters, valid in a workbook, and different in more than case."""
-    taken = {name.lower() for name in (*NAMES, "history")}
-    given = []
+    used_names = {name.lower() for name in (*NAMES, "history")}
+    target_names = []
     for target in targets:
         clean = re.sub(r"[\[\]:*?/\\]", "_", escaping.plain(target)).strip("'") or "target"
         name, number = clean[:LONGEST_NAME].rstrip("'"), 1
-        while name.lower() in taken:
+        while name.lower() in used_names:
             number += 1
             name = f"{clean[: LONGEST_NAME - 1 - len(str(number))]}~{number}"
-        taken.add(name.lower())
-        given.append(name)
-    return given
+        used_names.add(name.lower())
+        target_names.append(name)
+    return target_names
 
 
 def cell_text(value: str) -> str:
@@ -51,8 +51,8 @@ def cell_text(value: str) -> str:
     encoded = value.encode("utf-16-le")  # a workbook counts in UTF-16: what is beyond its first plane counts twice
     if len(encoded) <= 2 * LONGEST_TEXT:
         return value
-    more = f"… (truncated, {len(value)} characters)"
-    return encoded[: 2 * (LONGEST_TEXT - len(more))].decode("utf-16-le", "ignore") + more
+    remark = f"… (truncated, {len(value)} characters)"
+    return encoded[: 2 * (LONGEST_TEXT - len(remark))].decode("utf-16-le", "ignore") + remark
 
 
 def internal_address(sheet: str, line: int, column: int) -> str:
@@ -102,7 +102,7 @@ class Sheets:
         sheet.set_footer(f"&L{foot}{mark}&C&A&R&P / &N")
         return sheet
 
-    def put(self, sheet: Worksheet, line: int, column: int, value: Value, **properties: object) -> None:
+    def write_value(self, sheet: Worksheet, line: int, column: int, value: Value, **properties: object) -> None:
         """Write text as text, a number as a number, None as an empty cell."""
         if isinstance(value, str):
             sheet.write_string(line, column, cell_text(value), self.format(**properties))
@@ -113,16 +113,16 @@ class Sheets:
         self, sheet: Worksheet, line: int, column: int, address: str, value: Value, tip: str = "", **properties: object
     ) -> None:
         """Write a value with a link. The address is the project's own, never another party's text."""
-        shown = self.format(**properties)
-        if sheet.write_url(line, column, address, shown, "link", cell_text(tip)[:255] or None) == 0:
-            self.put(sheet, line, column, value, **properties)
+        style = self.format(**properties)
+        if sheet.write_url(line, column, address, style, "link", cell_text(tip)[:255] or None) == 0:
+            self.write_value(sheet, line, column, value, **properties)
         else:  # longer than a workbook's links may be
-            self.put(sheet, line, column, value)
+            self.write_value(sheet, line, column, value)
 
     def row(self, sheet: Worksheet, line: int, values: Iterable[Value], **properties: object) -> None:
         """Write values in adjacent columns, from the first on."""
         for column, value in enumerate(values):
-            self.put(sheet, line, column, value, **properties)
+            self.write_value(sheet, line, column, value, **properties)
 
     def fit(self, sheet: Worksheet, line: int, texts: Iterable[tuple[Value, int]]) -> None:
         """Make a row as high as its wrapped texts; `texts`: with the widths of their columns."""
@@ -133,9 +133,9 @@ class Sheets:
     def paragraphs(self, sheet: Worksheet, first: int, texts: Sequence[str], columns: int) -> None:
         """Write texts below a table, each as wide as the table."""
         width = sum(self.widths[sheet.get_name()][:columns])
-        shown = self.format(text_wrap=True, align="left")
+        style = self.format(text_wrap=True, align="left")
         for line, value in enumerate(texts, first):
-            sheet.merge_range(line, 0, line, columns - 1, cell_text(value), shown)
+            sheet.merge_range(line, 0, line, columns - 1, cell_text(value), style)
             self.fit(sheet, line, [(value, width)])
 
     def records(
@@ -147,7 +147,7 @@ class Sheets:
         widths = {column.name: width for column, width in columns.items()}
         sheet = self.add(name, widths.values())
         for line, meaning in enumerate(key):
-            self.put(sheet, line, 0, meaning, italic=True)
+            self.write_value(sheet, line, 0, meaning, italic=True)
         first, rows = len(key), [[column.value(item) for column in columns] for item in items]
         self.row(sheet, first, widths, bold=True, bottom=1, text_wrap=True)
         self.fit(sheet, first, widths.items())

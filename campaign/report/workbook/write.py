@@ -54,15 +54,15 @@ def workbook(path: Path, contents: Contents) -> bytes:
 
     file = BytesIO()
     with xlsxwriter.Workbook(file, _OPTIONS) as book:
-        ended = [attempt.ended for attempt in contents.attempts if attempt.ended is not None]
-        created = datetime.fromtimestamp(max(ended), UTC) if ended else _DATE
+        end_times = [attempt.ended for attempt in contents.attempts if attempt.ended is not None]
+        created = datetime.fromtimestamp(max(end_times), UTC) if end_times else _DATE
         book.set_properties({"created": created.replace(tzinfo=None), "title": contents.campaign.name})
         sheets = Sheets(book, contents)
-        _summary(sheets)
+        _write_summary(sheets)
         for target, name in zip(contents.campaign.targets, sheets.targets, strict=True):
-            _target(sheets, target, name)
+            _write_target(sheets, target, name)
         if len(contents.campaign.targets) > 1:
-            _overview(sheets)
+            _write_overview(sheets)
         if contents.clauses:
             evidence_sheets.write_clauses(sheets)
         evidence_sheets.write_system(sheets)
@@ -73,14 +73,14 @@ def workbook(path: Path, contents: Contents) -> bytes:
     return file.getvalue()
 
 
-def _summary(sheets: Sheets) -> None:
+def _write_summary(sheets: Sheets) -> None:
     contents, campaign, pack = sheets.contents, sheets.contents.campaign, sheets.contents.pack
     decision = contents.decision
     sheet = sheets.add("Summary", (26, SUMMARY_WIDTH))
-    sheets.put(sheet, 0, 0, decision.headline, bold=True, font_size=14, font_color=_COLOURS[decision.kind])
+    sheets.write_value(sheet, 0, 0, decision.headline, bold=True, font_size=14, font_color=_COLOURS[decision.kind])
     facts: list[tuple[str, str]] = [
         ("Decision on", ", ".join(decision.about)),
-        *((each.name, f"{each.answer}: {each.reason}") for each in decision.questions),
+        *((question.name, f"{question.answer}: {question.reason}") for question in decision.questions),
         ("You may conclude", decision.may),
         ("You may not", decision.may_not),
         *(("" if number else "Next", f"{step.who}: {step.what}") for number, step in enumerate(decision.steps)),
@@ -90,8 +90,8 @@ def _summary(sheets: Sheets) -> None:
         ("Run rules", f"{pack.id}, version {pack.version}: {pack.title}{table.pack_origin(pack)}"),
         ("Clauses of", pack.document),
         ("Profile", campaign.profile if campaign.profile == "full" else f"{campaign.profile}: not a compliant result"),
-        ("Measured", contents.measured or "no results yet"),
-        ("Attempts", contents.tried),
+        ("Measured", contents.period or "no results yet"),
+        ("Attempts", contents.attempt_counts),
         ("Digits", table.ROUNDING),
         ("Marks", _TABLE_MARKS),
         (
@@ -106,19 +106,19 @@ def _summary(sheets: Sheets) -> None:
         ("", "campaign verify BUNDLE: does the same offline on the submitted bundle and compares the results"),
     ]
     for number, (name, value) in enumerate(facts, 1):
-        sheets.put(sheet, number, 0, name, bold=True)
-        sheets.put(sheet, number, 1, value, text_wrap=True)
+        sheets.write_value(sheet, number, 0, name, bold=True)
+        sheets.write_value(sheet, number, 1, value, text_wrap=True)
         sheets.fit(sheet, number, [(value, SUMMARY_WIDTH)])
     first = 2 + len(facts)
-    sheets.put(sheet, first, 0, "Sheets", bold=True)
-    named = [*zip([target.name for target in campaign.targets], sheets.targets, strict=True)]
+    sheets.write_value(sheet, first, 0, "Sheets", bold=True)
+    sheets_by_title = [*zip([target.name for target in campaign.targets], sheets.targets, strict=True)]
     absent = {OVERVIEW: len(campaign.targets) == 1, CLAUSES: not contents.clauses}
-    named += [(name, name) for name in NAMES[1:] if not absent.get(name)]
-    for number, (shown, name) in enumerate(named):
-        sheets.link(sheet, first + number, 1, internal_address(name, 0, 0), shown, **LINKED)
+    sheets_by_title += [(name, name) for name in NAMES[1:] if not absent.get(name)]
+    for number, (title, name) in enumerate(sheets_by_title):
+        sheets.link(sheet, first + number, 1, internal_address(name, 0, 0), title, **LINKED)
 
 
-def _target(sheets: Sheets, target: Target, name: str) -> None:
+def _write_target(sheets: Sheets, target: Target, name: str) -> None:
     """The table of one target with its notes."""
     pack, titles = sheets.contents.pack, table.column_titles(sheets.contents.pack)
     lines = table.table_lines([row for row in sheets.contents.rows if row.cell.target == target.name], pack)
@@ -127,67 +127,71 @@ def _target(sheets: Sheets, target: Target, name: str) -> None:
     columns = table.target_columns(pack, noted, numbers)
     of_runs = (max(9, len(column.name) + 2) for column in table.run_columns())
     widths = (48, *(14 for _ in titles), *of_runs, 24, 12)
-    below = [*(f"[{number}] {text}" for text, number in numbers.items()), table.ROUNDING, _TABLE_MARKS]
-    about = f"{target.name} ({target.directory})"
-    _table(sheets, sheets.add(name, widths), about, columns, lines, below, FIRST_LINE)
+    texts_below = [*(f"[{number}] {text}" for text, number in numbers.items()), table.ROUNDING, _TABLE_MARKS]
+    subject = f"{target.name} ({target.directory})"
+    _write_table(sheets, sheets.add(name, widths), subject, columns, lines, texts_below, FIRST_LINE)
     for number, line in enumerate(lines, FIRST_LINE):
         sheets.results |= {row.cell: (name, number, place) for place, row in enumerate(line.rows, 1) if row}
 
 
-def _overview(sheets: Sheets) -> None:
+def _write_overview(sheets: Sheets) -> None:
     """All targets side by side."""
     pack, targets = sheets.contents.pack, [target.name for target in sheets.contents.campaign.targets]
     columns = table.overview_columns(targets)
     sheet = sheets.add(OVERVIEW, (48, *(16 for _ in targets), 32))
     lines = table.overview_lines(sheets.contents.rows, targets, pack)
-    _table(sheets, sheet, ", ".join(targets), columns, lines, [table.ROUNDING, _TABLE_MARKS], FIRST_LINE - 1)
+    _write_table(sheets, sheet, ", ".join(targets), columns, lines, [table.ROUNDING, _TABLE_MARKS], FIRST_LINE - 1)
 
 
-def _table(
+def _write_table(
     sheets: Sheets,
     sheet: Worksheet,
-    about: str,
+    subject: str,
     columns: Sequence[Column[table.TableLine]],
     lines: Sequence[table.TableLine],
-    below: Sequence[str],
+    texts_below: Sequence[str],
     first: int,
 ) -> None:
     """A table with a line of headings and, if its first line leaves room for it, one of units."""
     pack, profile, has_units = sheets.contents.pack, sheets.contents.campaign.profile, first == FIRST_LINE
-    sheets.put(sheet, 0, 0, f"{pack.caption}: {about}{table.pack_origin(pack)}", bold=True, font_size=13)
+    sheets.write_value(sheet, 0, 0, f"{pack.caption}: {subject}{table.pack_origin(pack)}", bold=True, font_size=13)
     if profile != "full":
-        sheets.put(sheet, 1, 0, f"{profile} size: not a compliant result", bold=True, font_color=RED, font_size=13)
+        sheets.write_value(
+            sheet, 1, 0, f"{profile} size: not a compliant result", bold=True, font_color=RED, font_size=13
+        )
     for place, column in enumerate(columns):
-        sheets.put(sheet, 2, place, column.name, bold=True, **({} if has_units else {"bottom": 1}), **_aligned(column))
+        sheets.write_value(
+            sheet, 2, place, column.name, bold=True, **({} if has_units else {"bottom": 1}), **_alignment(column)
+        )
         if has_units:
-            sheets.put(sheet, 3, place, column.unit, italic=True, bottom=1, **_aligned(column))
+            sheets.write_value(sheet, 3, place, column.unit, italic=True, bottom=1, **_alignment(column))
     for number, line in enumerate(lines, first):
-        shown = {"align": "left", "indent": line.level} if line.level else {"bold": True}
-        sheets.put(sheet, number, 0, line.label, **shown)
+        style = {"align": "left", "indent": line.level} if line.level else {"bold": True}
+        sheets.write_value(sheet, number, 0, line.label, **style)
         for place, column in enumerate(columns[1:], 1):
-            _put(sheets, sheet, number, place, column, column.value(line))
-    sheets.paragraphs(sheet, first + len(lines) + 1, below, len(columns))
+            _write_column_value(sheets, sheet, number, place, column, column.value(line))
+    sheets.paragraphs(sheet, first + len(lines) + 1, texts_below, len(columns))
     sheet.freeze_panes(first, 1)
     sheet.repeat_rows(2, first - 1)
 
 
-def _aligned(column: Column[table.TableLine]) -> dict[str, object]:
+def _alignment(column: Column[table.TableLine]) -> dict[str, object]:
     """The status is apart from the numbers on its left."""
     return {"indent": 2 * (column.name == table.STATUS)} if column.is_text else {"align": "right"}
 
 
-def _put(
+def _write_column_value(
     sheets: Sheets, sheet: Worksheet, line: int, place: int, column: Column[table.TableLine], value: Row | str | None
 ) -> None:
     if isinstance(value, Row):
-        _entry(sheets, sheet, value, line, place)
+        _write_number(sheets, sheet, value, line, place)
     elif value:
         colour = {"font_color": RED} if column.name == table.STATUS else {}
         number = int(value) if value.isdecimal() and not column.is_text else value
-        sheets.put(sheet, line, place, number, **_aligned(column), **colour)
+        sheets.write_value(sheet, line, place, number, **_alignment(column), **colour)
 
 
-def _entry(sheets: Sheets, sheet: Worksheet, row: Row, line: int, column: int) -> None:
+def _write_number(sheets: Sheets, sheet: Worksheet, row: Row, line: int, column: int) -> None:
     """A valid number as a number; an invalid one as text, so that no sum includes it."""
     address, tip = internal_address(PROVENANCE, sheets.origins[row.cell], 0), f"{row.cell}: {row.status}"
     style: dict[str, object] = {"align": "right"}
@@ -195,7 +199,7 @@ def _entry(sheets: Sheets, sheet: Worksheet, row: Row, line: int, column: int) -
     if row.value is None:
         style["font_color"] = BROWN if row.status is Status.DECLINED else RED
     elif row.status.counts:
-        style["num_format"] = _shown(row.value)
+        style["num_format"] = _number_format(row.value)
         style |= {"italic": True, "font_color": BROWN} if row.status is Status.PROJECTED else {}
     else:
         value = digits(row.value)
@@ -203,7 +207,7 @@ def _entry(sheets: Sheets, sheet: Worksheet, row: Row, line: int, column: int) -
     sheets.link(sheet, line, column, address, value, tip, **style)
 
 
-def _shown(value: float) -> str:
+def _number_format(value: float) -> str:
     """The number format with as many digits as the printed table has."""
     size = abs(value)
     if value == 0 or size >= 100:

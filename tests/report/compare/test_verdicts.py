@@ -89,7 +89,7 @@ def test_repetitions_of_one_job_count_as_one(jobs: int, seen: bool) -> None:
 
 def test_more_repetitions_of_the_same_are_no_better_although_their_highest_is() -> None:
     found = one(row((100.0, 104.0, 102.0, 103.0)), row((100.0, 104.0, 102.0, 103.0, 99.0, 108.0, 101.0, 102.5)))
-    assert found.reported is not None and found.reported > 1
+    assert found.reported_ratio is not None and found.reported_ratio > 1
     assert found.verdict is CellVerdict.SAME
 
 
@@ -102,7 +102,7 @@ def test_among_many_cells_a_chance_difference_is_not_called_real() -> None:
     among = verdicts.compare([first, second]).cells[0][0]
     assert alone.p == among.p
     assert (alone.verdict, among.verdict) == (CellVerdict.BETTER, CellVerdict.SAME)
-    assert among.adjusted == pytest.approx(40 * (alone.p or 0))
+    assert among.adjusted_p == pytest.approx(40 * (alone.p or 0))
 
 
 @settings(max_examples=30)
@@ -136,7 +136,7 @@ def test_the_other_order_of_two_campaigns_turns_every_ratio_round(seed: int, rep
     for there, back in zip(verdicts.compare(pair).cells[0], verdicts.compare(pair[::-1]).cells[0], strict=True):
         assert there.ratio == pytest.approx(1 / (back.ratio or 0))
         assert there.low is None if back.high is None else there.low == pytest.approx(1 / back.high)
-        assert (there.p, there.adjusted) == (back.p, back.adjusted)
+        assert (there.p, there.adjusted_p) == (back.p, back.adjusted_p)
         assert there.verdict == turned.get(back.verdict, back.verdict)
 
 
@@ -254,7 +254,7 @@ def test_a_projection_is_never_tested(projected: Sequence[bool]) -> None:
     found = one(first, second)
     assert found.verdict is CellVerdict.NONE
     assert found.reason.endswith("is projected")
-    assert found.reported is not None
+    assert found.reported_ratio is not None
     assert found.ratio is None
     assert found.fails and found.untested and found.gain is None
 
@@ -470,9 +470,9 @@ def test_repetitions_that_may_be_below_the_commitment_do_not_reach_it() -> None:
 def test_one_repetition_reaches_nothing_unless_the_reported_numbers_alone_decide() -> None:
     single = (row((100.0,)), row((99.0,)))
     assert (one(*single, FIVE_PERCENT).verdict, one(*single, FIVE_PERCENT).fails) == (CellVerdict.UNTOLD, True)
-    alone = one(*single, Terms(0.95, reported=True))
+    alone = one(*single, Terms(0.95, reported_alone=True))
     assert (alone.verdict, alone.fails) == (CellVerdict.WITHIN, False)
-    assert one(row((100.0,)), row((94.9,)), Terms(0.95, reported=True)).fails
+    assert one(row((100.0,)), row((94.9,)), Terms(0.95, reported_alone=True)).fails
 
 
 @pytest.mark.parametrize("commitment", [gap("projected", value=103.0), row((103.0,)), row((103.0,), statistics=None)])

@@ -106,7 +106,7 @@ def test_bars_are_labelled_with_processes_by_nodes_also_where_there_is_no_number
 def test_a_bar_says_what_it_is_and_leads_to_its_number() -> None:
     rules = pack(BARS)
     bar = marks(made(bars, drawing(rules, rows(rules, numbered))).panels[0], Bar)[2]
-    assert bar.about == "scratch/peak/shared/create: 1001 ops/s, 8 × 2"
+    assert bar.description == "scratch/peak/shared/create: 1001 ops/s, 8 × 2"
     assert bar.cell == "scratch/peak/shared/create"
 
 
