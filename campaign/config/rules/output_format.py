@@ -99,8 +99,11 @@ class DeclaredRecord:
     unit: str = needed(LINE, "unit of the value")
     pattern: str = key(_PATTERN, "text: the line, with the number as the group `value`", "")
     value: str = key(_LOCATOR, "keyvalue: the key; table, csv: the column; json, jsonl: the path", "")
-    each: str = key(
-        _LOCATOR, "json, jsonl: path to the entries; `value`, `where` and `labels` are relative to an entry", ""
+    entries_path: str = key(
+        _LOCATOR,
+        "json, jsonl: path to the entries; `value`, `where` and `labels` are relative to an entry",
+        "",
+        name="each",
     )
     where: Pairs = key(
         MapOf(_LOCATOR, _LOCATOR), "table, csv, json, jsonl: columns or paths, and the text that each must contain"
@@ -129,10 +132,11 @@ class DeclaredRecord:
         "which of several matches is used, or their `sum`; `only`: a second match is an error",
         "only",
     )
-    of: str = key(
+    positioned_by: str = key(
         _RECORD,
         "in place of `take`: the match at the position taken of the record of that name (all from one iteration)",
         "",
+        name="of",
     )
     matches: int | str | None = key(
         _MATCHES,
@@ -151,7 +155,7 @@ class DeclaredRecord:
     @property
     def statistic(self) -> str:
         """How several matches are combined into its value."""
-        return ONE_ITERATION if self.of else "first" if self.take == "only" else self.take
+        return ONE_ITERATION if self.positioned_by else "first" if self.take == "only" else self.take
 
     @property
     def line(self) -> str:

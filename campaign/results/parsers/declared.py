@@ -142,7 +142,7 @@ class _DeclaredLines(_DeclaredReader):
             found = list(self.results(line))
             known |= self._take(found, number, line, ends)
             self.grade(number, line, known)
-            repeats = any(record.take != "only" or record.of for record, _ in found)
+            repeats = any(record.take != "only" or record.positioned_by for record, _ in found)
             if ends and self.complete and not (repeats or self.form.has_several_files):
                 self.notes.error(number, "a second line that ends an output: several runs in one output")
             self.complete |= ends
@@ -325,7 +325,7 @@ class _DeclaredJson(_DeclaredReader):
             for placed in placed_json.JsonPath.of(path).find(root):
                 self.numbers.fact(name, self._scalar(placed, path), placed.line)
         for record in self.form.records:
-            for entry in placed_json.JsonPath.of(record.each).find(root):
+            for entry in placed_json.JsonPath.of(record.entries_path).find(root):
                 if all(self._value(entry, path) == wanted for path, wanted in record.where):
                     self._take_entry(record, entry)
 

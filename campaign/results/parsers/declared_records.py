@@ -196,7 +196,7 @@ class Numbers:
 
     def _record(self, name: str, record: output_format.DeclaredRecord, samples: list[_Sample]) -> Record:
         expected = self._expected(record)
-        alone = record.take == "only" and expected is None and not record.of
+        alone = record.take == "only" and expected is None and not record.positioned_by
         if expected is not None and len(samples) != expected:
             unknown = f"as many as the fact `{record.matches}` says, which is missing"
             text = _matches_differ(record=name, found=len(samples), expected=expected or unknown)
@@ -211,7 +211,9 @@ class Numbers:
             self._notes.error(samples[-1].line, f"{name} has several units")
         for sample in samples[:1] if alone else samples:
             self._check_plausible(name, record, sample)
-        value, at = self._same_iteration(name, record, samples) if record.of else _taken(record.take, samples)
+        value, at = (
+            self._same_iteration(name, record, samples) if record.positioned_by else _taken(record.take, samples)
+        )
         if len(samples) == 1:
             more = _own_statistics(at)
         else:
@@ -222,7 +224,7 @@ class Numbers:
                 "stddev": deviation(values),
                 "iterations": len(values),
                 "statistic": record.statistic,
-                "iteration": samples.index(at) + 1 if record.of else None,
+                "iteration": samples.index(at) + 1 if record.positioned_by else None,
                 "each": tuple(
                     Iteration(one.value, Source(self._file, one.line))
                     for one in (samples if len(samples) <= MOST_ITERATIONS else ())
@@ -234,7 +236,7 @@ class Numbers:
         self, name: str, record: output_format.DeclaredRecord, samples: list[_Sample]
     ) -> tuple[float, _Sample]:
         """The match at the position that is taken of the record that `of` names."""
-        of = sweeps.fill(record.of, self._texts | dict(samples[0].values)).lower()
+        of = sweeps.fill(record.positioned_by, self._texts | dict(samples[0].values)).lower()
         other, others = self._samples.get(of, (record, []))
         if len(others) != len(samples):
             text = f"{name}: {len(samples)} matches, but {of} has {len(others)}; they cannot be paired"

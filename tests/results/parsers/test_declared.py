@@ -293,7 +293,7 @@ def test_numbers_beyond_the_limit_are_one_error(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_row_may_be_of_the_iteration_in_which_one_of_its_numbers_was_best() -> None:
-    read_rate = replace(RATE, name="read", pattern="read: (?P<value>[0-9.]+)", of="rate")
+    read_rate = replace(RATE, name="read", pattern="read: (?P<value>[0-9.]+)", positioned_by="rate")
     taking = form("text", replace(RATE, take="maximum"), read_rate, end="end")
     text = "rate: 3\nread: 8\nrate: 9\nread: 5\nrate: 1\nread: 7\nend\n"
     assert values(taking, text) == {"rate": (9.0, 3), "read": (5.0, 4)}
