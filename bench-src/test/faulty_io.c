@@ -5,6 +5,8 @@
  * FAULT_PATH   part of the file's name
  * FAULT_RANK   the rank in which it fails (default: all)
  * FAULT_AFTER  calls that work before (default 0); all after them fail
+ * FAULT_SEEN   a file that is made once the call has failed; the same call of other ranks waits until it is there, since a
+ *              rank that has nothing to do makes no call
  * FAULT_ERRNO  a number (default EIO); 0: calls for more than 4096 bytes do half of it; -1: they do half and say that they
  *              did it all; -2: they write what they were given with one bit turned over, in byte 3; -3: they wait
  *              until there is a file $FAULT_UNTIL
@@ -18,6 +20,7 @@
  *              than the pauses of who waits for other ranks, whose number nobody knows */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
@@ -35,7 +38,7 @@ static long seen;
 
 /* Read once, before there are threads: MPI's threads make these calls while MPI_Init changes the environment, and getenv
  * then crashes. */
-static const char *wanted, *part, *number, *speed, *transfer_ns, *sleeps, *stall_ns, *until;
+static const char *wanted, *part, *number, *speed, *transfer_ns, *sleeps, *stall_ns, *until, *seen_file;
 static long after;
 static int other_rank;
 static long long last_ns;           /* the last reading of a clock that went by itself */
@@ -70,6 +73,7 @@ __attribute__((constructor)) static void read_environment(void)
     sleeps = getenv("CLOCK_SLEEPS");
     stall_ns = getenv("CLOCK_STALL_NS");
     until = getenv("FAULT_UNTIL");
+    seen_file = getenv("FAULT_SEEN");
     after = count == NULL ? 0 : atol(count);
     other_rank = rank != NULL && (own_rank == NULL || strcmp(rank, own_rank) != 0);
 }
@@ -85,11 +89,28 @@ static int is_counted(const void *caller)
     return transfer_ns != NULL && is_program(caller) && syscall(SYS_gettid) != getpid();
 }
 
+/* What the next call of that name would be. */
+#define REAL(type, name) ((type)dlsym(RTLD_NEXT, name))
+
+static void wait_for(const char *path)
+{
+    struct timespec pause = {0, 10000000};
+    while (access(path, F_OK) != 0)
+        REAL(int (*)(const struct timespec *, struct timespec *), "nanosleep")(&pause, NULL);
+}
+
 static int is_meant_for(const char *call, const char *path)
 {
-    if (wanted == NULL || strcmp(wanted, call) != 0 || part == NULL || other_rank || strstr(path, part) == NULL)
+    if (wanted == NULL || strcmp(wanted, call) != 0 || part == NULL)
         return 0;
-    return seen++ >= after;
+    if (other_rank && seen_file != NULL)
+        wait_for(seen_file);
+    if (other_rank || strstr(path, part) == NULL || seen++ < after)
+        return 0;
+    int fd = seen_file == NULL ? -1 : open(seen_file, O_CREAT | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        REAL(int (*)(int), "close")(fd);
+    return 1;
 }
 
 static int is_meant(const char *call, int fd)
@@ -121,9 +142,6 @@ static const void *turned(const void *data, size_t bytes)
     return copy;
 }
 
-/* What the next call of that name would be. */
-#define REAL(type, name) ((type)dlsym(RTLD_NEXT, name))
-
 ssize_t write(int fd, const void *data, size_t bytes)
 {
     if (is_meant("write", fd)) {
@@ -147,20 +165,13 @@ ssize_t read(int fd, void *data, size_t bytes)
     return REAL(ssize_t (*)(int, void *, size_t), "read")(fd, data, bytes);
 }
 
-static void wait_for_permission(void)
-{
-    struct timespec pause = {0, 10000000};
-    while (until != NULL && access(until, F_OK) != 0)
-        REAL(int (*)(const struct timespec *, struct timespec *), "nanosleep")(&pause, NULL);
-}
-
 ssize_t pwrite(int fd, const void *data, size_t bytes, off_t offset)
 {
     if (is_counted(__builtin_return_address(0)))
         passed_ns += atoll(transfer_ns);
     if (is_meant("pwrite", fd)) {
         if (fault_errno() == -3) {
-            wait_for_permission();
+            wait_for(until);
             return REAL(ssize_t (*)(int, const void *, size_t, off_t), "pwrite")(fd, data, bytes, offset);
         }
         if (fault_errno() > 0)

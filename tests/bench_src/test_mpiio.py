@@ -177,7 +177,8 @@ def test_bandwidth_is_all_bytes_over_the_slowest_process_s_time(tmp_path: Path) 
     phase, processes = reply.one("phase"), reply.of("process")
     assert phase["elapsed_s"] == max(line["own_s"] for line in processes)
     assert phase["rate_mib_s"] == pytest.approx(20 / phase["elapsed_s"], rel=1e-4, abs=5.01e-4)
-    assert f"BW:\t{phase['rate_mib_s']:.2f} MiB/sec"[:-9] in reply.out
+    printed = re.search(r"^BW:\t(\S+) MiB/sec$", reply.out, re.MULTILINE)
+    assert printed is not None and float(printed[1]) == pytest.approx(phase["rate_mib_s"], abs=5.51e-3)
     worked = [line for line in processes if line["bytes"] > 0]
     for line in worked:
         assert line["rate_mib_s"] == pytest.approx(line["bytes"] / MIB / line["own_s"], abs=2e-3)
@@ -275,10 +276,11 @@ def test_many_chunks_go_to_many_processes(tmp_path: Path) -> None:
 
 
 def test_readers_start_on_other_nodes_files_and_say_what_was_cached(tmp_path: Path) -> None:
-    """Paced: on a busy machine one process could write most of it, and read that."""
-    reply = mpiio(tmp_path, *SMALL, "--read", "--pace", "10M", ranks=4)
+    """A process reads its own file where no other is left: of four equal ones a quarter at most."""
+    assert mpiio(tmp_path, *SMALL, "--static", ranks=4).status == 0
+    reply = mpiio(tmp_path, *SMALL, "--no-write", "--read", ranks=4)
     phase = reply.one("phase", operation="read")
-    assert phase["own_share"] < 0.3
+    assert phase["own_share"] <= 0.25
     assert 0 <= phase["cached_share"] <= 1
     if phase["cached_share"] > 0.01:
         assert "are in their node's page cache: the read rate is in part one of memory" in warnings(reply)[0]
@@ -311,12 +313,16 @@ def test_the_page_cache_can_be_passed_by(tmp_path: Path) -> None:
 # --- what goes wrong
 
 
+def faulty_at_work(tmp_path: Path, path: str, call: str, error: int, after: int) -> dict[str, str]:
+    """Rank 1 fails. The others' transfers wait until it has: of a pool they might take all, before it begins."""
+    waiting = {"FAULT_SEEN": f"{tmp_path}.seen"} if call in ("pread", "pwrite") else {}
+    return faulty(path, call, error, 1, after) | waiting
+
+
 @pytest.mark.parametrize("mode", [(), ("--static",)])
 def test_a_single_flipped_bit_is_found(tmp_path: Path, mode: tuple[str, ...]) -> None:
-    env = faulty("/f.00001", "pwrite", error=-2, rank=1, after=1)
-    reply = mpiio(
-        tmp_path, *mode, "-a", "POSIX", "-b", "64K", "-c", "1M", "-s", "4M", "--verify", "--pace", "4M", env=env
-    )
+    env = faulty_at_work(tmp_path, "/f.00001", "pwrite", error=-2, after=1)
+    reply = mpiio(tmp_path, *mode, "-a", "POSIX", "-b", "64K", "-c", "1M", "-s", "4M", "--verify", env=env)
     assert reply.status == 1
     found = messages(reply, "mpiio")
     assert len(found) == 1
@@ -343,8 +349,9 @@ def test_a_failing_call_is_named_and_nothing_looks_valid(
     tmp_path: Path, call: str, error: int, operation: str, text: str
 ) -> None:
     reading = call == "pread"
-    env = faulty("/f.00000" if reading else "/f.00001", call, error, rank=1, after=2 if call.startswith("p") else 0)
-    options = ("-a", "POSIX", *SMALL, "--pace", "50M", "--fsync", *(["--read"] if reading else []))
+    path = "/f.00000" if reading else "/f.00001"
+    env = faulty_at_work(tmp_path, path, call, error, after=2 if call.startswith("p") else 0)
+    options = ("-a", "POSIX", *SMALL, "--fsync", *(["--read"] if reading else []))
     reply = mpiio(tmp_path, *options, env=env)
     assert reply.status == 1
     name = "f.00000" if reading else "f.00001"
