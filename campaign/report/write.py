@@ -69,20 +69,20 @@ def _search_summaries(directory: Path, contents: Contents) -> list[dict[str, Any
     """How each number of processes was determined, with its plot, if anything was measured."""
     units = {operation.id: operation.unit for operation in contents.pack.operations}
     summaries = []
-    for number, standing in enumerate(contents.searches, 1):
-        unit = units[standing.search.operation]
-        drawn = search_plot(standing, unit)
+    for number, progress in enumerate(contents.searches, 1):
+        unit = units[progress.search.operation]
+        drawn = search_plot(progress, unit)
         if drawn is not None:
-            name = standing.search.key.replace("/", "-").replace("*", "all")
-            kinds.write_plot(directory / f"search-{number}-{name}.svg", f"Search for {standing.search.key}", drawn)
-        most_processes = max((request.processes for request in standing.points), default=0)
+            name = progress.search.key.replace("/", "-").replace("*", "all")
+            kinds.write_plot(directory / f"search-{number}-{name}.svg", f"Search for {progress.search.key}", drawn)
+        most_processes = max((request.processes for request in progress.points), default=0)
         summaries.append(
             {
-                "standing": standing,
+                "progress": progress,
                 "drawn": drawn,
                 "unit": unit,
-                "law": adaptive.fit_scaling(standing),
-                "beyond": 2 * most_processes,  # the processes for which the law is asked
+                "law": adaptive.fit_scaling(progress),
+                "extrapolated": 2 * most_processes,  # the processes to which the law is extrapolated
             }
         )
     return summaries
