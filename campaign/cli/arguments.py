@@ -493,7 +493,7 @@ MEANT_OPTIONS = {"--cell": "--only", "--cells": "--only"}
 
 def check_verb(*words: str) -> None:
     """Raise InputError where the first word is no verb, with the one that was meant."""
-    from campaign.core.schema import near, suggestion
+    from campaign.core.schema import nearest_name, suggestion
 
     verb = words[0]
     if verb.startswith("-"):
@@ -507,7 +507,7 @@ def check_verb(*words: str) -> None:
         raise InputError(MEANT[verb].format(verb=verb))
     if len(words) > 1 and words[1] in names:
         raise InputError(f"the verb comes first: campaign {words[1]} {verb}")
-    if verb.endswith((".yaml", ".yml")) and not near(verb, names, cutoff=0.6):
+    if verb.endswith((".yaml", ".yml")) and not nearest_name(verb, names, cutoff=0.6):
         raise InputError(f"the verb comes first: campaign plan {verb}")
     allowed = ", ".join(each.name for each in VERBS)
     raise InputError(f"unknown verb {verb}; {suggestion(verb, names, 0.6, allowed)}")

@@ -15,7 +15,7 @@ from campaign.cli.selection import PartSelection, checked_files, file_of, place_
 from campaign.config import rfp as rfps
 from campaign.core import atomic, journal, timestamps
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed
-from campaign.core.units import several
+from campaign.core.units import plural
 from campaign.evidence import bundle, provenance, response_bundle, submitted_table, terms, verify, verify_text
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning, standing
@@ -35,19 +35,19 @@ def pack(arguments: argparse.Namespace) -> int:
     bundle.check_place(out, arguments.force)
     if selection.response is None:
         written = {part: _packed(arguments, out, part, arguments.force) for part in selection.parts}
-        contents = [several(each.attempts, "attempt") for each in written.values()]
+        contents = [plural(each.attempts, "attempt") for each in written.values()]
         files = sum(each.files for each in written.values())
     else:
         with bundle.beside(out) as place:
             root = place / "bag"
             written = {part: _packed(arguments, root / verify.PARTS / part, part) for part in selection.parts}
             files = response_bundle.write(selection.response.rfp, root, written, out, arguments.sign, arguments.force)
-        contents = [several(len(written), "part")]
-    show(f"wrote {out}: {several(files, 'file')}, {', '.join(contents)}")
+        contents = [plural(len(written), "part")]
+    show(f"wrote {out}: {plural(files, 'file')}, {', '.join(contents)}")
     for part, each in written.items():
         of_part = f" of {part}" if selection.response else ""
         if each.left_out:
-            show(f"{several(each.left_out, 'attempt')}{of_part} without raw output: listed only in the bundle's index")
+            show(f"{plural(each.left_out, 'attempt')}{of_part} without raw output: listed only in the bundle's index")
         show(f"journal head{of_part} (send it to the buyer): {each.judged.head}")
     show(f"verify:  campaign verify {typed(out)}")
     selection.statuses = [_without_result(each, typed(arguments.file, part)) for part, each in written.items()]
@@ -211,7 +211,7 @@ def show_head(arguments: argparse.Namespace) -> int:
                 f"no journal: campaign {definition.campaign.name} has not been run; start with 'campaign run "
                 f"{typed(arguments.file, part)}'"
             )
-        chain = journal.look(definition.paths.journal)
+        chain = journal.read_chain(definition.paths.journal)
         if chain.problem:
             raise InputError(f"journal.jsonl: {chain.problem}")
         if query := queries[part]:

@@ -18,7 +18,7 @@ from typing import TextIO
 from campaign.cli.output import folded, show
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Geometry, Run, State
-from campaign.core.units import digits, format_duration, several
+from campaign.core.units import digits, format_duration, plural
 from campaign.pipeline.run import Progress, RunValue
 from campaign.slurm.collect import waits_for_turn
 from campaign.slurm.submit import not_submitted_text
@@ -81,7 +81,7 @@ def remaining(progress: Progress) -> str:
     step = next((step for limit, step in ROUNDING if left.seconds < limit), 3600)
     time = format_duration(max(1, round(left.seconds / step)) * step)
     if left.unlike:
-        return f" (about {time} left, {several(left.unlike, 'run')} of unknown length)"
+        return f" (about {time} left, {plural(left.unlike, 'run')} of unknown length)"
     return f" (about {time} left)"
 
 

@@ -30,7 +30,7 @@ from campaign.core import outputs
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed
 from campaign.core.grouping import grouped
 from campaign.core.model import Paths
-from campaign.core.units import listed, several
+from campaign.core.units import listing, plural
 from campaign.evidence import response_bundle, verify
 from campaign.judge.compliance import compliance_matrix
 from campaign.judge.rows import with_findings
@@ -145,12 +145,12 @@ def fill(arguments: argparse.Namespace) -> int:
     judged = {part: standing.current(definition, say) for part, definition in selection.definitions().items()}
     content, cells = filled_form.fill_form(form, judged, mapping, absent, arguments.decimal)
     number = sum(cell.value is not None for cell in cells)
-    write(content, out, arguments, f": {number} of {several(len(cells), 'cell')} filled")
+    write(content, out, arguments, f": {number} of {plural(len(cells), 'cell')} filled")
     if out != STANDARD_OUTPUT:
         write(with_decimals(filled_form.origins_csv(cells), arguments), origins, arguments)
     empty = grouped((cell.reason, cell) for cell in cells if cell.value is None)
     for reason, left in empty.items():
-        show(f"left empty ({reason}): {listed(f'{cell.place.spot} {cell.place.entry.name}' for cell in left)}")
+        show(f"left empty ({reason}): {listing(f'{cell.place.spot} {cell.place.entry.name}' for cell in left)}")
     if not all(submission.full for submission in judged.values()):
         say(f"{out}: rehearsal size: not a compliant result")
     return INCOMPLETE if empty else OK
@@ -204,7 +204,7 @@ def _print_waiver(definition: Definition, number: int) -> None:
     if not waivers:
         raise InputError(f"--waiver {number}: the campaign file has no waivers; add one under waivers")
     if not 1 <= number <= len(waivers):
-        there = several(len(waivers), "waiver")
+        there = plural(len(waivers), "waiver")
         raise InputError(f"--waiver {number}: the campaign file has {there}; allowed: 1 to {len(waivers)}")
     sys.stdout.write(statement(definition.campaign.name, definition.pack.id, waivers[number - 1]))
 
@@ -291,7 +291,7 @@ def _say_unequal(paths: Sequence[Path], offers: Sequence[PartsOfOffer]) -> None:
         if first and rfp and rfp.digest != first.digest:
             say(f"note: {path} answers another RFP or version: {rfp.id} version {rfp.version}")
         if missing := [part.id for part in first.parts if part.id not in parts] if first else []:
-            say(f"note: {path} does not answer {listed(missing)}")
+            say(f"note: {path} does not answer {listing(missing)}")
 
 
 def show_modifications(arguments: argparse.Namespace) -> int:

@@ -24,7 +24,7 @@ from campaign.core.atomic import locked
 from campaign.core.errors import ENVIRONMENT, INCOMPLETE, INTERRUPTED, OK, CampaignError, InputError, typed
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Cell, State, Status
-from campaign.core.units import listed, several
+from campaign.core.units import listing, plural
 from campaign.judge.submission import Submission
 from campaign.pipeline import outdated, planning, preflight, probe, recovery, run, standing
 from campaign.pipeline.request import Request
@@ -54,7 +54,7 @@ def plan(arguments: argparse.Namespace) -> int:
         selection.add(part, text)
         _say_notes(definition, checked, attempts)
         if written is not None:
-            say(f"wrote {several(written, 'job script')} to {directory}")
+            say(f"wrote {plural(written, 'job script')} to {directory}")
         selection.statuses.append(_plan_status(arguments, definition, checked))
     print(selection.text(), end="")
     return selection.end()
@@ -70,7 +70,7 @@ def _say_notes(definition: Definition, checked: preflight.Checked, attempts: Seq
     answers = dict(definition.campaign.answers)
     unanswered = [clause.id for clause in definition.pack.clauses if clause.answered and clause.id not in answers]
     if unanswered and definition.pack.profile == "full":  # a rehearsal is not handed in
-        say(f"note: clauses to answer under `answers` in the campaign file: {listed(unanswered)}")
+        say(f"note: clauses to answer under `answers` in the campaign file: {listing(unanswered)}")
     for note in (*checked.notes, *outdated.outdated(definition, checked.plan, attempts)):
         say(f"note: {note}")
 
@@ -277,7 +277,7 @@ def _left_behind(definition: Definition, arguments: argparse.Namespace, sandbox_
         )
     if not ids:
         return f"interrupted; no job of this campaign is in Slurm; 'campaign run {file}' submits what is missing"
-    jobs, named = several(len(ids), "job"), ", ".join(ids)
+    jobs, named = plural(len(ids), "job"), ", ".join(ids)
     if sandbox_stops:
         return f"interrupted; the sandbox is stopped with {jobs} of this campaign: {named}"
     return (
@@ -291,7 +291,7 @@ def _print_submitted(definition: Definition, arguments: argparse.Namespace) -> N
     if ids:
         file = typed(arguments.file, arguments.part)
         show(
-            f"{several(len(ids), 'job')} of this campaign in Slurm: {listed(ids)}\n'campaign status {file}' shows "
+            f"{plural(len(ids), 'job')} of this campaign in Slurm: {listing(ids)}\n'campaign status {file}' shows "
             f"them, 'campaign run {file}' follows them"
         )
     else:
@@ -379,7 +379,7 @@ def cancel(arguments: argparse.Namespace) -> int:
     selection = PartSelection(arguments)
     for _, definition in selection:
         number = run.cancel(definition, say)
-        show(f"cancelled {several(number, 'job')}" if number else "no jobs to cancel")
+        show(f"cancelled {plural(number, 'job')}" if number else "no jobs to cancel")
     return selection.end()
 
 
@@ -390,7 +390,7 @@ def collect(arguments: argparse.Namespace) -> int:
             show(f"nothing to recover: {definition.paths.journal} is not damaged")
             continue
         number = standing.collect_and_catch_up(definition, say)
-        show(f"read {several(number, 'attempt')} from {definition.paths.root}")
+        show(f"read {plural(number, 'attempt')} from {definition.paths.root}")
     return selection.end()
 
 

@@ -12,7 +12,7 @@ from campaign.config.definition import Definition, open_campaign
 from campaign.core import outputs
 from campaign.core.errors import INCOMPLETE, OK
 from campaign.core.strict_yaml import has_key
-from campaign.core.units import listed
+from campaign.core.units import listing
 from campaign.report import rfp_response
 from campaign.report.scores import Scored
 
@@ -68,7 +68,7 @@ class PartSelection:
         """Name the mandatory parts that the file leaves out; gives the exit status."""
         worst = max(self.statuses, default=OK)
         if self.response and (missing := self.response.unanswered):
-            names = listed([part.id for part in missing])
+            names = listing([part.id for part in missing])
             say(f"mandatory parts of RFP {self.response.rfp.id} that are not answered: {names}")
             return max(worst, INCOMPLETE)
         return worst

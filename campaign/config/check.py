@@ -12,7 +12,7 @@ from campaign.config.values import BUILTIN, absolute_path, is_there
 from campaign.core import units
 from campaign.core.model import matches
 from campaign.core.schema import Values, suggestion
-from campaign.core.strict_yaml import shown
+from campaign.core.strict_yaml import quoted
 
 
 def targets(values: Values) -> None:
@@ -25,9 +25,9 @@ def targets(values: Values) -> None:
                 "name",
             )
         if directory and other and overlap(directory, other):
-            where = "the directory" if directory == other else f"which overlaps {shown(other)}"
+            where = "the directory" if directory == other else f"which overlaps {quoted(other)}"
             target.problem(
-                f"found {shown(directory)}, {where} of target {earlier['name']}; allowed: directories that do not "
+                f"found {quoted(directory)}, {where} of target {earlier['name']}; allowed: directories that do not "
                 "contain each other",
                 "directory",
             )
@@ -88,7 +88,7 @@ def environment(slurm: Values, pack: RulePack) -> None:
     for entry in pack.environment:
         if entry.name in variables and variables[entry.name] is not None and not entry.allows(variables[entry.name]):
             problem = (
-                f"found {shown(variables[entry.name])}; allowed by {pack.document}, clause {entry.clause}: {entry}"
+                f"found {quoted(variables[entry.name])}; allowed by {pack.document}, clause {entry.clause}: {entry}"
             )
             slurm.problem(problem, "environment", entry.name)
         elif entry.name not in variables and not (entry.value or entry.forbidden):
@@ -123,19 +123,19 @@ def _check_words(section: Values, words: tuple[str, ...], pack: RulePack, *path:
             value_of = ""
             continue
         if not word.startswith("-") or word in ("-", "--"):
-            section.problem(f"found {shown(word)}, which is not a flag; allowed: {listed}", *path, index)
+            section.problem(f"found {quoted(word)}, which is not a flag; allowed: {listed}", *path, index)
             continue
         flags, value_of = _flags_of(word, {*allowed, *clauses}, valued)
         for flag in flags:
             if flag in clauses:
                 section.problem(
-                    f"found {flag} in {shown(word)}, which the run rules set (clause {clauses[flag]}); "
+                    f"found {flag} in {quoted(word)}, which the run rules set (clause {clauses[flag]}); "
                     f"allowed: {listed}",
                     *path,
                     index,
                 )
             elif flag not in allowed:
-                section.problem(f"found {flag} in {shown(word)}; allowed: {listed} ({pack.document})", *path, index)
+                section.problem(f"found {flag} in {quoted(word)}; allowed: {listed} ({pack.document})", *path, index)
     if value_of in allowed:
         section.problem(f"found {value_of} without its value; add it", *path, len(words) - 1)
 
@@ -168,7 +168,7 @@ def cells(section: str, values: Values, pack: RulePack) -> None:
         patterns = entry["cells"].split("/") if entry["cells"] else ()
         for (axis, names), pattern in zip(axes.items(), patterns, strict=False):
             if not fnmatch.filter(names, pattern):
-                problem = f"found {shown(entry['cells'])}: no {axis} {pattern}; {suggestion(pattern, names)}"
+                problem = f"found {quoted(entry['cells'])}: no {axis} {pattern}; {suggestion(pattern, names)}"
                 entry.problem(problem, "cells")
 
 
@@ -186,7 +186,7 @@ def path(holder: Values, path_text: str | None, file: Path, *at: str | int, opti
     """Report a given path that does not exist."""
     if path_text and not is_there(absolute_path(file, path_text)):
         remedy = "correct the path or remove the key" if optional else "correct the path"
-        holder.problem(f"found {shown(path_text)}: file not found; {remedy}", *at)
+        holder.problem(f"found {quoted(path_text)}: file not found; {remedy}", *at)
 
 
 def bounds(values: Values) -> None:

@@ -25,7 +25,7 @@ from campaign.core import keys, schema, untrusted
 from campaign.core.errors import InputError, pass_on_limit, typed
 from campaign.core.model import Input, Launcher, Paths, matches
 from campaign.core.resources import BENCHMARK
-from campaign.core.strict_yaml import Document, Place, Scalar, nodes, shown
+from campaign.core.strict_yaml import Document, Place, Scalar, nodes, quoted
 
 # Files of this program, and spreadsheets, that users give instead of the campaign file.
 OTHERS = {
@@ -115,7 +115,7 @@ def load(path: Path | str, part: str = "") -> tuple[Campaign, RulePack]:
     if path.is_dir():
         raise InputError(f"{path}: is a directory; give the campaign file")
     if not os.path.lexists(path) and path.parent.is_dir():
-        near = schema.near(path.name, [other.name for other in path.parent.glob("*.yaml")], cutoff=0.8)
+        near = schema.nearest_name(path.name, [other.name for other in path.parent.glob("*.yaml")], cutoff=0.8)
         if near:
             raise InputError(f"{path}: not found; did you mean {path.with_name(near)}?")
         raise InputError(f"{path}: not found; 'campaign init {typed(path)}' writes a new one")
@@ -313,7 +313,7 @@ def _refuse_secrets(document: Document) -> None:
 def _secret_in(at: Place, text: str) -> str:
     """The secret in a value, or the name that tells of one; "" if there is none."""
     if _LOGIN.search(text):
-        return shown(_LOGIN.sub("://...@", text))
+        return quoted(_LOGIN.sub("://...@", text))
     place, names = "/".join(map(str, at)), list[str]()
     if matches(place, "slurm/environment/*"):
         names = [str(at[-1])]

@@ -11,7 +11,7 @@ from campaign.config.rules.pack import RulePack
 from campaign.config.search import NotRun, Searched, processes_uneven
 from campaign.config.values import ALL, PROJECTED, SEARCH
 from campaign.core.model import Geometry
-from campaign.core.schema import Values, near, suggestion
+from campaign.core.schema import Values, nearest_name, suggestion
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def read_launch(values: Values, pack: RulePack) -> dict[str, Wanted]:
     misspelt = set()  # conditions that are missing because of a typo
     for name in written_launch:
         if name not in ids:
-            similar_id = near(name, [id for id in ids if id not in written_launch and id not in misspelt])
+            similar_id = nearest_name(name, [id for id in ids if id not in written_launch and id not in misspelt])
             remedy = suggestion(name, [similar_id] if similar_id else ids)
             values.problem(f"rule pack {pack.id} has no such launch condition; {remedy}", "launch", name)
             misspelt.add(similar_id)

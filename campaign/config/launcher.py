@@ -14,8 +14,8 @@ from campaign.config.rules.pack import RulePack
 from campaign.config.rules.sweeps import names
 from campaign.config.values import absolute_path
 from campaign.core.model import Launcher
-from campaign.core.schema import Field, KeyedMap, ListOf, Text, Values, matching, suggestion, whole
-from campaign.core.strict_yaml import shown
+from campaign.core.schema import Field, KeyedMap, ListOf, Text, Values, full_match, matching, suggestion
+from campaign.core.strict_yaml import quoted
 
 WRAPPER = "wrapper"  # a pack's word for any script before the benchmark
 # mpirun's options for so many ranks per node, placed in blocks: Open MPI's, PRRTE's.
@@ -35,7 +35,7 @@ _OF_PLACEMENT = re.compile(
     r"|rankfile|rf|pernode|perhost|oversubscribe|nooversubscribe|default-hostfile|configfile|app)(?:=.*)?"
 )
 _WORD = "printable characters without line breaks"
-_ARGUMENT = Text(_WORD, whole(r"[^\x00-\x1f\x7f]+", _WORD), numbers=True, longest=500)
+_ARGUMENT = Text(_WORD, full_match(r"[^\x00-\x1f\x7f]+", _WORD), numbers=True, longest=500)
 SCHEMA = KeyedMap(
     program=Field(
         matching(r"[A-Za-z0-9_./+-]+", "a program's name or absolute path"),
@@ -64,7 +64,7 @@ def read(section: Values, path: Path, pack: RulePack | None) -> Launcher:
         return Launcher()
     name = program.rpartition("/")[2]
     if name != program and not program.startswith("/"):
-        section.problem(f"found {shown(program)}; allowed: a program's name, or an absolute path", "program")
+        section.problem(f"found {quoted(program)}; allowed: a program's name, or an absolute path", "program")
     elif name == "srun":
         _check_srun(section, options)
     else:
@@ -72,7 +72,7 @@ def read(section: Values, path: Path, pack: RulePack | None) -> Launcher:
         _check_other(section, name, options, placement)
     if prefix and prefix[0].startswith("-"):
         section.problem(
-            f"found {shown(prefix[0])}; allowed as first word: a program, such as numactl or ./wrapper.sh", "prefix", 0
+            f"found {quoted(prefix[0])}; allowed as first word: a program, such as numactl or ./wrapper.sh", "prefix", 0
         )
     if pack is not None:
         _check_allowed(section, pack, name, options, prefix)
@@ -88,14 +88,14 @@ def _check_srun(section: Values, options: tuple[str, ...]) -> None:
         option = word.partition("=")[0]
         if not re.fullmatch(r"--[a-z][a-z-]*(=.+)?", word) or option not in allowed:
             section.problem(
-                f"found {shown(word)}; options of srun are taken from a fixed list and written as --name=value; "
+                f"found {quoted(word)}; options of srun are taken from a fixed list and written as --name=value; "
                 f"{suggestion(option, allowed)}",
                 "options",
                 index,
             )
         elif option == "--distribution" and not _BLOCKS.fullmatch(word):
             section.problem(
-                f"found {shown(word)}; ranks must be placed in blocks on the nodes; allowed: block, also with a "
+                f"found {quoted(word)}; ranks must be placed in blocks on the nodes; allowed: block, also with a "
                 "placement within the node, such as --distribution=block:cyclic",
                 "options",
                 index,
@@ -116,7 +116,7 @@ def _check_other(section: Values, name: str, options: tuple[str, ...], placement
     for index, word in enumerate(options):
         if _OF_PLACEMENT.fullmatch(word):
             section.problem(
-                f"found {shown(word)}, which sets the number or the placement of ranks; move it to "
+                f"found {quoted(word)}, which sets the number or the placement of ranks; move it to "
                 "launcher.placement, with {processes} and {processes_per_node}",
                 "options",
                 index,
@@ -142,7 +142,7 @@ def _check_allowed(
         for index, word in enumerate(options):
             if word.startswith("-") and word.partition("=")[0] not in options_of_program:
                 section.problem(
-                    f"found {shown(word)}; options of {program} allowed by {pack.document}: "
+                    f"found {quoted(word)}; options of {program} allowed by {pack.document}: "
                     f"{', '.join(options_of_program) or 'none'}",
                     "options",
                     index,

@@ -75,7 +75,7 @@ class Rfp:
     node_classes: tuple[tuple[str, str], ...] = keys.key(schema.MapOf(NAME, LINE), "kinds of nodes, by name, in words")
     parts: tuple[Part, ...] = keys.needed(schema.ListOf(keys.record(Part), least=1, apart="id"), "the benchmarks")
     figures: tuple[tuple[str, str], ...] = keys.key(
-        schema.MapOf(FIGURE, schema.Text(_RESULT, schema.whole(r"[^/\s]+(/[^/\s]+){4}", _RESULT)), most=1000),
+        schema.MapOf(FIGURE, schema.Text(_RESULT, schema.full_match(r"[^/\s]+(/[^/\s]+){4}", _RESULT)), most=1000),
         "results that scores are computed from: `name: part/target/launch/files/operation`, `*` for a target that the "
         "vendor names",
     )
@@ -174,7 +174,7 @@ def _check(values: schema.Values) -> None:
     for score in values.entries("scores"):
         for index, term in enumerate(score.entries("of")):
             names = formula.names(term["formula"]) if term["formula"] else ()
-            for name in (formula.of_several(name) or name for name in names):
+            for name in (formula.aggregated_name(name) or name for name in names):
                 allowed = f"{', '.join(figure_names)}: figures, and scores above this one"
                 score.require(name, figure_names, "of", index, "formula", allowed=allowed)
             for number_key in ("reference", "weight"):

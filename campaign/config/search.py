@@ -13,7 +13,7 @@ from campaign.core import formula
 from campaign.core.keys import key, needed, record
 from campaign.core.model import Geometry, matches
 from campaign.core.schema import Choice, ListOf, MapOf, Number, Text, Values, matching
-from campaign.core.strict_yaml import Place, shown
+from campaign.core.strict_yaml import Place, quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def _parts(text: str) -> tuple[str, int, str]:
     """Log, line and operation; no log for an input from the design."""
     match = re.fullmatch(r"([^$`~][^$`]*?):([1-9][0-9]{0,9}) (\S.*)", text)
     if not match and text != DESIGN:
-        raise ValueError(f"found {shown(text)}; allowed: {_SOURCE}")
+        raise ValueError(f"found {quoted(text)}; allowed: {_SOURCE}")
     return (match[1], int(match[2]), match[3].strip()) if match else ("", 0, "")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from campaign.config import values
 from campaign.core.keys import key, options
 from campaign.core.schema import Choice, ListOf, MapOf, Text, matching, suggestion
-from campaign.core.strict_yaml import shown
+from campaign.core.strict_yaml import quoted
 
 _DIRECTIVE = "an sbatch option as --name or --name=value, except those that campaign sets"
 _WRITTEN = re.compile(r"--([a-z][a-z0-9-]*)(=[A-Za-z0-9_.,:=+@%/*&|()\[\]!~^-]+)?")
@@ -48,7 +48,7 @@ def _parse(text: str) -> str:
     """
     match = _WRITTEN.fullmatch(text)
     if not match:
-        raise ValueError(f"found {shown(text)}; allowed: {_DIRECTIVE}, without spaces and quotes")
+        raise ValueError(f"found {quoted(text)}; allowed: {_DIRECTIVE}, without spaces and quotes")
     name = match[1]
     if name in ALLOWED_DIRECTIVES:
         return text

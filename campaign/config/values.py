@@ -12,8 +12,8 @@ from pathlib import Path
 
 from campaign.config import resolution
 from campaign.core import formula, units, users
-from campaign.core.schema import Text, checked, whole
-from campaign.core.strict_yaml import is_file, shown
+from campaign.core.schema import Text, checked_text, full_match
+from campaign.core.strict_yaml import is_file, quoted
 
 GRES = r"[a-z][a-z0-9_]*(:[A-Za-z0-9_.-]+)?:[1-9][0-9]{0,5}"  # a kind of generic resource and its number
 LONGEST_TIME_S = 30 * 86400
@@ -49,15 +49,15 @@ def _expand(text: str, allowed: str) -> str:
         if not text:
             raise ValueError(f"found ${name}, which is not set in the environment; set it or write the full path")
         if not text.isprintable() or "$" in text or "`" in text:
-            raise ValueError(f"found ${name}, whose value is {shown(text)}; allowed: {allowed}")
+            raise ValueError(f"found ${name}, whose value is {quoted(text)}; allowed: {allowed}")
         return text
 
     if "$" in _VARIABLE.sub("", text):
-        raise ValueError(f"found a $ that is not part of $NAME or ${{NAME}} in {shown(text)}; allowed: {allowed}")
+        raise ValueError(f"found a $ that is not part of $NAME or ${{NAME}} in {quoted(text)}; allowed: {allowed}")
     if "`" in text:
-        raise ValueError(f"found a backquote in {shown(text)}; allowed: {allowed}")
+        raise ValueError(f"found a backquote in {quoted(text)}; allowed: {allowed}")
     if text.startswith("~"):
-        raise ValueError(f"found {shown(text)}: ~ is not expanded, write $HOME; allowed: {allowed}")
+        raise ValueError(f"found {quoted(text)}: ~ is not expanded, write $HOME; allowed: {allowed}")
     return _VARIABLE.sub(value, text)
 
 
@@ -79,19 +79,19 @@ def _directory(text: str) -> str:
     """A target's directory, with variables replaced, without superfluous slashes and dots."""
     path = _expand(text, _DIRECTORY)
     if not path.startswith("/"):
-        raise ValueError(f"found {shown(path)}, which is not absolute; allowed: {_DIRECTORY}")
+        raise ValueError(f"found {quoted(path)}, which is not absolute; allowed: {_DIRECTORY}")
     if path != path.rstrip():
-        raise ValueError(f"found {shown(path)}, which ends with a space; allowed: {_DIRECTORY}")
+        raise ValueError(f"found {quoted(path)}, which ends with a space; allowed: {_DIRECTORY}")
     if ".." in path.split("/"):
-        raise ValueError(f"found .. in {shown(path)}; allowed: {_DIRECTORY}")
+        raise ValueError(f"found .. in {quoted(path)}; allowed: {_DIRECTORY}")
     if "@" in path:
         # mdtest would measure in two directories, of which the second is not below the target.
         raise ValueError(
-            f"found @ in {shown(path)}, which mdtest reads as a separator between directories; allowed: {_DIRECTORY}"
+            f"found @ in {quoted(path)}, which mdtest reads as a separator between directories; allowed: {_DIRECTORY}"
         )
     path = "/" + os.path.normpath(path).lstrip("/")
     if place := forbidden(path, resolve=False):
-        raise ValueError(f"found {shown(path)}, which is {place}; allowed: {_DIRECTORY}")
+        raise ValueError(f"found {quoted(path)}, which is {place}; allowed: {_DIRECTORY}")
     return path
 
 
@@ -115,14 +115,14 @@ def _time(text: str) -> int:
     """A run's time limit in seconds."""
     seconds = units.parse_duration(text)
     if not 1 <= seconds <= LONGEST_TIME_S:
-        raise ValueError(f"found {shown(text)}; allowed: 1s to {units.format_duration(LONGEST_TIME_S)}")
+        raise ValueError(f"found {quoted(text)}; allowed: 1s to {units.format_duration(LONGEST_TIME_S)}")
     return seconds
 
 
 def _variable(text: str) -> str:
     """Name of an environment variable for the job."""
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text):
-        raise ValueError(f"found {shown(text)} as a variable's name; allowed: letters, digits and _, no digit first")
+        raise ValueError(f"found {quoted(text)} as a variable's name; allowed: letters, digits and _, no digit first")
     if text.startswith(RESERVED_VARIABLES) and text not in UNRESERVED_VARIABLES:
         raise ValueError(
             f"found {text}; names that begin with {', '.join(RESERVED_VARIABLES)} are set by Slurm and campaign; "
@@ -137,7 +137,7 @@ def _day(text: str) -> date:
             raise ValueError
         return date.fromisoformat(text)
     except ValueError as error:
-        raise ValueError(f"found {shown(text)}; allowed: {_DAY}") from error
+        raise ValueError(f"found {quoted(text)}; allowed: {_DAY}") from error
 
 
 def parse_percent(minimum: float, maximum: float) -> Callable[[str], float]:
@@ -146,7 +146,7 @@ def parse_percent(minimum: float, maximum: float) -> Callable[[str], float]:
     def parse(text: str) -> float:
         match = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)%", text)
         if not match or not minimum <= float(match[1]) <= maximum:
-            raise ValueError(f"found {shown(text)}; allowed: {_percentage(minimum, maximum)}")
+            raise ValueError(f"found {quoted(text)}; allowed: {_percentage(minimum, maximum)}")
         return float(match[1]) / 100
 
     return parse
@@ -160,7 +160,7 @@ def percent(minimum: float, maximum: float) -> Text:
     return Text(_percentage(minimum, maximum), parse_percent(minimum, maximum), unit="percent sign")
 
 
-_parse_path = whole(r"(?!~)[^$`]*", f"{_PATH} (nothing is expanded here; write the full path)")
+_parse_path = full_match(r"(?!~)[^$`]*", f"{_PATH} (nothing is expanded here; write the full path)")
 LINE = Text("a text on one line", longest=500)
 PROSE = Text("a text", longest=2000, numbers=True, lines=True)
 PATH = Text(_PATH, _parse_path, longest=1000)
@@ -176,17 +176,17 @@ TIME = Text(units.DURATION, _time, unit="unit")
 VARIABLE = Text("a variable's name", _variable, longest=100)
 VALUE = Text(
     "a text without $ and backquote",
-    whole(r"[^$`]*", "a text without $ and backquote (nothing is expanded here)"),
+    full_match(r"[^$`]*", "a text without $ and backquote (nothing is expanded here)"),
     longest=1000,
     numbers=True,
 )
-ARGUMENT = Text("a word", whole(r"[^{}]*", "a word without braces"), numbers=True)
-CELLS = Text(_CELLS, whole(r"[^/\s]+(/[^/\s]+){3}", _CELLS))
+ARGUMENT = Text("a word", full_match(r"[^{}]*", "a word without braces"), numbers=True)
+CELLS = Text(_CELLS, full_match(r"[^/\s]+(/[^/\s]+){3}", _CELLS))
 DAY = Text(_DAY, _day)
-AMOUNT = Text(_AMOUNT, whole(r"(?=.*[1-9])[0-9]{1,15}(\.[0-9]{1,9})?", _AMOUNT, float), numbers=True)
-INPUT = Text(_INPUT, whole(r"-?[0-9]{1,18}(\.[0-9]{1,18})?(e[-+]?[0-9]{1,2})?", _INPUT, float), numbers=True)
-INPUT_NAME = Text(_INPUT_NAME, whole(r"(?!(nodes|processes)$)[A-Za-z_][A-Za-z0-9_]*", _INPUT_NAME), longest=40)
-FORMULA = Text(formula.ALLOWED, checked(formula.names), longest=formula.LONGEST)
+AMOUNT = Text(_AMOUNT, full_match(r"(?=.*[1-9])[0-9]{1,15}(\.[0-9]{1,9})?", _AMOUNT, float), numbers=True)
+INPUT = Text(_INPUT, full_match(r"-?[0-9]{1,18}(\.[0-9]{1,18})?(e[-+]?[0-9]{1,2})?", _INPUT, float), numbers=True)
+INPUT_NAME = Text(_INPUT_NAME, full_match(r"(?!(nodes|processes)$)[A-Za-z_][A-Za-z0-9_]*", _INPUT_NAME), longest=40)
+FORMULA = Text(formula.ALLOWED, checked_text(formula.names), longest=formula.LONGEST)
 
 
 def absolute_path(file: Path, path: str, recorded_prefix: str = "") -> Path:

@@ -111,7 +111,7 @@ def leads_out(name: str) -> bool:
 
 
 @contextmanager
-def opened(path: Path, limits: Limits) -> Iterator[Iterator[Member]]:
+def open_archive(path: Path, limits: Limits) -> Iterator[Iterator[Member]]:
     """The members of an archive, to be used one after another within the context.
 
     Raises Damaged, also from within the context, and InputError where a limit is exceeded.
@@ -119,7 +119,7 @@ def opened(path: Path, limits: Limits) -> Iterator[Iterator[Member]]:
     with _damage(Damaged), ExitStack() as stack:
         with _damage(NoArchive):
             members = _members(stack, path, limits)
-        yield _counted(members, limits)
+        yield count_members(members, limits)
 
 
 @contextmanager
@@ -170,7 +170,7 @@ def _check_directory(stream: IO[bytes], limits: Limits) -> None:
     stream.seek(0)
 
 
-def _counted(members: Iterator[Member], limits: Limits) -> Iterator[Member]:
+def count_members(members: Iterator[Member], limits: Limits) -> Iterator[Member]:
     for number, member in enumerate(members, 1):
         if number > limits.members:
             raise InputError(f"{limits.name} has more than {limits.members} members")

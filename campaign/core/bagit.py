@@ -25,7 +25,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from campaign.core import archives, untrusted
 from campaign.core.errors import InputError, MachineLacks
-from campaign.core.strict_yaml import shown
+from campaign.core.strict_yaml import quoted
 from campaign.core.temporary import temporary_full
 
 DECLARATION = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
@@ -69,7 +69,7 @@ class Bag:
             self.problems.append(f"{name}: missing from the bundle")
             return ""
         if (size := (self.root / name).stat().st_size) > LARGEST_TAG_FILE:
-            self.problems.append(f"{shown(name)}: {size} bytes; allowed: up to {LARGEST_TAG_FILE}")
+            self.problems.append(f"{quoted(name)}: {size} bytes; allowed: up to {LARGEST_TAG_FILE}")
             return ""
         try:
             return (self.root / name).read_bytes().decode("utf-8")
@@ -87,7 +87,7 @@ def files(folder: Path | str, prefix: str = "") -> Iterator[tuple[str, os.DirEnt
     """
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
         if os.fsencode(entry.name).decode(errors="replace") != entry.name:
-            raise InputError(f"{folder}: {shown(entry.name)}: the name is not UTF-8; rename or remove it")
+            raise InputError(f"{folder}: {quoted(entry.name)}: the name is not UTF-8; rename or remove it")
         if entry.is_file(follow_symlinks=False):
             yield prefix + entry.name, entry
         elif entry.is_dir(follow_symlinks=False):
@@ -143,7 +143,7 @@ def _folder_of(archive: Path) -> str:
     """The folder inside the archive: the archive's name, unless it is unusable or a name of the bag's own."""
     ending = next((ending for ending in _ARCHIVES if archive.name.lower().endswith(ending)), "")
     name = archive.name[: len(archive.name) - len(ending)]
-    return "bundle" if unfit(name) or name == "data" else name
+    return "bundle" if unfit_name_reason(name) or name == "data" else name
 
 
 def _line(name: str, path: Path) -> bytes:
@@ -197,10 +197,10 @@ class _Intake:
         """`size` is the size that the archive says; no more is read."""
         self._check_name(name)
         if size > LARGEST_FILE:
-            raise _Refused(f"{shown(name)}: {size} bytes; allowed: up to {LARGEST_FILE}")
+            raise _Refused(f"{quoted(name)}: {size} bytes; allowed: up to {LARGEST_FILE}")
         path = self.bag.root / name
         digest, copied = hashlib.sha256(), 0
-        with _here(name):
+        with writing_member(name):
             self._enter(name.rpartition("/")[0], name)
             out = path.open("xb", buffering=0)
         with out:
@@ -210,25 +210,27 @@ class _Intake:
                 if self.total > self.most:
                     raise InputError(too_much(self.most))
                 digest.update(data)
-                with _here(name):
+                with writing_member(name):
                     _write(out, data)
         if copied != size:
             path.unlink()
             if copied > size:
-                raise _Refused(f"{shown(name)}: longer than the {size} bytes in its header")
-            raise _Refused(f"{shown(name)}: truncated: {copied} of {size} bytes")
+                raise _Refused(f"{quoted(name)}: longer than the {size} bytes in its header")
+            raise _Refused(f"{quoted(name)}: truncated: {copied} of {size} bytes")
         self.bag.digests[name] = digest.hexdigest()
         self.bag.size += size
         self.bag.payload_size += size if name.startswith(PAYLOAD) else 0
 
     def _check_name(self, name: str) -> None:
-        if why := unfit(name):
-            raise _Refused(f"{shown(name)}: {why}")
+        if why := unfit_name_reason(name):
+            raise _Refused(f"{quoted(name)}: {why}")
         self.named += len(name)
         if self.named > MOST_IN_NAMES or len(self.seen) >= MOST_FILES:
             raise InputError(f"the bundle has more than {MOST_FILES} files")
         if other := self.seen.get(name.casefold()):
-            raise _Refused(f"{shown(name)}: appears twice, or differs from {shown(other)} in upper and lower case only")
+            raise _Refused(
+                f"{quoted(name)}: appears twice, or differs from {quoted(other)} in upper and lower case only"
+            )
         self.seen[name.casefold()] = name
 
     def _enter(self, folder: str, name: str) -> None:
@@ -238,7 +240,7 @@ class _Intake:
             (self.bag.root / folder).mkdir(exist_ok=True)
             self.folders[folder.casefold()] = folder
         elif other != folder:
-            raise _Refused(f"{shown(name)}: its directory differs from {shown(other)} in upper and lower case only")
+            raise _Refused(f"{quoted(name)}: its directory differs from {quoted(other)} in upper and lower case only")
 
 
 def too_much(most: int) -> str:
@@ -248,13 +250,13 @@ def too_much(most: int) -> str:
 
 
 @contextmanager
-def _here(name: str) -> Iterator[None]:
+def writing_member(name: str) -> Iterator[None]:
     """Around writes on this machine: their errors are not the bundle's fault, unless two members have one path."""
     try:
         yield
     except OSError as error:
         if error.errno in (errno.EEXIST, errno.ENOTDIR, errno.EISDIR):
-            raise _Refused(f"{shown(name)}: is both a file and a directory") from error
+            raise _Refused(f"{quoted(name)}: is both a file and a directory") from error
         where = error.filename or "the temporary directory"
         raise MachineLacks(temporary_full(where=where, why=error.strerror)) from error
 
@@ -266,7 +268,7 @@ def _write(out: IO[bytes], data: bytes) -> None:
         rest = rest[out.write(rest) :]
 
 
-def unfit(name: str) -> str:
+def unfit_name_reason(name: str) -> str:
     """Why a member's name is refused, or ""."""
     parts = name.split("/")
     if not name or len(name.encode(errors="replace")) > LONGEST_NAME:
@@ -293,13 +295,13 @@ def _members_of(root: Path) -> Iterator[archives.Member]:
             name, status, problem = prefix + entry.name, entry.stat(follow_symlinks=False), ""
             member_type = archives.TYPES.get(stat.S_IFMT(status.st_mode), archives.MemberType.SPECIAL)
             if entry.is_dir(follow_symlinks=False):
-                member_type, problem = archives.MemberType.DIRECTORY, unfit(name)
+                member_type, problem = archives.MemberType.DIRECTORY, unfit_name_reason(name)
                 waiting += [] if problem else [(Path(entry.path), f"{name}/")]
-            content = functools.partial(_opened, entry.path)
+            content = functools.partial(open_member, entry.path)
             yield archives.Member(name, member_type, status.st_size, status.st_mode, content, problem=problem)
 
 
-def _opened(path: str) -> IO[bytes]:
+def open_member(path: str) -> IO[bytes]:
     return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb", buffering=0)
 
 
@@ -308,12 +310,12 @@ def _read_archive(bag: Bag, path: Path) -> None:
     # Besides the files there are headers, and members that are not copied.
     limits = archives.Limits("the bundle", MOST_FILES, most + most // 8 + RATIO_FROM, too_much(most))
     try:
-        with archives.opened(path, limits) as members:
+        with archives.open_archive(path, limits) as members:
             _copy(_Intake(bag, most=most), members)
     except archives.NoArchive as error:
         raise InputError(f"{path}: not a bundle: not a zip or tar archive ({error}); {_GIVE}") from error
     except archives.Damaged as error:
-        bag.problems.append(f"{path.name}: damaged: {shown(str(error))}")
+        bag.problems.append(f"{path.name}: damaged: {quoted(str(error))}")
     if not bag.digests and not bag.problems:
         bag.problems.append(f"{path.name}: empty")
 
@@ -327,19 +329,19 @@ def _copy(intake: _Intake, members: Iterable[archives.Member], top: str | None =
             continue
         try:
             if member.problem:
-                raise _Refused(f"{shown(member.name)}: {member.problem}")
+                raise _Refused(f"{quoted(member.name)}: {member.problem}")
             if member.type is not archives.MemberType.FILE:
                 kind = "a link" if member.type is archives.MemberType.HARD_LINK else member.type
-                raise _Refused(f"{shown(member.name)}: {kind}; allowed: regular files")
+                raise _Refused(f"{quoted(member.name)}: {kind}; allowed: regular files")
             if top is None:
-                top = _top(member.name)
+                top = top_folder(member.name)
             with member.open() as content:
                 intake.take(member.name.removeprefix(top), content, member.size)
         except _Refused as refused:
             intake.bag.problems.append(f"{refused}: refused")
 
 
-def _top(first: str) -> str:
+def top_folder(first: str) -> str:
     """The archive's top folder, by its first file; "" if the bag is not in a folder."""
     folder, separator, _ = first.partition("/")
     return f"{folder}/" if separator and folder not in ("", "data") else ""
@@ -351,7 +353,7 @@ def _top(first: str) -> str:
 def _check(bag: Bag) -> None:
     """Check that every file is in a manifest with its hash, and that every line of a manifest has its file."""
     if (declared := bag.text("bagit.txt")) and declared != DECLARATION:
-        bag.problems.append(f"bagit.txt: found {shown(declared)}; allowed: BagIt 1.0 in UTF-8")
+        bag.problems.append(f"bagit.txt: found {quoted(declared)}; allowed: BagIt 1.0 in UTF-8")
     payload = {name for name in bag.digests if name.startswith(PAYLOAD)}
     tags = bag.digests.keys() - payload - {TAG_MANIFEST, SIGNATURE}
     _check_manifest(bag, MANIFEST, payload)
@@ -361,8 +363,8 @@ def _check(bag: Bag) -> None:
     oxum = bag.info.get("Payload-Oxum", "none")
     if oxum != counted:
         bag.problems.append(
-            f"{INFO}: Payload-Oxum is {shown(oxum)}, but the bundle holds {counted} (bytes.files); files changed after "
-            "bundling"
+            f"{INFO}: Payload-Oxum is {quoted(oxum)}, but the bundle holds {counted} (bytes.files); files changed "
+            "after bundling"
         )
 
 
@@ -370,7 +372,7 @@ def _read_info(bag: Bag) -> None:
     for line in bag.text(INFO).split("\n"):
         key, separator, value = line.partition(": ")
         if key in bag.info and separator:
-            bag.problems.append(f"{INFO}: {shown(key)}: appears twice")
+            bag.problems.append(f"{INFO}: {quoted(key)}: appears twice")
         elif separator:
             bag.info[key] = value
 
@@ -402,18 +404,18 @@ def _check_manifest(bag: Bag, manifest: str, there: Set[str]) -> None:
             break
         match = re.fullmatch(r"([0-9a-f]{64})  (\S.*)", line)
         if not match:
-            written = shown(line[:100])
+            written = quoted(line[:100])
             bag.problems.append(f'{manifest}:{number}: found {written}; allowed: "SHA-256  name"')
             continue
         name = re.sub(r"%(0A|0D|25)", lambda code: chr(int(code[1], 16)), match[2])
         if name in listed:
-            bag.problems.append(f"{manifest}:{number}: {shown(name)}: listed twice")
+            bag.problems.append(f"{manifest}:{number}: {quoted(name)}: listed twice")
         listed[name] = match[1]
     for name in sorted(there - listed.keys()):
-        bag.problems.append(f"{shown(name)}: added after bundling: not listed in {manifest}")
+        bag.problems.append(f"{quoted(name)}: added after bundling: not listed in {manifest}")
     for name, digest in sorted(listed.items()):
         if name not in there:
-            bag.problems.append(f"{shown(name)}: missing from the bundle: listed in {manifest}")
+            bag.problems.append(f"{quoted(name)}: missing from the bundle: listed in {manifest}")
         elif digest != bag.digests[name]:
             bag.problems.append(
                 f"{name}: changed after bundling: its SHA-256 is {bag.digests[name]}, {manifest} lists {digest}"

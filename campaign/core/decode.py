@@ -21,10 +21,10 @@ Decoded = TypeVar("Decoded")
 
 def dumps(value: Any) -> str:
     """A dataclass as JSON; fields with their default values are left out."""
-    return json.dumps(value, default=told, ensure_ascii=False)
+    return json.dumps(value, default=nondefault_fields, ensure_ascii=False)
 
 
-def told(value: Any) -> dict[str, Any]:
+def nondefault_fields(value: Any) -> dict[str, Any]:
     """The fields of a dataclass that differ from their defaults."""
     defaults = _defaults(value.__class__).items()
     return {name: own for name, default in defaults if (own := getattr(value, name)) != default}

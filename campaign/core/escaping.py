@@ -106,7 +106,7 @@ _WAYS: Mapping[str, _Way] = {
 }
 
 
-def _way(style: str) -> _Way:
+def style_rules(style: str) -> _Way:
     return _WAYS.get(style, _DRAWN)
 
 
@@ -135,7 +135,7 @@ def shielded(text: str, style: str) -> str:
 
 def released(text: str, style: str) -> str:
     """A laid-out text in which the stand-ins become the escape sequences of a tabulate format."""
-    way = _way(style)
+    way = style_rules(style)
 
     def put(match: re.Match[str]) -> str:
         character = _SPECIAL[ord(match[2]) - 0xE000]
@@ -148,9 +148,9 @@ def released(text: str, style: str) -> str:
 def paragraph(text: str, style: str) -> str:
     """A shielded text above or below a table."""
     text = shielded(text, style).strip()
-    return f"<p>{text}</p>" if _way(style) is _HTML else text
+    return f"<p>{text}</p>" if style_rules(style) is _HTML else text
 
 
 def below_each_other(parts: Sequence[str], style: str) -> str:
     """Paragraphs and tables, separated so that the format does not join them."""
-    return _way(style).between.join(parts)
+    return style_rules(style).between.join(parts)

@@ -51,17 +51,17 @@ class Undefined(ValueError):
 
 def names(text: str) -> tuple[str, ...]:
     """The names that a formula needs values for, in order. Raises ValueError if it is not a formula."""
-    return tuple(dict.fromkeys(_names(_parsed(text))))
+    return tuple(dict.fromkeys(operand_names(_parsed(text))))
 
 
-def of_several(name: str) -> str:
+def aggregated_name(name: str) -> str:
     """The name in `max(fom)`, whose value is given as that of a name; "" if it is no such one."""
     return name[:-1].partition("(")[2]
 
 
 def aggregate(name: str, values: Mapping[str, Sequence[float]]) -> float:
     """The value of `max(fom)`. Raises ValueError if these have none, as a geometric mean of negative numbers."""
-    return _OF_SEVERAL[name.partition("(")[0]](values[of_several(name)])
+    return _OF_SEVERAL[name.partition("(")[0]](values[aggregated_name(name)])
 
 
 def value(text: str, inputs: Mapping[str, float]) -> float:
@@ -145,10 +145,10 @@ def _parsed(text: str) -> ast.expr:
 
 
 def _name(node: ast.Name) -> str:
-    return _written(node.id)
+    return original_name(node.id)
 
 
-def _written(name: str) -> str:
+def original_name(name: str) -> str:
     return name.removeprefix("_").replace(_AT_OF_PYTHON, "@")
 
 
@@ -160,7 +160,7 @@ def _aggregate(node: ast.expr) -> str:
     return ""
 
 
-def _names(node: ast.expr) -> Iterator[str]:
+def operand_names(node: ast.expr) -> Iterator[str]:
     """Raises ValueError for what is not arithmetic."""
     if aggregated := _aggregate(node):
         yield aggregated
@@ -168,7 +168,7 @@ def _names(node: ast.expr) -> Iterator[str]:
         yield _name(node)
     elif not isinstance(node, ast.Constant) or type(node.value) not in (int, float):
         for part in _operation(node)[1]:
-            yield from _names(part)
+            yield from operand_names(part)
 
 
 def _compute(node: ast.expr, inputs: Mapping[str, float]) -> float:
@@ -197,5 +197,5 @@ def _operation(node: ast.expr) -> tuple[Callable[[Sequence[float]], float], list
             return lambda parts: _OF_ONE[_name(called)](*parts), [part]
         case ast.Call(func=ast.Name() as called, args=[_, _, *_], keywords=[]) if _name(called) in _OF_SEVERAL:
             return _OF_SEVERAL[_name(called)], node.args
-    wrong = _NAME.sub(lambda name: _written(name[0]), ast.unparse(node))
+    wrong = _NAME.sub(lambda name: original_name(name[0]), ast.unparse(node))
     raise ValueError(f"{wrong!r} is not arithmetic; allowed: {ALLOWED}")

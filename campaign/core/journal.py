@@ -19,7 +19,7 @@ from pathlib import Path
 
 from campaign.core import events, untrusted
 from campaign.core.errors import EnvironmentLacks, NoRoom, is_full, pass_on
-from campaign.core.strict_yaml import shown
+from campaign.core.strict_yaml import quoted
 
 RESTORE = "restore it from a backup, or keep what the rest of it proves with 'campaign collect FILE --recover'"
 _EDITED = f"the journal was edited; {RESTORE}"
@@ -40,7 +40,7 @@ def append(path: Path, event: events.Event, previous: str) -> None:
     if problem := events.unfit(stamped):  # an unreadable event would make the rest of the journal unreadable
         raise EnvironmentLacks(f"{path}: {problem}")
     data = (json.dumps(stamped, ensure_ascii=False) + "\n").encode()
-    with _opened(path) as descriptor:
+    with open_for_append(path) as descriptor:
         written = os.write(descriptor, data)
         if written != len(data):
             os.ftruncate(descriptor, os.fstat(descriptor).st_size - written)
@@ -49,12 +49,12 @@ def append(path: Path, event: events.Event, previous: str) -> None:
 
 def sync(path: Path) -> None:
     """Wait until the disk has what was added. Raises EnvironmentLacks if it fails."""
-    with _opened(path) as descriptor:
+    with open_for_append(path) as descriptor:
         os.fsync(descriptor)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[int]:
+def open_for_append(path: Path) -> Iterator[int]:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
@@ -154,7 +154,7 @@ class Reading:
                 chain.heads.append(self.previous)
                 yield event
         if recovered_in and not self._first:
-            chain.problem = differing(self._path, recovered_in, chain.recovered[-1], chain.earlier)
+            chain.problem = difference_to_damaged(self._path, recovered_in, chain.recovered[-1], chain.earlier)
 
     def _wrong(self, line: bytes, event: events.Event | None) -> tuple[str, str]:
         """What is wrong with a line, and what to do."""
@@ -164,11 +164,11 @@ class Reading:
             return f"not a JSON event: {line[:80]!r}", _EDITED
         if event.get("format") != events.FORMAT:
             return (
-                f"found format {untrusted.found(event.get('format'))}; known: {events.FORMAT}",
+                f"found format {untrusted.describe_value(event.get('format'))}; known: {events.FORMAT}",
                 "use a newer campaign",
             )
         if event.get("previous") != self.previous:
-            found = shown(str(event.get("previous"))[:12], plain=True)
+            found = quoted(str(event.get("previous"))[:12], plain=True)
             problem = (
                 f"the hash chain is broken (expected {self.previous[:12]}…, found {found}…): a line was changed, added "
                 "or removed"
@@ -177,7 +177,7 @@ class Reading:
         return events.unfit(event), _EDITED
 
 
-def look(path: Path) -> Chain:
+def read_chain(path: Path) -> Chain:
     """The chain of a journal in any state; nothing is changed. Raises OSError for this machine's problems."""
     reading = Reading(path)
     try:
@@ -253,7 +253,7 @@ class Salvage:
                 if events.is_cut_off(data):
                     self.cut_off = True
                     break
-                line = _sound(number, data)
+                line = sound_line(number, data)
                 if number == 1:
                     whole = line is not None and line.event["previous"] == events.START
                     self.lost += [[0, 0]] if line and not whole else []
@@ -296,14 +296,14 @@ class Salvage:
         return data
 
 
-def _sound(number: int, data: bytes) -> _SoundLine | None:
+def sound_line(number: int, data: bytes) -> _SoundLine | None:
     event = events.event_of(data)
     if event is None or event.get("format") != events.FORMAT or events.unfit(event):
         return None
     return _SoundLine(number, data, event, events.hash_of(data)) if isinstance(event.get("previous"), str) else None
 
 
-def differing(journal: Path, number: int, event: events.Event, earlier: list[str]) -> str:
+def difference_to_damaged(journal: Path, number: int, event: events.Event, earlier: list[str]) -> str:
     """What is otherwise in a journal than its damaged file has it, where `event`, its line `number`, tells of the
     recovery; "" where nothing is. `earlier` gets the hashes that the lines chained anew had before.
     """

@@ -168,8 +168,8 @@ def _follow(placed: PlacedValue, step: str | int | tuple[str, str] | None) -> li
     if step is None:
         return value
     key, wanted = step
-    return [entry for entry in value if isinstance(entry.value, dict) and _text(entry.value.get(key)) == wanted]
+    return [entry for entry in value if isinstance(entry.value, dict) and text_value(entry.value.get(key)) == wanted]
 
 
-def _text(placed: PlacedValue | None) -> str | None:
+def text_value(placed: PlacedValue | None) -> str | None:
     return placed.value if placed and isinstance(placed.value, str) else None

@@ -16,7 +16,17 @@ from typing import Any, Protocol
 
 from campaign.core import units
 from campaign.core.errors import too_long
-from campaign.core.strict_yaml import Broken, Document, Mapping, Place, Scalar, Sequence, YamlNode, found, shown
+from campaign.core.strict_yaml import (
+    Broken,
+    Document,
+    Mapping,
+    Place,
+    Scalar,
+    Sequence,
+    YamlNode,
+    describe_node,
+    quoted,
+)
 
 # What an escape in double quotes can insert into a text.
 _UNPRINTABLE = "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
@@ -64,7 +74,7 @@ def reads_as(text: str) -> str | None:
 def _refuse(node: YamlNode, at: Place, document: Document, allowed: str) -> None:
     """Report what was found and what is allowed, unless the value was already reported."""
     if not isinstance(node, Broken):
-        document.problem(at, f"found {found(node)}; allowed: {allowed}", node)
+        document.problem(at, f"found {describe_node(node)}; allowed: {allowed}", node)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,9 +110,9 @@ class Text:
 
     def _read_otherwise(self, text: str, reading: str, wrong: bool) -> str:
         """The problem with a text that YAML would read differently; `wrong`: quotes alone would not help."""
-        written = shown(text, plain=True)
+        written = quoted(text, plain=True)
         if not wrong:
-            return f"found {written}, which YAML reads as {reading}; put it in quotes: {shown(text)}"
+            return f"found {written}, which YAML reads as {reading}; put it in quotes: {quoted(text)}"
         if self.unit and reading == _NUMBER:
             return f"found {written}, which has no {self.unit}; allowed: {self.allowed}"
         return _found_read_as(found=written, reading=reading, allowed=self.allowed)
@@ -115,22 +125,22 @@ class Text:
         if match := re.search(_UNPRINTABLE, text.replace("\t", " ") if self.tabs else text):
             raise ValueError(f"found the character U+{ord(match[0]):04X}; allowed: {self.allowed}")
         if "\n" in text and not self.lines:
-            raise ValueError(f"found a line break in {shown(text)}; allowed: {self.allowed}")
+            raise ValueError(f"found a line break in {quoted(text)}; allowed: {self.allowed}")
         return self.parse(text)
 
 
-def whole(pattern: str, allowed: str, convert: Callable[[str], Any] = str) -> Callable[[str], Any]:
+def full_match(pattern: str, allowed: str, convert: Callable[[str], Any] = str) -> Callable[[str], Any]:
     """A parser of texts that match a pattern as a whole."""
 
     def parse(text: str) -> Any:
         if not re.fullmatch(pattern, text):
-            raise ValueError(f"found {shown(text)}; allowed: {allowed}")
+            raise ValueError(f"found {quoted(text)}; allowed: {allowed}")
         return convert(text)
 
     return parse
 
 
-def checked(check: Callable[[str], object]) -> Callable[[str], str]:
+def checked_text(check: Callable[[str], object]) -> Callable[[str], str]:
     """A parser of texts that `check` accepts; it raises ValueError for others."""
 
     def parse(text: str) -> str:
@@ -142,7 +152,7 @@ def checked(check: Callable[[str], object]) -> Callable[[str], str]:
 
 def matching(pattern: str, allowed: str, longest: int = 200) -> Text:
     """A text that matches a pattern as a whole."""
-    return Text(allowed, whole(pattern, allowed), longest, pattern=pattern)
+    return Text(allowed, full_match(pattern, allowed), longest, pattern=pattern)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -173,10 +183,10 @@ class Number:
                 value = units.parse_count(node.text)
                 if self.minimum <= value <= self.maximum:
                     return value
-        written = found(node)
+        written = describe_node(node)
         if not node.plain:
             return document.problem(at, f"found {written}, a text in quotes; allowed: {self.allowed}", node)
-        if meant := near(node.text, self.words):
+        if meant := nearest_name(node.text, self.words):
             return document.problem(at, f"found {written}; did you mean {meant}?", node)
         reading = reads_as(node.text)
         if reading in (None, _NUMBER, "nothing"):
@@ -321,7 +331,7 @@ class Values(dict[str, Any]):
         """
         if name and name not in known:
             names = [each for each in known if each is not None]
-            meant = near(name, names, cutoff=0.8) if not allowed else ""
+            meant = nearest_name(name, names, cutoff=0.8) if not allowed else ""
             problem = f"found {name}; allowed: {allowed or ', '.join(names) or 'none'}"
             self.problem(f"found {name}; did you mean {meant}?" if meant else problem, *path)
 
@@ -364,7 +374,7 @@ class KeyedMap:
             if key.text in self.fields:
                 values[key.text] = self._read_field(key, value, (*at, key.text), document)
                 continue
-            meant = near(key.text, missing) or near(key.text, self.fields.keys() - given, cutoff=0.85)
+            meant = nearest_name(key.text, missing) or nearest_name(key.text, self.fields.keys() - given, cutoff=0.85)
             if meant:
                 missing = [name for name in missing if name != meant]  # it is absent only because of the typo
                 given.add(meant)
@@ -385,7 +395,7 @@ class KeyedMap:
         """The message for an unknown key: a similar name, a section that has the key, otherwise all keys."""
         if name == "<<":
             return "YAML merge keys (<<) are not supported; write the keys out"
-        other = meant or near(name, self.fields, cutoff=0.85) or " or ".join(self._sections_with(name))
+        other = meant or nearest_name(name, self.fields, cutoff=0.85) or " or ".join(self._sections_with(name))
         remedy = f"did you mean {other}?" if other else suggestion(name, self.fields)
         return f"unknown key; {remedy}"
 
@@ -415,11 +425,11 @@ class OneOf:
 
 def suggestion(name: str, known: Collection[str], cutoff: float = 0.7, allowed: str = "") -> str:
     """`did you mean NAME?`, otherwise what is allowed: all known names, unless said otherwise."""
-    meant = near(name, known, cutoff)
+    meant = nearest_name(name, known, cutoff)
     return f"did you mean {meant}?" if meant else f"allowed: {allowed or ', '.join(known)}"
 
 
-def near(name: str, known: Collection[str], cutoff: float = 0.7) -> str:
+def nearest_name(name: str, known: Collection[str], cutoff: float = 0.7) -> str:
     """The most similar known name, or the only one that begins with it, or whose plural it is; "" if there is none."""
     import difflib
 
@@ -445,7 +455,7 @@ def _unique(node: Mapping, at: Place, document: Document) -> Iterator[tuple[Scal
     for key, value in node.pairs:
         if not isinstance(key, Scalar):
             if not isinstance(key, Broken):
-                document.problem(at, f"found {found(key)} as a key; allowed: a text as key", key)
+                document.problem(at, f"found {describe_node(key)} as a key; allowed: a text as key", key)
         elif key.text in first:
             document.problem((*at, key.text), f"duplicate key, first in line {first[key.text]}; remove one", key)
         else:

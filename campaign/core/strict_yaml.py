@@ -226,7 +226,7 @@ class Document:
                 pairs.append((key, self._node(next(self._events), (*at, name))))
             node = Mapping(line, column, tuple(pairs))
         if event.tag is not None:
-            self.problem(at, f"YAML tags ({shown(event.tag)}) are not supported; remove it", broken)
+            self.problem(at, f"YAML tags ({quoted(event.tag)}) are not supported; remove it", broken)
             return broken
         return node
 
@@ -284,7 +284,7 @@ def _position(text: str, offset: int | None) -> tuple[int, int]:
     return before.count("\n") + 1, len(before) - before.rfind("\n")
 
 
-def shown(text: str, plain: bool = False) -> str:
+def quoted(text: str, plain: bool = False) -> str:
     """A found text for a message: in quotes unless it was written plain, shortened, only printable characters."""
     if len(text) > 60:
         text = text[:57] + "..."
@@ -300,12 +300,12 @@ def path_text(at: Place) -> str:
             text += f"[{part}]"
         else:
             simple = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", part)
-            text += ("." if text else "") + (part if simple else shown(part))
+            text += ("." if text else "") + (part if simple else quoted(part))
     return text
 
 
-def found(node: YamlNode) -> str:
+def describe_node(node: YamlNode) -> str:
     """A node as messages show it."""
     if isinstance(node, Scalar):
-        return shown(node.text, node.plain) if node.text or not node.plain else "nothing"
+        return quoted(node.text, node.plain) if node.text or not node.plain else "nothing"
     return "a list" if isinstance(node, Sequence) else "a mapping"

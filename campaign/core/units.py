@@ -65,19 +65,19 @@ def format_count(count: int) -> str:
     return f"2^{count.bit_length() - 1}" if count >= 1024 and count & (count - 1) == 0 else str(count)
 
 
-def several(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
     """`1 run`, `12 runs`, for nouns whose plural has an s."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def counted(noun: str, kinds: Iterable[str]) -> str:
+def count_by_kind(noun: str, kinds: Iterable[str]) -> str:
     """`14 attempts: 12 done, 2 timeout`: how many things there are, and of each kind."""
     counts = Counter(kinds)
     each = ", ".join(f"{number} {kind}" for kind, number in counts.items())
-    return several(counts.total(), noun) + (f": {each}" if each else "")
+    return plural(counts.total(), noun) + (f": {each}" if each else "")
 
 
-def listed(given: Iterable[str], most: int = 8) -> str:
+def listing(given: Iterable[str], most: int = 8) -> str:
     """The first names, and the number of further ones."""
     names = list(given)
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
@@ -132,7 +132,7 @@ _PREFIXES |= {name: 1000**power for power, name in enumerate("kMGTPE", 1)}
 _PREFIXES |= {f"{name}i": 1024**power for power, name in enumerate("KMGTPE", 1)}
 
 
-def converted(value: float, unit: str, wanted: str) -> float:
+def convert_unit(value: float, unit: str, wanted: str) -> float:
     """A number in another unit, which has the same name with another prefix: MiB/s in GB/s, us in s."""
     for prefix, factor in _PREFIXES.items():
         for other, by in _PREFIXES.items():
@@ -157,7 +157,7 @@ def digits(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def padded(number: str) -> str:
+def padded_csv_number(number: str) -> str:
     """A number as CSV has it, never with three decimals: where the point separates thousands, a spreadsheet reads
     127264.411 as 127264411.
     """
@@ -171,12 +171,12 @@ def is_thousandfold(number: float | None, other: float | None) -> bool:
     return bool(number and other) and math.isclose(1000 * (number or 0), other or 0, rel_tol=1e-12)
 
 
-def unpadded(text: str) -> str:
+def without_padding(text: str) -> str:
     """A text of CSV whose numbers have no zeros behind their decimals."""
     return re.sub(r"(\.[0-9]+?)0+(?![0-9])", r"\1", text)
 
 
-def apart(*values: float) -> list[str]:
+def distinct_digits(*values: float) -> list[str]:
     """Numbers as they are printed, with as many decimals as unequal ones need to differ, up to 9."""
     usual = [digits(value) for value in values]
     longer = ([f"{value:.{decimals}f}".rstrip("0").rstrip(".") for value in values] for decimals in range(1, 10))

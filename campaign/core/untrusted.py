@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from campaign.core.errors import InputError
-from campaign.core.strict_yaml import shown
+from campaign.core.strict_yaml import quoted
 
 
 class NotPlain(Exception):
@@ -201,10 +201,10 @@ def problems(at: str, value: Any, form: Form) -> Iterator[str]:
 def _problems(value: Any, form: Form) -> Iterator[str]:
     """Each with its place in the value."""
     if not form.fits(value):
-        yield f": found {found(value)}; allowed: {form.allowed}"
+        yield f": found {describe_value(value)}; allowed: {form.allowed}"
     elif form.each is not None and value is not None:
         for key, entry in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from (f"[{shown(str(key), plain=True)}]{text}" for text in _problems(entry, form.each))
+            yield from (f"[{quoted(str(key), plain=True)}]{text}" for text in _problems(entry, form.each))
     elif form.fields is not None and value is not None:
         for name, field in form.fields.items():
             if name in value:
@@ -213,8 +213,8 @@ def _problems(value: Any, form: Form) -> Iterator[str]:
                 yield f".{name}: missing; allowed: {field.allowed}"
 
 
-def found(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """A JSON value as messages show it."""
     if isinstance(value, list | dict):
         return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
-    return shown(value) if isinstance(value, str) else shown(json.dumps(value), plain=True)
+    return quoted(value) if isinstance(value, str) else quoted(json.dumps(value), plain=True)

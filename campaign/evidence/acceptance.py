@@ -18,7 +18,7 @@ from campaign.core import temporary
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed
 from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Finding, State
-from campaign.core.units import apart, listed, several, utc
+from campaign.core.units import distinct_digits, listing, plural, utc
 from campaign.evidence import bundle, sample, verify
 from campaign.evidence.bundle_decision import NOT_FULLY_CHECKED
 from campaign.judge.attestation import preloaded_libraries
@@ -189,7 +189,7 @@ def _recorded_differences(
     for key in {**bundle_facts, **sample_facts}:
         first, second = bundle_facts.get(key, []), sample_facts.get(key, [])
         if not second or set(second) - set(first):
-            yield key, (listed(first) or "none", listed(second) or "none")
+            yield key, (listing(first) or "none", listing(second) or "none")
     ends = Counter(attempt.state for attempt in sample_submission.attempts if attempt.state not in bundle.NOT_MEASURED)
     del ends[State.DONE]
     if ends:
@@ -295,11 +295,11 @@ def _decide_cell(
     if cell.verdict in (CellVerdict.NONE, CellVerdict.UNTOLD) or not better:
         problem = f"{cell.second.status if cell.second else cell.reason}: {reason}".rstrip(": ")
     elif repetitions < minimum:
-        problem = f"{repetitions} of {several(minimum, 'repetition')}"
+        problem = f"{repetitions} of {plural(minimum, 'repetition')}"
     elif excess:
         problem = f"repetitions vary by {math.sqrt(excess) * noise.sigma:.1%}; the design assumed {noise.sigma:.1%}"
     elif better > ceiling and not options.allows(FASTER):
-        texts = apart(better, ceiling)
+        texts = distinct_digits(better, ceiling)
         problem = f"{texts[0]} times the bundle's; noise explains up to {texts[1]} (--allow {FASTER})"
     if problem:
         return replace(cell, verdict=CellVerdict.UNDECIDED, reason=problem, fails=True)
@@ -322,7 +322,7 @@ def acceptance_decision(outcome: SampleOutcome, bundle: str, file: str) -> Decis
     objections, comparison, challenge = outcome.objections, outcome.comparison, outcome.challenge
     cells = sorted(comparison.cells[0], key=lambda cell: list(EXIT_STATUS).index(cell.verdict), reverse=True)
     counts = ", ".join(f"{number} {word}" for word, number in Counter(cell.verdict for cell in cells).items())
-    number = f"{counts} of {several(len(cells), 'drawn result')}"
+    number = f"{counts} of {plural(len(cells), 'drawn result')}"
     _, kind, may, may_not = _MEANING[outcome.verdict]
     if objections:
         may, may_not = "nothing: this is no measurement of the drawn sample.", _MEANING[CellVerdict.UNDECIDED][-1]

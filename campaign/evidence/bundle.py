@@ -38,7 +38,7 @@ from campaign.core import bagit, events, outputs, signatures, untrusted
 from campaign.core.atomic import locked
 from campaign.core.errors import InputError, no_room, typed, unwritten
 from campaign.core.model import Attempt, Paths, Run, State
-from campaign.core.units import several
+from campaign.core.units import plural
 from campaign.evidence import provenance, replay
 from campaign.pipeline import planning
 from campaign.results.store import begun
@@ -179,7 +179,7 @@ def _check(definition: Definition, attempts: Sequence[Attempt]) -> None:
         )
     if active := [attempt for attempt in attempts if attempt.state.active]:
         raise InputError(
-            f"{several(len(active), 'attempt')} not ended (first: {active[0].run}); wait with 'campaign run "
+            f"{plural(len(active), 'attempt')} not ended (first: {active[0].run}); wait with 'campaign run "
             f"{typed(definition.campaign.path, definition.campaign.part)}' or stop with "
             f"'campaign cancel {typed(definition.campaign.path, definition.campaign.part)}'"
         )

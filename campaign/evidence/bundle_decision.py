@@ -11,7 +11,7 @@ from typing import Any
 from campaign.core.errors import INCOMPLETE, OK
 from campaign.core.grouping import grouped
 from campaign.core.model import Finding, Move
-from campaign.core.units import listed
+from campaign.core.units import listing
 from campaign.evidence import terms as buyers
 from campaign.evidence.replay import Copy
 from campaign.judge.submission import RECORDS, Submission
@@ -238,7 +238,7 @@ def follows(problem: str, is_trusted: bool, outcome: VerifyOutcome) -> str:
 
 def _questions(said: Conclusion, known: Known, found: SortedBundle, rows: Sequence[Row]) -> Iterator[Question]:
     yield Question("evidence", said.evidence, _why_evidence(said, found))
-    where = listed((f"{kind} ({target})" for target, kind in said.file_systems.items()), 2) or "unknown file systems"
+    where = listing((f"{kind} ({target})" for target, kind in said.file_systems.items()), 2) or "unknown file systems"
     days = dict.fromkeys((said.measured_from[:10], said.measured_to[:10]))
     yield decision.completeness(rows, f", measured {' to '.join(days)} on {where}" if said.measured_from else "")
     yield decision.rules_question(found.left, "you", f"SHA-256 {said.rules_sha256[:12]}…")
@@ -250,7 +250,7 @@ def _questions(said: Conclusion, known: Known, found: SortedBundle, rows: Sequen
         lacking.append("not built again")
     if not {buyers.HEAD, buyers.TIMESTAMP} & {*known.proofs}:
         lacking.append("no head or time stamp")
-    yield Question("proof", listed(known.proofs) or "none", listed(lacking) or "all that can be given")
+    yield Question("proof", listing(known.proofs) or "none", listing(lacking) or "all that can be given")
 
 
 def _why_evidence(said: Conclusion, found: SortedBundle) -> str:

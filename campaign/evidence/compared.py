@@ -20,8 +20,8 @@ from campaign.core import bagit, journal, untrusted
 from campaign.core.errors import CampaignError, InputError, pass_on
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Finding, Paths, Planned, Run, Severity, State
-from campaign.core.strict_yaml import shown
-from campaign.core.units import listed, unpadded, utc
+from campaign.core.strict_yaml import quoted
+from campaign.core.units import listing, utc, without_padding
 from campaign.evidence import bundle, provenance, replay
 from campaign.judge import engine
 from campaign.judge.agreement import changed_file
@@ -62,7 +62,7 @@ def differing(data: Path, rederived: Mapping[str, str]) -> dict[str, str]:
         kept = text_of(data / name, LARGEST_TEXT + len(again.encode()))
         if kept is None:
             differing[name] = "missing from the bundle, or not UTF-8"
-        elif kept != again and (not name.endswith(".csv") or unpadded(kept) != unpadded(again)):
+        elif kept != again and (not name.endswith(".csv") or without_padding(kept) != without_padding(again)):
             differing[name] = _first_difference(kept, again)
     return differing
 
@@ -81,7 +81,7 @@ def _first_difference(kept: str, again: str) -> str:
         return f"it has {found} lines; re-evaluated it has {expected}"
     first = next(place for place, (left, right) in enumerate(zip_longest(*lines)) if left != right)
     start = max(0, first - SHOWN_BEFORE)
-    said, other = (shown(f"{'…' * (start > 0)}{line[start:].strip()}"[:120]) for line in lines)
+    said, other = (quoted(f"{'…' * (start > 0)}{line[start:].strip()}"[:120]) for line in lines)
     return f"line {number} is {said}; re-evaluated it is {other}"
 
 
@@ -128,7 +128,7 @@ def planned_otherwise(data: Path, bag: bagit.Bag, judged: replay.Judged) -> dict
             wrong = next((key for key, value in planned.items() if recorded.get(key) != value), None)
             if wrong is not None:
                 differing[f"{place}/attempt.json"] = (
-                    f"{wrong} is {shown(str(recorded.get(wrong))[:120])}; planned: {shown(str(planned[wrong])[:120])}"
+                    f"{wrong} is {quoted(str(recorded.get(wrong))[:120])}; planned: {quoted(str(planned[wrong])[:120])}"
                 )
         digest = bag.digests.get(f"{bagit.PAYLOAD}{place}/job.sbatch", "")
         if digest not in steps:
@@ -138,7 +138,7 @@ def planned_otherwise(data: Path, bag: bagit.Bag, judged: replay.Judged) -> dict
         if there is not None and not script_text.executes(there.get(attempt.token, ()), run, attempt.token):
             differing[f"{place}/job.sbatch"] = "the job script does not execute the planned command"
         elif there and (further := there.keys() - tokens[attempt.job]):
-            differing[f"{place}/job.sbatch"] = f"it executes runs that the journal does not have: {listed(further)}"
+            differing[f"{place}/job.sbatch"] = f"it executes runs that the journal does not have: {listing(further)}"
     return differing
 
 
@@ -201,7 +201,7 @@ def _unsupported(data: Path, bag: bagit.Bag, judged: replay.Judged) -> Iterator[
         elif {**entry, "files": 0, "why": 0} != {**bundle.entry_of(recorded, counted), "files": 0, "why": 0}:
             yield f"index.json: attempt {attempt} of {run} differs from the journal"
     for run, attempt in sorted(listed):
-        yield f"index.json: attempt {attempt} of {shown(run)} is not in the journal"
+        yield f"index.json: attempt {attempt} of {quoted(run)} is not in the journal"
     if counts != bundle.counts(judged.submission.attempts):
         yield "index.json: counts differ from the journal"
 
@@ -221,7 +221,7 @@ def _beyond(data: Path, bag: bagit.Bag, judged: replay.Judged) -> Iterator[str]:
             or inner in fixed | named
             or (first in ("rules", provenance.FOLDER) and len(rest) == 1)
         ):
-            yield f"{shown(inner)}: not referenced by any table"
+            yield f"{quoted(inner)}: not referenced by any table"
 
 
 def _of_results(first: str, rest: Sequence[str], jobs: set[str]) -> bool:
@@ -320,7 +320,7 @@ def _bound(data: Path, bag: bagit.Bag, ends: Sequence[int]) -> Iterator[Finding]
                 "the journal recorded the end of {attempt} earlier than the job's own record",
                 f"after {utc(ended)}",
                 utc(written),
-                attempt=shown(attempt),
+                attempt=quoted(attempt),
             )
         for name, digest in event.get("files", {}).items():
             place = f"results/runs/{attempt}/{name}"
@@ -337,7 +337,7 @@ def _challenged(whole: Submission) -> Iterator[Finding]:
     challenge = journal.challenge(whole.campaign.nonce)
     without = [attempt for attempt in whole.attempts if not attempt.token.startswith(challenge)]
     if without:
-        named = listed(f"{attempt.run}/{attempt.number}" for attempt in without)
+        named = listing(f"{attempt.run}/{attempt.number}" for attempt in without)
         yield violation(
             "attempts without the buyer's challenge in their names: {attempts}",
             f"{challenge}…",
@@ -402,7 +402,7 @@ def _against_plan(
             "{places}: line {line} is not as campaign {version} renders it, which the journal names: the script was "
             "edited",
             *texts,
-            places=listed(places, 1),
+            places=listing(places, 1),
             line=number,
             version=__version__,
         )
@@ -412,7 +412,7 @@ def _against_plan(
             "{places}: {origin} rendered the job script, so that campaign {version} cannot compare each line: verify "
             "with that version; its options and commands are {those} of the plan",
             *(unplanned or ()),
-            places=listed([place for place, *_ in found], 1),
+            places=listing([place for place, *_ in found], 1),
             origin=origin,
             those="not those" if unplanned else "those",
             version=__version__,
@@ -421,7 +421,7 @@ def _against_plan(
         yield unchecked_by_buyer(
             "{places}: {origin} rendered the job script, and campaign {version} cannot render it again ({why}): verify "
             "with that version",
-            places=listed(places, 1),
+            places=listing(places, 1),
             origin=origin,
             why=why,
             version=__version__,
@@ -434,7 +434,7 @@ def _other_version(whole: Submission, job: str) -> str:
     if not version:
         return "a version that the journal does not name"
     if version != __version__:
-        return f"campaign {shown(version, plain=True)}"
+        return f"campaign {quoted(version, plain=True)}"
     return "" if templates == scripts.rendered_by()[1] else f"another development state of campaign {version}"
 
 
@@ -444,7 +444,7 @@ def _unplanned(text: str, again: str) -> tuple[str, str]:
         Counter((*script_text.directives(each), *(command.raw for command in script_text.commands(each))))
         for each in (text, again)
     )
-    lacking, added = (listed(lines.elements(), 1)[:LONGEST_LINE] for lines in (expected - found, found - expected))
+    lacking, added = (listing(lines.elements(), 1)[:LONGEST_LINE] for lines in (expected - found, found - expected))
     return lacking, added
 
 
@@ -513,7 +513,7 @@ def _plan(data: Path, judged: replay.Judged) -> Iterator[Finding]:
                 yield violation(
                     "the command line of {run} differs between plan.json and the plan",
                     expected,
-                    shown(str(stored)[:LONGEST_LINE]),
+                    quoted(str(stored)[:LONGEST_LINE]),
                     run=name,
                 )
 
@@ -552,7 +552,7 @@ def by_accounting(rows: Sequence[Mapping[str, str]], whole: Submission) -> Itera
         yield to_explain(
             "the accounting that you gave has jobs of this campaign that are not in its journal",
             "only jobs of the journal",
-            listed(others),
+            listing(others),
         )
     results = tuple(_accounted(case, of_jobs.get(case.attempt.job_id or "", ())) for case in whole.results)
     again = engine.by_rules(engine.RULES, {"EVD-07"}, replace(whole, results=results), CAMPAIGN)

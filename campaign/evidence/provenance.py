@@ -26,7 +26,7 @@ from urllib.parse import quote
 from campaign.core import bagit, resources, temporary, untrusted
 from campaign.core.errors import InputError
 from campaign.core.escaping import plain
-from campaign.core.units import listed
+from campaign.core.units import listing
 from campaign.evidence import replay
 from campaign.judge.submission import Submission
 from campaign.pipeline import building
@@ -275,13 +275,13 @@ def build_differences(old: facts.Build, new: facts.Build) -> Iterator[BuildDiffe
             removed = [word for word in old_words if word not in new_words]
             added = [word for word in new_words if word not in old_words]
             order = "the same in another order"
-            yield BuildDifference(field, listed(removed, 20) or order, listed(added, 20) or order)
+            yield BuildDifference(field, listing(removed, 20) or order, listing(added, 20) or order)
     before, after = (dict(text.rsplit(" ", 1) for text in build.sections) for build in (old, new))
     if before and after and before != after:
         names = dict.fromkeys([*before, *after])
         changes = [name for name in names if before.get(name) != after.get(name)]
         identical = f"{len(names) - len(changes)} other sections are identical"
-        yield BuildDifference("sections", listed(changes, 20), identical)
+        yield BuildDifference("sections", listing(changes, 20), identical)
 
 
 def _words(text: str | tuple[str, ...]) -> list[str]:

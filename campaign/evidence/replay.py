@@ -27,7 +27,7 @@ from campaign.core.decode import decode
 from campaign.core.errors import InputError
 from campaign.core.journal import Chain
 from campaign.core.model import Cell, Finding, Paths
-from campaign.core.strict_yaml import shown
+from campaign.core.strict_yaml import quoted
 from campaign.judge.compliance import compliance_matrix
 from campaign.judge.findings import unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
@@ -99,11 +99,11 @@ def read_names(evidence: Path) -> BundleNames:
     try:
         record = decode(BundleNames, json.loads(path.read_text(encoding="utf-8")), pass_over_unknown=True)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"names.json: not written by this program: {shown(str(error))}") from error
+        raise ValueError(f"names.json: not written by this program: {quoted(str(error))}") from error
     if record.format != FORMAT:
         raise ValueError(f"names.json: format {record.format}; this version reads format {FORMAT}")
-    if wrong := [name for name in record.files.values() if bagit.unfit(name)]:
-        raise ValueError(f"names.json: files: {shown(wrong[0])}: {bagit.unfit(wrong[0])}")
+    if wrong := [name for name in record.files.values() if bagit.unfit_name_reason(name)]:
+        raise ValueError(f"names.json: files: {quoted(wrong[0])}: {bagit.unfit_name_reason(wrong[0])}")
     return record
 
 

@@ -19,8 +19,8 @@ from campaign.core import bagit, journal, timestamps
 from campaign.core.errors import CampaignError, InputError
 from campaign.core.escaping import plain
 from campaign.core.model import Finding, Move
-from campaign.core.strict_yaml import shown
-from campaign.core.units import listed
+from campaign.core.strict_yaml import quoted
+from campaign.core.units import listing
 from campaign.evidence import bundle, compared, replay, verify, verify_text
 from campaign.evidence.bundle_decision import MEANING, EvidenceAnswer, VerifyOutcome, block, follows
 from campaign.evidence.terms import PROOFS
@@ -76,7 +76,7 @@ class VerifiedResponse:
         steps += [Step(YOU, f"campaign verify {self.name} --part {part}") for part in order[:1]]
         rules = (f"RFP {self.rfp.id} {self.rfp.version}",) if self.rfp else ()
         torn = [part for part, each in conclusions.items() if not each.consistent]
-        problem = f"the records of {listed(torn)} do not agree" if torn else ""
+        problem = f"the records of {listing(torn)} do not agree" if torn else ""
         proofs = set(PROOFS).intersection(*(part.proofs for part in self.parts.values()))
         return block(
             self.outcome,
@@ -145,7 +145,7 @@ def verified(name: str, bag: bagit.Bag, asked: verify.Asked, buyers: Path | None
     if asked.rules:
         raise InputError("--rules: is for one part; name it with --part, or pass your RFP with --rfp")
     chains = {
-        part: journal.look(bag.root / verify.PARTS / part / "data/results/journal.jsonl")
+        part: journal.read_chain(bag.root / verify.PARTS / part / "data/results/journal.jsonl")
         for part in verify.parts_of(bag)
     }
     stamps = {path: timestamps.read(path, asked.authority) for path in asked.timestamps if asked.authority}
@@ -194,7 +194,7 @@ def _nothing_else(bag: bagit.Bag, parts: Mapping[str, verify.VerifiedBundle]) ->
     known = (RFP, RESPONSE, *(f"{verify.PARTS}/{part}/" for part in parts))
     for name in bag.digests:
         if name.startswith(bagit.PAYLOAD) and not name.startswith(known):
-            yield violation("{name}: does not belong in the bundle of an RFP's parts", name=shown(name))
+            yield violation("{name}: does not belong in the bundle of an RFP's parts", name=quoted(name))
 
 
 def _rfp(bag: bagit.Bag, buyers: Path | None) -> tuple[rfp.Rfp | None, list[Finding]]:

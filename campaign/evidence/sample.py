@@ -23,8 +23,8 @@ from campaign.core import decode
 from campaign.core.errors import InputError
 from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Status
-from campaign.core.strict_yaml import Document, plain, shown
-from campaign.core.units import several
+from campaign.core.strict_yaml import Document, plain, quoted
+from campaign.core.units import plural
 from campaign.judge.submission import Submission
 from campaign.report.compare import offers
 from campaign.report.decision import SAMPLE, YOU, DecisionBlock, Question, Step
@@ -71,7 +71,7 @@ def parse_aims(honest: str, catch: str) -> designs.Aims:
         )
     except ValueError as error:
         raise InputError(
-            f"--honest {shown(honest)}, --catch {shown(catch)}: allowed: percentages from 0.1% to 900%, all but the "
+            f"--honest {quoted(honest)}, --catch {quoted(catch)}: allowed: percentages from 0.1% to 900%, all but the "
             "inflation below 100% (a share: up to 100%), as in --honest 5% --catch 15%,25%,90% (inflation, share, "
             "power)"
         ) from error
@@ -136,7 +136,7 @@ def sum_of_log_squares(values: Sequence[float]) -> float:
 def design_challenge(offer: offers.Offer, head: str, seed: str, aims: designs.Aims, fixed: designs.Design) -> Challenge:
     """The challenge that keeps the aims, or that the buyer insists on. Raises InputError if none does."""
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", seed):
-        raise InputError(f"--seed {shown(seed[:80])}: allowed: up to 64 letters, digits and . _ -")
+        raise InputError(f"--seed {quoted(seed[:80])}: allowed: up to 64 letters, digits and . _ -")
     if not 0 <= fixed.repetitions <= MOST_REPETITIONS:
         raise InputError(f"--repetitions {fixed.repetitions}: allowed: 1 to {MOST_REPETITIONS}")
     draw_cells(offer, fixed.cells or 1, seed)
@@ -151,16 +151,16 @@ def design_challenge(offer: offers.Offer, head: str, seed: str, aims: designs.Ai
 
 def _unreachable_message(noises: Sequence[designs.Noise], aims: designs.Aims) -> str:
     """Why no sample keeps the aims, and what one does."""
-    fewest = several(min(noise.repetitions for noise in noises), "repetition")
+    fewest = plural(min(noise.repetitions for noise in noises), "repetition")
     alternative = "no larger inflation that was tried is shown either"
     for larger in (replace(aims, inflation=inflation) for inflation in INFLATIONS if inflation > aims.inflation):
         design, keeps_aims = designs.design(noises, larger)
         if keeps_aims:
-            size = f"{design.cells} cells, {several(design.repetitions, 'repetition')}, limit {design.limit:g}"
+            size = f"{design.cells} cells, {plural(design.repetitions, 'repetition')}, limit {design.limit:g}"
             alternative = f"reached: --catch {_catch_text(larger)} ({size})"
             break
     return (
-        f"no sample of the {several(len(noises), 'measured result')} keeps --honest {100 * aims.honest:g}% and --catch "
+        f"no sample of the {plural(len(noises), 'measured result')} keeps --honest {100 * aims.honest:g}% and --catch "
         f"{_catch_text(aims)} at a noise of {_noise_range(noises)} with {fewest} in the bundle; {alternative}; a "
         "bundle with more repetitions reaches more; or insist on a sample with --cells, --repetitions or --at-least, "
         "whose true error rates are then printed"
@@ -200,7 +200,7 @@ def sample_decision(challenge: Challenge, offer: offers.Offer, bundle: str, file
         (bundle.rpartition("/")[2], file.rpartition("/")[2], f"seed {challenge.seed}"),
         (
             Question(
-                "size", f"{design.cells} of {len(noises)}", f"results, {several(design.repetitions, 'repetition')} each"
+                "size", f"{design.cells} of {len(noises)}", f"results, {plural(design.repetitions, 'repetition')} each"
             ),
             Question("limit", f"{design.limit:g}", "of the bundle's value or more passes"),
             *error_rate_questions(challenge, offer),

@@ -13,7 +13,7 @@ from typing import Any
 from campaign.config.forms import FormMapping
 from campaign.core import units, untrusted
 from campaign.core.errors import InputError
-from campaign.core.units import listed, several
+from campaign.core.units import listing, plural
 from campaign.judge.submission import Submission
 from campaign.report import contents, filled_form
 from campaign.report.foreign import form_file, judge_table
@@ -83,7 +83,7 @@ def _same(expected: Any, found: Any) -> bool:
         last = Decimal(1).scaleb(min(given.adjusted() - 2, int(given.as_tuple().exponent)))
         return abs(exact - given) <= last * bool(given) / 2 + abs(exact) * NOISE
     except (InvalidOperation, ValueError):
-        return units.unpadded(form_file.cell_text(expected).strip()) == units.unpadded(
+        return units.without_padding(form_file.cell_text(expected).strip()) == units.without_padding(
             form_file.cell_text(found).strip()
         )
 
@@ -129,7 +129,7 @@ def _of_form(path: Path, parts: Mapping[str, Submission], mapping: FormMapping) 
         if not is_plain(number_format, box.value, unit):
             expected[f"{name} ({form_file.NUMBER_FORMAT})"] = "one that shows the number as it is"
             found[f"{name} ({form_file.NUMBER_FORMAT})"] = number_format
-    return expected, found, f"{several(len(expected), 'cell')} of the mapping compared; the rest of the form was not"
+    return expected, found, f"{plural(len(expected), 'cell')} of the mapping compared; the rest of the form was not"
 
 
 def is_plain(number_format: str, value: Any, unit: str) -> bool:
@@ -171,8 +171,8 @@ def _of_rows(path: Path, parts: Mapping[str, Submission]) -> tuple[Texts, Texts,
                 found[f"{spot} ({name})"] = text
         found |= {f"{spot} (formula)": box.value} if box.text.startswith("=") else {}
     others = [name for name in names if name not in (*columns, "part", *IN_CSV[:4])]
-    scope = f"the columns {listed(columns)} were compared"
-    return expected, found, f"{scope}; not {listed(others)}" if others else scope
+    scope = f"the columns {listing(columns)} were compared"
+    return expected, found, f"{scope}; not {listing(others)}" if others else scope
 
 
 def _named(fields: Texts) -> str:

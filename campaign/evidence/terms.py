@@ -21,7 +21,7 @@ from campaign.core import keys, schema
 from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Finding, Severity, matches
 from campaign.core.strict_yaml import has_key
-from campaign.core.units import listed
+from campaign.core.units import listing
 from campaign.judge.findings import unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
 from campaign.judge.system_description import mounted_types
@@ -143,8 +143,8 @@ class OfferTerms:
             if self.mounts and wrong_kinds:
                 yield violation(
                     "{target} is on a file system that your terms do not allow",
-                    listed(self.mounts),
-                    listed(wrong_kinds),
+                    listing(self.mounts),
+                    listing(wrong_kinds),
                     target=target,
                 )
 

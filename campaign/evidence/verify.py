@@ -26,8 +26,8 @@ from campaign.core.errors import CampaignError, InputError, no_room, pass_on
 from campaign.core.escaping import plain
 from campaign.core.events import event_of
 from campaign.core.model import Finding, Severity
-from campaign.core.strict_yaml import shown
-from campaign.core.units import format_duration, several, utc
+from campaign.core.strict_yaml import quoted
+from campaign.core.units import format_duration, plural, utc
 from campaign.evidence import bundle, compared, provenance, replay
 from campaign.evidence.bundle_decision import Conclusion, Known, VerifyOutcome, conclude
 from campaign.evidence.terms import HEAD, NONCE, TIMESTAMP, OfferTerms, shown_proofs
@@ -165,7 +165,7 @@ def buyers_rules(asked: Asked) -> RulePack | None:
             raise InputError(f"{path}: not found")
     for head in asked.heads:
         if not re.fullmatch("[0-9a-f]{64}", head):
-            raise InputError(f"--head {shown(head[:80])}: not a journal head; allowed: 64 hexadecimal digits")
+            raise InputError(f"--head {quoted(head[:80])}: not a journal head; allowed: 64 hexadecimal digits")
     return packs.load(asked.rules) if asked.rules else None
 
 
@@ -191,7 +191,7 @@ def of_bag(name: str, bag: bagit.Bag, asked: Asked) -> VerifiedBundle:
         pass_on(error)
         said = str(error) if isinstance(error, CampaignError | ValueError) else f"{type(error).__name__}: {error}"
         by_buyer, why = None, plain(said.replace(f"{data}/", "")[:2000])
-    chain = (judged and judged.chain) or journal.look(data / "results" / "journal.jsonl")
+    chain = (judged and judged.chain) or journal.read_chain(data / "results" / "journal.jsonl")
     if judged and differing is not None:
         differing |= compared.planned_otherwise(data, bag, judged)
     places = (data / "results/timestamps" / f"{head}.tsr" for head in chain.heads)
@@ -411,7 +411,7 @@ def _heads_stamped(data: Path, stamps: Sequence[tuple[int, datetime]]) -> Iterat
         "{wait} earlier",
         events=last,
         time=f"{at:%Y-%m-%d %H:%M:%S} UTC",
-        count=several(len(stamps), "time stamp"),
+        count=plural(len(stamps), "time stamp"),
         wait=format_duration(round(longest_s)),
     )
 

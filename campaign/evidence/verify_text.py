@@ -13,7 +13,7 @@ from campaign.core.escaping import plain
 from campaign.core.grouping import grouped
 from campaign.core.journal import Chain
 from campaign.core.model import Finding, Severity
-from campaign.core.units import POINT_AS_SEPARATOR, several
+from campaign.core.units import POINT_AS_SEPARATOR, plural
 from campaign.evidence import terms
 from campaign.evidence.replay import Judged
 from campaign.evidence.submitted_table import TableComparison
@@ -67,10 +67,10 @@ def of_table(path: Path, comparison: TableComparison) -> str:
     texts = ([plain(text)[:MOST_LETTERS] for text in astuple(each)] for each in comparison.differences)
     lines = [f"  {place}: expected {expected}, found {found}" for place, expected, found in texts]
     more = len(lines) - MOST_SHOWN
-    told = [f"{path}: NOT this bundle's: {several(len(lines), 'place')} with other contents", *lines[:MOST_SHOWN]]
+    told = [f"{path}: NOT this bundle's: {plural(len(lines), 'place')} with other contents", *lines[:MOST_SHOWN]]
     told += [f"  and {more} more; --json lists all"] * (more > 0)
     if number := sum(each.is_thousandfold for each in comparison.differences):
-        told.append(f"{several(number, 'number')} exactly 1,000 times the bundle's: {POINT_AS_SEPARATOR}")
+        told.append(f"{plural(number, 'number')} exactly 1,000 times the bundle's: {POINT_AS_SEPARATOR}")
     return "\n".join(told)
 
 

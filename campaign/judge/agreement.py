@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from campaign.core.model import Completion, Finding, State
-from campaign.core.strict_yaml import shown
-from campaign.core.units import apart, listed, utc
+from campaign.core.strict_yaml import quoted
+from campaign.core.units import distinct_digits, listing, utc
 from campaign.judge.attestation import check_attestations
 from campaign.judge.findings import (
     disagreement,
@@ -85,7 +85,7 @@ def check_phases_fit(case: Case, lasted_s: float, message: str) -> Iterator[Find
     """The phases of the output fit into the time that something lasted."""
     took = shortest_phases_s(case)
     if took > lasted_s + TOLERANCE_S:
-        most, found = apart(lasted_s, took)
+        most, found = distinct_digits(lasted_s, took)
         yield violation(message, f"at most {most} s", f"{found} s")
 
 
@@ -114,7 +114,7 @@ def check_job(case: Case) -> Iterator[Finding]:
         yield from _check_completing_nodes(final, had)
     named = set(case.seen.node_names)
     if len(had) == case.seen.nodes and named and named < set(had):
-        yield violation("the output names fewer nodes than it ran on", listed(had), listed(sorted(named)))
+        yield violation("the output names fewer nodes than it ran on", listing(had), listing(sorted(named)))
     yield from _check_task_count(case)
     if not again:
         yield from _check_job_step(case)
@@ -164,7 +164,7 @@ def _check_job_name(case: Case, completion: Completion) -> Iterator[Finding]:
         yield note(
             "the job was renamed after campaign submitted it; its id and directory are the same",
             case.attempt.job,
-            listed(sorted(others)),
+            listing(sorted(others)),
         )
 
 
@@ -194,8 +194,8 @@ def _check_completing_nodes(final: Accounting, had: Sequence[str]) -> Iterator[F
     if set(completing) - set(had):
         yield violation(
             "Slurm lists nodes that were not in the job",
-            f"{listed(had)} or fewer while the job is COMPLETING",
-            listed(completing),
+            f"{listing(had)} or fewer while the job is COMPLETING",
+            listing(completing),
         )
     elif not final.allocation.get("NodeList"):
         yield unchecked(
@@ -232,7 +232,7 @@ def _check_job_step(case: Case) -> Iterator[Finding]:
         yield violation("sacct shows a different task count", f"{seen.processes} in the output", tasks)
     nodes = expand_nodes(step.get("NodeList", ""))
     if nodes is not None and seen.node_names and set(nodes) != set(seen.node_names):
-        yield violation("sacct shows different nodes", f"{listed(seen.node_names)} in the output", listed(nodes))
+        yield violation("sacct shows different nodes", f"{listing(seen.node_names)} in the output", listing(nodes))
 
 
 def _may_be_step_of(case: Case, step: Mapping[str, str]) -> bool:
@@ -317,7 +317,7 @@ def changed_file(place: str, recorded: str, found: str) -> Finding:
         "{place} differs from the file whose hash the journal recorded at the end of the run",
         recorded,
         found,
-        place=shown(place),
+        place=quoted(place),
     )
 
 
@@ -468,7 +468,7 @@ def _check_step(case: Case) -> Iterator[Finding]:
         yield violation("sacct: the job step had a different node count", case.run.geometry.nodes, nodes)
     had, ran = expand_nodes(completion.nodes), expand_nodes(step.get("NodeList", ""))
     if had and ran and set(ran) - set(had):
-        yield violation("sacct: the job step ran on nodes outside the job", listed(had), listed(ran))
+        yield violation("sacct: the job step ran on nodes outside the job", listing(had), listing(ran))
 
 
 def _check_step_end(case: Case, completion: Completion, step: Mapping[str, str]) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from campaign.core.grouping import grouped
 from campaign.core.model import SRUN, Attestation, Finding, RankGroup
-from campaign.core.units import apart, listed
+from campaign.core.units import distinct_digits, listing
 from campaign.judge.findings import doubt, lifted_by_buyer, note, unchecked, violation
 from campaign.results.case import Case
 from campaign.results.environment.facts import SHORT
@@ -72,7 +72,7 @@ def check_loaded_code(case: Case) -> Iterator[Finding]:
                     "the ranks loaded different code: {files}",
                     _as_on_rank(told.groups[0]),
                     _as_on_rank(group),
-                    files=listed(others),
+                    files=listing(others),
                 )
         for group in told.groups[:1]:
             yield from _check_libraries(one, group)
@@ -97,14 +97,14 @@ def _check_libraries(case: Case, group: RankGroup) -> Iterator[Finding]:
         # Their paths were looked up with the variables of the job.
         yield unchecked(
             "the ranks loaded libraries that the job looked up with another {names}",
-            listed(differing),
+            listing(differing),
             "not loaded, or with other content",
-            names=listed(names),
+            names=listing(names),
         )
     elif differing:
         yield lifted_by_buyer(
             "the ranks loaded libraries that differ from those which the job recorded for the program",
-            listed(differing),
+            listing(differing),
             "not loaded, or with other content",
         )
 
@@ -148,7 +148,7 @@ def note_other_directories(cases: Iterable[Case]) -> Iterator[Finding]:
             yield note(
                 "code loaded from directories other than those of the system and of the linked libraries",
                 "",
-                listed(files),
+                listing(files),
                 about=subject,
             )
 
@@ -196,7 +196,7 @@ def _check_idle_time(case: Case, told: Attestation) -> Iterator[Finding]:
         return
     most, between = max(IDLE_S, IDLE_SHARE * told.clock_s), told.clock_s - told.phases_s
     if between > most:
-        allowed, found = apart(most, between)
+        allowed, found = distinct_digits(most, between)
         yield doubt(case.full)(
             "much of the benchmark's {seconds} s lies outside its phases",
             f"at most {allowed} s",
@@ -212,8 +212,8 @@ def _check_nodes(case: Case, told: Attestation) -> Iterator[Finding]:
     if rebooted:
         yield violation(
             "the benchmark ran on another boot of the node than the job recorded",
-            listed(f"{name}: {recorded[name]}" for name in rebooted),
-            listed(f"{name}: {told.boots[name]}" for name in rebooted),
+            listing(f"{name}: {recorded[name]}" for name in rebooted),
+            listing(f"{name}: {told.boots[name]}" for name in rebooted),
         )
     if completion is None:
         return
@@ -254,7 +254,7 @@ def _check_loader_variables(case: Case, group: RankGroup) -> Iterator[Finding]:
     if launcher.prefix:
         return  # a declared prefix may set any variable
     for name, value in _added_variables(case, group).items():
-        of_job = listed(_values_of_job(case, name)) or "not set"
+        of_job = listing(_values_of_job(case, name)) or "not set"
         if given is not None and f"{name}={hashlib.sha256(value.encode()).hexdigest()[:SHORT]}" in given:
             yield note(
                 "{launcher} gives the ranks another {name} than the job has",

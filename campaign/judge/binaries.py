@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from campaign.core.grouping import grouped
 from campaign.core.model import Finding, State
-from campaign.core.units import listed, several
+from campaign.core.units import listing, plural
 from campaign.judge.attestation import (
     PRELOADS,
     check_compiler,
@@ -85,7 +85,7 @@ def check_executed_programs(case: Case) -> Iterator[Finding]:
         why = f": {witness.problems[0]}" if witness.problems else ""
         yield unchecked(
             "{ranks} of {all} ended before the job could record what they executed{why}",
-            ranks=several(unseen, "rank"),
+            ranks=plural(unseen, "rank"),
             all=most,
             why=why,
         )
@@ -93,7 +93,7 @@ def check_executed_programs(case: Case) -> Iterator[Finding]:
 
 def _declared_hashes(case: Case, found: Mapping[str, _DeclaredProgram]) -> str:
     commands = {command.executable: found[command.phase].hashes for command in case.run.launched}
-    return listed(f"{path} ({listed(one[:SHORT] for one in sorted(one))})" for path, one in commands.items())
+    return listing(f"{path} ({listing(one[:SHORT] for one in sorted(one))})" for path, one in commands.items())
 
 
 def prefix_files(case: Case) -> tuple[ExecutedFile, ...]:
@@ -158,7 +158,7 @@ def _program_names(case: Case, digests: Iterable[str]) -> str:
 
 
 def _rank_counts(found: Counter[str]) -> str:
-    return listed((f"{text} in {several(count, 'rank')}" for text, count in found.most_common()), 3)
+    return listing((f"{text} in {plural(count, 'rank')}" for text, count in found.most_common()), 3)
 
 
 @campaign_rule(
@@ -249,7 +249,7 @@ def _check_nodes_of_files(case: Case, files: Iterable[ExecutedFile]) -> Iterator
                 file.sha256,
                 ", ".join(sorted(set(others.values()))),
                 file=file.path,
-                nodes=listed(sorted(others), 10),
+                nodes=listing(sorted(others), 10),
             )
 
 
@@ -370,7 +370,7 @@ def _check_preloads(submission: Submission, ended: list[Case]) -> Iterator[Findi
 def _check_replaced_functions(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
     """Libraries that replace functions that measure. What the campaign file says of them is their explanation."""
     met = grouped(
-        ((path, listed(functions)), case.subject) for case in ended for path, functions in replaced_functions(case)
+        ((path, listing(functions)), case.subject) for case in ended for path, functions in replaced_functions(case)
     )
     for (path, taken), (about, *_) in met.items():
         in_environment = any(path in text for _, text in submission.campaign.slurm.environment)
@@ -389,7 +389,7 @@ def _disclosure(submission: Submission, in_environment: bool, library: str) -> s
     """Where the campaign file names a library; "" if it does not."""
     named = [name for name, text in submission.campaign.system if library in text]
     places = [*["slurm.environment"] * in_environment, *(f"system, {name}" for name in named)]
-    return f"named in the campaign file ({listed(places)})" if places else ""
+    return f"named in the campaign file ({listing(places)})" if places else ""
 
 
 def finished_cases(submission: Submission) -> list[Case]:

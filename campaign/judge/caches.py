@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from campaign.config.rules.catalogue import Parameter, Quantity
 from campaign.core.model import Cell, Finding, Severity
-from campaign.core.units import apart, format_size
+from campaign.core.units import distinct_digits, format_size
 from campaign.judge.conditions import WITHIN
 from campaign.judge.findings import at_full_size, doubt, not_printed, note, to_explain, unchecked, violation
 from campaign.judge.rule import Needs, attempt_rule, campaign_rule
@@ -61,7 +61,7 @@ def check_storage_bandwidth(case: Case) -> Iterator[Finding]:
                 continue
             # A single node cannot read from elsewhere, and a rehearsal is too small to leave the cache.
             must = case.files.storage and case.run.geometry.nodes > 1
-            most, found = apart(100 * allowed, 100 * share)
+            most, found = distinct_digits(100 * allowed, 100 * share)
             yield (at_full_size(violation, case.full) if must else note)(
                 "bandwidth of memory, not of storage: {why}",
                 f"at most {most}% of the bytes",
@@ -157,7 +157,7 @@ def check_latency(case: Case) -> Iterator[Finding]:
         yield (doubt(case.full) if case.run.geometry.nodes > 1 else note)(
             "per-operation latency is below any network round trip: results come from cache or a local file system",
             or_more(floor),
-            ", ".join(f"{name} {apart(seconds * 1e6, floor * 1e6)[0]} us" for name, seconds in quick.items()),
+            ", ".join(f"{name} {distinct_digits(seconds * 1e6, floor * 1e6)[0]} us" for name, seconds in quick.items()),
         )
 
 

@@ -10,7 +10,7 @@ from operator import itemgetter
 
 from campaign.core.grouping import grouped
 from campaign.core.model import Finding, State
-from campaign.core.units import listed, utc
+from campaign.core.units import listing, utc
 from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
 from campaign.judge.job_facts import (
     PROBES,
@@ -135,7 +135,7 @@ def _check_step_counts(submission: Submission, done: Sequence[Case]) -> Iterator
         yield (note if keeps_none else unchecked)(
             "runs of {jobs} cannot be counted: sacct has no job steps, or the benchmark's have the same name as the "
             "job's own",
-            jobs=listed(silent),
+            jobs=listing(silent),
         )
 
 
@@ -169,7 +169,7 @@ def _check_step_numbers(after: Accounting, case: Case) -> Iterator[Finding]:
         yield to_explain(
             "sacct lacks job steps of job {job}: Slurm numbers the steps of a job without gaps",
             "each number up to the last one",
-            listed(map(str, lacking)),
+            listing(map(str, lacking)),
             about=case.subject,
             job=case.attempt.job_id,
         )
@@ -217,7 +217,7 @@ def _check_copies(done: Iterable[Case]) -> Iterator[Finding]:
             yield violation(
                 "all values are identical to those of {other}, to the last digit: one output is a copy of the other",
                 "values of its own",
-                listed(f"{name} {value:.10g}" for name, value in numbers),
+                listing(f"{name} {value:.10g}" for name, value in numbers),
                 about=case.subject,
                 other=other.subject,
             )
@@ -235,12 +235,12 @@ def _check_planned_partition(planned: Partition, done: Iterable[Case]) -> Iterat
     environments = {id(case.evidence.environment): case.evidence.environment for case in done}.values()
     ran_in = {each.variables.get("SLURM_JOB_PARTITION") or each.job.get("Partition", "") for each in environments}
     if others := sorted(ran_in - {"", *planned.name.split(",")}):
-        yield to_explain("jobs ran in another partition than that in plan.json", planned.name, listed(others))
+        yield to_explain("jobs ran in another partition than that in plan.json", planned.name, listing(others))
     if planned.names and (foreign := {name for each in environments for name in each.job_nodes} - known):
         yield to_explain(
             "jobs ran on nodes that plan.json does not list for the partition",
             planned.account,
-            listed(sorted(foreign)),
+            listing(sorted(foreign)),
         )
 
 
@@ -257,23 +257,23 @@ def _check_machines(submission: Submission, done: Sequence[Case]) -> Iterator[Fi
     again = []
     for name, met in sorted(grouped((name, (boot, subject)) for name, boot, subject in told).items()):
         starts = [next(alike) for _, alike in groupby(met, key=itemgetter(0))]
-        found_in = listed(dict.fromkeys(subject for _, subject in starts))
+        found_in = listing(dict.fromkeys(subject for _, subject in starts))
         if len(dict(starts)) < len(starts) or len({subject for _, subject in starts}) < len(starts):
             yield violation(
                 "several machines had the name {node}: their boot ids alternate",
                 "another boot id only after a reboot",
-                f"{listed(boot for boot, _ in starts)} (in {found_in})",
+                f"{listing(boot for boot, _ in starts)} (in {found_in})",
                 node=name,
             )
         elif len(starts) > 1:
             again.append(f"{name} ({found_in})")
     if again:
-        yield to_explain("nodes were rebooted during the campaign", "no reboot of a node", listed(again, 4))
+        yield to_explain("nodes were rebooted during the campaign", "no reboot of a node", listing(again, 4))
     for boot, named in grouped((boot, (subject, name)) for name, boot, subject in told).items():
         names = {name: None for _, name in named}
         if not any(names.keys() <= set(of_job) for of_job in grouped(named).values()):  # GEO-04 reports these
             yield doubt(submission.full)(
                 "one machine had the names of several nodes in different jobs",
                 "one name for each boot id",
-                f"{listed(names)} (boot id {boot})",
+                f"{listing(names)} (boot id {boot})",
             )

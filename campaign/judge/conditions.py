@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from campaign.config.rules import formulas, sweeps
 from campaign.config.rules.entries import Requirement
-from campaign.core.formula import Condition, aggregate, of_several, value
+from campaign.core.formula import Condition, aggregate, aggregated_name, value
 from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Finding, Record
-from campaign.core.units import apart, digits
+from campaign.core.units import digits, distinct_digits
 from campaign.judge.findings import Form, at_full_size, to_explain, unchecked, violation
 from campaign.judge.rule import DecidedBy, Needs, attempt_rule, campaign_rule
 from campaign.judge.submission import Submission
@@ -72,7 +72,7 @@ def _check_size_condition(
         *missed,
         condition=text,
         clause=requirement.clause,
-        values=", ".join(f"{name} {apart(known[name], *condition.limits)[0]}" for name in condition.names),
+        values=", ".join(f"{name} {distinct_digits(known[name], *condition.limits)[0]}" for name in condition.names),
     )
 
 
@@ -91,7 +91,7 @@ def _missed_condition(condition: Condition, known: Mapping[str, float]) -> tuple
     if condition.holds(known, **_tolerance(condition)):
         return None
     left, right = (value(side, known) for side in (condition.left, condition.right))
-    found, expected = apart(left, right)
+    found, expected = distinct_digits(left, right)
     return f"{condition.sign} {expected}", found
 
 
@@ -147,7 +147,8 @@ def _check_result_condition(
         yield form(wording, **told, names=", ".join(lacking))
         return
     values = ", ".join(
-        f"{name} {apart(known[name], *condition.limits)[0]}{_places(printed[name]) if name in printed else ''}"
+        f"{name} {distinct_digits(known[name], *condition.limits)[0]}"
+        f"{_places(printed[name]) if name in printed else ''}"
         for name in condition.names
     )
     if missed := _missed_result_condition(condition, known):
@@ -200,7 +201,8 @@ def _check_computed_conditions(submission: Submission) -> Iterator[Finding]:
                 yield from submission.over(unchecked, cells, wording, **told)
                 continue
             values = ", ".join(
-                f"{name} {apart(record.value, *condition.limits)[0]}{_places(record)}" for name, record in found.items()
+                f"{name} {distinct_digits(record.value, *condition.limits)[0]}{_places(record)}"
+                for name, record in found.items()
             )
             known = recorded_numbers(case) | {name: record.value for name, record in found.items()}
             if missed := _missed_result_condition(condition, known):
@@ -217,7 +219,7 @@ def _valid_groups(submission: Submission, over: str) -> Iterator[list[Case]]:
 def _check_condition_over_runs(
     submission: Submission, cases: list[Case], requirement: Requirement, condition: Condition
 ) -> Iterator[Finding]:
-    names = dict.fromkeys(filter(None, map(of_several, condition.names)))
+    names = dict.fromkeys(filter(None, map(aggregated_name, condition.names)))
     operations = [operation for operation in cases[0].operations if operation.name in names]
     if len(operations) < len(names):
         return  # of another launch condition
@@ -233,7 +235,7 @@ def _check_condition_over_runs(
     form = _form_of(requirement, submission.full)
     try:
         known = recorded_numbers(cases[0]) | {
-            name: aggregate(name, numbers) for name in condition.names if of_several(name)
+            name: aggregate(name, numbers) for name in condition.names if aggregated_name(name)
         }
         missed = _missed_condition(condition, known)
     except ValueError as error:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from campaign.core.model import Cell, Finding, Move, Severity
-from campaign.core.units import listed, several
+from campaign.core.units import listing, plural
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment
 
@@ -115,7 +115,7 @@ def merged_phases(case: Case, findings_by_phase: Mapping[str, Sequence[Finding]]
 
 
 def processes_on(processes: int, nodes: int) -> str:
-    return f"{processes} process{'es' if processes != 1 else ''} on {several(nodes, 'node')}"
+    return f"{processes} process{'es' if processes != 1 else ''} on {plural(nodes, 'node')}"
 
 
 def cut(text: str) -> str:
@@ -128,7 +128,7 @@ def disagreement(what: str, said: Mapping[str, str | None]) -> Iterator[Finding]
         (first, expected), *others = [(source, text) for source, text in said.items() if text]
         differing = [f"{cut(text)} ({source})" for source, text in others if text != expected]
         yield violation(
-            "{what} differs between the records", f"{cut(expected)} ({first})", listed(differing), what=what
+            "{what} differs between the records", f"{cut(expected)} ({first})", listing(differing), what=what
         )
 
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 from campaign.config.rules.pack import RulePack
 from campaign.core.grouping import grouped
 from campaign.core.model import Finding, Run, Severity
-from campaign.core.units import apart
+from campaign.core.units import distinct_digits
 from campaign.judge.findings import not_printed, note, to_explain, violation
 from campaign.judge.rule import DecidedBy, attempt_rule, campaign_rule
 from campaign.judge.submission import Submission
@@ -264,7 +264,7 @@ def check_rank_shift(case: Case) -> Iterator[Finding]:
             yield violation(
                 "some stat calls ran on the node that created the file",
                 "100% of the stat calls on another node",
-                f"{apart(100 * shares[0], 100)[0]}% of the stat calls on another node",
+                f"{distinct_digits(100 * shares[0], 100)[0]}% of the stat calls on another node",
             )
 
 

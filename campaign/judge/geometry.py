@@ -9,7 +9,7 @@ from dataclasses import replace
 from campaign.config.rules.entries import LaunchCondition
 from campaign.core.grouping import grouped
 from campaign.core.model import Finding
-from campaign.core.units import listed, several
+from campaign.core.units import listing, plural
 from campaign.judge.attestation import attestations
 from campaign.judge.findings import (
     doubt,
@@ -47,7 +47,7 @@ def check_placement(case: Case) -> Iterator[Finding]:
     elif seen.placement != "block" or (seen.uneven or seen.processes_per_node) != (
         geometry.blocks if geometry.larger else geometry.processes_per_node
     ):
-        uneven = listed([str(count) for count in seen.uneven]) or "uneven"
+        uneven = listing([str(count) for count in seen.uneven]) or "uneven"
         yield violation(
             "ranks are not placed in the planned blocks" if geometry.larger else "ranks are not placed in equal blocks",
             f"block placement, {geometry.spread}",
@@ -96,7 +96,7 @@ def check_counts(case: Case) -> Iterator[Finding]:
     if node and not ran_on:
         yield unchecked("the node where it ran is not recorded")
     elif node and ran_on != (node,):
-        yield violation("ran on another node than planned", node, listed(ran_on))
+        yield violation("ran on another node than planned", node, listing(ran_on))
     wanted = str(case.run.threads or "")
     threads = case.evidence.witness.threads if seen.threads is None else (str(seen.threads),)
     if wanted and not threads:
@@ -156,11 +156,11 @@ def check_topology(case: Case) -> Iterator[Finding]:
     # Also where its ranks ran, as processes on the nodes saw them.
     seen = dict.fromkeys((*names, *case.evidence.witness.nodes))
     if foreign := [name for name in seen if name not in spoke and name not in had]:
-        yield violation("the output names nodes that were not in the job", listed(had), listed(foreign))
+        yield violation("the output names nodes that were not in the job", listing(had), listing(foreign))
         return
     machines = grouped((spoke[name].boot if name in spoke else "", name) for name in names)
     if "" in machines:
-        yield unchecked("cannot tell whether these nodes are separate machines: {nodes}", nodes=listed(machines[""]))
+        yield unchecked("cannot tell whether these nodes are separate machines: {nodes}", nodes=listing(machines[""]))
     for boot, alike in machines.items():
         if boot and len(alike) > 1:
             yield _shared_machine(case, alike)
@@ -201,10 +201,10 @@ def _shared_machine(case: Case, names: Sequence[str]) -> Finding:
             'several "nodes" share one client of the network file system: its cache can serve every phase, whatever '
             "the rank offset",
             "one client per node",
-            listed(names),
+            listing(names),
         )
     own = ", each with its own client of the file system" if on_network else ""
-    return doubt(case.full)(f'several "nodes" run on one physical machine{own}', "one machine per node", listed(names))
+    return doubt(case.full)(f'several "nodes" run on one physical machine{own}', "one machine per node", listing(names))
 
 
 @campaign_rule(
@@ -248,8 +248,8 @@ def check_concurrency(submission: Submission) -> Iterator[Finding]:
             if lacking and row.value is not None:
                 yield to_explain(
                     "each node is measured by itself, and some have no valid result",
-                    several(len(row.nodes), "node"),
-                    f"{several(len(row.by_node), 'node')}; not {listed(lacking)}",
+                    plural(len(row.nodes), "node"),
+                    f"{plural(len(row.by_node), 'node')}; not {listing(lacking)}",
                     about=row.cell,
                 )
         away = [node for node in partition.unusable if node.why != OUTSIDE]

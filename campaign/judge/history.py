@@ -10,7 +10,7 @@ from campaign.config.rules.packs import digest_of_own
 from campaign.core.events import Event
 from campaign.core.grouping import grouped
 from campaign.core.model import Finding, Severity, State
-from campaign.core.units import listed, several
+from campaign.core.units import listing, plural
 from campaign.judge.findings import doubt, note, to_explain, unchecked, unchecked_by_buyer, violation
 from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import RECORDS, Submission
@@ -61,7 +61,7 @@ def check_attempts(submission: Submission) -> Iterator[Finding]:
         yield doubt(submission.full)(
             "attempts that are not used in the results have records that contradict each other",
             "records that agree",
-            listed(contradictory),
+            listing(contradictory),
         )
     yield from _check_failed_with_results(submission)
     yield from _check_repeated_runs(submission)
@@ -94,7 +94,7 @@ def _check_failed_with_results(submission: Submission) -> Iterator[Finding]:
         yield doubt(submission.full)(
             "attempts that did not end well have all their results in their output",
             "a part of the results, or none",
-            listed(found),
+            listing(found),
         )
 
 
@@ -191,7 +191,7 @@ def lost_by_recovery(event: Event) -> Iterator[Finding]:
     """What a recovered journal lacks."""
     lost = "lines at its end"
     if event["lost"]:
-        lost = f"{listed(_line_numbers(*each) for each in event['lost'])} and any lines that were removed there"
+        lost = f"{listing(_line_numbers(*each) for each in event['lost'])} and any lines that were removed there"
     if event["missing"]:
         lost += f" ({event['missing']} bytes fewer than had been read before)"
     yield to_explain(
@@ -199,11 +199,11 @@ def lost_by_recovery(event: Event) -> Iterator[Finding]:
         "remaining lines, and is taken from their folders: {open}. Attempts that no remaining line names, which are "
         "not used: {unnamed}",
         "every line",
-        several(sum(last - max(first, 1) + 1 for first, last in event["lost"]), "line") + " lost",
+        plural(sum(last - max(first, 1) + 1 for first, last in event["lost"]), "line") + " lost",
         damaged=event["damaged"],
         lost=lost,
-        open=listed(event["open"], MOST_SHOWN) or "none",
-        unnamed=listed(event["unnamed"], MOST_SHOWN) or "none",
+        open=listing(event["open"], MOST_SHOWN) or "none",
+        unnamed=listing(event["unnamed"], MOST_SHOWN) or "none",
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from campaign.config.system import ADMINISTRATOR_TUNING, USER_TUNING, placeholder
 from campaign.core.grouping import grouped
 from campaign.core.model import ASKED_NAMES, Finding, Input, Severity
-from campaign.core.units import listed, several
+from campaign.core.units import listing, plural
 from campaign.judge.attestation import attestations
 from campaign.judge.findings import doubt, unchecked, violation
 from campaign.judge.rule import attempt_rule, campaign_rule
@@ -53,7 +53,7 @@ def check_required_variables(case: Case) -> Iterator[Finding]:
             yield violation(
                 "the ranks ran with another {name} than the rules require",
                 str(required),
-                listed(value or "not set" for value in wrong),
+                listing(value or "not set" for value in wrong),
                 name=name,
                 clause=required.clause,
             )
@@ -90,7 +90,7 @@ def check_inputs(case: Case) -> Iterator[Finding]:
             yield violation(
                 "input {input} differs from the file of {by}: {path}",
                 f"SHA-256 {each.sha256}",
-                listed([_other_file(case, alike) for alike in others.values()], 2),
+                listing([_other_file(case, alike) for alike in others.values()], 2),
                 input=each.id,
                 by=each.by,
                 path=each.path,
@@ -99,10 +99,10 @@ def check_inputs(case: Case) -> Iterator[Finding]:
         if missing := [name for name in nodes if name not in hashed]:
             yield violation(
                 "input {input} was not hashed before the run on {nodes}: {path}",
-                f"a line of inputs.txt for each of {several(len(nodes), 'node')}",
+                f"a line of inputs.txt for each of {plural(len(nodes), 'node')}",
                 _missing_hashes(case, each, found),
                 input=each.id,
-                nodes=listed(missing),
+                nodes=listing(missing),
                 path=each.path,
                 clause=each.clause,
             )
@@ -110,14 +110,14 @@ def check_inputs(case: Case) -> Iterator[Finding]:
 
 def _other_file(case: Case, alike: list[HashedInput]) -> str:
     """Another file, the nodes that read it, and the first line that says so."""
-    first, nodes = alike[0], listed([one.node for one in alike])
+    first, nodes = alike[0], listing([one.node for one in alike])
     place = f"runs/{case.run.id}/{case.attempt.number}/inputs.txt:{first.line}"
-    return f"{first.sha256} ({several(first.size, 'byte')}) on {nodes}, {place}"
+    return f"{first.sha256} ({plural(first.size, 'byte')}) on {nodes}, {place}"
 
 
 def _missing_hashes(case: Case, each: Input, found: list[HashedInput]) -> str:
     unread = [one.node for one in found if not one.sha256]
-    return f"not readable on {listed(unread)}" if unread else "no such line"
+    return f"not readable on {listing(unread)}" if unread else "no such line"
 
 
 # Variables by which a user tunes MPI, the network or the loader.
@@ -159,7 +159,7 @@ def check_tuning(submission: Submission) -> Iterator[Finding]:
         yield doubt(submission.full)(
             "tuning variables of MPI, network or loader were set, but are not in the system description",
             "named under system (tuning by users) or slurm.environment",
-            listed(unsaid),
+            listing(unsaid),
         )
 
 

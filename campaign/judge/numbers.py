@@ -15,7 +15,7 @@ from campaign.config.rules.output_format import ONE_ITERATION
 from campaign.config.rules.pack import RulePack
 from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Finding, Severity, Status
-from campaign.core.units import apart, digits
+from campaign.core.units import digits, distinct_digits
 from campaign.judge.findings import doubt, note, unchecked, unprovable, violation
 from campaign.judge.projections import rows_by_line
 from campaign.judge.rule import Needs, campaign_rule
@@ -179,7 +179,7 @@ def check_variation(submission: Submission) -> Iterator[Finding]:
     for row in rows:
         cv = row.summary.cv
         if cv is not None and cv > variation:
-            most, found = apart(100 * variation, 100 * cv)
+            most, found = distinct_digits(100 * variation, 100 * cv)
             yield form(
                 "variation between repetitions above {limit}",
                 f"at most {most}%",
@@ -189,12 +189,14 @@ def check_variation(submission: Submission) -> Iterator[Finding]:
             )
     in_time = {row.cell: _values_by_time(row) for row in rows}
     trends = {cell: p for cell, values in in_time.items() if (p := intervals.trend(values)) is not None}
-    for cell, p in zip(trends, ranks.adjusted([*trends.values()]), strict=True):
+    for cell, p in zip(trends, ranks.adjusted_p_values([*trends.values()]), strict=True):
         if p < drift:
-            least, found = apart(drift, p)
+            least, found = distinct_digits(drift, p)
             yield form("values show a trend over time", f"p-value of {least} or more", found, about=cell)
     farthest = {cell: far for cell, values in in_time.items() if (far := intervals.farthest(values))}
-    for (cell, (value, _)), p in zip(farthest.items(), ranks.adjusted([p for _, p in farthest.values()]), strict=True):
+    for (cell, (value, _)), p in zip(
+        farthest.items(), ranks.adjusted_p_values([p for _, p in farthest.values()]), strict=True
+    ):
         if p < CHANCE:
             yield note("outliers present; none excluded", "", digits(value), about=cell)
     single = [row.cell for row in rows if row.summary.cv is None]
@@ -341,7 +343,7 @@ def check_growth(submission: Submission) -> Iterator[Finding]:
             if single is None or not processes:
                 without.append(row.cell)
             elif rate is not None and rate > factor * processes * single > 0:
-                most, found, by = apart(factor * processes * single, rate, single)
+                most, found, by = distinct_digits(factor * processes * single, rate, single)
                 yield doubt(submission.full)(
                     "more than {factor}x the rate of that many single processes",
                     f"at most {most} {row.unit} ({factor:g} x {processes} processes x {by})",
@@ -366,7 +368,7 @@ def _check_not_worse(
             sign, limits, change = -1, "at most", "plus"
         limit = values[other] * (1 - sign * below)
         if sign * row.value < sign * limit:
-            expected, found, by = apart(limit, row.value, values[other])
+            expected, found, by = distinct_digits(limit, row.value, values[other])
             yield doubt(submission.full)(
                 message,
                 f"{limits} {expected} {row.unit} ({name} {by}, {change} {show(Quantity.SHARE, below)})",

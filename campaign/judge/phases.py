@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from campaign.config.rules.catalogue import Parameter, Quantity, show
 from campaign.core.model import Command, Completion, Finding, State
-from campaign.core.units import apart, listed
+from campaign.core.units import distinct_digits, listing
 from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
 from campaign.judge.job_facts import (
     PROBES,
@@ -48,11 +48,13 @@ def _check_separate_nodes(case: Case, group: Sequence[Command]) -> Iterator[Find
     counted = Counter(node for each in nodes.values() for node in each)
     unseen = [each.phase for each in group if len(nodes[each.phase]) < case.run.geometry_of(each).nodes]
     if shared := sorted(node for node, count in counted.items() if count > 1):
-        yield violation("phases that start together ran on the same nodes", "nodes of its own for each", listed(shared))
+        yield violation(
+            "phases that start together ran on the same nodes", "nodes of its own for each", listing(shared)
+        )
     elif unseen:
         yield unchecked(
             "the nodes of {phases} were not all recorded; it is unknown whether other phases used them",
-            phases=listed(unseen),
+            phases=listing(unseen),
         )
 
 
@@ -79,7 +81,7 @@ def _check_common_time(case: Case, spans: Mapping[str, _Span]) -> Iterator[Findi
     for name in dict.fromkeys(operation.phase for operation in case.operations if operation.phase in spans):
         lasted = spans[name][1] - spans[name][0]
         if ended - began < least * lasted:
-            together, needed = apart(ended - began, least * lasted)
+            together, needed = distinct_digits(ended - began, least * lasted)
             yield doubt(case.full)(
                 "phase {phase} was measured for only a part of its time beside the phases that start together with it",
                 f"{show(Quantity.SHARE, least)} of its time or more ({needed} s of {lasted:.1f} s)",
@@ -189,6 +191,6 @@ def _check_foreign_steps(case: Case, completion: Completion) -> Iterator[Finding
     if foreign := ran - allowed:
         yield violation(
             "the job ran other steps between the phases of one result",
-            listed(f"{count} of {name}" for name, count in allowed.items()),
-            listed(f"{count} of {name}" for name, count in foreign.items()),
+            listing(f"{count} of {name}" for name, count in allowed.items()),
+            listing(f"{count} of {name}" for name, count in foreign.items()),
         )

@@ -104,7 +104,7 @@ def _fill_row(row: Row, campaign: Campaign, operation: Operation, tried: Sequenc
     row = replace(row, attempts=len(tried))
     declined = next((declined.reason for declined in campaign.declined if matches(row.cell, declined.cells)), None)
     if declined is not None:  # RUN-08 reports problems of attempts without a result
-        counted = f" ({units.several(len(tried), 'attempt')}, none valid)" if tried else ""
+        counted = f" ({units.plural(len(tried), 'attempt')}, none valid)" if tried else ""
         return replace(row, status=Status.DECLINED, note=f"{declined}{counted}")
     if not tried:
         return row
@@ -189,7 +189,7 @@ class LineParts:
         node runs by itself, those that the nodes report.
         """
         row = self.rows[formulas.place(name)[0]]
-        if not formula.of_several(name) or not self.valid:
+        if not formula.aggregated_name(name) or not self.valid:
             yield from [(row.origin, row.record)] if row.record is not None else []
             return
         nodes = by_node(self.valid)
@@ -239,7 +239,7 @@ def computed_row(row: Row, operation: Operation, table: Mapping[tuple[str, str, 
     try:
         for name, results in found.items():
             values = [record.value for _, record in results]
-            of = formula.of_several(name)
+            of = formula.aggregated_name(name)
             known[name] = formula.aggregate(name, {of: values}) if of else values[0]
         value = formula.value(operation.formula, known)
     except ValueError as error:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from campaign.core.grouping import grouped
 from campaign.core.model import Completion, Finding, Severity, State
-from campaign.core.units import digits, listed, may_be_negative, utc
+from campaign.core.units import digits, listing, may_be_negative, utc
 from campaign.judge.findings import BUILTIN, at_full_size, doubt, note, to_explain, unchecked, violation
 from campaign.judge.job_facts import (
     TOLERANCE_S,
@@ -85,7 +85,7 @@ def check_output(case: Case) -> Iterator[Finding]:
         if record is None:
             # The output's records that belong to no operation are of another size or program.
             keys = {each.key for each in case.operations}
-            others = listed(each.operation for each in case.records if each.operation not in keys)
+            others = listing(each.operation for each in case.records if each.operation not in keys)
             instead = (operation.key, others) if operation.record and others else ()
             yield violation("no result for {name} in the output", *instead, name=operation.id)
         elif not record.value > 0 and not (record.value < 0 and may_be_negative(record.unit)):  # also true for NaN
@@ -176,7 +176,7 @@ def check_suspension(case: Case) -> Iterator[Finding]:
         found.append(f"until {utc(resumed)} (scontrol)")
     if found:
         yield violation(
-            "Slurm suspended the job during the run: that time counts in its results", "not suspended", listed(found)
+            "Slurm suspended the job during the run: that time counts in its results", "not suspended", listing(found)
         )
     elif resumed and completion.suspended is None and completion.started <= resumed + ahead:
         yield unchecked(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Set
 
 from campaign.config.rules.builds import BUILDING, FORBIDDEN, UNKNOWN
 from campaign.core.model import ChangeClass, Finding
-from campaign.core.units import listed, several
+from campaign.core.units import listing, plural
 from campaign.judge.binaries import binary_sha256, finished_cases
 from campaign.judge.findings import BUILTIN, left_to_buyer, note, to_explain, unchecked, violation
 from campaign.judge.rule import campaign_rule
@@ -118,7 +118,7 @@ def check_patch(submission: Submission) -> Iterator[Finding]:
             problem=comparison.supplied.problem,
         )
     if bool(comparison.changes) == (comparison.pristine.hash == modified.hash):
-        counted = several(len(comparison.changes), "changed file")
+        counted = plural(len(comparison.changes), "changed file")
         yield violation(
             "the recorded changes contradict the hashes of the trees", "changes exactly if the hashes differ", counted
         )
@@ -138,7 +138,7 @@ def check_patch(submission: Submission) -> Iterator[Finding]:
     compiled = [file.path for file in modified.ignored if file.sha256 and file.sha256 not in recorded]
     if compiled:
         yield note(
-            "compiled files that are missing from the published source were not compared", "", listed(compiled, 10)
+            "compiled files that are missing from the published source were not compared", "", listing(compiled, 10)
         )
 
 
@@ -200,14 +200,14 @@ def check_change_classes(submission: Submission) -> Iterator[Finding]:
             "the published source was changed in {kinds}",
             "",
             f"patch {comparison.patch_sha256}",
-            kinds=listed(f"{kind} ({several(count, 'file')})" for kind, count in sorted(kinds.items())),
+            kinds=listing(f"{kind} ({plural(count, 'file')})" for kind, count in sorted(kinds.items())),
             clause=clause,
         )
     if others:
         yield violation(
             "changes to files other than {classes}",
             expected,
-            listed([f"{change.path} ({change.why})" for change in others], 10),
+            listing([f"{change.path} ({change.why})" for change in others], 10),
             classes=classes,
             clause=clause,
         )

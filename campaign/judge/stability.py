@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from campaign.core.grouping import grouped
 from campaign.core.model import Finding, Severity
-from campaign.core.units import listed, several
+from campaign.core.units import listing, plural
 from campaign.judge.findings import cut, to_explain, unchecked
 from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import Submission
@@ -50,7 +50,7 @@ def check_environment(submission: Submission) -> Iterator[Finding]:
     if without:
         yield unchecked(
             "environment not recorded for {attempts} (first: {first})",
-            attempts=several(len(without), "attempt"),
+            attempts=plural(len(without), "attempt"),
             first=without[0],
         )
     jobs = _jobs(results)
@@ -90,12 +90,12 @@ def _missing_nodes(jobs: Sequence[_Job]) -> Iterator[Finding]:
     for environment, _, _, attempts in jobs:
         if environment.silent:
             why = f": {environment.problems[0]}" if environment.problems else ""
-            told.setdefault((listed(environment.silent), why), []).extend(attempts)
+            told.setdefault((listing(environment.silent), why), []).extend(attempts)
     for (nodes, why), names in told.items():
         yield unchecked(
             "environment of {nodes} not recorded in {attempts} (first: {first}){why}",
             nodes=nodes,
-            attempts=several(len(names), "attempt"),
+            attempts=plural(len(names), "attempt"),
             first=names[0],
             why=why,
         )

@@ -11,7 +11,7 @@ from typing import Any
 from campaign.config.system import CONTACT, SYSTEM, gaps, placeholder
 from campaign.core.grouping import grouped
 from campaign.core.model import Finding, Severity
-from campaign.core.units import format_size, listed
+from campaign.core.units import format_size, listing
 from campaign.judge.findings import at_full_size, cut, doubt, note, to_explain, unchecked, violation
 from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import Submission
@@ -107,7 +107,7 @@ def check_file_system(submission: Submission) -> Iterator[Finding]:
                 "description (the nodes mounted {found})",
                 about=about,
                 target=target.name,
-                found=listed(kinds),
+                found=listing(kinds),
             )
         elif kinds:
             yield from _check_mounted_types(submission, target.name, cases, kinds, described)
@@ -270,7 +270,7 @@ def _check_contradictions(submission: Submission) -> Iterator[Finding]:
         yield doubt(submission.full)(
             "the description of the system contradicts what the nodes recorded: {key}",
             said,
-            listed(dict.fromkeys(recorded)),
+            listing(dict.fromkeys(recorded)),
             key=f"system: {key}",
         )
 
@@ -286,7 +286,7 @@ def _contradictions(texts: Mapping[str, str], environment: Environment) -> Itera
 
 
 def _missing_adapters(texts: Mapping[str, str], environment: Environment) -> Iterator[tuple[str, str, str]]:
-    found = listed(fact for fact in environment.under("net.") if "operstate" in " ".join(environment.values(fact)))
+    found = listing(fact for fact in environment.under("net.") if "operstate" in " ".join(environment.values(fact)))
     for key in ("node", "network"):
         text = texts.get(key, "").casefold()
         # The network may lead to the storage through nodes with both kinds of adapters.
@@ -300,7 +300,7 @@ def _other_names(pattern: str, of_record: str, text: str, recorded: str) -> str:
     for short, name in _ALIASES.items():
         text = text.replace(short, name)
     said, found = re.findall(pattern, text), re.findall(of_record, recorded)
-    return listed(dict.fromkeys(said)) if said and found and found[0] not in said else ""
+    return listing(dict.fromkeys(said)) if said and found and found[0] not in said else ""
 
 
 def _excess_cores(text: str, recorded: str) -> str:

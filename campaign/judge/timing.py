@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from campaign.config.rules.catalogue import Parameter, Quantity, parse, show
 from campaign.config.rules.entries import Operation
 from campaign.core.model import Finding, Record, Severity
-from campaign.core.units import apart, digits
+from campaign.core.units import digits, distinct_digits
 from campaign.judge.findings import (
     BUILTIN,
     at_full_size,
@@ -198,7 +198,7 @@ def _check_required_durations(case: Case, lasted: Sequence[_Lasted]) -> Iterator
 
 def _required_and_actual(wanted: float, phases: Sequence[_Lasted]) -> tuple[str, str]:
     """The required and the actual length of these phases."""
-    lasted = [f"{operation.id} {apart(seconds, wanted)[0]} s" for operation, _, seconds in phases]
+    lasted = [f"{operation.id} {distinct_digits(seconds, wanted)[0]} s" for operation, _, seconds in phases]
     return or_more(wanted), ", ".join(lasted)
 
 
@@ -322,7 +322,7 @@ def check_limits(case: Case) -> Iterator[Finding]:
     quick, unknown = faster_operations(case, least)
     yield from unknown
     for name, seconds in quick.items():
-        needed, found = apart(least * 1e6, seconds * 1e6)
+        needed, found = distinct_digits(least * 1e6, seconds * 1e6)
         yield violation(
             "less time per operation than any system call takes: the work was not done",
             f"{needed} us or more",
@@ -357,7 +357,7 @@ def _check_bandwidth(case: Case, operation: str, record: Record) -> Iterator[Fin
     nodes, carried = case.run.geometry.nodes, record.value * BYTES[record.unit]
     memory = case.pack.parameter("PHY-04", "memory") * 1e9 * nodes
     if carried > memory:
-        most, found = apart(memory / 1e9, carried / 1e9)
+        most, found = distinct_digits(memory / 1e9, carried / 1e9)
         yield violation(
             "bandwidth above what the nodes' memory can deliver",
             f"at most {most} GB/s",
@@ -374,7 +374,7 @@ def _check_bandwidth(case: Case, operation: str, record: Record) -> Iterator[Fin
     elif carried > adapters * nodes:
         # A cache that the pack allows for a share of the bytes is no fraud: CCH-05 judges it.
         allowed = record.cached_share is not None and record.cached_share >= 1
-        most, found, each = apart(adapters * nodes / 1e9, carried / 1e9, adapters / 1e9)
+        most, found, each = distinct_digits(adapters * nodes / 1e9, carried / 1e9, adapters / 1e9)
         yield (note if allowed else violation)(
             "bandwidth above what the nodes' network adapters can carry",
             f"at most {most} GB/s ({each} GB/s for each of {nodes} nodes)",

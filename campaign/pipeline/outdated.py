@@ -13,7 +13,7 @@ from campaign.config.definition import Definition
 from campaign.config.slurm_keys import Slurm
 from campaign.core import keys
 from campaign.core.model import ASKED_NAMES, Attempt, Command, Run, State, directory_name
-from campaign.core.units import several
+from campaign.core.units import plural
 from campaign.pipeline.planning import Plan
 from campaign.plan import matrix
 from campaign.results.environment.facts import SHORT
@@ -42,12 +42,12 @@ def outdated(definition: Definition, planned: Plan, attempts: Sequence[Attempt])
             causes.setdefault(tuple(setting for setting, _ in changes), Counter())[text] += 1
     lines: list[str] = []
     for alike in causes.values():
-        first, number = next(iter(alike)), several(alike.total(), "run")
+        first, number = next(iter(alike)), plural(alike.total(), "run")
         shown = first if len(alike) == 1 else f"such as {first}"
         lines.append(f"not used: {number} measured with other settings ({shown}); 'campaign run' measures again")
     if gone:
         names = ", ".join(gone[:_NAMED]) + (", …" if len(gone) > _NAMED else "")
-        lines.append(f"not used: {several(len(gone), 'run')} that the campaign file no longer contains ({names})")
+        lines.append(f"not used: {plural(len(gone), 'run')} that the campaign file no longer contains ({names})")
     return lines
 
 
@@ -139,4 +139,4 @@ def _change(setting: str, old: str, new: str) -> Iterator[_Change]:
 
 
 def _geometry(nodes: Any, processes: Any) -> str:
-    return f"{several(nodes, 'node')}, {processes} processes"
+    return f"{plural(nodes, 'node')}, {processes} processes"

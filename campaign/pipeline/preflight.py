@@ -114,7 +114,7 @@ def check(definition: Definition, planned: planning.Plan, request: Request) -> C
     mistakes = list(_placeholders(campaign))
     if mistakes and campaign.profile != "full":
         keys = ", ".join(path_text(mistake.at) for mistake in mistakes)
-        unfilled = units.several(len(mistakes), "placeholder")
+        unfilled = units.plural(len(mistakes), "placeholder")
         notes.insert(0, f"{unfilled} still to be filled in before a run with profile full: {keys}")
         mistakes.clear()
     compared, unreadable = _sources(campaign)
@@ -196,7 +196,7 @@ def missing_runs(definition: Definition, planned: planning.Plan, request: Reques
         return tuple(runs)
     with open_store(definition.paths, definition.pack.outputs) as store:
         attempts, records = matrix.attempts_by_run(runs, store.attempts()), store.records()
-    if problem := journal.look(definition.paths.journal).problem:
+    if problem := journal.read_chain(definition.paths.journal).problem:
         raise EnvironmentLacks(journal_damaged(path=definition.paths.journal, problem=problem))
     return tuple(run for run in runs if is_missing(definition, run, attempts[run.id], records, request))
 
@@ -370,7 +370,7 @@ def _beyond_limit(definition: Definition, runs: Sequence[Run], asked: partitions
             each, needed, allowed = map(units.format_duration, (campaign.slurm.time_s, needs_s, limit))
             remedy = ", or slurm.allocation: run, which gives each run a job of its own" if most > 1 else ""
             problem = (
-                f"a job of {units.several(most, 'run')} of {each} needs {needed}; {where} allows {allowed}; set a "
+                f"a job of {units.plural(most, 'run')} of {each} needs {needed}; {where} allows {allowed}; set a "
                 f"shorter slurm.time{remedy}"
             )
             yield Mistake(("slurm", "time"), problem)

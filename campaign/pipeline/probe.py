@@ -19,7 +19,7 @@ from campaign.config.slurm_keys import Slurm
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.grouping import grouped
 from campaign.core.model import SRUN, Command, Geometry, Launcher, Run, State
-from campaign.core.units import several
+from campaign.core.units import plural
 from campaign.pipeline.places import nearest
 from campaign.pipeline.preflight import Checked
 from campaign.slurm import commands, sbatch, scripts
@@ -45,7 +45,7 @@ class Probed:
     def passed(self) -> str:
         """What the probe has shown if there are no problems."""
         return (
-            f"probe (job {self.job}): {several(self.nodes, 'node')} see the same directories, can write in them and "
+            f"probe (job {self.job}): {plural(self.nodes, 'node')} see the same directories, can write in them and "
             f"start the benchmark; {self.launched}"
         )
 
@@ -84,7 +84,7 @@ def probe(definition: Definition, checked: Checked, say: Callable[[str], None]) 
         if answer.job_id is None:
             raise EnvironmentLacks(f"probe: {answer.message}")
         say(
-            f"probe: submitted job {answer.job_id} on {several(widest.geometry.nodes, 'node')}; waiting for it to end "
+            f"probe: submitted job {answer.job_id} on {plural(widest.geometry.nodes, 'node')}; waiting for it to end "
             "(Ctrl-C cancels it)"
         )
         try:
@@ -164,7 +164,7 @@ def _read(folder: Path, job: str, widest: Run, state: str, settings: Sequence[st
     problems = [f"{', '.join(sorted(names))}: {text}" for text, names in texts.items()]
     if len(answered) < nodes:
         why = state or " ".join(text_of(folder / "nodes.err").splitlines()[-1:]) or "srun gave no reason"
-        problems.append(f"probe (job {job}): {len(answered)} of {several(nodes, 'node')} answered; {why}")
+        problems.append(f"probe (job {job}): {len(answered)} of {plural(nodes, 'node')} answered; {why}")
     if problems:  # these have to be fixed first
         return Probed(job, nodes, tuple(problems))
     tried = [line.split("\t", 2) for line in text_of(folder / "launches").splitlines()]
@@ -177,7 +177,7 @@ def _read(folder: Path, job: str, widest: Run, state: str, settings: Sequence[st
         return Probed(job, nodes, (), f"not checked: {unchecked}")
     if kind in WORKS:
         ends = ", which does not end by itself within 30 s: see RUN-01" if kind == "endless" else ""
-        shown = f"{settings[0]} starts {program} as one MPI job of {several(ranks, 'rank')}{ends}"
+        shown = f"{settings[0]} starts {program} as one MPI job of {plural(ranks, 'rank')}{ends}"
         return Probed(job, nodes, (), shown)
     return Probed(job, nodes, (_failed(program, tried, settings, ranks),))
 

@@ -12,7 +12,7 @@ from campaign.core.errors import EnvironmentLacks, unwritten
 from campaign.core.events import Event
 from campaign.core.journal import DAMAGED, Salvage
 from campaign.core.model import Paths
-from campaign.core.units import listed
+from campaign.core.units import listing
 from campaign.judge.history import lost_by_recovery
 from campaign.pipeline.standing import Say
 from campaign.results.store import Store, begun
@@ -37,7 +37,7 @@ def recover(definition: Definition, say: Say) -> bool:
             say(finding.message)
         if jobs := list(dict.fromkeys(_unfinished(paths, event))):
             say(
-                f"jobs that no line names any more may still be queued or running: {listed(jobs)}; cancel each with "
+                f"jobs that no line names any more may still be queued or running: {listing(jobs)}; cancel each with "
                 "scancel --name=JOB before you measure again"
             )
     return bool(rewritten)
@@ -61,7 +61,7 @@ def _rewritten(paths: Paths, known_bytes: int) -> Event | None:
             raise EnvironmentLacks(f"{path}: {chain.problem}; restore that file from a backup")
         if running := list(filter(submit.is_running, salvage.submitters)):
             raise EnvironmentLacks(
-                f"a driver is at work ({listed(running)}, host:process:start): wait until it has ended, or stop it; "
+                f"a driver is at work ({listing(running)}, host:process:start): wait until it has ended, or stop it; "
                 "nothing was changed"
             )
         shutil.copy2(path, damaged)

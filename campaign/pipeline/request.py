@@ -13,8 +13,8 @@ from campaign.config.slurm_keys import Slurm
 from campaign.core.errors import InputError
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Cell, Paths, Run, Status, matches
-from campaign.core.schema import near, suggestion
-from campaign.core.units import digits, several
+from campaign.core.schema import nearest_name, suggestion
+from campaign.core.units import digits, plural
 from campaign.plan import matrix
 from campaign.results.cells import Row, left_out
 from campaign.results.environment.facts import Accounting
@@ -97,7 +97,7 @@ def _no_cell(pattern: str, cells: Sequence[Cell]) -> str:
             if not fnmatch.filter(known, part):
                 others = suggestion(part, list(dict.fromkeys(known)))
                 return f"no cell matches {pattern!r}: no {axis} {part}; {others}"
-    if meant := near(pattern, CHOOSABLE):
+    if meant := nearest_name(pattern, CHOOSABLE):
         return f"no cell matches {pattern!r}; did you mean {meant}?"
     return f"no cell matches {pattern!r}; cells are target/launch/files/operation, as in {cells[0]}"
 
@@ -123,7 +123,7 @@ def within_node_hours(
             left = batches[place:]
             enough = math.ceil(100 * (used + sum(costs[place:]))) / 100
             return chosen, (
-                f"not submitted: {several(len(left), 'job')} ({several(sum(map(len, left)), 'run')}). --max-node-hours "
+                f"not submitted: {plural(len(left), 'job')} ({plural(sum(map(len, left)), 'run')}). --max-node-hours "
                 f"is {most_node_h:.15g}; {digits(used)} are used or reserved, and the next job may use {digits(more)} "
                 f"more; --max-node-hours {enough:.15g} is enough for all"
             )

@@ -18,7 +18,7 @@ from campaign.config.definition import Definition
 from campaign.core import atomic, journal, timestamps
 from campaign.core.errors import NoRoom, UnknownState, typed
 from campaign.core.model import Attempt, Run, State
-from campaign.core.units import several
+from campaign.core.units import plural
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning
 from campaign.pipeline.preflight import is_missing, preflight
@@ -168,7 +168,7 @@ def _no_job_without_record(driver: Driver, request: Request) -> Iterator[None]:
             raise
         jobs = _not_ended(driver.store.under_way())
         commands.cancel(jobs)
-        raise NoRoom(f"{error}\ncancelled {several(len(jobs), 'job')}, whose results could not be written") from error
+        raise NoRoom(f"{error}\ncancelled {plural(len(jobs), 'job')}, whose results could not be written") from error
 
 
 def _search(driver: Driver, planned: planning.Plan, request: Request) -> planning.Plan:
@@ -219,7 +219,7 @@ def _measure(driver: Driver, planned: planning.Plan, request: Request) -> planni
         later = planning.again(driver.definition, planned)
         if request.detach or later.runs == planned.runs:
             return planned
-        more = several(len(later.runs) - len(planned.runs), "run")
+        more = plural(len(later.runs) - len(planned.runs), "run")
         driver.display.say(f"adding {more}: intervals are wider than repetitions.width")
         planned, request = later, replace(request, again=False)
         planning.write(driver.definition, planned)
@@ -342,12 +342,12 @@ class _Work:
             directory = results if results in cause else target
             driver.display.warn(
                 f"the file system of {directory}, or a quota there, is full: {full.run}: {cause}\ncancelling "
-                f"{several(len(jobs), 'job')}, which would fail too; free space there or get more quota, and run "
+                f"{plural(len(jobs), 'job')}, which would fail too; free space there or get more quota, and run "
                 "again, or use --keep-going"
             )
         else:
             driver.display.warn(
-                f"the first two jobs failed with the same cause: {cause}\ncancelling {several(len(jobs), 'job')}; "
+                f"the first two jobs failed with the same cause: {cause}\ncancelling {plural(len(jobs), 'job')}; "
                 "correct the cause and run again, or use --keep-going"
             )
         driver.store.note("stop", jobs=jobs, cause=cause)
@@ -424,7 +424,7 @@ def cancel(definition: Definition, say: Say, patience_s: float = 60.0) -> int:
     if not begun(definition.paths):
         return 0
     with Store(definition.paths) as store:
-        say_of_journal(definition, journal.look(definition.paths.journal), say)
+        say_of_journal(definition, journal.read_chain(definition.paths.journal), say)
         jobs = _not_ended(store.under_way())
         store.note("cancel", jobs=jobs)
         commands.cancel(jobs)

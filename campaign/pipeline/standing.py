@@ -76,7 +76,7 @@ def _gathered(
     attempts = store.attempts() if store else []
     results = []
     if store:
-        chain = chain or journal.look(paths.journal)
+        chain = chain or journal.read_chain(paths.journal)
         evidence = dict(store.evidence())
         for attempt, files in altered(paths, chain).items():
             evidence[attempt] = replace(evidence.get(attempt, NOTHING), altered=files)
@@ -179,7 +179,7 @@ def on_record(definition: Definition, say: Say) -> tuple[planning.Plan, tuple[At
     planned = planning.again(definition, planned)
     with Store(definition.paths, in_memory=True) as store:
         attempts = tuple(store.attempts())
-    say_of_journal(definition, journal.look(definition.paths.journal), say)
+    say_of_journal(definition, journal.read_chain(definition.paths.journal), say)
     return planned, attempts
 
 

@@ -9,7 +9,7 @@ from statistics import median
 
 from campaign.config.format import Campaign, Target
 from campaign.core.model import Attempt, Run, State
-from campaign.core.units import digits, format_duration, several
+from campaign.core.units import digits, format_duration, plural
 from campaign.plan import adaptive, matrix
 
 GOES_ON = 0.25  # a run that exceeds its expected time is assumed to need this share of it more
@@ -81,7 +81,7 @@ class Estimate:
         if self.budget_node_s is not None:
             guesses.append(f"searches end after {digits(self.budget_node_s / 3600)} more node-hours")
         if self.repeating:
-            guesses.append(f"up to {several(self.repeating, 'more repetition')} if intervals are wide")
+            guesses.append(f"up to {plural(self.repeating, 'more repetition')} if intervals are wide")
         if self.unsettled:
             guesses.append("unresolved runs not included")
         bound, source = (
@@ -90,7 +90,7 @@ class Estimate:
             else ("at most", "upper bound from slurm.time; nothing has run yet")
         )
         return (
-            f"remaining: {several(self.jobs, 'job')}, {several(self.runs, 'run')}, {bound} "
+            f"remaining: {plural(self.jobs, 'job')}, {plural(self.runs, 'run')}, {bound} "
             f"{self.node_s / 3600:.1f} node-hours and {format_duration(round(self.seconds))} "
             f"({'; '.join([source, *guesses])})"
         )

@@ -21,7 +21,7 @@ _BY = {"answered": "answered", "person": "by a person", "out_of_scope": "out of 
 
 
 def _evidence(line: ClauseLine) -> str:
-    parts = (", ".join(line.rules), units.listed(line.cells, _LISTED), units.listed(line.files, _LISTED))
+    parts = (", ".join(line.rules), units.listing(line.cells, _LISTED), units.listing(line.files, _LISTED))
     return "; ".join(filter(None, parts))
 
 
@@ -90,7 +90,7 @@ def coverage_text(pack: RulePack, width: int) -> str:
     parts = (
         f"{pack.id}, version {pack.version}: clauses of {pack.document}",
         grid.plain_grid(_COVERAGE, _coverage_entries(pack), width),
-        f"{units.several(len(pack.clauses), 'clause')}: {totals}",
+        f"{units.plural(len(pack.clauses), 'clause')}: {totals}",
     )
     return "\n".join(parts)
 

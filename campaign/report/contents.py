@@ -13,7 +13,7 @@ from pathlib import Path
 from campaign.core.errors import typed
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Finding, State
-from campaign.core.units import counted, listed, several
+from campaign.core.units import count_by_kind, listing, plural
 from campaign.judge.binaries import prefix_files
 from campaign.judge.compliance import ClauseLine, compliance_matrix
 from campaign.judge.submission import Submission
@@ -72,7 +72,7 @@ class Contents(Submission):
     @property
     def attempt_counts(self) -> str:
         """`14 attempts: 12 done, 1 timeout, 1 superseded`."""
-        return counted("attempt", [attempt.state for attempt in self.attempts])
+        return count_by_kind("attempt", [attempt.state for attempt in self.attempts])
 
 
 def report_contents(submission: Submission, of_buyer: DecisionBlock | None = None) -> Contents:
@@ -112,7 +112,7 @@ def environment_sections(results: Sequence[Case]) -> tuple[Section, ...]:
     facts = _node_observations(jobs)
     elsewhere = (*_STORAGE, *_PROGRAM, *_VARIABLES)
     about_jobs = (
-        f"As recorded by {several(len(jobs), 'job')} on {several(len(nodes), 'node')} before each job's first run."
+        f"As recorded by {plural(len(jobs), 'job')} on {plural(len(nodes), 'node')} before each job's first run."
     )
     of_nodes = [observation for observation in facts if not observation[0].startswith(elsewhere)]
     sections = [Section("Nodes", about_jobs, _COLUMNS, _observation_lines(of_nodes))]
@@ -160,7 +160,7 @@ def _observation_lines(observations: Sequence[_Observation]) -> tuple[tuple[str,
         values = grouped(dict.fromkeys(observed))
         total = sum(map(len, values.values()))
         for text, places in sorted(values.items(), key=lambda item: -len(item[1])):
-            names = listed(sorted({name for _, name in places}), _NAMED)
+            names = listing(sorted({name for _, name in places}), _NAMED)
             lines.append((fact, text, "" if len(values) == 1 else f"{len(places)} of {total}: {names}"))
     return tuple(lines)
 
@@ -196,9 +196,9 @@ def execution_sections(results: Sequence[Case]) -> tuple[Section, ...]:
     order = list(dict.fromkeys(kind for kind, _, _ in attempts_by_line))
     rows = []
     for line, attempts in sorted(attempts_by_line.items(), key=lambda item: order.index(item[0][0])):
-        attempt_names = f"{len(attempts)} of {len(completed)}: {listed(attempts, _NAMED)}"
+        attempt_names = f"{len(attempts)} of {len(completed)}: {listing(attempts, _NAMED)}"
         rows.append((*line, "" if len(attempts) == len(completed) else attempt_names))
-    number = several(len(completed), "attempt")
+    number = plural(len(completed), "attempt")
     introduction = f"Files executed or loaded in {number}, by the hashes that ranks and nodes recorded."
     return (Section("What ran", introduction, _EXECUTED, tuple(rows)),) if rows else ()
 

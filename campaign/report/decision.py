@@ -93,9 +93,9 @@ def compliance_verdict(submission: Submission) -> Verdict:
         ("Explanation required by {rules}:", unanswered),
     ):
         if rules:
-            reasons.append(Reason(text.format(rules=units.several(len(rules), "rule")), rules))
+            reasons.append(Reason(text.format(rules=units.plural(len(rules), "rule")), rules))
     if unchecked:
-        count = units.several(len(unchecked), "rule")
+        count = units.plural(len(unchecked), "rule")
         reasons.append(Reason(f"{count} of {len(pack.checks)} not checked (does not count as passed):", unchecked))
     return Verdict(kind, headline, tuple(reasons))
 
@@ -107,7 +107,7 @@ def is_waived(finding: Finding) -> bool:
 
 def status_counts(rows: Sequence[Row]) -> str:
     """`36 cells: 33 measured, 3 declined`."""
-    return units.counted("cell", [row.status for row in rows])
+    return units.count_by_kind("cell", [row.status for row in rows])
 
 
 def _rule_counts(pack: RulePack, findings: Iterable[Finding]) -> tuple[tuple[str, str, int], ...]:
@@ -243,7 +243,7 @@ def rules_of(findings: Iterable[Finding]) -> tuple[str, ...]:
 def first_finding(findings: Sequence[Finding]) -> str:
     """The first finding, and how many rules have some."""
     number = len(rules_of(findings))
-    first = f" (1 of {units.several(number, 'rule')})" if number > 1 else ""
+    first = f" (1 of {units.plural(number, 'rule')})" if number > 1 else ""
     return f"{findings[0].rule}{first}: {findings[0].message}"
 
 
@@ -252,7 +252,7 @@ def completeness(rows: Sequence[Row], addition: str = "") -> Question:
     valid_count = sum(row.status not in OPEN for row in rows)
     counts = Counter(str(row.status) for row in rows if row.status is not Status.MEASURED)
     other_statuses = ", ".join(f"{number} {status}" for status, number in counts.items())
-    reason = f"{valid_count} of {units.several(len(rows), 'result')}{f' ({other_statuses})' if other_statuses else ''}"
+    reason = f"{valid_count} of {units.plural(len(rows), 'result')}{f' ({other_statuses})' if other_statuses else ''}"
     if rows and valid_count == len(rows):
         return Question("complete", "yes", reason + addition)
     return Question("complete", "NO", reason)
@@ -265,12 +265,12 @@ def rules_question(findings: SortedFindings, buyer: str, otherwise: str) -> Ques
     parts = []
     for move, who in ((Move.VENDOR, "the vendor"), (Move.BUYER, buyer)):
         if of_move := rules_of(findings.by_move(move)):
-            parts.append(f"{units.several(len(of_move), 'rule')} open for {who} ({units.listed(of_move, 4)})")
+            parts.append(f"{units.plural(len(of_move), 'rule')} open for {who} ({units.listing(of_move, 4)})")
     if findings.unprovable:
-        parts.append(f"{units.listed(findings.unprovable, 4)} cannot be shown by these programs")
+        parts.append(f"{units.listing(findings.unprovable, 4)} cannot be shown by these programs")
     if findings.waived:
         parts.append(
-            f"{units.several(len(findings.waived), 'rule')} violated and waived ({units.listed(findings.waived, 4)})"
+            f"{units.plural(len(findings.waived), 'rule')} violated and waived ({units.listing(findings.waived, 4)})"
         )
     return Question("rules", findings.state, "; ".join(parts) or otherwise)
 
@@ -296,17 +296,17 @@ def _decision_kind(finding: Finding) -> str:
 def _count_decisions(kind: str, decided: Sequence[Sequence[Finding]]) -> str:
     """How many decisions of a kind there are; of results without measurement, how many results they are about."""
     if kind != _WITHOUT:
-        return units.several(len(decided), kind)
+        return units.plural(len(decided), kind)
     number = sum(len({cell for finding in findings for cell in finding.cells}) or 1 for findings in decided)
-    reasons = f" ({units.several(len(decided), 'reason')})" if len(decided) != number else ""
-    return f"{units.several(number, 'result')} without measurement{reasons}"
+    reasons = f" ({units.plural(len(decided), 'reason')})" if len(decided) != number else ""
+    return f"{units.plural(number, 'result')} without measurement{reasons}"
 
 
 def vendor_steps(findings: Sequence[Finding]) -> Iterator[Step]:
     """What the vendor can do about the first rule, and how many there are."""
     if rules := rules_of(findings):
         remedy = CATALOGUE[rules[0]].remedy if rules[0] in CATALOGUE else "see the rule pack"
-        further_rules = f"; then {units.several(len(rules) - 1, 'further rule')}" if len(rules) > 1 else ""
+        further_rules = f"; then {units.plural(len(rules) - 1, 'further rule')}" if len(rules) > 1 else ""
         yield Step(VENDOR, f"{rules[0]}: {remedy}{further_rules}")
 
 
@@ -357,7 +357,7 @@ def vendor_conclusion(is_complete: bool, findings: SortedFindings) -> str:
     if findings.violated:
         return "it would be refused as it is."
     text = "all results are there, and none violates a rule" if is_complete else "what is there violates no rule"
-    exceptions = f", except for waived violations of {units.listed(findings.waived)}" if findings.waived else ""
+    exceptions = f", except for waived violations of {units.listing(findings.waived)}" if findings.waived else ""
     return f"{text} that was checked{exceptions}."
 
 

@@ -13,7 +13,7 @@ from campaign.config.rules.pack import RulePack
 from campaign.core import units
 from campaign.core.errors import InputError
 from campaign.core.schema import suggestion
-from campaign.core.strict_yaml import shown
+from campaign.core.strict_yaml import quoted
 from campaign.judge.submission import Submission
 from campaign.report import notes, printing
 from campaign.report.foreign import form_file
@@ -61,7 +61,7 @@ class FilledCell:
         if isinstance(self.source, Row):
             row |= flattened(self.source)
             row["unit"] = (entry.unit or self.source.unit) if entry.field == "value" else None
-        value_text = units.padded(form_file.cell_text(self.value))
+        value_text = units.padded_csv_number(form_file.cell_text(self.value))
         return row | {
             "cell": str(self.place.spot),
             "result": entry.name,
@@ -122,7 +122,7 @@ def _remark(rehearsed: Sequence[str]) -> str:
     """What is written below the numbers where some are of a rehearsal. `rehearsed`: the parts, or "" for all."""
     if not rehearsed:
         return ""
-    parts = units.listed(filter(None, rehearsed))
+    parts = units.listing(filter(None, rehearsed))
     return f"Rehearsal size: not a compliant result{f' (part {parts})' if parts else ''}"
 
 
@@ -146,14 +146,14 @@ def _check_place(place: FormPlace, box: form_file.Box, times: int, sources_by_na
     """Raises ValueError if nothing can be written there."""
     if (name := place.entry.result) not in sources_by_name:
         raise ValueError(
-            f"no result {name}; {suggestion(name, sources_by_name, allowed=units.listed(sources_by_name))}"
+            f"no result {name}; {suggestion(name, sources_by_name, allowed=units.listing(sources_by_name))}"
         )
     if times > 1:
         raise ValueError(f"{times} results are mapped to this cell; keep one")
     if box.closed:
         raise ValueError(f"cannot be written: {box.closed}")
     if not place.part and box.text.strip():
-        raise ValueError(f"found {shown(box.text)} in the cell; clear it, or map another one")
+        raise ValueError(f"found {quoted(box.text)} in the cell; clear it, or map another one")
 
 
 def cell_value(entry: FormEntry, row: Row | str, pack: RulePack) -> form_file.Value | None:
@@ -169,5 +169,5 @@ def cell_value(entry: FormEntry, row: Row | str, pack: RulePack) -> form_file.Va
     if entry.field == "unit":
         return entry.unit or row.unit
     if entry.field == "value":
-        return units.converted(row.value, row.unit, entry.unit or row.unit)
+        return units.convert_unit(row.value, row.unit, entry.unit or row.unit)
     return float(getattr(row.geometry, entry.field)) if row.geometry else None

@@ -143,11 +143,11 @@ def _node_remarks(row: Row, pack: RulePack) -> Iterator[Remark]:
     values = row.by_node.values()
     statistic = next(condition.reported_node for condition in pack.launch if condition.id == row.cell.launch)
     low, mean, high = (units.digits(value) for value in (min(values), fmean(values), max(values)))
-    nodes = f"{len(values)} of {units.several(len(row.nodes), 'node')}, each by itself"
+    nodes = f"{len(values)} of {units.plural(len(row.nodes), 'node')}, each by itself"
     spread = "" if row.spread is None else f", spread {row.spread:.1%} of the mean"
     yield Remark(f"{statistic} of {nodes}:", f"{low} to {high}, mean {mean}{spread}")
     if row.outlying:
-        outliers = units.listed(f"{node} ({units.digits(row.by_node[node])})" for node in row.outlying)
+        outliers = units.listing(f"{node} ({units.digits(row.by_node[node])})" for node in row.outlying)
         yield Remark("outlying nodes:", outliers)
 
 
@@ -164,7 +164,7 @@ def _formula_remarks(row: Row, pack: RulePack) -> Iterator[Remark]:
     """The formula of a number that is computed across executions."""
     if row.executions:
         formula = next(operation.formula for operation in pack.operations if operation.id == row.cell.operation)
-        yield Remark(f"{formula}, of {units.several(len(row.executions), 'execution')}")
+        yield Remark(f"{formula}, of {units.plural(len(row.executions), 'execution')}")
 
 
 def _attempt_remarks(row: Row) -> Iterator[Remark]:
@@ -179,7 +179,7 @@ def _attempt_remarks(row: Row) -> Iterator[Remark]:
                 else f"{row.attempts} attempts, none valid; the last one is shown"
             )
     if row.other_attempts:
-        yield Remark(f"{units.several(row.other_attempts, 'more attempt')} used different settings; not reported")
+        yield Remark(f"{units.plural(row.other_attempts, 'more attempt')} used different settings; not reported")
 
 
 def _iteration_remarks(row: Row) -> Iterator[Remark]:
@@ -248,7 +248,7 @@ def hidden_notes(placed: Sequence[Sequence[Sequence[Row]]], pack: RulePack) -> s
         }
         unchecked |= {*of_rules}
     counts = [
-        *[units.several(len(hidden), "note")] * bool(hidden),
+        *[units.plural(len(hidden), "note")] * bool(hidden),
         *[f"{len(unchecked)} not checked"] * bool(unchecked),
     ]
     return " and ".join(counts)

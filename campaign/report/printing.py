@@ -82,7 +82,7 @@ def with_decimal_commas(text: str) -> str:
 
 def _field(value: Any) -> Any:
     if isinstance(value, float):
-        return units.padded(repr(value))
+        return units.padded_csv_number(repr(value))
     text = " ".join(value) if isinstance(value, list) else value
     return escaping.spreadsheet(text) if isinstance(text, str) else text
 

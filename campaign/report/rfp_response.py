@@ -100,13 +100,13 @@ def part_questions(blocks: Mapping[str, decision.DecisionBlock]) -> Iterator[Que
     for part, block in list(blocks.items())[:MOST_PARTS]:
         yield Question(part, block.headline, "; ".join(f"{step.who}: {step.what}" for step in block.steps))
     if other_parts := list(blocks)[MOST_PARTS:]:
-        yield Question("others", f"{len(other_parts)} more", units.listed(other_parts))
+        yield Question("others", f"{len(other_parts)} more", units.listing(other_parts))
 
 
 def parts_question(unanswered: Sequence[str], number: int) -> Question:
     if unanswered:
         return Question("parts", "NO", f"mandatory parts missing: {', '.join(unanswered)}")
-    return Question("parts", "yes", f"{units.several(number, 'part')}, no mandatory one is missing")
+    return Question("parts", "yes", f"{units.plural(number, 'part')}, no mandatory one is missing")
 
 
 def scores_text(scored: Sequence[Scored], width: int, with_terms: bool = True) -> str:

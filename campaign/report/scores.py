@@ -90,7 +90,7 @@ def _score_values(rfp: Rfp, figures: FiguresByName) -> list[Scored]:
     """The scores, each still without `low` and `high`."""
     scored: dict[str, Scored] = {}
     for score in rfp.scores:
-        names = [formula.of_several(name) or name for term in score.terms for name in formula.names(term.formula)]
+        names = [formula.aggregated_name(name) or name for term in score.terms for name in formula.names(term.formula)]
         used = tuple(dict.fromkeys(figure for name in names for figure in figures.get(name, ())))
         terms: tuple[ScoredTerm, ...] = ()
         value, problem = None, ""
@@ -111,7 +111,7 @@ def _terms(score: Score, figures: FiguresByName, above: Mapping[str, float | Non
     for term in score.terms:
         by_name: dict[str, float] = {}
         for name in formula.names(term.formula):
-            source = formula.of_several(name) or name
+            source = formula.aggregated_name(name) or name
             values = [above[source]] if source in above else [figure.value for figure in figures[source]]
             numbers = [value for value in values if value is not None]
             if not numbers:

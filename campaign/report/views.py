@@ -64,7 +64,7 @@ def plan_text(
         commands=lambda run: scripts.each_command(run, campaign.slurm, "TOKEN"),
         command=functools.partial(_command, width=width if folded_commands else math.inf),
         estimate=estimate(campaign, planned.runs, planned.searches, attempts, bool(planned.unresolved)).text,
-        several=units.several,
+        several=units.plural,
     )
 
 
@@ -77,7 +77,7 @@ def forecast_text(submission: Submission, width: int = printing.WIDEST) -> str:
     lines = ["Known before the run: no rule is violated"]
     if certain:
         lines = ["Known before the run:", "", findings_text(pack, certain, submission.rows, width)]
-    at_full = units.listed(dict.fromkeys(finding.rule for finding in findings if finding.at_full))
+    at_full = units.listing(dict.fromkeys(finding.rule for finding in findings if finding.at_full))
     if at_full:
         lines += [*[""] * bool(certain), f"At full size also: {at_full}; 'campaign check' says why"]
     return "\n".join(lines)
@@ -304,7 +304,7 @@ def _subjects_text(findings: Sequence[Finding], rows: Sequence[Row]) -> str:
         if any(finding.concerns(row.cell) for finding in of_row):
             cells.append(row.cell)
     other_subjects = sorted({finding.subject for finding in remaining - of_rows} - {"campaign"})
-    return units.listed([*patterns(cells, [row.cell for row in rows]), *other_subjects], 2 * LISTED)
+    return units.listing([*patterns(cells, [row.cell for row in rows]), *other_subjects], 2 * LISTED)
 
 
 def rules_summary(pack: RulePack, findings: Sequence[Finding]) -> str:
@@ -317,4 +317,4 @@ def rules_summary(pack: RulePack, findings: Sequence[Finding]) -> str:
     names = [*(group.outcome for group in GROUPS), "passed"]
     counts = Counter(names[place] for place in worst.values())
     outcomes = ", ".join(f"{counts[name]} {name}" for name in dict.fromkeys(names) if counts[name])
-    return f"{units.several(len(worst), 'rule')}, by worst finding: {outcomes}"
+    return f"{units.plural(len(worst), 'rule')}, by worst finding: {outcomes}"

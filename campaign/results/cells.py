@@ -96,7 +96,7 @@ class Row:
 
 
 def _numbers(values: Sequence[Any]) -> str:
-    return " ".join(units.padded(repr(value)) for value in values)
+    return " ".join(units.padded_csv_number(repr(value)) for value in values)
 
 
 # The columns of the table of results, in the order of the keys in JSON.

@@ -323,7 +323,7 @@ class Store(AbstractContextManager["Store"]):
                 "backup, or move the results directory away and run the campaign again"
             )
         if size < offset:
-            chain = journal.look(self._journal)
+            chain = journal.read_chain(self._journal)
             if chain.problem and not chain.cut_off:
                 raise EnvironmentLacks(
                     f"the journal {self._journal} is damaged: {chain.problem}: {journal.RESTORE}; or move "

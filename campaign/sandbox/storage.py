@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.core.errors import EnvironmentLacks, InputError
-from campaign.core.schema import near
+from campaign.core.schema import nearest_name
 from campaign.sandbox import machine
 
 KIND = "gluster"
@@ -55,7 +55,7 @@ class Storage:
             if word == "disk":
                 values["disk"] = 1
             elif name not in limits:
-                guess = near(name, ("disk", *limits))
+                guess = nearest_name(name, ("disk", *limits))
                 remedy = f"; did you mean {guess}?" if guess else ""
                 raise InputError(f"sandbox: found storage option {word!r}; allowed: bricks=N, disk, slow=MS{remedy}")
             else:

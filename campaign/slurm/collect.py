@@ -24,7 +24,7 @@ from campaign.core.errors import UnknownState, pass_on_limit
 from campaign.core.grouping import grouped
 from campaign.core.job_states import STATES, STOPPED
 from campaign.core.model import Attempt, Completion, Observation, OutputRemark, Paths, Record, State
-from campaign.core.units import format_duration, listed
+from campaign.core.units import format_duration, listing
 from campaign.results.completion import read_completion
 from campaign.results.environment import energy, reading
 from campaign.results.environment.facts import Evidence, Witness
@@ -455,7 +455,7 @@ def without_results(completion: Completion, records: Iterable[Record], required:
     ran = {times.phase for times in completion.phases}
     for phase, results in required.items():
         if phase in ran and names.isdisjoint(results):
-            named = listed(sorted(name.rpartition("/")[2] for name in results))
+            named = listing(sorted(name.rpartition("/")[2] for name in results))
             of_phase = f"phase {phase}: " if phase else ""
             return (
                 f"{of_phase}the benchmark ended with status {completion.exit_status} and gave none of its results "

@@ -14,7 +14,7 @@ from campaign.config.slurm_keys import Slurm
 from campaign.core import users
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState
 from campaign.core.schema import suggestion
-from campaign.core.units import format_size, listed, parse_duration, several, utc
+from campaign.core.units import format_size, listing, parse_duration, plural, utc
 from campaign.results.environment.slurm_text import expand_nodes
 from campaign.slurm import commands
 
@@ -115,7 +115,7 @@ class NodeKind:
 
     def __str__(self) -> str:
         """`4 with 64 cores, 251.4GiB, gpu:2 (cpu, milan)`"""
-        has = [several(self.cores, "core"), format_size(self.memory_mib << 20), self.gres]
+        has = [plural(self.cores, "core"), format_size(self.memory_mib << 20), self.gres]
         features = f" ({', '.join(self.features)})" if self.features else ""
         return f"{self.nodes} with {', '.join(filter(None, has))}{features}"
 
@@ -152,15 +152,15 @@ class Partition:
             return f"partition {name} has no nodes"
         usable = f"{'all' if self.usable == self.nodes else self.usable} usable"
         each = f"{usable} with {self.cores_per_node} cores each" if len(self.kinds) < 2 else f"{usable}, not alike"
-        parts = [f"partition {name}: {several(self.nodes, 'node')}, {each if self.usable else 'none usable'}"]
+        parts = [f"partition {name}: {plural(self.nodes, 'node')}, {each if self.usable else 'none usable'}"]
         if len(self.kinds) > 1:
             parts += [
-                listed(map(str, self.kinds)),
+                listing(map(str, self.kinds)),
                 f"the smallest counts: {self.cores_per_node} cores per node; slurm.constraint chooses one kind",
             ]
         for why in dict.fromkeys(node.why for node in self.unusable):
             nodes = [str(node) for node in self.unusable if node.why == why]
-            parts.append(f"{len(nodes)} {why}: {listed(nodes)}")
+            parts.append(f"{len(nodes)} {why}: {listing(nodes)}")
         return "; ".join(filter(None, (*parts, self.unclear)))
 
 
@@ -236,7 +236,7 @@ def out_of_service(partition: str) -> tuple[Unusable, ...]:
 
 def told(nodes: Sequence[Unusable]) -> str:
     """The first few, and what to do."""
-    names = listed(map(str, nodes), NODES_TOLD)
+    names = listing(map(str, nodes), NODES_TOLD)
     if failed := [node.node for node in nodes if node.by_script]:
         return (
             f"not in service: {names}; the site's Prolog or Epilog failed on {', '.join(failed[:NODES_TOLD])}: ask the "

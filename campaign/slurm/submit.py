@@ -28,7 +28,7 @@ from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Paths, Planned, Run, State, directory_name
 from campaign.core.processes import Process
-from campaign.core.units import several
+from campaign.core.units import plural
 from campaign.plan import matrix
 from campaign.results.store import Store, StoredJob
 from campaign.slurm import commands, sbatch, scripts
@@ -188,7 +188,7 @@ class _Sender:
         self._troubled = min(self._troubled, time.monotonic())
         self._store.note("uncertain", job=job.name, message=answer.message)
         self._say(
-            f"sbatch failed for {several(len(job.steps), 'run')}, but the job may exist; asking Slurm: {answer.message}"
+            f"sbatch failed for {plural(len(job.steps), 'run')}, but the job may exist; asking Slurm: {answer.message}"
         )
         absent = 0
         while absent < ABSENT_TIMES and not self._lasts() and not self._room.closed():
@@ -223,13 +223,13 @@ class _Sender:
             known = grouped((attempt.run, attempt) for attempt in self._store.attempts())
             again, script = prepare(self._opened, known, runs, job.steps[0].stale)
             _plan(self._store, again, script)
-        self._say(f"Slurm has no job named {job.name}; submitting its {several(len(runs), 'run')} again")
+        self._say(f"Slurm has no job named {job.name}; submitting its {plural(len(runs), 'run')} again")
         return again
 
     def _tell_slow(self, waited_s: float) -> None:
         if not self._slow:
             self._slow = True
-            left, longest = several(len(self._room.unsent) + 1, "job"), round(sbatch.TIMEOUT_S)
+            left, longest = plural(len(self._room.unsent) + 1, "job"), round(sbatch.TIMEOUT_S)
             self._say(
                 f"sbatch has not answered for {round(waited_s)} s, so slurmctld is slow or busy; {left} still to "
                 f"submit, one after another; each sbatch may take up to {longest} s"
@@ -237,7 +237,7 @@ class _Sender:
 
     def _record(self, job: scripts.JobScript, answer: sbatch.SbatchAnswer) -> Sent:
         """Record sbatch's answer and report it."""
-        runs, store = several(len(job.steps), "run"), self._store
+        runs, store = plural(len(job.steps), "run"), self._store
         refused = False
         said = f"whether Slurm has {runs} is not known yet; asking on while the others run"
         if answer.job_id:
@@ -264,7 +264,7 @@ class _Sender:
         room.unsent.add(job.name)
         if why != self._waits_for:
             self._say(
-                f"{several(len(room.unsent), 'job')} not submitted yet, waiting for room in the queue: {one_line(why)}"
+                f"{plural(len(room.unsent), 'job')} not submitted yet, waiting for room in the queue: {one_line(why)}"
             )
             self._waits_for = why
         while self._active >= fewer_than and time.monotonic() <= until:

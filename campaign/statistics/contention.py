@@ -108,15 +108,15 @@ def fit(points: Sequence[Point]) -> ContentionFit:
         seen = [point for index, point in enumerate(ordered) if index % FOLDS != fold]
         models.append(_fitted(seen, [_parameters(model)])[0])
         held_back += models[-1].predicted(ordered[fold::FOLDS])
-    most = max(point.pairs for point in ordered)
+    most_pairs = max(point.pairs for point in ordered)
     return ContentionFit(
         model=model,
-        pairs=most,
-        node_limit_reached=model.rate(most) >= model.node_bytes_s and p < CLAIMED,
+        pairs=most_pairs,
+        node_limit_reached=model.rate(most_pairs) >= model.node_bytes_s and p < CLAIMED,
         node_limit_p=p,
         fitted=_errors(model.predicted(ordered)),
         held_back=_errors(held_back),
-        most_pairs=_extrapolated(ordered, most),
+        most_pairs=_extrapolated(ordered, most_pairs),
         without_model=_of_one_pair(ordered),
         ranges={
             parameter.name: (min(fitted), max(fitted))
@@ -125,11 +125,11 @@ def fit(points: Sequence[Point]) -> ContentionFit:
     )
 
 
-def _extrapolated(points: Sequence[Point], most: int) -> Errors | None:
-    fewer = [point for point in points if point.pairs < most]
+def _extrapolated(points: Sequence[Point], most_pairs: int) -> Errors | None:
+    fewer = [point for point in points if point.pairs < most_pairs]
     if len({point.pairs for point in fewer}) < 2 or len(fewer) < FEWEST_POINTS:
         return None
-    return _errors(_fitted(fewer, None)[0].predicted([point for point in points if point.pairs == most]))
+    return _errors(_fitted(fewer, None)[0].predicted([point for point in points if point.pairs == most_pairs]))
 
 
 def _of_one_pair(points: Sequence[Point]) -> Errors | None:
@@ -143,13 +143,13 @@ def _errors(predicted: Sequence[tuple[Point, float]]) -> Errors:
     return Errors(len(errors), median(errors), errors[math.ceil(0.9 * len(errors)) - 1], errors[-1])
 
 
-def _chance(misfit: float, without: float, points: int) -> float:
+def _chance(misfit: float, misfit_without_limit: float, points: int) -> float:
     from scipy import special
 
     freedom = points - PARAMETERS
-    if freedom < 1 or without <= misfit:
+    if freedom < 1 or misfit_without_limit <= misfit:
         return 1.0
-    return float(special.fdtrc(1, freedom, (without - misfit) / max(misfit, 1e-12) * freedom))
+    return float(special.fdtrc(1, freedom, (misfit_without_limit - misfit) / max(misfit, 1e-12) * freedom))
 
 
 def _fitted(
@@ -173,10 +173,10 @@ def _fitted(
         rate = first * numpy.minimum(limit, 1 + (pairs - 1) * share)
         return numpy.log(latency + (pairs - 1) * further + pairs * sizes / rate) - measured
 
-    beyond = 2.0 * max(point.pairs for point in points)  # a limit that no number of pairs reaches
-    lowest = numpy.log([quickest * 1e-3, fastest * 1e-3, 1.0 if limited else 0.999 * beyond, _LEAST_SHARE,
+    unreached_limit = 2.0 * max(point.pairs for point in points)  # a limit that no number of pairs reaches
+    lowest = numpy.log([quickest * 1e-3, fastest * 1e-3, 1.0 if limited else 0.999 * unreached_limit, _LEAST_SHARE,
                         quickest * _LEAST_SHARE])  # fmt: skip
-    highest = numpy.log([quickest * 1e3, fastest * 10, beyond, 1.0, quickest * 1e3])
+    highest = numpy.log([quickest * 1e3, fastest * 10, unreached_limit, 1.0, quickest * 1e3])
     best = None
     # The node's limit reached early, late or never; several ratios of the first pair to further ones.
     starts = near or [
@@ -208,7 +208,9 @@ def _without_limit(points: Sequence[Point], model: ContentionModel) -> float:
     """The residual of a fit in which further pairs always add as much as the second one."""
     latency, first, _, share, further = _parameters(model)
     shares = (share, math.sqrt(share * 0.1), 0.03)
-    return _fitted(points, [(latency, first, math.inf, each, further) for each in shares], limited=False)[1]
+    return _fitted(
+        points, [(latency, first, math.inf, further_share, further) for further_share in shares], limited=False
+    )[1]
 
 
 def _parameters(model: ContentionModel) -> _Parameters:

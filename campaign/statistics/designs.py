@@ -70,30 +70,37 @@ def design(every: Sequence[Noise], aims: Aims, fixed: Design = OPEN) -> tuple[De
     """
     sizes = [fixed.cells] if fixed.cells else range(min(FEWEST, len(every)), min(MOST, len(every)) + 1)
     limits = [fixed.limit] if fixed.limit else LIMITS
-    found: list[tuple[float, int, Design]] = []
+    candidates: list[tuple[float, int, Design]] = []
     for repetitions in [fixed.repetitions] if fixed.repetitions else REPETITIONS:
         rejected, caught = _rejected(every, aims, repetitions, limits, sizes[-1])
         lacking = numpy.maximum(rejected - aims.honest, 0) + numpy.maximum(aims.power - caught, 0)
         errors = LACKING * lacking + rejected - caught  # of limits alike, the one with the fewest errors of both kinds
         best = [(cells, int(errors[cells].argmin())) for cells in sizes]
-        made = ((float(lacking[cells, place]), Design(cells, repetitions, limits[place])) for cells, place in best)
-        found += [(short, one.cells * one.repetitions, one) for short, one in made]
-    short, _, nearest = min(found, key=lambda each: each[:2])
+        designs = ((float(lacking[cells, place]), Design(cells, repetitions, limits[place])) for cells, place in best)
+        candidates += [(short, candidate.cells * candidate.repetitions, candidate) for short, candidate in designs]
+    short, _, nearest = min(candidates, key=lambda ranked_design: ranked_design[:2])
     return nearest, not short
 
 
 def rates(
-    every: Sequence[Noise], aims: Aims, made: Design, inflated: Sequence[float] = ()
+    every: Sequence[Noise], aims: Aims, design_to_rate: Design, inflated: Sequence[float] = ()
 ) -> tuple[float, float, float]:
     """The probabilities that an honest offer is rejected, that it is neither rejected nor accepted, since a cell is
     faster than noise explains, and that an inflated one is rejected. `inflated`: by how much each cell is; otherwise
     those are by which it has the best chance.
     """
-    rejected, caught = _rejected(every, aims, made.repetitions, [made.limit], made.cells, inflated)
-    far = [-math.log(made.ceiling(noise)) for noise in every]
-    within = _passes(every, made.repetitions, [made.limit]) - _passes(every, made.repetitions, [1.0], far)
-    honest, accepted = float(rejected[made.cells, 0]), float(_all_pass(within, made.cells)[made.cells, 0])
-    return honest, max(0.0, 1 - honest - accepted), float(caught[made.cells, 0])
+    rejected, caught = _rejected(
+        every, aims, design_to_rate.repetitions, [design_to_rate.limit], design_to_rate.cells, inflated
+    )
+    far = [-math.log(design_to_rate.ceiling(noise)) for noise in every]
+    unremarked = _passes(every, design_to_rate.repetitions, [design_to_rate.limit]) - _passes(
+        every, design_to_rate.repetitions, [1.0], far
+    )
+    honest, acceptance = (
+        float(rejected[design_to_rate.cells, 0]),
+        float(_all_pass(unremarked, design_to_rate.cells)[design_to_rate.cells, 0]),
+    )
+    return honest, max(0.0, 1 - honest - acceptance), float(caught[design_to_rate.cells, 0])
 
 
 def more_noise(excess: float, freedom: int) -> bool:
@@ -109,20 +116,20 @@ def _rejected(
     aims: Aims,
     repetitions: int,
     limits: Sequence[float],
-    most: int,
+    max_cells: int,
     inflated: Sequence[float] = (),
 ) -> tuple[Numbers, Numbers]:
     """The probability that an honest offer is rejected, and that an inflated one is, by the number of drawn cells (0 to
     `most`) and the limit.
     """
     honest = _passes(every, repetitions, limits)
-    by = inflated or [aims.inflation] * len(every)
-    lower = _passes(every, repetitions, limits, [-math.log1p(each) for each in by])
+    inflations = inflated or [aims.inflation] * len(every)
+    lower = _passes(every, repetitions, limits, [-math.log1p(inflation) for inflation in inflations])
     # The cells in which an inflated offer loses least.
     order = numpy.argsort(numpy.argsort(-lower / numpy.maximum(honest, 1e-300), axis=0, kind="stable"), axis=0)
     number = math.ceil(aims.share * len(every) - 1e-9)
-    chosen = numpy.where(order < (len(every) if inflated else number), lower, honest)
-    return 1 - _all_pass(honest, most), 1 - _all_pass(chosen, most)
+    inflated_passes = numpy.where(order < (len(every) if inflated else number), lower, honest)
+    return 1 - _all_pass(honest, max_cells), 1 - _all_pass(inflated_passes, max_cells)
 
 
 def _passes(every: Sequence[Noise], repetitions: int, limits: Sequence[float], moved: Sequence[float] = ()) -> Numbers:
@@ -133,12 +140,12 @@ def _passes(every: Sequence[Noise], repetitions: int, limits: Sequence[float], m
     return passes
 
 
-def _all_pass(chances: Numbers, most: int) -> Numbers:
+def _all_pass(chances: Numbers, max_cells: int) -> Numbers:
     """The probability that all of 0 to `most` drawn cells pass, from that of each cell, for each limit."""
-    passed = numpy.zeros((most + 1, chances.shape[1]))
+    passed = numpy.zeros((max_cells + 1, chances.shape[1]))
     passed[0] = 1
     for number, chance in enumerate(chances, 1):
         # The last of so many cells is among the drawn ones with this probability.
-        drawn = numpy.minimum(numpy.arange(1, most + 1) / number, 1)[:, None]
+        drawn = numpy.minimum(numpy.arange(1, max_cells + 1) / number, 1)[:, None]
         passed[1:] = (1 - drawn) * passed[1:] + drawn * chance * passed[:-1]
     return passed

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean, median, stdev
 
 from campaign.core.grouping import grouped
-from campaign.statistics.ranks import NORMAL, beyond, coefficients
+from campaign.statistics.ranks import NORMAL, coefficients, t_tail
 
 WIDEST = 0.999  # confidence of the extremes of 12 values; beyond, intervals are not known well enough
 FEWEST_APART = 4  # effective number of independent values, at least, if there are enough to estimate a dependence
@@ -46,8 +46,8 @@ def summarize(values: Sequence[float], groups: Sequence[Hashable] = ()) -> Summa
     n = len(ordered)
     if n == 0:
         return NOTHING
-    apart = one_of_each(values, groups)
-    low, high = median_interval(sorted(apart), inflation=dependence(apart)) or (None, None)
+    independent = one_of_each(values, groups)
+    low, high = median_interval(sorted(independent), inflation=dependence(independent)) or (None, None)
     return Summary(n, median(ordered), low, high, _variation(ordered), trend(values), tuple(sorted(outliers(values))))
 
 
@@ -79,13 +79,13 @@ def median_interval(
         wider = 2 * NORMAL.cdf(NORMAL.inv_cdf((1 + confidence) / 2) * math.sqrt(inflation)) - 1
         confidence = min(wider, WIDEST)
     tail, before, rank = 0.0, 1.0, 0
-    chosen, all_ = 1, 2**n  # ways to choose `rank` of n values; integers, since 2.0**n overflows from n = 1024 on
+    choices, subsets = 1, 2**n  # ways to choose `rank` of n values; integers, since 2.0**n overflows from n = 1024 on
     while rank < n // 2:
-        tail += chosen / all_
+        tail += choices / subsets
         if 1 - 2 * tail < confidence:
             break
         before = 1 - 2 * tail
-        chosen = chosen * (n - rank) // (rank + 1)
+        choices = choices * (n - rank) // (rank + 1)
         rank += 1
     if rank == 0:
         return None
@@ -114,7 +114,7 @@ def dependence(values: Sequence[float]) -> float:
     square = sum(place**2 for place in places)
     if square == 0:
         return 1.0
-    correlation = sum(one * other for one, other in itertools.pairwise(places)) / square
+    correlation = sum(rank * next_rank for rank, next_rank in itertools.pairwise(places)) / square
     # The estimate is too low by (1 + 4 true) / n (Kendall 1954).
     true = max(0.0, min(0.8, (correlation * n + LIFT) / (n - 4)))
     factor = (1 + true) / (1 - true) - 2 * true * (1 - true**n) / (n * (1 - true) ** 2)
@@ -147,9 +147,11 @@ def farthest(values: Sequence[float]) -> tuple[float, float] | None:
         return None
     middle = fmean(logs)
     far = max(range(n), key=lambda index: abs(logs[index] - middle))
-    rest = [log for index, log in enumerate(logs) if index != far]
-    spread = stdev(rest) * math.sqrt(n / (n - 1))
-    return (values[far], min(1.0, 2 * n * beyond(abs(logs[far] - fmean(rest)) / spread, n - 2))) if spread else None
+    remaining = [log for index, log in enumerate(logs) if index != far]
+    spread = stdev(remaining) * math.sqrt(n / (n - 1))
+    return (
+        (values[far], min(1.0, 2 * n * t_tail(abs(logs[far] - fmean(remaining)) / spread, n - 2))) if spread else None
+    )
 
 
 ORDERS = 60  # most values for which all orders are counted
@@ -202,10 +204,10 @@ def in_turns(first: Sequence[float], second: Sequence[float]) -> bool:
     other. Then what changes slowly affects both alike.
     """
     m, n = len(first), len(second)
-    sides = [side for _, side in sorted([*((start, 0) for start in first), *((start, 1) for start in second)])]
-    turns = sum(one != other for one, other in itertools.pairwise(sides))
-    later = sum(other > start for start in first for other in second) / (m * n)
-    return turns >= 2 * m * n / (m + n) and abs(later - 0.5) <= BALANCED
+    sides = [number for _, number in sorted([*((start, 0) for start in first), *((start, 1) for start in second)])]
+    turns = sum(number != next_number for number, next_number in itertools.pairwise(sides))
+    later_share = sum(other > start for start in first for other in second) / (m * n)
+    return turns >= 2 * m * n / (m + n) and abs(later_share - 0.5) <= BALANCED
 
 
 # --- whether values form two groups or one
@@ -220,10 +222,10 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class TwoGroups:
-    """`share`: of the values in the lower group; `apart`: distance between the medians of the groups."""
+    """`share`: of the values in the lower group; `distance`: between the medians of the groups."""
 
     share: float
-    apart: float
+    distance: float
 
 
 def two_groups(values: Sequence[float]) -> TwoGroups | None:
@@ -248,11 +250,11 @@ def two_groups(values: Sequence[float]) -> TwoGroups | None:
 
 def _distance(values: Sequence[float]) -> float:
     n = len(values)
-    below, points = 0, list[Point]()  # each value with the share of values below it and half of those equal to it
+    below_count, points = 0, list[Point]()  # each value with the share of values below it and half of those equal to it
     for value, equal in itertools.groupby(sorted(values)):
         number = len(list(equal))
-        points.append((value, (below + number / 2) / n))
-        below += number
+        points.append((value, (below_count + number / 2) / n))
+        below_count += number
 
     def left(mode: int) -> float:
         return _above_convex(points[: mode + 1])

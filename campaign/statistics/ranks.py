@@ -44,41 +44,41 @@ class Differences:
     @property
     def p(self) -> float:
         """Two-sided p-value of "no difference"."""
-        least = min(bisect_right(self.ordered, 0.0), len(self.ordered) - bisect_left(self.ordered, 0.0))
-        return min(1.0, 2 * self._chance(least))
+        fewer_pairs = min(bisect_right(self.ordered, 0.0), len(self.ordered) - bisect_left(self.ordered, 0.0))
+        return min(1.0, 2 * self._chance(fewer_pairs))
 
-    def bounds(self, each: float) -> tuple[float, float] | None:
+    def bounds(self, miss_probability: float) -> tuple[float, float] | None:
         """Lower and upper limit of the difference, each missed with probability `each` at most; None: too few
         values.
         """
-        if not self.ordered or self._chance(0) > each:
+        if not self.ordered or self._chance(0) > miss_probability:
             return None
         low, high = 0, len(self.ordered) // 2
         while low < high:  # the highest count of pairs whose probability is within `each`
             middle = (low + high + 1) // 2
-            low, high = (middle, high) if self._chance(middle) <= each else (low, middle - 1)
+            low, high = (middle, high) if self._chance(middle) <= miss_probability else (low, middle - 1)
         return self.ordered[low], self.ordered[-1 - low]
 
-    def _chance(self, most: int) -> float:
+    def _chance(self, max_pairs: int) -> float:
         """Probability that at most so many pairs are on one side of the true difference.
 
         A spread above 1 always makes it larger; a spread below 1 makes it smaller only as far as the degrees of freedom
         support it. With many cells, probabilities are needed that no estimate of the spread supports.
         """
-        chance = tail(self.first, self.second, most)
+        chance = tail(self.first, self.second, max_pairs)
         if not 0 < chance < 0.5 or self.spread == 1:
             return chance
-        away = -NORMAL.inv_cdf(chance) / self.spread
+        distance = -NORMAL.inv_cdf(chance) / self.spread
         # With a spread of 1 the distribution of the count is exact; the distance of the spread from 1 is an estimate.
-        by_spread = beyond(away, self.freedom / (1 - min(self.spread, 1 / self.spread) ** 4))
+        by_spread = t_tail(distance, self.freedom / (1 - min(self.spread, 1 / self.spread) ** 4))
         return by_spread if self.spread > 1 else min(chance, by_spread)
 
 
-def beyond(away: float, freedom: float) -> float:
+def t_tail(distance: float, freedom: float) -> float:
     """Probability that Student's t is larger, by the normal distribution (Wallace 1959), which never says less."""
     if freedom < math.inf:
-        away = (8 * freedom + 1) / (8 * freedom + 3) * math.sqrt(freedom * math.log1p(away**2 / freedom))
-    return NORMAL.cdf(-away)
+        distance = (8 * freedom + 1) / (8 * freedom + 3) * math.sqrt(freedom * math.log1p(distance**2 / freedom))
+    return NORMAL.cdf(-distance)
 
 
 def differences(
@@ -109,24 +109,26 @@ def _spread(
     m, n = len(first), len(second)
     if not ordered:
         return 1.0, math.inf
-    alike = m * n * (m + n + 1) / 12  # variance of the count if all orders are equally likely
+    equal_variance = m * n * (m + n + 1) / 12  # variance of the count if all orders are equally likely
     if m * n < FEWEST_PAIRS:
-        variances, over = (alike * n / (m + n), alike * m / (m + n)), 1.0
+        variances, shift_effect = (equal_variance * n / (m + n), equal_variance * m / (m + n)), 1.0
     else:
         shift = median(ordered)
-        beside = [value - shift for value in second]
-        variances = m * _variance(_places(first, beside)), n * _variance(_places(beside, first))
-        over = 1 + 0.3 * (1 / m + 1 / n)  # the shift's effect on the variance, by simulation of sides that vary alike
-    varies = [one * more for one, more in zip(variances, inflation, strict=True)]
+        shifted = [value - shift for value in second]
+        variances = m * _variance(_places(first, shifted)), n * _variance(_places(shifted, first))
+        shift_effect = 1 + 0.3 * (
+            1 / m + 1 / n
+        )  # the shift's effect on the variance, by simulation of sides that vary alike
+    varies = [variance * factor for variance, factor in zip(variances, inflation, strict=True)]
     if not sum(varies):
         return 1.0, math.inf
     parts = zip(varies, blocks or (m, n), strict=True)
     freedom = sum(varies) ** 2 / sum(part**2 / max(1, count - 1) for part, count in parts)
-    return math.sqrt(sum(varies) / alike) / over, freedom
+    return math.sqrt(sum(varies) / equal_variance) / shift_effect, freedom
 
 
-def _places(values: Sequence[float], others: Sequence[float]) -> list[float]:
-    ordered = sorted(others)
+def _places(values: Sequence[float], reference: Sequence[float]) -> list[float]:
+    ordered = sorted(reference)
     return [(bisect_left(ordered, value) + bisect_right(ordered, value)) / 2 for value in values]
 
 
@@ -137,17 +139,17 @@ def _variance(values: Sequence[float]) -> float:
 
 
 @functools.cache
-def tail(first: int, second: int, most: int) -> float:
+def tail(first: int, second: int, max_pairs: int) -> float:
     """Probability that among all pairs of two equal samples at most `most` have the larger value on the first side."""
     pairs = first * second
-    if most >= pairs:
+    if max_pairs >= pairs:
         return 1.0
     if pairs > EXACT:
         spread = math.sqrt(pairs * (first + second + 1) / 12)
-        return NORMAL.cdf((most + 0.5 - pairs / 2) / spread)
+        return NORMAL.cdf((max_pairs + 0.5 - pairs / 2) / spread)
     # The orders with 0, 1, 2 … such pairs: a Gaussian binomial coefficient.
     orders = coefficients(pairs, range(second + 1, second + first + 1), range(1, first + 1))
-    return sum(orders[: most + 1]) / math.comb(first + second, first)
+    return sum(orders[: max_pairs + 1]) / math.comb(first + second, first)
 
 
 @functools.cache
@@ -165,22 +167,22 @@ def coefficients(degree: int, factors: range, divisors: range | tuple[int, ...])
     return tuple(counts)
 
 
-def fewest(each: float, cells: int = 1) -> int:
+def fewest_values(level: float, cells: int = 1) -> int:
     """How many values both sides need before any difference can be significant, if one of so many cells differs."""
     n = 1
-    while tail(n, n, 0) > each / cells:
+    while tail(n, n, 0) > level / cells:
         n += 1
     return n
 
 
-def adjusted(p_values: Sequence[float]) -> list[float]:
+def adjusted_p_values(p_values: Sequence[float]) -> list[float]:
     """P-values adjusted for many tests (Benjamini and Hochberg). Called real up to 5%, at most 5% of campaigns without
     any difference show one, and at most 5% of the reported differences are expected to be chance.
     """
     order = sorted(range(len(p_values)), key=lambda index: p_values[index], reverse=True)
     values = [1.0] * len(p_values)
-    least = 1.0
+    lowest_p = 1.0
     for place, index in enumerate(order):
-        least = min(least, p_values[index] * len(order) / (len(order) - place))
-        values[index] = least
+        lowest_p = min(lowest_p, p_values[index] * len(order) / (len(order) - place))
+        values[index] = lowest_p
     return values

@@ -88,42 +88,42 @@ def fit(points: Sequence[tuple[int, float]]) -> ScalingFit:
         _fitted([(processes, law.at(processes) * math.exp(chance.choice(distances))) for processes, _ in points])
         for _ in range(RESAMPLES)
     )
-    means = {count: math.exp(sum(map(math.log, values)) / len(values)) for count, values in counts.items()}
+    geometric_means = {count: math.exp(sum(map(math.log, values)) / len(values)) for count, values in counts.items()}
     return ScalingFit(
         law,
         resampled,
-        max(abs(law.at(count) / mean - 1) for count, mean in means.items()),
-        _misfit(law, counts, means),
-        _foretold(points, means),
+        max(abs(law.at(count) / mean - 1) for count, mean in geometric_means.items()),
+        _misfit(law, counts, geometric_means),
+        _foretold(points, geometric_means),
         math.sqrt(sum(distance**2 for distance in distances) / len(distances)),
         _over_plateau(law, counts),
     )
 
 
-def _misfit(law: Law, counts: Mapping[int, Sequence[float]], means: Mapping[int, float]) -> float | None:
+def _misfit(law: Law, counts: Mapping[int, Sequence[float]], geometric_means: Mapping[int, float]) -> float | None:
     from scipy import special
 
     runs = sum(map(len, counts.values()))
-    between, within = len(counts) - 3, runs - len(counts)
-    noise = sum(math.log(rate / means[count]) ** 2 for count, rates in counts.items() for rate in rates)
-    if within < 1 or not noise:
+    between_freedom, within_freedom = len(counts) - 3, runs - len(counts)
+    noise = sum(math.log(rate / geometric_means[count]) ** 2 for count, rates in counts.items() for rate in rates)
+    if within_freedom < 1 or not noise:
         return None
-    off = sum(len(rates) * math.log(means[count] / law.at(count)) ** 2 for count, rates in counts.items())
-    return float(special.fdtrc(between, within, off / between / (noise / within)))
+    off = sum(len(rates) * math.log(geometric_means[count] / law.at(count)) ** 2 for count, rates in counts.items())
+    return float(special.fdtrc(between_freedom, within_freedom, off / between_freedom / (noise / within_freedom)))
 
 
 def _over_plateau(law: Law, counts: Mapping[int, Sequence[float]]) -> float:
     """Log likelihood ratio over the best plateau, over all counts at which it may begin."""
     runs = sum(map(len, counts.values()))
     by_law = sum(math.log(rate / law.at(count)) ** 2 for count, rates in counts.items() for rate in rates)
-    least = math.inf
+    plateau_misfit = math.inf
     for knee in counts:
         rising = [math.log(rate / count) for count, rates in counts.items() for rate in rates if count <= knee]
         constant = [math.log(rate) for count, rates in counts.items() for rate in rates if count > knee]
-        least = min(least, _squares(rising) + _squares(constant))
-    if not by_law or not least:
+        plateau_misfit = min(plateau_misfit, _squares(rising) + _squares(constant))
+    if not by_law or not plateau_misfit:
         return 0.0 if by_law else math.inf
-    return runs / 2 * math.log(least / by_law)
+    return runs / 2 * math.log(plateau_misfit / by_law)
 
 
 def _squares(values: Sequence[float]) -> float:
@@ -131,12 +131,12 @@ def _squares(values: Sequence[float]) -> float:
     return sum((value - mean) ** 2 for value in values)
 
 
-def _foretold(points: Sequence[tuple[int, float]], means: Mapping[int, float]) -> float | None:
-    most = max(means)
-    lower = [(count, rate) for count, rate in points if 2 * count <= most]
+def _foretold(points: Sequence[tuple[int, float]], geometric_means: Mapping[int, float]) -> float | None:
+    highest_count = max(geometric_means)
+    lower = [(count, rate) for count, rate in points if 2 * count <= highest_count]
     if len({count for count, _ in lower}) < FEWEST_COUNTS:
         return None
-    return abs(_fitted(lower).at(most) / means[most] - 1)
+    return abs(_fitted(lower).at(highest_count) / geometric_means[highest_count] - 1)
 
 
 def _fitted(points: Sequence[tuple[int, float]]) -> Law:

@@ -188,9 +188,9 @@ def null(number: int, design: str, effect: str, repetitions: int, noise: float) 
     plain = [verdicts.log_differences(entry, second.entries[cell]).p for cell, entry in first.entries.items()]
     return Null(
         any(cell.verdict in (CellVerdict.BETTER, CellVerdict.WORSE) for cell in cells),
-        min(ranks.adjusted(plain)) <= verdicts.LEVEL,
-        min(ranks.adjusted(trends), default=1.0) < STEADY,
-        min(ranks.adjusted(farthest), default=1.0) < CHANCE,
+        min(ranks.adjusted_p_values(plain)) <= verdicts.LEVEL,
+        min(ranks.adjusted_p_values(trends), default=1.0) < STEADY,
+        min(ranks.adjusted_p_values(farthest), default=1.0) < CHANCE,
     )
 
 

@@ -37,7 +37,7 @@ def zipped(path: Path, members: dict[str, bytes], method: int = zipfile.ZIP_DEFL
 
 
 def contents(path: Path, limits: Limits = LIMITS) -> dict[str, bytes]:
-    with archives.opened(path, limits) as members:
+    with archives.open_archive(path, limits) as members:
         return {member.name: member.read() for member in members}
 
 
@@ -58,7 +58,10 @@ def test_more_members_than_allowed_are_refused(tmp_path: Path) -> None:
 
 def test_what_a_tar_unpacks_to_is_counted_although_nothing_is_read_of_it(tmp_path: Path) -> None:
     path = tar(tmp_path / "x.tar.gz", a=bytes(2 << 20), b=b"")
-    with pytest.raises(InputError, match="the archive unpacks to too much"), archives.opened(path, LIMITS) as members:
+    with (
+        pytest.raises(InputError, match="the archive unpacks to too much"),
+        archives.open_archive(path, LIMITS) as members,
+    ):
         list(members)
 
 
@@ -82,7 +85,7 @@ def test_a_sparse_file_is_not_to_be_read(tmp_path: Path) -> None:
     info.size = 512
     with tarfile.open(tmp_path / "x.tar", "w") as archive:
         archive.addfile(info, io.BytesIO(b"1\n0\n0\n".ljust(512, b"\0")))
-    with archives.opened(tmp_path / "x.tar", LIMITS) as members:
+    with archives.open_archive(tmp_path / "x.tar", LIMITS) as members:
         assert [member.problem for member in members] == ["a sparse file; allowed: regular files"]
 
 
@@ -145,11 +148,11 @@ def test_the_members_of_a_zip_are_counted_before_an_object_is_made_of_each(
         data[end + 8 : end + 12] = b"\1\0\1\0"
         path.write_bytes(data)
     monkeypatch.setattr(zipfile, "ZipInfo", None)
-    with pytest.raises(InputError, match="has more than 5 members"), archives.opened(path, LIMITS):
+    with pytest.raises(InputError, match="has more than 5 members"), archives.open_archive(path, LIMITS):
         pass
 
 
 def test_a_directory_of_a_zip_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archives, "LARGEST_DIRECTORY", 10)
-    with pytest.raises(InputError), archives.opened(zipped(tmp_path / "x.zip", {"f": b""}), LIMITS):
+    with pytest.raises(InputError), archives.open_archive(zipped(tmp_path / "x.zip", {"f": b""}), LIMITS):
         pass

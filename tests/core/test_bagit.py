@@ -389,7 +389,7 @@ def test_a_full_disk_is_no_fault_of_the_bundle(tmp_path: Path) -> None:
         def write(self, data: object) -> int:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    with pytest.raises(EnvironmentLacks, match="No space left on device; set TMPDIR"), bagit._here("data/x"):
+    with pytest.raises(EnvironmentLacks, match="No space left on device; set TMPDIR"), bagit.writing_member("data/x"):
         Full().write(b"")
 
 
@@ -439,8 +439,8 @@ def test_names_of_a_bag_are_bounded_all_together(tmp_path: Path, monkeypatch: py
 
 
 def test_folders_are_not_endlessly_deep() -> None:
-    assert bagit.unfit("/".join("a" * bagit.DEEPEST)) == ""
-    assert "nested directories" in bagit.unfit("/".join("a" * (bagit.DEEPEST + 1)))
+    assert bagit.unfit_name_reason("/".join("a" * bagit.DEEPEST)) == ""
+    assert "nested directories" in bagit.unfit_name_reason("/".join("a" * (bagit.DEEPEST + 1)))
 
 
 def test_a_manifest_without_lines_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,7 +103,7 @@ def test_no_value_of_a_journal_ends_a_command_with_a_traceback(definition: Defin
             doctored = copy.deepcopy(sound)
             without(doctored, at)[at[-1]] = strange
             write(definition.paths.journal, doctored)
-            problem = journal.look(definition.paths.journal).problem
+            problem = journal.read_chain(definition.paths.journal).problem
             accepted += not problem
             if not problem and accepted > 1:
                 continue
@@ -139,7 +139,7 @@ def test_an_event_that_is_not_of_its_form_is_named_with_its_line(
     line = next(number for number, event in enumerate(doctored, 1) if event["event"] == kind)
     doctored[line - 1][key] = value
     write(definition.paths.journal, doctored)
-    assert journal.look(definition.paths.journal).problem.startswith(f"line {line}: {said}")
+    assert journal.read_chain(definition.paths.journal).problem.startswith(f"line {line}: {said}")
     with pytest.raises(EnvironmentLacks, match=f"^{re.escape(f'{definition.paths.journal}:{line}: {said}')}"):
         list(journal.Reading(definition.paths.journal))
 

@@ -128,7 +128,7 @@ def test_a_line_that_is_no_event_is_shown(tmp_path: Path) -> None:
 def test_a_line_that_is_nested_without_end_is_no_event(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_bytes(b"[" * 200_000 + b"\n")
-    assert journal.look(path).problem.startswith("line 1: not a JSON event")
+    assert journal.read_chain(path).problem.startswith("line 1: not a JSON event")
 
 
 def test_another_format_is_refused_with_the_one_that_is_known(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_a_line_without_an_end_is_not_read_whole(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(journal_events, "LONGEST_LINE", 1000)
     path = tmp_path / "journal.jsonl"
     path.write_bytes(b'{"format": 1, "text": "' + b"x" * 5000)
-    assert journal.look(path).problem.startswith("line 1: not a JSON event")
+    assert journal.read_chain(path).problem.startswith("line 1: not a JSON event")
     with pytest.raises(EnvironmentLacks):
         steps(path)
     assert path.stat().st_size > 5000
@@ -178,7 +178,7 @@ def test_trouble_of_this_machine_is_no_fault_of_the_journal(
 
     monkeypatch.setattr(Path, "open", refused)
     with pytest.raises(OSError, match=r"refused: .*journal\.jsonl"):
-        journal.look(tmp_path / "journal.jsonl")
+        journal.read_chain(tmp_path / "journal.jsonl")
 
 
 # --- a damaged journal
@@ -304,9 +304,9 @@ def test_a_recovered_journal_is_a_chain_that_tells_what_it_lost(
 ) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_bytes(b"".join(damage(whole(path))))
-    assert journal.look(path).problem
+    assert journal.read_chain(path).problem
     recover(path)
-    chain = journal.look(path)
+    chain = journal.read_chain(path)
     assert (chain.problem, [event["damaged"] for event in chain.recovered]) == ("", ["journal.damaged-1.jsonl"])
 
 
@@ -319,11 +319,11 @@ def test_a_recovered_journal_that_is_damaged_again_is_recovered_again(tmp_path: 
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(taken_out(lines)))
     recover(path, 2)
-    chain = journal.look(path)
+    chain = journal.read_chain(path)
     assert (chain.problem, len(chain.recovered)) == ("", 2)
     first = tmp_path / "journal.damaged-1.jsonl"
     first.write_bytes(first.read_bytes()[:-1] + b" \n")
-    assert journal.look(path).problem == "journal.damaged-1.jsonl, from which it was recovered, was changed"
+    assert journal.read_chain(path).problem == "journal.damaged-1.jsonl, from which it was recovered, was changed"
 
 
 def added(lines: Lines) -> Lines:
@@ -351,7 +351,7 @@ def test_what_does_not_follow_from_the_damaged_file_is_found(tmp_path: Path, for
     path = tmp_path / "journal.jsonl"
     path.write_bytes(b"".join(changed(whole(path))))
     path.write_bytes(rechained(forged(recover(path))))
-    problem = journal.look(path).problem
+    problem = journal.read_chain(path).problem
     assert "journal.damaged-1.jsonl" in problem
 
 
@@ -360,7 +360,7 @@ def test_a_recovered_journal_needs_the_damaged_file(tmp_path: Path) -> None:
     path.write_bytes(b"".join(changed(whole(path))))
     recover(path)
     (tmp_path / "journal.damaged-1.jsonl").unlink()
-    assert journal.look(path).problem == "journal.damaged-1.jsonl, from which it was recovered, is missing"
+    assert journal.read_chain(path).problem == "journal.damaged-1.jsonl, from which it was recovered, is missing"
 
 
 def test_the_hashes_of_lines_behind_lost_ones_are_known_and_are_no_heads(tmp_path: Path) -> None:
@@ -368,7 +368,7 @@ def test_the_hashes_of_lines_behind_lost_ones_are_known_and_are_no_heads(tmp_pat
     lines = whole(path)
     path.write_bytes(b"".join(changed(lines)))
     recover(path)
-    chain = journal.look(path)
+    chain = journal.read_chain(path)
     assert (hash_of(lines[8]) in chain.earlier, hash_of(lines[8]) in chain.heads) == (True, False)
     assert (hash_of(lines[3]) in chain.earlier, hash_of(lines[3]) in chain.heads) == (False, True)
 

@@ -15,8 +15,8 @@ from campaign.core.schema import (
     OneOf,
     Schema,
     Text,
+    full_match,
     matching,
-    whole,
 )
 from campaign.core.strict_yaml import Document
 from tests.support import schemas
@@ -264,7 +264,7 @@ def test_a_key_of_a_section_is_named_with_its_path() -> None:
 
 
 def test_a_number_without_its_unit_is_told_what_it_lacks() -> None:
-    time = Text("a time such as 90m", whole("[0-9]+m", "a time such as 90m"), unit="unit")
+    time = Text("a time such as 90m", full_match("[0-9]+m", "a time such as 90m"), unit="unit")
     assert read(KeyedMap(time=Field(time, "a limit")), "time: 90") == [
         "1:7: time: found 90, which has no unit; allowed: a time such as 90m"
     ]

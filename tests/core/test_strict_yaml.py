@@ -161,8 +161,8 @@ def test_a_file_that_cannot_be_opened_is_named_with_the_reason(tmp_path: Path) -
 
 def test_paths_and_found_texts_are_shown_without_anything_unprintable() -> None:
     assert strict_yaml.path_text(("targets", 0, "two words", "a\nb", "x")) == 'targets[0]."two words"."a\\nb".x'
-    assert strict_yaml.shown("a\u202eb\x07") == '"a\\u202eb\\x07"'
-    assert strict_yaml.shown("x" * 70, plain=True) == "x" * 57 + "..."
+    assert strict_yaml.quoted("a\u202eb\x07") == '"a\\u202eb\\x07"'
+    assert strict_yaml.quoted("x" * 70, plain=True) == "x" * 57 + "..."
 
 
 documents = st.recursive(

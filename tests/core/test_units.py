@@ -97,7 +97,7 @@ def test_a_rate_a_time_or_a_size_is_never_negative(unit: str, negative: bool) ->
 def test_unequal_numbers_have_as_many_digits_as_they_need_to_differ(
     values: tuple[float, ...], texts: list[str]
 ) -> None:
-    assert units.apart(*values) == texts
+    assert units.distinct_digits(*values) == texts
 
 
 @pytest.mark.parametrize(
@@ -113,15 +113,15 @@ def test_unequal_numbers_have_as_many_digits_as_they_need_to_differ(
     ],
 )
 def test_no_number_of_a_csv_has_three_decimals_which_may_be_read_as_thousands(number: str, text: str) -> None:
-    assert units.padded(number) == text
-    assert units.unpadded(text) == units.unpadded(number)
+    assert units.padded_csv_number(number) == text
+    assert units.without_padding(text) == units.without_padding(number)
     assert float(text) == float(number)
 
 
 def test_what_a_csv_was_padded_with_is_no_difference_and_anything_else_is() -> None:
-    assert units.unpadded("a,127264.4110,run.100") == units.unpadded("a,127264.411,run.1")
-    assert units.unpadded("a,127264.4110") != units.unpadded("a,1272644.110")
-    assert units.unpadded("a,100") != units.unpadded("a,1")
+    assert units.without_padding("a,127264.4110,run.100") == units.without_padding("a,127264.411,run.1")
+    assert units.without_padding("a,127264.4110") != units.without_padding("a,1272644.110")
+    assert units.without_padding("a,100") != units.without_padding("a,1")
 
 
 def test_a_thousandfold_is_exact() -> None:

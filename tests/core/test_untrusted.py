@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from campaign.core.untrusted import Form, found, list_of, matching, object_of, or_null, problems
+from campaign.core.untrusted import Form, describe_value, list_of, matching, object_of, or_null, problems
 
 COUNT = Form(lambda value: type(value) is int, "a whole number")
 WHOLE = object_of(
@@ -45,4 +45,4 @@ def test_what_does_not_fit_is_named_with_its_place_and_what_is_allowed(changes: 
 def test_a_name_of_the_other_party_is_shown_without_what_a_terminal_would_execute() -> None:
     form = Form(lambda value: isinstance(value, dict), "an object", each=COUNT)
     assert list(problems("files", {"\x1b[2J": "x"}, form)) == ['files[\\x1b[2J]: found "x"; allowed: a whole number']
-    assert found("\x1b") == '"\\x1b"'
+    assert describe_value("\x1b") == '"\\x1b"'

@@ -14,7 +14,7 @@ import pytest
 
 from campaign.config.rules import packs
 from campaign.config.rules.output_format import BUILT_IN
-from campaign.core.units import several
+from campaign.core.units import plural
 from campaign.results.parsers.bench_jsonl import timelines
 from campaign.sandbox.cluster import Sandbox
 from tests.support.bench_binary import build
@@ -83,7 +83,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Fini
         if pack not in done:
             setting = PACKS[pack]
             case = case_of(tmp_path_factory.mktemp(pack), sandbox, pack, setting.launch, setting.variables)
-            assert f"{several(setting.runs, 'run')} for {setting.cells} cells" in case.call("plan")
+            assert f"{plural(setting.runs, 'run')} for {setting.cells} cells" in case.call("plan")
             case.call("run")
             case.call("report")
             done[pack] = case

@@ -177,7 +177,7 @@ def test_two_groups_are_found_with_the_share_of_the_lower_one_and_how_far_they_a
     groups = two_groups([*about(30, 0.0), *about(70, 0.4)])
     assert groups is not None
     assert groups.share == 0.3
-    assert groups.apart == pytest.approx(0.4, abs=0.03)
+    assert groups.distance == pytest.approx(0.4, abs=0.03)
 
 
 @pytest.mark.parametrize(("shape", "most"), [("normal", 2), ("skewed", 2), ("heavy tails", 2), ("flat", 20)])
@@ -216,7 +216,7 @@ def test_neither_their_order_nor_their_unit_matters(values: list[float], shift: 
     assert (groups is None) == (moved is None)
     if groups and moved:
         assert moved.share == groups.share
-        assert moved.apart == pytest.approx(scale * groups.apart)
+        assert moved.distance == pytest.approx(scale * groups.distance)
 
 
 # --- sessions

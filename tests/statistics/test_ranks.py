@@ -129,7 +129,7 @@ def test_too_few_values_have_no_interval() -> None:
     assert ranks.differences([1, 2, 3], [4, 5, 6]).bounds(0.025) is None
     assert ranks.differences([1, 2, 3], [4, 5, 6]).bounds(0.05) == (1, 5)
     assert ranks.differences([], [1.0]).bounds(0.025) is None
-    assert (ranks.fewest(0.025), ranks.fewest(0.05), ranks.fewest(0.025, 36)) == (4, 3, 7)
+    assert (ranks.fewest_values(0.025), ranks.fewest_values(0.05), ranks.fewest_values(0.025, 36)) == (4, 3, 7)
 
 
 def test_ties_are_held_for_no_difference() -> None:
@@ -140,8 +140,8 @@ def test_ties_are_held_for_no_difference() -> None:
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
 def test_many_p_values_are_adjusted_as_benjamini_and_hochberg_do(p_values: list[float]) -> None:
     expected = [float(one) for one in scipy.stats.false_discovery_control(p_values)]
-    assert ranks.adjusted(p_values) == pytest.approx(expected)
+    assert ranks.adjusted_p_values(p_values) == pytest.approx(expected)
 
 
 def test_no_p_values_are_no_adjusted_ones() -> None:
-    assert ranks.adjusted([]) == []
+    assert ranks.adjusted_p_values([]) == []

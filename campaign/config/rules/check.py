@@ -335,7 +335,7 @@ def _check_formula(
     numbers = [name for name, value in values.items() if formulas.is_number(value)]
     results = [formulas.VALUE] if record else [formulas.name_of(name) for name in before]
     for name, (base, launch) in places.items():
-        other_names = [] if formula.of_several(name) else [*GEOMETRY] if launch else [*GEOMETRY, *numbers]
+        other_names = [] if formula.aggregated_name(name) else [*GEOMETRY] if launch else [*GEOMETRY, *numbers]
         operation.require(base, [*results, *other_names], "formula")
         if launch:
             operation.require(launch, launches, "formula")

@@ -10,7 +10,7 @@ from typing import Any
 
 from campaign.config.rules.entries import CheckedBy, Clause
 from campaign.config.rules.kinds import OWN, UNCHECKED
-from campaign.core.schema import Values, near
+from campaign.core.schema import Values, nearest_name
 from campaign.core.strict_yaml import Place
 
 _NAMED_BY = ("id", "flag", "program", "holds", "path", "operation", "name")  # the first of these keys names an entry
@@ -38,7 +38,7 @@ def check(pack: Values) -> None:
         _check_account(clause, checking)
     for mention in mentions:
         if mention.clause not in (*ids, *OWN):
-            similar_id = near(mention.clause, ids, cutoff=0.8)
+            similar_id = nearest_name(mention.clause, ids, cutoff=0.8)
             remedy = f"did you mean {similar_id}?" if similar_id else "add it to clauses"
             pack.problem(f"found {mention.clause}, which is not among the clauses; {remedy}", *mention.at)
 

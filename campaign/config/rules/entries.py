@@ -9,7 +9,7 @@ from campaign.config.rules import formulas, kinds, sweeps
 from campaign.core import formula
 from campaign.core.keys import key, needed, record, switch
 from campaign.core.model import Geometry, record_key
-from campaign.core.schema import Choice, ListOf, Number, Text, matching, whole
+from campaign.core.schema import Choice, ListOf, Number, Text, full_match, matching
 
 _SERIES = "1, 2, 4 ..."
 
@@ -146,7 +146,7 @@ class Operation:
         "",
     )
     lasts: str = key(
-        Text("a time such as 300s", whole(r"[0-9]{1,6}(\.[0-9]{1,6})?(us|ms|s|m|h)", "a time such as 300s")),
+        Text("a time such as 300s", full_match(r"[0-9]{1,6}(\.[0-9]{1,6})?(us|ms|s|m|h)", "a time such as 300s")),
         "shortest time that the RFP allows for its phase (RUN-07)",
         "",
     )

@@ -37,7 +37,7 @@ def name_of(operation: str) -> str:
 
 def place(name: str) -> tuple[str, str]:
     """The operation and the launch condition in `fom@single` or `max(fom@single)`; "" for the run's own condition."""
-    operation, _, launch = (formula.of_several(name) or name).partition("@")
+    operation, _, launch = (formula.aggregated_name(name) or name).partition("@")
     return operation, launch
 
 
@@ -45,7 +45,8 @@ def place(name: str) -> tuple[str, str]:
 def is_across(text: str) -> bool:
     """Whether a formula, which may have placeholders, takes numbers of several executions."""
     try:
-        return any("@" in name or formula.of_several(name) for name in formula.names(sweeps.without_placeholders(text)))
+        names = formula.names(sweeps.without_placeholders(text))
+        return any("@" in name or formula.aggregated_name(name) for name in names)
     except ValueError:
         return False
 

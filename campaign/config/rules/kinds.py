@@ -7,17 +7,17 @@ import re
 from campaign.config import values
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core import formula
-from campaign.core.schema import MapOf, Text, checked, matching, near, whole
-from campaign.core.strict_yaml import shown
+from campaign.core.schema import MapOf, Text, checked_text, full_match, matching, nearest_name
+from campaign.core.strict_yaml import quoted
 
 _ID = r"[A-Z]{3}-[0-9]{2}"
 
 
 def _rule(text: str) -> str:
     if not re.fullmatch(_ID, text):
-        similar_rule = near(text, [rule.lower() for rule in CATALOGUE]).upper()
+        similar_rule = nearest_name(text, [rule.lower() for rule in CATALOGUE]).upper()
         remedy = f"did you mean {similar_rule}?" if similar_rule else "allowed: a rule's id such as FLG-01"
-        raise ValueError(f"found {shown(text)}; {remedy}")
+        raise ValueError(f"found {quoted(text)}; {remedy}")
     return text
 
 
@@ -59,12 +59,12 @@ SHA256 = matching(r"[0-9a-f]{64}", "a SHA-256 in 64 digits 0-9 and a-f")
 WORD = matching(r"[!-~]+", "printable ASCII without spaces", longest=60)
 _SETTING = "letters, digits and _.,:%+-"
 SETTING = Text(
-    _SETTING, whole(r"[A-Za-z0-9_.,:%+-]+", _SETTING), numbers=True
+    _SETTING, full_match(r"[A-Za-z0-9_.,:%+-]+", _SETTING), numbers=True
 )  # what a word of a command line may hold
 NUMBER = Text("a whole number, or a placeholder such as {largest}", longest=60, numbers=True)
 INPUT_PATH = Text(
     "a path without $, backquote, ~ and braces",
-    whole(r"(?!~)[^$`{}]*", "a path without $, backquote, ~ and braces (nothing is expanded here)"),
+    full_match(r"(?!~)[^$`{}]*", "a path without $, backquote, ~ and braces (nothing is expanded here)"),
     longest=1000,
 )
 RULE = Text("a rule's id such as FLG-01", _rule, pattern=_ID)
@@ -75,12 +75,12 @@ LIST = Text("values with commas between them, or a placeholder", longest=1000, n
 
 COUNT = Text(values.SHARE, values.parse_share, numbers=True)
 COUNTS = Text(values.SHARE_IN_PACKS, lambda text: values.parse_share(text, in_pack=True), numbers=True)
-FORMULA = Text(formula.ALLOWED, checked(formula.names), longest=formula.LONGEST, numbers=True)
+FORMULA = Text(formula.ALLOWED, checked_text(formula.names), longest=formula.LONGEST, numbers=True)
 WITHIN = Text(
-    "{directory}, or a path below it", whole(r"\{directory\}(/[A-Za-z0-9_{}-][A-Za-z0-9._{}-]*)*", "{directory}/…")
+    "{directory}, or a path below it", full_match(r"\{directory\}(/[A-Za-z0-9_{}-][A-Za-z0-9._{}-]*)*", "{directory}/…")
 )
 CONDITION = Text(
     "two formulas with >=, <=, ==, < or > between them, such as moved >= 1.5 * memory * nodes",
-    checked(lambda text: formula.Condition.of(text.translate({ord("{"): "(", ord("}"): ")"}))),
+    checked_text(lambda text: formula.Condition.of(text.translate({ord("{"): "(", ord("}"): ")"}))),
     longest=formula.LONGEST,
 )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from campaign.config.rules.kinds import LINE, NAME
 from campaign.core import line_pattern
 from campaign.core.keys import key, needed, record, switch
-from campaign.core.schema import Choice, ListOf, MapOf, Text, checked, matching, whole
+from campaign.core.schema import Choice, ListOf, MapOf, Text, checked_text, full_match, matching
 
 # Programs of the built-in benchmark: a pack does not say how their outputs are read, but outputs/.
 BUILT_IN = ("checkpoint", "find", "ior", "mbw_mr", "mdtest", "mpiio", "nfstest")
@@ -38,8 +38,8 @@ def _factor(text: str) -> float:
 
 _LOCATOR = Text("a key, a path or a column", longest=120)
 _FACT = Text("a pattern, a key or a path", longest=400)
-_PATTERN = Text("a pattern of a whole line", checked(line_pattern.compile), longest=400)
-_COLUMNS = Text(_LOCATOR.allowed, checked(line_pattern.compile), longest=120)
+_PATTERN = Text("a pattern of a whole line", checked_text(line_pattern.compile), longest=400)
+_COLUMNS = Text(_LOCATOR.allowed, checked_text(line_pattern.compile), longest=120)
 _RECORD = matching(
     r"(?:[a-z]|\{[a-z0-9_]+\})(?:[a-z0-9_.-]|\{[a-z0-9_]+\})*",
     "lower-case letters, digits, -, _, . and names of values in braces",
@@ -56,7 +56,7 @@ _PART = r"[0-9]{1,18}(\.[0-9]{1,18})?(e-?[0-9]{1,2})?"
 _QUOTIENT = f"{_PART}(/{_PART})?"
 _FACTOR = Text(
     "a number above 0 such as 8, 0.001 or 1e-6, or a quotient such as 1/1048576",
-    whole(_QUOTIENT, "a number such as 0.001, 1e-6 or 1/1048576", _factor),
+    full_match(_QUOTIENT, "a number such as 0.001, 1e-6 or 1/1048576", _factor),
     numbers=True,
     exponents=True,
 )
@@ -68,7 +68,7 @@ _UNIT = Text(
 )
 _MATCHES = Text(
     f"a number from 1 to 1000000, the name of a fact, `{SAME}` or `{SECTION}`",
-    whole(
+    full_match(
         r"[1-9][0-9]{0,5}|1000000|[a-z][a-z0-9_]*",
         f"a number, the name of a fact, {SAME} or {SECTION}",
         lambda text: int(text) if text.isdigit() else text,
@@ -78,7 +78,7 @@ _MATCHES = Text(
 )
 _SHARE = Text(
     "a share such as 2%",
-    whole(r"[0-9]{1,3}(\.[0-9]{1,6})?%", "a share such as 2%", lambda text: float(text.removesuffix("%")) / 100),
+    full_match(r"[0-9]{1,3}(\.[0-9]{1,6})?%", "a share such as 2%", lambda text: float(text.removesuffix("%")) / 100),
 )
 
 

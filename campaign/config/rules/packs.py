@@ -93,7 +93,7 @@ def _find(name: str) -> Path:
         )
     if not paths_found:
         ids = [pack.id for pack in available()]
-        if similar_id := schema.near(name, ids, cutoff=0.6):
+        if similar_id := schema.nearest_name(name, ids, cutoff=0.6):
             raise InputError(f'rule pack "{name}" not found; did you mean {similar_id}?')
         raise InputError(
             f'rule pack "{name}" not found; available: {", ".join(ids) or "none"}; or give a path to a pack (.yaml)'

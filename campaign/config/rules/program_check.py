@@ -254,9 +254,9 @@ def _check_over(entry: Values, names: Sequence[str], pack: Values) -> str:
         if operation["id"] and not formulas.is_across(operation["formula"] or "")
     ]
     for name in names:
-        operation_name = formula.of_several(name)
+        operation_name = formula.aggregated_name(name)
         entry.require(operation_name or name, executed if operation_name else [*formulas.RUN, *sizes(pack)], "holds")
-    if not any(map(formula.of_several, names)):
+    if not any(map(formula.aggregated_name, names)):
         entry.problem("found no operation; `over` needs one computed from several results, such as max(fom)", "holds")
     _check_without(entry, ("if_printed", "phase"), "beside `over`")
     return "RES-02"

@@ -151,7 +151,7 @@ def choose(book: Book, complete: bool) -> CountChoice:
         reason = f"{words(peak)}: best rate so far, unconfirmed ({reason_unconfirmed})."
         choice = CountChoice(peak, peak, complete, confirmed, reason, _candidates(book, [peak]))
     drift, groups = _drift(book), intervals.two_groups(_deviations_from_median(book))
-    slow_runs = SlowRuns(groups.share, -math.expm1(-groups.apart)) if groups else None
+    slow_runs = SlowRuns(groups.share, -math.expm1(-groups.distance)) if groups else None
     return replace(
         choice,
         remarks=_remarks(book, choice.peak, drift, slow_runs) if choice.peak else (),

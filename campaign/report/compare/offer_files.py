@@ -179,7 +179,7 @@ def _from_archive(path: Path) -> dict[str, bytes]:
     limits = archives.Limits(str(path), MAX_MEMBERS, MAX_UNPACKED_BYTES, too_much)
     files: dict[str, bytes] = {}
     try:
-        with archives.opened(path, limits) as members:
+        with archives.open_archive(path, limits) as members:
             for member in members:
                 if file := _bundle_file(member.name):
                     if problem := member.problem or _member_problem(member, file in files):

@@ -13,7 +13,7 @@ from typing import Any
 from campaign.core.errors import InputError
 from campaign.core.model import Cell, Status
 from campaign.core.units import may_be_negative
-from campaign.core.untrusted import Form, found, list_of, matching, object_of, or_null, problems
+from campaign.core.untrusted import Form, describe_value, list_of, matching, object_of, or_null, problems
 from campaign.report.foreign.table_file import NEEDED, NOT_A_NUMBER
 
 MAX_ROWS = 100_000
@@ -99,7 +99,9 @@ def parse_offer(source: str, rows: Any, places: Sequence[str] = ()) -> Offer:
     is, if the table is not JSON.
     """
     if not isinstance(rows, list) or not rows:
-        raise InputError(f"{source}: found {found(rows)}; give a table as 'campaign table --format json' writes it")
+        raise InputError(
+            f"{source}: found {describe_value(rows)}; give a table as 'campaign table --format json' writes it"
+        )
     if len(rows) > MAX_ROWS:
         raise InputError(f"{source}: found {len(rows)} rows; allowed: up to {MAX_ROWS}")
     entries: dict[Cell, OfferedCell] = {}
@@ -107,7 +109,7 @@ def parse_offer(source: str, rows: Any, places: Sequence[str] = ()) -> Offer:
     places = places or [f"{source}: row {number}" for number in range(1, len(rows) + 1)]
     for place, row in zip(places, rows, strict=True):
         if not isinstance(row, dict):
-            raise InputError(f"{place}: found {found(row)}; allowed: an object")
+            raise InputError(f"{place}: found {describe_value(row)}; allowed: an object")
         entry = _entry(place, row)
         if entry.cell in entries:
             raise InputError(f"{place}: {entry.cell} appears twice")
@@ -214,12 +216,12 @@ def _statistics(place: str, value: float | None, statistics: Mapping[str, Any]) 
     problem = ""
     if not 0 < len(values) <= MAX_VALUES or statistics.get("n") != len(values):
         allowed = f"1 to {MAX_VALUES} numbers, as many as n says"
-        problem = f"statistics.values: found {found(statistics['values'])}; allowed: {allowed}"
+        problem = f"statistics.values: found {describe_value(statistics['values'])}; allowed: {allowed}"
     elif started and len(started) != len(values):
-        problem = f"statistics.started: found {found(statistics['started'])}; allowed: {_TIMES.allowed}"
+        problem = f"statistics.started: found {describe_value(statistics['started'])}; allowed: {_TIMES.allowed}"
     elif value not in values:
         allowed = "one of statistics.values: a measured number is that of one repetition"
-        problem = f"value: found {found(value)}; allowed: {allowed}"
+        problem = f"value: found {describe_value(value)}; allowed: {allowed}"
     if problem:
         raise InputError(f"{place}: {problem}")
     return values, statistics.get("jobs"), started

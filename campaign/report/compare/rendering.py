@@ -13,7 +13,7 @@ from typing import Any
 from campaign.core import columns, resources
 from campaign.core.columns import Column
 from campaign.core.model import Cell, Status
-from campaign.core.units import digits, several
+from campaign.core.units import digits, plural
 from campaign.report import decision, grid, printing
 from campaign.report.compare import verdicts
 from campaign.report.compare.offers import MAX_VALUES, Offer, OfferedCell
@@ -216,7 +216,7 @@ def _missing_repetitions(comparison: verdicts.OfferComparison) -> tuple[int, int
     tested = [[cell for cell in column if cell.ratio is not None] for column in comparison.cells]
     entries = [entry for column in tested for cell in column for entry in (cell.first, cell.second) if entry]
     cells = max(map(len, tested))
-    alone = ranks.fewest(verdicts.LEVEL / 2, cells) if cells else 0
+    alone = ranks.fewest_values(verdicts.LEVEL / 2, cells) if cells else 0
     fewest = min((min(len(entry.values), entry.jobs or MAX_VALUES) for entry in entries), default=alone)
     return (alone, cells) if fewest < alone else None
 
@@ -273,7 +273,7 @@ def _offer_question(comparison: verdicts.OfferComparison, place: int) -> decisio
         missed = [cell for cell in column if cell.fails]
         firsts = [cell.first for cell in column]
         committed = sum(entry is not None and entry.status is not Status.DECLINED for entry in firsts)
-        reached = f"{committed - len(missed)} of {several(committed, 'commitment')} reached"
+        reached = f"{committed - len(missed)} of {plural(committed, 'commitment')} reached"
         if missed:
             return decision.Question(name, "not accepted", f"{reached}; {missed[0].cell}: {_verdict(missed[0])}")
         return decision.Question(name, "accepted" if comparison.compared(place) else "not accepted", reached)
@@ -281,7 +281,7 @@ def _offer_question(comparison: verdicts.OfferComparison, place: int) -> decisio
     counts_by_verdict = {word: sums.verdicts[word] for word in DIFFERENCES if sums.verdicts[word]}
     tested = any(cell.adjusted_p is not None for cell in column)
     numbers = ", ".join(f"{number} {word}" for word, number in counts_by_verdict.items())
-    counts = f"{numbers} of {several(len(column), 'result')}; " if counts_by_verdict else ""
+    counts = f"{numbers} of {plural(len(column), 'result')}; " if counts_by_verdict else ""
     answer = " and ".join(counts_by_verdict) or ("not shown to differ" if tested else "not tested")
     return decision.Question(name, answer, f"{counts}{_mean_in_words(in_means, sums)}")
 
@@ -302,7 +302,7 @@ def _gaps_question(
     if not cells:
         return decision.Question(name, "yes", otherwise)
     first = f"{cells[0].cell}: {cells[0].reason}"
-    return decision.Question(name, "NO", f"{len(cells)} of {several(len(all_cells), 'result')} {problem}: {first}")
+    return decision.Question(name, "NO", f"{len(cells)} of {plural(len(all_cells), 'result')} {problem}: {first}")
 
 
 def _steps(
@@ -315,7 +315,7 @@ def _steps(
     if has_gaps:
         yield decision.Step(decision.VENDOR, "measure what has no value, or decline it with a reason")
     if has_untested:
-        fewest = ranks.fewest(verdicts.LEVEL / 2)
+        fewest = ranks.fewest_values(verdicts.LEVEL / 2)
         yield decision.Step(
             decision.VENDOR, f"set repetitions: {fewest} or more and slurm.allocation: run; campaign run FILE"
         )

@@ -20,8 +20,8 @@ from campaign.config.values import parse_percent
 from campaign.core.errors import InputError
 from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Status
-from campaign.core.strict_yaml import shown
-from campaign.core.units import POINT_AS_SEPARATOR, is_thousandfold, several
+from campaign.core.strict_yaml import quoted
+from campaign.core.units import POINT_AS_SEPARATOR, is_thousandfold, plural
 from campaign.report.compare.offers import Offer, OfferedCell, rename_targets
 from campaign.statistics import intervals, ranks
 
@@ -67,7 +67,7 @@ def parse_terms(tolerance: str | None, at_least: str | None, reported_alone: boo
             raise InputError(f"--tolerance: {error}") from error
     if at_least is not None:
         if not re.fullmatch(r"0\.[0-9]{1,6}|1(\.0{1,6})?", at_least) or float(at_least) < 0.01:
-            raise InputError(f"--at-least: found {shown(at_least)}; allowed: a share from 0.01 to 1, such as 0.95")
+            raise InputError(f"--at-least: found {quoted(at_least)}; allowed: a share from 0.01 to 1, such as 0.95")
         return Terms(float(at_least), reported_alone)
     if reported_alone:
         raise InputError("--reported needs --tolerance or --at-least")
@@ -79,7 +79,7 @@ def parse_day(word: str | None) -> float:
     if word is None:
         return DAY
     if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", word) or float(word) < 1:
-        raise InputError(f"--day: found {shown(word)}; allowed: a factor from 1, such as 1.2")
+        raise InputError(f"--day: found {quoted(word)}; allowed: a factor from 1, such as 1.2")
     return float(word)
 
 
@@ -242,7 +242,7 @@ def _column(first: Offer, other: Offer, terms: Terms | None, day: float) -> tupl
             else replace(cell, verdict=CellVerdict.CHANGED, reason=reason, fails=True)
             for cell in column
         ]
-    adjusted_ps = iter(ranks.adjusted([cell.p for cell in column if cell.p is not None]))
+    adjusted_ps = iter(ranks.adjusted_p_values([cell.p for cell in column if cell.p is not None]))
     return tuple(_with_verdict(cell, None if cell.p is None else next(adjusted_ps), terms, day) for cell in column)
 
 
@@ -384,7 +384,7 @@ def _repetition_counts(cell: CellComparison) -> str:
 def _repetition_count(entry: OfferedCell) -> str:
     number = len(entry.values)
     if entry.jobs and entry.jobs < number:
-        return f"{number} in {several(entry.jobs, 'job')}"
+        return f"{number} in {plural(entry.jobs, 'job')}"
     return str(number or "not listed")
 
 
@@ -421,10 +421,10 @@ def _offer_limits(offer: Offer) -> Iterable[str]:
         yield f"{offer.profile} size: not a compliant result"
     entries = offer.entries.values()
     if inflated := sum(entry.inflation > INFLATED for entry in entries):
-        yield f"{several(inflated, 'cell')}: rates inflated by the benchmark's formula (PHY-03)"
+        yield f"{plural(inflated, 'cell')}: rates inflated by the benchmark's formula (PHY-03)"
     if together := sum(len(entry.values) > 1 and entry.jobs == 1 for entry in entries):
         yield (
-            f"{several(together, 'cell')}: all repetitions ran in one job, so they count as one value in intervals and "
+            f"{plural(together, 'cell')}: all repetitions ran in one job, so they count as one value in intervals and "
             "tests"
         )
 
@@ -458,7 +458,7 @@ def _size_differences(first: Offer, other: Offer, column: Sequence[CellCompariso
     if number := sum(
         first_total != other_total and None not in (first_total, other_total) for first_total, other_total in totals
     ):
-        yield f"{several(number, 'cell')}: total item count differs from the first's"
+        yield f"{plural(number, 'cell')}: total item count differs from the first's"
     common = {ours.cell.target for ours, _ in pairs}
     lacking, added = (
         dict.fromkeys(cell.operation for cell in offer.entries if cell.target in common) for offer in (first, other)
@@ -482,7 +482,7 @@ def _other_differences(first: Offer, other: Offer, column: Sequence[CellComparis
         )
     for has_difference, description in _CELL_DIFFERENCES:
         if number := sum(has_difference(*pair) for pair in pairs):
-            yield f"{several(number, 'cell')}: {description}"
+            yield f"{plural(number, 'cell')}: {description}"
 
 
 # --- an offer in a few numbers
@@ -566,7 +566,7 @@ def merge_lone_targets(column: Sequence[CellComparison]) -> list[CellComparison]
             None,
             None,
             CellVerdict.NONE,
-            f"{cells[0].reason} ({several(len(cells), 'cell')})",
+            f"{cells[0].reason} ({plural(len(cells), 'cell')})",
             fails=any(cell.fails for cell in cells),
         )
         for target, cells in by_target.items()

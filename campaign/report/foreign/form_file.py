@@ -119,7 +119,7 @@ def cell_text(value: Any) -> str:
 
 
 def with_decimal_comma(value: Value) -> Value:
-    return value if isinstance(value, str) else units.padded(cell_text(value)).replace(".", ",")
+    return value if isinstance(value, str) else units.padded_csv_number(cell_text(value)).replace(".", ",")
 
 
 def replaced_text(text: str, parts: Mapping[str, Value]) -> Value:
@@ -155,7 +155,7 @@ def _csv_form(path: Path, data: bytes) -> BuyersForm:
         for spot, parts in values.items():
             new = replaced_text(boxes[spot].text, parts)
             lines[spot.row - 1][spot.column - 1] = (
-                spreadsheet(new) if isinstance(new, str) else units.padded(cell_text(new))
+                spreadsheet(new) if isinstance(new, str) else units.padded_csv_number(cell_text(new))
             )
         remarks = [[remark]] if remark else []
         csv.writer(out, delimiter=separator, lineterminator=end).writerows([*lines, *remarks])
@@ -367,7 +367,7 @@ def form_places(path: Path, form: BuyersForm, mapping: FormMapping | None) -> It
 
 def _check_sheet(path: Path, form: BuyersForm, name: str) -> str:
     if name and name not in form.sheets:
-        raise InputError(f"{path}: no sheet {name!r}; allowed: {units.listed(form.sheets)}")
+        raise InputError(f"{path}: no sheet {name!r}; allowed: {units.listing(form.sheets)}")
     return name or form.sheets[0]
 
 
@@ -431,7 +431,7 @@ def form_rows(path: Path, mapping: FormMapping, packs: Mapping[str, RulePack]) -
         unit = entry.unit or (operation.unit if operation else "")
         if operation and entry.field == "value" and isinstance(amount := parse_number(value), float | int):
             with suppress(ValueError):
-                value, unit = units.converted(amount, unit, operation.unit), operation.unit
+                value, unit = units.convert_unit(amount, unit, operation.unit), operation.unit
         best = packs[part].best(operation) if operation else "highest"
         row = rows_by_result.setdefault(
             entry.result, TabularRow(f"{path}: cell {place.spot}", {"part": part, **cell, "unit": unit, "best": best})

@@ -16,7 +16,7 @@ from campaign.core import columns, untrusted
 from campaign.core.errors import InputError
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Cell, Command, Finding, Geometry, Record, Run, Source, State, Status
-from campaign.core.units import apart, may_be_negative
+from campaign.core.units import distinct_digits, may_be_negative
 from campaign.judge.completeness import check_cells, check_targets, check_traces, check_values
 from campaign.judge.findings import CAMPAIGN, of_rule, to_explain, unchecked, violation
 from campaign.judge.numbers import (
@@ -240,7 +240,7 @@ def check_physics(submission: Submission) -> Iterator[Finding]:
         if rate is None or geometry.processes == UNKNOWN:
             unsure.append(row.cell)
         elif rate > limit:
-            limit_text, rate_text = apart(limit, rate)
+            limit_text, rate_text = distinct_digits(limit, rate)
             yield violation(
                 "no machine reaches this rate",
                 f"at most {limit_text} {row.unit}",

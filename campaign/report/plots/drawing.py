@@ -132,7 +132,7 @@ def with_geometry(title: str, rows: Sequence[Row]) -> str:
     """`Single node: 16 processes × 1 node`."""
     unique = dict.fromkeys(row.geometry for row in rows if row.geometry)
     sizes = ", ".join(
-        f"{shape.processes} process{'es' if shape.processes > 1 else ''} × {units.several(shape.nodes, 'node')}"
+        f"{shape.processes} process{'es' if shape.processes > 1 else ''} × {units.plural(shape.nodes, 'node')}"
         for shape in unique
     )
     return ": ".join(part for part in (title, sizes) if part)

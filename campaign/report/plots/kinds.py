@@ -415,7 +415,7 @@ def _node_panel(row: Row) -> shapes.Panel:
         shapes.Line((), shapes.colour(0), crossed=tuple(places[node] for node in row.outlying)),
     )
     spread = "" if row.spread is None else f", spread {row.spread:.1%}"
-    title = f"{row.cell}: {len(values)} of {units.several(len(row.nodes), 'node')}{spread}"
+    title = f"{row.cell}: {len(values)} of {units.plural(len(row.nodes), 'node')}{spread}"
     # Only the range of the values, whose differences are what is looked for.
     lowest, highest = values[0][0], values[-1][0]
     margin = (highest - lowest or abs(highest) or 1.0) / 10

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from campaign.config.rules.formulas import ENERGY
 from campaign.core.grouping import grouped
 from campaign.core.model import Command, Completion, Record, Source
-from campaign.core.units import listed
+from campaign.core.units import listing
 from campaign.results.environment.facts import Accounting, Metered
 
 FILE = "energy.txt"
@@ -125,7 +125,7 @@ def covering(metered: Metered, completion: Completion | None, nodes: Sequence[st
     if metered.problem or completion is None:
         return metered
     if missing:
-        return replace(metered, joules=None, peak_w=None, problem=f"no readings of {listed(missing)}")
+        return replace(metered, joules=None, peak_w=None, problem=f"no readings of {listing(missing)}")
     lasted, read = completion.ended - completion.started, metered.ended - metered.began
     if read < lasted - STEP_S:
         problem = f"the readings cover {read:.0f} s of {lasted:.0f} s"

@@ -247,7 +247,7 @@ def _merge(text: Parsed, lines: Parsed, printed: str, written: str) -> Parsed:
         "unparsed": (*exact.unparsed, *seen.unparsed),
     }
     # What the text gives too is exact in the JSON lines, and partly inferred in the text.
-    known = decode.told(exact)
+    known = decode.nondefault_fields(exact)
     known.pop("binary_agreed", None)  # if they did not agree, that is one of the errors
     return merged, replace(seen, **known | of_both)
 

@@ -26,7 +26,7 @@ from campaign.core.errors import EnvironmentLacks, InputError, unwritten
 from campaign.core.grouping import grouped
 from campaign.core.model import ChangeClass, Paths
 from campaign.core.strict_yaml import Place
-from campaign.core.units import several
+from campaign.core.units import plural
 from campaign.results.source import classify, facts, trees
 
 LARGEST_PATCH = 64 << 20  # bytes
@@ -302,7 +302,7 @@ def verdict(comparison: facts.TreeComparison) -> str:
     per_kind = Counter(change.kind for change in changes)
     counts = ", ".join(f"{per_kind[kind]} {kind}" for kind in ChangeClass if kind in per_kind)
     added, removed = sum(change.added for change in changes), sum(change.removed for change in changes)
-    files, lines = several(len(changes), "file"), several(added, "line")
+    files, lines = plural(len(changes), "file"), plural(added, "line")
     return f"{files} changed, {lines} added, {removed} removed: {counts}."
 
 

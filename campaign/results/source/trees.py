@@ -228,7 +228,7 @@ def _archive(name: str, path: Path, most: int) -> Tree:
     too_much = f"{name}: unpacks to more than {most >> 20} MiB"
     limits = archives.Limits(name, 2 * MOST_FILES, 2 * most, too_much, ("gzip", "lzma", "bz2"))
     try:
-        with archives.opened(path, limits) as members:
+        with archives.open_archive(path, limits) as members:
             tree = _collected(name, _unpacked(name, members), strip=True, most=most)
     except archives.LongHeader as error:
         raise InputError(f"{name}: too large to unpack: {error}") from error
