@@ -164,7 +164,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch, lines: int = 24) -> Iterator[Termi
         yield made
     finally:
         made.stream.close()
-        reader.join(60)
+        reader.join(300)
         os.close(master)
 
 

@@ -194,11 +194,11 @@ def test_a_job_that_waits_for_somebody_says_for_whom_and_starts_by_itself(tmp_pa
 def small(sandbox: Sandbox, name: str, limit: str) -> Iterator[Path]:
     """A file system with this limit, which all nodes see."""
     point = new_target(sandbox, name)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", limit, "small", point], check=True, timeout=200)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", limit, "small", point], check=True, timeout=300)
     try:
         yield point
     finally:
-        subprocess.run(["umount", "--lazy", point], check=True, timeout=200)
+        subprocess.run(["umount", "--lazy", point], check=True, timeout=300)
 
 
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
