@@ -24,12 +24,12 @@ def with_answer(answers: Answers, finding: Finding, measured: date | None, cells
     if not cells:
         return finding
 
-    def covers(given: Explanation | Waiver) -> bool:
-        return given.rule == finding.rule and all(matches(cell, given.cells) for cell in cells)
+    def covers(answer: Explanation | Waiver) -> bool:
+        return answer.rule == finding.rule and all(matches(cell, answer.cells) for cell in cells)
 
-    explained = next((explanation.text for explanation in answers.explanations if covers(explanation)), "")
-    if explained and (finding.severity is not Severity.ERROR or finding.lifted_by_buyer):
-        finding = replace(finding, explained=explained)
+    explanation_text = next((explanation.text for explanation in answers.explanations if covers(explanation)), "")
+    if explanation_text and (finding.severity is not Severity.ERROR or finding.lifted_by_buyer):
+        finding = replace(finding, explained=explanation_text)
     if by := answers.accepted(finding, cells):
         return replace(finding, waived=by)
     if not finding.checked:
@@ -60,8 +60,8 @@ def with_answers(submission: Submission, findings: Iterable[Finding]) -> tuple[F
     """Findings about the campaign as a whole, each with the campaign's answer."""
     measured = _measurement_day(submission)
     return tuple(
-        with_answer(submission.answers, each, measured, submission.cells if each.subject == CAMPAIGN else ())
-        for each in findings
+        with_answer(submission.answers, finding, measured, submission.cells if finding.subject == CAMPAIGN else ())
+        for finding in findings
     )
 
 
@@ -69,11 +69,11 @@ def cells_of_findings(submission: Submission) -> Callable[[Finding], tuple[Cell,
     """A function that gives the cells of a finding: those that its subject matches, or those of its attempt's run."""
     cells, runs = submission.cells, {run.id: run for run in submission.runs}
 
-    def about(finding: Finding) -> tuple[Cell, ...]:
+    def concerned_cells(finding: Finding) -> tuple[Cell, ...]:
         run = runs.get(finding.subject.rpartition("/")[0])
         return run.cells() if run else tuple(cell for cell in cells if matches(cell, finding.subject))
 
-    return about
+    return concerned_cells
 
 
 @campaign_rule(

@@ -32,7 +32,7 @@ _SYSTEM = re.compile(r"/(?:usr/)?lib\w*(?:/.*)?")
 
 def attestations(case: Case) -> Sequence[tuple[Case, Attestation]]:
     """The attestation of each phase, with its case."""
-    return [(each, each.seen.attestation) for each in case.phases.values() if each.seen.attestation is not None]
+    return [(phase, phase.seen.attestation) for phase in case.phases.values() if phase.seen.attestation is not None]
 
 
 def preloaded_libraries(case: Case) -> Iterator[tuple[str, str]]:
@@ -41,41 +41,45 @@ def preloaded_libraries(case: Case) -> Iterator[tuple[str, str]]:
     for name in PRELOADS:
         values = (environment.variables.get(name, ""), *environment.values(f"env.{name}"), *seen.get(name, ()))
         yield from ((name, value) for value in values)
-    for group in (group for _, told in attestations(case) for group in told.groups):
+    for group in (group for _, attestation in attestations(case) for group in attestation.groups):
         yield from ((name, group.variables[name]) for name in PRELOADS if name in group.variables)
     yield from (("/etc/ld.so.preload", value) for value in environment.values("ld.so.preload"))
 
 
 def replaced_functions(case: Case) -> Iterator[tuple[str, list[str]]]:
     """Files loaded between the benchmark and the C library or MPI, each with the functions that it replaces."""
-    for _, told in attestations(case):
-        for group in told.groups:
+    for _, attestation in attestations(case):
+        for group in attestation.groups:
             # The file may be the program itself, as with static linking.
-            own = {path for path, digest in group.objects.items() if digest == case.seen.binary_sha256} | {"[vdso]"}
-            taken = grouped(
+            program_files = {path for path, digest in group.objects.items() if digest == case.seen.binary_sha256} | {
+                "[vdso]"
+            }
+            functions_by_file = grouped(
                 (path or "memory without a file", function)
                 for function, path in group.functions.items()
-                if path not in own
+                if path not in program_files
                 and not (_MPI if function.startswith("MPI_") else _C_LIBRARY).fullmatch(PurePosixPath(path).name)
             )
-            yield from taken.items()
+            yield from functions_by_file.items()
 
 
 def check_loaded_code(case: Case) -> Iterator[Finding]:
     """SRC-04: all ranks have loaded the same code, as the job's nodes found it for the program."""
-    for one, told in attestations(case):
-        for group in told.groups[1:]:
-            first = told.groups[0].objects
-            others = [path for path, digest in group.objects.items() if digest and first.get(path, digest) != digest]
-            if others:
+    for phase, attestation in attestations(case):
+        for group in attestation.groups[1:]:
+            first = attestation.groups[0].objects
+            other_files = [
+                path for path, digest in group.objects.items() if digest and first.get(path, digest) != digest
+            ]
+            if other_files:
                 yield violation(
                     "the ranks loaded different code: {files}",
-                    _as_on_rank(told.groups[0]),
+                    _as_on_rank(attestation.groups[0]),
                     _as_on_rank(group),
-                    files=listing(others),
+                    files=listing(other_files),
                 )
-        for group in told.groups[:1]:
-            yield from _check_libraries(one, group)
+        for group in attestation.groups[:1]:
+            yield from _check_libraries(phase, group)
 
 
 def _as_on_rank(group: RankGroup) -> str:
@@ -85,65 +89,65 @@ def _as_on_rank(group: RankGroup) -> str:
 def _check_libraries(case: Case, group: RankGroup) -> Iterator[Finding]:
     """Each library of the program was loaded, with the content that the job hashed on that node."""
     environment = case.evidence.environment
-    given = set(group.objects.values())
-    if "" in given or not group.objects:
+    loaded_hashes = set(group.objects.values())
+    if "" in loaded_hashes or not group.objects:
         return  # a file that could not be read
-    differing = []
+    other_libraries = []
     for name in environment.under("library."):
         path, _, digest = environment.by_node(name).get(group.first_node, "").rpartition(" ")
-        if re.fullmatch(r"[0-9a-f]{64}", digest) and digest not in given:
-            differing.append(path)
-    if differing and (names := _added_variables(case, group)):
+        if re.fullmatch(r"[0-9a-f]{64}", digest) and digest not in loaded_hashes:
+            other_libraries.append(path)
+    if other_libraries and (names := _added_variables(case, group)):
         # Their paths were looked up with the variables of the job.
         yield unchecked(
             "the ranks loaded libraries that the job looked up with another {names}",
-            listing(differing),
+            listing(other_libraries),
             "not loaded, or with other content",
             names=listing(names),
         )
-    elif differing:
+    elif other_libraries:
         yield lifted_by_buyer(
             "the ranks loaded libraries that differ from those which the job recorded for the program",
-            listing(differing),
+            listing(other_libraries),
             "not loaded, or with other content",
         )
 
 
 def check_compiler(case: Case, digest: str, compiler: str) -> Iterator[Finding]:
     """SRC-05: the compiler in a binary's build record is the one that the program reports."""
-    for one, told in attestations(case):
+    for phase, attestation in attestations(case):
         if (
-            one.seen.binary_sha256 == digest
-            and told.compiler
+            phase.seen.binary_sha256 == digest
+            and attestation.compiler
             and compiler
-            and not told.compiler.casefold().startswith(compiler.casefold())
+            and not attestation.compiler.casefold().startswith(compiler.casefold())
         ):
             yield violation(
                 "the build record names another compiler than the program itself",
-                told.compiler,
+                attestation.compiler,
                 compiler,
-                about=one.subject,
+                about=phase.subject,
             )
 
 
 def note_other_directories(cases: Iterable[Case]) -> Iterator[Finding]:
     """SRC-05: files loaded from other directories than those of the system and of the linked libraries."""
-    met: dict[tuple[str, ...], str] = {}  # the first attempt with these files
-    for one, told in (pair for case in cases for pair in attestations(case)):
-        environment = one.evidence.environment
+    first_attempts: dict[tuple[str, ...], str] = {}  # the first attempt with these files
+    for phase, attestation in (pair for case in cases for pair in attestations(case)):
+        environment = phase.evidence.environment
         libraries = (text for name in environment.under("library.") for text in environment.values(name))
         linked = {text.rpartition(" ")[0].rpartition("/")[0] for text in libraries}
-        for group in told.groups:
-            known = linked | {path.rpartition("/")[0] for path in group.functions.values()}
-            others = [
+        for group in attestation.groups:
+            known_directories = linked | {path.rpartition("/")[0] for path in group.functions.values()}
+            other_files = [
                 path
-                for path, digest in {**group.objects, **told.loaded_later}.items()
-                if digest != one.seen.binary_sha256
+                for path, digest in {**group.objects, **attestation.loaded_later}.items()
+                if digest != phase.seen.binary_sha256
                 and not _SYSTEM.fullmatch(path)
-                and not any(path.startswith(f"{top}/") for top in known if top)
+                and not any(path.startswith(f"{top}/") for top in known_directories if top)
             ]
-            met.setdefault(tuple(others), one.subject)
-    for files, subject in met.items():
+            first_attempts.setdefault(tuple(other_files), phase.subject)
+    for files, subject in first_attempts.items():
         if files:
             yield note(
                 "code loaded from directories other than those of the system and of the linked libraries",
@@ -157,15 +161,15 @@ def check_attestations(case: Case) -> Iterator[Finding]:
     """EVD-06: boot ids, mounts, clocks and the loader's variables reported by the ranks are those of the
     job's nodes.
     """
-    said = attestations(case)
-    for one, told in said:
-        yield from _check_kernel_clock(one, told)
-        yield from _check_idle_time(one, told)
-        yield from _check_nodes(one, told)
-        for group in told.groups:
-            yield from _check_mount(one, group)
-            yield from _check_loader_variables(one, group)
-    lacking = not said or any(not told.groups for _, told in said)
+    pairs = attestations(case)
+    for phase, attestation in pairs:
+        yield from _check_kernel_clock(phase, attestation)
+        yield from _check_idle_time(phase, attestation)
+        yield from _check_nodes(phase, attestation)
+        for group in attestation.groups:
+            yield from _check_mount(phase, group)
+            yield from _check_loader_variables(phase, group)
+    lacking = not pairs or any(not attestation.groups for _, attestation in pairs)
     version = _VERSION.fullmatch(case.seen.program)
     if lacking and case.seen.complete and version:
         if tuple(map(int, version.groups())) < SINCE:
@@ -179,52 +183,52 @@ def check_attestations(case: Case) -> Iterator[Finding]:
             )
 
 
-def _check_kernel_clock(case: Case, told: Attestation) -> Iterator[Finding]:
-    if told.clock_s is None or told.kernel_clock_s is None:
+def _check_kernel_clock(case: Case, attestation: Attestation) -> Iterator[Finding]:
+    if attestation.clock_s is None or attestation.kernel_clock_s is None:
         return
-    if abs(told.clock_s - told.kernel_clock_s) > max(CLOCK_S, CLOCK_SHARE * told.kernel_clock_s):
+    if abs(attestation.clock_s - attestation.kernel_clock_s) > max(CLOCK_S, CLOCK_SHARE * attestation.kernel_clock_s):
         yield violation(
             "the clock that timed the phases differs from the kernel's clock",
-            f"{told.kernel_clock_s:.3f} s",
-            f"{told.clock_s:.3f} s",
+            f"{attestation.kernel_clock_s:.3f} s",
+            f"{attestation.clock_s:.3f} s",
         )
 
 
-def _check_idle_time(case: Case, told: Attestation) -> Iterator[Finding]:
+def _check_idle_time(case: Case, attestation: Attestation) -> Iterator[Finding]:
     """mdtest's phases follow one another: if the output shortens phases, there is unexplained time between them."""
-    if told.clock_s is None or told.phases_s is None or "-p" in case.seen.argv:
+    if attestation.clock_s is None or attestation.phases_s is None or "-p" in case.seen.argv:
         return
-    most, between = max(IDLE_S, IDLE_SHARE * told.clock_s), told.clock_s - told.phases_s
-    if between > most:
-        allowed, found = distinct_digits(most, between)
+    allowed_s, idle_s = max(IDLE_S, IDLE_SHARE * attestation.clock_s), attestation.clock_s - attestation.phases_s
+    if idle_s > allowed_s:
+        allowed, idle = distinct_digits(allowed_s, idle_s)
         yield doubt(case.full)(
             "much of the benchmark's {seconds} s lies outside its phases",
             f"at most {allowed} s",
-            f"{found} s",
-            seconds=f"{told.clock_s:.1f}",
+            f"{idle} s",
+            seconds=f"{attestation.clock_s:.1f}",
         )
 
 
-def _check_nodes(case: Case, told: Attestation) -> Iterator[Finding]:
+def _check_nodes(case: Case, attestation: Attestation) -> Iterator[Finding]:
     environment, completion = case.evidence.environment, case.evidence.completion
-    recorded = {node.name: node.boot for node in environment.nodes if node.boot}
-    rebooted = [name for name, boot in told.boots.items() if recorded.get(name, boot) != boot]
+    recorded_boots = {node.name: node.boot for node in environment.nodes if node.boot}
+    rebooted = [name for name, boot in attestation.boots.items() if recorded_boots.get(name, boot) != boot]
     if rebooted:
         yield violation(
             "the benchmark ran on another boot of the node than the job recorded",
-            listing(f"{name}: {recorded[name]}" for name in rebooted),
-            listing(f"{name}: {told.boots[name]}" for name in rebooted),
+            listing(f"{name}: {recorded_boots[name]}" for name in rebooted),
+            listing(f"{name}: {attestation.boots[name]}" for name in rebooted),
         )
     if completion is None:
         return
-    for name, time in told.clocks.items():
-        here = time - environment.clock_offset(name)
-        if not completion.started - NODES_S <= here <= completion.ended + NODES_S:
-            apart = here - (completion.started if here < completion.started else completion.ended)
+    for name, time in attestation.clocks.items():
+        time_of_job = time - environment.clock_offset(name)
+        if not completion.started - NODES_S <= time_of_job <= completion.ended + NODES_S:
+            outside_s = time_of_job - (completion.started if time_of_job < completion.started else completion.ended)
             yield violation(
                 "the clock of {node}, read by the benchmark, lies outside the run's time",
                 "within the run",
-                f"{apart:+.0f} s",
+                f"{outside_s:+.0f} s",
                 node=name,
             )
             return
@@ -250,12 +254,15 @@ def _check_loader_variables(case: Case, group: RankGroup) -> Iterator[Finding]:
     """Compare the loader's variables only: launchers pass MPI's variables to the ranks, and MPI sets some itself. A
     launcher other than the srun that started the witnesses may set the loader's too. `case`: of one phase.
     """
-    launcher, given = case.run.launcher, case.evidence.loader_variables.get("")
+    launcher, set_by_launcher = case.run.launcher, case.evidence.loader_variables.get("")
     if launcher.prefix:
         return  # a declared prefix may set any variable
     for name, value in _added_variables(case, group).items():
         of_job = listing(_values_of_job(case, name)) or "not set"
-        if given is not None and f"{name}={hashlib.sha256(value.encode()).hexdigest()[:SHORT]}" in given:
+        if (
+            set_by_launcher is not None
+            and f"{name}={hashlib.sha256(value.encode()).hexdigest()[:SHORT]}" in set_by_launcher
+        ):
             yield note(
                 "{launcher} gives the ranks another {name} than the job has",
                 of_job,
@@ -263,7 +270,7 @@ def _check_loader_variables(case: Case, group: RankGroup) -> Iterator[Finding]:
                 launcher=launcher.program,
                 name=name,
             )
-        elif given is None and launcher.program != SRUN.program:
+        elif set_by_launcher is None and launcher.program != SRUN.program:
             yield unchecked(
                 "{name} differs between the ranks and the job; it was not recorded what {launcher} sets",
                 of_job,
@@ -283,7 +290,8 @@ def _added_variables(case: Case, group: RankGroup) -> dict[str, str]:
         if case.evidence.environment.recorded
         and _LOADER.fullmatch(name)
         and not any(
-            known.endswith("(cut)") or known.split() == value.split() for known in _values_of_job(case, name) or ("",)
+            job_value.endswith("(cut)") or job_value.split() == value.split()
+            for job_value in _values_of_job(case, name) or ("",)
         )
     }
 

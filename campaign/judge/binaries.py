@@ -46,8 +46,10 @@ def check_executed_programs(case: Case) -> Iterator[Finding]:
     if not witness.watched:
         return  # the built-in benchmark reports it itself
     before = _prefix_hashes(case)
-    found = {command.phase: _declared_program(case, command.executable, before) for command in case.run.launched}
-    scripts = {program.script for program in found.values() if program.script}
+    declared_programs = {
+        command.phase: _declared_program(case, command.executable, before) for command in case.run.launched
+    }
+    scripts = {program.script for program in declared_programs.values() if program.script}
     for path, interpreter in sorted(scripts):
         yield violation(
             "benchmark.executable {path} is a script, which can start any other program",
@@ -56,44 +58,46 @@ def check_executed_programs(case: Case) -> Iterator[Finding]:
             interpreter,
             path=path,
         )
-    if not all(program.hashes for program in found.values()):
+    if not all(program.hashes for program in declared_programs.values()):
         yield unchecked("the nodes could not read the benchmark's program: what ran cannot be compared with it")
         return
-    without, beside = Counter[str](), Counter[str]()
-    executed = Counter((each.phase, each.digests) for each in witness.executed())
+    undeclared_ranks, additional_ranks = Counter[str](), Counter[str]()
+    executed = Counter((executed_program.phase, executed_program.digests) for executed_program in witness.executed())
     for (phase, digests), ranks in executed.items():
-        program = found.get(phase)
+        program = declared_programs.get(phase)
         if program is None or program.script:
             continue
-        known = program.hashes | before | _allowed_children(case, phase)
-        others = [digest for digest in digests if digest not in known]
+        allowed_hashes = program.hashes | before | _allowed_children(case, phase)
+        other_hashes = [digest for digest in digests if digest not in allowed_hashes]
         if program.hashes.isdisjoint(digests):
-            without[_program_names(case, digests)] += ranks
-        elif others:
-            beside[_program_names(case, others)] += ranks
-    expected = _declared_hashes(case, found) if without or beside else ""
-    if without:
-        yield violation("ranks ran a program other than the declared one", expected, _rank_counts(without))
-    if beside and case.run.launcher.prefix:
+            undeclared_ranks[_program_names(case, digests)] += ranks
+        elif other_hashes:
+            additional_ranks[_program_names(case, other_hashes)] += ranks
+    expected = _declared_hashes(case, declared_programs) if undeclared_ranks or additional_ranks else ""
+    if undeclared_ranks:
+        yield violation("ranks ran a program other than the declared one", expected, _rank_counts(undeclared_ranks))
+    if additional_ranks and case.run.launcher.prefix:
         message = "ranks also ran programs other than the benchmark and what launcher.prefix names"
-        yield to_explain(message, expected, _rank_counts(beside))
-    elif beside:
+        yield to_explain(message, expected, _rank_counts(additional_ranks))
+    elif additional_ranks:
         message = "ranks also ran programs that are not declared under launcher.prefix"
-        yield violation(message, expected, _rank_counts(beside))
-    most = sum(case.run.geometry_of(command).processes for command in case.run.launched)
-    if (unseen := most - len(witness.ranks)) > 0:
-        why = f": {witness.problems[0]}" if witness.problems else ""
+        yield violation(message, expected, _rank_counts(additional_ranks))
+    rank_count = sum(case.run.geometry_of(command).processes for command in case.run.launched)
+    if (unseen := rank_count - len(witness.ranks)) > 0:
+        reason = f": {witness.problems[0]}" if witness.problems else ""
         yield unchecked(
             "{ranks} of {all} ended before the job could record what they executed{why}",
             ranks=plural(unseen, "rank"),
-            all=most,
-            why=why,
+            all=rank_count,
+            why=reason,
         )
 
 
-def _declared_hashes(case: Case, found: Mapping[str, _DeclaredProgram]) -> str:
-    commands = {command.executable: found[command.phase].hashes for command in case.run.launched}
-    return listing(f"{path} ({listing(one[:SHORT] for one in sorted(one))})" for path, one in commands.items())
+def _declared_hashes(case: Case, programs: Mapping[str, _DeclaredProgram]) -> str:
+    commands = {command.executable: programs[command.phase].hashes for command in case.run.launched}
+    return listing(
+        f"{path} ({listing(hashes[:SHORT] for hashes in sorted(hashes))})" for path, hashes in commands.items()
+    )
 
 
 def prefix_files(case: Case) -> tuple[ExecutedFile, ...]:
@@ -126,11 +130,11 @@ def _declared_program(case: Case, path: str, before: Set[str]) -> _DeclaredProgr
     if path == case.run.executable:
         hashes, interpreters = frozenset(environment.values(EXECUTABLE)), environment.values(INTERPRETER)
     else:
-        name = next((name for name, (found, _) in environment.beside.items() if found == path), "")
+        name = next((name for name, (prefix_path, _) in environment.beside.items() if prefix_path == path), "")
         hashes, interpreters = _hashes(case, [name]), environment.values(f"{name}.interpreter")
     if not interpreters:
         return _DeclaredProgram(hashes)
-    by = frozenset(given.rpartition(" ")[2] for given in interpreters)
+    by = frozenset(text.rpartition(" ")[2] for text in interpreters)
     return _DeclaredProgram(by, None if by <= before else (path, interpreters[0]))
 
 
@@ -149,7 +153,7 @@ def _prefix_hashes(case: Case) -> frozenset[str]:
 
 
 def _hashes(case: Case, facts: Iterable[str]) -> frozenset[str]:
-    return frozenset(given.rpartition(" ")[2] for name in facts for given in case.evidence.environment.values(name))
+    return frozenset(text.rpartition(" ")[2] for name in facts for text in case.evidence.environment.values(name))
 
 
 def _program_names(case: Case, digests: Iterable[str]) -> str:
@@ -157,8 +161,8 @@ def _program_names(case: Case, digests: Iterable[str]) -> str:
     return ", then ".join(f"{programs.get(digest, '?')} ({digest[:16]})" for digest in digests)
 
 
-def _rank_counts(found: Counter[str]) -> str:
-    return listing((f"{text} in {plural(count, 'rank')}" for text, count in found.most_common()), 3)
+def _rank_counts(ranks: Counter[str]) -> str:
+    return listing((f"{text} in {plural(count, 'rank')}" for text, count in ranks.most_common()), 3)
 
 
 @campaign_rule(
@@ -172,55 +176,57 @@ def check_binary(submission: Submission) -> Iterator[Finding]:
     """The hash of the binary on every rank, compared with the recorded build; code loaded by the built-in benchmark,
     between ranks and compared with the nodes' libraries; programs of all phases; files of `launcher.prefix`.
     """
-    ended = finished_cases(submission)
-    if not ended:
+    finished = finished_cases(submission)
+    if not finished:
         yield unchecked("nothing has been measured")
         yield from _check_recorded_builds(submission, submission.programs)
         return
-    declared: dict[tuple[str, int, int], tuple[Finding, ...]] = {}
-    known = []  # attempts with all files of which the programs' hashes are known
-    for case in ended:
+    findings_by_program: dict[tuple[str, int, int], tuple[Finding, ...]] = {}
+    hashed_cases = []  # attempts with all files of which the programs' hashes are known
+    for case in finished:
         files = (*case.programs, *prefix_files(case))
-        alike = case.run.fingerprint, id(case.evidence.environment.facts), id(case.evidence.witness)
-        if alike not in declared:  # all that this is judged by
-            declared[alike] = tuple(check_executed_programs(case))
-        found = (*_check_nodes_of_files(case, files), *declared[alike], *check_loaded_code(case))
-        yield from of_rule("SRC-04", case.subject, found)
+        program_key = case.run.fingerprint, id(case.evidence.environment.facts), id(case.evidence.witness)
+        if program_key not in findings_by_program:  # all that this is judged by
+            findings_by_program[program_key] = tuple(check_executed_programs(case))
+        findings = (*_check_nodes_of_files(case, files), *findings_by_program[program_key], *check_loaded_code(case))
+        yield from of_rule("SRC-04", case.subject, findings)
         if all(program.sha256 for program in case.programs):
-            known.append((case, files))
-    for launcher in sorted({" ".join(case.run.launcher.prefix) for case in ended} - {""}):
+            hashed_cases.append((case, files))
+    for launcher in sorted({" ".join(case.run.launcher.prefix) for case in finished} - {""}):
         yield left_to_buyer("the benchmark was started through {launcher}", launcher=launcher)
-    if len(known) < len(ended):
+    if len(hashed_cases) < len(finished):
         yield unchecked(
-            "binary not recorded for {count} of {all} attempts", count=len(ended) - len(known), all=len(ended)
+            "binary not recorded for {count} of {all} attempts",
+            count=len(finished) - len(hashed_cases),
+            all=len(finished),
         )
-    if not known:
+    if not hashed_cases:
         return
-    yield from _check_same_files(known)
-    yield from _check_recorded_builds(submission, [binary_sha256(max((case for case, _ in known), key=_age))])
+    yield from _check_same_files(hashed_cases)
+    yield from _check_recorded_builds(submission, [binary_sha256(max((case for case, _ in hashed_cases), key=_age))])
 
 
 def _check_recorded_builds(submission: Submission, hashes: Iterable[str]) -> Iterator[Finding]:
-    for wanted in hashes:
+    for executed_hash in hashes:
         if not submission.sources.builds:
-            yield unchecked("no build record for the executed binary {hash}", hash=wanted)
-        elif submission.sources.build_of(wanted) is None:
-            recorded = ", ".join(build.binary_sha256 for build in submission.sources.builds)
-            yield violation("the executed binary is not from a recorded build", recorded, wanted)
+            yield unchecked("no build record for the executed binary {hash}", hash=executed_hash)
+        elif submission.sources.build_of(executed_hash) is None:
+            recorded_hashes = ", ".join(build.binary_sha256 for build in submission.sources.builds)
+            yield violation("the executed binary is not from a recorded build", recorded_hashes, executed_hash)
 
 
 def _check_same_files(executed: Sequence[tuple[Case, Sequence[ExecutedFile]]]) -> Iterator[Finding]:
     """Every program of the pack, and every word before it, is the same file in all attempts that used it."""
     newest: dict[str, tuple[Case, str]] = {}
-    for case, files in sorted(executed, key=lambda each: _age(each[0])):
+    for case, files in sorted(executed, key=lambda pair: _age(pair[0])):
         newest |= {file.path: (case, file.sha256) for file in files if file.sha256}
     for case, files in executed:
         for file in files:
-            latest, wanted = newest.get(file.path, (case, ""))
-            if file.sha256 and file.sha256 != wanted:
+            latest, newest_hash = newest.get(file.path, (case, ""))
+            if file.sha256 and file.sha256 != newest_hash:
                 yield violation(
                     "{file} differs from the latest attempt's ({attempt})",
-                    wanted,
+                    newest_hash,
                     file.sha256,
                     about=case.subject,
                     file=file.path,
@@ -239,17 +245,17 @@ def binary_sha256(case: Case) -> str:
 
 def _check_nodes_of_files(case: Case, files: Iterable[ExecutedFile]) -> Iterator[Finding]:
     if case.seen.binary_agreed is False:
-        told = "; ".join(map(str, case.seen.warnings)) or "see the run's output"
-        yield violation("the ranks ran different executables", "one", told)
+        warnings = "; ".join(map(str, case.seen.warnings)) or "see the run's output"
+        yield violation("the ranks ran different executables", "one", warnings)
     for file in files:
-        others = {node: digest for node, digest in file.nodes.items() if digest != file.sha256}
-        if others:
+        other_hashes = {node: digest for node, digest in file.nodes.items() if digest != file.sha256}
+        if other_hashes:
             yield violation(
                 "{file} differs on {nodes}",
                 file.sha256,
-                ", ".join(sorted(set(others.values()))),
+                ", ".join(sorted(set(other_hashes.values()))),
                 file=file.path,
-                nodes=listing(sorted(others), 10),
+                nodes=listing(sorted(other_hashes), 10),
             )
 
 
@@ -268,33 +274,33 @@ def check_build_record(submission: Submission) -> Iterator[Finding]:
     `/etc/ld.so.preload`, disclosed in `slurm.environment` or by a text of `system` with the value; libraries that
     replace functions of the C library or MPI; code from other directories (noted).
     """
-    ended = finished_cases(submission)
-    yield from _check_preloads(submission, ended)
-    yield from _check_replaced_functions(submission, ended)
-    yield from note_other_directories(ended)
-    of_case = ((case, {program.sha256 for program in case.programs} - {""}) for case in ended)
-    used = grouped((digest, case) for case, digests in of_case for digest in digests)
-    used |= {digest: [] for digest in submission.programs}
-    if not used:
+    finished = finished_cases(submission)
+    yield from _check_preloads(submission, finished)
+    yield from _check_replaced_functions(submission, finished)
+    yield from note_other_directories(finished)
+    of_case = ((case, {program.sha256 for program in case.programs} - {""}) for case in finished)
+    cases_by_hash = grouped((digest, case) for case, digests in of_case for digest in digests)
+    cases_by_hash |= {digest: [] for digest in submission.programs}
+    if not cases_by_hash:
         yield unchecked("executed binary not recorded")
-    for digest, cases in sorted(used.items()):
+    for digest, cases in sorted(cases_by_hash.items()):
         build = submission.sources.build_of(digest)
         if build is None:
             yield violation("build record missing", f"the build of {digest}", "none")
             continue
         for case in cases[:1]:
             yield from check_compiler(case, digest, build.compiler)
-        given: dict[str, object] = {"compiler": build.compiler, "flags": build.flags}
+        build_fields: dict[str, object] = {"compiler": build.compiler, "flags": build.flags}
         if cases:  # the job records the libraries that it finds
-            found = any(case.evidence.environment.under("library.") for case in cases)
-            given["libraries"] = build.libraries or found
-        lacking = [name for name, value in given.items() if not value]
-        there = ", ".join(name for name, value in given.items() if value)
+            has_libraries = any(case.evidence.environment.under("library.") for case in cases)
+            build_fields["libraries"] = build.libraries or has_libraries
+        lacking = [name for name, value in build_fields.items() if not value]
+        present_names = ", ".join(name for name, value in build_fields.items() if value)
         if lacking:
             yield violation(
                 "build record lacks {names}; add them under source.build",
                 "compiler, flags and libraries",
-                f"only {there}" if there else "none of them",
+                f"only {present_names}" if present_names else "none of them",
                 names=", ".join(lacking),
             )
 
@@ -311,18 +317,18 @@ def check_published_source(submission: Submission) -> Iterator[Finding]:
     another version.
     """
     builtin = [case for case in finished_cases(submission) if case.seen.program.startswith(BUILTIN)]
-    own = () if submission.campaign.benchmark.external else submission.programs
-    for digest in sorted({*own, *(binary_sha256(case) for case in builtin)}):
+    planned_programs = () if submission.campaign.benchmark.external else submission.programs
+    for digest in sorted({*planned_programs, *(binary_sha256(case) for case in builtin)}):
         build = submission.sources.build_of(digest)
         programs = {case.seen.program.removeprefix(BUILTIN) for case in builtin if binary_sha256(case) == digest}
         if build is None or not build.source_tree:
             yield unchecked("the build of the built-in benchmark was not recorded")
             continue
-        if others := programs - {build.version}:
+        if other_versions := programs - {build.version}:
             yield violation(
                 "benchmark version differs between the output and the build record",
                 build.version,
-                ", ".join(sorted(others)),
+                ", ".join(sorted(other_versions)),
             )
             continue
         published = submission.own_source
@@ -347,48 +353,50 @@ def check_published_source(submission: Submission) -> Iterator[Finding]:
             )
 
 
-def _check_preloads(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
+def _check_preloads(submission: Submission, finished: list[Case]) -> Iterator[Finding]:
     """Libraries loaded before a program's own. What the campaign file says of them is their explanation."""
     campaign = submission.campaign
     disclosed = [(name, value) for name, value in campaign.slurm.environment if name in PRELOADS]
-    met = grouped((loaded, case.subject) for case in ended for loaded in preloaded_libraries(case))
-    first = {loaded: about for loaded, (about, *_) in met.items()} | dict.fromkeys(disclosed, "every attempt")
-    for (name, value), about in first.items():
+    subjects_by_library = grouped((loaded, case.subject) for case in finished for loaded in preloaded_libraries(case))
+    first = {loaded: subject for loaded, (subject, *_) in subjects_by_library.items()} | dict.fromkeys(
+        disclosed, "every attempt"
+    )
+    for (name, value), subject in first.items():
         if not value.strip():
             continue
-        found = lifted_by_buyer(
+        finding = lifted_by_buyer(
             "{name} loads {library} into the benchmark (first in {attempt})",
             "no library, or one that the buyer accepts",
             value,
             name=name,
             library=value,
-            attempt=about,
+            attempt=subject,
         )
-        yield replace(found, explained=_disclosure(submission, (name, value) in disclosed, value))
+        yield replace(finding, explained=_disclosure(submission, (name, value) in disclosed, value))
 
 
-def _check_replaced_functions(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
+def _check_replaced_functions(submission: Submission, finished: list[Case]) -> Iterator[Finding]:
     """Libraries that replace functions that measure. What the campaign file says of them is their explanation."""
-    met = grouped(
-        ((path, listing(functions)), case.subject) for case in ended for path, functions in replaced_functions(case)
+    subjects_by_library = grouped(
+        ((path, listing(functions)), case.subject) for case in finished for path, functions in replaced_functions(case)
     )
-    for (path, taken), (about, *_) in met.items():
+    for (path, taken), (subject, *_) in subjects_by_library.items():
         in_environment = any(path in text for _, text in submission.campaign.slurm.environment)
-        found = lifted_by_buyer(
+        finding = lifted_by_buyer(
             "{library} is loaded before the C library or MPI and replaces {functions} (first in {attempt})",
             "the functions of the C library and MPI themselves, or of a library that the buyer accepts",
             path,
             library=path,
             functions=taken,
-            attempt=about,
+            attempt=subject,
         )
-        yield replace(found, explained=_disclosure(submission, in_environment, path))
+        yield replace(finding, explained=_disclosure(submission, in_environment, path))
 
 
 def _disclosure(submission: Submission, in_environment: bool, library: str) -> str:
     """Where the campaign file names a library; "" if it does not."""
-    named = [name for name, text in submission.campaign.system if library in text]
-    places = [*["slurm.environment"] * in_environment, *(f"system, {name}" for name in named)]
+    system_keys = [name for name, text in submission.campaign.system if library in text]
+    places = [*["slurm.environment"] * in_environment, *(f"system, {name}" for name in system_keys)]
     return f"named in the campaign file ({listing(places)})" if places else ""
 
 

@@ -53,7 +53,7 @@ def check_storage_bandwidth(case: Case) -> Iterator[Finding]:
                     memory=format_size(memory),
                 )
             continue
-        for share, why in (
+        for share, cause in (
             (record.cached_share, "the data was already in the reading node's page cache"),
             (record.dirty_share, "the data was not yet on storage when timing ended"),
         ):
@@ -61,13 +61,13 @@ def check_storage_bandwidth(case: Case) -> Iterator[Finding]:
                 continue
             # A single node cannot read from elsewhere, and a rehearsal is too small to leave the cache.
             must = case.files.storage and case.run.geometry.nodes > 1
-            most, found = distinct_digits(100 * allowed, 100 * share)
+            largest, actual = distinct_digits(100 * allowed, 100 * share)
             yield (at_full_size(violation, case.full) if must else note)(
                 "bandwidth of memory, not of storage: {why}",
-                f"at most {most}% of the bytes",
-                f"{found}% of the bytes",
+                f"at most {largest}% of the bytes",
+                f"{actual}% of the bytes",
                 operation=operation.id,
-                why=why,
+                why=cause,
             )
 
 
@@ -77,8 +77,8 @@ def _check_moved_bytes(case: Case) -> Iterator[Finding]:
     anywhere = any(files.storage for files in case.pack.files)
     if not multiple or (anywhere and not case.files.storage):
         return
-    for operation, reported in case.reported:
-        for record in reported.measured:
+    for operation, result in case.reported:
+        for record in result.measured:
             if record.unit not in BYTES:
                 continue
             if record.moved_bytes is None or memory is None:
@@ -182,28 +182,28 @@ def check_server_operations(submission: Submission) -> Iterator[Finding]:
     tell. A campaign without any counters says so; it is the buyer who may ask for them.
     """
     threshold = submission.pack.parameter("CCH-02", "operations")
-    given = {(counter.attempt, counter.operation): counter for counter in submission.campaign.server_counters}
+    counters = {(counter.attempt, counter.operation): counter for counter in submission.campaign.server_counters}
     cases = {case.subject: case for case in submission.results}
-    asked = {target.name for target in submission.campaign.targets if target.server_counters}
+    targets_with_counters = {target.name for target in submission.campaign.targets if target.server_counters}
     of_stats = {operation.id for operation in submission.pack.operations if operation.record == "stat"}
     unknown: dict[str, list[Cell]] = {}
-    without: list[Cell] = []
+    cells_without_counters: list[Cell] = []
     for row in submission.measured_rows:
         case = cases.get(row.origin)
         if case is None or case.run.geometry.nodes == 1 or row.cell.operation not in of_stats:
             continue
-        counter, served = given.get((case.subject, row.cell.operation)), case.evidence.served.get("stat")
+        counter, served = counters.get((case.subject, row.cell.operation)), case.evidence.served.get("stat")
         stats = (row.record.operations_done if row.record else None) or case.run.items_total
         if counter is not None:
             served = Served(counter.operations, counter.operations)
         if served is None or not stats:
-            if row.cell.target in asked:
+            if row.cell.target in targets_with_counters:
                 missing = "server_counters: the command printed no counts before and after the stat phase"
                 unknown.setdefault(f"{missing} of this attempt", []).append(row.cell)
-            elif given:
+            elif counters:
                 unknown.setdefault("server_counters has no counters of this attempt", []).append(row.cell)
             else:
-                without.append(row.cell)
+                cells_without_counters.append(row.cell)
         elif served.most < threshold * stats:
             form, message = violation, "servers performed fewer operations than clients issued: results come from cache"
             if case.files.inflated:  # a shift cannot remove the shared files from the cache of a node that opened them
@@ -221,6 +221,6 @@ def check_server_operations(submission: Submission) -> Iterator[Finding]:
         elif served.least < threshold * stats:
             unclear = "server-side counters were read too rarely to tell the stat phase from the others"
             unknown.setdefault(unclear, []).append(row.cell)
-    for why, cells in unknown.items():
-        yield from submission.over(unchecked, cells, why)
-    yield from submission.over(note, without, "no server-side counters supplied under server_counters")
+    for reason, cells in unknown.items():
+        yield from submission.over(unchecked, cells, reason)
+    yield from submission.over(note, cells_without_counters, "no server-side counters supplied under server_counters")

@@ -54,32 +54,34 @@ def check_jobs(submission: Submission) -> Iterator[Finding]:
     two times, a gap in step numbers, nodes rebooted between runs, a boot id under several names, another partition or
     other nodes than in plan.json. No accounting is noted.
     """
-    done = [case for case in submission.results if case.attempt.state is State.DONE]
-    if not done:
+    finished = [case for case in submission.results if case.attempt.state is State.DONE]
+    if not finished:
         yield unchecked("no run succeeded: nothing to compare")
         return
-    yield from _check_overlaps(submission, done)
-    yield from _check_step_counts(submission, done)
-    yield from _check_step_names(done)
-    yield from _check_copies(done)
-    yield from _check_machines(submission, done)
+    yield from _check_overlaps(submission, finished)
+    yield from _check_step_counts(submission, finished)
+    yield from _check_step_names(finished)
+    yield from _check_copies(finished)
+    yield from _check_machines(submission, finished)
     if submission.partition:
-        yield from _check_planned_partition(submission.partition, done)
+        yield from _check_planned_partition(submission.partition, finished)
 
 
-def _check_overlaps(submission: Submission, done: Sequence[Case]) -> Iterator[Finding]:
+def _check_overlaps(submission: Submission, finished: Sequence[Case]) -> Iterator[Finding]:
     last: dict[str, Case] = {}  # by target: the attempt that ended last
     targets = submission.campaign.targets
-    others = {target.name: matrix.independent_targets(targets, target.name) for target in targets}
-    jobs = grouped((case.attempt.job, case) for case in done)
+    separate_targets = {target.name: matrix.independent_targets(targets, target.name) for target in targets}
+    jobs = grouped((case.attempt.job, case) for case in finished)
     ahead = {job: clock_ahead_s(cases) for job, cases in jobs.items()}
-    for case in sorted((case for case in done if case.evidence.completion and not case.run.shares_target), key=_window):
-        began, apart = _window(case)[0], others[case.run.target]
+    for case in sorted(
+        (case for case in finished if case.evidence.completion and not case.run.shares_target), key=_window
+    ):
+        began, independent_targets = _window(case)[0], separate_targets[case.run.target]
         for target, before in last.items():
             clocks = TOLERANCE_S
             if case.attempt.job != before.attempt.job:  # what Slurm's times leave open of their first nodes' clocks
                 clocks = max(clocks, ahead[before.attempt.job][1] - ahead[case.attempt.job][0])
-            if target not in apart and began < _window(before)[1] - clocks:
+            if target not in independent_targets and began < _window(before)[1] - clocks:
                 yield violation(
                     "measured at the same time as {other} on the same storage",
                     f"after {utc(_window(before)[1])}",
@@ -87,8 +89,8 @@ def _check_overlaps(submission: Submission, done: Sequence[Case]) -> Iterator[Fi
                     about=case.subject,
                     other=before.subject,
                 )
-        known = last.get(case.run.target)
-        if known is None or _window(case)[1] > _window(known)[1]:
+        last_case = last.get(case.run.target)
+        if last_case is None or _window(case)[1] > _window(last_case)[1]:
             last[case.run.target] = case
 
 
@@ -97,14 +99,14 @@ def _window(case: Case) -> tuple[float, float]:
     return case.evidence.completion.started, case.evidence.completion.ended
 
 
-def _check_step_counts(submission: Submission, done: Sequence[Case]) -> Iterator[Finding]:
+def _check_step_counts(submission: Submission, finished: Sequence[Case]) -> Iterator[Finding]:
     """The benchmark's successful steps in the accounting against the attempts of their job."""
-    jobs = grouped((case.attempt.job, case) for case in done)
+    jobs = grouped((case.attempt.job, case) for case in finished)
     of_jobs = grouped((case.attempt.job, case) for case in submission.results)
     launched = {run.id: len(run.launched) for run in submission.all_runs}
-    most: dict[str, int] = {}  # expected number of successful steps
+    planned_steps: dict[str, int] = {}  # expected number of successful steps
     for attempt in submission.attempts:
-        most[attempt.job] = most.get(attempt.job, 0) + launched.get(attempt.run, 1)
+        planned_steps[attempt.job] = planned_steps.get(attempt.job, 0) + launched.get(attempt.run, 1)
     silent = []
     for job, cases in jobs.items():
         after = accounting(cases[0])
@@ -115,9 +117,13 @@ def _check_step_counts(submission: Submission, done: Sequence[Case]) -> Iterator
             continue
         ran = [row for row in after.steps if row.get("JobName") in programs and step_state(row) == "COMPLETED"]
         steps = list(filter(is_srun_step, ran))
-        named = Counter(phase.seen.step_id for case in cases for phase in case.phases.values() if phase.seen.step_id)
-        again = named.total() - len(named)  # numbers given again, of which sacct may show the last step alone
-        if steps and not len(commands) - again <= len(steps) <= most.get(job, 0):
+        step_names = Counter(
+            phase.seen.step_id for case in cases for phase in case.phases.values() if phase.seen.step_id
+        )
+        repeated_names = step_names.total() - len(
+            step_names
+        )  # numbers given again, of which sacct may show the last step alone
+        if steps and not len(commands) - repeated_names <= len(steps) <= planned_steps.get(job, 0):
             yield violation(
                 "sacct shows a different number of benchmark runs in job {job} than submitted attempts",
                 f"{len(commands)}, one for each recorded run",
@@ -131,7 +137,7 @@ def _check_step_counts(submission: Submission, done: Sequence[Case]) -> Iterator
         )
         yield from _check_step_numbers(after, cases[0])
     if silent:
-        keeps_none = len(silent) == len(jobs) and all(map(has_no_accounting, done))
+        keeps_none = len(silent) == len(jobs) and all(map(has_no_accounting, finished))
         yield (note if keeps_none else unchecked)(
             "runs of {jobs} cannot be counted: sacct has no job steps, or the benchmark's have the same name as the "
             "job's own",
@@ -143,21 +149,23 @@ def _check_step_overlaps(
     steps: Sequence[Mapping[str, str]], case: Case, at_once: Sequence[tuple[float, float]]
 ) -> Iterator[Finding]:
     """Measuring steps of one job do not overlap, but for those of phases that start together."""
-    timed = sorted(((*times, row) for row in steps if (times := times_of_step(row))), key=lambda each: each[:2])
+    timed = sorted(
+        ((*times, row) for row in steps if (times := times_of_step(row))), key=lambda step_times: step_times[:2]
+    )
     running: list[tuple[float, float, Mapping[str, str]]] = []
-    for began, ended, row in timed:
-        running = [each for each in running if began < each[1] - TOLERANCE_S]
-        for _, until, before in running:
+    for start, end, row in timed:
+        running = [step_times for step_times in running if start < step_times[1] - TOLERANCE_S]
+        for _, earlier_end, before in running:
             if not can_overlap(at_once, (before, row)):
                 yield violation(
                     "job steps {first} and {second} of sacct overlap in time",
-                    f"after {utc(until)}",
-                    utc(began),
+                    f"after {utc(earlier_end)}",
+                    utc(start),
                     about=case.subject,
                     first=before["JobIDRaw"],
                     second=row["JobIDRaw"],
                 )
-        running.append((began, ended, row))
+        running.append((start, end, row))
 
 
 def _check_step_numbers(after: Accounting, case: Case) -> Iterator[Finding]:
@@ -175,43 +183,43 @@ def _check_step_numbers(after: Accounting, case: Case) -> Iterator[Finding]:
         )
 
 
-def _check_step_names(done: Iterable[Case]) -> Iterator[Finding]:
+def _check_step_names(finished: Iterable[Case]) -> Iterator[Finding]:
     """No two outputs name the same step. A controller that lost its state reuses ids of jobs, and one that was restored
     from an older state those of steps, for another output of another time.
     """
     earlier: dict[tuple[str, str], list[Case]] = {}  # by job and step
-    for phase in (phase for case in done if case.run.launcher.is_srun for phase in case.phases.values()):
+    for phase in (phase for case in finished if case.run.launcher.is_srun for phase in case.phases.values()):
         step = phase.seen.step_id
         if step is None:
             continue
         outputs = earlier.setdefault((phase.attempt.job, step), [])
-        same = next((other for other in outputs if _has_same_numbers(phase, other) or _has_overlap(phase, other)), None)
+        twin = next((other for other in outputs if _has_same_numbers(phase, other) or _has_overlap(phase, other)), None)
         if outputs:
-            yield (violation if same else to_explain)(
-                "its output names the same job step as that of {other}" + ("" if same else f": {RESTORED}"),
+            yield (violation if twin else to_explain)(
+                "its output names the same job step as that of {other}" + ("" if twin else f": {RESTORED}"),
                 "a job step of its own",
                 f"{phase.seen.job_id}.{step}",
                 about=phase.subject,
-                other=(same or outputs[0]).subject,
+                other=(twin or outputs[0]).subject,
             )
         outputs.append(phase)
 
 
 def _has_same_numbers(*cases: Case) -> bool:
-    one, other = ([(record.operation, record.value) for record in case.records] for case in cases)
-    return one == other != []
+    first, other = ([(record.operation, record.value) for record in case.records] for case in cases)
+    return first == other != []
 
 
-def _has_overlap(one: Case, other: Case) -> bool:
+def _has_overlap(first: Case, other: Case) -> bool:
     """Whether two executions ran at the same time, by their outputs or, where these do not say it, the job's record."""
-    known = [times for times in (measured_span(one), measured_span(other)) if times]
-    return len(known) == 2 and max(known)[0] < min(ended for _, ended in known) - TOLERANCE_S
+    spans = [times for times in (measured_span(first), measured_span(other)) if times]
+    return len(spans) == 2 and max(spans)[0] < min(end for _, end in spans) - TOLERANCE_S
 
 
-def _check_copies(done: Iterable[Case]) -> Iterator[Finding]:
+def _check_copies(finished: Iterable[Case]) -> Iterator[Finding]:
     """Two measurements never have the same numbers to the last digit: one output is a copy of the other."""
     first: dict[tuple[tuple[str, float], ...], Case] = {}
-    for case in done:
+    for case in finished:
         numbers = unique_values(case)
         if numbers and (other := first.setdefault(numbers, case)) is not case:
             yield violation(
@@ -229,14 +237,21 @@ def unique_values(case: Case) -> tuple[tuple[str, float], ...]:
     return numbers if has_unique_digits(value for _, value in numbers) else ()
 
 
-def _check_planned_partition(planned: Partition, done: Iterable[Case]) -> Iterator[Finding]:
+def _check_planned_partition(planned: Partition, finished: Iterable[Case]) -> Iterator[Finding]:
     """The jobs ran in the partition, and on nodes, from which the plan took its numbers."""
-    known = {*planned.names, *(each.node for each in planned.unusable)}
-    environments = {id(case.evidence.environment): case.evidence.environment for case in done}.values()
-    ran_in = {each.variables.get("SLURM_JOB_PARTITION") or each.job.get("Partition", "") for each in environments}
-    if others := sorted(ran_in - {"", *planned.name.split(",")}):
-        yield to_explain("jobs ran in another partition than that in plan.json", planned.name, listing(others))
-    if planned.names and (foreign := {name for each in environments for name in each.job_nodes} - known):
+    planned_nodes = {*planned.names, *(environment.node for environment in planned.unusable)}
+    environments = {id(case.evidence.environment): case.evidence.environment for case in finished}.values()
+    ran_in = {
+        environment.variables.get("SLURM_JOB_PARTITION") or environment.job.get("Partition", "")
+        for environment in environments
+    }
+    if other_partitions := sorted(ran_in - {"", *planned.name.split(",")}):
+        yield to_explain(
+            "jobs ran in another partition than that in plan.json", planned.name, listing(other_partitions)
+        )
+    if planned.names and (
+        foreign := {name for environment in environments for name in environment.job_nodes} - planned_nodes
+    ):
         yield to_explain(
             "jobs ran on nodes that plan.json does not list for the partition",
             planned.account,
@@ -244,19 +259,19 @@ def _check_planned_partition(planned: Partition, done: Iterable[Case]) -> Iterat
         )
 
 
-def _check_machines(submission: Submission, done: Sequence[Case]) -> Iterator[Finding]:
+def _check_machines(submission: Submission, finished: Sequence[Case]) -> Iterator[Finding]:
     """Boot ids, each of one start of one machine, against the names of nodes in the order of time."""
-    ordered = sorted(done, key=lambda case: case.evidence.environment.started or 0.0)
+    ordered = sorted(finished, key=lambda case: case.evidence.environment.started or 0.0)
     jobs = {id(case.evidence.environment): case for case in reversed(ordered)}  # the first attempt with each
-    told = [
+    boots = [
         (node.name, node.boot, case.subject)
         for case in reversed(jobs.values())
         for node in case.evidence.environment.nodes
         if node.name and node.boot
     ]
-    again = []
-    for name, met in sorted(grouped((name, (boot, subject)) for name, boot, subject in told).items()):
-        starts = [next(alike) for _, alike in groupby(met, key=itemgetter(0))]
+    rebooted_nodes = []
+    for name, boots_of_node in sorted(grouped((name, (boot, subject)) for name, boot, subject in boots).items()):
+        starts = [next(same_boots) for _, same_boots in groupby(boots_of_node, key=itemgetter(0))]
         found_in = listing(dict.fromkeys(subject for _, subject in starts))
         if len(dict(starts)) < len(starts) or len({subject for _, subject in starts}) < len(starts):
             yield violation(
@@ -266,12 +281,14 @@ def _check_machines(submission: Submission, done: Sequence[Case]) -> Iterator[Fi
                 node=name,
             )
         elif len(starts) > 1:
-            again.append(f"{name} ({found_in})")
-    if again:
-        yield to_explain("nodes were rebooted during the campaign", "no reboot of a node", listing(again, 4))
-    for boot, named in grouped((boot, (subject, name)) for name, boot, subject in told).items():
-        names = {name: None for _, name in named}
-        if not any(names.keys() <= set(of_job) for of_job in grouped(named).values()):  # GEO-04 reports these
+            rebooted_nodes.append(f"{name} ({found_in})")
+    if rebooted_nodes:
+        yield to_explain("nodes were rebooted during the campaign", "no reboot of a node", listing(rebooted_nodes, 4))
+    for boot, subjects_and_names in grouped((boot, (subject, name)) for name, boot, subject in boots).items():
+        names = {name: None for _, name in subjects_and_names}
+        if not any(
+            names.keys() <= set(of_job) for of_job in grouped(subjects_and_names).values()
+        ):  # GEO-04 reports these
             yield doubt(submission.full)(
                 "one machine had the names of several nodes in different jobs",
                 "one name for each boot id",

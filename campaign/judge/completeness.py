@@ -23,13 +23,15 @@ from campaign.results.cells import patterns
 )
 def check_cells(submission: Submission) -> Iterator[Finding]:
     """Each of the pack's cells for each target, exactly once."""
-    wanted = matrix.cells(submission.campaign, submission.pack)
-    there = Counter(submission.cells)
-    for pattern in patterns([cell for cell in wanted if not there[cell]], wanted):
+    required_cells = matrix.cells(submission.campaign, submission.pack)
+    cell_counts = Counter(submission.cells)
+    for pattern in patterns([cell for cell in required_cells if not cell_counts[cell]], required_cells):
         yield violation("results are missing from the table", "each once", "absent", about=pattern)
-    twice = [cell for cell, count in there.items() if count > 1]
-    yield from submission.over(violation, twice, "results are in the table more than once", "each once", "several")
-    foreign = [cell for cell in there if cell not in set(wanted)]
+    repeated_cells = [cell for cell, count in cell_counts.items() if count > 1]
+    yield from submission.over(
+        violation, repeated_cells, "results are in the table more than once", "each once", "several"
+    )
+    foreign = [cell for cell in cell_counts if cell not in set(required_cells)]
     yield from submission.over(
         violation,
         foreign,
@@ -49,17 +51,17 @@ def check_targets(submission: Submission) -> Iterator[Finding]:
     """A target that is declined completely requires an explanation (W)."""
     for target in submission.campaign.targets:
         rows = [row for row in submission.rows if row.cell.target == target.name]
-        about = f"{target.name}/*/*/*"
+        pattern = f"{target.name}/*/*/*"
         if not rows:
             yield violation(
-                "no results for target {target}", "a full set of results", "none", about=about, target=target.name
+                "no results for target {target}", "a full set of results", "none", about=pattern, target=target.name
             )
         elif all(row.status is Status.DECLINED for row in rows):
             yield to_explain(
                 "all results of target {target} are declined",
                 "a full set of results",
                 f"declined: {rows[0].note}",
-                about=about,
+                about=pattern,
                 target=target.name,
             )
 
@@ -100,25 +102,30 @@ def check_traces(submission: Submission) -> Iterator[Finding]:
         if row.run is None or row.attempt is None or row.record is None:
             traceless.append(row.cell)
             continue
-        executed = [cases[each] for each in row.executions] or [
+        executed = [cases[subject] for subject in row.executions] or [
             Case(submission.campaign, submission.pack, row.run, row.attempt, (), {})
         ]
         results = [(submission.again or {}).get((case.run.id, case.attempt.number)) for case in executed]
         if None in results:
             unread.append(row.cell)
             continue
-        reread = [replace(case, records=tuple(found or ())) for case, found in zip(executed, results, strict=True)]
-        again = [part for case in reread for part in case.of("" if row.executions else row.cell.operation)]
+        reread = [
+            replace(case, records=tuple(reread_records or ()))
+            for case, reread_records in zip(executed, results, strict=True)
+        ]
+        reread_parts = [part for case in reread for part in case.of("" if row.executions else row.cell.operation)]
         for record in row.record.measured:
             source = record.source
-            same = [each for each in again if (each.operation, each.source) == (record.operation, source)]
-            if {(result.value, result.unit) for result in same} != {(record.value, record.unit)}:
+            same_line = [
+                subject for subject in reread_parts if (subject.operation, subject.source) == (record.operation, source)
+            ]
+            if {(result.value, result.unit) for result in same_line} != {(record.value, record.unit)}:
                 yield violation(
                     "{file} line {line} does not contain the reported value"
                     if any(results)
                     else "{file} has no results any more; line {line} had the reported value",
                     f"{record.value} {record.unit}",
-                    ", ".join(f"{result.value} {result.unit}" for result in same) or "no such result",
+                    ", ".join(f"{result.value} {result.unit}" for result in same_line) or "no such result",
                     about=row.cell,
                     file=source.file,
                     line=source.line,

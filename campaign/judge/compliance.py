@@ -100,51 +100,59 @@ def count_states(lines: Sequence[ClauseLine]) -> str:
 
 def _judge_clause(clause: Clause, submission: Submission, findings: Sequence[Finding]) -> ClauseLine:
     """The line of a clause that checks account for: violated by any of them, kept if all rules passed on every cell."""
-    pack, whole = submission.pack, submission.rows
-    judging = {each: _rules_of_entry(each, pack) for each in clause.evidence}
+    pack, all_rows = submission.pack, submission.rows
+    judging = {entry: _rules_of_entry(entry, pack) for entry in clause.evidence}
     rules = tuple(dict.fromkeys(rule for of_entry in judging.values() for rule in of_entry))
     phases = {operation.id: operation.phase for operation in pack.operations}
-    cells = {each: {row.cell for row in whole if _is_about_entry(each, row, phases)} for each in clause.evidence}
-    rows = [row for row in whole if any(row.cell in of_entry for of_entry in cells.values())]
-    about = [
+    cells = {entry: {row.cell for row in all_rows if _is_about_entry(entry, row, phases)} for entry in clause.evidence}
+    rows = [row for row in all_rows if any(row.cell in of_entry for of_entry in cells.values())]
+    clause_findings = [
         finding
         for finding in findings
         if any(
             finding.rule in rules
-            and _concerns_entry(finding, each, cells[each])
-            and _counts_for_clause(finding, clause, each, judging)
-            for each, rules in judging.items()
+            and _concerns_entry(finding, entry, cells[entry])
+            and _counts_for_clause(finding, clause, entry, judging)
+            for entry, rules in judging.items()
         )
     ]
-    without = {row.cell for row in whole if row.status in _WITHOUT}  # that results are missing is no violation yet
-    broken = [each for each in about if each.violated and not (each.cells and without.issuperset(each.cells))]
-    doubtful = [finding for finding in about if not finding.checked or finding.unanswered or finding.at_full]
-    given = [finding for finding in about if finding.waived or (finding.asks and finding.explained)]
+    unmeasured_cells = {
+        row.cell for row in all_rows if row.status in _WITHOUT
+    }  # that results are missing is no violation yet
+    broken = [
+        entry
+        for entry in clause_findings
+        if entry.violated and not (entry.cells and unmeasured_cells.issuperset(entry.cells))
+    ]
+    doubtful = [finding for finding in clause_findings if not finding.checked or finding.unanswered or finding.at_full]
+    settled = [finding for finding in clause_findings if finding.waived or (finding.asks and finding.explained)]
     lacking = [row for row in rows if row.status in _WITHOUT]
     answer = ""
     if broken:
-        state, why = ClauseState.VIOLATED, broken[0].message
+        state, reason = ClauseState.VIOLATED, broken[0].message
         rows = [row for row in rows if any(finding.concerns(row.cell) for finding in broken)]
     elif lacking or not rows:
-        state, why = ClauseState.OPEN, f"{len(lacking)} of {len(rows)} results missing" if rows else "no results"
+        state, reason = ClauseState.OPEN, f"{len(lacking)} of {len(rows)} results missing" if rows else "no results"
         rows = lacking
     elif doubtful:
-        state, why = ClauseState.OPEN, f"{doubtful[0].rule} {_open_reason(doubtful[0])}: {doubtful[0].message}"
+        state, reason = ClauseState.OPEN, f"{doubtful[0].rule} {_open_reason(doubtful[0])}: {doubtful[0].message}"
         rows = [row for row in rows if any(finding.concerns(row.cell) for finding in doubtful)]
-    elif given:
-        state, why = ClauseState.ANSWERED, f"{given[0].rule}: {given[0].message}"
-        answer = f"waived: {given[0].waived}" if given[0].waived else f"explained: {given[0].explained}"
+    elif settled:
+        state, reason = ClauseState.ANSWERED, f"{settled[0].rule}: {settled[0].message}"
+        answer = f"waived: {settled[0].waived}" if settled[0].waived else f"explained: {settled[0].explained}"
     else:
-        state, why = ClauseState.KEPT, ""
-    named = tuple(patterns([row.cell for row in rows], [row.cell for row in whole]))
+        state, reason = ClauseState.KEPT, ""
+    cell_patterns = tuple(patterns([row.cell for row in rows], [row.cell for row in all_rows]))
     files = dict.fromkeys(row.record.source.file for row in rows if row.record is not None)
-    return ClauseLine(clause, state, answer, rules, named, tuple(files), why)
+    return ClauseLine(clause, state, answer, rules, cell_patterns, tuple(files), reason)
 
 
 def _rules_of_entry(evidence: CheckedBy, pack: RulePack) -> tuple[str, ...]:
     if evidence.key == "checks":
         return (evidence.name,)
-    phase = next((each for each in pack.phases if evidence.key == "phases" and each.id == evidence.name), None)
+    phase = next(
+        (pack_phase for pack_phase in pack.phases if evidence.key == "phases" and pack_phase.id == evidence.name), None
+    )
     rules = list(_JUDGED_BY.get(evidence.key, ()))
     if phase:
         rules += [*(_OF_COUNTS if phase.has_counts else ()), *(_OF_TOGETHER if phase.beside else ())]
@@ -177,8 +185,8 @@ def _counts_for_clause(
     """
     if finding.clause in ("", clause.id) or evidence.key in _BY_CELLS:
         return True
-    entries = [each for each, rules in judging.items() if finding.rule in rules and each.key not in _BY_CELLS]
-    return evidence.key == "checks" and all(each.key == "checks" for each in entries)
+    entries = [entry for entry, rules in judging.items() if finding.rule in rules and entry.key not in _BY_CELLS]
+    return evidence.key == "checks" and all(entry.key == "checks" for entry in entries)
 
 
 def _open_reason(finding: Finding) -> str:

@@ -35,33 +35,33 @@ def check_size_conditions(case: Case) -> Iterator[Finding]:
     """
     if not case.pack.requires:
         return
-    known = recorded_numbers(case)
-    rates = dict.fromkeys(record for _, found in case.reported for record in found.measured if record.unit in BYTES)
+    numbers = recorded_numbers(case)
+    rates = dict.fromkeys(record for _, result in case.reported for record in result.measured if record.unit in BYTES)
     for requirement, condition in _applicable_conditions(case):
         if case.pack.is_on_results(requirement):
             continue
         if formulas.MOVED not in condition.names:
-            yield from _check_size_condition(case, requirement, condition, requirement.holds, known)
+            yield from _check_size_condition(case, requirement, condition, requirement.holds, numbers)
             continue
         for record in rates:
             moved = {} if record.moved_bytes is None else {formulas.MOVED: float(record.moved_bytes)}
             text = f"{record.operation}: {requirement.holds}"
-            yield from _check_size_condition(case, requirement, condition, text, known | moved)
+            yield from _check_size_condition(case, requirement, condition, text, numbers | moved)
         if not rates:
-            told = {"condition": requirement.holds, "clause": requirement.clause}
-            yield unchecked("{condition}: {names} not recorded", **told, names=formulas.MOVED)
+            texts = {"condition": requirement.holds, "clause": requirement.clause}
+            yield unchecked("{condition}: {names} not recorded", **texts, names=formulas.MOVED)
 
 
 def _check_size_condition(
-    case: Case, requirement: Requirement, condition: Condition, text: str, known: dict[str, float]
+    case: Case, requirement: Requirement, condition: Condition, text: str, numbers: dict[str, float]
 ) -> Iterator[Finding]:
-    lacking = [name for name in condition.names if name not in known]
+    lacking = [name for name in condition.names if name not in numbers]
     if lacking:
-        told = {"condition": text, "clause": requirement.clause}
-        yield unchecked("{condition}: {names} not recorded", **told, names=", ".join(lacking))
+        texts = {"condition": text, "clause": requirement.clause}
+        yield unchecked("{condition}: {names} not recorded", **texts, names=", ".join(lacking))
         return
     try:
-        missed = _missed_condition(condition, known)
+        missed = _missed_condition(condition, numbers)
     except ValueError as error:
         yield unchecked(str(error), clause=requirement.clause)
         return
@@ -72,7 +72,7 @@ def _check_size_condition(
         *missed,
         condition=text,
         clause=requirement.clause,
-        values=", ".join(f"{name} {distinct_digits(known[name], *condition.limits)[0]}" for name in condition.names),
+        values=", ".join(f"{name} {distinct_digits(numbers[name], *condition.limits)[0]}" for name in condition.names),
     )
 
 
@@ -86,13 +86,13 @@ def _applicable_conditions(case: Case, over: str = "") -> Iterator[tuple[Require
             yield requirement, Condition.of(sweeps.fill(requirement.holds, texts))
 
 
-def _missed_condition(condition: Condition, known: Mapping[str, float]) -> tuple[str, str] | None:
+def _missed_condition(condition: Condition, numbers: Mapping[str, float]) -> tuple[str, str] | None:
     """What was expected and what was found, if the condition does not hold. Raises ValueError as `value` does."""
-    if condition.holds(known, **_tolerance(condition)):
+    if condition.holds(numbers, **_tolerance(condition)):
         return None
-    left, right = (value(side, known) for side in (condition.left, condition.right))
-    found, expected = distinct_digits(left, right)
-    return f"{condition.sign} {expected}", found
+    left, right = (value(formula, numbers) for formula in (condition.left, condition.right))
+    actual, expected = distinct_digits(left, right)
+    return f"{condition.sign} {expected}", actual
 
 
 def _tolerance(condition: Condition) -> dict[str, float]:
@@ -115,14 +115,17 @@ def check_result_conditions(case: Case) -> Iterator[Finding]:
     """
     if not any(map(case.pack.is_on_results, case.pack.requires)):
         return
-    phases, elsewhere = case.phases, {each.name for each in case.pack.operations if each not in case.operations}
+    phases, elsewhere = (
+        case.phases,
+        {operation.name for operation in case.pack.operations if operation not in case.operations},
+    )
     for requirement, condition in _applicable_conditions(case):
         phase = requirement.phase
         is_here = (not phase or phase in phases) and elsewhere.isdisjoint(condition.names)
         if is_here and case.pack.is_on_results(requirement):
             part = phases.get(phase, case)
-            for found in _check_result_condition(case, part, requirement, condition):
-                yield replace(found, phase=phase)
+            for finding in _check_result_condition(case, part, requirement, condition):
+                yield replace(finding, phase=phase)
 
 
 def _check_result_condition(
@@ -130,35 +133,35 @@ def _check_result_condition(
 ) -> Iterator[Finding]:
     """`part`: the phase of the condition, or the whole execution."""
     form = _form_of(requirement, case.full)
-    printed = _named_records(case, part)
-    known = recorded_numbers(part) | {name: record.value for name, record in printed.items()}
-    named = [name for name in condition.names if name in printed]
-    alone = [each.id for each in case.operations if [each.name] == named]
-    told = {"operation": "".join(alone), "clause": requirement.clause, "condition": str(condition)}
-    lacking = [name for name in condition.names if name not in known]
+    records = _named_records(case, part)
+    numbers = recorded_numbers(part) | {name: record.value for name, record in records.items()}
+    record_names = [name for name in condition.names if name in records]
+    alone = [operation.id for operation in case.operations if [operation.name] == record_names]
+    texts = {"operation": "".join(alone), "clause": requirement.clause, "condition": str(condition)}
+    lacking = [name for name in condition.names if name not in numbers]
     of_energy = formulas.ENERGY if case.pack.energy.clause else ()
     if unrecorded := [name for name in lacking if name in (*formulas.RUN, *of_energy)]:
-        yield unchecked("{condition}: {names} not recorded", **told, names=", ".join(unrecorded))
+        yield unchecked("{condition}: {names} not recorded", **texts, names=", ".join(unrecorded))
         return
     if lacking and requirement.if_printed:
         return
     if lacking:
         wording = "clause {clause} requires {condition}; not in the output: {names}"
-        yield form(wording, **told, names=", ".join(lacking))
+        yield form(wording, **texts, names=", ".join(lacking))
         return
     values = ", ".join(
-        f"{name} {distinct_digits(known[name], *condition.limits)[0]}"
-        f"{_places(printed[name]) if name in printed else ''}"
+        f"{name} {distinct_digits(numbers[name], *condition.limits)[0]}"
+        f"{_places(records[name]) if name in records else ''}"
         for name in condition.names
     )
-    if missed := _missed_result_condition(condition, known):
-        yield form(FOUND, *missed, **told, values=values)
+    if missed := _missed_result_condition(condition, numbers):
+        yield form(FOUND, *missed, **texts, values=values)
 
 
-def _missed_result_condition(condition: Condition, known: Mapping[str, float]) -> tuple[str, str] | None:
+def _missed_result_condition(condition: Condition, numbers: Mapping[str, float]) -> tuple[str, str] | None:
     """As `_missed`; a condition on results that cannot be computed does not hold."""
     try:
-        return _missed_condition(condition, known)
+        return _missed_condition(condition, numbers)
     except ValueError as error:
         return "", str(error)
 
@@ -190,24 +193,30 @@ def _check_computed_conditions(submission: Submission) -> Iterator[Finding]:
         rows = {row.cell.operation: row for row in of_line}
         case = cases[next(iter(rows.values())).origin]
         for requirement, condition in _applicable_conditions(case):
-            named = [each for each in case.pack.operations if each.name in condition.names]
-            if not any(each.across for each in named) or not {*named} <= {*case.pack.operations_of(line[1])}:
+            operations = [operation for operation in case.pack.operations if operation.name in condition.names]
+            if not any(operation.across for operation in operations) or not {*operations} <= {
+                *case.pack.operations_of(line[1])
+            }:
                 continue  # of one execution, or of another launch condition
-            found = {each.name: record for each in named if each.id in rows and (record := rows[each.id].record)}
-            told = {"clause": requirement.clause, "condition": str(condition)}
-            cells = [Cell(*line, each.id) for each in named]
-            if len(found) < len(named):
+            records = {
+                operation.name: record
+                for operation in operations
+                if operation.id in rows and (record := rows[operation.id].record)
+            }
+            texts = {"clause": requirement.clause, "condition": str(condition)}
+            cells = [Cell(*line, operation.id) for operation in operations]
+            if len(records) < len(operations):
                 wording = "clause {clause} requires {condition}: a value is missing"
-                yield from submission.over(unchecked, cells, wording, **told)
+                yield from submission.over(unchecked, cells, wording, **texts)
                 continue
             values = ", ".join(
                 f"{name} {distinct_digits(record.value, *condition.limits)[0]}{_places(record)}"
-                for name, record in found.items()
+                for name, record in records.items()
             )
-            known = recorded_numbers(case) | {name: record.value for name, record in found.items()}
-            if missed := _missed_result_condition(condition, known):
+            numbers = recorded_numbers(case) | {name: record.value for name, record in records.items()}
+            if missed := _missed_result_condition(condition, numbers):
                 form = _form_of(requirement, submission.full)
-                yield from submission.over(form, cells, FOUND, *missed, **told, values=values)
+                yield from submission.over(form, cells, FOUND, *missed, **texts, values=values)
 
 
 def _valid_groups(submission: Submission, over: str) -> Iterator[list[Case]]:
@@ -223,25 +232,25 @@ def _check_condition_over_runs(
     operations = [operation for operation in cases[0].operations if operation.name in names]
     if len(operations) < len(names):
         return  # of another launch condition
-    found = {each.name: [record for case in cases if (record := case.result(each))] for each in operations}
+    records_by_name = {each.name: [record for case in cases if (record := case.result(each))] for each in operations}
     cells = [cell for cell in cases[0].run.cells() if cell.operation in {each.id for each in operations}]
-    told = {"clause": requirement.clause, "condition": str(condition)}
-    if min(map(len, found.values())) < 2:
+    texts = {"clause": requirement.clause, "condition": str(condition)}
+    if min(map(len, records_by_name.values())) < 2:
         wording = "clause {clause} requires {condition}: fewer than two valid results of {over}"
-        yield from submission.over(unchecked, cells, wording, **told, over=requirement.over)
+        yield from submission.over(unchecked, cells, wording, **texts, over=requirement.over)
         return
-    numbers = {name: [record.value for record in records] for name, records in found.items()}
-    values = "; ".join(f"{name} {_lowest_and_highest(records)}" for name, records in found.items())
+    numbers = {name: [record.value for record in records] for name, records in records_by_name.items()}
+    values = "; ".join(f"{name} {_lowest_and_highest(records)}" for name, records in records_by_name.items())
     form = _form_of(requirement, submission.full)
     try:
-        known = recorded_numbers(cases[0]) | {
+        known_numbers = recorded_numbers(cases[0]) | {
             name: aggregate(name, numbers) for name in condition.names if aggregated_name(name)
         }
-        missed = _missed_condition(condition, known)
+        missed = _missed_condition(condition, known_numbers)
     except ValueError as error:
         missed = "", str(error)
     if missed:
-        yield from submission.over(form, cells, FOUND, *missed, **told, values=values)
+        yield from submission.over(form, cells, FOUND, *missed, **texts, values=values)
 
 
 def _form_of(requirement: Requirement, full: bool) -> Form:
@@ -252,8 +261,8 @@ def _form_of(requirement: Requirement, full: bool) -> Form:
 def _named_records(case: Case, part: Case) -> dict[str, Record]:
     """Facts, records and operations, by their names in formulas; an operation has precedence over its record."""
     metered = case.of_energy if case.pack.energy.clause else ()
-    others = {formulas.name_of(each.operation): each for each in (*part.seen.facts, *part.records, *metered)}
-    return others | {operation.name: record for operation, record in case.reported}
+    other_records = {formulas.name_of(each.operation): each for each in (*part.seen.facts, *part.records, *metered)}
+    return other_records | {operation.name: record for operation, record in case.reported}
 
 
 def _lowest_and_highest(records: list[Record]) -> str:

@@ -97,16 +97,16 @@ def _judge(case: Case, rules: Set[str], invalidating: bool) -> Iterator[Finding]
     if case.attempt.state is State.SUBMITTING:
         rules = rules & OF_PLANNED
     elif not case.records:
-        counted = case.run.commands[0].geometry and case.attempt.state is State.DONE
-        rules = rules & (OF_COUNTED if counted else OF_FAILED if case.evidence.altered else WITHOUT_NUMBERS)
+        is_counted = case.run.commands[0].geometry and case.attempt.state is State.DONE
+        rules = rules & (OF_COUNTED if is_counted else OF_FAILED if case.evidence.altered else WITHOUT_NUMBERS)
     elif case.attempt.state is not State.DONE:
         rules = rules & OF_FAILED
     if not rules.isdisjoint(OF_WORDS) and _words_hold(case, invalidating):
         rules = rules - OF_WORDS
 
-    def concerned(found: Finding) -> tuple[Cell, ...]:
+    def concerned(finding: Finding) -> tuple[Cell, ...]:
         cells = case.run.cells()
-        return tuple(cell for cell in cells if cell.operation == found.operation) or cells
+        return tuple(cell for cell in cells if cell.operation == finding.operation) or cells
 
     return by_rules(ATTEMPT_RULES, rules, case, case.subject, concerned, invalidating)
 
@@ -116,15 +116,15 @@ def _words_hold(case: Case, invalidating: bool) -> bool:
     run = case.run
     if case.seen.argv != (run.executable, *case.planned):
         return False
-    alike = ("words", invalidating, run.files, run.commands, run.geometry, run.inputs)
-    found = by_rules(ATTEMPT_RULES, OF_WORDS, case, case.subject, invalidating=invalidating)
-    return case.pack.once(alike, lambda: not any(True for _ in found))
+    words_key = ("words", invalidating, run.files, run.commands, run.geometry, run.inputs)
+    findings = by_rules(ATTEMPT_RULES, OF_WORDS, case, case.subject, invalidating=invalidating)
+    return case.pack.once(words_key, lambda: not any(True for _ in findings))
 
 
 def by_rules(
     checks: Mapping[str, Callable[[Given], Iterator[Finding]]],
     rules: Container[str],
-    given: Given,
+    judged_value: Given,
     subject: str,
     concerned: Callable[[Finding], tuple[Cell, ...]] = lambda finding: (),
     invalidating: bool = False,
@@ -134,7 +134,7 @@ def by_rules(
     """
     for rule, check in checks.items():
         if rule in rules and not (invalidating and rule in HARMLESS):
-            for found in check(given):
+            for found in check(judged_value):
                 if found.severity is Severity.ERROR or not invalidating:
                     yield from of_rule(rule, subject, [found], concerned)
 
@@ -151,83 +151,90 @@ def measured(
     by_run, judging = matrix.attempts_by_run(runs, attempts), partial(_judged, definition.answers)
     results = []
     for run in runs:
-        for each in by_run[run.id]:
-            if each.state.active or each.state in (State.SUPERSEDED, State.REFUSED):
+        for attempt in by_run[run.id]:
+            if attempt.state.active or attempt.state in (State.SUPERSEDED, State.REFUSED):
                 continue
-            key = (run.id, each.number)
-            outputs, around = observations.get(key, {}), evidence.get(key, NOTHING)
+            key = (run.id, attempt.number)
+            outputs, attempt_evidence = observations.get(key, {}), evidence.get(key, NOTHING)
             records = measurements.get(key, ())
-            results.append(Case(definition.campaign, definition.pack, run, each, records, outputs, around, judging))
+            results.append(
+                Case(definition.campaign, definition.pack, run, attempt, records, outputs, attempt_evidence, judging)
+            )
     return results
 
 
 def _judged(answers: Answers, case: Case, invalidating: bool) -> Iterator[Finding]:
     """The findings about an attempt, with the campaign's answers."""
-    for found in judge(case, invalidating):
-        yield with_answer(answers, found, last_day([case.attempt]))
+    for finding in judge(case, invalidating):
+        yield with_answer(answers, finding, last_day([case.attempt]))
 
 
-def judge_submission(whole: Submission) -> tuple[Finding, ...]:
+def judge_submission(submission: Submission) -> tuple[Finding, ...]:
     """All findings of the pack's rules about a campaign, except those of its single attempts."""
-    found = by_rules(RULES, whole.pack.checks, whole, CAMPAIGN, concerned=cells_of_findings(whole))
-    return with_answers(whole, found)
+    findings = by_rules(RULES, submission.pack.checks, submission, CAMPAIGN, concerned=cells_of_findings(submission))
+    return with_answers(submission, findings)
 
 
-def judged(whole: Submission) -> Submission:
+def judged(submission: Submission) -> Submission:
     """The campaign with all findings: those about it as a whole, those of its rows, and rules that are not checked."""
-    findings = judge_submission(whole)
-    rows = with_findings(whole.rows, findings)
-    others = (*unjudged(whole.pack), *nothing_measured(whole), *_without_measurement(whole))
-    return replace(whole, rows=rows, findings=(*findings, *others))
+    findings = judge_submission(submission)
+    rows = with_findings(submission.rows, findings)
+    other_findings = (*unjudged(submission.pack), *nothing_measured(submission), *_without_measurement(submission))
+    return replace(submission, rows=rows, findings=(*findings, *other_findings))
 
 
-def judged_before(whole: Submission) -> Submission:
+def judged_before(submission: Submission) -> Submission:
     """A campaign before it runs, with the findings that its file, programs, sources and partition decide."""
-    rules = whole.pack.checks.keys() - OF_ENDED
-    found = [*by_rules(RULES, rules, whole, CAMPAIGN, concerned=cells_of_findings(whole))]
-    for run in whole.runs:
+    rules = submission.pack.checks.keys() - OF_ENDED
+    findings_before = [*by_rules(RULES, rules, submission, CAMPAIGN, concerned=cells_of_findings(submission))]
+    for run in submission.runs:
         cells = run.cells()
-        if run.repetition == 1 and not left_out(whole.campaign, cells):
+        if run.repetition == 1 and not left_out(submission.campaign, cells):
             line = "/".join((*cells[0].line, "*"))
-            found += (replace(each, subject=line) for each in judge(as_planned(whole, run)))
-    findings = tuple(each for each in with_answers(whole, dict.fromkeys(found)) if each.checked)
-    return replace(whole, rows=with_findings(whole.rows, findings), findings=findings)
+            findings_before += (replace(finding, subject=line) for finding in judge(as_planned(submission, run)))
+    findings = tuple(finding for finding in with_answers(submission, dict.fromkeys(findings_before)) if finding.checked)
+    return replace(submission, rows=with_findings(submission.rows, findings), findings=findings)
 
 
-def as_planned(whole: Submission, run: Run) -> Case:
+def as_planned(submission: Submission, run: Run) -> Case:
     """A run about to be submitted, with all that is known of it."""
     attempt = Attempt(run.id, 0, "TOKEN", "", run.fingerprint, State.SUBMITTING)
-    job = Environment(recorded=True, variables=dict(whole.campaign.slurm.environment))
+    job = Environment(recorded=True, variables=dict(submission.campaign.slurm.environment))
     geometries = {command.phase: run.geometry_of(command) for command in run.launched}
-    outputs = {phase: Observation(processes=each.processes, nodes=each.nodes) for phase, each in geometries.items()}
-    return Case(whole.campaign, whole.pack, run, attempt, (), outputs, Evidence(job))
+    outputs = {
+        phase: Observation(processes=geometry.processes, nodes=geometry.nodes) for phase, geometry in geometries.items()
+    }
+    return Case(submission.campaign, submission.pack, run, attempt, (), outputs, Evidence(job))
 
 
-def _without_measurement(whole: Submission) -> Iterator[Finding]:
+def _without_measurement(submission: Submission) -> Iterator[Finding]:
     """Results that the vendor did not measure, whatever rules the pack lists: the buyer accepts them or not."""
-    about = {Status.DECLINED: "declined: {reason}", Status.PROJECTED: "not measured, but {reason}"}
-    alike = grouped(((row.status, row.note), row.cell) for row in whole.rows if row.status in about)
-    for (status, reason), cells in alike.items():
-        found = [left_to_buyer(about[status], about=each, reason=reason) for each in patterns(cells, whole.cells)]
-        yield from with_answers(whole, of_rule("CMP-03", CAMPAIGN, found, cells_of_findings(whole)))
+    wordings = {Status.DECLINED: "declined: {reason}", Status.PROJECTED: "not measured, but {reason}"}
+    cells_by_note = grouped(((row.status, row.note), row.cell) for row in submission.rows if row.status in wordings)
+    for (status, reason), cells in cells_by_note.items():
+        findings = [
+            left_to_buyer(wordings[status], about=pattern, reason=reason)
+            for pattern in patterns(cells, submission.cells)
+        ]
+        yield from with_answers(submission, of_rule("CMP-03", CAMPAIGN, findings, cells_of_findings(submission)))
 
 
-def nothing_measured(whole: Submission) -> Iterator[Finding]:
+def nothing_measured(submission: Submission) -> Iterator[Finding]:
     """If runs ended and none gave a number: one "not checked" for each rule about measured numbers."""
-    judged_all_the_same = OF_FAILED if any(case.records for case in whole.results) else WITHOUT_NUMBERS
+    judged_all_the_same = OF_FAILED if any(case.records for case in submission.results) else WITHOUT_NUMBERS
     need_numbers = ATTEMPT_RULES.keys() - judged_all_the_same | OVER_NUMBERS
-    done = [case for case in whole.results if case.attempt.state is State.DONE]
-    if not done:
+    finished = [case for case in submission.results if case.attempt.state is State.DONE]
+    if not finished:
         need_numbers |= {"RUN-06"}
-    if whole.results and not any(case.records for case in done):
-        for rule in (rule for rule in whole.pack.checks if rule in need_numbers):
+    if submission.results and not any(case.records for case in finished):
+        for rule in (rule for rule in submission.pack.checks if rule in need_numbers):
             yield from of_rule(rule, CAMPAIGN, [unchecked("no run produced a value")])
 
 
 def unjudged(pack: RulePack) -> Iterator[Finding]:
     """Rules of the pack that nothing judges, reported as not checked."""
     for rule in (rule for rule in pack.checks if rule not in RULES and rule not in ATTEMPT_RULES):
-        why = "rule not supported by this version"
+        message = "rule not supported by this version"
         if rule in BUNDLE_RULES:
-            why = "checked only on a bundle, by the buyer with 'campaign verify'"
-        yield from of_rule(rule, CAMPAIGN, [unchecked_by_buyer(why)])
+            message = "checked only on a bundle, by the buyer with 'campaign verify'"
+        yield from of_rule(rule, CAMPAIGN, [unchecked_by_buyer(message)])

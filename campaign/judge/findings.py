@@ -34,10 +34,12 @@ def _finding(
     """`wording` has {name} for each of the `values`. `about`: the subject, if it is not all that the rule is judged on;
     `operation`: the only one that it is about; `clause`: of the pack's entry that it is about, also for the wording.
     """
-    found = "absent" if actual is None else str(actual)
-    told = {name: str(value) for name, value in values.items()} | ({"clause": clause} if "{clause}" in wording else {})
-    texts = (str(about), wording, str(expected), found)
-    return Finding("", severity, *texts, checked, operation=operation, clause=clause, move=move, values=told)
+    actual_text = "absent" if actual is None else str(actual)
+    texts_of_values = {name: str(value) for name, value in values.items()} | (
+        {"clause": clause} if "{clause}" in wording else {}
+    )
+    texts = (str(about), wording, str(expected), actual_text)
+    return Finding("", severity, *texts, checked, operation=operation, clause=clause, move=move, values=texts_of_values)
 
 
 violation: Form = partial(_finding, Severity.ERROR)  # makes a result invalid
@@ -56,16 +58,16 @@ def not_printed(case: Case) -> Form:
     """For what an output lacks: the built-in benchmark prints everything, and programs with a reader, as mdtest and
     IOR, their name, so that lines were removed; of another program nobody can say more.
     """
-    named = bool(case.seen.program) or not any(form.has_reader for form in case.pack.outputs.values())
-    return unchecked if case.seen.program.startswith(BUILTIN) or not named else unprovable
+    has_name = bool(case.seen.program) or not any(form.has_reader for form in case.pack.outputs.values())
+    return unchecked if case.seen.program.startswith(BUILTIN) or not has_name else unprovable
 
 
 def at_full_size(form: Form, full: bool) -> Form:
     """A violation at full size; in a rehearsal a note, with its severity at full size."""
 
-    def noted(*texts: object, **named: Any) -> Finding:
-        found = form(*texts, **named)
-        return replace(found, severity=Severity.INFO, at_full=found.severity)
+    def noted(*texts: object, **values: Any) -> Finding:
+        finding = form(*texts, **values)
+        return replace(finding, severity=Severity.INFO, at_full=finding.severity)
 
     return form if full else noted
 
@@ -92,15 +94,17 @@ def merged_phases(case: Case, findings_by_phase: Mapping[str, Sequence[Finding]]
     """Findings about the phases of an attempt: one for all phases if it is the same in all, otherwise with the phases
     in which it was found and with the cells of their operations.
     """
-    same: dict[Hashable, dict[str, Finding]] = {}  # what is the same and its number in a phase: the finding by phase
+    findings_by_text: dict[
+        Hashable, dict[str, Finding]
+    ] = {}  # what is the same and its number in a phase: the finding by phase
     for phase, findings in findings_by_phase.items():
         numbers = Counter[Hashable]()
         for finding in findings:
             texts = (finding.rule, finding.subject, finding.message, finding.expected, finding.clause)
             key = (*texts, finding.severity, finding.checked, finding.at_full, finding.move)
-            same.setdefault((key, numbers[key]), {})[phase] = finding
+            findings_by_text.setdefault((key, numbers[key]), {})[phase] = finding
             numbers[key] += 1
-    for by_phase in same.values():
+    for by_phase in findings_by_text.values():
         finding = next(iter(by_phase.values()))
         actual = dict.fromkeys(finding.actual for finding in by_phase.values() if finding.actual)
         finding = replace(finding, actual=", ".join(actual))
@@ -122,13 +126,13 @@ def cut(text: str) -> str:
     return text if len(text) <= 200 else f"{text[:200]}…"
 
 
-def disagreement(what: str, said: Mapping[str, str | None]) -> Iterator[Finding]:
+def disagreement(fact: str, texts_by_source: Mapping[str, str | None]) -> Iterator[Finding]:
     """A violation where sources differ; the first one's value is the expected one."""
-    if len({*filter(None, said.values())}) > 1:
-        (first, expected), *others = [(source, text) for source, text in said.items() if text]
-        differing = [f"{cut(text)} ({source})" for source, text in others if text != expected]
+    if len({*filter(None, texts_by_source.values())}) > 1:
+        (first, expected), *other_sources = [(source, text) for source, text in texts_by_source.items() if text]
+        other_texts = [f"{cut(text)} ({source})" for source, text in other_sources if text != expected]
         yield violation(
-            "{what} differs between the records", f"{cut(expected)} ({first})", listing(differing), what=what
+            "{what} differs between the records", f"{cut(expected)} ({first})", listing(other_texts), what=fact
         )
 
 

@@ -31,8 +31,8 @@ _NO_COMMAND_LINE = "no command line in the output: flags cannot be checked"
 )
 def check_mandatory_flags(case: Case) -> Iterator[Finding]:
     """The pack's fixed flags in the command line that the output shows."""
-    given = {*case.seen.argv, *(word.partition("=")[0] for word in case.seen.argv if word.startswith("--"))}
-    lacking = grouped((flag.clause, flag.flag) for flag in case.pack.fixed if flag.flag not in given)
+    executed_flags = {*case.seen.argv, *(word.partition("=")[0] for word in case.seen.argv if word.startswith("--"))}
+    lacking = grouped((flag.clause, flag.flag) for flag in case.pack.fixed if flag.flag not in executed_flags)
     if not case.seen.argv:
         yield not_printed(case)(_NO_COMMAND_LINE)
         return
@@ -57,14 +57,14 @@ def check_configuration_flags(case: Case) -> Iterator[Finding]:
     """The flags of this file configuration, and none of another, there."""
     if "{flags}" not in case.pack.arguments:
         return  # a phase to which no file configuration adds flags
-    given, wanted = set(case.seen.argv), set(case.files.flags)
-    others = {flag for files in case.pack.files for flag in files.flags} - wanted
-    if not given:
+    executed_words, required_flags = set(case.seen.argv), set(case.files.flags)
+    other_flags = {flag for files in case.pack.files for flag in files.flags} - required_flags
+    if not executed_words:
         yield not_printed(case)(_NO_COMMAND_LINE)
-    elif wanted - given or others & given:
+    elif required_flags - executed_words or other_flags & executed_words:
         yield violation(
             "wrong flags for file configuration {files}",
-            " ".join(sorted(wanted)) or f"none of {' '.join(sorted(others))}",
+            " ".join(sorted(required_flags)) or f"none of {' '.join(sorted(other_flags))}",
             shlex.join(case.seen.argv),
             files=case.files.id,
         )
@@ -106,7 +106,9 @@ _REHEARSAL_SIZE = "rehearsal: smaller than the rules require, never a compliant 
 def check_size(case: Case) -> Iterator[Finding]:
     """The planned total and the printed count; the smaller total of a rehearsal is noted."""
     values = case.values
-    full = {each.id: each.value_for("full", case.run.launch, case.run.files) for each in case.pack.variables}
+    full = {
+        variable.id: variable.value_for("full", case.run.launch, case.run.files) for variable in case.pack.variables
+    }
     other = [name for name, value in full.items() if values.get(name, value) != value]
     if other:
         yield note(
@@ -117,19 +119,19 @@ def check_size(case: Case) -> Iterator[Finding]:
     total = case.run.items_total
     if total is None:
         return
-    asked, clause, unit = case.pack.items_total.get("full", 0), case.pack.items_clause, case.pack.items_unit
-    if total < asked and case.full:
+    required_total, clause, unit = case.pack.items_total.get("full", 0), case.pack.items_clause, case.pack.items_unit
+    if total < required_total and case.full:
         wording = "fewer {unit} than the rules require"
-        yield violation(wording, f"{asked} or more", total, clause=clause, unit=unit)
-    elif total < asked:
-        yield note(_REHEARSAL_SIZE, f"{asked} or more", f"{total} {unit}", clause=clause)
-    counted = case.seen.files_reported
-    if counted is None:
+        yield violation(wording, f"{required_total} or more", total, clause=clause, unit=unit)
+    elif total < required_total:
+        yield note(_REHEARSAL_SIZE, f"{required_total} or more", f"{total} {unit}", clause=clause)
+    reported_total = case.seen.files_reported
+    if reported_total is None:
         yield not_printed(case)("item count not in the output", clause=clause)
     # mdtest 4.x prints "1 file" for its shared files, whatever n is.
-    elif counted != total and not (case.files.inflated and counted == 1):
+    elif reported_total != total and not (case.files.inflated and reported_total == 1):
         wording = "the benchmark counted a different number of {unit} than planned"
-        yield violation(wording, total, counted, clause=clause, unit=unit)
+        yield violation(wording, total, reported_total, clause=clause, unit=unit)
 
 
 @attempt_rule(
@@ -145,18 +147,18 @@ def check_directory(case: Case) -> Iterator[Finding]:
     explanation (W).
     """
     expected = "only the attempt's own directory, and input files"
-    own, added = _paths(case.pack, case.run)
+    pack_words, added = _paths(case.pack, case.run)
     if added:
         yield violation(
             "the campaign file adds a path outside the target's directory to the command line",
             expected,
             " ".join(added),
         )
-    if own:
+    if pack_words:
         yield to_explain(
             "the rule pack's command line names a path outside the target's directory that is not among its inputs",
             expected,
-            " ".join(own),
+            " ".join(pack_words),
         )
     words = case.planned
     for position, word in enumerate(case.run.arguments):
@@ -172,7 +174,9 @@ def check_directory(case: Case) -> Iterator[Finding]:
         actual = (
             _argument_of(case.seen.argv, before)
             if not stem and before.startswith("-")
-            else next((given for given in case.seen.argv[1:] if given.startswith(f"{stem}/")), None)
+            else next(
+                (word_of_output for word_of_output in case.seen.argv[1:] if word_of_output.startswith(f"{stem}/")), None
+            )
         )
         if actual != planned:
             yield violation("the benchmark used a directory other than the attempt's", planned, actual)
@@ -191,16 +195,18 @@ def _paths(pack: RulePack, run: Run) -> tuple[list[str], list[str]]:
 
 
 def _split_paths(pack: RulePack, run: Run) -> tuple[list[str], list[str]]:
-    own, added = list[str](), list[str]()
-    flags = next(len(each.flags) for each in pack.files if each.id == run.files)
+    pack_words, added_words = list[str](), list[str]()
+    flags = next(len(files.flags) for files in pack.files if files.id == run.files)
     arguments = {phase.id: phase.arguments for phase in pack.phases}
-    inputs = re.compile(rf"{_BEGIN}(?:{'|'.join(re.escape(each.path) for each in run.inputs) or '$'}){_END}")
+    inputs = re.compile(rf"{_BEGIN}(?:{'|'.join(re.escape(files.path) for files in run.inputs) or '$'}){_END}")
     for command in run.launched:
         of_pack = sum(flags if word == "{flags}" else 1 for word in arguments[command.phase])
-        others = [(word, inputs.sub("", word)) for word in command.arguments]
-        own += [word for word, rest in others[:of_pack] if _OUTSIDE.search(rest)]
-        added += [word for word, rest in others[of_pack:] if "/" in rest and "{directory}" not in rest]
-    return own, added
+        words = [(word, inputs.sub("", word)) for word in command.arguments]
+        pack_words += [word for word, other_text in words[:of_pack] if _OUTSIDE.search(other_text)]
+        added_words += [
+            word for word, other_text in words[of_pack:] if "/" in other_text and "{directory}" not in other_text
+        ]
+    return pack_words, added_words
 
 
 @attempt_rule(
@@ -219,8 +225,8 @@ def check_rank_offset(case: Case) -> Iterator[Finding]:
     if not case.seen.argv:
         yield not_printed(case)(_NO_COMMAND_LINE, clause=clause)
     elif actual != expected:
-        found = f"-N {actual}" if actual else None
-        yield violation("-N does not shift the ranks by one node", f"-N {expected}", found, clause=clause)
+        actual_text = f"-N {actual}" if actual else None
+        yield violation("-N does not shift the ranks by one node", f"-N {expected}", actual_text, clause=clause)
     elif "{rank_offset}" in case.pack.arguments and expected != str(case.run.geometry.processes_per_node):
         yield note(
             "this mdtest version takes -N in nodes; equivalent to the required rank offset",
@@ -242,22 +248,22 @@ def check_rank_shift(case: Case) -> Iterator[Finding]:
     if "-N" not in case.run.arguments:
         return
     geometry, shift = case.run.geometry, case.seen.shift_effective
-    found = f"a rank shift of {shift} among {geometry.processes} ranks"
+    shift_text = f"a rank shift of {shift} among {geometry.processes} ranks"
     if geometry.nodes == 1:
         yield note("single node: all phases ran on the node that created the files, as there is no other")
     elif shift is None:
         yield not_printed(case)("rank shift not in the output")
     elif shift % geometry.processes != geometry.processes_per_node:
-        same = shift % geometry.processes == 0
+        is_same_rank = shift % geometry.processes == 0
         yield violation(
             "all phases ran on the node that created the files"
-            if same
+            if is_same_rank
             else "phases ran on other nodes than the rules require",
             f"a rank shift of {geometry.processes_per_node} (one node)",
-            f"{found}, which leads back to the same rank" if same else found,
+            f"{shift_text}, which leads back to the same rank" if is_same_rank else shift_text,
         )
     elif case.seen.whole_nodes is False:
-        yield violation("rank shift too small: some ranks worked on files of their own node", "whole nodes", found)
+        yield violation("rank shift too small: some ranks worked on files of their own node", "whole nodes", shift_text)
     else:
         shares = [r.remote_share for r in case.records if r.operation == "stat" and r.remote_share is not None]
         if shares and shares[0] < 1 and not case.files.inflated:
@@ -283,13 +289,13 @@ def check_offset_interpretation(submission: Submission) -> Iterator[Finding]:
     """A translated `-N` on several nodes needs a note of the pack with `rules: [FLG-08]`, otherwise an explanation."""
     if "{rank_offset}" not in submission.pack.arguments:
         return  # the pack itself gives the value: nothing was translated
-    apart = [
-        (run, given)
+    other_offsets = [
+        (run, offset)
         for run in submission.runs
-        for flag, given in pairwise(run.arguments)
-        if run.geometry.nodes > 1 and flag == "-N" and given != str(run.geometry.processes_per_node)
+        for flag, offset in pairwise(run.arguments)
+        if run.geometry.nodes > 1 and flag == "-N" and offset != str(run.geometry.processes_per_node)
     ]
-    if not apart:
+    if not other_offsets:
         return
     form, values = to_explain, {}
     message = "-N means something else in this benchmark than in the rules; no interpretation is recorded"
@@ -299,7 +305,7 @@ def check_offset_interpretation(submission: Submission) -> Iterator[Finding]:
             "-N means something else in this benchmark than in the rules; interpreted by the rule pack's note on "
             "{clause}"
         )
-    cells = [cell for run, _ in apart for cell in run.cells()]
-    run, given = apart[0]
+    cells = [cell for run, _ in other_offsets for cell in run.cells()]
+    run, offset = other_offsets[0]
     expected = f"-N {run.geometry.processes_per_node} (by the rules)"
-    yield from submission.over(form, cells, message, expected, f"-N {given}", **values)
+    yield from submission.over(form, cells, message, expected, f"-N {offset}", **values)

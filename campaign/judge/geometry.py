@@ -80,10 +80,10 @@ def check_counts(case: Case) -> Iterator[Finding]:
         yield not_printed(case)("number of {lacking} not in the output", lacking=" and ".join(lacking))
     elif not case.run.commands[0].geometry:  # a phase's own counts are the pack's
         condition = next(condition for condition in case.pack.launch if condition.id == case.run.launch)
-        kept = condition.processes in (None, seen.processes) and condition.nodes in (None, seen.nodes)
+        is_met = condition.processes in (None, seen.processes) and condition.nodes in (None, seen.nodes)
         if isinstance(condition.processes_per_node, int):
-            kept = kept and condition.processes_per_node * seen.nodes == seen.processes
-        if not kept or seen.nodes < condition.minimum_nodes:
+            is_met = is_met and condition.processes_per_node * seen.nodes == seen.processes
+        if not is_met or seen.nodes < condition.minimum_nodes:
             yield violation(
                 "process or node count does not meet the launch condition {launch}",
                 condition.needs,
@@ -97,21 +97,23 @@ def check_counts(case: Case) -> Iterator[Finding]:
         yield unchecked("the node where it ran is not recorded")
     elif node and ran_on != (node,):
         yield violation("ran on another node than planned", node, listing(ran_on))
-    wanted = str(case.run.threads or "")
+    planned_threads = str(case.run.threads or "")
     threads = case.evidence.witness.threads if seen.threads is None else (str(seen.threads),)
-    if wanted and not threads:
+    if planned_threads and not threads:
         yield unchecked("threads per process not recorded")
-    elif wanted and threads != (wanted,):
-        yield violation("processes ran with a different number of threads than planned", wanted, ", ".join(threads))
+    elif planned_threads and threads != (planned_threads,):
+        yield violation(
+            "processes ran with a different number of threads than planned", planned_threads, ", ".join(threads)
+        )
 
 
 def _check_generic_resources(case: Case) -> Iterator[Finding]:
     """What Slurm gave the job of generic resources, which its steps share, as the job recorded it."""
-    given = re.sub("gres[:/]", "", case.evidence.environment.job.get("TresPerNode", ""))
+    job_resources = re.sub("gres[:/]", "", case.evidence.environment.job.get("TresPerNode", ""))
     if not case.evidence.environment.job:
         yield unchecked("generic resources of the job not recorded")
-    elif not {*case.run.gres.split(",")} <= {*given.split(",")}:
-        yield violation("the job had other generic resources than planned", case.run.gres, given or "none")
+    elif not {*case.run.gres.split(",")} <= {*job_resources.split(",")}:
+        yield violation("the job had other generic resources than planned", case.run.gres, job_resources or "none")
 
 
 # Variables that make MPI, the topology library, a benchmark or a preloaded library see other nodes than there are.
@@ -141,7 +143,7 @@ def check_topology(case: Case) -> Iterator[Finding]:
     if not environment.recorded:
         yield unchecked("the job's environment was not recorded{why}", why=first_problem(environment))
         return
-    groups = [group for _, said in attestations(case) for group in said.groups]
+    groups = [group for _, attestation in attestations(case) for group in attestation.groups]
     inside = {name: text for group in groups for name, text in group.variables.items()}
     yield from (
         _faking_variable(name, inside[name]) for name in filter(_FAKING.fullmatch, inside) if not environment.told(name)
@@ -152,18 +154,18 @@ def check_topology(case: Case) -> Iterator[Finding]:
     if not names:
         yield not_printed(case)("node names not in the output")
         return
-    spoke, had = environment.answered, environment.job_nodes
+    spoke, job_nodes = environment.answered, environment.job_nodes
     # Also where its ranks ran, as processes on the nodes saw them.
     seen = dict.fromkeys((*names, *case.evidence.witness.nodes))
-    if foreign := [name for name in seen if name not in spoke and name not in had]:
-        yield violation("the output names nodes that were not in the job", listing(had), listing(foreign))
+    if foreign := [name for name in seen if name not in spoke and name not in job_nodes]:
+        yield violation("the output names nodes that were not in the job", listing(job_nodes), listing(foreign))
         return
     machines = grouped((spoke[name].boot if name in spoke else "", name) for name in names)
     if "" in machines:
         yield unchecked("cannot tell whether these nodes are separate machines: {nodes}", nodes=listing(machines[""]))
-    for boot, alike in machines.items():
-        if boot and len(alike) > 1:
-            yield _shared_machine(case, alike)
+    for boot, node_names in machines.items():
+        if boot and len(node_names) > 1:
+            yield _shared_machine(case, node_names)
 
 
 def _faking_variable(name: str, text: str) -> Finding:
@@ -175,11 +177,11 @@ def _check_job_environment(environment: Environment) -> Iterator[Finding]:
     of_nodes = (fact.removeprefix("env.") for fact in environment.facts)
     for name in filter(_FAKING.fullmatch, dict.fromkeys((*environment.variables, *of_nodes))):
         yield _faking_variable(name, environment.told(name))
-    had = environment.job_nodes
+    job_nodes = environment.job_nodes
     for name in ("SLURM_NNODES", "SLURM_JOB_NUM_NODES"):
         text = environment.told(name)
-        if text.isdigit() and int(text) != len(had):
-            yield violation("{name} differs from the job's node count", len(had), text, name=name)
+        if text.isdigit() and int(text) != len(job_nodes):
+            yield violation("{name} differs from the job's node count", len(job_nodes), text, name=name)
     for name in ("LD_PRELOAD", "LD_AUDIT", "ld.so.preload"):
         text = environment.told(name) or " ".join(environment.values(name))
         if text and _FAKING_LIBRARY.search(text):
@@ -203,8 +205,10 @@ def _shared_machine(case: Case, names: Sequence[str]) -> Finding:
             "one client per node",
             listing(names),
         )
-    own = ", each with its own client of the file system" if on_network else ""
-    return doubt(case.full)(f'several "nodes" run on one physical machine{own}', "one machine per node", listing(names))
+    clients_text = ", each with its own client of the file system" if on_network else ""
+    return doubt(case.full)(
+        f'several "nodes" run on one physical machine{clients_text}', "one machine per node", listing(names)
+    )
 
 
 @campaign_rule(
@@ -229,20 +233,20 @@ def check_concurrency(submission: Submission) -> Iterator[Finding]:
         if partition is None:
             yield unchecked("the partition's size was not recorded", about=subject)
             continue
-        least = condition.smallest_geometry(partition.usable, partition.cores_per_node)
+        smallest = condition.smallest_geometry(partition.usable, partition.cores_per_node)
         for row in planned:
             geometry = row.geometry
-            if geometry is not None and (geometry.processes < least.processes or geometry.nodes < least.nodes):
+            if geometry is not None and (geometry.processes < smallest.processes or geometry.nodes < smallest.nodes):
                 yield violation(
                     "below the maximum concurrency of partition {partition}, without a projection to it"
                     if condition.whole_system
                     else "fewer nodes or processes than the launch condition's share of partition {partition}",
-                    processes_on(least.processes, least.nodes),
+                    processes_on(smallest.processes, smallest.nodes),
                     processes_on(geometry.processes, geometry.nodes),
                     about=row.cell,
                     partition=partition.name,
                 )
-        yield from (replace(each, subject=subject) for each in _check_idle_cores(submission, condition))
+        yield from (replace(finding, subject=subject) for finding in _check_idle_cores(submission, condition))
         for row in planned if condition.each_node else ():
             lacking = [node for node in row.nodes if node not in row.by_node]
             if lacking and row.value is not None:
@@ -252,14 +256,14 @@ def check_concurrency(submission: Submission) -> Iterator[Finding]:
                     f"{plural(len(row.by_node), 'node')}; not {listing(lacking)}",
                     about=row.cell,
                 )
-        away = [node for node in partition.unusable if node.why != OUTSIDE]
-        if away:
+        unavailable_nodes = [node for node in partition.unusable if node.why != OUTSIDE]
+        if unavailable_nodes:
             yield to_explain(
                 "some nodes of the partition were unavailable, so that they were not measured"
                 if condition.each_node
                 else "some nodes of the partition were unavailable for the maximum-concurrency run",
                 f"{partition.nodes} nodes",
-                ", ".join(str(node) for node in away),
+                ", ".join(str(node) for node in unavailable_nodes),
                 about=subject,
             )
 
@@ -268,9 +272,9 @@ def _check_idle_cores(submission: Submission, condition: LaunchCondition) -> Ite
     """If Slurm counts fewer cores than the nodes have, one process per Slurm core leaves cores idle."""
     cases = [case for case in submission.results if case.run.launch == condition.id] if condition.whole_system else []
     cores = {text for case in cases for text in case.evidence.environment.values("cpu.cores") if text.isdigit()}
-    most = max(map(int, cores), default=0)
-    used = min((case.run.geometry.processes_per_node for case in cases), default=most)
-    if used < most:
+    core_count = max(map(int, cores), default=0)
+    used = min((case.run.geometry.processes_per_node for case in cases), default=core_count)
+    if used < core_count:
         yield doubt(submission.full)(
-            "fewer processes per node than cores", f"{most} on each node", f"{used} on each node"
+            "fewer processes per node than cores", f"{core_count} on each node", f"{used} on each node"
         )

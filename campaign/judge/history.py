@@ -55,8 +55,8 @@ def check_attempts(submission: Submission) -> Iterator[Finding]:
             if contradicted := RECORDS.intersection(violated):
                 contradictory.append(f"{attempt.run}/{attempt.number} ({', '.join(sorted(contradicted))})")
     if counts:
-        counted = ", ".join(f"{number} {what}" for what, number in sorted(counts.items()))
-        yield note("attempts that the table does not report (kept on record): {counts}", counts=counted)
+        counts_text = ", ".join(f"{number} {outcome}" for outcome, number in sorted(counts.items()))
+        yield note("attempts that the table does not report (kept on record): {counts}", counts=counts_text)
     if contradictory:
         yield doubt(submission.full)(
             "attempts that are not used in the results have records that contradict each other",
@@ -74,8 +74,8 @@ def check_attempts(submission: Submission) -> Iterator[Finding]:
         yield unchecked("attempt folders not checked")
         return
     submitted = [attempt for attempt in submission.attempts if attempt.state not in (State.SUBMITTING, State.REFUSED)]
-    gone = [each for each in submitted if (each.run, each.number) not in submission.folders]
-    for name, numbers in grouped((attempt.run, attempt.number) for attempt in gone).items():
+    missing_folders = [each for each in submitted if (each.run, each.number) not in submission.folders]
+    for name, numbers in grouped((attempt.run, attempt.number) for attempt in missing_folders).items():
         yield _missing_attempts(
             "raw output of attempts of {run} is missing", "raw output of every attempt", sorted(numbers), run=name
         )
@@ -83,27 +83,27 @@ def check_attempts(submission: Submission) -> Iterator[Finding]:
 
 def _check_failed_with_results(submission: Submission) -> Iterator[Finding]:
     """Attempts with all results that do not count: a program that fails when it is slow also selects results."""
-    found = [
+    failed_attempts = [
         f"{case.subject} ({case.attempt.state})"
         for case in submission.results
         if case.attempt.state is not State.DONE
         and (case.attempt.run, case.attempt.number) not in submission.unused
         and len(case.reported) == len(case.operations)
     ]
-    if found:
+    if failed_attempts:
         yield doubt(submission.full)(
             "attempts that did not end well have all their results in their output",
             "a part of the results, or none",
-            listing(found),
+            listing(failed_attempts),
         )
 
 
 def _check_repeated_runs(submission: Submission) -> Iterator[Finding]:
     """Runs with a valid result that were measured again: more results make their best one better."""
     valid = grouped((case.run.id, case) for case in submission.results if case.valid and case.complete)
-    wanted = set(submission.cells)
+    reported_cells = set(submission.cells)
     for name, cases in valid.items():
-        if len(cases) > 1 and (cells := wanted.intersection(cases[0].run.cells())):
+        if len(cases) > 1 and (cells := reported_cells.intersection(cases[0].run.cells())):
             yield from submission.over(
                 doubt(submission.full),
                 cells,
@@ -191,7 +191,7 @@ def lost_by_recovery(event: Event) -> Iterator[Finding]:
     """What a recovered journal lacks."""
     lost = "lines at its end"
     if event["lost"]:
-        lost = f"{listing(_line_numbers(*each) for each in event['lost'])} and any lines that were removed there"
+        lost = f"{listing(_line_numbers(*span) for span in event['lost'])} and any lines that were removed there"
     if event["missing"]:
         lost += f" ({event['missing']} bytes fewer than had been read before)"
     yield to_explain(

@@ -33,16 +33,23 @@ def check_required_variables(case: Case) -> Iterator[Finding]:
     """Each variable in `environment`, as read from the running ranks. Not checked: not in all ranks, or a wrapper
     (`launcher.prefix`) may have set it.
     """
-    witness, groups = case.evidence.witness, [group for _, told in attestations(case) for group in told.groups]
+    witness, groups = (
+        case.evidence.witness,
+        [group for _, reporting_groups in attestations(case) for group in reporting_groups.groups],
+    )
     processes = sum(case.run.geometry_of(command).processes for command in case.run.launched)
     for required in case.pack.environment:
         name, seen = required.name, witness.variables.get(required.name, ())
-        told = [group for group in groups if name in group.variables.get(ASKED_NAMES, "").split(":")]
-        values = (*seen, *(group.variables.get(name, "") for group in told))
+        reporting_groups = [group for group in groups if name in group.variables.get(ASKED_NAMES, "").split(":")]
+        values = (*seen, *(group.variables.get(name, "") for group in reporting_groups))
         # Several values on one node are recorded in one text.
-        found = {each for text in values for each in ([text] if required.allows(text) else text.split("; "))}
-        wrong = sorted(value for value in found if not required.allows(value))
-        if wrong == [""] and len(found) > 1 and case.run.launcher.prefix:
+        values_of_ranks = {
+            value_of_rank
+            for text in values
+            for value_of_rank in ([text] if required.allows(text) else text.split("; "))
+        }
+        wrong = sorted(value for value in values_of_ranks if not required.allows(value))
+        if wrong == [""] and len(values_of_ranks) > 1 and case.run.launcher.prefix:
             yield unchecked(
                 "{name} was not set when ranks began; it is unknown whether a program of launcher.prefix then set it "
                 "in all of them",
@@ -57,7 +64,10 @@ def check_required_variables(case: Case) -> Iterator[Finding]:
                 name=name,
                 clause=required.clause,
             )
-        elif not (seen and len(witness.ranks) >= processes) and sum(group.processes for group in told) < processes:
+        elif (
+            not (seen and len(witness.ranks) >= processes)
+            and sum(group.processes for group in reporting_groups) < processes
+        ):
             yield unchecked("{name} was not recorded in all ranks", name=name, clause=required.clause)
 
 
@@ -82,41 +92,45 @@ def check_inputs(case: Case) -> Iterator[Finding]:
         yield unchecked("the job's record is missing: it is unknown which input files were read")
         return
     nodes = [node.name for node in case.evidence.environment.nodes]
-    for each in case.run.inputs:
-        found = [one for one in case.evidence.inputs if one.path == each.path]
-        hashed = {one.node for one in found if one.sha256}
-        others = grouped((one.sha256, one) for one in found if one.sha256 not in ("", each.sha256))
-        if others:
+    for input_file in case.run.inputs:
+        hashes = [hashed_input for hashed_input in case.evidence.inputs if hashed_input.path == input_file.path]
+        hashed = {hashed_input.node for hashed_input in hashes if hashed_input.sha256}
+        other_hashes = grouped(
+            (hashed_input.sha256, hashed_input)
+            for hashed_input in hashes
+            if hashed_input.sha256 not in ("", input_file.sha256)
+        )
+        if other_hashes:
             yield violation(
                 "input {input} differs from the file of {by}: {path}",
-                f"SHA-256 {each.sha256}",
-                listing([_other_file(case, alike) for alike in others.values()], 2),
-                input=each.id,
-                by=each.by,
-                path=each.path,
-                clause=each.clause,
+                f"SHA-256 {input_file.sha256}",
+                listing([_other_file(case, same_hashes) for same_hashes in other_hashes.values()], 2),
+                input=input_file.id,
+                by=input_file.by,
+                path=input_file.path,
+                clause=input_file.clause,
             )
         if missing := [name for name in nodes if name not in hashed]:
             yield violation(
                 "input {input} was not hashed before the run on {nodes}: {path}",
                 f"a line of inputs.txt for each of {plural(len(nodes), 'node')}",
-                _missing_hashes(case, each, found),
-                input=each.id,
+                _missing_hashes(case, input_file, hashes),
+                input=input_file.id,
                 nodes=listing(missing),
-                path=each.path,
-                clause=each.clause,
+                path=input_file.path,
+                clause=input_file.clause,
             )
 
 
-def _other_file(case: Case, alike: list[HashedInput]) -> str:
+def _other_file(case: Case, same_hashes: list[HashedInput]) -> str:
     """Another file, the nodes that read it, and the first line that says so."""
-    first, nodes = alike[0], listing([one.node for one in alike])
+    first, nodes = same_hashes[0], listing([hashed_input.node for hashed_input in same_hashes])
     place = f"runs/{case.run.id}/{case.attempt.number}/inputs.txt:{first.line}"
     return f"{first.sha256} ({plural(first.size, 'byte')}) on {nodes}, {place}"
 
 
-def _missing_hashes(case: Case, each: Input, found: list[HashedInput]) -> str:
-    unread = [one.node for one in found if not one.sha256]
+def _missing_hashes(case: Case, input_file: Input, hashes: list[HashedInput]) -> str:
+    unread = [hashed_input.node for hashed_input in hashes if not hashed_input.sha256]
     return f"not readable on {listing(unread)}" if unread else "no such line"
 
 
@@ -138,9 +152,9 @@ def check_tuning(submission: Submission) -> Iterator[Finding]:
     """Separate entries; variables of MPI, network and loader (`OMPI_MCA_*`, `UCX_*`, `LD_PRELOAD` …) set in the jobs,
     not by Slurm, and not named under `system`; in a rehearsal noted.
     """
-    known = dict(submission.campaign.system)
-    user, administrator = known.get(USER_TUNING, ""), known.get(ADMINISTRATOR_TUNING, "")
-    lacking = [key for key in (USER_TUNING, ADMINISTRATOR_TUNING) if placeholder(known.get(key, ""))]
+    entries = dict(submission.campaign.system)
+    user, administrator = entries.get(USER_TUNING, ""), entries.get(ADMINISTRATOR_TUNING, "")
+    lacking = [key for key in (USER_TUNING, ADMINISTRATOR_TUNING) if placeholder(entries.get(key, ""))]
     if lacking:
         keys = " and ".join(lacking)
         yield doubt(submission.full)("system: {keys} not filled in", "a description, or the word none", keys=keys)
@@ -148,13 +162,13 @@ def check_tuning(submission: Submission) -> Iterator[Finding]:
         yield doubt(submission.full)(
             "the same tuning is given for users and for administrators", "different entries", user
         )
-    told = " ".join(text for _, text in submission.campaign.system).casefold()
+    description = " ".join(text for _, text in submission.campaign.system).casefold()
     names: set[str] = set()
     for environment in (case.evidence.environment for case in submission.results):
         names |= tuning_variables(environment)
     names -= {name for name, _ in submission.campaign.slurm.environment}
-    names -= {each.name for each in submission.pack.environment}
-    unsaid = sorted(name for name in names if name.casefold() not in told)
+    names -= {variable.name for variable in submission.pack.environment}
+    unsaid = sorted(name for name in names if name.casefold() not in description)
     if unsaid:
         yield doubt(submission.full)(
             "tuning variables of MPI, network or loader were set, but are not in the system description",

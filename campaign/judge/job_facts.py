@@ -27,16 +27,16 @@ def printed_times(case: Case) -> tuple[dict[str, float], str]:
     seen, environment = case.seen, case.evidence.environment
     names = case.seen.node_names or case.placement
     offset = environment.clock_offset(names[0]) if names else 0.0
-    printed = {"start time": seen.began, "end time": seen.ended}
-    exact = {what: time - offset for what, time in printed.items() if time is not None}
+    output_times = {"start time": seen.began, "end time": seen.ended}
+    exact = {name: time - offset for name, time in output_times.items() if time is not None}
     of_clock = {"start time": seen.began_local, "end time": seen.ended_local}
-    clock = {what: time for what, time in of_clock.items() if time is not None}
+    clock = {name: time for name, time in of_clock.items() if time is not None}
     zone = environment.once(("zone", names[:1]), lambda: _zone_s(environment, names[:1]))
     if clock and zone is None:
         unclear = "timestamps in the output have no time zone, and the nodes' time zone was not recorded"
         return exact, "" if exact else unclear
     # An output with both kinds of times has two clocks that must be right.
-    local = {f"printed {what}" if what in exact else what: time - (zone or 0) - offset for what, time in clock.items()}
+    local = {f"printed {name}" if name in exact else name: time - (zone or 0) - offset for name, time in clock.items()}
     return exact | local, "" if exact or local else "no timestamp in the output"
 
 
@@ -52,8 +52,8 @@ def clock_set_s(case: Case) -> float:
 
 def set_back_s(case: Case) -> float:
     """By how many seconds it was set back, as sites correct their clocks; 0.0 if it was changed by more than that."""
-    back = -clock_set_s(case)
-    return back if SET_S < back <= CONTROLLER_S else 0.0
+    back_s = -clock_set_s(case)
+    return back_s if SET_S < back_s <= CONTROLLER_S else 0.0
 
 
 def shortest_phases_s(case: Case) -> float:
@@ -66,9 +66,9 @@ def shortest_phases_s(case: Case) -> float:
 
 def _all_iterations_s(case: Case, record: Record) -> float:
     """At least: iterations other than the fastest took no less."""
-    known = [seconds for each in record.each if (seconds := each.details.get("elapsed_s")) is not None]
-    if known and len(known) == len(record.each):
-        return sum(known)
+    iterations_s = [seconds for iteration in record.each if (seconds := iteration.details.get("elapsed_s")) is not None]
+    if iterations_s and len(iterations_s) == len(record.each):
+        return sum(iterations_s)
     return (phase_s(case, record) or 0.0) * (record.iterations if record.statistic in ("maximum", "mean") else 1)
 
 
@@ -94,8 +94,8 @@ def is_started_again(case: Case) -> bool:
     completion, first, began = case.evidence.completion, during.get("StartTime", ""), after.get("StartTime", "")
     if completion is None or not first.isdigit() or not began.isdigit():
         return False
-    same = all(during.get(key) and during[key] == after.get(key) for key in _IDENTITY)
-    return same and int(first) <= completion.started + CONTROLLER_S and completion.ended < int(began)
+    is_same_job = all(during.get(key) and during[key] == after.get(key) for key in _IDENTITY)
+    return is_same_job and int(first) <= completion.started + CONTROLLER_S and completion.ended < int(began)
 
 
 def clock_ahead_s(job: Sequence[Case]) -> tuple[float, float]:
@@ -104,11 +104,11 @@ def clock_ahead_s(job: Sequence[Case]) -> tuple[float, float]:
     """
     case = max(job, key=lambda case: case.evidence.completion.ended if case.evidence.completion else 0.0)
     completion, slurms = case.evidence.completion, accounting(case).job
-    began, ended = seconds(slurms.get("StartTime")), seconds(slurms.get("EndTime"))
-    if completion is None or began is None or ended is None or is_started_again(case):
+    slurm_start, slurm_end = seconds(slurms.get("StartTime")), seconds(slurms.get("EndTime"))
+    if completion is None or slurm_start is None or slurm_end is None or is_started_again(case):
         return -TOLERANCE_S, TOLERANCE_S
     first = case.evidence.environment.started or completion.started
-    low, high = sorted((completion.ended - ended - 1.0, first - began))  # Slurm's times are cut to a second
+    low, high = sorted((completion.ended - slurm_end - 1.0, first - slurm_start))  # Slurm's times are cut to a second
     return max(low, -CONTROLLER_S), min(high, CONTROLLER_S)
 
 
@@ -122,8 +122,8 @@ def _zone_s(environment: Environment, first: Sequence[str]) -> float | None:
 
 def times_of_step(step: Mapping[str, str]) -> tuple[float, float] | None:
     """When a step in the accounting began and ended, in whole seconds; None if that is not recorded."""
-    began, ended = seconds(step.get("Start")), seconds(step.get("End"))
-    return None if began is None or ended is None else (began, ended)
+    start, end = seconds(step.get("Start")), seconds(step.get("End"))
+    return None if start is None or end is None else (start, end)
 
 
 def seconds(text: str | None) -> float | None:

@@ -52,7 +52,7 @@ def check_one_run(submission: Submission) -> Iterator[Finding]:
 
 def _check_iterations(submission: Submission) -> Iterator[Finding]:
     pack = submission.pack
-    declared = {phase.id for phase in pack.phases if phase.program and pack.program(phase.program).results}
+    described_phases = {phase.id for phase in pack.phases if phase.program and pack.program(phase.program).results}
     statistics = {operation.id: operation.statistic for operation in pack.operations if operation.record}
     of_record = {operation.key: operation.statistic for operation in pack.operations if operation.record}
     unsaid: dict[str, list[Cell]] = {}  # by the statistic that is reported, if the rules name none
@@ -63,15 +63,15 @@ def _check_iterations(submission: Submission) -> Iterator[Finding]:
         if record.iterations > 1
     ]
     for cell, record in repeated:
-        wanted = statistics.get(cell.operation, of_record.get(record.operation, ""))
+        required_statistic = statistics.get(cell.operation, of_record.get(record.operation, ""))
         if pack.selection.iteration:
-            wanted = ONE_ITERATION
-        if not wanted and record.operation.rpartition("/")[0] not in declared:
+            required_statistic = ONE_ITERATION
+        if not required_statistic and record.operation.rpartition("/")[0] not in described_phases:
             unsaid.setdefault(record.statistic, []).append(cell)
-        elif wanted and record.statistic != wanted:
+        elif required_statistic and record.statistic != required_statistic:
             yield violation(
                 "the value is not the statistic of its iterations that the rules require",
-                wanted,
+                required_statistic,
                 f"{record.statistic} of {record.iterations} iterations",
                 about=cell,
             )
@@ -127,24 +127,24 @@ def check_repetitions(submission: Submission) -> Iterator[Finding]:
     """Fewer than `minimum` require an explanation; fewer than `wanted`, repetitions that share jobs, and any number in
     a rehearsal are noted.
     """
-    wanted, minimum = (int(submission.pack.parameter("STA-03", name)) for name in ("wanted", "minimum"))
+    enough, minimum = (int(submission.pack.parameter("STA-03", name)) for name in ("wanted", "minimum"))
     counts = grouped(
-        ((row.summary.n, 0 < row.jobs < min(row.summary.n, wanted)), row.cell)
+        ((row.summary.n, 0 < row.jobs < min(row.summary.n, enough)), row.cell)
         for row in submission.executed_rows
         if row.status is Status.MEASURED
     )
     planned = Counter(cell for run in submission.runs for cell in run.cells())
     for row in submission.planned_rows if submission.today else ():
         counts.setdefault((planned[row.cell], False), []).append(row.cell)
-    for (number, shared), cells in sorted(counts.items()):
+    for (number, is_shared), cells in sorted(counts.items()):
         if number == 0:
             yield from submission.over(unchecked, cells, "the table has no repetition count")
-        elif number < wanted:
+        elif number < enough:
             form, message = note, "too few repetitions for a confidence interval"
             if number < minimum:
                 form, message = doubt(submission.full), "fewer repetitions than the rules require"
-            yield from submission.over(form, cells, message, f"{wanted} (the rules require at least {minimum})", number)
-        elif shared:
+            yield from submission.over(form, cells, message, f"{enough} (the rules require at least {minimum})", number)
+        elif is_shared:
             message = "repetitions shared jobs and are not independent"
             yield from submission.over(note, cells, message, "one job per repetition", f"{number} repetitions")
 
@@ -179,11 +179,11 @@ def check_variation(submission: Submission) -> Iterator[Finding]:
     for row in rows:
         cv = row.summary.cv
         if cv is not None and cv > variation:
-            most, found = distinct_digits(100 * variation, 100 * cv)
+            largest, actual = distinct_digits(100 * variation, 100 * cv)
             yield form(
                 "variation between repetitions above {limit}",
-                f"at most {most}%",
-                f"{found}%",
+                f"at most {largest}%",
+                f"{actual}%",
                 about=row.cell,
                 limit=f"{explain if cv > explain else variation:.0%}",
             )
@@ -191,8 +191,8 @@ def check_variation(submission: Submission) -> Iterator[Finding]:
     trends = {cell: p for cell, values in in_time.items() if (p := intervals.trend(values)) is not None}
     for cell, p in zip(trends, ranks.adjusted_p_values([*trends.values()]), strict=True):
         if p < drift:
-            least, found = distinct_digits(drift, p)
-            yield form("values show a trend over time", f"p-value of {least} or more", found, about=cell)
+            smallest, actual = distinct_digits(drift, p)
+            yield form("values show a trend over time", f"p-value of {smallest} or more", actual, about=cell)
     farthest = {cell: far for cell, values in in_time.items() if (far := intervals.farthest(values))}
     for (cell, (value, _)), p in zip(
         farthest.items(), ranks.adjusted_p_values([p for _, p in farthest.values()]), strict=True
@@ -234,17 +234,17 @@ def check_file_configurations(submission: Submission) -> Iterator[Finding]:
         for target in submission.campaign.targets:
             for operation in submission.pack.operations_of(launch):
                 axes = target.name, launch, operation.id
-                alike = [row for row in rows if (row.cell.target, row.cell.launch, row.cell.operation) == axes]
-                about = f"{target.name}/{launch}/*/{operation.id}"
-                values = {row.cell.files: row.value for row in alike if row.value and row.value > 0}
+                same_operation = [row for row in rows if (row.cell.target, row.cell.launch, row.cell.operation) == axes]
+                pattern = f"{target.name}/{launch}/*/{operation.id}"
+                values = {row.cell.files: row.value for row in same_operation if row.value and row.value > 0}
                 if len(values) < 2:
-                    yield unprovable("fewer than two file configurations have a value to compare", about=about)
+                    yield unprovable("fewer than two file configurations have a value to compare", about=pattern)
                 elif max(values.values()) > factor * min(values.values()):
                     yield doubt(submission.full)(
                         "single-process rates differ by more than {factor}x between file configurations",
                         f"at most {factor:g}x",
                         ", ".join(f"{files} {digits(value)}" for files, value in values.items()),
-                        about=about,
+                        about=pattern,
                         factor=f"{factor:g}",
                     )
 
@@ -334,31 +334,33 @@ def check_growth(submission: Submission) -> Iterator[Finding]:
     factor, alone = submission.pack.parameter("PHY-06", "factor"), single_process_conditions(submission.pack)[:1]
     values = {row.cell: row.value for row in submission.measured_rows if row.value is not None}
     inflated = {(files.id, operation) for files in submission.pack.files for operation in files.inflated}
-    without = []
+    cells_without_single = []
     for row in submission.executed_rows:
         rate, processes = row.value, row.geometry.processes if row.geometry else 0
         if row.cell.launch in alone or row.best == "lowest" or (row.cell.files, row.cell.operation) in inflated:
             continue
         for single in (values.get(replace(row.cell, launch=launch)) for launch in alone):
             if single is None or not processes:
-                without.append(row.cell)
+                cells_without_single.append(row.cell)
             elif rate is not None and rate > factor * processes * single > 0:
-                most, found, by = distinct_digits(factor * processes * single, rate, single)
+                largest, actual, by = distinct_digits(factor * processes * single, rate, single)
                 yield doubt(submission.full)(
                     "more than {factor}x the rate of that many single processes",
-                    f"at most {most} {row.unit} ({factor:g} x {processes} processes x {by})",
-                    f"{found} {row.unit}",
+                    f"at most {largest} {row.unit} ({factor:g} x {processes} processes x {by})",
+                    f"{actual} {row.unit}",
                     about=row.cell,
                     factor=f"{factor:g}",
                 )
-    yield from submission.over(unchecked, without, "no single-process result, or process count, to compare with")
+    yield from submission.over(
+        unchecked, cells_without_single, "no single-process result, or process count, to compare with"
+    )
 
 
 def _check_not_worse(
     submission: Submission, rule: str, name: str, pairs: Sequence[tuple[Row, Cell]], message: str, missing: str
 ) -> Iterator[Finding]:
     """No value is worse than that of another cell, called `name`, by more than the rule's share."""
-    below = submission.pack.parameter(rule, "below")
+    margin = submission.pack.parameter(rule, "below")
     values = {row.cell: row.value for row in submission.measured_rows if row.value is not None}
     for row, other in pairs:
         if row.value is None or other not in values:
@@ -366,15 +368,15 @@ def _check_not_worse(
         sign, limits, change = 1, "at least", "minus"
         if row.best == "lowest":
             sign, limits, change = -1, "at most", "plus"
-        limit = values[other] * (1 - sign * below)
+        limit = values[other] * (1 - sign * margin)
         if sign * row.value < sign * limit:
-            expected, found, by = distinct_digits(limit, row.value, values[other])
+            expected, actual, by = distinct_digits(limit, row.value, values[other])
             yield doubt(submission.full)(
                 message,
-                f"{limits} {expected} {row.unit} ({name} {by}, {change} {show(Quantity.SHARE, below)})",
-                f"{found} {row.unit}",
+                f"{limits} {expected} {row.unit} ({name} {by}, {change} {show(Quantity.SHARE, margin)})",
+                f"{actual} {row.unit}",
                 about=row.cell,
-                margin=show(Quantity.SHARE, below),
+                margin=show(Quantity.SHARE, margin),
             )
     yield from submission.over(unchecked, [row.cell for row, other in pairs if other not in values], missing)
 

@@ -34,7 +34,7 @@ def check_simultaneous_phases(case: Case) -> Iterator[Finding]:
     for group in case.run.together:
         if len(group) > 1:
             yield from _check_separate_nodes(case, group)
-            measured = {each.phase: measured_span(case.phases[each.phase]) for each in group}
+            measured = {command.phase: measured_span(case.phases[command.phase]) for command in group}
             yield from _check_common_time(case, {phase: times for phase, times in measured.items() if times})
 
 
@@ -42,14 +42,18 @@ def _check_separate_nodes(case: Case, group: Sequence[Command]) -> Iterator[Find
     executed = list(case.evidence.witness.executed())
     nodes = {
         command.phase: set(case.outputs[command.phase].node_names if command.phase in case.outputs else ())
-        or {each.node for each in executed if each.phase == command.phase}
+        or {nodes_of_phase.node for nodes_of_phase in executed if nodes_of_phase.phase == command.phase}
         for command in group
     }
-    counted = Counter(node for each in nodes.values() for node in each)
-    unseen = [each.phase for each in group if len(nodes[each.phase]) < case.run.geometry_of(each).nodes]
-    if shared := sorted(node for node, count in counted.items() if count > 1):
+    phase_counts = Counter(node for nodes_of_phase in nodes.values() for node in nodes_of_phase)
+    unseen = [
+        nodes_of_phase.phase
+        for nodes_of_phase in group
+        if len(nodes[nodes_of_phase.phase]) < case.run.geometry_of(nodes_of_phase).nodes
+    ]
+    if shared_nodes := sorted(node for node, count in phase_counts.items() if count > 1):
         yield violation(
-            "phases that start together ran on the same nodes", "nodes of its own for each", listing(shared)
+            "phases that start together ran on the same nodes", "nodes of its own for each", listing(shared_nodes)
         )
     elif unseen:
         yield unchecked(
@@ -68,23 +72,23 @@ def measured_span(case: Case) -> _Span | None:
 
 def _check_common_time(case: Case, spans: Mapping[str, _Span]) -> Iterator[Finding]:
     """Each phase that gives results ran beside all others for nearly all its time."""
-    began, ended = max(span[0] for span in spans.values()), min(span[1] for span in spans.values())
-    if ended <= began:
+    start, end = max(span[0] for span in spans.values()), min(span[1] for span in spans.values())
+    if end <= start:
         first, last = min(spans, key=lambda name: spans[name][1]), max(spans, key=lambda name: spans[name][0])
         yield violation(
             "phases that start together did not run at the same time",
             f"{' and '.join(spans)} at the same time",
-            f"{last} began {began - ended:.1f} s after the end of {first}",
+            f"{last} began {start - end:.1f} s after the end of {first}",
         )
         return
-    least = case.pack.parameter("RUN-09", "together")
+    shortest_share = case.pack.parameter("RUN-09", "together")
     for name in dict.fromkeys(operation.phase for operation in case.operations if operation.phase in spans):
         lasted = spans[name][1] - spans[name][0]
-        if ended - began < least * lasted:
-            together, needed = distinct_digits(ended - began, least * lasted)
+        if end - start < shortest_share * lasted:
+            together, needed = distinct_digits(end - start, shortest_share * lasted)
             yield doubt(case.full)(
                 "phase {phase} was measured for only a part of its time beside the phases that start together with it",
-                f"{show(Quantity.SHARE, least)} of its time or more ({needed} s of {lasted:.1f} s)",
+                f"{show(Quantity.SHARE, shortest_share)} of its time or more ({needed} s of {lasted:.1f} s)",
                 f"{together} s",
                 phase=name,
             )
@@ -97,9 +101,9 @@ def group_spans(case: Case, ahead: _Span) -> Iterator[_Span]:
     completion = case.evidence.completion
     for group in case.run.together:
         names = {command.phase for command in group}
-        ran = [each for each in completion.phases if each.phase in names] if completion and len(group) > 1 else []
+        ran = [phase for phase in completion.phases if phase.phase in names] if completion and len(group) > 1 else []
         if ran:
-            yield min(each.started for each in ran) - ahead[1], max(each.ended for each in ran) - ahead[0]
+            yield min(phase.started for phase in ran) - ahead[1], max(phase.ended for phase in ran) - ahead[0]
 
 
 def can_overlap(spans: Sequence[_Span], steps: Sequence[Mapping[str, str]]) -> bool:
@@ -110,7 +114,7 @@ def can_overlap(spans: Sequence[_Span], steps: Sequence[Mapping[str, str]]) -> b
     return (
         all(nodes)
         and nodes[0].isdisjoint(nodes[1])
-        and any(all(low - cut <= began and ended <= high + cut for began, ended in times) for low, high in spans)
+        and any(all(low - cut <= start and end <= high + cut for start, end in times) for low, high in spans)
     )
 
 
@@ -146,15 +150,18 @@ def check_sequence(case: Case) -> Iterator[Finding]:
     if completion is None or not completion.phases:
         yield unchecked("the job did not record when each phase ran")
         return
-    planned, ran = [command.phase for command in case.run.commands], [each.phase for each in completion.phases]
+    planned, ran = (
+        [command.phase for command in case.run.commands],
+        [phase_times.phase for phase_times in completion.phases],
+    )
     if ran != planned:
         yield violation(
             "the phases that ran differ from the plan (each once, in order)", ", ".join(planned), ", ".join(ran)
         )
         return
-    times = {each.phase: each for each in completion.phases}
+    times = {phase_times.phase: phase_times for phase_times in completion.phases}
     for before, group in pairwise(case.run.together):
-        last = max((times[command.phase] for command in before), key=lambda each: each.ended)
+        last = max((times[command.phase] for command in before), key=lambda phase_times: phase_times.ended)
         for phase in (times[command.phase] for command in group):
             if phase.started < last.ended - TOLERANCE_S:
                 yield violation(
@@ -165,8 +172,15 @@ def check_sequence(case: Case) -> Iterator[Finding]:
     if len(jobs) > 1:
         yield violation("the phases of one result ran in several jobs", completion.job_id, ", ".join(jobs))
     seen = case.outputs
-    said = [[seen[each.phase].step_id or "" for each in group if each.phase in seen] for group in case.run.together]
-    steps = [step for group in said for step in sorted(int(each) for each in group if each.isdigit())]
+    step_ids = [
+        [seen[phase_times.phase].step_id or "" for phase_times in group if phase_times.phase in seen]
+        for group in case.run.together
+    ]
+    steps = [
+        step
+        for group in step_ids
+        for step in sorted(int(phase_times) for phase_times in group if phase_times.isdigit())
+    ]
     if steps != sorted(set(steps)):
         yield to_explain(
             f"the job steps are not in the order of the phases: {RESTORED}",
@@ -184,10 +198,10 @@ def _check_foreign_steps(case: Case, completion: Completion) -> Iterator[Finding
             "job steps not in Slurm's accounting: other work between the phases cannot be excluded"
         )
         return
-    began, ended = completion.phases[0].started, max(each.ended for each in completion.phases)
+    start, end = completion.phases[0].started, max(phase.ended for phase in completion.phases)
     allowed = Counter(command.step for command in case.run.launched)
     timed = [(step.get("JobName", ""), times) for step in filter(is_srun_step, steps) if (times := times_of_step(step))]
-    ran = Counter(name for name, times in timed if name not in PROBES and times[0] >= began and times[1] <= ended)
+    ran = Counter(name for name, times in timed if name not in PROBES and times[0] >= start and times[1] <= end)
     if foreign := ran - allowed:
         yield violation(
             "the job ran other steps between the phases of one result",

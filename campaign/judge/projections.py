@@ -35,17 +35,17 @@ def check_independent_lines(submission: Submission) -> Iterator[Finding]:
     by_line = rows_by_line(submission.measured_rows)
     values = {line: {row.cell.operation: row.value for row in rows if row.value} for line, rows in by_line.items()}
     lines = {line: of_line for line, of_line in values.items() if len(of_line) >= 2}
-    apart = {line: _one_value_per_source(by_line[line]) for line in lines}
+    values_by_line = {line: _one_value_per_source(by_line[line]) for line in lines}
     order = list(lines)
-    for later, line in enumerate(order):
-        for other in order[:later]:
-            factor = _constant_factor(apart[line], apart[other]) if line[2] == other[2] else None
+    for position, line in enumerate(order):
+        for other in order[:position]:
+            factor = _constant_factor(values_by_line[line], values_by_line[other]) if line[2] == other[2] else None
             if lines[line] == lines[other]:
                 factor = 1.0
             if factor is None:
                 continue
-            shown = sum(len(f"{value:.15g}".replace(".", "").lstrip("0")) for value in lines[line].values())
-            form = violation if shown >= LINES_CHANCE_DIGITS else doubt(submission.full)
+            digit_count = sum(len(f"{value:.15g}".replace(".", "").lstrip("0")) for value in lines[line].values())
+            form = violation if digit_count >= LINES_CHANCE_DIGITS else doubt(submission.full)
             yield form(
                 "reported as measured, but every operation is equal to {line}"
                 if factor == 1
@@ -71,19 +71,19 @@ def _one_value_per_source(rows: Iterable[Row]) -> dict[str, float]:
     return {row.cell.operation: row.value for row, *_ in by_source.values() if row.value}
 
 
-def _constant_factor(values: dict[str, float], others: dict[str, float]) -> float | None:
+def _constant_factor(values: dict[str, float], other_values: dict[str, float]) -> float | None:
     """The constant factor between two lines, within their written precision; None if there is none."""
-    if len(values) < 3 or values.keys() != others.keys():
+    if len(values) < 3 or values.keys() != other_values.keys():
         return None
-    least, most = 0.0, math.inf
+    smallest, largest = 0.0, math.inf
     for operation, value in values.items():
-        other = others[operation]
+        other = other_values[operation]
         half, other_half = (half_digit(f"{number:.6f}".rstrip("0")) for number in (value, other))
         if half > value / 1000 or other_half > other / 1000:
             return None  # too few digits
-        least = max(least, (value - half) / (other + other_half))
-        most = min(most, (value + half) / (other - other_half))
-    return (least + most) / 2 if least <= most else None
+        smallest = max(smallest, (value - half) / (other + other_half))
+        largest = min(largest, (value + half) / (other - other_half))
+    return (smallest + largest) / 2 if smallest <= largest else None
 
 
 _CLOSE = 1e-9  # relative difference below which two numbers are equal
@@ -108,17 +108,19 @@ def check_labels(submission: Submission) -> Iterator[Finding]:
             yield violation("a projection is reported with another status", "projected", row.status, about=row.cell)
         if (value := row.value) is None:
             continue
-        same = [name for name, given in projection.inputs if _is_close(given, value)]
-        if same:
+        equal_inputs = [name for name, number in projection.inputs if _is_close(number, value)]
+        if equal_inputs:
             yield violation(
                 "the projection repeats a measured value without a model",
                 "a value computed from the inputs by a model",
-                f"the value of {same[0]}, {value:.10g}",
+                f"the value of {equal_inputs[0]}, {value:.10g}",
                 about=row.cell,
             )
         measured = [other for other in submission.rows if other.status in (Status.MEASURED, Status.INVALID)]
-        alike = (other for other in measured if other.projection is None and other.unit == row.unit)
-        twin = next((other for other in alike if other.value is not None and _is_close(other.value, value)), None)
+        comparable_rows = (other for other in measured if other.projection is None and other.unit == row.unit)
+        twin = next(
+            (other for other in comparable_rows if other.value is not None and _is_close(other.value, value)), None
+        )
         if twin is not None:
             yield violation(
                 "the projection equals the measurement of {cell}",
@@ -155,14 +157,14 @@ def check_recomputation(submission: Submission) -> Iterator[Finding]:
                 about=row.cell,
             )
         try:
-            again = projection.value
+            recomputed = projection.value
         except ValueError as error:
             yield violation("the projection cannot be recomputed", "a number", error, about=row.cell)
             continue
-        if row.value is None or not _is_close(again, row.value):
+        if row.value is None or not _is_close(recomputed, row.value):
             yield violation(
                 "recomputing the formula gives another value",
-                f"{again:.10g}",
+                f"{recomputed:.10g}",
                 "nothing" if row.value is None else f"{row.value:.10g}",
                 about=row.cell,
             )
@@ -204,17 +206,17 @@ def check_logs(submission: Submission) -> Iterator[Finding]:
 def _check_inputs(projection: Projection, logs: Mapping[Path, str]) -> Iterator[Finding]:
     """Each input, compared with the line of the log that it was read from."""
     sources = dict(projection.sources)
-    for name, given in projection.inputs:
-        source, shown = sources.get(name), f"{name} = {given:.10g}"
+    for name, number in projection.inputs:
+        source, input_text = sources.get(name), f"{name} = {number:.10g}"
         if source is None:
             yield to_explain(
                 "no log line given for input {name}",
                 "log, line and operation under sources, or design",
-                shown,
+                input_text,
                 name=name,
             )
         elif source.log is None:
-            yield note("{name} is a design value, not measured", "", shown, name=name)
+            yield note("{name} is a design value, not measured", "", input_text, name=name)
         else:
             lines = logs.get(source.log, "").splitlines()
             line = lines[source.line - 1].strip() if source.line <= len(lines) else ""
@@ -227,9 +229,9 @@ def _check_inputs(projection: Projection, logs: Mapping[Path, str]) -> Iterator[
                     name=name,
                     place=place,
                 )
-            elif not any(_is_close(given, float(word.replace(",", ""))) for word in _NUMBER.findall(line)):
+            elif not any(_is_close(number, float(word.replace(",", ""))) for word in _NUMBER.findall(line)):
                 yield violation(
-                    "{name}: {place} does not contain this number", shown, cut(line), name=name, place=place
+                    "{name}: {place} does not contain this number", input_text, cut(line), name=name, place=place
                 )
 
 

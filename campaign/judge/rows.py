@@ -27,23 +27,23 @@ def table_rows(
     """A row for every cell of the plan, in the table's order."""
     by_cell = grouped((cell, run) for run in runs for cell in run.cells())
     by_run = grouped((result.run.id, result) for result in results)
-    counted = matrix.attempts_by_run(runs, attempts)
-    others = Counter(attempt.run for attempt in attempts)
-    others.subtract({run: len(of_run) for run, of_run in counted.items()})
+    counted_attempts = matrix.attempts_by_run(runs, attempts)
+    unused_attempts = Counter(attempt.run for attempt in attempts)
+    unused_attempts.subtract({run: len(of_run) for run, of_run in counted_attempts.items()})
     last = {attempt.run: attempt.number for attempt in sorted(attempts, key=lambda attempt: attempt.number)}
     operations = {operation.id: operation for operation in pack.operations}
     basis = Basis(campaign.name, pack.id, pack.version, pack.digest, campaign.profile, tuple(pack.values.items()))
     table = []
     for cell in matrix.cells(campaign, pack):
         operation, of_cell = operations[cell.operation], by_cell.get(cell, [])
-        tried = [result for run in of_cell for result in by_run.get(run.id, ())]
+        results_of_cell = [result for run in of_cell for result in by_run.get(run.id, ())]
         row = Row(cell, operation.unit, Status.MISSING, of_cell[0] if of_cell else None)
-        row = _fill_row(row, campaign, operation, [] if operation.across else tried)
+        row = _fill_row(row, campaign, operation, [] if operation.across else results_of_cell)
         row = replace(row, nodes=tuple(dict.fromkeys(run.node for run in of_cell if run.node)))
         if row.status is Status.MISSING:
-            used = [attempt for run in of_cell for attempt in counted[run.id]]
-            row = replace(row, note=_missing_reason(of_cell, used, any(others[run.id] for run in of_cell)))
-        other = others[row.run.id] if row.run else 0
+            used = [attempt for run in of_cell for attempt in counted_attempts[run.id]]
+            row = replace(row, note=_missing_reason(of_cell, used, any(unused_attempts[run.id] for run in of_cell)))
+        other = unused_attempts[row.run.id] if row.run else 0
         number = last.get(row.run.id, 0) if row.run else 0
         best = pack.best(operation)
         table.append(replace(row, other_attempts=other, last_attempt=number, best=best, basis=basis))
@@ -52,9 +52,9 @@ def table_rows(
 
 def with_findings(rows: Sequence[Row], findings: Sequence[Finding]) -> tuple[Row, ...]:
     """The rows with the findings about the campaign as a whole: a violation about a cell makes it invalid."""
-    judged = [_add_findings(row, [finding for finding in findings if _is_about_row(finding, row)]) for row in rows]
-    invalid = {_source_key(row.record): row.cell for row in judged if row.record and row.status is Status.INVALID}
-    return tuple(_with_valid_parts(row, invalid) for row in judged)
+    judged_rows = [_add_findings(row, [finding for finding in findings if _is_about_row(finding, row)]) for row in rows]
+    invalid = {_source_key(row.record): row.cell for row in judged_rows if row.record and row.status is Status.INVALID}
+    return tuple(_with_valid_parts(row, invalid) for row in judged_rows)
 
 
 def _is_about_row(finding: Finding, row: Row) -> bool:
@@ -88,15 +88,17 @@ def _fill_row(row: Row, campaign: Campaign, operation: Operation, tried: Sequenc
     if good:
         nodes = by_node(good)
         result = of_nodes(nodes)
-        here, its = ([case for case in cases if case.run.node == result.run.node] for cases in (tried, good))
-        row = _add_number(row, Status.MEASURED, result, operation, here, its)
+        cases_of_node, valid_cases = (
+            [case for case in cases if case.run.node == result.run.node] for cases in (tried, good)
+        )
+        row = _add_number(row, Status.MEASURED, result, operation, cases_of_node, valid_cases)
         results = {node: case.result(operation) for node, case in nodes.items() if node}
         row = replace(row, by_node={node: record.value for node, record in results.items() if record})
         if not (campaign.energy.source or result.pack.energy.clause):
             return row
         meters = {node: case.metered for node, case in nodes.items() if node}
         return replace(row, energy=result.metered, energy_by_node=meters, metered_by=campaign.energy.method)
-    projection = next((given for given in campaign.projections if matches(row.cell, given.cells)), None)
+    projection = next((candidate for candidate in campaign.projections if matches(row.cell, candidate.cells)), None)
     if projection is not None:
         value = projection.value
         note = _projection_note(projection, value)
@@ -104,8 +106,8 @@ def _fill_row(row: Row, campaign: Campaign, operation: Operation, tried: Sequenc
     row = replace(row, attempts=len(tried))
     declined = next((declined.reason for declined in campaign.declined if matches(row.cell, declined.cells)), None)
     if declined is not None:  # RUN-08 reports problems of attempts without a result
-        counted = f" ({units.plural(len(tried), 'attempt')}, none valid)" if tried else ""
-        return replace(row, status=Status.DECLINED, note=f"{declined}{counted}")
+        attempts_text = f" ({units.plural(len(tried), 'attempt')}, none valid)" if tried else ""
+        return replace(row, status=Status.DECLINED, note=f"{declined}{attempts_text}")
     if not tried:
         return row
     last = tried[-1]
@@ -144,12 +146,14 @@ def _failure_reason(result: Case) -> str:
 
 
 def _add_number(
-    row: Row, status: Status, result: Case, operation: Operation, tried: Sequence[Case], good: Sequence[Case]
+    row: Row, status: Status, result: Case, operation: Operation, cases: Sequence[Case], good: Sequence[Case]
 ) -> Row:
     record = result.result(operation)
-    counted = [(case.attempt, each.value) for case in good if (each := case.result(operation)) is not None]
-    values = tuple(value for _, value in counted)
-    started = [attempt.started for attempt, _ in counted]
+    attempts_and_values = [
+        (case.attempt, record_of_case.value) for case in good if (record_of_case := case.result(operation)) is not None
+    ]
+    values = tuple(value for _, value in attempts_and_values)
+    started = [attempt.started for attempt, _ in attempts_and_values]
     return replace(
         row,
         status=status,
@@ -157,8 +161,8 @@ def _add_number(
         value=record.value if record else None,
         attempt=result.attempt,
         record=record,
-        attempts=len(tried),
-        summary=intervals.summarize(values, [attempt.job_id for attempt, _ in counted]),
+        attempts=len(cases),
+        summary=intervals.summarize(values, [attempt.job_id for attempt, _ in attempts_and_values]),
         findings=result.findings,
         values=values,
         jobs=len({case.attempt.job_id for case in good}),
@@ -195,7 +199,9 @@ class LineParts:
         nodes = by_node(self.valid)
         for case in self.valid if "" in nodes else nodes.values():
             if row.cell.operation in case.run.operations:  # a search may have found a geometry for each operation
-                yield from ((case.subject, record) for each, record in case.reported if each.id == row.cell.operation)
+                yield from (
+                    (case.subject, record) for operation, record in case.reported if operation.id == row.cell.operation
+                )
 
 
 def _fill_computed(table: list[Row], pack: RulePack, results: Sequence[Case]) -> list[Row]:
@@ -225,38 +231,40 @@ def computed_row(row: Row, operation: Operation, table: Mapping[tuple[str, str, 
     formulas, and file configuration.
     """
     places = {name: formulas.place(name) for name in formula.names(operation.formula)}
-    target, here, files = row.cell.line
-    lines = {name: table[target, launch or formulas.name_of(here), files] for name, (_, launch) in places.items()}
+    target, launch_condition, files = row.cell.line
+    lines = {
+        name: table[target, launch or formulas.name_of(launch_condition), files] for name, (_, launch) in places.items()
+    }
     parts = {name: lines[name].rows[base] for name, (base, _) in places.items() if base in lines[name].rows}
     for part in parts.values():
         if part.record is None:
-            why = f" ({part.note})" if part.note else ""
-            return replace(row, note=f"computed from {part.cell}, which is {part.status}{why}")
-    found = {name: list(lines[name].named(name)) for name in parts}
-    known = {
+            reason = f" ({part.note})" if part.note else ""
+            return replace(row, note=f"computed from {part.cell}, which is {part.status}{reason}")
+    results_by_name = {name: list(lines[name].named(name)) for name in parts}
+    numbers = {
         name: number for name, line in lines.items() for base, number in line.numbers.items() if base == places[name][0]
     }
     try:
-        for name, results in found.items():
+        for name, results in results_by_name.items():
             values = [record.value for _, record in results]
-            of = formula.aggregated_name(name)
-            known[name] = formula.aggregate(name, {of: values}) if of else values[0]
-        value = formula.value(operation.formula, known)
+            statistic = formula.aggregated_name(name)
+            numbers[name] = formula.aggregate(name, {statistic: values}) if statistic else values[0]
+        value = formula.value(operation.formula, numbers)
     except ValueError as error:
         return replace(row, note=str(error))
-    attempts, records = zip(*chain.from_iterable(found.values()), strict=True)
-    own = next(part for name, part in parts.items() if not places[name][1])
+    attempts, records = zip(*chain.from_iterable(results_by_name.values()), strict=True)
+    first_part = next(part for name, part in parts.items() if not places[name][1])
     return replace(
         row,
         status=Status.MEASURED,  # as long as its parts are valid
-        run=own.run,
+        run=first_part.run,
         value=value,
-        attempt=own.attempt,
+        attempt=first_part.attempt,
         record=Record(operation.id, value, operation.unit, records[0].source, parts=records),
-        attempts=own.attempts,
-        last_attempt=own.last_attempt,
+        attempts=first_part.attempts,
+        last_attempt=first_part.last_attempt,
         summary=intervals.summarize([value]),
-        findings=own.findings,
+        findings=first_part.findings,
         values=(value,),
         jobs=1,
         nodes=(),

@@ -86,8 +86,8 @@ def _rule(
     the measurement; `is_about_run`: whether it is judged on all phases of an attempt together, not on each of them;
     `can_invalidate`: whether a finding may be a violation.
     """
-    about = (is_always_judged, is_about_records, is_fixed_afterwards)
-    entry = RuleEntry(statement, severity, level, why, remedy, dict(parameters), *about)
+    properties = (is_always_judged, is_about_records, is_fixed_afterwards)
+    entry = RuleEntry(statement, severity, level, why, remedy, dict(parameters), *properties)
 
     def register(check: Check) -> Check:
         assert rule not in _RULES, f"two functions have the rule {rule}"

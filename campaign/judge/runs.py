@@ -63,11 +63,11 @@ def check_output(case: Case) -> Iterator[Finding]:
     """Errors on stdout and stderr, failed operations, the closing line, a rate above zero for each operation;
     unrecognised lines are noted.
     """
-    seen, done = case.seen, case.attempt.state is State.DONE
+    seen, is_done = case.seen, case.attempt.state is State.DONE
     # RUN-01 reports a run that failed, with the output's message if there is one.
-    if done or not any(text.file and text.file in case.attempt.reason for text in seen.errors):
+    if is_done or not any(text.file and text.file in case.attempt.reason for text in seen.errors):
         yield from (violation("error in the benchmark output: {line}", line=text) for text in seen.errors)
-    if not done:
+    if not is_done:
         return
     for warning in seen.warnings:
         # Every attempt has its own directory; without the path, equal warnings of several attempts are reported once.
@@ -84,9 +84,13 @@ def check_output(case: Case) -> Iterator[Finding]:
         record = results.get(operation.id)
         if record is None:
             # The output's records that belong to no operation are of another size or program.
-            keys = {each.key for each in case.operations}
-            others = listing(each.operation for each in case.records if each.operation not in keys)
-            instead = (operation.key, others) if operation.record and others else ()
+            keys = {operation_of_record.key for operation_of_record in case.operations}
+            other_operations = listing(
+                operation_of_record.operation
+                for operation_of_record in case.records
+                if operation_of_record.operation not in keys
+            )
+            instead = (operation.key, other_operations) if operation.record and other_operations else ()
             yield violation("no result for {name} in the output", *instead, name=operation.id)
         elif not record.value > 0 and not (record.value < 0 and may_be_negative(record.unit)):  # also true for NaN
             yield violation("the rate of {name} is not above zero", "> 0", record.value, name=operation.id)
@@ -103,10 +107,12 @@ def check_output(case: Case) -> Iterator[Finding]:
 def check_units(case: Case) -> Iterator[Finding]:
     """The unit of each record; in a table alone, whether most numbers are multiples of 100."""
     for operation, record in case.reported:
-        printed = (case.record(operation.key) if operation.printed_unit else record) or record
-        wanted = operation.printed_unit or operation.unit
-        if printed.unit != wanted:
-            yield violation("unit of {name} differs from the rule pack's", wanted, printed.unit, name=operation.id)
+        printed_record = (case.record(operation.key) if operation.printed_unit else record) or record
+        required_unit = operation.printed_unit or operation.unit
+        if printed_record.unit != required_unit:
+            yield violation(
+                "unit of {name} differs from the rule pack's", required_unit, printed_record.unit, name=operation.id
+            )
 
 
 @attempt_rule(
@@ -171,12 +177,14 @@ def check_suspension(case: Case) -> Iterator[Finding]:
     resumed, (behind, ahead) = None, clock_ahead_s([case])
     if not is_started_again(case):
         resumed = seconds(accounting(case).job.get("SuspendTime"))  # of the last time, when it went on
-    found = [*_suspensions(case, completion)]
+    suspensions = [*_suspensions(case, completion)]
     if resumed and completion.started <= resumed + behind and resumed + ahead <= completion.ended:
-        found.append(f"until {utc(resumed)} (scontrol)")
-    if found:
+        suspensions.append(f"until {utc(resumed)} (scontrol)")
+    if suspensions:
         yield violation(
-            "Slurm suspended the job during the run: that time counts in its results", "not suspended", listing(found)
+            "Slurm suspended the job during the run: that time counts in its results",
+            "not suspended",
+            listing(suspensions),
         )
     elif resumed and completion.suspended is None and completion.started <= resumed + ahead:
         yield unchecked(
@@ -202,10 +210,10 @@ def _suspended_time(row: Mapping[str, str]) -> str:
 
 def _suspensions(case: Case, completion: Completion) -> Iterator[str]:
     times = completion.suspended or ()
-    for began, ended in zip(times[::2], times[1::2], strict=False):
-        if began > completion.ended or ended < completion.started:
+    for start, end in zip(times[::2], times[1::2], strict=False):
+        if start > completion.ended or end < completion.started:
             continue  # before the benchmark was started, or after it had ended
-        yield f"{ended - began:.0f} s from {utc(began)} (completion.json)"
+        yield f"{end - start:.0f} s from {utc(start)} (completion.json)"
     for step in accounting(case).steps:
         if _may_have_ranks(case, step) and _suspended_time(step):
             # Within the run: the steps of other runs of the job begin right after it, or end right before it.
@@ -242,19 +250,21 @@ def check_energy(submission: Submission) -> Iterator[Finding]:
     """The declared level; readings of all nodes around the whole run, or the step's energy in the accounting. A counter
     that began again at 0 is noted; an impossible mean power: W.
     """
-    demand, given = submission.pack.energy, submission.campaign.energy
+    demand, energy_source = submission.pack.energy, submission.campaign.energy
     results = [case for case in submission.results if case.valid and case.complete]
-    lower = demand.level is not None and (given.level or 0) < demand.level
-    if lower and given.source:
+    lower = demand.level is not None and (energy_source.level or 0) < demand.level
+    if lower and energy_source.source:
         form = at_full_size(violation, submission.full)
-        level = given.level or "not declared"
+        level = energy_source.level or "not declared"
         cells = [row.cell for row in submission.planned_rows]
         wording = "the energy was measured by a lower level of the Green500's methods than clause {clause} requires"
         yield from submission.over(form, cells, wording, f"level {demand.level}", level, clause=demand.clause)
-    found = [(finding, cell) for case in results for finding in _check_run_energy(case) for cell in case.run.cells()]
-    alike = grouped(((finding, finding.message), cell) for finding, cell in found)
-    for (finding, _), of_finding in alike.items():
-        yield from submission.over(lambda about, made=finding: replace(made, subject=about), of_finding)
+    findings_and_cells = [
+        (finding, cell) for case in results for finding in _check_run_energy(case) for cell in case.run.cells()
+    ]
+    cells_by_finding = grouped(((finding, finding.message), cell) for finding, cell in findings_and_cells)
+    for (finding, _), of_finding in cells_by_finding.items():
+        yield from submission.over(lambda subject, original=finding: replace(original, subject=subject), of_finding)
 
 
 def _check_run_energy(case: Case) -> Iterator[Finding]:
@@ -264,13 +274,15 @@ def _check_run_energy(case: Case) -> Iterator[Finding]:
         return
     if metered.peak_w is None and case.pack.energy.peak:
         yield unchecked("peak power not recorded: its source gives no readings during the run")
-    seconds, had = completion.ended - completion.started, len(case.evidence.environment.job_nodes)
+    seconds, job_node_count = completion.ended - completion.started, len(case.evidence.environment.job_nodes)
     each_w = metered.joules / max(seconds, 1.0) / case.run.job_nodes
     if not NODE_W[0] <= each_w <= NODE_W[1]:
         wording = "the mean power of a node cannot be true: the source did not read what it should"
         yield to_explain(wording, "1 W to 100 kW", f"{digits(each_w)} W")
-    if had > case.run.job_nodes and case.run.energy not in ("", SLURM):
-        yield to_explain("the energy includes nodes that the run did not use", case.run.job_nodes, f"{had} nodes")
+    if job_node_count > case.run.job_nodes and case.run.energy not in ("", SLURM):
+        yield to_explain(
+            "the energy includes nodes that the run did not use", case.run.job_nodes, f"{job_node_count} nodes"
+        )
     if metered.turned_over:
         yield note(
             "energy counters began again at 0 during the run; this is corrected", "", f"{metered.turned_over} times"

@@ -69,28 +69,36 @@ def check_version(submission: Submission) -> Iterator[Finding]:
 def _check_version_texts(submission: Submission, comparison: TreeComparison, hashes: Set[str]) -> Iterator[Finding]:
     """`hashes`: those of the published source."""
     pin, source = submission.pack.source, submission.campaign.source
-    wanted, stated = pin.version, source.version
-    if wanted and not stated:
-        yield unchecked("source.version is missing; the RFP requires {version}", version=wanted)
-    elif wanted and stated != wanted:
-        yield violation("the published source is not the version that the RFP requires", wanted, stated)
+    required_version, stated = pin.version, source.version
+    if required_version and not stated:
+        yield unchecked("source.version is missing; the RFP requires {version}", version=required_version)
+    elif required_version and stated != required_version:
+        yield violation("the published source is not the version that the RFP requires", required_version, stated)
     if stated and not comparison.names_version:
         yield to_explain("no file of the published source states its version", stated, "none")
     programs = sorted({result.seen.program for result in submission.results if result.seen.program})
-    printed = [wanted, *pin.prints]
-    others = [program for program in programs if wanted and not any(version in program for version in printed)]
+    allowed_versions = [required_version, *pin.prints]
+    other_programs = [
+        program
+        for program in programs
+        if required_version and not any(version in program for version in allowed_versions)
+    ]
     built = {
         build and build.source_tree
         for build in map(submission.sources.build_of, map(binary_sha256, finished_cases(submission)))
     }
-    is_external = not any(program.startswith(BUILTIN) for program in others)
-    is_compared = is_external and built == {comparison.modified.hash} and stated == wanted and comparison.names_version
-    if others and is_compared and hashes & {source.sha256, *pin.sha256}:
+    is_external = not any(program.startswith(BUILTIN) for program in other_programs)
+    is_compared = (
+        is_external and built == {comparison.modified.hash} and stated == required_version and comparison.names_version
+    )
+    if other_programs and is_compared and hashes & {source.sha256, *pin.sha256}:
         text = "the executed program calls itself another version than the compared source that it was built from"
-        yield left_to_buyer(text, wanted, ", ".join(others))
-    elif others:
+        yield left_to_buyer(text, required_version, ", ".join(other_programs))
+    elif other_programs:
         yield violation(
-            "the executed program is not the version that the RFP requires", " or ".join(printed), ", ".join(others)
+            "the executed program is not the version that the RFP requires",
+            " or ".join(allowed_versions),
+            ", ".join(other_programs),
         )
 
 
@@ -118,9 +126,11 @@ def check_patch(submission: Submission) -> Iterator[Finding]:
             problem=comparison.supplied.problem,
         )
     if bool(comparison.changes) == (comparison.pristine.hash == modified.hash):
-        counted = plural(len(comparison.changes), "changed file")
+        changes_text = plural(len(comparison.changes), "changed file")
         yield violation(
-            "the recorded changes contradict the hashes of the trees", "changes exactly if the hashes differ", counted
+            "the recorded changes contradict the hashes of the trees",
+            "changes exactly if the hashes differ",
+            changes_text,
         )
     if not comparison.reproduced:
         yield violation("published source plus patch differs from the built source", modified.hash, comparison.applied)
@@ -134,8 +144,8 @@ def check_patch(submission: Submission) -> Iterator[Finding]:
     for tree in sorted({build.source_tree for build in used if build and build.source_tree}):
         if tree != modified.hash:
             yield violation("the executed binary was built from another source", tree, modified.hash)
-    recorded = {build.binary_sha256 for build in submission.sources.builds}
-    compiled = [file.path for file in modified.ignored if file.sha256 and file.sha256 not in recorded]
+    recorded_hashes = {build.binary_sha256 for build in submission.sources.builds}
+    compiled = [file.path for file in modified.ignored if file.sha256 and file.sha256 not in recorded_hashes]
     if compiled:
         yield note(
             "compiled files that are missing from the published source were not compared", "", listing(compiled, 10)
@@ -145,11 +155,11 @@ def check_patch(submission: Submission) -> Iterator[Finding]:
 def _missing_comparison(submission: Submission) -> Iterator[Finding]:
     """Not checked without a comparison, unless the built-in benchmark ran, built from its published source (SRC-06)."""
     used = [submission.sources.build_of(binary_sha256(case)) for case in finished_cases(submission)]
-    own = submission.own_source
+    own_source = submission.own_source
     if (
         submission.campaign.benchmark.external
-        or not own
-        or {build and build.source_tree for build in used} != {own.tree}
+        or not own_source
+        or {build and build.source_tree for build in used} != {own_source.tree}
     ):
         yield unchecked(submission.sources.problem)
 
@@ -184,17 +194,17 @@ def check_change_classes(submission: Submission) -> Iterator[Finding]:
             what=", ".join(flag.why),
             clause=clause,
         )
-    if (beyond := len(flags) - MOST_FLAGS) > 0:
+    if (more_flags := len(flags) - MOST_FLAGS) > 0:
         yield violation(
             "{count} more changes to measurement code: see modifications.txt",
             expected,
             actual,
-            count=beyond,
+            count=more_flags,
             clause=clause,
         )
-    judged = {*allowed, ChangeClass.MEASUREMENT}
-    others = [change for change in comparison.changes if change.kind not in judged]
-    if comparison.changes and not (flags or others):
+    allowed_classes = {*allowed, ChangeClass.MEASUREMENT}
+    other_changes = [change for change in comparison.changes if change.kind not in allowed_classes]
+    if comparison.changes and not (flags or other_changes):
         kinds = Counter(str(change.kind) for change in comparison.changes)
         yield left_to_buyer(
             "the published source was changed in {kinds}",
@@ -203,11 +213,11 @@ def check_change_classes(submission: Submission) -> Iterator[Finding]:
             kinds=listing(f"{kind} ({plural(count, 'file')})" for kind, count in sorted(kinds.items())),
             clause=clause,
         )
-    if others:
+    if other_changes:
         yield violation(
             "changes to files other than {classes}",
             expected,
-            listing([f"{change.path} ({change.why})" for change in others], 10),
+            listing([f"{change.path} ({change.why})" for change in other_changes], 10),
             classes=classes,
             clause=clause,
         )

@@ -46,29 +46,31 @@ def check_environment(submission: Submission) -> Iterator[Finding]:
     results = sorted(
         (result for result in submission.results if result.records), key=lambda result: result.attempt.started or 0.0
     )
-    without = [result.subject for result in results if not result.evidence.environment.recorded]
-    if without:
+    subjects_without = [result.subject for result in results if not result.evidence.environment.recorded]
+    if subjects_without:
         yield unchecked(
             "environment not recorded for {attempts} (first: {first})",
-            attempts=plural(len(without), "attempt"),
-            first=without[0],
+            attempts=plural(len(subjects_without), "attempt"),
+            first=subjects_without[0],
         )
     jobs = _jobs(results)
     yield from _missing_nodes(jobs)
     # Of each item, what was said on which node ("" for the whole job), with the attempts of each job that said so.
-    said: dict[_Item, dict[tuple[str, str], list[Sequence[str]]]] = {}
-    for alike in grouped((_job_key(job), job) for job in jobs).values():
-        environment, target, executable, _ = alike[0]
+    attempts_by_text: dict[_Item, dict[tuple[str, str], list[Sequence[str]]]] = {}
+    for equal_jobs in grouped((_job_key(job), job) for job in jobs).values():
+        environment, target, executable, _ = equal_jobs[0]
         for item, node, text in _items(environment, target, executable):
-            said.setdefault(item, {}).setdefault((node, text), []).extend(attempts for *_, attempts in alike)
-    for item, by_node in said.items():
+            attempts_by_text.setdefault(item, {}).setdefault((node, text), []).extend(
+                attempts for *_, attempts in equal_jobs
+            )
+    for item, by_node in attempts_by_text.items():
         name = " of ".join(filter(None, item))
         first = next(text for _, text in by_node)
         if all(_is_same(item, first, text) for _, text in by_node):
             continue
-        if changed := _first_change(item, by_node):
-            told = [_with_place(text, node, f"in {_first_of(by_node[node, text][0])}") for node, text in changed]
-            yield to_explain("{name} changed during the campaign", *told, name=name)
+        if change := _first_change(item, by_node):
+            texts = [_with_place(text, node, f"in {_first_of(by_node[node, text][0])}") for node, text in change]
+            yield to_explain("{name} changed during the campaign", *texts, name=name)
         else:
             yield to_explain("{name} differs between nodes", *_differing_nodes(item, by_node), name=name)
 
@@ -86,18 +88,18 @@ def _jobs(results: Iterable[Case]) -> list[_Job]:
 
 def _missing_nodes(jobs: Sequence[_Job]) -> Iterator[Finding]:
     """Nodes of which nothing, or not everything, is recorded."""
-    told: dict[tuple[str, str], list[str]] = {}
+    subjects_by_reason: dict[tuple[str, str], list[str]] = {}
     for environment, _, _, attempts in jobs:
         if environment.silent:
-            why = f": {environment.problems[0]}" if environment.problems else ""
-            told.setdefault((listing(environment.silent), why), []).extend(attempts)
-    for (nodes, why), names in told.items():
+            reason = f": {environment.problems[0]}" if environment.problems else ""
+            subjects_by_reason.setdefault((listing(environment.silent), reason), []).extend(attempts)
+    for (nodes, reason), names in subjects_by_reason.items():
         yield unchecked(
             "environment of {nodes} not recorded in {attempts} (first: {first}){why}",
             nodes=nodes,
             attempts=plural(len(names), "attempt"),
             first=names[0],
-            why=why,
+            why=reason,
         )
 
 
@@ -105,9 +107,9 @@ def _job_key(job: _Job) -> Hashable:
     """All that its items follow from: jobs in which it is the same are compared as one."""
     environment, target, executable, _ = job
     variables = [item for item in environment.variables.items() if not item[0].startswith(_OF_THE_JOB)]
-    said = [tuple(items) for items in (environment.software.items(), environment.storage.items(), variables)]
+    recorded_items = [tuple(items) for items in (environment.software.items(), environment.storage.items(), variables)]
     nodes = [node.name for node in environment.nodes]
-    return id(environment.facts), tuple(nodes), *said, target, executable
+    return id(environment.facts), tuple(nodes), *recorded_items, target, executable
 
 
 def _items(environment: Environment, target: str, executable: str) -> Iterator[tuple[_Item, str, str]]:
@@ -126,24 +128,26 @@ def _items(environment: Environment, target: str, executable: str) -> Iterator[t
             yield (f"variable {name}", ""), "", text
 
 
-def _first_change(item: _Item, said: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], tuple[str, str]] | None:
+def _first_change(
+    item: _Item, nodes_and_texts: Iterable[tuple[str, str]]
+) -> tuple[tuple[str, str], tuple[str, str]] | None:
     """The first two different values that one node reported, in the order of time, each with the node."""
     first: dict[str, str] = {}
-    for node, text in said:
+    for node, text in nodes_and_texts:
         if not _is_same(item, earlier := first.setdefault(node, text), text):
             return (node, earlier), (node, text)
     return None
 
 
-def _differing_nodes(item: _Item, said: Mapping[tuple[str, str], Sequence[object]]) -> tuple[str, str]:
+def _differing_nodes(item: _Item, jobs_by_text: Mapping[tuple[str, str], Sequence[object]]) -> tuple[str, str]:
     """What most said of an item, and what some others did."""
 
-    def alike(usual: tuple[str, str]) -> int:
-        return sum(len(jobs) for (_, text), jobs in said.items() if _is_same(item, usual[1], text))
+    def equal_job_count(usual: tuple[str, str]) -> int:
+        return sum(len(jobs) for (_, text), jobs in jobs_by_text.items() if _is_same(item, usual[1], text))
 
-    node, usual = max(said, key=alike)
-    others = [_with_place(text, node) for node, text in said if not _is_same(item, text, usual)]
-    return _with_place(usual, node), "; ".join(dict.fromkeys(others[:4]))
+    node, usual = max(jobs_by_text, key=equal_job_count)
+    other_texts = [_with_place(text, node) for node, text in jobs_by_text if not _is_same(item, text, usual)]
+    return _with_place(usual, node), "; ".join(dict.fromkeys(other_texts[:4]))
 
 
 def _is_same(item: _Item, first: str, second: str) -> bool:

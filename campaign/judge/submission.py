@@ -66,8 +66,8 @@ class Submission:
     def all_findings(self) -> tuple[Finding, ...]:
         """Every finding once, in the catalogue's order: those of rows and the others."""
         order = {rule: number for number, rule in enumerate(CATALOGUE)}
-        once = dict.fromkeys([*(finding for row in self.rows for finding in row.findings), *self.findings])
-        return tuple(sorted(once, key=lambda finding: order.get(finding.rule, len(order))))
+        findings = dict.fromkeys([*(finding for row in self.rows for finding in row.findings), *self.findings])
+        return tuple(sorted(findings, key=lambda finding: order.get(finding.rule, len(order))))
 
     @property
     def cells(self) -> tuple[Cell, ...]:
@@ -98,7 +98,7 @@ class Submission:
         """One finding with this form, texts and values for each line of the table, or for its concerned cells. Not for
         several lines: the finding of one line must not change with another line.
         """
-        whole = Counter(cell.line for cell in set(self.cells))
+        line_sizes = Counter(cell.line for cell in set(self.cells))
         for line, of_line in grouped((cell.line, cell) for cell in dict.fromkeys(cells)).items():
-            for about in ["/".join((*line, "*"))] if len(of_line) == whole[line] else map(str, of_line):
-                yield form(*texts, about=about, **values)
+            for subject in ["/".join((*line, "*"))] if len(of_line) == line_sizes[line] else map(str, of_line):
+                yield form(*texts, about=subject, **values)

@@ -67,10 +67,16 @@ def check_description(submission: Submission) -> Iterator[Finding]:
     campaign, lacks = submission.campaign, at_full_size(violation, submission.full)
     entries = [*gaps("system", campaign.system, SYSTEM), *gaps("contact", campaign.contact, CONTACT)]
     described = ((target.name, placeholder(target.description)) for target in campaign.targets)
-    entries += [(f"description of target {name}", asked) for name, asked in described if asked]
-    if missing := [key for key, asked in entries if not asked]:
+    entries += [
+        (f"description of target {name}", placeholder_text) for name, placeholder_text in described if placeholder_text
+    ]
+    if missing := [key for key, placeholder_text in entries if not placeholder_text]:
         yield lacks("the system description is incomplete", "a description of each", f"none of {', '.join(missing)}")
-    if left := [f"{key}{'' if asked[0] == '<' else f' ({asked})'}" for key, asked in entries if asked]:
+    if left := [
+        f"{key}{'' if placeholder_text[0] == '<' else f' ({placeholder_text})'}"
+        for key, placeholder_text in entries
+        if placeholder_text
+    ]:
         yield lacks("the system description still has placeholders", "a description of each", ", ".join(left))
     email = dict(campaign.contact).get("email", "@")
     if "@" not in email and not placeholder(email):
@@ -96,27 +102,29 @@ def check_file_system(submission: Submission) -> Iterator[Finding]:
     by_target = mounted_types(written)
     file_system = dict(submission.campaign.system).get("file system", "")
     for target in submission.campaign.targets:
-        about, cases = f"{target.name}/*/*/*", [case for case in written if case.run.target == target.name]
+        pattern, cases_of_target = f"{target.name}/*/*/*", [case for case in written if case.run.target == target.name]
         described = [text for text in (file_system, target.description) if text and not placeholder(text)]
         kinds = by_target.get(target.name, [])
-        if cases and not kinds:
-            yield unchecked("the file system of {target} was not recorded", about=about, target=target.name)
+        if cases_of_target and not kinds:
+            yield unchecked("the file system of {target} was not recorded", about=pattern, target=target.name)
         elif kinds and not described:
             yield (unchecked if submission.full else note)(
                 "the file system of {target} is not described; fill in 'file system' under system, or the target's "
                 "description (the nodes mounted {found})",
-                about=about,
+                about=pattern,
                 target=target.name,
                 found=listing(kinds),
             )
         elif kinds:
-            yield from _check_mounted_types(submission, target.name, cases, kinds, described)
+            yield from _check_mounted_types(submission, target.name, cases_of_target, kinds, described)
 
 
 def mounted_types(cases: Iterable[Case]) -> dict[str, list[str]]:
     """The types of the file systems of each target, from the mount tables of the nodes that measured it."""
-    told = ((case.run.target, kind) for case in cases for kind in case.evidence.environment.values("mount.type"))
-    return grouped(dict.fromkeys(told))
+    targets_and_types = (
+        (case.run.target, kind) for case in cases for kind in case.evidence.environment.values("mount.type")
+    )
+    return grouped(dict.fromkeys(targets_and_types))
 
 
 def _check_mounted_types(
@@ -170,8 +178,8 @@ def check_proposed(submission: Submission) -> Iterator[Finding]:
     ([how](campaign-file.md#the-proposed-system)); empty fields are noted; in a rehearsal noted.
     """
     fields = asdict(submission.campaign.proposed)
-    given = {name: value for name, value in fields.items() if value not in (None, "")}
-    lacking = [name for name in fields if name not in given and name not in _DEVICES]
+    proposed_fields = {name: value for name, value in fields.items() if value not in (None, "")}
+    lacking = [name for name in fields if name not in proposed_fields and name not in _DEVICES]
     if lacking and submission.full:
         yield note(
             "proposed system not described under proposed: {names}; not compared with the measured system",
@@ -180,19 +188,21 @@ def check_proposed(submission: Submission) -> Iterator[Finding]:
     environments = [case.evidence.environment for case in submission.results]
     usable = [str(submission.partition.usable)] if submission.partition else []
     unrecorded = []
-    for name, wanted in given.items():
-        of_jobs = list(dict.fromkeys(text for each in environments for text in _recorded_texts(each, name) if text))
-        recorded = usable if name == "nodes" else of_jobs
-        others = [text for text in recorded if not _is_as_proposed(name, wanted, text)]
-        if not recorded:
+    for name, proposed_value in proposed_fields.items():
+        of_jobs = list(
+            dict.fromkeys(text for environment in environments for text in _recorded_texts(environment, name) if text)
+        )
+        recorded_values = usable if name == "nodes" else of_jobs
+        other_values = [text for text in recorded_values if not _is_as_proposed(name, proposed_value, text)]
+        if not recorded_values:
             unrecorded.append(name)
-        elif others:
+        elif other_values:
             label = name.replace("_", " ")
             is_size = name in _SIZES
             yield doubt(submission.full)(
                 "the measured system differs from the proposed one: {name}",
-                f"{label} {format_size(wanted) if is_size else wanted}",
-                ", ".join(map(_memory_text if is_size else cut, others)),
+                f"{label} {format_size(proposed_value) if is_size else proposed_value}",
+                ", ".join(map(_memory_text if is_size else cut, other_values)),
                 name=label,
             )
     yield from _check_contradictions(submission)
@@ -214,16 +224,16 @@ def _recorded_texts(environment: Environment, field: str) -> Sequence[str]:
     return environment.values(_FACTS.get(field, ""))
 
 
-def _is_as_proposed(field: str, wanted: Any, text: str) -> bool:
+def _is_as_proposed(field: str, proposed_value: Any, text: str) -> bool:
     """Whether what was recorded of a field is what was proposed."""
     if field in _SIZES:
         size = kibibytes(text)
-        return size is not None and wanted * (1 - KEPT_BY_FIRMWARE) <= size * 1024 <= wanted
+        return size is not None and proposed_value * (1 - KEPT_BY_FIRMWARE) <= size * 1024 <= proposed_value
     if field == "file_system":
-        return _is_described([wanted], text)
+        return _is_described([proposed_value], text)
     if field in ("nodes", "cores", "devices"):
-        return str(wanted) == text
-    return all(word in text.casefold() for word in wanted.casefold().replace(",", " ").split())
+        return str(proposed_value) == text
+    return all(word in text.casefold() for word in proposed_value.casefold().replace(",", " ").split())
 
 
 def kibibytes(text: str) -> int | None:
@@ -265,12 +275,14 @@ def _check_contradictions(submission: Submission) -> Iterator[Finding]:
     """ENV-05: what the description says of the nodes fits what they recorded, or the difference is explained."""
     environments = {id(each): each for each in (case.evidence.environment for case in submission.results)}
     texts = {key: _MARKS.sub("", text) for key, text in submission.campaign.system if not placeholder(text)}
-    found = (each for environment in environments.values() for each in _contradictions(texts, environment))
-    for (key, said), recorded in grouped(((key, said), cut(text)) for key, said, text in found).items():
+    contradictions = (each for environment in environments.values() for each in _contradictions(texts, environment))
+    for (key, words), recorded_texts in grouped(
+        ((key, words), cut(text)) for key, words, text in contradictions
+    ).items():
         yield doubt(submission.full)(
             "the description of the system contradicts what the nodes recorded: {key}",
-            said,
-            listing(dict.fromkeys(recorded)),
+            words,
+            listing(dict.fromkeys(recorded_texts)),
             key=f"system: {key}",
         )
 
@@ -278,46 +290,56 @@ def _check_contradictions(submission: Submission) -> Iterator[Finding]:
 def _contradictions(texts: Mapping[str, str], environment: Environment) -> Iterator[tuple[str, str, str]]:
     """Keys of the description, each with the words that a node's record contradicts, and that record."""
     for key, fact, differs in _COMPARED:
-        for recorded in environment.values(fact):
-            if said := differs(texts.get(key, "").casefold(), _MARKS.sub("", recorded).casefold()):
-                yield key, said, recorded
+        for recorded_text in environment.values(fact):
+            if words := differs(texts.get(key, "").casefold(), _MARKS.sub("", recorded_text).casefold()):
+                yield key, words, recorded_text
     if environment.values("cpu.model"):  # where a node reports its processors, it has also looked for adapters
         yield from _missing_adapters(texts, environment)
 
 
 def _missing_adapters(texts: Mapping[str, str], environment: Environment) -> Iterator[tuple[str, str, str]]:
-    found = listing(fact for fact in environment.under("net.") if "operstate" in " ".join(environment.values(fact)))
+    adapters = listing(fact for fact in environment.under("net.") if "operstate" in " ".join(environment.values(fact)))
     for key in ("node", "network"):
         text = texts.get(key, "").casefold()
         # The network may lead to the storage through nodes with both kinds of adapters.
         elsewhere = key == "network" and _OTHER_NETWORK.search(text)
-        if (said := _FABRIC_WORDS.search(text)) and not elsewhere and not any(map(environment.under, _OF_FABRIC)):
-            yield key, said[0], f"no such adapter ({found or 'none at all'})"
+        if (fabric := _FABRIC_WORDS.search(text)) and not elsewhere and not any(map(environment.under, _OF_FABRIC)):
+            yield key, fabric[0], f"no such adapter ({adapters or 'none at all'})"
 
 
-def _other_names(pattern: str, of_record: str, text: str, recorded: str) -> str:
+def _other_names(pattern: str, of_record: str, text: str, recorded_text: str) -> str:
     """Names of which the record has one, and the description only others."""
     for short, name in _ALIASES.items():
         text = text.replace(short, name)
-    said, found = re.findall(pattern, text), re.findall(of_record, recorded)
-    return listing(dict.fromkeys(said)) if said and found and found[0] not in said else ""
+    described_names, recorded_names = re.findall(pattern, text), re.findall(of_record, recorded_text)
+    return (
+        listing(dict.fromkeys(described_names))
+        if described_names and recorded_names and recorded_names[0] not in described_names
+        else ""
+    )
 
 
-def _excess_cores(text: str, recorded: str) -> str:
+def _excess_cores(text: str, recorded_text: str) -> str:
     """More cores than the node has hardware threads."""
-    said = [int(count) for count in _CORES.findall(text)]
-    return f"{min(said)} cores" if said and recorded.isdigit() and min(said) > int(recorded) else ""
+    core_counts = [int(count) for count in _CORES.findall(text)]
+    return (
+        f"{min(core_counts)} cores"
+        if core_counts and recorded_text.isdigit() and min(core_counts) > int(recorded_text)
+        else ""
+    )
 
 
-def _excess_memory(text: str, recorded: str) -> str:
+def _excess_memory(text: str, recorded_text: str) -> str:
     """More memory than the node has."""
-    recorded_kib = kibibytes(recorded)
-    said = {
+    recorded_kib = kibibytes(recorded_text)
+    sizes = {
         match[0]: int(match[1] or 1) * float(match[2]) * 1000.0 ** ("kmgtp".index(match[3]) + 1)
         for match in _MEMORY.finditer(text)
     }
-    least = min(said, key=said.__getitem__, default="")
-    return least if least and recorded_kib and said[least] * (1 - KEPT_BY_FIRMWARE) > recorded_kib * 1024 else ""
+    smallest = min(sizes, key=sizes.__getitem__, default="")
+    return (
+        smallest if smallest and recorded_kib and sizes[smallest] * (1 - KEPT_BY_FIRMWARE) > recorded_kib * 1024 else ""
+    )
 
 
 _COMPARED: tuple[tuple[str, str, _Differs], ...] = (

@@ -142,23 +142,23 @@ def check_durations(case: Case) -> Iterator[Finding]:
     yield from _check_required_durations(case, lasted)
     short = [phase for phase in lasted if phase[2] < minimum and not phase[0].lasts]
     hopeless = [phase for phase in short if phase[2] < unusable]
-    means = case.pack.lengthened_by()
+    remedies = case.pack.lengthened_by()
     if short and not case.full:
-        form = at_full_size(violation if hopeless else to_explain, full=False) if means else note
+        form = at_full_size(violation if hopeless else to_explain, full=False) if remedies else note
         yield form("rehearsal: phases are short", *_required_and_actual(minimum, short))
-    elif short and not means:
+    elif short and not remedies:
         yield _fixed_size_note(case, minimum, short)
     elif hopeless:
         yield violation(
             "phases too short to be valid; extend them with {means}",
             *_required_and_actual(unusable, hopeless),
-            means=" or ".join(means),
+            means=" or ".join(remedies),
         )
     elif short:
         yield to_explain(
             "phases are short; extend them with {means}",
             *_required_and_actual(minimum, short),
-            means=" or ".join(means),
+            means=" or ".join(remedies),
         )
 
 
@@ -185,21 +185,21 @@ def _longest_possible_s(case: Case, operation: Operation) -> float | None:
 def _check_required_durations(case: Case, lasted: Sequence[_Lasted]) -> Iterator[Finding]:
     """Phases that are shorter than the RFP's minimum for them."""
     for operation, record, seconds in lasted:
-        wanted = parse(Quantity.DURATION, operation.lasts) if operation.lasts else 0.0
-        if seconds < wanted:
+        required_s = parse(Quantity.DURATION, operation.lasts) if operation.lasts else 0.0
+        if seconds < required_s:
             yield at_full_size(violation, case.full)(
                 "the phase is shorter than the rules require"
                 if case.full
                 else "the phase is shorter than the rules require (rehearsal): INVALID as a result",
-                *_required_and_actual(wanted, [(operation, record, seconds)]),
+                *_required_and_actual(required_s, [(operation, record, seconds)]),
                 operation=operation.id,
             )
 
 
-def _required_and_actual(wanted: float, phases: Sequence[_Lasted]) -> tuple[str, str]:
+def _required_and_actual(required_s: float, phases: Sequence[_Lasted]) -> tuple[str, str]:
     """The required and the actual length of these phases."""
-    lasted = [f"{operation.id} {distinct_digits(seconds, wanted)[0]} s" for operation, _, seconds in phases]
-    return or_more(wanted), ", ".join(lasted)
+    lasted = [f"{operation.id} {distinct_digits(seconds, required_s)[0]} s" for operation, _, seconds in phases]
+    return or_more(required_s), ", ".join(lasted)
 
 
 def or_more(seconds: float) -> str:
@@ -247,7 +247,7 @@ def _two_digits(value: float) -> str:
     return f"{value:.2g}" if value < 99.5 else f"{value:.0f}"
 
 
-def faster_operations(case: Case, least: float) -> tuple[dict[str, float], list[Finding]]:
+def faster_operations(case: Case, shortest_s: float) -> tuple[dict[str, float], list[Finding]]:
     """The operations of which one took a process less time, with the seconds; and findings about those of which that is
     not known.
     """
@@ -258,9 +258,9 @@ def faster_operations(case: Case, least: float) -> tuple[dict[str, float], list[
         seconds, exact = _operation_s(case, operation, record)
         if seconds is None:
             unknown.append(not_printed(case)(_HOW_MANY_UNKNOWN, operation=operation.id))
-        elif seconds < least and not exact:
+        elif seconds < shortest_s and not exact:
             unknown.append(unprovable(_HOW_LONG_UNKNOWN, operation=operation.id))
-        elif seconds < least:
+        elif seconds < shortest_s:
             quick[operation.id] = seconds
     return quick, unknown
 
@@ -313,20 +313,20 @@ def check_limits(case: Case) -> Iterator[Finding]:
     the recorded adapters × nodes. Not checked: a rate of the fastest process alone (mdtest before version 4) with
     more processes than cores on a node, or of a phase below 1 ms.
     """
-    least = case.pack.parameter("PHY-04", "call")
+    shortest_s = case.pack.parameter("PHY-04", "call")
     for operation, record in case.reported:
         if record.unit in BYTES:
             yield from _check_bandwidth(case, operation.id, record)
         if any(part.of_fastest and part.true_value is None for part in record.measured):
             yield from _check_fastest_process(case, operation.id, record)
-    quick, unknown = faster_operations(case, least)
+    quick, unknown = faster_operations(case, shortest_s)
     yield from unknown
     for name, seconds in quick.items():
-        needed, found = distinct_digits(least * 1e6, seconds * 1e6)
+        needed, actual = distinct_digits(shortest_s * 1e6, seconds * 1e6)
         yield violation(
             "less time per operation than any system call takes: the work was not done",
             f"{needed} us or more",
-            f"{found} us per operation of a process",
+            f"{actual} us per operation of a process",
             operation=name,
         )
 
@@ -357,11 +357,11 @@ def _check_bandwidth(case: Case, operation: str, record: Record) -> Iterator[Fin
     nodes, carried = case.run.geometry.nodes, record.value * BYTES[record.unit]
     memory = case.pack.parameter("PHY-04", "memory") * 1e9 * nodes
     if carried > memory:
-        most, found = distinct_digits(memory / 1e9, carried / 1e9)
+        largest, actual = distinct_digits(memory / 1e9, carried / 1e9)
         yield violation(
             "bandwidth above what the nodes' memory can deliver",
-            f"at most {most} GB/s",
-            f"{found} GB/s",
+            f"at most {largest} GB/s",
+            f"{actual} GB/s",
             operation=operation,
         )
         return
@@ -374,11 +374,11 @@ def _check_bandwidth(case: Case, operation: str, record: Record) -> Iterator[Fin
     elif carried > adapters * nodes:
         # A cache that the pack allows for a share of the bytes is no fraud: CCH-05 judges it.
         allowed = record.cached_share is not None and record.cached_share >= 1
-        most, found, each = distinct_digits(adapters * nodes / 1e9, carried / 1e9, adapters / 1e9)
+        largest, actual, per_node = distinct_digits(adapters * nodes / 1e9, carried / 1e9, adapters / 1e9)
         yield (note if allowed else violation)(
             "bandwidth above what the nodes' network adapters can carry",
-            f"at most {most} GB/s ({each} GB/s for each of {nodes} nodes)",
-            f"{found} GB/s",
+            f"at most {largest} GB/s ({per_node} GB/s for each of {nodes} nodes)",
+            f"{actual} GB/s",
             operation=operation,
         )
 

@@ -106,9 +106,9 @@ def _note_unsteady_rates(choice: CountChoice, key: str) -> Iterator[Finding]:
 
 
 def _similar_counts(choice: CountChoice) -> str:
-    alike = choice.possible_counts
+    counts = choice.possible_counts
     return (
-        f"{len(alike)} counts from {alike[0].processes} to {alike[-1].processes} processes cannot be told apart "
+        f"{len(counts)} counts from {counts[0].processes} to {counts[-1].processes} processes cannot be told apart "
         f"without about {choice.further} more runs"
     )
 
@@ -139,11 +139,15 @@ def _untuned_counts(submission: Submission) -> Iterator[Finding]:
         if fixed or not isinstance(submission.campaign.launch.get(condition.id), Geometry):
             continue
         of_launch = [row for row in submission.rows if row.cell.launch == condition.id]
-        asked = [row.cell for row in of_launch if row.status is not Status.DECLINED]
-        for about in [f"*/{condition.id}/*/*"] if len(asked) == len(of_launch) else patterns(asked, submission.cells):
+        required_cells = [row.cell for row in of_launch if row.status is not Status.DECLINED]
+        for pattern in (
+            [f"*/{condition.id}/*/*"]
+            if len(required_cells) == len(of_launch)
+            else patterns(required_cells, submission.cells)
+        ):
             yield unchecked(
                 "the campaign file gives the process count; no runs with other counts show that it is the right one",
-                about=about,
+                about=pattern,
             )
 
 
