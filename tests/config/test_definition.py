@@ -142,20 +142,22 @@ def pack_errors(folder: Path, inputs: str) -> str:
     return ""
 
 
-def inputs_of(folder: Path, of_pack: str, more: str = "") -> tuple[Input, ...]:
+def inputs_of(folder: Path, of_pack: str, further_text: str = "") -> tuple[Input, ...]:
     assert pack_errors(folder, of_pack) == ""
-    (folder / "c.yaml").write_text(FILE + more)
+    (folder / "c.yaml").write_text(FILE + further_text)
     return definition.load(folder / "c.yaml")[0].inputs
 
 
 def test_an_input_of_a_pack_lies_beside_it_and_has_its_hash(tmp_path: Path) -> None:
-    given = f'{{id: box, path: in/box, sha256: {A}, clause: "2"}}'
-    assert inputs_of(tmp_path, given) == (Input("box", str(tmp_path / "in/box"), A, "2", "the rule pack"),)
+    pack_input = f'{{id: box, path: in/box, sha256: {A}, clause: "2"}}'
+    assert inputs_of(tmp_path, pack_input) == (Input("box", str(tmp_path / "in/box"), A, "2", "the rule pack"),)
 
 
 def test_a_campaign_file_says_where_an_input_of_the_pack_is_and_has_others(tmp_path: Path) -> None:
-    more = f"inputs: [{{id: more, path: /m, sha256: {B}}}, {{id: box, path: sub/../box}}, {{id: free, path: free}}]\n"
-    assert inputs_of(tmp_path, OPEN, more) == (
+    further_text = (
+        f"inputs: [{{id: more, path: /m, sha256: {B}}}, {{id: box, path: sub/../box}}, {{id: free, path: free}}]\n"
+    )
+    assert inputs_of(tmp_path, OPEN, further_text) == (
         Input("box", str(tmp_path / "box"), A, "2", "the rule pack"),
         Input("more", "/m", B, "", "the campaign file"),
         Input("free", str(tmp_path / "free")),
@@ -177,16 +179,16 @@ def test_a_pack_with_wrong_inputs_is_refused(inputs: str, problem: str, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("more", "problem"),
+    ("inputs_text", "problem"),
     [
         ("", "inputs: input box of rule pack solve is missing (clause 2); add {id: box, path: PATH}"),
         (f"inputs: [{{id: box, path: b, sha256: {B}}}]\n", f"inputs[0].sha256: found {B}, but clause 2 fixes {A}"),
         ("inputs: [{id: box, path: b}, {id: box, path: c}]\n", "inputs[1].id: found box a second time"),
     ],
 )
-def test_a_campaign_file_with_wrong_inputs_is_refused(more: str, problem: str, tmp_path: Path) -> None:
+def test_a_campaign_file_with_wrong_inputs_is_refused(inputs_text: str, problem: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        inputs_of(tmp_path, OPEN, more)
+        inputs_of(tmp_path, OPEN, inputs_text)
     assert problem in str(caught.value)
 
 
@@ -197,11 +199,14 @@ def test_a_new_campaign_file_asks_for_the_inputs_whose_places_are_open(tmp_path:
 
 def test_a_pack_is_shown_with_its_inputs(tmp_path: Path) -> None:
     assert pack_errors(tmp_path, OPEN) == ""
-    shown = text.text(packs.load(tmp_path / "solve.yaml"))
-    assert f"Input files (INP-01)\n  box        of the campaign file [2]\n             SHA-256 {A}\n" in shown
+    pack_text = text.text(packs.load(tmp_path / "solve.yaml"))
+    assert f"Input files (INP-01)\n  box        of the campaign file [2]\n             SHA-256 {A}\n" in pack_text
 
 
 def test_the_inputs_of_this_projects_packs_have_the_hashes_that_they_say() -> None:
     for path in packs.directories()[0].glob("*.yaml"):
-        for each in packs.load(path).inputs:
-            assert not each.path or hashlib.sha256((path.parent / each.path).read_bytes()).hexdigest() == each.sha256
+        for pack_input in packs.load(path).inputs:
+            assert (
+                not pack_input.path
+                or hashlib.sha256((path.parent / pack_input.path).read_bytes()).hexdigest() == pack_input.sha256
+            )

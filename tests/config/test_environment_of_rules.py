@@ -48,9 +48,11 @@ def load(folder: Path, pack: str = PACK, file: str = FILE) -> None:
 
 def test_a_pack_shows_what_it_requires_and_a_campaign_file_gives_what_it_leaves_open(tmp_path: Path) -> None:
     load(tmp_path)
-    shown = text.text(packs.load(tmp_path / "threads.yaml"))
-    for name, wanted in (("OMP_NUM_THREADS", "1"), ("OMP_PLACES", "set"), ("GMX_FAST", "not set")):
-        assert any(line.split()[:1] == [name] and f" {wanted} [" in line for line in shown.splitlines()), shown
+    pack_text = text.text(packs.load(tmp_path / "threads.yaml"))
+    for name, requirements in (("OMP_NUM_THREADS", "1"), ("OMP_PLACES", "set"), ("GMX_FAST", "not set")):
+        assert any(line.split()[:1] == [name] and f" {requirements} [" in line for line in pack_text.splitlines()), (
+            pack_text
+        )
 
 
 REFUSED = {
@@ -60,10 +62,10 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("given", "problem"), REFUSED.items())
-def test_another_value_than_the_rules_require_is_refused(tmp_path: Path, given: str, problem: str) -> None:
+@pytest.mark.parametrize(("variable", "problem"), REFUSED.items())
+def test_another_value_than_the_rules_require_is_refused(tmp_path: Path, variable: str, problem: str) -> None:
     with pytest.raises(InputError) as error:
-        load(tmp_path, file=FILE.replace("OMP_PLACES: cores", given))
+        load(tmp_path, file=FILE.replace("OMP_PLACES: cores", variable))
     assert problem in str(error.value)
 
 

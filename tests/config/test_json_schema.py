@@ -53,9 +53,9 @@ def test_every_example_conforms(file: Path) -> None:
 def test_every_file_that_init_writes_conforms_and_names_the_schema(pack: Path) -> None:
     text = init.text(pack.stem)
     assert problems("campaign-file", text) == []
-    named = text.partition("# yaml-language-server: $schema=file://")[2].partition("\n")[0]
-    assert Path(named) == resources.SCHEMAS / "campaign-file.json"
-    assert Path(named).is_file()
+    schema_uri = text.partition("# yaml-language-server: $schema=file://")[2].partition("\n")[0]
+    assert Path(schema_uri) == resources.SCHEMAS / "campaign-file.json"
+    assert Path(schema_uri).is_file()
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,8 @@ selection: {{operation: write, best: highest, clause: "1"}}
 OPEN_MPI = ("-n", "{processes}", "--map-by", "ppr:{processes_per_node}:node")
 
 
-def load(tmp_path: Path, launcher: str, more: str = "") -> Launcher:
-    (tmp_path / "mine.yaml").write_text(PACK.replace("id: stream\n", "id: mine\n", 1) + more)
+def load(tmp_path: Path, launcher: str, further_text: str = "") -> Launcher:
+    (tmp_path / "mine.yaml").write_text(PACK.replace("id: stream\n", "id: mine\n", 1) + further_text)
     file = tmp_path / "c.yaml"
     file.write_text(
         f"name: demo\nrules: {tmp_path}/mine.yaml\nprofile: rehearsal\n"
@@ -45,11 +45,11 @@ def load(tmp_path: Path, launcher: str, more: str = "") -> Launcher:
     return config.load(file)[0].launcher
 
 
-def problem(tmp_path: Path, launcher: str, more: str = "") -> str:
+def problem(tmp_path: Path, launcher: str, further_text: str = "") -> str:
     with pytest.raises(InputError) as caught:
-        load(tmp_path, f"launcher: {launcher}\n", more)
-    (only,) = caught.value.problems
-    return only.removeprefix(f"{tmp_path}/c.yaml:").partition(": ")[2]
+        load(tmp_path, f"launcher: {launcher}\n", further_text)
+    (single_problem,) = caught.value.problems
+    return single_problem.removeprefix(f"{tmp_path}/c.yaml:").partition(": ")[2]
 
 
 def test_without_the_section_srun_starts_the_ranks(tmp_path: Path) -> None:
@@ -63,8 +63,8 @@ def test_binding_options_and_a_prefix_whose_files_lie_beside_the_campaign_file(t
 
 
 def test_mpirun_places_ranks_by_open_mpis_words_and_another_by_those_that_are_given(tmp_path: Path) -> None:
-    made = load(tmp_path, "launcher: {program: mpirun, options: [--bind-to, core]}\n")
-    assert made == Launcher("mpirun", ("--bind-to", "core"), OPEN_MPI)
+    launcher = load(tmp_path, "launcher: {program: mpirun, options: [--bind-to, core]}\n")
+    assert launcher == Launcher("mpirun", ("--bind-to", "core"), OPEN_MPI)
     words = "[-n, '{processes}', -ppn, '{processes_per_node}']"
     other = load(tmp_path, f"launcher: {{program: /opt/mpich/bin/mpiexec.hydra, placement: {words}}}\n")
     assert other.placement == ("-n", "{processes}", "-ppn", "{processes_per_node}")

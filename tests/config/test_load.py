@@ -421,14 +421,14 @@ DIRECTORIES = {
 }
 
 
-@pytest.mark.parametrize(("directory", "why"), DIRECTORIES.items())
+@pytest.mark.parametrize(("directory", "reason"), DIRECTORIES.items())
 def test_a_target_that_could_do_harm_is_refused(
-    directory: str, why: str, problems: Problems, monkeypatch: pytest.MonkeyPatch
+    directory: str, reason: str, problems: Problems, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NASTY", "a\nb")
     monkeypatch.setenv("SUBSHELL", "$(id)")
     text = f"{HEAD}{LAUNCH}targets:\n  - name: s\n    directory: {directory}\n"
-    assert problems(text) == [f"7:16: targets[0].directory: {why}; allowed: {DIRECTORY.allowed}"]
+    assert problems(text) == [f"7:16: targets[0].directory: {reason}; allowed: {DIRECTORY.allowed}"]
 
 
 def test_a_variable_that_is_not_set_is_named(problems: Problems, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -506,16 +506,16 @@ ARGUMENTS = {
 }
 
 
-@pytest.mark.parametrize(("word", "why"), ARGUMENTS.items())
+@pytest.mark.parametrize(("word", "reasons"), ARGUMENTS.items())
 def test_an_argument_that_the_rules_do_not_allow_is_refused_with_the_clause(
-    word: str, why: list[str], problems: Problems
+    word: str, reasons: list[str], problems: Problems
 ) -> None:
-    found = problems(f"{VALID}benchmark: {{extra_arguments: [-v, '{word}']}}\n")
+    messages = problems(f"{VALID}benchmark: {{extra_arguments: [-v, '{word}']}}\n")
     document = " (Crossroads/ATS-3 MDTEST run rules)"
-    assert found == [
+    assert messages == [
         f"6:35: benchmark.extra_arguments[1]: {reason}; allowed: -v, -V"
         f"{'' if 'clause' in reason or 'not a flag' in reason else document}"
-        for reason in why
+        for reason in reasons
     ]
 
 
@@ -560,7 +560,7 @@ def test_a_program_of_several_has_optional_flags_of_its_own(load: Load, phased: 
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ("program_arguments: {ior: [-q]}", '6:39: benchmark.program_arguments.ior[0]: found -q in "-q"; allowed: '),
         (
@@ -577,9 +577,9 @@ def test_a_program_of_several_has_optional_flags_of_its_own(load: Load, phased: 
         ),
     ],
 )
-def test_other_flags_of_a_program_are_refused(given: str, said: str, problems: Problems, phased: str) -> None:
-    (found,) = problems(f"{phased}benchmark: {{{given}}}\n")
-    assert found.startswith(said)
+def test_other_flags_of_a_program_are_refused(key_text: str, message: str, problems: Problems, phased: str) -> None:
+    (reported_problem,) = problems(f"{phased}benchmark: {{{key_text}}}\n")
+    assert reported_problem.startswith(message)
 
 
 def test_a_pack_of_one_program_has_no_program_arguments(problems: Problems) -> None:
@@ -627,14 +627,21 @@ DIRECTIVES = {
 }
 
 
-@pytest.mark.parametrize(("directive", "why"), DIRECTIVES.items())
-def test_no_other_form_of_an_sbatch_option_gets_past(directive: str, why: str, problems: Problems) -> None:
-    assert problems(f'{VALID}slurm: {{directives: ["{directive}"]}}\n') == [f"6:22: slurm.directives[0]: {why}"]
+@pytest.mark.parametrize(("directive", "reason"), DIRECTIVES.items())
+def test_no_other_form_of_an_sbatch_option_gets_past(directive: str, reason: str, problems: Problems) -> None:
+    assert problems(f'{VALID}slurm: {{directives: ["{directive}"]}}\n') == [f"6:22: slurm.directives[0]: {reason}"]
 
 
 def test_harmless_slurm_keys_pass(load: Load) -> None:
-    given = ("--exclude=n1", "--gres=gpu:1", "--mem=0", "--cpus-per-task=2", "--hint=nomultithread", "--contiguous")
-    assert load(f"{VALID}slurm: {{directives: [{', '.join(given)}]}}\n").slurm.directives == given
+    directives = (
+        "--exclude=n1",
+        "--gres=gpu:1",
+        "--mem=0",
+        "--cpus-per-task=2",
+        "--hint=nomultithread",
+        "--contiguous",
+    )
+    assert load(f"{VALID}slurm: {{directives: [{', '.join(directives)}]}}\n").slurm.directives == directives
 
 
 def test_a_links_own_name_stays_for_it_may_decide_what_the_program_is(load: Load, tmp_path: Path) -> None:
@@ -744,8 +751,8 @@ def test_any_value_under_any_key_is_read_or_refused(tmp_path: Path, row: tuple[s
             text += f"\n{'  ' * depth}-"
             depth += 1
         text += "\n"
-    others = [line for line in VALID.splitlines() if not line.startswith(row[0].split(".")[0].removesuffix("[]"))]
-    attempt("\n".join(others) + "\n" + text.rstrip("\n") + f" {value}\n", tmp_path / "f.yaml")
+    other_lines = [line for line in VALID.splitlines() if not line.startswith(row[0].split(".")[0].removesuffix("[]"))]
+    attempt("\n".join(other_lines) + "\n" + text.rstrip("\n") + f" {value}\n", tmp_path / "f.yaml")
 
 
 def test_the_home_directory_is_known_without_home_being_set(
@@ -802,13 +809,13 @@ VARIABLES: dict[tuple[str, str], list[str]] = {
 }
 
 
-@pytest.mark.parametrize(("given", "expected"), VARIABLES.items(), ids=str)
+@pytest.mark.parametrize(("replacement", "expected"), VARIABLES.items(), ids=str)
 def test_variables_are_those_of_the_pack_and_at_full_size_only_the_free_ones(
-    given: tuple[str, str], expected: list[str], tmp_path: Path
+    replacement: tuple[str, str], expected: list[str], tmp_path: Path
 ) -> None:
     (tmp_path / "swept.yaml").write_text(SWEPT)
     path = tmp_path / "c.yaml"
-    profile, variables = given
+    profile, variables = replacement
     path.write_text(
         f"name: c\nrules: ./swept.yaml\nprofile: {profile}\ntargets: [{{name: a, directory: /scratch/a}}]\n"
         f"launch: {{two: 2}}\nvariables: {variables}\ndeclined: [{{cells: a/two/all/w-2, reason: r}}]\n"

@@ -32,8 +32,8 @@ def test_keys_of_a_part_go_before_those_of_its_nodes_and_these_before_the_shared
 
 def test_a_pack_may_be_beside_the_rfp(tmp_path: Path) -> None:
     (tmp_path / "buyer/packs").mkdir(parents=True)
-    own = (Path("rules/crossroads-mdtest.yaml")).read_text().replace("id: crossroads-mdtest", "id: own", 1)
-    (tmp_path / "buyer/packs/own.yaml").write_text(own)
+    pack_text = (Path("rules/crossroads-mdtest.yaml")).read_text().replace("id: crossroads-mdtest", "id: own", 1)
+    (tmp_path / "buyer/packs/own.yaml").write_text(pack_text)
     (tmp_path / "buyer/rfp.yaml").write_text(RFP.replace("pack: crossroads-mdtest,", "pack: packs/own.yaml,", 1))
     file = rfp.write(tmp_path, answer=ANSWER.replace("rules: rfp.yaml", "rules: buyer/rfp.yaml"))
     assert open_campaign(file, "fast").pack.path == tmp_path / "buyer/packs/own.yaml"
@@ -41,8 +41,8 @@ def test_a_pack_may_be_beside_the_rfp(tmp_path: Path) -> None:
 
 def test_the_category_of_builds_is_that_of_the_rfp(tmp_path: Path) -> None:
     file = rfp.write(tmp_path, rfp=RFP.replace("version: 1, title", "build: ported, title"))
-    whole = response.read(file)
-    document = response.document_of(whole, whole.rfp.part("fast"))
+    response_file = response.read(file)
+    document = response.document_of(response_file, response_file.rfp.part("fast"))
     assert plain(document.root)["build"] == "ported"
 
 

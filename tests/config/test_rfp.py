@@ -17,15 +17,15 @@ def loaded(folder: Path, text: str = RFP) -> rfp.Rfp:
 
 
 def test_an_rfp_has_parts_figures_and_scores(tmp_path: Path) -> None:
-    found = loaded(tmp_path)
-    assert [(part.id, part.pack, part.version, part.mandatory) for part in found.parts] == [
+    loaded_rfp = loaded(tmp_path)
+    assert [(part.id, part.pack, part.version, part.mandatory) for part in loaded_rfp.parts] == [
         ("fast", "crossroads-mdtest", 1, True),
         ("slow", "crossroads-mdtest", None, True),
         ("later", "stream", None, False),
     ]
-    assert found.part("slow").node_class == "fat"
-    assert [(score.id, score.mean) for score in found.scores] == [("both", "geometric"), ("total", "arithmetic")]
-    assert [(term.formula, term.reference, term.weight) for term in found.scores[0].terms] == [
+    assert loaded_rfp.part("slow").node_class == "fat"
+    assert [(score.id, score.mean) for score in loaded_rfp.scores] == [("both", "geometric"), ("total", "arithmetic")]
+    assert [(term.formula, term.reference, term.weight) for term in loaded_rfp.scores[0].terms] == [
         ("create", 100, 1),
         ("stat", 200, 3),
     ]
@@ -65,11 +65,11 @@ def test_scores_above_may_be_named_so_that_no_formula_is_circular(tmp_path: Path
 
 def test_figures_and_versions_are_compared_with_the_packs(tmp_path: Path) -> None:
     (tmp_path / "rfp.yaml").write_text(RFP)
-    found, packs = rfp.load_with_packs(tmp_path / "rfp.yaml")
+    loaded_rfp, packs = rfp.load_with_packs(tmp_path / "rfp.yaml")
     assert packs["later"].id == "stream"
-    told = rfp.text(found, packs)
-    assert "  fast [1]  crossroads-mdtest version 1, mandatory: The fast tier" in told
-    assert "score both: Both tiers: geometric mean of create / 100 (weight 1), stat / 200 (weight 3)" in told
+    rfp_text = rfp.text(loaded_rfp, packs)
+    assert "  fast [1]  crossroads-mdtest version 1, mandatory: The fast tier" in rfp_text
+    assert "score both: Both tiers: geometric mean of create / 100 (weight 1), stat / 200 (weight 3)" in rfp_text
     (tmp_path / "rfp.yaml").write_text(
         RFP.replace("version: 1, title", "version: 9, title").replace("shared/stat", "shared/sta")
     )

@@ -45,21 +45,25 @@ def problems(tmp_path: Path, text: str) -> list[str]:
 
 
 def test_searches_with_their_defaults_and_with_all_that_may_be_set(tmp_path: Path) -> None:
-    made = load(tmp_path, LAUNCH)
-    assert (made.launch["node"], made.launch["peak"], made.search) == (Searched(), Searched(), SearchSettings())
-    own = (
+    campaign = load(tmp_path, LAUNCH)
+    assert (campaign.launch["node"], campaign.launch["peak"], campaign.search) == (
+        Searched(),
+        Searched(),
+        SearchSettings(),
+    )
+    settings_text = (
         "search: {operation: stat, per: all, margin: 10%, confidence: 95%, least: 4, most: 9, nodes: 3, "
         "processes_per_node: 96, budget: 12.5}\n"
     )
-    assert load(tmp_path, LAUNCH + own).search == SearchSettings("stat", "all", 0.1, 0.95, 4, 9, 3, 96, 12.5)
+    assert load(tmp_path, LAUNCH + settings_text).search == SearchSettings("stat", "all", 0.1, 0.95, 4, 9, 3, 96, 12.5)
 
 
 def test_a_condition_that_is_not_run_takes_its_numbers_from_a_projection(tmp_path: Path) -> None:
-    made = load(tmp_path, f"launch: {{node: 4, peak: search, max: projected}}\n{PROJECTION}")
-    assert made.launch["max"] == NotRun()
-    assert made.projections[0].value == 2469.0
-    assert made.projections[0].geometry == Geometry(8, 64)
-    assert made.projections[0].logs == (tmp_path / "base.out",)
+    campaign = load(tmp_path, f"launch: {{node: 4, peak: search, max: projected}}\n{PROJECTION}")
+    assert campaign.launch["max"] == NotRun()
+    assert campaign.projections[0].value == 2469.0
+    assert campaign.projections[0].geometry == Geometry(8, 64)
+    assert campaign.projections[0].logs == (tmp_path / "base.out",)
 
 
 SEARCHES = {
@@ -80,17 +84,17 @@ SEARCHES = {
 
 @pytest.mark.parametrize("text", SEARCHES)
 def test_limits_that_cannot_be_are_refused_with_their_place(tmp_path: Path, text: str) -> None:
-    found = problems(tmp_path, f"{LAUNCH}search: {text}\n")
-    assert len(found) == 1
-    assert found[0].startswith("6:")
+    messages = problems(tmp_path, f"{LAUNCH}search: {text}\n")
+    assert len(messages) == 1
+    assert messages[0].startswith("6:")
     key = text.strip("{}").split(", ")[-1].split(":")[0]
-    assert f"search.{key}: " in found[0]
-    assert SEARCHES[text].replace('"', "") in found[0].replace('"', "")
+    assert f"search.{key}: " in messages[0]
+    assert SEARCHES[text].replace('"', "") in messages[0].replace('"', "")
 
 
 def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
-    found = problems(tmp_path, f"{LAUNCH}search: {{least: 9, most: 6, nodes: 1, margin: 40%, operation: open}}\n")
-    assert len(found) == 4
+    messages = problems(tmp_path, f"{LAUNCH}search: {{least: 9, most: 6, nodes: 1, margin: 40%, operation: open}}\n")
+    assert len(messages) == 4
 
 
 def test_settings_of_a_search_that_nothing_asks_for_are_refused(tmp_path: Path) -> None:
@@ -130,8 +134,8 @@ def test_a_projection_without_what_it_needs_is_refused(tmp_path: Path, change: t
 
 
 def test_a_condition_that_is_not_run_needs_projections(tmp_path: Path) -> None:
-    found = problems(tmp_path, "launch: {node: 4, peak: search, max: projected}\n")
-    assert found == [
+    messages = problems(tmp_path, "launch: {node: 4, peak: search, max: projected}\n")
+    assert messages == [
         "5:38: launch.max: found projected, but scratch/max/shared/create has no entry in projections; add one"
     ]
 

@@ -13,7 +13,7 @@ def test_what_init_writes_is_no_answer(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "what"),
+    ("text", "expected_placeholder"),
     [
         ("TBD", "TBD"),
         ("8 servers, tbc by the vendor", "tbc"),
@@ -32,8 +32,8 @@ def test_what_init_writes_is_no_answer(text: str) -> None:
         ("test", "test"),
     ],
 )
-def test_a_placeholder_is_found_in_whatever_spelling(text: str, what: str) -> None:
-    assert placeholder(text) == what
+def test_a_placeholder_is_found_in_whatever_spelling(text: str, expected_placeholder: str) -> None:
+    assert placeholder(text) == expected_placeholder
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ def test_an_answer_is_one(text: str) -> None:
 
 
 def test_each_gap_is_named_by_its_key() -> None:
-    given = (("node", "64 cores"), ("network", "TBD"), ("more", "..."))
-    assert list(gaps("system", given, {"node": "<a>", "media": "<what>", "network": "<b>"})) == [
+    answers = (("node", "64 cores"), ("network", "TBD"), ("more", "..."))
+    assert list(gaps("system", answers, {"node": "<a>", "media": "<what>", "network": "<b>"})) == [
         ("system.media", ""),
         ("system.network", "TBD"),
         ("system.more", "..."),

@@ -16,7 +16,7 @@ from campaign.core.model import Geometry
     [("3", 3, 3), ("all", 100, 7), ("half", 50, 4), ("10%", 10, 1), ("12.5%", 13, 1), ("power of two", 64, 4)],
 )
 def test_a_share_is_rounded_up_and_a_power_of_two_fits(text: str, of_100: int, of_7: int) -> None:
-    assert [values.share_of(values.parse_share(text), there) for there in (100, 7)] == [of_100, of_7]
+    assert [values.share_of(values.parse_share(text), available) for available in (100, 7)] == [of_100, of_7]
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "1000001", "1.5", "0%", "101%", "half of it", "", "10 %"])
@@ -28,8 +28,8 @@ def test_what_is_no_count_is_refused_with_what_is_allowed(text: str) -> None:
 
 
 @given(st.sampled_from(["all", "half", "0.1%", "33.3%", "power of two"]), st.integers(1, 10**6))
-def test_a_share_is_at_least_one_and_at_most_all(text: str, there: int) -> None:
-    assert 1 <= values.share_of(values.parse_share(text), there) <= there
+def test_a_share_is_at_least_one_and_at_most_all(text: str, available: int) -> None:
+    assert 1 <= values.share_of(values.parse_share(text), available) <= available
 
 
 def test_a_geometry_is_settled_by_the_nodes_and_cores_of_the_partition() -> None:

@@ -40,7 +40,7 @@ def signed(**changes: object) -> Answers:
 
 def test_a_waived_breach_stands_beside_its_number_and_does_not_block_it() -> None:
     row = broken(signed()).row("peak/unique/create")
-    finding = next(one for one in row.findings if one.rule == "GEO-02")
+    finding = next(finding for finding in row.findings if finding.rule == "GEO-02")
     assert (row.status, finding.severity) == (Status.MEASURED, Severity.ERROR)
     assert finding.waived == "B. Uyer, 1969-01-01 until 1970-01-01: one node was down"
     assert [text for text in notes.table_notes([[row]], builders.pack()).texts if "waived" in text] == [
@@ -63,20 +63,22 @@ def test_a_waived_breach_stands_beside_its_number_and_does_not_block_it() -> Non
 def test_a_waiver_that_is_not_signed_or_not_for_it_changes_nothing(answers: Answers) -> None:
     row = broken(answers).row("peak/unique/create")
     assert row.status is Status.INVALID
-    assert {one.waived for one in row.findings} == {""}
+    assert {finding.waived for finding in row.findings} == {""}
 
 
 def test_only_the_waived_rule_is_waived() -> None:
     row = broken(signed(), placement="cyclic").row("peak/unique/create")
-    assert (row.status, {one.rule for one in row.findings if one.blocks}) == (Status.INVALID, {"GEO-01"})
+    assert (row.status, {finding.rule for finding in row.findings if finding.blocks}) == (Status.INVALID, {"GEO-01"})
 
 
 def test_an_explanation_stands_with_the_finding_and_makes_no_breach_good() -> None:
-    said = Answers(
+    answers = Answers(
         (), tuple(Explanation("scratch/*/*/*", rule, "the switch was replaced") for rule in ("FLG-04", "GEO-02"))
     )
-    row = broken(said).row("peak/unique/create")
-    assert {one.rule: one.explained for one in row.findings if one.explained} == {"FLG-04": "the switch was replaced"}
+    row = broken(answers).row("peak/unique/create")
+    assert {finding.rule: finding.explained for finding in row.findings if finding.explained} == {
+        "FLG-04": "the switch was replaced"
+    }
     assert row.status is Status.INVALID
 
 
@@ -84,15 +86,15 @@ def test_a_finding_about_one_result_of_a_run_is_answered_where_the_answer_names_
     results = Results(answers=Answers((), (Explanation("*/*/*/create", "PHY-03", "it prints no count"),)))
     results.add("peak.onefile")  # whose files are created and removed once by one of the processes
     (case,) = results.measured()
-    found = {finding.operation: finding.explained for finding in case.findings if finding.rule == "PHY-03"}
-    assert found == {"create": "it prints no count", "remove": ""}
+    explanations = {finding.operation: finding.explained for finding in case.findings if finding.rule == "PHY-03"}
+    assert explanations == {"create": "it prints no count", "remove": ""}
 
 
 def test_findings_over_the_whole_campaign_are_answered_too() -> None:
     results = Results(pack=builders.pack(checks={"CMP-03": "8"}))
     answers = Answers((Granted(replace(WAIVER, rule="CMP-03", cells="*/max/*/*"), "buyer@site"),))
-    found = engine.judge_submission(replace(results.submission(), answers=answers))
-    assert {one.subject.split("/")[1]: bool(one.waived) for one in found} == {
+    findings = engine.judge_submission(replace(results.submission(), answers=answers))
+    assert {finding.subject.split("/")[1]: bool(finding.waived) for finding in findings} == {
         **dict.fromkeys(("single", "node", "peak"), False),
         "max": True,
     }
@@ -124,8 +126,8 @@ TEXT = statement("demo", "crossroads-mdtest", WAIVER)
 
 
 def test_a_signature_over_the_statement_names_its_signer(keys: Path) -> None:
-    found = signatures.verify(TEXT.encode(), sign(keys, TEXT), keys / "signers", NAMESPACE)
-    assert found == signatures.SignatureCheck("buyer@site")
+    signature = signatures.verify(TEXT.encode(), sign(keys, TEXT), keys / "signers", NAMESPACE)
+    assert signature == signatures.SignatureCheck("buyer@site")
 
 
 @pytest.mark.parametrize(
@@ -138,8 +140,8 @@ def test_a_signature_over_the_statement_names_its_signer(keys: Path) -> None:
     ],
 )
 def test_any_other_key_text_or_purpose_is_refused(keys: Path, by: str, namespace: str, text: str) -> None:
-    found = signatures.verify(TEXT.encode(), sign(keys, text, by, namespace), keys / "signers", NAMESPACE)
-    assert (found.by, bool(found.problem)) == ("", True)
+    signature = signatures.verify(TEXT.encode(), sign(keys, text, by, namespace), keys / "signers", NAMESPACE)
+    assert (signature.by, bool(signature.problem)) == ("", True)
 
 
 def test_what_is_not_there_or_no_signature_is_refused_with_its_name(keys: Path) -> None:

@@ -63,9 +63,9 @@ def test_the_first_category_is_chosen_unless_the_campaign_file_names_another(tmp
 
 def test_a_pack_shows_its_categories(tmp_path: Path) -> None:
     load(tmp_path)
-    shown = [line.split() for line in text.text(packs.load(tmp_path / "threads.yaml")).splitlines()]
+    lines = [line.split() for line in text.text(packs.load(tmp_path / "threads.yaml")).splitlines()]
     for line in ("baseline baseline build [2.1]", "forbidden: -Ofast", "changes: measurement path, other, build"):
-        assert line.split() in shown
+        assert line.split() in lines
 
 
 def test_a_category_that_the_pack_does_not_have_is_refused(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ WRONG = {
 
 @pytest.mark.parametrize("part", WRONG)
 def test_a_category_that_cannot_be_judged_is_refused(tmp_path: Path, part: str) -> None:
-    changed, problem = WRONG[part]
+    replacement, problem = WRONG[part]
     with pytest.raises(InputError) as error:
-        load(tmp_path, pack=PACK.replace(part, changed))
+        load(tmp_path, pack=PACK.replace(part, replacement))
     assert problem in str(error.value)

@@ -44,12 +44,16 @@ def errors(tmp_path: Path, requires: str, rules: str = 'RES-01: "3"') -> str:
         pack = packs.load(file)
     except InputError as error:
         return str(error)
-    several = {each.name for each in pack.operations if each.across}
-    judged = {
-        "RES-02" if each.over or several & {*each.names} else "RES-01" if pack.is_on_results(each) else "GEO-05"
-        for each in pack.requires
+    operations_across = {entry.name for entry in pack.operations if entry.across}
+    judging_rules = {
+        "RES-02"
+        if entry.over or operations_across & {*entry.names}
+        else "RES-01"
+        if pack.is_on_results(entry)
+        else "GEO-05"
+        for entry in pack.requires
     }
-    assert judged == set(pack.checks)
+    assert judging_rules == set(pack.checks)
     return ""
 
 
@@ -74,9 +78,9 @@ def test_a_condition_on_a_number_of_several_executions_is_judged_by_the_rule_of_
 
 
 def test_a_misspelt_over_is_the_only_error(tmp_path: Path) -> None:
-    found = errors(tmp_path, '{holds: max(speed) <= 2, clause: "3", over: repetition}', 'RES-02: "3"')
-    assert "over: found repetition; allowed: repetitions or nodes" in found
-    assert len(found.splitlines()) == 1
+    messages = errors(tmp_path, '{holds: max(speed) <= 2, clause: "3", over: repetition}', 'RES-02: "3"')
+    assert "over: found repetition; allowed: repetitions or nodes" in messages
+    assert len(messages.splitlines()) == 1
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def load(tmp_path: Path, formula: str, **changes: str) -> packs.RulePack:
 
 
 @pytest.mark.parametrize(
-    ("formula", "under"),
+    ("formula", "conditions"),
     [
         ("speed / speed@one_core", ("scale-1", "scale-2", "scale-4")),
         ("speed / (nodes / nodes@scale_1 * speed@scale_1)", ("one-core", "scale-2", "scale-4")),
@@ -54,12 +54,12 @@ def load(tmp_path: Path, formula: str, **changes: str) -> packs.RulePack:
     ],
 )
 def test_an_operation_is_in_all_launch_conditions_but_those_that_it_names(
-    formula: str, under: tuple[str, ...], tmp_path: Path
+    formula: str, conditions: tuple[str, ...], tmp_path: Path
 ) -> None:
     settled = settle(unfold(load(tmp_path, formula), {"scale": 4}), "full", {}, {})
     total = settled.operations[-1]
-    assert (total.id, total.launch, total.across) == ("total", under, True)
-    assert [each.across for each in settled.operations[:2]] == [False, False]
+    assert (total.id, total.launch, total.across) == ("total", conditions, True)
+    assert [operation.across for operation in settled.operations[:2]] == [False, False]
     assert settled.deciding_operation("scale-4").id == "time-step"
 
 
@@ -83,9 +83,9 @@ def test_an_error_says_what_may_be_named(formula: str, expected: str, tmp_path: 
 
 
 def test_no_operation_is_computed_from_one_that_is_computed_across_executions(tmp_path: Path) -> None:
-    more = "unit: x}\n  - {id: more, title: More, formula: total / 2, unit: x}\nresults"
+    further_text = "unit: x}\n  - {id: more, title: More, formula: total / 2, unit: x}\nresults"
     with pytest.raises(InputError, match=r"operations\[3\].formula: found total; allowed: time_step, speed"):
-        load(tmp_path, "max(speed)", **{"unit: x}\nresults": more})
+        load(tmp_path, "max(speed)", **{"unit: x}\nresults": further_text})
 
 
 def test_it_selects_no_run(tmp_path: Path) -> None:

@@ -32,8 +32,8 @@ def refused(tmp_path: Path, results: str, head: str = HEAD) -> str:
     return str(error.value)
 
 
-def text(record: str, more: str = "") -> str:
-    return f"results:\n  format: text\n{more}  records:\n    - {{{record}}}\n"
+def text(record: str, further_text: str = "") -> str:
+    return f"results:\n  format: text\n{further_text}  records:\n    - {{{record}}}\n"
 
 
 def test_a_pack_without_results_names_a_program_whose_output_is_known(tmp_path: Path) -> None:
@@ -101,21 +101,23 @@ def test_a_record_that_cannot_be_read_is_refused(tmp_path: Path, record: str, pr
 
 def test_a_formula_may_name_another_record_that_has_a_name_of_its_own(tmp_path: Path) -> None:
     half = "name: half-rate, unit: MB/s, pattern: 'Half: +(?P<value>[0-9.]+)', plausible: NAME / 2"
-    both = text(KERNELS) + f"    - {{{half}}}\n    - {{{KERNELS.replace('{kernel}', 'rate-{kernel}')}}}\n"
-    assert loaded(tmp_path, both.replace("NAME", "rate_copy")).programs
-    assert "found copy; allowed: value" in refused(tmp_path, both.replace("NAME", "copy"))
+    pack_text = text(KERNELS) + f"    - {{{half}}}\n    - {{{KERNELS.replace('{kernel}', 'rate-{kernel}')}}}\n"
+    assert loaded(tmp_path, pack_text.replace("NAME", "rate_copy")).programs
+    assert "found copy; allowed: value" in refused(tmp_path, pack_text.replace("NAME", "copy"))
 
 
 @pytest.mark.parametrize(
-    ("more", "problem"),
+    ("further_text", "problem"),
     [
         (r"  facts: {size: 'Array size = [0-9]+'}" + "\n", "found 0 groups; allowed: exactly one"),
         ("  end: 'a**'\n", "not a regular expression: bad repetition operator: **"),
         ("  harmless: ['^a']\n", "remove ^ and $"),
     ],
 )
-def test_a_pattern_of_the_whole_output_that_is_wrong_is_refused(tmp_path: Path, more: str, problem: str) -> None:
-    assert problem in refused(tmp_path, text(KERNELS, more))
+def test_a_pattern_of_the_whole_output_that_is_wrong_is_refused(
+    tmp_path: Path, further_text: str, problem: str
+) -> None:
+    assert problem in refused(tmp_path, text(KERNELS, further_text))
 
 
 def test_a_path_that_is_wrong_is_refused(tmp_path: Path) -> None:

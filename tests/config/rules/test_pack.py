@@ -51,11 +51,11 @@ def test_a_value_of_the_campaign_takes_the_place_of_the_packs() -> None:
 
 
 def test_an_operation_with_sweeps_stands_for_one_of_each_point_and_launch_condition() -> None:
-    found = {operation.id: operation for operation in settled().operations}
-    assert list(found) == [
+    operations = {operation.id: operation for operation in settled().operations}
+    assert list(operations) == [
         *("best", "rate-1-1m", "rate-1-4m", "rate-2-1m", "rate-2-4m", "rate-3-1m", "rate-3-4m"),
     ]
-    assert found["rate-3-4m"] == Operation(
+    assert operations["rate-3-4m"] == Operation(
         id="rate-3-4m",
         title="4m",
         record="rate-3-4m",
@@ -65,8 +65,8 @@ def test_an_operation_with_sweeps_stands_for_one_of_each_point_and_launch_condit
         at=(("count", "3"), ("size", "4m")),
         launch=("node",),
     )
-    assert found["rate-2-4m"].launch == ()
-    assert [operation.id for operation in settled().operations_of("pair")] == list(found)[:5]
+    assert operations["rate-2-4m"].launch == ()
+    assert [operation.id for operation in settled().operations_of("pair")] == list(operations)[:5]
 
 
 def test_the_table_has_a_cell_for_each_operation_of_a_launch_condition() -> None:
@@ -98,11 +98,11 @@ def test_an_unknown_geometry_leaves_out_only_what_depends_on_it() -> None:
 
 def test_a_pack_without_sweeps_keeps_its_operations_for_every_launch_condition() -> None:
     pack = builders.pack()
-    made = settle(pack, "full", builders.GEOMETRIES, {})
-    assert [(one.id, one.title, one.record, one.launch) for one in made.operations] == [
-        (one.id, one.title, one.record, ()) for one in pack.operations
-    ]
-    assert (made.arguments, made.files) == (pack.arguments, pack.files)
+    settled_pack = settle(pack, "full", builders.GEOMETRIES, {})
+    assert [
+        (operation.id, operation.title, operation.record, operation.launch) for operation in settled_pack.operations
+    ] == [(operation.id, operation.title, operation.record, ()) for operation in pack.operations]
+    assert (settled_pack.arguments, settled_pack.files) == (pack.arguments, pack.files)
 
 
 def test_the_last_point_of_a_sweep_decides_which_attempt_is_reported() -> None:
@@ -123,9 +123,9 @@ def test_a_variable_has_other_values_for_some_runs_and_the_campaigns_come_first(
     )
     campaign = builders.campaign(launch=dict(LAUNCH))
 
-    def words(given: dict[str, str]) -> dict[str, tuple[str, ...]]:
-        made = settle(varied, "rehearsal", LAUNCH, given)
-        runs = matrix.expand(campaign, made, LAUNCH, {"mdtest": matrix.Executable("/opt/mdtest")})
+    def words(written_values: dict[str, str]) -> dict[str, tuple[str, ...]]:
+        settled_pack = settle(varied, "rehearsal", LAUNCH, written_values)
+        runs = matrix.expand(campaign, settled_pack, LAUNCH, {"mdtest": matrix.Executable("/opt/mdtest")})
         return {f"{run.launch}/{run.files}": run.arguments[1:] for run in runs}
 
     assert words({}) == {

@@ -308,11 +308,11 @@ def test_what_is_wrong_with_variables_sweeps_and_plots_is_told_with_its_place(
     change: tuple[str, str], expected: list[str], problems: Problems, tmp_path: Path
 ) -> None:
     assert change[0] in SWEPT
-    changed = SWEPT.replace(*change, 1)
+    pack_text = SWEPT.replace(*change, 1)
     if expected:
-        assert sorted(problems(changed)) == sorted(expected)
+        assert sorted(problems(pack_text)) == sorted(expected)
     else:
-        (tmp_path / "small.yaml").write_text(changed)
+        (tmp_path / "small.yaml").write_text(pack_text)
         packs.load(tmp_path / "small.yaml")
 
 
@@ -385,10 +385,10 @@ def test_further_directories_hold_packs_too(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "broken.yaml").write_text("id: broken\n")
     monkeypatch.setenv("CAMPAIGN_RULES", f":{tmp_path}:")
     assert packs.load("small").title == "A small pack"
-    found = packs.available()
-    assert [pack.id for pack in found] == sorted(pack.id for pack in found)
+    available_packs = packs.available()
+    assert [pack.id for pack in available_packs] == sorted(pack.id for pack in available_packs)
     broken, crossroads, small = (
-        next(pack for pack in found if pack.id == name) for name in ("broken", "crossroads-mdtest", "small")
+        next(pack for pack in available_packs if pack.id == name) for name in ("broken", "crossroads-mdtest", "small")
     )
     assert (crossroads.id, crossroads.version, crossroads.path) == ("crossroads-mdtest", 1, CROSSROADS)
     assert small == packs.Available("small", tmp_path / "small.yaml", 2, "A small pack")
@@ -547,30 +547,32 @@ def test_a_parameter_without_a_value_of_the_pack_has_the_catalogues() -> None:
 
 def test_the_documented_parameters_are_those_of_the_catalogue() -> None:
     rows = [
-        f"- {rule} `{name}` ({catalogue.show(one.kind, one.default)}): {one.says}"
+        f"- {rule} `{name}` ({catalogue.show(parameter.kind, parameter.default)}): {parameter.says}"
         for rule, entry in catalogue.CATALOGUE.items()
-        for name, one in entry.parameters.items()
+        for name, parameter in entry.parameters.items()
     ]
     listed = "\n".join(rows) + "\n"
     assert listed in (ROOT / "docs" / "rule-packs.md").read_text(), f"docs/rule-packs.md should hold:\n{listed}"
 
 
 def test_every_rule_of_the_catalogue_is_documented_with_its_statement() -> None:
-    written = (ROOT / "docs" / "rules.md").read_text()
+    page = (ROOT / "docs" / "rules.md").read_text()
     for rule, entry in catalogue.CATALOGUE.items():
-        assert f"- **{rule}** {entry.severity}: {entry.statement}. " in written, f"docs/rules.md lacks {rule}"
+        assert f"- **{rule}** {entry.severity}: {entry.statement}. " in page, f"docs/rules.md lacks {rule}"
 
 
 def test_every_rule_says_why_it_matters_and_what_to_do_next_and_so_does_its_documentation() -> None:
-    written = reference.for_the_site()["rules-why.md"]
+    page = reference.for_the_site()["rules-why.md"]
     for rule, entry in catalogue.CATALOGUE.items():
         assert entry.why and entry.remedy
-        assert f"\n| {rule} | {entry.why} | {entry.remedy} |\n" in written
+        assert f"\n| {rule} | {entry.why} | {entry.remedy} |\n" in page
 
 
 def test_the_catalogue_speaks_of_no_single_rfp() -> None:
-    own = re.compile(r"2\^20|mdtest|-[uS]\b|condition [1-4]\b|three|36")
-    assert {rule: entry.statement for rule, entry in catalogue.CATALOGUE.items() if own.search(entry.statement)} == {}
+    rfp_words = re.compile(r"2\^20|mdtest|-[uS]\b|condition [1-4]\b|three|36")
+    assert {
+        rule: entry.statement for rule, entry in catalogue.CATALOGUE.items() if rfp_words.search(entry.statement)
+    } == {}
 
 
 def test_a_rule_is_shown_in_the_words_of_the_pack_where_it_has_some() -> None:

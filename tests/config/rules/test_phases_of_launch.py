@@ -17,7 +17,7 @@ LAUNCH = {"two-nodes": Geometry(2, 2), "node": Geometry(1, 4), "nodes": Geometry
 
 def test_a_launch_condition_has_the_operations_of_its_phases() -> None:
     pack = settle(packs.load("osu"), "rehearsal", LAUNCH, {})
-    phases = {launch: {each.phase for each in pack.operations_of(launch)} for launch in LAUNCH}
+    phases = {launch: {operation.phase for operation in pack.operations_of(launch)} for launch in LAUNCH}
     assert phases == {
         "two-nodes": {"latency", "bw", "bibw", "mbw-mr"},
         "node": {"allreduce", "alltoall"},

@@ -40,12 +40,12 @@ selection: {operation: per-node, best: highest, clause: "1"}
 
 
 def read(tmp_path: Path, *changes: tuple[str, str]) -> RulePack:
-    written = PACK
+    pack_text = PACK
     for old, new in changes:
-        assert old in written
-        written = written.replace(old, new, 1)
+        assert old in pack_text
+        pack_text = pack_text.replace(old, new, 1)
     path = tmp_path / "small.yaml"
-    path.write_text(written)
+    path.write_text(pack_text)
     return packs.load(path)
 
 
@@ -103,7 +103,7 @@ TWO_CONDITIONS = (
 
 def test_a_computed_operation_is_of_the_launch_conditions_that_measure_all_its_parts(tmp_path: Path) -> None:
     pack = settle(read(tmp_path, *TWO_CONDITIONS), "full", {"one": Geometry(2, 2), "two": Geometry(2, 2)}, {})
-    assert {launch: [each.id for each in pack.operations_of(launch)] for launch in ("one", "two")} == {
+    assert {launch: [operation.id for operation in pack.operations_of(launch)] for launch in ("one", "two")} == {
         "one": ["write"], "two": ["write", "read", "per-node"],
     }  # fmt: skip
     assert pack.deciding_operation("one").id == "write"
@@ -127,10 +127,12 @@ selection:"""
 
 def test_programs_without_results_of_their_own_have_those_of_the_pack(tmp_path: Path) -> None:
     solver = ("  - {id: mdtest}\n", "  - {id: mdtest}\n  - {id: ep}\n  - {id: cg}\n")
-    own = '{id: ep, clause: "2", program: ep, arguments: "1"}\n  - {id: cg, clause: "2", program: cg, arguments: "1"}\n'
-    phases = ('{id: files, clause: "2"', own + '  - {id: files, clause: "2"')
-    more = ("operations:\n", "operations:\n  - {id: ep, phase: ep, record: ep-a, title: EP, unit: s}\n")
-    pack = read(tmp_path, solver, phases, more, ("selection:", RESULTS))
+    own_phases = (
+        '{id: ep, clause: "2", program: ep, arguments: "1"}\n  - {id: cg, clause: "2", program: cg, arguments: "1"}\n'
+    )
+    phases = ('{id: files, clause: "2"', own_phases + '  - {id: files, clause: "2"')
+    operation_change = ("operations:\n", "operations:\n  - {id: ep, phase: ep, record: ep-a, title: EP, unit: s}\n")
+    pack = read(tmp_path, solver, phases, operation_change, ("selection:", RESULTS))
     forms = [program.results for program in pack.programs]
     assert [form and form.records[0].name for form in forms] == [None, None, "{kernel}-{class}", "{kernel}-{class}"]
     with pytest.raises(InputError, match=r"results: no operation uses these results"):
@@ -147,10 +149,10 @@ def test_a_raw_text_reaches_the_file_and_the_readers_as_it_is_written(tmp_path: 
     assert RAW in text.text(pack, width=300)
 
 
-@pytest.mark.parametrize("written", ["${x}", "{{x}}"])
-def test_in_a_text_that_is_not_raw_an_unknown_name_in_braces_is_refused(tmp_path: Path, written: str) -> None:
+@pytest.mark.parametrize("phase_text", ["${x}", "{{x}}"])
+def test_in_a_text_that_is_not_raw_an_unknown_name_in_braces_is_refused(tmp_path: Path, phase_text: str) -> None:
     with pytest.raises(InputError, match=r"phases\[0\]\.text: found \{x\}"):
-        read(tmp_path, ("size = 1", written))
+        read(tmp_path, ("size = 1", phase_text))
 
 
 def test_raw_belongs_to_a_text(tmp_path: Path) -> None:
@@ -163,31 +165,31 @@ SIZED = ("-w -k -o {directory}/data {flags}", "-w -k -b {= processes * 4} -o {di
 
 
 def planned(tmp_path: Path, geometry: Geometry, *changes: tuple[str, str]) -> Run:
-    made = settle(read(tmp_path, *changes), "full", {"one": geometry}, {})
+    settled_pack = settle(read(tmp_path, *changes), "full", {"one": geometry}, {})
     campaign = replace(builders.campaign(), rules=str(tmp_path / "small.yaml"), items_total=None)
     executables = {name: matrix.Executable(f"/opt/{name}") for name in ("ior", "mdtest")}
-    return matrix.expand(campaign, made, {"one": geometry}, executables)[0]
+    return matrix.expand(campaign, settled_pack, {"one": geometry}, executables)[0]
 
 
 def test_a_phase_with_counts_of_its_own_has_them_in_its_words_and_on_the_first_nodes(tmp_path: Path) -> None:
     run = planned(tmp_path, Geometry(4, 16), COUNTS, SIZED)
-    later, apart = run.commands[1:3]
-    assert (later.geometry, later.first_node, later.arguments) == (
+    first_command, second_command = run.commands[1:3]
+    assert (first_command.geometry, first_command.first_node, first_command.arguments) == (
         Geometry(2, 3), 0, ("-w", "-k", "-b", "12", "-o", "{directory}/2", "-F")
     )  # fmt: skip
-    assert (apart.geometry, apart.first_node, run.job_nodes) == (None, 4, 8)
+    assert (second_command.geometry, second_command.first_node, run.job_nodes) == (None, 4, 8)
     assert "with nodes / 2 nodes and 3 processes" in text.text(read(tmp_path, COUNTS), width=300)
 
 
 def test_a_phase_without_a_process_count_has_as_many_on_each_node_as_the_launch_condition(tmp_path: Path) -> None:
-    one = (COUNTS[0], COUNTS[1].replace("nodes / 2, processes: 3", "1"))
-    assert planned(tmp_path, Geometry(4, 16), one).commands[1].geometry == Geometry(1, 4)
+    change = (COUNTS[0], COUNTS[1].replace("nodes / 2, processes: 3", "1"))
+    assert planned(tmp_path, Geometry(4, 16), change).commands[1].geometry == Geometry(1, 4)
 
 
 def test_other_counts_of_a_phase_are_other_runs(tmp_path: Path) -> None:
     first = planned(tmp_path, Geometry(4, 16), COUNTS)
-    again = planned(tmp_path, Geometry(4, 16), (COUNTS[0], COUNTS[1].replace("3", "4")))
-    assert first.fingerprint != again.fingerprint
+    second = planned(tmp_path, Geometry(4, 16), (COUNTS[0], COUNTS[1].replace("3", "4")))
+    assert first.fingerprint != second.fingerprint
 
 
 @pytest.mark.parametrize("counts", ["nodes: 8", "nodes: 2, processes: 1", "nodes: nodes - 4"])
@@ -202,15 +204,15 @@ BESIDE = ("nodes: other, arg", "nodes: 1, processes: 2, beside: later, arg")
 
 
 def test_phases_that_start_together_are_on_nodes_behind_each_other(tmp_path: Path) -> None:
-    more = (
+    load_phase = (
         "  - {id: purge",
         '  - {id: load, clause: "1", beside: later, nodes: 1, program: ior, arguments: "-w"}\n  - {id: purge',
     )
-    run = planned(tmp_path, Geometry(4, 16), HALF, BESIDE, more)
-    assert [(each.phase, each.first_node, each.geometry) for each in run.commands[1:4]] == [
+    run = planned(tmp_path, Geometry(4, 16), HALF, BESIDE, load_phase)
+    assert [(command.phase, command.first_node, command.geometry) for command in run.commands[1:4]] == [
         ("later", 0, Geometry(2, 8)), ("apart", 2, Geometry(1, 2)), ("load", 3, Geometry(1, 4)),
     ]  # fmt: skip
-    assert [[each.phase for each in group] for group in run.together] == [
+    assert [[command.phase for command in group] for group in run.together] == [
         ["config"], ["later", "apart", "load"], ["purge"], ["files"]
     ]  # fmt: skip
     assert run.job_nodes == 4
@@ -219,14 +221,14 @@ def test_phases_that_start_together_are_on_nodes_behind_each_other(tmp_path: Pat
 
 def test_a_phase_on_other_nodes_starts_together_with_one_on_all_nodes_of_the_launch_condition(tmp_path: Path) -> None:
     run = planned(tmp_path, Geometry(4, 16), ("nodes: other", "nodes: other, beside: later"))
-    assert [(each.beside, each.first_node) for each in run.commands[1:3]] == [(False, 0), (True, 4)]
+    assert [(command.beside, command.first_node) for command in run.commands[1:3]] == [(False, 0), (True, 4)]
     assert run.job_nodes == 8
 
 
 def test_phases_that_start_together_are_another_run_than_one_after_another(tmp_path: Path) -> None:
-    one, other = (planned(tmp_path, Geometry(4, 16), ("nodes: other", f"nodes: other{more}")).fingerprint
-                  for more in ("", ", beside: later"))  # fmt: skip
-    assert one != other
+    sequential, together = (planned(tmp_path, Geometry(4, 16), ("nodes: other", f"nodes: other{suffix}")).fingerprint
+                  for suffix in ("", ", beside: later"))  # fmt: skip
+    assert sequential != together
 
 
 def test_phases_that_start_together_must_fit_the_launch_condition(tmp_path: Path) -> None:
@@ -263,27 +265,27 @@ def test_a_phase_writes_the_path_of_an_input_or_copies_it(tmp_path: Path) -> Non
         'text: "size = 1"}',
         'text: "read {box}"}\n  - {id: copy, clause: "1", write: "{directory}/in", input: box}',
     )
-    made = settle(read(tmp_path, INPUT, also), "full", {"one": Geometry(2, 2)}, {})
+    settled_pack = settle(read(tmp_path, INPUT, also), "full", {"one": Geometry(2, 2)}, {})
     campaign = replace(builders.campaign(), items_total=None, inputs=(Input("box", "/work/the box"),))
     executables = {name: matrix.Executable(f"/opt/{name}") for name in ("ior", "mdtest")}
-    run = matrix.expand(campaign, made, {"one": Geometry(2, 2)}, executables)[0]
-    assert [each.words("/there") for each in run.commands[:2]] == [
+    run = matrix.expand(campaign, settled_pack, {"one": Geometry(2, 2)}, executables)[0]
+    assert [command.words("/there") for command in run.commands[:2]] == [
         ("campaign_write", "/there/input", "read /work/the box"),
         ("campaign_copy", "/there/in", "/work/the box"),
     ]
-    assert "copy {directory}/in {box}" in text.text(made, width=300)
+    assert "copy {directory}/in {box}" in text.text(settled_pack, width=300)
 
 
 @pytest.mark.parametrize(
-    ("written", "problem"),
+    ("phase_text", "problem"),
     [
         ("input: bx", r"phases\[0\]\.input: found bx; did you mean box"),
         ("text: a, input: box", r"phases\[0\]\.text: found `text` beside `input`; remove one"),
     ],
 )
-def test_a_copy_is_of_an_input_and_of_nothing_else(tmp_path: Path, written: str, problem: str) -> None:
+def test_a_copy_is_of_an_input_and_of_nothing_else(tmp_path: Path, phase_text: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
-        read(tmp_path, INPUT, ('text: "size = 1"', written))
+        read(tmp_path, INPUT, ('text: "size = 1"', phase_text))
 
 
 def test_a_phase_by_itself_is_a_pack_for_one_program(tmp_path: Path) -> None:

@@ -47,8 +47,8 @@ def read_definition(tmp_path: Path, launch: str, profile: str = "rehearsal") -> 
 
 
 def test_a_series_is_a_launch_condition_for_each_power_of_two_up_to_the_largest(tmp_path: Path) -> None:
-    found = read_definition(tmp_path, "{scale: 4, ranks: 2, max: all}")
-    assert [(each.id, each.title, each.needs) for each in found.pack.launch] == [
+    definition = read_definition(tmp_path, "{scale: 4, ranks: 2, max: all}")
+    assert [(condition.id, condition.title, condition.needs) for condition in definition.pack.launch] == [
         ("scale-1", "1 nodes", "all processes per node on 1 node"),
         ("scale-2", "2 nodes", "all processes per node on 2 nodes"),
         ("scale-4", "4 nodes", "all processes per node on 4 nodes"),
@@ -56,7 +56,7 @@ def test_a_series_is_a_launch_condition_for_each_power_of_two_up_to_the_largest(
         ("ranks-2", "2 processes", "2 processes per node on 1 node"),
         ("max", "All", "the whole system"),
     ]
-    assert found.campaign.launch == {
+    assert definition.campaign.launch == {
         "scale-1": AllCores(1, "all"),
         "scale-2": AllCores(2, "all"),
         "scale-4": AllCores(4, "all"),
@@ -75,19 +75,21 @@ def test_what_names_a_series_means_all_of_it(tmp_path: Path) -> None:
 
 def test_a_series_ends_at_the_largest_power_of_two_of_the_partition(tmp_path: Path) -> None:
     scale = read_definition(tmp_path, "{scale: 4, ranks: 2, max: all}").pack.launch
-    least = {each.id: each.smallest_geometry(nodes=13, cores=6) for each in scale}
-    assert least["scale-2"] == Geometry(2, 12)
-    assert least["scale-4"] == Geometry(8, 48)
-    assert least["ranks-1"] == Geometry(1, 1)
-    assert least["ranks-2"] == Geometry(1, 4)
+    smallest = {condition.id: condition.smallest_geometry(nodes=13, cores=6) for condition in scale}
+    assert smallest["scale-2"] == Geometry(2, 12)
+    assert smallest["scale-4"] == Geometry(8, 48)
+    assert smallest["ranks-1"] == Geometry(1, 1)
+    assert smallest["ranks-2"] == Geometry(1, 4)
 
 
-@pytest.mark.parametrize(("given", "found"), [("scale: 6", "6"), ("scale: all", "all"), ("max: all", "none")])
-def test_the_largest_is_a_power_of_two(given: str, found: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("written_count", "reported_count"), [("scale: 6", "6"), ("scale: all", "all"), ("max: all", "none")]
+)
+def test_the_largest_is_a_power_of_two(written_count: str, reported_count: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        read_definition(tmp_path, f"{{{given}, ranks: 2}}")
+        read_definition(tmp_path, f"{{{written_count}, ranks: 2}}")
     (problem,) = [problem for problem in caught.value.problems if "launch.scale:" in problem]
-    assert f"found {found}; allowed: a power of two such as 16, the largest of the series" in problem
+    assert f"found {reported_count}; allowed: a power of two such as 16, the largest of the series" in problem
     assert "clause 5.1" in problem
 
 
@@ -97,7 +99,7 @@ def test_init_writes_the_largest_of_the_cluster(tmp_path: Path) -> None:
     (tmp_path / "c.yaml").write_text(text)
     assert "  scale: 16   # the largest of all processes per node on 1, 2, 4 ... nodes\n" in text
     assert "  ranks: 32   # the largest of 1, 2, 4 ... processes per node on 1 node\n" in text
-    largest = [each.id for each in open_campaign(tmp_path / "c.yaml").pack.launch if each.reaches]
+    largest = [condition.id for condition in open_campaign(tmp_path / "c.yaml").pack.launch if condition.reaches]
     assert largest == ["scale-16", "ranks-32"]
 
 
@@ -113,4 +115,4 @@ def test_a_series_of_a_pack_is_complete(old: str, new: str, problem: str, tmp_pa
     (tmp_path / "scaling.yaml").write_text(PACK.replace(old, new))
     with pytest.raises(InputError) as caught:
         packs.load(str(tmp_path / "scaling.yaml"))
-    assert any(problem in each for each in caught.value.problems)
+    assert any(problem in message for message in caught.value.problems)

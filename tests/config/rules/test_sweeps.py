@@ -14,9 +14,11 @@ def test_a_placeholder_is_filled_wherever_it_stands_in_a_word_and_an_unknown_one
     assert sweeps.fill(text, {"name": "x", "directory": "/d"}) == "f/d/x.dat x{other}"
 
 
-@pytest.mark.parametrize(("text", "rest"), [("a{b}c", ""), ("a{B}", "{B}"), ("a}b", "}b"), ("{a", "{a"), ("{}", "{}")])
-def test_a_brace_that_belongs_to_no_placeholder_is_found(text: str, rest: str) -> None:
-    assert sweeps.leftover(text) == rest
+@pytest.mark.parametrize(
+    ("text", "remainder"), [("a{b}c", ""), ("a{B}", "{B}"), ("a}b", "}b"), ("{a", "{a"), ("{}", "{}")]
+)
+def test_a_brace_that_belongs_to_no_placeholder_is_found(text: str, remainder: str) -> None:
+    assert sweeps.leftover(text) == remainder
 
 
 @pytest.mark.parametrize(
@@ -37,7 +39,7 @@ def test_a_sweep_goes_through_its_values(sweep: Sweep, values: tuple[str, ...]) 
 
 
 @pytest.mark.parametrize(
-    ("sweep", "why"),
+    ("sweep", "reason"),
     [
         (Sweep("s", values="1,,2"), "sweep s: 1,,2; allowed: values that differ, none empty"),
         (Sweep("s", values="1,1"), "sweep s: 1,1; allowed: values that differ, none empty"),
@@ -49,17 +51,17 @@ def test_a_sweep_goes_through_its_values(sweep: Sweep, values: tuple[str, ...]) 
         (Sweep("s", first="1", last="5000", plus="1"), "sweep s: more than 1000 values from 1 to 5000"),
     ],
 )
-def test_a_sweep_that_cannot_be_says_why(sweep: Sweep, why: str) -> None:
+def test_a_sweep_that_cannot_be_says_why(sweep: Sweep, reason: str) -> None:
     with pytest.raises(ValueError) as caught:
         sweep.expand({})
-    assert str(caught.value) == why
+    assert str(caught.value) == reason
 
 
 @given(st.integers(1, 1000), st.integers(1, 10**6), st.integers(2, 100), st.booleans())
 def test_a_sweep_rises_from_its_first_value_and_never_goes_above_its_last(
-    first: int, more: int, times: int, always_last: bool
+    first: int, span: int, times: int, always_last: bool
 ) -> None:
-    last = first + more
+    last = first + span
     values = [int(v) for v in Sweep("s", "", str(first), str(last), str(times), "", always_last).expand({})]
     assert values[0] == first
     assert values == sorted(set(values))
