@@ -137,7 +137,7 @@ def _iso_time(seconds: float) -> str:
 
 def read_source(data: Path) -> trees.Tree:
     """The source in a bundle. Raises InputError if it cannot be read, or is too large."""
-    return trees.read(SOURCE, data, most=LARGEST_SOURCE)
+    return trees.read(SOURCE, data, max_bytes=LARGEST_SOURCE)
 
 
 # --- RO-Crate 1.1: the bundle's files, and each number of the tables with its attempt and log

@@ -63,21 +63,21 @@ class Case:
     @cached_property
     def operations(self) -> tuple[Operation, ...]:
         """Those that one execution gives."""
-        return tuple(each for each in self.pack.operations_of(self.run.launch) if not each.across)
+        return tuple(operation for operation in self.pack.operations_of(self.run.launch) if not operation.across)
 
-    def record(self, name: str) -> Record | None:
-        return next((record for record in self.records if record.operation == name), None)
+    def record(self, operation: str) -> Record | None:
+        return next((record for record in self.records if record.operation == operation), None)
 
     def _of_iterations(self, operation: Operation) -> Record | None:
         """The record of an operation, computed from the iterations that the pack selects."""
-        printed, which = self.record(operation.key), self.pack.selection.iteration
-        if printed is None or printed.iterations < 2:
-            return printed
+        printed_record, which = self.record(operation.key), self.pack.selection.iteration
+        if printed_record is None or printed_record.iterations < 2:
+            return printed_record
         if not which:
-            return by_statistic(printed, operation.statistic)
+            return by_statistic(printed_record, operation.statistic)
         decides = deciding(self.pack, self.run)
         place = chosen(self.record(decides.key), which, self.pack.best(decides))
-        return printed if place is None else of_iteration(printed, place)
+        return printed_record if place is None else of_iteration(printed_record, place)
 
     def result(self, operation: Operation) -> Record | None:
         """The value of the operation's column: a record of the output, or computed from others by its formula."""
@@ -88,8 +88,8 @@ class Case:
 
     def of(self, operation: str = "") -> tuple[Record, ...]:
         """The records that an operation's number comes from; without an operation, those of all."""
-        found = [record for each, record in self.reported if operation in ("", each.id)]
-        return tuple([part for record in found for part in record.measured])
+        records = [record for operation_reported, record in self.reported if operation in ("", operation_reported.id)]
+        return tuple([part for record in records for part in record.measured])
 
     @cached_property
     def reported(self) -> tuple[tuple[Operation, Record], ...]:
@@ -104,8 +104,8 @@ class Case:
     @cached_property
     def placement(self) -> tuple[str, ...]:
         """The node of each rank, as the job saw it; empty if it differs between phases."""
-        first, *others = self.evidence.placement.values() or [()]
-        return () if any(other != first for other in others) else first
+        first, *further_placements = self.evidence.placement.values() or [()]
+        return () if any(other != first for other in further_placements) else first
 
     @cached_property
     def phases(self) -> Mapping[str, Case]:
@@ -119,14 +119,18 @@ class Case:
         variables = self.evidence.loader_variables
         times = next((each for each in completion.phases if each.phase == name), None) if completion else None
         if completion and times:
-            own = (replace(times, phase=""),)
-            completion = replace(completion, started=times.started, ended=times.ended, uptime=times.uptime, phases=own)
+            phase_times = (replace(times, phase=""),)
+            completion = replace(
+                completion, started=times.started, ended=times.ended, uptime=times.uptime, phases=phase_times
+            )
             attempt = replace(attempt, started=times.started, ended=times.ended)
         pack, run = self.pack.of_phase(name), self.run
-        counted = any("items_" in word for word in pack.arguments)
-        items = (run.items_per_process, run.items_total) if counted else (None, None)
-        mark = record_key(name, "")  # records are named as in the phase's own output
-        named = [(each.operation.removeprefix(mark), each) for each in self.records if each.operation.startswith(mark)]
+        has_item_counts = any("items_" in word for word in pack.arguments)
+        items = (run.items_per_process, run.items_total) if has_item_counts else (None, None)
+        prefix = record_key(name, "")  # records are named as in the phase's own output
+        phase_records = [
+            (each.operation.removeprefix(prefix), each) for each in self.records if each.operation.startswith(prefix)
+        ]
         phase = replace(
             self,
             pack=pack,
@@ -138,7 +142,10 @@ class Case:
                 items_per_process=items[0],
                 items_total=items[1],
             ),
-            records=tuple(each if each.operation == own else replace(each, operation=own) for own, each in named),
+            records=tuple(
+                each if each.operation == phase_times else replace(each, operation=phase_times)
+                for phase_times, each in phase_records
+            ),
             outputs={"": self.outputs.get(name, Observation())},
             evidence=replace(
                 self.evidence,
@@ -158,8 +165,10 @@ class Case:
     @property
     def memory(self) -> float | None:
         """Bytes of memory of its nodes together, as the job recorded it."""
-        recorded = self.evidence.environment.by_node("memory.total")
-        sizes = {name: float(text.split()[0]) * 1024 for name, text in recorded.items() if text.split()[0].isdigit()}
+        memory_by_node = self.evidence.environment.by_node("memory.total")
+        sizes = {
+            name: float(text.split()[0]) * 1024 for name, text in memory_by_node.items() if text.split()[0].isdigit()
+        }
         nodes = [sizes[name] for name in self.seen.node_names if name in sizes]
         if len(nodes) == self.run.geometry.nodes:
             return sum(nodes)
@@ -174,8 +183,8 @@ class Case:
             return energy.accounted(evidence.accounting, evidence.completion, run.launched) if run.energy else unnamed
         if evidence.energy is None:
             return Metered(problem="the job has no readings of its nodes")
-        each = run.energy.split(" ")[1] != "once"
-        return energy.covering(evidence.energy, evidence.completion, evidence.environment.job_nodes, each)
+        is_each_node = run.energy.split(" ")[1] != "once"
+        return energy.covering(evidence.energy, evidence.completion, evidence.environment.job_nodes, is_each_node)
 
     @property
     def of_energy(self) -> tuple[Record, ...]:
@@ -188,13 +197,13 @@ class Case:
     @cached_property
     def programs(self) -> tuple[ExecutedFile, ...]:
         """The programs of all phases, without duplicates, beginning with the first phase's."""
-        reported: dict[str, str] = {}
+        digests: dict[str, str] = {}
         for command in self.run.launched:
             output = self.outputs.get(command.phase)
-            reported[command.executable] = reported.get(command.executable) or (output and output.binary_sha256) or ""
+            digests[command.executable] = digests.get(command.executable) or (output and output.binary_sha256) or ""
         environment = self.evidence.environment
         facts = {path: name for name, (path, _) in environment.beside.items()} | {self.run.executable: EXECUTABLE}
-        return tuple(environment.file(path, facts.get(path, ""), digest) for path, digest in reported.items())
+        return tuple(environment.file(path, facts.get(path, ""), digest) for path, digest in digests.items())
 
     @cached_property
     def worth(self) -> float:
@@ -238,21 +247,23 @@ class Case:
         return self.pack.profile == "full"
 
 
-def _of_both(one: Observation, other: Observation) -> Observation:
+def _of_both(first: Observation, second: Observation) -> Observation:
     """What the outputs of two phases say together."""
-    same = [name for name in _OBSERVED if getattr(one, name) == getattr(other, name)]
-    failed = [each.failed_operations for each in (one, other) if each.failed_operations is not None]
-    programs = dict.fromkeys(filter(None, (*one.program.split(", "), other.program)))
-    of_both = {
+    same = [name for name in _OBSERVED if getattr(first, name) == getattr(second, name)]
+    failed = [
+        observation.failed_operations for observation in (first, second) if observation.failed_operations is not None
+    ]
+    programs = dict.fromkeys(filter(None, (*first.program.split(", "), second.program)))
+    combined = {
         "program": ", ".join(programs),
-        "node_names": tuple(dict.fromkeys((*one.node_names, *other.node_names))),
+        "node_names": tuple(dict.fromkeys((*first.node_names, *second.node_names))),
         "failed_operations": sum(failed) if failed else None,
-        "complete": one.complete and other.complete,
-        "errors": (*one.errors, *other.errors),
-        "warnings": (*one.warnings, *other.warnings),
-        "unparsed": (*one.unparsed, *other.unparsed),
+        "complete": first.complete and second.complete,
+        "errors": (*first.errors, *second.errors),
+        "warnings": (*first.warnings, *second.warnings),
+        "unparsed": (*first.unparsed, *second.unparsed),
     }
-    return Observation(**{**{name: getattr(one, name) for name in same}, **of_both})
+    return Observation(**{**{name: getattr(first, name) for name in same}, **combined})
 
 
 def selected(results: Sequence[Case]) -> Case:
@@ -268,7 +279,7 @@ def of_nodes(nodes: Mapping[str, Case]) -> Case:
     pack, run = ordered[0].pack, ordered[0].run
     if pack.best(deciding(pack, run)) == "lowest":
         ordered.reverse()
-    condition = next(each for each in pack.launch if each.id == run.launch)
+    condition = next(condition_of_pack for condition_of_pack in pack.launch if condition_of_pack.id == run.launch)
     return ordered[{"minimum": 0, "median": (len(ordered) - 1) // 2, "maximum": -1}[condition.reported_node]]
 
 
@@ -300,7 +311,7 @@ def deciding(pack: RulePack, run: Run) -> Operation:
     operation = pack.deciding_operation(run.launch)
     if operation.id in run.operations:
         return operation
-    return next(other for other in pack.operations if other.id == run.operations[0])
+    return next(operation_of_pack for operation_of_pack in pack.operations if operation_of_pack.id == run.operations[0])
 
 
 # --- the number of a column: from the iterations that the rule pack requires, or computed from others by a formula
@@ -319,13 +330,17 @@ def result(
 
     `operations`: those that a formula may name; `record` gives the record of one; `numbers`: other names.
     """
-    measured = record(operation) if operation.record else None
+    record_measured = record(operation) if operation.record else None
     if not operation.formula:
-        return measured
-    wanted = formula.names(operation.formula)
+        return record_measured
+    input_names = formula.names(operation.formula)
     if operation.record:
-        return _computed(operation, {formulas.VALUE: measured}, numbers())
-    inputs = {each.name: result(each, operations, record, numbers) for each in operations if each.name in wanted}
+        return _computed(operation, {formulas.VALUE: record_measured}, numbers())
+    inputs = {
+        operation_named.name: result(operation_named, operations, record, numbers)
+        for operation_named in operations
+        if operation_named.name in input_names
+    }
     return _computed(operation, inputs, numbers())
 
 
@@ -345,24 +360,35 @@ def _computed(operation: Operation, inputs: Mapping[str, Record | None], numbers
 # --- of several iterations
 
 
-def by_statistic(record: Record, wanted: str) -> Record:
+def by_statistic(record: Record, statistic: str) -> Record:
     """The record with this statistic of its iterations as value."""
-    if record.iterations < 2 or wanted in ("", record.statistic):
+    if record.iterations < 2 or statistic in ("", record.statistic):
         return record
-    printed = {"mean": record.mean, "minimum": record.minimum}.get(wanted)
+    printed_value = {"mean": record.mean, "minimum": record.minimum}.get(statistic)
     if not record.each:
-        true = record.true_value and printed and record.true_value * printed / record.value
-        return record if printed is None else replace(record, value=printed, true_value=true, statistic=wanted)
+        true_value = record.true_value and printed_value and record.true_value * printed_value / record.value
+        return (
+            record
+            if printed_value is None
+            else replace(record, value=printed_value, true_value=true_value, statistic=statistic)
+        )
     order = sorted(range(len(record.each)), key=lambda place: record.each[place].value)
     places = {"first": 0, "last": -1, "minimum": order[0], "maximum": order[-1]}
     middle = order[(len(order) - 1) // 2 : len(order) // 2 + 1]
-    chosen = _at(record, record.each[places.get(wanted, middle[0])])
-    if wanted in ("mean", "median"):
-        among = [record.each[place] for place in (order if wanted == "mean" else middle)]
-        chosen = replace(chosen, value=fmean(each.value for each in among), **_averaged(among))
+    result_record = _at(record, record.each[places.get(statistic, middle[0])])
+    if statistic in ("mean", "median"):
+        iterations = [record.each[place] for place in (order if statistic == "mean" else middle)]
+        result_record = replace(
+            result_record, value=fmean(iteration.value for iteration in iterations), **_averaged(iterations)
+        )
     # What the program prints besides its best value is on the same line.
-    source = chosen.source if printed is None else record.source
-    return replace(chosen, value=chosen.value if printed is None else printed, source=source, statistic=wanted)
+    source = result_record.source if printed_value is None else record.source
+    return replace(
+        result_record,
+        value=result_record.value if printed_value is None else printed_value,
+        source=source,
+        statistic=statistic,
+    )
 
 
 def of_iteration(record: Record, place: int) -> Record:
@@ -376,19 +402,19 @@ def chosen(deciding: Record | None, which: str, best: str) -> int | None:
     """The iteration that all numbers of a row are from: `best` (by the deciding operation), first, last."""
     if deciding is None or not deciding.each:
         return None
-    values = [each.value for each in deciding.each]
+    values = [iteration.value for iteration in deciding.each]
     extreme = max(values) if best == "highest" else min(values)
     return {"first": 0, "last": len(values) - 1}.get(which, values.index(extreme))
 
 
-def _at(record: Record, each: Iteration) -> Record:
-    details: Mapping[str, Any] = each.details
-    return replace(record, value=each.value, source=each.source, **details)
+def _at(record: Record, iteration: Iteration) -> Record:
+    details: Mapping[str, Any] = iteration.details
+    return replace(record, value=iteration.value, source=iteration.source, **details)
 
 
 def _averaged(iterations: Sequence[Iteration]) -> dict[str, Any]:
     """Averages over the iterations; a count is rounded."""
-    known = {name: [iteration.details.get(name) for iteration in iterations] for name in iterations[0].details}
-    means = {name: fmean(values) for name, values in known.items() if None not in values}  # type: ignore[arg-type]
-    whole = {name for name, values in known.items() if all(isinstance(value, int) for value in values)}
-    return {name: round(value) if name in whole else value for name, value in means.items()}
+    values_by_name = {name: [iteration.details.get(name) for iteration in iterations] for name in iterations[0].details}
+    means = {name: fmean(values) for name, values in values_by_name.items() if None not in values}  # type: ignore[arg-type]
+    integer_names = {name for name, values in values_by_name.items() if all(isinstance(value, int) for value in values)}
+    return {name: round(value) if name in integer_names else value for name, value in means.items()}

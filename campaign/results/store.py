@@ -66,29 +66,29 @@ def digests(folder: Path, changed_since: float = 0.0) -> dict[str, str]:
     """The SHA-256 of every plain file in an attempt's folder, by relative path. Unreadable files are left out, and
     those that the kernel has not seen changed since then (seconds since 1970).
     """
-    known = {}
-    for below, _, names in os.walk(folder, onerror=pass_on_limit):
-        for path in (Path(below, name) for name in names):
+    digest_by_name = {}
+    for directory, _, names in os.walk(folder, onerror=pass_on_limit):
+        for path in (Path(directory, name) for name in names):
             try:
                 status = path.lstat()
                 if stat.S_ISREG(status.st_mode) and status.st_ctime >= changed_since:
-                    known[_in_utf8(path.relative_to(folder))] = untrusted.digest(path)
+                    digest_by_name[_in_utf8(path.relative_to(folder))] = untrusted.digest(path)
             except OSError as error:
                 pass_on_limit(error)
-    return dict(sorted(known.items()))
+    return dict(sorted(digest_by_name.items()))
 
 
 def altered(paths: Paths, chain: journal.Chain) -> dict[tuple[str, int], tuple[Altered, ...]]:
     """The files of successful attempts that differ from the hashes in the journal, by run and number."""
-    found = {}
+    altered_by_attempt = {}
     for event in journal.events_at(paths.journal, chain.ends):
         attempt, files, since = (event["run"], event["number"]), event.get("files", {}), event["time"]
         folder = paths.attempt(*attempt)
         if event["state"] == State.DONE and any(_touched(f"{folder}/{name}", since) for name in files):
-            now = digests(folder, since)
-            differing = (Altered(name, old, now.get(name, old)) for name, old in files.items())
-            found[attempt] = tuple(each for each in differing if each.recorded != each.found)
-    return {attempt: files for attempt, files in found.items() if files}
+            digests_now = digests(folder, since)
+            differing = (Altered(name, old, digests_now.get(name, old)) for name, old in files.items())
+            altered_by_attempt[attempt] = tuple(file for file in differing if file.recorded != file.found)
+    return {attempt: files for attempt, files in altered_by_attempt.items() if files}
 
 
 def _touched(path: str, since: float) -> bool:
@@ -235,8 +235,8 @@ class Store(AbstractContextManager["Store"]):
                 "file locks; set 'results' in the campaign file to another file system"
             ) from error
         except (sqlite3.DatabaseError, ValueError, KeyError, TypeError, AttributeError) as error:
-            known = isinstance(error, sqlite3.DatabaseError)
-            problem = error if known else f"unreadable content: {error!r:.80}"
+            is_database_error = isinstance(error, sqlite3.DatabaseError)
+            problem = error if is_database_error else f"unreadable content: {error!r:.80}"
             raise _damaged(self._path, problem) from error
 
     # --- the journal and its projection
@@ -255,9 +255,9 @@ class Store(AbstractContextManager["Store"]):
                     f"{FORMAT}), and a 'campaign run' is working with it: wait until that command has ended, or "
                     "interrupt it, which cancels no job; then run this command again"
                 )
-        aside = _new_file(self._path.with_name(f"{self._path.name}.format-{version}"))
+        kept_copy = _new_file(self._path.with_name(f"{self._path.name}.format-{version}"))
         try:
-            with self._explained(), closing(sqlite3.connect(aside)) as copy:
+            with self._explained(), closing(sqlite3.connect(kept_copy)) as copy:
                 self._db.backup(copy)
             self._sql("BEGIN IMMEDIATE")
             with self._committed():
@@ -267,14 +267,14 @@ class Store(AbstractContextManager["Store"]):
                         self._sql(f'DROP {kind} "{name}"')
                     self._sql("PRAGMA user_version = 0")
         except BaseException:
-            aside.unlink(missing_ok=True)
+            kept_copy.unlink(missing_ok=True)
             raise
         if not is_first:  # another command was faster, and has its own copy
-            aside.unlink(missing_ok=True)
+            kept_copy.unlink(missing_ok=True)
             return
         print(
             f"{self._path} is the index of another version of campaign (format {version}; this version uses {FORMAT}): "
-            f"kept as {aside.name}, and rebuilt",
+            f"kept as {kept_copy.name}, and rebuilt",
             file=sys.stderr,
         )
 
@@ -307,10 +307,10 @@ class Store(AbstractContextManager["Store"]):
 
     def read_as(self, form: str) -> bool:
         """Whether the stored results were read by this description of outputs; records it."""
-        known = self._meta("read_as", form)
-        if known != form or not self._meta("read_as", ""):
+        is_database_error = self._meta("read_as", form)
+        if is_database_error != form or not self._meta("read_as", ""):
             self._sql("INSERT OR REPLACE INTO meta VALUES ('read_as', ?)", (form,))
-        return known == form
+        return is_database_error == form
 
     def _catch_up(self) -> None:
         offset = int(self._meta("journal_offset", "0"))
@@ -487,21 +487,23 @@ class Store(AbstractContextManager["Store"]):
             self._sql("DELETE FROM records WHERE run = ? AND attempt = ?", (run, attempt))
             rows = [
                 (
-                    *(run, attempt, each.source.file, each.source.line, dumps(each.each)),
-                    *(getattr(each, name) for name in _RECORD_FIELDS),
+                    *(run, attempt, record.source.file, record.source.line, dumps(record.each)),
+                    *(getattr(record, name) for name in _RECORD_FIELDS),
                 )
-                for each in records
+                for record in records
             ]
             with self._explained():
                 self._db.executemany(_INSERT_RECORD, rows)
             self._sql("INSERT OR REPLACE INTO observations VALUES (?, ?, ?)", (run, attempt, dumps(outputs)))
-            of_job = evidence.environment.once("stored", lambda: _stored(evidence.environment))
-            shared = (*of_job, _hashed(evidence.witness))
+            environment = evidence.environment.once("stored", lambda: _stored(evidence.environment))
+            shared = (*environment, _hashed(evidence.witness))
             for digest, data in shared:
                 self._sql("INSERT OR IGNORE INTO shared VALUES (?, ?)", (digest, data))
-            own = dumps(replace(evidence, environment=NOTHING.environment, accounting=None, witness=NOTHING.witness))
+            own_json = dumps(
+                replace(evidence, environment=NOTHING.environment, accounting=None, witness=NOTHING.witness)
+            )
             digests = (digest for digest, _ in shared)
-            self._sql("INSERT OR REPLACE INTO evidence VALUES (?, ?, ?, ?, ?, ?)", (run, attempt, *digests, own))
+            self._sql("INSERT OR REPLACE INTO evidence VALUES (?, ?, ?, ?, ?, ?)", (run, attempt, *digests, own_json))
 
     def save_accounting(self, job: str, accounting: Accounting) -> None:
         """Store Slurm's final record of a job."""
@@ -605,29 +607,30 @@ def _stored(environment: Environment) -> tuple[tuple[str, str], ...]:
 
 
 @functools.cache
-def _check_kinds(of: type, columns: tuple[str, ...], kinds: tuple[type, ...]) -> None:
+def _check_kinds(dataclass_type: type, columns: tuple[str, ...], kinds: tuple[type, ...]) -> None:
     """Raises TypeError where a column has a value of another kind than the dataclass's field of its name: SQLite stores
     any. Rows mostly have the same kinds, so that few are checked.
     """
-    hints = typing.get_type_hints(of)
+    hints = typing.get_type_hints(dataclass_type)
     for column, kind in zip(columns, kinds, strict=True):
         allowed = typing.get_args(hints.get(column, kind)) or (hints.get(column, kind),)
         if not any(
-            issubclass(kind, int if each is bool else (int, float) if each is float else each) for each in allowed
+            issubclass(kind, int if record is bool else (int, float) if record is float else record)
+            for record in allowed
         ):
             raise TypeError(f"{column} is of type {kind.__name__}")
 
 
 def _attempt(row: sqlite3.Row) -> Attempt:
     _check_kinds(Attempt, _ATTEMPT_FIELDS, tuple(map(type, row)))
-    run, number, token, job, fingerprint, state, *others = row
-    return Attempt(run, number, token, job, fingerprint, State(state), *others)
+    run, number, token, job, fingerprint, state, *remaining = row
+    return Attempt(run, number, token, job, fingerprint, State(state), *remaining)
 
 
 def _record(row: sqlite3.Row) -> tuple[tuple[str, int], Record]:
     _check_kinds(Record, _COLUMNS_OF_RECORD, tuple(map(type, row)))
-    run, attempt, file, line, each, operation, value, unit, *others = row
-    record = Record(sys.intern(operation), value, sys.intern(unit), Source(sys.intern(file), line), *others)
+    run, attempt, file, line, each, operation, value, unit, *remaining = row
+    record = Record(sys.intern(operation), value, sys.intern(unit), Source(sys.intern(file), line), *remaining)
     if each != "[]":  # as most are
         record = replace(record, each=decode(tuple[Iteration, ...], json.loads(each)))
     return (run, attempt), record

@@ -71,7 +71,7 @@ class _DeclaredReader:
             [line_pattern.compile(text) for text in texts] for texts in (form.errors, form.warnings, form.harmless)
         )
         self._passages = [
-            (line_pattern.compile(each.after), line_pattern.compile(each.until)) for each in form.passages
+            (line_pattern.compile(passage.after), line_pattern.compile(passage.until)) for passage in form.passages
         ]
         self._explained = [(line_pattern.compile(pattern), says) for pattern, says in form.explain]
         self._within: line_pattern.LinePattern | None = None  # the pattern of the last line of the current passage
@@ -86,22 +86,22 @@ class _DeclaredReader:
         """The lines without notices of libraries, except those that the pack calls errors."""
         return self.notes.numbered(text, lambda line: self.any(self._errors, line))
 
-    def grade(self, number: int, line: str, known: bool = False) -> None:
+    def grade(self, number: int, line: str, is_known: bool = False) -> None:
         """An error or a warning by the pack's patterns, whether or not the line is `known`; otherwise unrecognised."""
         known_words = self._is_in_passage(line) and grade(line) is None
         if len(line) > LONGEST_LINE:
-            self.notes.error(number, line_too_long(length=len(line), most=LONGEST_LINE))
-        elif self.any(self._errors, line) or (not known and is_fatal(line)):
+            self.notes.error(number, line_too_long(length=len(line), limit=LONGEST_LINE))
+        elif self.any(self._errors, line) or (not is_known and is_fatal(line)):
             self.notes.error(number, self._says(line))
         elif self.any(self._warnings, line):
             self.notes.warning(number, self._says(line))
-        elif not known and not known_words and not self.any(self._harmless, line):
+        elif not is_known and not known_words and not self.any(self._harmless, line):
             self.notes.unknown(number, line)
 
     def _says(self, line: str) -> str:
         """The line, or the pack's text for it."""
-        explained = ((pattern.fullmatch(line), says) for pattern, says in self._explained)
-        return next((sweeps.fill(says, _groups(match)) for match, says in explained if match), line.strip())
+        explanations = ((pattern.fullmatch(line), says) for pattern, says in self._explained)
+        return next((sweeps.fill(says, _groups(match)) for match, says in explanations if match), line.strip())
 
     def _is_in_passage(self, line: str) -> bool:
         """Whether a line is in one of the pack's passages, including their first and last lines."""
@@ -134,15 +134,15 @@ class _DeclaredLines(_DeclaredReader):
                 continue
             cut = number == last and bool(line)  # a complete line ends with a newline
             ends = self._end is not None and self._end.fullmatch(line) is not None
-            known = ends | self._is_heading(number, line)
-            known |= self._has_facts(number, line)
-            if cut and not known:
+            is_known = ends | self._is_heading(number, line)
+            is_known |= self._has_facts(number, line)
+            if cut and not is_known:
                 self.notes.unreadable(number, line, "last line truncated")
                 continue
-            found = list(self.results(line))
-            known |= self._take(found, number, line, ends)
-            self.grade(number, line, known)
-            repeats = any(record.take != "only" or record.positioned_by for record, _ in found)
+            matches = list(self.results(line))
+            is_known |= self._take(matches, number, line, ends)
+            self.grade(number, line, is_known)
+            repeats = any(record.take != "only" or record.positioned_by for record, _ in matches)
             if ends and self.complete and not (repeats or self.form.has_several_files):
                 self.notes.error(number, "a second line that ends an output: several runs in one output")
             self.complete |= ends
@@ -155,34 +155,36 @@ class _DeclaredLines(_DeclaredReader):
                 self._excluded.add(text)
                 if self.numbers.has_any(unless=text):
                     self.notes.error(number, TWO_RUNS)
-        ended = [text for text, pattern in self._untils.items() if pattern.fullmatch(line)]
+        ended_sections = [text for text, pattern in self._untils.items() if pattern.fullmatch(line)]
         for record in self.form.records:
-            if record.until in ended:
+            if record.until in ended_sections:
                 self._section.pop(record.after, None)
         matches = {text: match for text, pattern in self._headings.items() if (match := pattern.fullmatch(line))}
         if matches:
             self._section = {"": {}, **{text: _groups(match) for text, match in matches.items()}}
             self.numbers.sections.update(matches.keys())
-        return bool(ended or matches)
+        return bool(ended_sections or matches)
 
     def _has_facts(self, number: int, line: str) -> bool:
-        known = False
+        has_fact = False
         for name, pattern in self._facts:
             if match := pattern.fullmatch(line):
                 self.numbers.fact(name, match["value"] if "value" in pattern.groupindex else match[1], number)
-                known = True
-        return known
+                has_fact = True
+        return has_fact
 
-    def _take(self, found: list[tuple[DeclaredRecord, Mapping[str, str]]], number: int, line: str, ends: bool) -> bool:
+    def _take(
+        self, matches: list[tuple[DeclaredRecord, Mapping[str, str]]], number: int, line: str, ends: bool
+    ) -> bool:
         """Add the results of a line; whether it has any that are no numbers for checks alone."""
-        if found and self.complete and self._end is not None and not ends:
+        if matches and self.complete and self._end is not None and not ends:
             if not self.form.has_several_files:
                 self.notes.error(number, "a result after the line that ends the output")
                 return True
             self.complete = False  # the next file began
-        for record, values in found:
+        for record, values in matches:
             self.numbers.add(record, number, line, values)
-        return any(not record.check_only for record, _ in found)
+        return any(not record.check_only for record, _ in matches)
 
     def results(self, line: str) -> Iterator[tuple[DeclaredRecord, Mapping[str, str]]]:
         """The records whose number is in the line, with its named values."""
@@ -214,12 +216,12 @@ class _DeclaredText(_DeclaredLines):
                     yield record, {**values, **column, "value": number}
 
     def _is_heading(self, number: int, line: str) -> bool:
-        known = super()._is_heading(number, line)
+        is_heading = super()._is_heading(number, line)
         for text, pattern in self._headings_of_columns.items():
-            if found := [_groups(match) for match in pattern.finditer(line)]:
-                self._columns[text] = found
-                known = True
-        return known
+            if columns := [_groups(match) for match in pattern.finditer(line)]:
+                self._columns[text] = columns
+                is_heading = True
+        return is_heading
 
 
 class _DeclaredTable(_DeclaredLines):
@@ -246,28 +248,32 @@ class _DeclaredTable(_DeclaredLines):
         cells = dict(zip(self._columns, row, strict=True))
         for record in self.form.records:
             heading, fits = self.section(record), _columns_of(record) <= cells.keys()
-            if heading is not None and fits and all(cells[column] == wanted for column, wanted in record.where):
+            if (
+                heading is not None
+                and fits
+                and all(cells[column] == expected_text for column, expected_text in record.where)
+            ):
                 values = {name: cells[column] for name, column in record.labels}
                 yield record, {**heading, **values, "value": cells[record.value]}
 
     def _is_heading(self, number: int, line: str) -> bool:
-        wanted = [_columns_of(record) for record in self.form.records]
+        column_sets = [_columns_of(record) for record in self.form.records]
         for words, columns in enumerate(self.headings(line)):
             # A single word may be part of any sentence.
-            if any(names <= set(columns) and len(names) > words for names in wanted):
+            if any(names <= set(columns) and len(names) > words for names in column_sets):
                 self._columns = tuple(columns)
                 super()._is_heading(number, line)
                 return True
-            self._note_lacking(wanted, columns)
+            self._note_lacking(column_sets, columns)
         return super()._is_heading(number, line)
 
-    def _note_lacking(self, wanted: list[set[str]], columns: list[str]) -> None:
+    def _note_lacking(self, column_sets: list[set[str]], columns: list[str]) -> None:
         """Remember the missing columns of a line that has some columns of a record."""
-        for names in wanted:
-            shared = names & set(columns)
-            if len(shared) > self._most:
-                self._most = len(shared)
-                lacking = ", ".join(sorted(names - shared))
+        for names in column_sets:
+            common = names & set(columns)
+            if len(common) > self._most:
+                self._most = len(common)
+                lacking = ", ".join(sorted(names - common))
                 self.missing = (
                     f"no table: no line has all columns of a record; the closest line lacks {lacking}; its columns: "
                     f"{' | '.join(columns)}"
@@ -314,8 +320,8 @@ class _DeclaredJson(_DeclaredReader):
             self.notes.error(error.line, f"not JSON: {error}")
             return end if lines else 0
         after = text.find("\n", at + length) + 1 or len(text)
-        if rest := text[at + length : after].strip():
-            self.notes.unreadable(line + text.count("\n", at, at + length), rest, f"not JSON: {rest}")
+        if remainder := text[at + length : after].strip():
+            self.notes.unreadable(line + text.count("\n", at, at + length), remainder, f"not JSON: {remainder}")
         self.complete = not lines or text.endswith("\n")
         self._take(root)
         return after
@@ -326,7 +332,7 @@ class _DeclaredJson(_DeclaredReader):
                 self.numbers.fact(name, self._scalar(placed, path), placed.line)
         for record in self.form.records:
             for entry in placed_json.JsonPath.of(record.entries_path).find(root):
-                if all(self._value(entry, path) == wanted for path, wanted in record.where):
+                if all(self._value(entry, path) == expected_text for path, expected_text in record.where):
                     self._take_entry(record, entry)
 
     def _take_entry(self, record: DeclaredRecord, entry: placed_json.PlacedValue) -> None:

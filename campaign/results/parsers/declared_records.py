@@ -112,13 +112,13 @@ class Numbers:
         except ValueError as error:
             self._notes.unreadable(line, text, str(error))
             return
-        known, samples = self._samples.setdefault(name, (record, []))
-        if known is not record:
+        known_record, samples = self._samples.setdefault(name, (record, []))
+        if known_record is not record:
             self._notes.error(line, f"two records of `results` match {name}; the first is used")
             return
         if values.get("iteration", str(len(samples))) != str(len(samples)):
-            found = f"{name}: iteration {values['iteration']}, but {len(samples)} expected"
-            self._not_used(name, line, found)
+            contradiction = f"{name}: iteration {values['iteration']}, but {len(samples)} expected"
+            self._not_used(name, line, contradiction)
         samples.append(sample)
 
     def _not_used(self, name: str, line: int | None, error: str) -> None:
@@ -135,11 +135,11 @@ class Numbers:
         return {name: text for name, (text, _) in self.facts.items()}
 
     def fact(self, name: str, text: str, line: int) -> None:
-        known = self.facts.setdefault(name, (text, line))
-        if known[1] != line and name == "program":
+        known_fact = self.facts.setdefault(name, (text, line))
+        if known_fact[1] != line and name == "program":
             self._notes.error(line, TWO_RUNS)
-        elif known[0] != text:
-            self._notes.error(line, f"{name} is {text!r} here, but {known[0]!r} in line {known[1]}")
+        elif known_fact[0] != text:
+            self._notes.error(line, f"{name} is {text!r} here, but {known_fact[0]!r} in line {known_fact[1]}")
 
     def observed(self) -> dict[str, Any]:
         """The fields of an observation that facts give."""
@@ -167,12 +167,16 @@ class Numbers:
 
     def records(self) -> list[Record]:
         for record in self._form.records:
-            found = sum(len(samples) for known, samples in self._samples.values() if known is record)
+            match_count = sum(
+                len(samples) for sample_record, samples in self._samples.values() if sample_record is record
+            )
             sections = self.sections[record.after]
-            if record.matches == output_format.SECTION and found != sections:
-                self._notes.error(None, f"{record.name}: {found} matches in {sections} sections; expected one in each")
-                self.ended_early |= found < sections
-            elif isinstance(record.matches, int) and not found:
+            if record.matches == output_format.SECTION and match_count != sections:
+                self._notes.error(
+                    None, f"{record.name}: {match_count} matches in {sections} sections; expected one in each"
+                )
+                self.ended_early |= match_count < sections
+            elif isinstance(record.matches, int) and not match_count:
                 self._notes.error(None, _matches_differ(record=record.name, found=0, expected=record.matches))
         for name, (record, samples) in self._samples.items():
             value, at = _taken(record.take, samples)
@@ -180,15 +184,19 @@ class Numbers:
             self._found[formulas.name_of(name)] = (value, half)
         records = [self._record(name, record, samples) for name, (record, samples) in self._samples.items()]
         return [
-            found
-            for found, (record, _) in zip(records, self._samples.values(), strict=True)
-            if not record.check_only and formulas.name_of(found.operation) not in self._doubtful
+            match_count
+            for match_count, (record, _) in zip(records, self._samples.values(), strict=True)
+            if not record.check_only and formulas.name_of(match_count.operation) not in self._doubtful
         ]
 
     def _expected(self, record: output_format.DeclaredRecord) -> int | None:
         """The required number of matches of one name; None if there is none, or it is not known."""
         if record.matches == output_format.SAME:
-            return max(len(samples) for other, samples in self._samples.values() if other.matches == output_format.SAME)
+            return max(
+                len(samples)
+                for other_record, samples in self._samples.values()
+                if other_record.matches == output_format.SAME
+            )
         if isinstance(record.matches, str) and record.matches != output_format.SECTION:
             text = self._texts.get(record.matches, "")
             return int(text) if re.fullmatch(r"[0-9]{1,12}", text) else 0
@@ -196,29 +204,29 @@ class Numbers:
 
     def _record(self, name: str, record: output_format.DeclaredRecord, samples: list[_Sample]) -> Record:
         expected = self._expected(record)
-        alone = record.take == "only" and expected is None and not record.positioned_by
+        is_single = record.take == "only" and expected is None and not record.positioned_by
         if expected is not None and len(samples) != expected:
-            unknown = f"as many as the fact `{record.matches}` says, which is missing"
-            text = _matches_differ(record=name, found=len(samples), expected=expected or unknown)
+            count_unknown = f"as many as the fact `{record.matches}` says, which is missing"
+            text = _matches_differ(record=name, found=len(samples), expected=expected or count_unknown)
             if record.matches == output_format.SAME:
                 self._not_used(name, None, text)
             else:
                 self._notes.error(samples[-1].line, text)
-        elif alone:
+        elif is_single:
             for sample in samples[1:]:
                 self._notes.error(sample.line, f"a second {name}; the first, in line {samples[0].line}, is used")
         if len({sample.unit for sample in samples}) > 1:
             self._notes.error(samples[-1].line, f"{name} has several units")
-        for sample in samples[:1] if alone else samples:
+        for sample in samples[:1] if is_single else samples:
             self._check_plausible(name, record, sample)
         value, at = (
             self._same_iteration(name, record, samples) if record.positioned_by else _taken(record.take, samples)
         )
         if len(samples) == 1:
-            more = _own_statistics(at)
+            statistics = _own_statistics(at)
         else:
             values = [sample.value for sample in samples]
-            more = {
+            statistics = {
                 "minimum": min(values),
                 "mean": fmean(values),
                 "stddev": deviation(values),
@@ -226,24 +234,28 @@ class Numbers:
                 "statistic": record.statistic,
                 "iteration": samples.index(at) + 1 if record.positioned_by else None,
                 "each": tuple(
-                    Iteration(one.value, Source(self._file, one.line))
-                    for one in (samples if len(samples) <= MOST_ITERATIONS else ())
+                    Iteration(sample_kept.value, Source(self._file, sample_kept.line))
+                    for sample_kept in (samples if len(samples) <= MOST_ITERATIONS else ())
                 ),
             }
-        return Record(name, value, at.unit, Source(self._file, at.line), **more, **_measured(at))
+        return Record(name, value, at.unit, Source(self._file, at.line), **statistics, **_measured(at))
 
     def _same_iteration(
         self, name: str, record: output_format.DeclaredRecord, samples: list[_Sample]
     ) -> tuple[float, _Sample]:
         """The match at the position that is taken of the record that `of` names."""
-        of = sweeps.fill(record.positioned_by, self._texts | dict(samples[0].values)).lower()
-        other, others = self._samples.get(of, (record, []))
-        if len(others) != len(samples):
-            text = f"{name}: {len(samples)} matches, but {of} has {len(others)}; they cannot be paired"
+        reference_name = sweeps.fill(record.positioned_by, self._texts | dict(samples[0].values)).lower()
+        reference_record, reference_samples = self._samples.get(reference_name, (record, []))
+        if len(reference_samples) != len(samples):
+            text = f"{name}: {len(samples)} matches, but {reference_name} has {len(reference_samples)}; they cannot be paired"
             self._notes.error(samples[-1].line, text)
             return samples[0].value, samples[0]
-        chosen = _taken(other.take, others)[1]
-        at = next(sample for sample, beside in zip(samples, others, strict=True) if beside is chosen)
+        reference_sample = _taken(reference_record.take, reference_samples)[1]
+        at = next(
+            sample
+            for sample, reference in zip(samples, reference_samples, strict=True)
+            if reference is reference_sample
+        )
         return at.value, at
 
     def _check_plausible(self, name: str, record: output_format.DeclaredRecord, sample: _Sample) -> None:
@@ -251,10 +263,12 @@ class Numbers:
         words = {key: formulas.name_of(text).lower() for key, text in texts.items()}
         try:
             for condition in formulas.conditions(sweeps.fill(record.plausible, words)) if record.plausible else ():
-                if against := self._contradiction(condition, record, sample, texts):
-                    self._not_used(name, sample.line, f"{name}: {against}")
+                if contradiction := self._contradiction(condition, record, sample, texts):
+                    self._not_used(name, sample.line, f"{name}: {contradiction}")
                     # Of other records in it, that one may be the wrong one.
-                    self._doubtful |= {other for other in condition.names if other not in texts}
+                    self._doubtful |= {
+                        name_in_condition for name_in_condition in condition.names if name_in_condition not in texts
+                    }
         except formula.Undefined as error:  # as a rate where the time is printed as 0.00
             self._notes.warning(sample.line, f"{name}: not checked: {error}")
         except ValueError as error:
@@ -271,46 +285,54 @@ class Numbers:
         left, right = texts.get(condition.left, "0"), texts.get(condition.right, "0")
         if not (_is_number(left) and _is_number(right)):
             return "" if left == right else f"{condition.left} is {left}, but {condition.right} is {right}"
-        known = self._known(sample)
-        found, expected = (formula.value(side, _middles(known)) for side in (condition.left, condition.right))
-        low, high = _ends(condition.left, known)
-        lowest, highest = _ends(condition.right, known)
-        if condition.left in known and condition.right in known:  # one number printed twice: as in the better print
-            low, high = (found, found) if high - low <= highest - lowest else (low, high)
-            lowest, highest = (lowest, highest) if low == high else (expected, expected)
-        allowed = (record.within + _FLOAT) * max(abs(found), abs(expected))
+        intervals = self._known(sample)
+        left_value, right_value = (
+            formula.value(formula_text, _middles(intervals)) for formula_text in (condition.left, condition.right)
+        )
+        low, high = _ends(condition.left, intervals)
+        lowest, highest = _ends(condition.right, intervals)
+        if (
+            condition.left in intervals and condition.right in intervals
+        ):  # one number printed twice: as in the better print
+            low, high = (left_value, left_value) if high - low <= highest - lowest else (low, high)
+            lowest, highest = (lowest, highest) if low == high else (right_value, right_value)
+        allowed = (record.within + _FLOAT) * max(abs(left_value), abs(right_value))
         too_low, too_high = high + allowed < lowest, low - allowed > highest
         if not (too_low and not condition.is_upper) and not (too_high and not condition.is_lower):
             return ""
-        said = f"{found:.8g} {sample.unit}" if condition.left == formulas.VALUE else f"{condition.left} = {found:.8g}"
-        return f"{said} does not agree with {condition.right} = {expected:.8g}"
+        left_text = (
+            f"{left_value:.8g} {sample.unit}"
+            if condition.left == formulas.VALUE
+            else f"{condition.left} = {left_value:.8g}"
+        )
+        return f"{left_text} does not agree with {condition.right} = {right_value:.8g}"
 
     def _known(self, sample: _Sample) -> dict[str, tuple[float, float]]:
         """The numbers that a formula may use, with half of their last printed digit; records in their units."""
         texts = self._texts | dict(sample.values)
         numbers = {name: number for name, text in texts.items() if (number := printed_number(text))}
-        own = {name: (number.value, number.half) for name, number in numbers.items()}
-        return {**self._found, **own, "value": (sample.value, _half(sample))}
+        sample_values = {name: (number.value, number.half) for name, number in numbers.items()}
+        return {**self._found, **sample_values, "value": (sample.value, _half(sample))}
 
 
 def _matches_differ(record: object, found: object, expected: object) -> str:
     return f"{record}: {found} matches; expected {expected}"
 
 
-def _middles(known: Mapping[str, tuple[float, float]]) -> dict[str, float]:
-    return {name: number for name, (number, _) in known.items()}
+def _middles(intervals: Mapping[str, tuple[float, float]]) -> dict[str, float]:
+    return {name: number for name, (number, _) in intervals.items()}
 
 
-def _ends(plausible: str, known: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
+def _ends(plausible: str, intervals: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
     """The interval of a formula's value, whose inputs were rounded when printed."""
-    return _extreme(plausible, known, min), _extreme(plausible, known, max)
+    return _extreme(plausible, intervals, min), _extreme(plausible, intervals, max)
 
 
-def _extreme(plausible: str, known: Mapping[str, tuple[float, float]], best: Callable[..., float]) -> float:
-    inputs = _middles(known)
-    inexact = [name for name in formula.names(plausible) if known[name][1]]
+def _extreme(plausible: str, intervals: Mapping[str, tuple[float, float]], best: Callable[..., float]) -> float:
+    inputs = _middles(intervals)
+    inexact = [name for name in formula.names(plausible) if intervals[name][1]]
     for name in (*inexact, *inexact):  # twice, since a step such as that of `ceil` may show beside other ends alone
-        number, half = known[name]
+        number, half = intervals[name]
         ends = {end: formula.value(plausible, {**inputs, name: end}) for end in (number - half, number + half)}
         inputs[name] = best(ends, key=ends.__getitem__)
     return formula.value(plausible, inputs)
@@ -334,25 +356,25 @@ def _name(record: output_format.DeclaredRecord, values: Mapping[str, str]) -> st
 
 def _number(name: str, text: str, unit: str = "") -> float:
     """The number that a value is. `unit`: in which the output gives it; durations are in seconds."""
-    found = printed_number(text)
-    if found is None or (name in _COUNTS and found.value >= _MOST_COUNTED):
+    number = printed_number(text)
+    if number is None or (name in _COUNTS and number.value >= _MOST_COUNTED):
         raise ValueError(f"{name}: {text!r} is not a number")
-    if found.value < 0 and name in _NOT_NEGATIVE:
+    if number.value < 0 and name in _NOT_NEGATIVE:
         raise ValueError(f"{name}: {text!r} is not a number ≥ 0")
-    if found.is_duration and unit != "s":
+    if number.is_duration and unit != "s":
         raise ValueError(f"{name}: {text!r} is a duration in seconds, but its unit is {unit or 'not s'}")
-    return found.value
+    return number.value
 
 
 def _sample(record: output_format.DeclaredRecord, line: int, values: Mapping[str, str]) -> _Sample:
     """Raises ValueError if the line's number or unit does not fit the pack."""
     factor, unit, suffix = record.factor, record.unit, values.get("unit")
     if suffix and (suffix != unit or suffix in dict(record.units)):
-        known = dict(record.units)
-        if suffix not in known:
-            raise ValueError(f"unit {suffix!r}; the rule pack expects {', '.join(dict.fromkeys((*known, unit)))}")
-        meant = known[suffix]
-        factor, unit = (factor, meant) if isinstance(meant, str) else (factor * meant, unit)
+        factors = dict(record.units)
+        if suffix not in factors:
+            raise ValueError(f"unit {suffix!r}; the rule pack expects {', '.join(dict.fromkeys((*factors, unit)))}")
+        conversion = factors[suffix]
+        factor, unit = (factor, conversion) if isinstance(conversion, str) else (factor * conversion, unit)
     for name in (*output_format.STATISTICS, "count", "moved_bytes", *output_format.SECONDS):
         if name in values:
             _number(name, values[name], "s" if name == "time" else unit if name in _OF_VALUES else "")
@@ -378,8 +400,10 @@ def _taken(take: str, samples: list[_Sample]) -> tuple[float, _Sample]:
 
 def _own_statistics(sample: _Sample) -> dict[str, Any]:
     """The statistics that the program prints beside the number."""
-    found = {name: _value(sample, name) for name in output_format.STATISTICS if name in sample.values}
-    return {name: int(number) if name == "iterations" else number * sample.factor for name, number in found.items()}
+    statistics = {name: _value(sample, name) for name in output_format.STATISTICS if name in sample.values}
+    return {
+        name: int(number) if name == "iterations" else number * sample.factor for name, number in statistics.items()
+    }
 
 
 def _measured(sample: _Sample) -> dict[str, Any]:

@@ -26,8 +26,8 @@ _COLUMNS = {
 
 def parse(text: str, file: str) -> tuple[list[Record], Observation]:
     """Parse IOR's output in any of its three formats. Nothing is raised."""
-    without = _BETWEEN.sub("", text)
-    start = without.lstrip()[:20]
+    text_between = _BETWEEN.sub("", text)
+    start = text_between.lstrip()[:20]
     if not start.startswith(("{", "access,bw(MiB/s)")):
         return ior_text.parse(text, file)
     notes = Notes(file)
@@ -36,7 +36,7 @@ def parse(text: str, file: str) -> tuple[list[Record], Observation]:
             (notes.error if ior_text.tells_of_wrong(line) else notes.warning)(number, line)
         elif _BETWEEN.fullmatch(line) and not ior_text.TELLS_NOTHING.fullmatch(line):
             notes.unknown(number, line)
-    return (_json if start.startswith("{") else _csv)(without, file, notes)
+    return (_json if start.startswith("{") else _csv)(text_between, file, notes)
 
 
 # --- JSON
@@ -45,23 +45,23 @@ def parse(text: str, file: str) -> tuple[list[Record], Observation]:
 def _json(text: str, file: str, notes: Notes) -> tuple[list[Record], Observation]:
     try:
         root, end = placed_json.read(text)
-        if rest := text[end:].strip():
-            raise placed_json.NotJson(0, f"{rest[:40]!r} after its end")
+        if remainder := text[end:].strip():
+            raise placed_json.NotJson(0, f"{remainder[:40]!r} after its end")
     except placed_json.NotJson as error:
         notes.error(None, f"not JSON ({error}): the benchmark ended early or wrote something else")
         return [], notes.added_to(Observation())
     records = list(_summary(root, file, notes).records(notes, by_transfers=True).values())
-    told, options = _texts(root), placed_json.JsonPath.of("tests[0].Options").find(root)
-    counts = {name: int(text) for each in options for name, text in _texts(each).items() if text.isdecimal()}
-    version = told.get("Version", "")
+    texts, options = _texts(root), placed_json.JsonPath.of("tests[0].Options").find(root)
+    counts = {name: int(text) for placed in options for name, text in _texts(placed).items() if text.isdecimal()}
+    version = texts.get("Version", "")
     seen = Observation(
         program=version if not version or version.startswith("campaign bench ") else f"IOR-{version}",
-        argv=tuple(told.get("Command line", "").split()),
+        argv=tuple(texts.get("Command line", "").split()),
         processes=counts.get("tasks"),
         nodes=counts.get("nodes"),
-        began_local=local_time(told.get("Began", "")),
-        ended_local=local_time(told.get("Finished", "")),
-        complete="Finished" in told,
+        began_local=local_time(texts.get("Began", "")),
+        ended_local=local_time(texts.get("Finished", "")),
+        complete="Finished" in texts,
     )
     return records, notes.added_to(seen)
 
@@ -101,7 +101,7 @@ def _texts(placed: placed_json.PlacedValue) -> dict[str, str]:
 
 def _csv(text: str, file: str, notes: Notes) -> tuple[list[Record], Observation]:
     """A row for each iteration and no closing line: the file does not show whether the execution reached its end."""
-    values, counted, doubtful = Repeats(notes, of_sample=False), Counter[str](), set[str]()
+    values, row_counts, doubtful = Repeats(notes, of_sample=False), Counter[str](), set[str]()
     tasks: int | None = None
     lines = text.replace("\r\n", "\n").split("\n")
     first = next(number for number, line in enumerate(lines) if line.strip())
@@ -114,18 +114,18 @@ def _csv(text: str, file: str, notes: Notes) -> tuple[list[Record], Observation]
             notes.unknown(number, line)
             continue
         tasks = int(count) if re.fullmatch(r"[0-9]{1,9}", count) else tasks
-        if against := row_contradiction(access, row, counted[access]):
-            notes.unreadable(number, line, against)
+        if contradiction := row_contradiction(access, row, row_counts[access]):
+            notes.unreadable(number, line, contradiction)
             doubtful.add(access)
-        counted[access] += 1
+        row_counts[access] += 1
         values.add(access, float(rate), "MiB/s", number)
-    most = max(counted.values(), default=0)
-    for access, found in counted.items():
-        if found < most:  # each iteration has a row of each
-            notes.error(None, count_contradicts(name=access, found=found, expected=most))
+    most_rows = max(row_counts.values(), default=0)
+    for access, row_count in row_counts.items():
+        if row_count < most_rows:  # each iteration has a row of each
+            notes.error(None, count_contradicts(name=access, found=row_count, expected=most_rows))
             doubtful.add(access)
     notes.warning(None, NO_END)
-    if not counted:
+    if not row_counts:
         notes.error(None, "no results")
     records = [record for record in values.records() if record.operation not in doubtful]
     return records, notes.added_to(Observation(processes=tasks))

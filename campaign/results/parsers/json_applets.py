@@ -51,7 +51,7 @@ class JsonLine(JsonFields):
 def decode(number: int, raw: str, last: bool = False) -> JsonLine:
     """A line as an object with a `type`. Raises WrongField; `last`: it has no newline."""
     if len(raw) > LONGEST_LINE:
-        raise WrongField(line_too_long(length=len(raw), most=LONGEST_LINE))
+        raise WrongField(line_too_long(length=len(raw), limit=LONGEST_LINE))
     try:
         data = json.loads(raw, parse_constant=untrusted.no_number)
     except (ValueError, RecursionError) as error:

@@ -121,10 +121,10 @@ class Notes:
             self._more[kind] += 1
 
     def _all(self, kind: str) -> tuple[OutputRemark, ...]:
-        more = self._more[kind]
+        further = self._more[kind]
         return (
             *self._kept[kind],
-            *([OutputRemark(_KINDS[kind][1].format(count=more), self.file, count=more)] if more else []),
+            *([OutputRemark(_KINDS[kind][1].format(count=further), self.file, count=further)] if further else []),
         )
 
     def error(self, line: int | None, text: str) -> None:
@@ -149,25 +149,25 @@ class Notes:
         `is_known`: whether a line has another meaning and so is no notice.
         """
         lines = [line.removesuffix("\r") for line in text.split("\n")]
-        taken = set[int]()
+        notice_lines = set[int]()
         kinds: dict[str, list[int]] = {}
         for first, filled in notices.found(lines):
             if not any(is_known(lines[at]) for at in filled):
                 kinds.setdefault(notices.kind(lines[first]), []).append(first)
-                taken.update(filled)
-        for first, *more in kinds.values():
+                notice_lines.update(filled)
+        for first, *repeated in kinds.values():
             words = lines[first].strip()
-            self.warning(first + 1, f"{words} (and {len(more)} like it)" if more else words)
-        return ((at + 1, line) for at, line in enumerate(lines) if at not in taken)
+            self.warning(first + 1, f"{words} (and {len(repeated)} like it)" if repeated else words)
+        return ((at + 1, line) for at, line in enumerate(lines) if at not in notice_lines)
 
     def is_full(self, line: int, numbers: int, results: int) -> bool:
         """Whether no further number of the output is kept; the first one that is not is an error."""
         if numbers < MOST_NUMBERS and results < MOST_RESULTS:
             return False
-        most = f"{MOST_NUMBERS} numbers" if numbers >= MOST_NUMBERS else f"{MOST_RESULTS} results"
-        if most not in self._full:
-            self._full.add(most)
-            self.error(line, f"more than {most}; the rest was not read")
+        limit = f"{MOST_NUMBERS} numbers" if numbers >= MOST_NUMBERS else f"{MOST_RESULTS} results"
+        if limit not in self._full:
+            self._full.add(limit)
+            self.error(line, f"more than {limit}; the rest was not read")
         return True
 
     def unreadable(self, line: int, text: str, error: str) -> None:
@@ -175,13 +175,13 @@ class Notes:
         self.error(line, error)
         self.unparsed(line, text)
 
-    def added_to(self, seen: Observation) -> Observation:
+    def added_to(self, observation: Observation) -> Observation:
         errors, warnings, unparsed = map(self._all, _KINDS)
-        return replace(seen, errors=errors, warnings=warnings, unparsed=unparsed)
+        return replace(observation, errors=errors, warnings=warnings, unparsed=unparsed)
 
 
-def line_too_long(length: object, most: object) -> str:
-    return f"line of {length} characters ignored; at most {most} are read"
+def line_too_long(length: object, limit: object) -> str:
+    return f"line of {length} characters ignored; at most {limit} are read"
 
 
 # --- the reader of a text
@@ -204,8 +204,8 @@ def local_time(text: str) -> float | None:
 class LineRules:
     """Patterns of whole lines, tried in order, and finally `known`: lines of no interest."""
 
-    def __init__(self, known: str) -> None:
-        self._known = re.compile(known)
+    def __init__(self, known_lines: str) -> None:
+        self._known = re.compile(known_lines)
         self._rules: list[tuple[re.Pattern[str], Callable[..., None]]] = []
 
     def __call__(self, pattern: str) -> Callable[[Take], Take]:
@@ -246,7 +246,7 @@ class TextReader:
         """Records and observation of the whole text."""
         for number, line in self.notes.numbered(text):
             if len(line) > LONGEST_LINE:
-                self.notes.error(number, line_too_long(length=len(line), most=LONGEST_LINE))
+                self.notes.error(number, line_too_long(length=len(line), limit=LONGEST_LINE))
             else:
                 self.line(number, line)
         self.finish(text)
@@ -307,12 +307,12 @@ class Repeats:
 
     def records(self) -> list[Record]:
         """A record for each operation: the best iteration, at its line, with the spread of all."""
-        return [self._record(operation, each) for operation, each in self._each.items()]
+        return [self._record(operation, iterations) for operation, iterations in self._each.items()]
 
-    def _record(self, operation: str, each: Sequence[Iteration]) -> Record:
-        unit, values = self._units[operation], [iteration.value for iteration in each]
+    def _record(self, operation: str, iterations: Sequence[Iteration]) -> Record:
+        unit, values = self._units[operation], [iteration.value for iteration in iterations]
         lowest = unit == "s"
-        best = each[values.index(min(values) if lowest else max(values))]
+        best = iterations[values.index(min(values) if lowest else max(values))]
         details: Mapping[str, Any] = best.details
         return Record(
             operation,
@@ -324,7 +324,7 @@ class Repeats:
             deviation(values, self._of_sample),
             len(values),
             statistic="minimum" if lowest else "maximum",
-            each=tuple(each) if 1 < len(each) <= MOST_ITERATIONS else (),
+            each=tuple(iterations) if 1 < len(iterations) <= MOST_ITERATIONS else (),
             **details,
         )
 

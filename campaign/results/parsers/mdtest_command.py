@@ -28,19 +28,19 @@ def split(text: str, escaped: bool) -> tuple[str, ...] | None:
     (this project's applet).
     """
     for quote in ("'", '"'):
-        program, opening, rest = text.partition(f" {quote}")
+        program, opening, arguments_text = text.partition(f" {quote}")
         if not opening or " -" in program:
             continue
         if escaped:
             try:
-                words = shlex.split(quote + rest)
+                words = shlex.split(quote + arguments_text)
             except ValueError:
                 return None
-            printed = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
-            return (program, *words) if printed == quote + rest else None
-        if not rest.endswith(quote):
+            quoted_again = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
+            return (program, *words) if quoted_again == quote + arguments_text else None
+        if not arguments_text.endswith(quote):
             return None
-        words = rest[:-1].split(f"{quote} {quote}")
+        words = arguments_text[:-1].split(f"{quote} {quote}")
         return None if any(f"{quote} " in word or f" {quote}" in word for word in words) else (program, *words)
     return None if _QUOTED.search(text) else tuple(text.split())
 
@@ -52,8 +52,8 @@ def options(arguments: Sequence[str]) -> Iterator[tuple[str, str | None]]:
     words = iter(arguments)
     for word in words:
         if word.startswith("--"):
-            name, given, value = word[2:].partition("=")
-            if not given and name in _LONG_TAKES_VALUE:
+            name, flags, value = word[2:].partition("=")
+            if not flags and name in _LONG_TAKES_VALUE:
                 value = next(words, "")
             yield name, value or None
         elif word.startswith("-"):
@@ -80,20 +80,23 @@ def iterations(argv: Sequence[str]) -> int:
 
 def shared_files(argv: Sequence[str]) -> int | None:
     """How many files all processes share (-S); None if they do not, or if the number is not given as it stands."""
-    given = dict(options(argv[1:]))
-    count = given.get("n") or ""
-    fixed = {"F", "S"} <= given.keys() and not given.keys() & {"I", "W", "b", "z"}
+    flags = dict(options(argv[1:]))
+    count = flags.get("n") or ""
+    fixed = {"F", "S"} <= flags.keys() and not flags.keys() & {"I", "W", "b", "z"}
     return int(count) if fixed and re.fullmatch(r"[0-9]{1,9}", count) else None
 
 
 def asked(argv: Sequence[str]) -> frozenset[str]:
     """The operations that this command line measures: all of them if it names no phase."""
-    given = {name for name, _ in options(argv[1:])}
-    phases = {phase for letter, phase in _PHASES.items() if letter in given} or set(_PHASES.values())
-    within = {"t", "u"} <= given  # trees are created within the time of the items, and have no phases of their own
-    operations = set() if within else {f"tree_{phase}" for phase in phases & {"create", "remove"}}
-    if "F" in given or "D" not in given:
+    flags = {name for name, _ in options(argv[1:])}
+    phases = {phase for letter, phase in _PHASES.items() if letter in flags} or set(_PHASES.values())
+    is_unique_timed = {
+        "t",
+        "u",
+    } <= flags  # trees are created within the time of the items, and have no phases of their own
+    operations = set() if is_unique_timed else {f"tree_{phase}" for phase in phases & {"create", "remove"}}
+    if "F" in flags or "D" not in flags:
         operations |= phases - {"rename"}
-    if "D" in given or "F" not in given:
+    if "D" in flags or "F" not in flags:
         operations |= {f"dir_{phase}" for phase in phases - {"read"}}
     return frozenset(operations)

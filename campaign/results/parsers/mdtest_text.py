@@ -146,7 +146,7 @@ class _MdtestReader(TextReader):
         operation, words = _OPERATIONS[row["label"]], row["numbers"].split()
         first = summary.seen.setdefault(operation, number)
         # The clock can be too coarse for one rank's operations.
-        known = all(_NUMBER.fullmatch(word) for word in words if word != "inf" or word in words[-4:])
+        are_numbers = all(_NUMBER.fullmatch(word) for word in words if word != "inf" or word in words[-4:])
         if first != number:
             summary.rows.pop(operation, None)
             wrong = (
@@ -155,7 +155,7 @@ class _MdtestReader(TextReader):
         elif _UNRESOLVED.fullmatch(row["numbers"]):
             self.notes.warning(number, f"shorter than the benchmark's clock can resolve, no result: {text.strip()}")
             return
-        elif len(words) != summary.columns or not known:
+        elif len(words) != summary.columns or not are_numbers:
             wrong = f"expected {summary.columns} numbers with three decimals: {text.strip()}"
         elif not self._possible(summary, operation, words):
             wrong = spread_impossible(name=row["label"], count=summary.iterations, line=text.strip())
@@ -260,7 +260,7 @@ class _MdtestReader(TextReader):
     # --- the whole
 
     def finish(self, text: str) -> None:
-        program, own, processes, nodes = self._programs[-1] if self._programs else ("", False, None, None)
+        program, is_own, processes, nodes = self._programs[-1] if self._programs else ("", False, None, None)
         self._check_programs()
         argv = self._argv or ()
         summary = self._chosen(processes)
@@ -268,7 +268,7 @@ class _MdtestReader(TextReader):
             self.records = self._asked(summary, argv)
             if (processes or 0) > 1 and _OF_FASTEST.match(program):
                 self.records = {name: self._of_fastest(summary, record) for name, record in self.records.items()}
-            files = None if own else mdtest_command.shared_files(argv)
+            files = None if is_own else mdtest_command.shared_files(argv)
             if files and processes:
                 self.records |= _performed(self.records, files, processes)
         placement, per_node = self._placement(processes, nodes)
@@ -310,14 +310,14 @@ class _MdtestReader(TextReader):
             elif self.seen.complete:
                 self.notes.error(None, "no SUMMARY: no results")
             return None
-        whole = [summary for summary in rates if summary.tasks == processes]
-        chosen = whole[-1] if whole else rates[-1]
+        complete_summaries = [summary for summary in rates if summary.tasks == processes]
+        chosen = complete_summaries[-1] if complete_summaries else rates[-1]
         counts = [summary.tasks for summary in rates]
         if len(rates) > 1:
             listed = ", ".join(f"line {summary.line}: {_tasks(summary)} tasks" for summary in rates)
             say = self.notes.warning if len(set(counts)) == len(counts) and None not in counts else self.notes.error
             say(chosen.line, f"{len(rates)} summaries ({listed}); the one in line {chosen.line} is used")
-        if not whole:
+        if not complete_summaries:
             self.notes.error(chosen.line, f"summary of {_tasks(chosen)} tasks; expected {processes}")
         return chosen
 
@@ -327,15 +327,15 @@ class _MdtestReader(TextReader):
             self.notes.warning(
                 summary.line, "no command line in the output: requested phases unknown; rows of 0 are not used"
             )
-        asked = mdtest_command.asked(argv) if argv else frozenset[str]()
+        requested = mdtest_command.asked(argv) if argv else frozenset[str]()
         # Warnings: whether the rules use these rows is not known here. RUN-06 demands a result above 0 of those used.
-        if argv and (lacking := sorted(asked & _ALWAYS_PRINTED - summary.seen.keys())):
+        if argv and (lacking := sorted(requested & _ALWAYS_PRINTED - summary.seen.keys())):
             self.notes.warning(summary.line, f"the summary lacks {', '.join(lacking)}, requested on the command line")
         if zero := sorted(
-            name for name in asked & _ALWAYS_PRINTED & summary.rows.keys() if summary.rows[name].value == 0
+            name for name in requested & _ALWAYS_PRINTED & summary.rows.keys() if summary.rows[name].value == 0
         ):
             self.notes.warning(summary.line, f"the command line requests phases whose rows are 0: {', '.join(zero)}")
-        return {name: record for name, record in summary.rows.items() if record.value > 0 or name in asked}
+        return {name: record for name, record in summary.rows.items() if record.value > 0 or name in requested}
 
     def _of_fastest(self, summary: _SummaryTable, record: Record) -> Record:
         """The record of a version that prints the rate of the fastest rank. The actual one of a single iteration is
@@ -343,11 +343,11 @@ class _MdtestReader(TextReader):
         """
         if record.operation.startswith("tree_"):  # the first rank alone creates and removes them
             return record
-        once = record.iterations == 1
-        actual = record.minimum if once and record.minimum else record.value
+        is_single = record.iterations == 1
+        actual = record.minimum if is_single and record.minimum else record.value
         after = self._summaries[self._summaries.index(summary) + 1 :][:1]
         longest = next((times.longest_s.get(record.operation, "") for times in after if not times.rates), "")
-        if once and summary.files and _NUMBER.fullmatch(longest) and not self._has("W"):
+        if is_single and summary.files and _NUMBER.fullmatch(longest) and not self._has("W"):
             least_s = float(longest) - half_digit(longest)
             if summary.files < actual * least_s:
                 actual = summary.files / float(longest)
@@ -364,16 +364,16 @@ class _MdtestReader(TextReader):
         if self._nodemap is None or processes is None or not nodes:
             return None, None
         number, ranks = self._nodemap
-        here = ranks.count("1")
-        if len(ranks) != processes or (here == processes) != (nodes == 1):
+        ranks_on_first_node = ranks.count("1")
+        if len(ranks) != processes or (ranks_on_first_node == processes) != (nodes == 1):
             against = f"node map {ranks[:64]} contradicts {processes} processes on {nodes} nodes; ignored"
             self.notes.warning(number, against)
             return None, None
-        even = here * nodes == processes
-        if ranks == "1" * here + "0" * (processes - here):
-            return "block", here if even else 0
-        cyclic = even and ranks == ("1" + "0" * (nodes - 1)) * here
-        return "cyclic" if cyclic else "irregular", here if even else 0
+        is_even = ranks_on_first_node * nodes == processes
+        if ranks == "1" * ranks_on_first_node + "0" * (processes - ranks_on_first_node):
+            return "block", ranks_on_first_node if is_even else 0
+        cyclic = is_even and ranks == ("1" + "0" * (nodes - 1)) * ranks_on_first_node
+        return "cyclic" if cyclic else "irregular", ranks_on_first_node if is_even else 0
 
 
 parse = _MdtestReader.parse

@@ -57,12 +57,12 @@ def read_phases(forms: Mapping[str, Form], folder: Path, root: Path) -> tuple[li
     `forms`: how that of each phase is read, which is in a folder of its name.
     """
     # A phase of another launch condition has no folder; nor has one that did not begin, whose results are missing.
-    began = {phase: form for phase, form in forms.items() if (folder / phase).is_dir() or not folder.is_dir()}
-    parsed = {phase: read(form, folder, root, phase) for phase, form in began.items()}
+    forms_of_begun = {phase: form for phase, form in forms.items() if (folder / phase).is_dir() or not folder.is_dir()}
+    parsed = {phase: read(form, folder, root, phase) for phase, form in forms_of_begun.items()}
     records = [
         replace(record, operation=record_key(phase, record.operation))
-        for phase, (of_phase, _) in parsed.items()
-        for record in of_phase
+        for phase, (phase_records, _) in parsed.items()
+        for record in phase_records
     ]
     return records, {phase: observation for phase, (_, observation) in parsed.items()}
 
@@ -75,51 +75,51 @@ def read(form: Form, folder: Path, root: Path, phase: str = "") -> Parsed:
     observation's errors, those first that the benchmark itself gives.
     """
     form = described(form)
-    records, seen = _read(form, folder / phase, root)
+    records, observation = _read(form, folder / phase, root)
     if form.wall:
         records = [*records, *wall_times(folder, root, phase)]
-    return records, seen
+    return records, observation
 
 
 def _read(form: OutputFormat, folder: Path, root: Path) -> Parsed:
     applet = form.applet
     place = (folder.relative_to(root) if folder.is_relative_to(root) else folder).as_posix()
-    out, err, jsonl = (f"{place}/{name}".removeprefix("./") for name in ("stdout", "stderr", "bench.jsonl"))
+    out_name, err_name, jsonl = (f"{place}/{name}".removeprefix("./") for name in ("stdout", "stderr", "bench.jsonl"))
     if form.stream == "stderr":
-        out, err = err, out
-    records, seen = _results(_load(folder, out), parser(form))
+        out_name, err_name = err_name, out_name
+    records, observation = _results(_load(folder, out_name), parser(form))
     if applet not in BUILT_IN:
-        return records, _with_stderr(seen, _load(folder, err), partial(declared.notes, form))
+        return records, _with_stderr(observation, _load(folder, err_name), partial(declared.notes, form))
     lines = _load(folder, jsonl)
     if lines.text is not None:
-        exact_records, exact = bench_jsonl.parse(lines.text, lines.name)
-        exact = replace(exact, errors=(*lines.trouble, *exact.errors))
-        records, seen = _merge((records, seen), (exact_records, exact), out, lines.name)
+        exact_records, exact_observation = bench_jsonl.parse(lines.text, lines.name)
+        exact_observation = replace(exact_observation, errors=(*lines.trouble, *exact_observation.errors))
+        records, observation = _merge((records, observation), (exact_records, exact_observation), out_name, lines.name)
     elif lines.trouble:
-        seen = replace(seen, errors=(*seen.errors, *lines.trouble))
-    elif seen.program.startswith(_BUILTIN):
+        observation = replace(observation, errors=(*observation.errors, *lines.trouble))
+    elif observation.program.startswith(_BUILTIN):
         missing = OutputRemark(
             "file not found: rank placement, failed operations and binary hash are unknown", lines.name
         )
-        seen = replace(seen, warnings=(*seen.warnings, missing))
-    seen = _with_stderr(seen, _load(folder, err), partial(_notes, applet))
-    return records, replace(seen, warnings=_once(seen.warnings, applet))
+        observation = replace(observation, warnings=(*observation.warnings, missing))
+    observation = _with_stderr(observation, _load(folder, err_name), partial(_notes, applet))
+    return records, replace(observation, warnings=_once(observation.warnings, applet))
 
 
 def _results(out: _Raw, parse: Callable[[str, str], Parsed]) -> Parsed:
     if out.text is None:
         return [], Observation(errors=out.trouble or (OutputRemark(_NO_OUTPUT, out.name),))
-    records, seen = parse(out.text, out.name)
-    return records, replace(seen, errors=(*out.trouble, *seen.errors))
+    records, observation = parse(out.text, out.name)
+    return records, replace(observation, errors=(*out.trouble, *observation.errors))
 
 
-def _with_stderr(seen: Observation, err: _Raw, notes: Callable[[str, str], Notes]) -> Observation:
-    noted = notes(err.text or "", err.name).added_to(Observation())
+def _with_stderr(observation: Observation, err: _Raw, notes: Callable[[str, str], Notes]) -> Observation:
+    stderr_observation = notes(err.text or "", err.name).added_to(Observation())
     return replace(
-        seen,
-        errors=(*seen.errors, *err.trouble, *noted.errors),
-        warnings=(*seen.warnings, *noted.warnings),
-        unparsed=(*seen.unparsed, *noted.unparsed),
+        observation,
+        errors=(*observation.errors, *err.trouble, *stderr_observation.errors),
+        warnings=(*observation.warnings, *stderr_observation.warnings),
+        unparsed=(*observation.unparsed, *stderr_observation.unparsed),
     )
 
 
@@ -144,10 +144,10 @@ def read_sample(form: Form, path: Path) -> Parsed:
     """What the parser reads from one file alone. Raises InputError if it is not a readable file."""
     raw = _load(path.parent, path.name)
     if raw.text is None:
-        why = "; ".join(problem.text for problem in raw.trouble) or "not found"
-        raise InputError(f"{path}: {why}; expected the output of a benchmark")
-    records, seen = parser(form)(raw.text, raw.name)
-    return records, replace(seen, errors=(*raw.trouble, *seen.errors))
+        reason = "; ".join(problem.text for problem in raw.trouble) or "not found"
+        raise InputError(f"{path}: {reason}; expected the output of a benchmark")
+    records, observation = parser(form)(raw.text, raw.name)
+    return records, replace(observation, errors=(*raw.trouble, *observation.errors))
 
 
 def _load(folder: Path, name: str) -> _Raw:
@@ -164,10 +164,10 @@ def _load(folder: Path, name: str) -> _Raw:
         pass_on_limit(error)
         return _Raw(name, None, (OutputRemark(f"cannot be read: {error.strerror}", name),))
     trouble, end = [], len(content)
-    most = READ_BYTES // _bytes_per_character(content, is_complete=size <= READ_BYTES)
-    if size > most:
-        end = content.rfind(b"\n", 0, most) + 1
-        trouble.append(OutputRemark(f"{size} bytes; only the first {most} were read", name))
+    max_characters = READ_BYTES // _bytes_per_character(content, is_complete=size <= READ_BYTES)
+    if size > max_characters:
+        end = content.rfind(b"\n", 0, max_characters) + 1
+        trouble.append(OutputRemark(f"{size} bytes; only the first {max_characters} were read", name))
     if content.count(b"\n", 0, end) > READ_LINES:
         end = 0
         for _ in range(READ_LINES):
@@ -212,7 +212,9 @@ def _notes(applet: str, text: str, file: str) -> Notes:
 
 def _once(warnings: Sequence[OutputRemark], applet: str) -> tuple[OutputRemark, ...]:
     """Each warning once: the benchmark writes its own to the JSON lines, and also to stdout or stderr."""
-    texts = ((each.text.removeprefix(f"{applet}: warning: ").removeprefix("WARNING: "), each) for each in warnings)
+    texts = (
+        (warning.text.removeprefix(f"{applet}: warning: ").removeprefix("WARNING: "), warning) for warning in warnings
+    )
     return tuple(first for first, *_ in grouped(texts).values())
 
 
@@ -226,82 +228,97 @@ _COMPARED: Mapping[str, str] = {
 }
 
 
-def _merge(text: Parsed, lines: Parsed, printed: str, written: str) -> Parsed:
+def _merge(text: Parsed, lines: Parsed, text_file: str, lines_file: str) -> Parsed:
     """The text's records and observation, read from the file `printed`, supplemented by the JSON lines of `written`."""
-    (records, seen), (exact_records, exact) = text, lines
-    differing = tuple(_disagreements(text, lines, printed, written)) if exact.program else ()
-    errors = [OutputRemark(what, written) for what in _lacking(records, exact_records)] if exact.program else []
+    (records, observation), (exact_records, exact_observation) = text, lines
+    differences = tuple(_disagreements(text, lines, text_file, lines_file)) if exact_observation.program else ()
+    errors = (
+        [OutputRemark(message, lines_file) for message in _lacking(records, exact_records)]
+        if exact_observation.program
+        else []
+    )
     by_operation = {record.operation: record for record in exact_records}
     merged = [_merged(record, by_operation.get(record.operation, record)) for record in records]
-    told = tuple(warning for warning in seen.warnings if warning.text != NO_END)
-    ended = seen.complete or len(told) < len(seen.warnings)  # as far as the text shows
-    is_complete = ended and exact.complete
+    warnings = tuple(warning for warning in observation.warnings if warning.text != NO_END)
+    has_ended = observation.complete or len(warnings) < len(observation.warnings)  # as far as the text shows
+    is_complete = has_ended and exact_observation.complete
     if not is_complete:  # the last lines of one are missing: it may give an earlier value than the other
-        errors += [OutputRemark(difference, written) for difference in differing]
-    of_both = {
-        "program": seen.program or exact.program,
+        errors += [OutputRemark(difference, lines_file) for difference in differences]
+    combined = {
+        "program": observation.program or exact_observation.program,
         "complete": is_complete,
-        "errors": (*exact.errors, *seen.errors, *errors),
-        "contradictions": differing if is_complete else (),
-        "warnings": (*exact.warnings, *told),
-        "unparsed": (*exact.unparsed, *seen.unparsed),
+        "errors": (*exact_observation.errors, *observation.errors, *errors),
+        "contradictions": differences if is_complete else (),
+        "warnings": (*exact_observation.warnings, *warnings),
+        "unparsed": (*exact_observation.unparsed, *observation.unparsed),
     }
     # What the text gives too is exact in the JSON lines, and partly inferred in the text.
-    known = decode.nondefault_fields(exact)
-    known.pop("binary_agreed", None)  # if they did not agree, that is one of the errors
-    return merged, replace(seen, **known | of_both)
+    exact_fields = decode.nondefault_fields(exact_observation)
+    exact_fields.pop("binary_agreed", None)  # if they did not agree, that is one of the errors
+    return merged, replace(observation, **exact_fields | combined)
 
 
-def _merged(printed: Record, exact: Record) -> Record:
+def _merged(text_record: Record, exact_record: Record) -> Record:
     """The numbers as the text prints them, supplemented by the JSON lines."""
-    columns = {name: number for name in _TOLERANCE if (number := getattr(printed, name)) is not None}
-    each = exact.each
-    if len(printed.each) == len(each):
-        each = tuple(replace(one, details=other.details) for one, other in zip(printed.each, each, strict=True))
-    return replace(exact, unit=printed.unit, source=printed.source, each=each, **columns)
+    columns = {name: number for name in _TOLERANCE if (number := getattr(text_record, name)) is not None}
+    iterations = exact_record.each
+    if len(text_record.each) == len(iterations):
+        iterations = tuple(
+            replace(text_iteration, details=exact_iteration.details)
+            for text_iteration, exact_iteration in zip(text_record.each, iterations, strict=True)
+        )
+    return replace(exact_record, unit=text_record.unit, source=text_record.source, each=iterations, **columns)
 
 
 def _lacking(records: Sequence[Record], exact_records: Sequence[Record]) -> Iterator[str]:
-    printed, written = ({record.operation for record in each} for each in (records, exact_records))
-    for operation in sorted(printed ^ written):
-        there, absent = ("stdout", "bench.jsonl") if operation in printed else ("bench.jsonl", "stdout")
-        yield f"{operation}: result in {there}, but not in {absent}"
+    text_operations, line_operations = (
+        {record.operation for record in records_of_file} for records_of_file in (records, exact_records)
+    )
+    for operation in sorted(text_operations ^ line_operations):
+        present_in, absent_from = (
+            ("stdout", "bench.jsonl") if operation in text_operations else ("bench.jsonl", "stdout")
+        )
+        yield f"{operation}: result in {present_in}, but not in {absent_from}"
 
 
-def _disagreements(in_text: Parsed, in_lines: Parsed, printed: str, written: str) -> Iterator[str]:
+def _disagreements(in_text: Parsed, in_lines: Parsed, text_file: str, lines_file: str) -> Iterator[str]:
     """Where the text, of the file `printed`, and the JSON lines, of `written`, give one thing differently."""
-    (records, seen), (exact_records, exact) = in_text, in_lines
+    (records, observation), (exact_records, exact_observation) = in_text, in_lines
 
-    def differs(what: str, text: object, line: object) -> str:
-        return f"{what} is {text} in {printed}, but {line} in {written}"
+    def differs(quantity: str, text: object, line: object) -> str:
+        return f"{quantity} is {text} in {text_file}, but {line} in {lines_file}"
 
-    if seen.program and seen.program != exact.program:
-        yield differs("program", seen.program, exact.program)
+    if observation.program and observation.program != exact_observation.program:
+        yield differs("program", observation.program, exact_observation.program)
     for key, name in _COMPARED.items():
-        text, line = getattr(seen, key), getattr(exact, key)
-        if key == "shift_effective" and None not in (text, line) and exact.processes:
+        text, line = getattr(observation, key), getattr(exact_observation, key)
+        if key == "shift_effective" and None not in (text, line) and exact_observation.processes:
             # The text has the number as given, the JSON lines its effect with so many ranks.
-            text, line = text % exact.processes, line % exact.processes
+            text, line = text % exact_observation.processes, line % exact_observation.processes
         if text not in (None, ()) and line not in (None, ()) and not _same(text, line):
             yield differs(name, _shown(text), _shown(line))
-    if exact.placement == "block" and seen.placement and seen.processes_per_node != exact.processes_per_node:
-        yield differs("ranks per node", seen.processes_per_node, exact.processes_per_node)
-    if exact.placement == "block" and seen.placement not in (None, "block"):
-        yield differs("placement", seen.placement, exact.placement)
+    if (
+        exact_observation.placement == "block"
+        and observation.placement
+        and observation.processes_per_node != exact_observation.processes_per_node
+    ):
+        yield differs("ranks per node", observation.processes_per_node, exact_observation.processes_per_node)
+    if exact_observation.placement == "block" and observation.placement not in (None, "block"):
+        yield differs("placement", observation.placement, exact_observation.placement)
     by_operation = {record.operation: record for record in exact_records}
     for record in sorted(records, key=operator.attrgetter("operation")):
         if record.operation in by_operation:
             yield from _differing_numbers(record, by_operation[record.operation])
 
 
-def _differing_numbers(printed: Record, written: Record) -> Iterator[str]:
-    places = [f"{each.source.file}:{each.source.line}" for each in (printed, written)]
+def _differing_numbers(text_record: Record, lines_record: Record) -> Iterator[str]:
+    places = [f"{record.source.file}:{record.source.line}" for record in (text_record, lines_record)]
     for column in (*_TOLERANCE, "iterations", "unit"):
-        text, line = getattr(printed, column), getattr(written, column)
+        text, line = getattr(text_record, column), getattr(lines_record, column)
         tolerance = _TOLERANCE.get(column)
-        same = None in (text, line) or abs(text - line) <= tolerance if tolerance else text == line
-        if not same:
-            yield f"{column} of {printed.operation} is {text} in {places[0]}, but {line} in {places[1]}"
+        is_same = None in (text, line) or abs(text - line) <= tolerance if tolerance else text == line
+        if not is_same:
+            yield f"{column} of {text_record.operation} is {text} in {places[0]}, but {line} in {places[1]}"
 
 
 def _same(text: Any, line: Any) -> bool:
@@ -333,7 +350,11 @@ def wall_times(folder: Path, root: Path, phase: str = "") -> list[Record]:
         text = path.read_text(encoding="utf-8") if completion else ""
     except (ValueError, OSError) as error:
         pass_on_limit(error)
-    times = next((each for each in completion.phases if each.phase == phase), None) if completion else None
+    times = (
+        next((phase_times for phase_times in completion.phases if phase_times.phase == phase), None)
+        if completion
+        else None
+    )
     mark = f'"{phase}"' if phase else '"ended"'
     line = text.count("\n", 0, max(text.find(mark), 0)) + 1
     return list(_times(times, Source(path.relative_to(root).as_posix(), line))) if times else []

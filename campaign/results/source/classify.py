@@ -34,12 +34,12 @@ class LineRule:
     why: str
 
 
-def _path(kind: ChangeClass, pattern: str, why: str) -> PathRule:
-    return PathRule(kind, re.compile(rf"(?:^|/)(?:{pattern})$"), why)
+def _path(kind: ChangeClass, pattern: str, reason: str) -> PathRule:
+    return PathRule(kind, re.compile(rf"(?:^|/)(?:{pattern})$"), reason)
 
 
-def _line(why: str, pattern: bytes) -> LineRule:
-    return LineRule(re.compile(pattern), why)
+def _line(reason: str, pattern: bytes) -> LineRule:
+    return LineRule(re.compile(pattern), reason)
 
 
 PATHS = (
@@ -130,7 +130,7 @@ def compare(
         pristine = without_products(pristine, built)
     differences = diff.differences(pristine, modified)
     patch = diff.render(differences)
-    given = _supplied(*supplied, pristine, modified) if supplied else None
+    supplied_patch = _supplied(*supplied, pristine, modified) if supplied else None
     comparison = TreeComparison(
         describe(pristine),
         describe(modified),
@@ -138,7 +138,7 @@ def compare(
         hashlib.sha256(patch).hexdigest(),
         tree_hash(diff.apply_patch(patch, pristine.entries)),
         bool(version) and any(version.encode() in entry.data for entry in pristine.entries.values()),
-        given,
+        supplied_patch,
     )
     return comparison, patch
 
@@ -156,8 +156,8 @@ def _supplied(name: str, patch: bytes, pristine: Tree, modified: Tree) -> Suppli
         return Supplied(name, digest, f"does not apply to the published source: {error}")
     paths = sorted({*result, *modified.entries})
     differing = [shown(path) for path in paths if result.get(path) != modified.entries.get(path)]
-    some = ", ".join((*differing[:5], *(["…"] if len(differing) > 5 else [])))
-    problem = f"does not give the built source; differing files: {some}"
+    examples = ", ".join((*differing[:5], *(["…"] if len(differing) > 5 else [])))
+    problem = f"does not give the built source; differing files: {examples}"
     return Supplied(name, digest, problem if differing else "")
 
 
@@ -167,12 +167,12 @@ def _supplied(name: str, patch: bytes, pristine: Tree, modified: Tree) -> Suppli
 def _change(difference: diff.Difference) -> Change:
     old, new = difference.old, difference.new
     path = shown(difference.path)
-    kind, why, flags = _judged(difference, path)
+    kind, reason, flags = _judged(difference, path)
     return Change(
         path,
         "new" if old is None else "deleted" if new is None else "changed" if old.data != new.data else "mode",
         kind,
-        why,
+        reason,
         difference.count(b"+"),
         difference.count(b"-"),
         difference.binary,
@@ -185,21 +185,21 @@ def _change(difference: diff.Difference) -> Change:
 
 
 def _judged(difference: diff.Difference, path: str) -> tuple[ChangeClass, str, tuple[FlaggedHunk, ...]]:
-    named = next((rule for rule in PATHS if rule.pattern.search(path.lower())), None)
-    by_name = (named.kind, named.why) if named else (ChangeClass.OTHER, "not classified")
+    path_rule = next((rule for rule in PATHS if rule.pattern.search(path.lower())), None)
+    by_name = (path_rule.kind, path_rule.why) if path_rule else (ChangeClass.OTHER, "not classified")
     if difference.binary and by_name[0] is not ChangeClass.DOCUMENTATION:
         return ChangeClass.OTHER, "binary: cannot be reviewed as text", ()
     if any(entry and entry.mode == LINK for entry in (difference.old, difference.new)):
         return ChangeClass.OTHER, "symbolic link", ()
     if not difference.hunks:
-        return (*by_name, ()) if named else (ChangeClass.BUILD, "permissions or empty file", ())
+        return (*by_name, ()) if path_rule else (ChangeClass.BUILD, "permissions or empty file", ())
     source = SOURCE.search(path.lower()) is not None
-    if source and named and named.kind is not ChangeClass.BUILD:
+    if source and path_rule and path_rule.kind is not ChangeClass.BUILD:
         by_name = (ChangeClass.OTHER, "code")
     old, new = _File(difference.old, path), _File(difference.new, path)
-    judged = [_judged_hunk(path, hunk, old, new, by_name, source) for hunk in difference.hunks]
-    kind, why, _ = min(judged, key=lambda item: list(ChangeClass).index(item[0]))
-    flags = tuple(flag for _, _, flag in judged if flag)
+    classified_hunks = [_judged_hunk(path, hunk, old, new, by_name, source) for hunk in difference.hunks]
+    kind, why, _ = min(classified_hunks, key=lambda item: list(ChangeClass).index(item[0]))
+    flags = tuple(flag for _, _, flag in classified_hunks if flag)
     if flags:
         why = ", ".join(dict.fromkeys(reason for flag in flags for reason in flag.why))
     return kind, why, flags
@@ -292,22 +292,22 @@ def _judged_hunk(
     path: str, hunk: diff.Hunk, old: _File, new: _File, by_name: tuple[ChangeClass, str], source: bool
 ) -> tuple[ChangeClass, str, FlaggedHunk | None]:
     lines = list(_numbered(hunk))
-    changed = [line for line in lines if line.sign != b" "]
+    changed_lines = [line for line in lines if line.sign != b" "]
     prose = by_name[0] is ChangeClass.DOCUMENTATION
     direct = _measuring(lines, source, prose)
     near = _near_measuring(lines, direct, old, new) if source else {}
     if flagged := direct | near:
         added = [number for number in flagged if lines[number].sign == b"+"]
         first = lines[min(added or flagged)]
-        reasons = tuple(dict.fromkeys(why for whys in (direct or near).values() for why in whys))
+        reasons = tuple(dict.fromkeys(reason for whys in (direct or near).values() for reason in whys))
         place = first.old if first.gone else first.new
         flag = FlaggedHunk(path, place, first.gone, reasons, _text(hunk, min(flagged)))
         return ChangeClass.MEASUREMENT, reasons[0], flag
     if not source:
         return (*by_name, None)
-    if all(line.idle for line in changed):
+    if all(line.idle for line in changed_lines):
         return ChangeClass.DOCUMENTATION, "comments only", None
-    if all(_comment(line.text) or DIRECTIVE.fullmatch(line.text) for line in changed):
+    if all(_comment(line.text) or DIRECTIVE.fullmatch(line.text) for line in changed_lines):
         return ChangeClass.PORTABILITY, "preprocessor directives", None
     return (*by_name, None) if by_name[0] is ChangeClass.BUILD else (ChangeClass.OTHER, "code", None)
 
@@ -334,10 +334,15 @@ def _near_measuring(
             continue
         if not (old.measures(line.old - 1) if line.gone else new.measures(line.new - 1)):
             continue
-        around = lines[max(0, number - diff.CONTEXT) : number + diff.CONTEXT + 1]
-        beside = tuple(f"next to {why}" for other in around if other.sign == b" " for why in _touched(other.text))
-        if beside or CONTROL.search(line.text):
-            near[number] = beside or ("control flow of a measuring function",)
+        neighbours = lines[max(0, number - diff.CONTEXT) : number + diff.CONTEXT + 1]
+        neighbour_reasons = tuple(
+            f"next to {reason}"
+            for neighbour in neighbours
+            if neighbour.sign == b" "
+            for reason in _touched(neighbour.text)
+        )
+        if neighbour_reasons or CONTROL.search(line.text):
+            near[number] = neighbour_reasons or ("control flow of a measuring function",)
     return near
 
 

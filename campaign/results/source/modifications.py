@@ -41,10 +41,8 @@ def compare(campaign: Campaign) -> tuple[facts.Sources, bytes]:
     source, base = campaign.source, campaign.path.parent
     builtin = not campaign.benchmark.external
     if not source.pristine:
-        which = "the built-in benchmark's" if builtin else "the benchmark's"
-        problem = (
-            f"the campaign file does not name the published source (source.pristine), with which {which} is compared"
-        )
+        compared_benchmark = "the built-in benchmark's" if builtin else "the benchmark's"
+        problem = f"the campaign file does not name the published source (source.pristine), with which {compared_benchmark} is compared"
         return facts.Sources(problem=problem), b""
     if not source.modified and not builtin:
         problem = "source.modified is not set; add the source that the benchmark was built from"
@@ -79,14 +77,16 @@ def builds(campaign: Campaign) -> tuple[facts.Build, ...]:
     """The records of the binaries that would run now, if they exist; including the built-in one's, unless the pack's
     only program is another.
     """
-    own = _own_build() if campaign.benchmark.executable is None else None
-    return tuple(filter(None, (own, *(_external_build(campaign, *placed) for placed in campaign.benchmark.placed))))
+    built_in = _own_build() if campaign.benchmark.executable is None else None
+    return tuple(
+        filter(None, (built_in, *(_external_build(campaign, *placed) for placed in campaign.benchmark.placed)))
+    )
 
 
 def programs(campaign: Campaign) -> tuple[str, ...]:
     """The hashes of the binaries that would run now, if they can be read."""
-    own = [] if campaign.benchmark.external else [resources.binaries() / "bench"]
-    paths = [*own, *(path for _, path in campaign.benchmark.placed)]
+    built_in_programs = [] if campaign.benchmark.external else [resources.binaries() / "bench"]
+    paths = [*built_in_programs, *(path for _, path in campaign.benchmark.placed)]
     return tuple(untrusted.digest(path) for path in paths if os.access(path, os.R_OK))
 
 
@@ -94,9 +94,9 @@ def _external_build(campaign: Campaign, at: Place, program: Path) -> facts.Build
     """The build of the program with that key in the campaign file; None if the program cannot be read."""
     source, base = campaign.source, campaign.path.parent
     notes = source.build_of(str(at[-1]))
-    given = notes.binary_sha256 if notes != source.build or len(campaign.benchmark.placed) == 1 else ""
+    reported_digest = notes.binary_sha256 if notes != source.build or len(campaign.benchmark.placed) == 1 else ""
     try:
-        digest = given or untrusted.digest(program)
+        digest = reported_digest or untrusted.digest(program)
     except OSError:
         return None
     with _of_key("source.build.log" if notes == source.build else f"source.builds.{at[-1]}.log"):
@@ -160,9 +160,17 @@ def look_again(campaign: Campaign, paths: Paths, category: BuildCategory | None 
         keep(paths, *compare(campaign), category)
         return ""
     except InputError as error:
-        kept, source = recorded(paths).comparison, campaign.source
-        same = kept and kept.pristine.name == source.pristine and source.modified in ("", kept.modified.name)
-        stored = (facts.Sources(kept, ""), patch_of(paths)) if same else (facts.Sources(problem=str(error)), b"")
+        kept_comparison, source = recorded(paths).comparison, campaign.source
+        is_same = (
+            kept_comparison
+            and kept_comparison.pristine.name == source.pristine
+            and source.modified in ("", kept_comparison.modified.name)
+        )
+        stored = (
+            (facts.Sources(kept_comparison, ""), patch_of(paths))
+            if is_same
+            else (facts.Sources(problem=str(error)), b"")
+        )
         keep(paths, *stored, category)
         return str(error)
 
@@ -349,12 +357,12 @@ def parts(sources: facts.Sources, category: BuildCategory | None = None) -> Iter
     else:
         trees = (("Published", comparison.pristine), ("Built", comparison.modified))
         rows = tuple((f"{name}: {described(tree)}",) for name, tree in trees)
-        about = (verdict(comparison), checked(comparison), *supplied(comparison))
-        yield Section("Source", " ".join(about), ("Trees",), rows)
+        sentences = (verdict(comparison), checked(comparison), *supplied(comparison))
+        yield Section("Source", " ".join(sentences), ("Trees",), rows)
         ignored = tuple((name, item.path, item.why, item.sha256) for name, tree in trees for item in tree.ignored)
         if ignored:
-            more = f"The first {MOST_IGNORED} of {len(ignored)}; {FACTS} has all." * (len(ignored) > MOST_IGNORED)
-            yield Section("Not compared", more, ("Source", "Path", "Reason", "SHA-256"), ignored[:MOST_IGNORED])
+            caption = f"The first {MOST_IGNORED} of {len(ignored)}; {FACTS} has all." * (len(ignored) > MOST_IGNORED)
+            yield Section("Not compared", caption, ("Source", "Path", "Reason", "SHA-256"), ignored[:MOST_IGNORED])
         if comparison.changes:
             columns = ("File", "Change", "Lines added", "Lines removed", "Class", "Reason")
             yield Section("Files", f"The patch is in {PATCH}.", columns, tuple(map(_row, comparison.changes)))

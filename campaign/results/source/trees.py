@@ -73,7 +73,9 @@ def shown(path: str) -> str:
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
-def read(text: str, base: Path, without: frozenset[str] = frozenset(), most: int = LARGEST_TREE) -> Tree:
+def read(
+    text: str, base: Path, excluded_directories: frozenset[str] = frozenset(), max_bytes: int = LARGEST_TREE
+) -> Tree:
     """The tree that `text` names, a path relative to `base`. `without`: names at its top to leave out; `most`: bytes
     that an archive may have, packed and unpacked. Raises InputError if there is none, or if it cannot be read safely.
     """
@@ -81,9 +83,9 @@ def read(text: str, base: Path, without: frozenset[str] = frozenset(), most: int
     try:
         kind = path.stat().st_mode if path.exists() else 0
         if stat.S_ISDIR(kind):
-            return _collected(text, _directory(path, without))
+            return _collected(text, _directory(path, excluded_directories))
         if stat.S_ISREG(kind):
-            return _archive(text, path, most)
+            return _archive(text, path, max_bytes)
     except OSError as error:
         raise InputError(f"{error.filename or path}: {error.strerror}") from error
     repository, at, revision = text.rpartition("@")
@@ -104,21 +106,21 @@ def below(tree: Tree, directory: str) -> Tree:
 
 def without_products(tree: Tree, other: Tree) -> Tree:
     """A tree without compiled files that the other one does not have."""
-    kept = dict(tree.entries)
+    entries_kept = dict(tree.entries)
     ignored = list(tree.ignored)
     for path, entry in tree.entries.items():
         if path not in other.entries and entry.mode != LINK and entry.data.startswith(_COMPILED):
-            del kept[path]
+            del entries_kept[path]
             ignored.append(Ignored(path, "compiled code", entry.sha256))
-    return replace(tree, entries=kept, ignored=tuple(ignored))
+    return replace(tree, entries=entries_kept, ignored=tuple(ignored))
 
 
 def outside(tree: Tree, directories: frozenset[str]) -> Tree:
     """A tree without these directories at its top, as `read` leaves them out."""
     tops = directories & {path.partition("/")[0] for path in tree.entries if "/" in path}
-    kept = {path: entry for path, entry in tree.entries.items() if path.partition("/")[0] not in tops}
+    entries_kept = {path: entry for path, entry in tree.entries.items() if path.partition("/")[0] not in tops}
     ignored = (Ignored(top, "build directory") for top in sorted(tops))
-    return replace(tree, entries=kept, ignored=(*tree.ignored, *ignored))
+    return replace(tree, entries=entries_kept, ignored=(*tree.ignored, *ignored))
 
 
 # --- bounded collection
@@ -127,7 +129,7 @@ def outside(tree: Tree, directories: frozenset[str]) -> Tree:
 Item = TreeEntry | Ignored
 
 
-def _collected(name: str, items: Iterable[Item], strip: bool = False, most: int = LARGEST_TREE) -> Tree:
+def _collected(name: str, items: Iterable[Item], strip: bool = False, max_bytes: int = LARGEST_TREE) -> Tree:
     """The items as a tree; `strip` removes a single directory around all of them, as in archives."""
     entries: dict[str, TreeEntry] = {}
     ignored: list[Ignored] = []
@@ -143,8 +145,8 @@ def _collected(name: str, items: Iterable[Item], strip: bool = False, most: int 
             ignored.append(Ignored(administrated, "version control"))
             continue
         total += len(item.data)
-        if total > most:
-            raise InputError(f"{name}: more than {most >> 20} MiB; name only the benchmark's source")
+        if total > max_bytes:
+            raise InputError(f"{name}: more than {max_bytes >> 20} MiB; name only the benchmark's source")
         entries[item.path] = item
         if len(entries) > MOST_FILES:
             raise InputError(f"{name}: more than {MOST_FILES} files; name only the benchmark's source")
@@ -185,7 +187,7 @@ def _mode(bits: int) -> str:
 # --- a directory
 
 
-def _directory(top: Path, without: frozenset[str]) -> Iterator[Item]:
+def _directory(top: Path, excluded_directories: frozenset[str]) -> Iterator[Item]:
     def fail(error: OSError) -> None:
         raise error
 
@@ -193,7 +195,7 @@ def _directory(top: Path, without: frozenset[str]) -> Iterator[Item]:
         inner = Path(folder).relative_to(top)
         skipped = dict.fromkeys(_ADMINISTRATION, "version control")
         if folder == str(top):
-            skipped |= dict.fromkeys(without, "build directory")
+            skipped |= dict.fromkeys(excluded_directories, "build directory")
         for name in sorted(skipped.keys() & set(directories)):
             directories.remove(name)
             yield Ignored(str(inner / name), skipped[name])
@@ -222,14 +224,14 @@ def _file(path: Path, size: int) -> bytes:
 # --- archives
 
 
-def _archive(name: str, path: Path, most: int) -> Tree:
-    if (size := path.stat().st_size) > most:
-        raise InputError(f"{name}: {size} bytes; allowed: up to {most >> 20} MiB")
-    too_much = f"{name}: unpacks to more than {most >> 20} MiB"
-    limits = archives.Limits(name, 2 * MOST_FILES, 2 * most, too_much, ("gzip", "lzma", "bz2"))
+def _archive(name: str, path: Path, max_bytes: int) -> Tree:
+    if (size := path.stat().st_size) > max_bytes:
+        raise InputError(f"{name}: {size} bytes; allowed: up to {max_bytes >> 20} MiB")
+    too_much = f"{name}: unpacks to more than {max_bytes >> 20} MiB"
+    limits = archives.Limits(name, 2 * MOST_FILES, 2 * max_bytes, too_much, ("gzip", "lzma", "bz2"))
     try:
         with archives.open_archive(path, limits) as members:
-            tree = _collected(name, _unpacked(name, members), strip=True, most=most)
+            tree = _collected(name, _unpacked(name, members), strip=True, max_bytes=max_bytes)
     except archives.LongHeader as error:
         raise InputError(f"{name}: too large to unpack: {error}") from error
     except archives.Damaged as error:

@@ -167,7 +167,7 @@ def test_the_best_lies_at_an_end_of_the_spread(values: list[float]) -> None:
 
 
 class _HplReader(TextReader):
-    rules = LineRules(known=r"|=+")
+    rules = LineRules(known_lines=r"|=+")
 
     @rules(r"WR\S+ +(?P<rate>[0-9.]+)")
     def result(self, number: int, match: re.Match[str]) -> None:

@@ -142,7 +142,7 @@ def test_version_control_is_left_out_and_said(tmp_path: Path) -> None:
 
 def test_directories_that_are_no_part_of_it_are_left_out_at_the_top_alone(tmp_path: Path) -> None:
     source_trees.write(tmp_path / "t", tree(entry("build/x.o"), entry("src/build/y.c"), entry("a.c")))
-    found = read(tmp_path / "t", without=frozenset({"build"}))
+    found = read(tmp_path / "t", excluded_directories=frozenset({"build"}))
     assert set(found.entries) == {"src/build/y.c", "a.c"}
     assert found.ignored == (Ignored("build", "build directory"),)
 
@@ -236,7 +236,7 @@ def test_a_tar_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         read(one)
     many = tar(tmp_path / "many.tar.gz", *((member(f"a{number}"), bytes(1 << 20)) for number in range(9)))
     with pytest.raises(InputError, match="more than 4 MiB"):
-        trees.read(many.name, many.parent, most=4 << 20)
+        trees.read(many.name, many.parent, max_bytes=4 << 20)
 
 
 def test_a_bomb_in_the_headers_is_stopped(tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ def test_a_bomb_in_the_headers_is_stopped(tmp_path: Path) -> None:
         for _ in range(500):
             stream.write(bytes(1 << 20))
     with pytest.raises(InputError, match="too large to unpack"):
-        trees.read("x.tar.gz", tmp_path, most=8 << 20)
+        trees.read("x.tar.gz", tmp_path, max_bytes=8 << 20)
 
 
 def test_a_zip_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
