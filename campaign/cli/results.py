@@ -308,9 +308,9 @@ def _show_modifications(definition: Definition, directory: Path | None) -> int:
     if recorded:
         modifications.keep(definition.paths, compared, patch, definition.pack.build)
     modified = (
-        modifications.recorded(definition.paths)
+        modifications.recorded_sources(definition.paths)
         if recorded
-        else modifications.planned(definition.campaign, compared, patch)
+        else modifications.planned_sources(definition.campaign, compared, patch)
     )
     submission = standing.current(definition, say, modified)
     ran = contents.execution_sections(submission.results)

@@ -46,22 +46,22 @@ def _keep_permissions(path: Path, descriptor: int) -> None:
 
 
 @contextmanager
-def locked(directory: str | Path, how: int = ALONE) -> Iterator[OSError | None]:
+def locked(directory: str | Path, lock_mode: int = ALONE) -> Iterator[OSError | None]:
     """Gives why it could not be locked: BlockingIOError while another process holds it, which anybody can who may read
     the directory; some network file systems have no locks. The lock ends with the process.
     """
-    held, tries = os.open(directory, os.O_RDONLY | os.O_DIRECTORY), _TRIES if how == AMONG_OTHERS else 1
+    descriptor, tries = os.open(directory, os.O_RDONLY | os.O_DIRECTORY), _TRIES if lock_mode == AMONG_OTHERS else 1
     try:
-        while isinstance(refused := _refusal(held, how), BlockingIOError) and (tries := tries - 1):
+        while isinstance(refused := _refusal(descriptor, lock_mode), BlockingIOError) and (tries := tries - 1):
             time.sleep(_PAUSE_S)
         yield refused
     finally:
-        os.close(held)
+        os.close(descriptor)
 
 
-def _refusal(descriptor: int, how: int) -> OSError | None:
+def _refusal(descriptor: int, lock_mode: int) -> OSError | None:
     try:
-        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, lock_mode | fcntl.LOCK_NB)
     except OSError as error:
         return error
     return None

@@ -165,8 +165,8 @@ def read(path: Path, into: Path) -> Bag:
     bag = Bag(into)
     if path.is_dir():
         if not (path / "bagit.txt").is_file():
-            within = [file.parent for file in path.glob("*/bagit.txt")]
-            remedy = f"did you mean {within[0]}?" if len(within) == 1 else _GIVE
+            nested_bags = [file.parent for file in path.glob("*/bagit.txt")]
+            remedy = f"did you mean {nested_bags[0]}?" if len(nested_bags) == 1 else _GIVE
             raise InputError(f"{path}: not a bundle: bagit.txt not found; {remedy}")
         _copy(_Intake(bag), _members_of(path), top="")
     elif path.is_file():
@@ -222,8 +222,8 @@ class _Intake:
         self.bag.payload_size += size if name.startswith(PAYLOAD) else 0
 
     def _check_name(self, name: str) -> None:
-        if why := unfit_name_reason(name):
-            raise _Refused(f"{quoted(name)}: {why}")
+        if reason := unfit_name_reason(name):
+            raise _Refused(f"{quoted(name)}: {reason}")
         self.named += len(name)
         if self.named > MOST_IN_NAMES or len(self.seen) >= MOST_FILES:
             raise InputError(f"the bundle has more than {MOST_FILES} files")
@@ -243,10 +243,10 @@ class _Intake:
             raise _Refused(f"{quoted(name)}: its directory differs from {quoted(other)} in upper and lower case only")
 
 
-def too_much(most: int) -> str:
-    if most == LARGEST_BAG:
-        return f"the bundle has more than {most} bytes"
-    return f"the bundle has more than {most} bytes, {MOST_RATIO} times its archive: a decompression bomb"
+def too_much(max_bytes: int) -> str:
+    if max_bytes == LARGEST_BAG:
+        return f"the bundle has more than {max_bytes} bytes"
+    return f"the bundle has more than {max_bytes} bytes, {MOST_RATIO} times its archive: a decompression bomb"
 
 
 @contextmanager
@@ -263,9 +263,9 @@ def writing_member(name: str) -> Iterator[None]:
 
 def _write(out: IO[bytes], data: bytes) -> None:
     """Write all of it: an unbuffered write may write less."""
-    rest = memoryview(data)
-    while rest:
-        rest = rest[out.write(rest) :]
+    remaining = memoryview(data)
+    while remaining:
+        remaining = remaining[out.write(remaining) :]
 
 
 def unfit_name_reason(name: str) -> str:
@@ -306,12 +306,12 @@ def open_member(path: str) -> IO[bytes]:
 
 
 def _read_archive(bag: Bag, path: Path) -> None:
-    most = min(LARGEST_BAG, max(RATIO_FROM, path.stat().st_size * MOST_RATIO))
+    max_bytes = min(LARGEST_BAG, max(RATIO_FROM, path.stat().st_size * MOST_RATIO))
     # Besides the files there are headers, and members that are not copied.
-    limits = archives.Limits("the bundle", MOST_FILES, most + most // 8 + RATIO_FROM, too_much(most))
+    limits = archives.Limits("the bundle", MOST_FILES, max_bytes + max_bytes // 8 + RATIO_FROM, too_much(max_bytes))
     try:
         with archives.open_archive(path, limits) as members:
-            _copy(_Intake(bag, most=most), members)
+            _copy(_Intake(bag, most=max_bytes), members)
     except archives.NoArchive as error:
         raise InputError(f"{path}: not a bundle: not a zip or tar archive ({error}); {_GIVE}") from error
     except archives.Damaged as error:
@@ -352,18 +352,18 @@ def top_folder(first: str) -> str:
 
 def _check(bag: Bag) -> None:
     """Check that every file is in a manifest with its hash, and that every line of a manifest has its file."""
-    if (declared := bag.text("bagit.txt")) and declared != DECLARATION:
-        bag.problems.append(f"bagit.txt: found {quoted(declared)}; allowed: BagIt 1.0 in UTF-8")
+    if (declaration := bag.text("bagit.txt")) and declaration != DECLARATION:
+        bag.problems.append(f"bagit.txt: found {quoted(declaration)}; allowed: BagIt 1.0 in UTF-8")
     payload = {name for name in bag.digests if name.startswith(PAYLOAD)}
     tags = bag.digests.keys() - payload - {TAG_MANIFEST, SIGNATURE}
     _check_manifest(bag, MANIFEST, payload)
     _check_manifest(bag, TAG_MANIFEST, tags)
     _read_info(bag)
-    counted = f"{bag.payload_size}.{len(payload)}"
+    oxum_counted = f"{bag.payload_size}.{len(payload)}"
     oxum = bag.info.get("Payload-Oxum", "none")
-    if oxum != counted:
+    if oxum != oxum_counted:
         bag.problems.append(
-            f"{INFO}: Payload-Oxum is {quoted(oxum)}, but the bundle holds {counted} (bytes.files); files changed "
+            f"{INFO}: Payload-Oxum is {quoted(oxum)}, but the bundle holds {oxum_counted} (bytes.files); files changed "
             "after bundling"
         )
 
@@ -396,7 +396,7 @@ def _manifest_lines(bag: Bag, manifest: str) -> Iterator[str]:
             place += len(data)
 
 
-def _check_manifest(bag: Bag, manifest: str, there: Set[str]) -> None:
+def _check_manifest(bag: Bag, manifest: str, present: Set[str]) -> None:
     listed: dict[str, str] = {}
     for number, line in enumerate(_manifest_lines(bag, manifest), 1):
         if number > 2 * MOST_FILES:
@@ -404,17 +404,17 @@ def _check_manifest(bag: Bag, manifest: str, there: Set[str]) -> None:
             break
         match = re.fullmatch(r"([0-9a-f]{64})  (\S.*)", line)
         if not match:
-            written = quoted(line[:100])
-            bag.problems.append(f'{manifest}:{number}: found {written}; allowed: "SHA-256  name"')
+            line_text = quoted(line[:100])
+            bag.problems.append(f'{manifest}:{number}: found {line_text}; allowed: "SHA-256  name"')
             continue
         name = re.sub(r"%(0A|0D|25)", lambda code: chr(int(code[1], 16)), match[2])
         if name in listed:
             bag.problems.append(f"{manifest}:{number}: {quoted(name)}: listed twice")
         listed[name] = match[1]
-    for name in sorted(there - listed.keys()):
+    for name in sorted(present - listed.keys()):
         bag.problems.append(f"{quoted(name)}: added after bundling: not listed in {manifest}")
     for name, digest in sorted(listed.items()):
-        if name not in there:
+        if name not in present:
             bag.problems.append(f"{quoted(name)}: missing from the bundle: listed in {manifest}")
         elif digest != bag.digests[name]:
             bag.problems.append(

@@ -60,5 +60,9 @@ def _fields(columns: Sequence[Column[Any]], entry: Mapping[str, Any]) -> Iterato
 
 def in_csv(columns: Sequence[Column[Any]]) -> tuple[str, ...]:
     """The names of the columns of CSV, in their order."""
-    leaves = [each for column in columns for each in (column.columns or (column,))]
-    return tuple(each.flat or each.name for each in sorted(leaves, key=lambda each: each.place) if each.place)
+    leaves = [column_leaf for column in columns for column_leaf in (column.columns or (column,))]
+    return tuple(
+        column_leaf.flat or column_leaf.name
+        for column_leaf in sorted(leaves, key=lambda column_leaf: column_leaf.place)
+        if column_leaf.place
+    )

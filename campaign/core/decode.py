@@ -27,13 +27,14 @@ def dumps(value: Any) -> str:
 def nondefault_fields(value: Any) -> dict[str, Any]:
     """The fields of a dataclass that differ from their defaults."""
     defaults = _defaults(value.__class__).items()
-    return {name: own for name, default in defaults if (own := getattr(value, name)) != default}
+    return {name: current for name, default in defaults if (current := getattr(value, name)) != default}
 
 
 @functools.cache
 def _defaults(kind: type) -> dict[str, Any]:
     return {
-        each.name: each.default if each.default_factory is MISSING else each.default_factory() for each in fields(kind)
+        field.name: field.default if field.default_factory is MISSING else field.default_factory()
+        for field in fields(kind)
     }
 
 
@@ -62,8 +63,8 @@ def _reader(kind: Any, pass_over: bool) -> Callable[[Any], Any]:
     """What makes a `kind` of a decoded value."""
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if origin in (types.UnionType, typing.Union):
-        given = _reader(inner[0], pass_over)
-        return lambda value: None if value is None else given(value)
+        inner_reader = _reader(inner[0], pass_over)
+        return lambda value: None if value is None else inner_reader(value)
     if kind == tuple[str, ...]:
         return _words
     if origin is tuple:
@@ -78,7 +79,7 @@ def _reader(kind: Any, pass_over: bool) -> Callable[[Any], Any]:
 @functools.cache
 def _field_readers(kind: Any, pass_over: bool) -> dict[str, Callable[[Any], Any]]:
     hints = typing.get_type_hints(kind)
-    return {each.name: _reader(hints[each.name], pass_over) for each in fields(kind)}
+    return {field.name: _reader(hints[field.name], pass_over) for field in fields(kind)}
 
 
 def _scalar(kind: type, value: Any) -> Any:
@@ -95,13 +96,13 @@ def _words(value: Any) -> tuple[str, ...]:
 def _tuple(read: Callable[[Any], Any], value: Any) -> tuple[Any, ...]:
     if not isinstance(value, list):
         raise _WrongError("not a list")
-    made: list[Any] = []
-    for each in value:
+    entries: list[Any] = []
+    for entry in value:
         try:
-            made.append(read(each))
+            entries.append(read(entry))
         except _WrongError as wrong:
-            raise _WrongError(wrong.says, f"[{len(made)}]{wrong.at}") from wrong
-    return tuple(made)
+            raise _WrongError(wrong.says, f"[{len(entries)}]{wrong.at}") from wrong
+    return tuple(entries)
 
 
 def _mapping(read: Callable[[Any], Any], value: Any) -> dict[str, Any]:
@@ -117,7 +118,7 @@ def _dataclass(kind: Any, pass_over: bool, value: Any) -> Any:
     if unknown := value.keys() - readers.keys():
         if not pass_over:
             raise _WrongError(f"unknown field {min(unknown)!r}")
-        value = {name: each for name, each in value.items() if name in readers}
+        value = {name: field_value for name, field_value in value.items() if name in readers}
     try:
         return kind(**_values(readers, value))
     except TypeError:
@@ -126,10 +127,10 @@ def _dataclass(kind: Any, pass_over: bool, value: Any) -> Any:
 
 
 def _values(readers: Mapping[str, Callable[[Any], Any]], value: dict[str, Any]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    for name, each in value.items():
+    decoded: dict[str, Any] = {}
+    for name, field_value in value.items():
         try:
-            made[name] = readers[name](each)
+            decoded[name] = readers[name](field_value)
         except _WrongError as wrong:
             raise _WrongError(wrong.says, f".{name}{wrong.at}") from wrong
-    return made
+    return decoded

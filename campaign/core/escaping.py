@@ -135,12 +135,12 @@ def shielded(text: str, style: str) -> str:
 
 def released(text: str, style: str) -> str:
     """A laid-out text in which the stand-ins become the escape sequences of a tabulate format."""
-    way = style_rules(style)
+    rules = style_rules(style)
 
     def put(match: re.Match[str]) -> str:
         character = _SPECIAL[ord(match[2]) - 0xE000]
-        written = way.written.get(character, character)
-        return written if match[1] is None else match[1] + way.first.get(character, written)
+        escaped = rules.written.get(character, character)
+        return escaped if match[1] is None else match[1] + rules.first.get(character, escaped)
 
     return _SHIELD.sub(put, text)
 

@@ -87,14 +87,14 @@ class Condition:
     right: str
 
     @classmethod
-    def of(cls, text: str) -> Condition:
+    def parse(cls, text: str) -> Condition:
         """Parse a condition. Raises ValueError if it is none."""
         parts = _COMPARISON.split(text)
         if len(parts) != 3:
             raise ValueError(f"{text!r} is not a condition; allowed: two formulas with >=, <=, ==, < or > between them")
         condition = cls(*map(str.strip, parts))
-        for side in (condition.left, condition.right):
-            names(side)
+        for operand in (condition.left, condition.right):
+            names(operand)
         return condition
 
     def __str__(self) -> str:
@@ -104,19 +104,19 @@ class Condition:
     def names(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*names(self.left), *names(self.right))))
 
-    def holds(self, inputs: Mapping[str, float], within: float = _EXACT) -> bool:
+    def holds(self, inputs: Mapping[str, float], tolerance: float = _EXACT) -> bool:
         """Whether the condition holds, with the left side allowed to miss by the share `within`. Raises ValueError as
         `value` does.
         """
-        beyond, slack = self.beyond(inputs), within * abs(value(self.right, inputs))
-        if self.sign in ("<", ">") and within == _EXACT:
-            return beyond < -slack if self.is_upper else beyond > slack
-        return (self.is_upper or beyond >= -slack) and (self.is_lower or beyond <= slack)
+        excess, slack = self.beyond(inputs), tolerance * abs(value(self.right, inputs))
+        if self.sign in ("<", ">") and tolerance == _EXACT:
+            return excess < -slack if self.is_upper else excess > slack
+        return (self.is_upper or excess >= -slack) and (self.is_lower or excess <= slack)
 
     @property
     def limits(self) -> list[float]:
         """The sides that are plain numbers."""
-        return [float(side) for side in (self.left, self.right) if side.replace(".", "", 1).isdecimal()]
+        return [float(operand) for operand in (self.left, self.right) if operand.replace(".", "", 1).isdecimal()]
 
     @property
     def is_upper(self) -> bool:
@@ -155,8 +155,10 @@ def original_name(name: str) -> str:
 def _aggregate(node: ast.expr) -> str:
     """`max(fom)`, of values that are not among the inputs; "" for anything else."""
     match node:
-        case ast.Call(func=ast.Name() as called, args=[ast.Name() as one], keywords=[]) if _name(called) in _OF_SEVERAL:
-            return f"{_name(called)}({_name(one)})"
+        case ast.Call(func=ast.Name() as function, args=[ast.Name() as argument], keywords=[]) if (
+            _name(function) in _OF_SEVERAL
+        ):
+            return f"{_name(function)}({_name(argument)})"
     return ""
 
 
@@ -193,9 +195,9 @@ def _operation(node: ast.expr) -> tuple[Callable[[Sequence[float]], float], list
             return lambda parts: _OPERATORS[type(node.op)](*parts), [node.left, node.right]
         case ast.UnaryOp(op=ast.USub() | ast.UAdd()):
             return lambda parts: -parts[0] if isinstance(node.op, ast.USub) else parts[0], [node.operand]
-        case ast.Call(func=ast.Name() as called, args=[part], keywords=[]) if _name(called) in _OF_ONE:
-            return lambda parts: _OF_ONE[_name(called)](*parts), [part]
-        case ast.Call(func=ast.Name() as called, args=[_, _, *_], keywords=[]) if _name(called) in _OF_SEVERAL:
-            return _OF_SEVERAL[_name(called)], node.args
+        case ast.Call(func=ast.Name() as function, args=[part], keywords=[]) if _name(function) in _OF_ONE:
+            return lambda parts: _OF_ONE[_name(function)](*parts), [part]
+        case ast.Call(func=ast.Name() as function, args=[_, _, *_], keywords=[]) if _name(function) in _OF_SEVERAL:
+            return _OF_SEVERAL[_name(function)], node.args
     wrong = _NAME.sub(lambda name: original_name(name[0]), ast.unparse(node))
     raise ValueError(f"{wrong!r} is not arithmetic; allowed: {ALLOWED}")

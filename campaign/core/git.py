@@ -38,18 +38,18 @@ def blobs(repository: Path, revision: str) -> list[Blob]:
     listed = _git(repository, "ls-tree", "-r", "-z", "-l", "--full-tree", _object(repository, tree))
     files = []
     for line in filter(None, listed.split(b"\0")):
-        about, _, path = line.partition(b"\t")
-        mode, _, name, size = about.split()
+        attributes, _, path = line.partition(b"\t")
+        mode, _, name, size = attributes.split()
         files.append(Blob(os.fsdecode(path), mode.decode(), 0 if size == b"-" else int(size), name.decode()))
     return files
 
 
-def contents(repository: Path, wanted: list[Blob]) -> Iterator[bytes]:
+def contents(repository: Path, blobs_to_read: list[Blob]) -> Iterator[bytes]:
     """The content of blobs, in their order."""
-    asked = "".join(f"{blob.id}\n" for blob in wanted).encode()
-    reply = _git(repository, "cat-file", "--batch", given=asked)
+    object_ids = "".join(f"{blob.id}\n" for blob in blobs_to_read).encode()
+    reply = _git(repository, "cat-file", "--batch", stdin=object_ids)
     at = 0
-    for blob in wanted:
+    for blob in blobs_to_read:
         end = reply.index(b"\n", at)
         if reply[at:end].split() != [blob.id.encode(), b"blob", str(blob.size).encode()]:
             answer = reply[at:end].decode()
@@ -89,13 +89,13 @@ def patched(files: Sequence[File], patch: bytes) -> list[tuple[Blob, bytes]]:
     with _repository(files) as folder:
         _git(folder, "read-tree", "refs/heads/0")
         options = ("--whitespace=nowarn", "--no-ignore-whitespace", "--unidiff-zero")  # accepts patches made with -U0
-        done = _run(folder, "apply", "--cached", *options, given=patch)
-        if done.returncode != 0:
-            lines = done.stderr.decode(errors="replace").splitlines()
+        completed = _run(folder, "apply", "--cached", *options, stdin=patch)
+        if completed.returncode != 0:
+            lines = completed.stderr.decode(errors="replace").splitlines()
             raise ValueError("; ".join(line.removeprefix("error: ") for line in lines))
         tree = _git(folder, "write-tree").decode().strip()
-        changed = blobs(folder, tree)
-        return list(zip(changed, contents(folder, changed), strict=True))
+        patched_blobs = blobs(folder, tree)
+        return list(zip(patched_blobs, contents(folder, patched_blobs), strict=True))
 
 
 @contextmanager
@@ -105,12 +105,12 @@ def _repository(*trees: Sequence[File]) -> Iterator[Path]:
         _git(folder, "init", "--quiet")
         with (folder / ".git" / "config").open("a") as config:
             config.write(_CONFIG)
-        given: list[bytes] = []
+        stream: list[bytes] = []
         for number, files in enumerate(trees):
-            given.append(b"commit refs/heads/%d\ncommitter x <x> 0 +0000\ndata 0\n" % number)
+            stream.append(b"commit refs/heads/%d\ncommitter x <x> 0 +0000\ndata 0\n" % number)
             for path, mode, data in files:
-                given += [b"M %s inline %s\ndata %d\n" % (mode.encode(), _quoted(path), len(data)), data, b"\n"]
-        _git(folder, "fast-import", "--quiet", given=b"".join(given))
+                stream += [b"M %s inline %s\ndata %d\n" % (mode.encode(), _quoted(path), len(data)), data, b"\n"]
+        _git(folder, "fast-import", "--quiet", stdin=b"".join(stream))
         yield folder
 
 
@@ -123,15 +123,15 @@ def _object(repository: Path, name: str) -> str:
     return _git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", name).decode().strip()
 
 
-def _git(repository: Path, *words: str, given: bytes = b"") -> bytes:
-    done = _run(repository, *words, given=given)
-    if done.returncode != 0:
-        error = done.stderr.decode(errors="replace").strip() or f"revision {words[-1]} not found"
+def _git(repository: Path, *words: str, stdin: bytes = b"") -> bytes:
+    completed = _run(repository, *words, stdin=stdin)
+    if completed.returncode != 0:
+        error = completed.stderr.decode(errors="replace").strip() or f"revision {words[-1]} not found"
         raise InputError(f"git {words[0]} in {repository}: {error}")
-    return done.stdout
+    return completed.stdout
 
 
-def _run(repository: Path, *words: str, given: bytes) -> subprocess.CompletedProcess[bytes]:
+def _run(repository: Path, *words: str, stdin: bytes) -> subprocess.CompletedProcess[bytes]:
     command = ["git", "-C", str(repository), *words]
     # Variables such as GIT_DIR would select another repository.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
@@ -139,7 +139,7 @@ def _run(repository: Path, *words: str, given: bytes) -> subprocess.CompletedPro
     environment |= {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_ATTR_NOSYSTEM": "1"}
     try:
         return subprocess.run(
-            command, input=given, capture_output=True, env=environment, timeout=TIMEOUT_S, check=False
+            command, input=stdin, capture_output=True, env=environment, timeout=TIMEOUT_S, check=False
         )
     except FileNotFoundError:
         raise EnvironmentLacks(

@@ -41,9 +41,9 @@ def append(path: Path, event: events.Event, previous: str) -> None:
         raise EnvironmentLacks(f"{path}: {problem}")
     data = (json.dumps(stamped, ensure_ascii=False) + "\n").encode()
     with open_for_append(path) as descriptor:
-        written = os.write(descriptor, data)
-        if written != len(data):
-            os.ftruncate(descriptor, os.fstat(descriptor).st_size - written)
+        written_bytes = os.write(descriptor, data)
+        if written_bytes != len(data):
+            os.ftruncate(descriptor, os.fstat(descriptor).st_size - written_bytes)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
@@ -168,10 +168,10 @@ class Reading:
                 "use a newer campaign",
             )
         if event.get("previous") != self.previous:
-            found = quoted(str(event.get("previous"))[:12], plain=True)
+            previous = quoted(str(event.get("previous"))[:12], plain=True)
             problem = (
-                f"the hash chain is broken (expected {self.previous[:12]}…, found {found}…): a line was changed, added "
-                "or removed"
+                f"the hash chain is broken (expected {self.previous[:12]}…, found {previous}…): a line was changed, "
+                "added or removed"
             )
             return problem, _EDITED
         return events.unfit(event), _EDITED
@@ -242,12 +242,12 @@ class Salvage:
     @property
     def open(self) -> list[str]:
         """The attempts without an end."""
-        return [attempt for attempt, ended in self.ends.items() if not ended]
+        return [attempt for attempt, has_ended in self.ends.items() if not has_ended]
 
     def lines(self) -> Iterator[bytes]:
         """Those that are kept, each with its `previous` as it is now."""
         before: _SoundLine | None = None
-        number, whole = 0, False
+        number, is_chained = 0, False
         with self._damaged.open("rb") as file:
             for number, data in enumerate(file, 1):
                 if events.is_cut_off(data):
@@ -255,16 +255,16 @@ class Salvage:
                     break
                 line = sound_line(number, data)
                 if number == 1:
-                    whole = line is not None and line.event["previous"] == events.START
-                    self.lost += [[0, 0]] if line and not whole else []
+                    is_chained = line is not None and line.event["previous"] == events.START
+                    self.lost += [[0, 0]] if line and not is_chained else []
                 else:
-                    whole = bool(before and line and line.event["previous"] == before.hash)
-                    if before and whole:
+                    is_chained = bool(before and line and line.event["previous"] == before.hash)
+                    if before and is_chained:
                         yield self._kept(before)
                     else:
                         self._lose(number - 1)
                 before = line
-        if before and whole:  # the last line has none after it
+        if before and is_chained:  # the last line has none after it
             yield self._kept(before)
         elif number > self.cut_off:
             self._lose(number - self.cut_off)
@@ -281,14 +281,17 @@ class Salvage:
         data = line.data
         if self.lost:
             self.earlier.append(line.hash)
-            again = {**line.event, "previous": self.head}
-            data = f"{json.dumps(again)}\n".encode("ascii")
+            rechained = {**line.event, "previous": self.head}
+            data = f"{json.dumps(rechained)}\n".encode("ascii")
         self.head = events.hash_of(data)
         self.kept += 1
         kind = line.event["event"]
         if kind == "job":
             self.submitters[line.event["submitter"]] = None
-            self.ends.update((f"{each['run']}/{each['number']}", False) for each in line.event["attempts"])
+            self.ends.update(
+                (f"{attempt_of_job['run']}/{attempt_of_job['number']}", False)
+                for attempt_of_job in line.event["attempts"]
+            )
         elif kind == "ended" and (attempt := f"{line.event['run']}/{line.event['number']}") in self.ends:
             self.ends[attempt] = True
         elif kind == "recovered":
@@ -319,11 +322,11 @@ def difference_to_damaged(journal: Path, number: int, event: events.Event, earli
         salvage = Salvage(damaged)
         expected = salvage.lines()
         with journal.open("rb") as file:
-            for place, found in enumerate(islice(file, number - 1), 1):
-                if place not in lost and found not in expected:  # which goes on in `expected`
+            for place, journal_line in enumerate(islice(file, number - 1), 1):
+                if place not in lost and journal_line not in expected:  # which goes on in `expected`
                     return f"line {place} of {journal.name} is not what was recovered from {damaged.name}"
-        beyond = sum(1 for _ in expected)
-        if not lost and (beyond or salvage.kept != number - 1):
+        missing_count = sum(1 for _ in expected)
+        if not lost and (missing_count or salvage.kept != number - 1):
             return f"{journal.name} lacks lines that were recovered from {damaged.name}"
         if salvage.lost != event["lost"] or salvage.open != event["open"]:
             return f"line {number} of {journal.name} names other losses than {damaged.name} has"

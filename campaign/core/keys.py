@@ -59,27 +59,32 @@ def switch(says: str) -> Any:
     return key(Boolean(), says, False, says_default="false")
 
 
-def options(of: type | object) -> dict[str, str]:
+def options(dataclass: type | object) -> dict[str, str]:
     """The options that the keys of a dataclass, or of one of its objects, are, each with the key's field."""
-    return {name: field.name for field in dataclasses.fields(of) if (name := field.metadata.get(_OPTION))}  # type: ignore[arg-type]
+    return {name: field.name for field in dataclasses.fields(dataclass) if (name := field.metadata.get(_OPTION))}  # type: ignore[arg-type]
 
 
-def deciding(of: object) -> dict[str, Any]:
+def deciding(instance: object) -> dict[str, Any]:
     """The fields of an object that decide what is executed, with their values."""
     return {
-        field.name: getattr(of, field.name)
-        for field in dataclasses.fields(of)  # type: ignore[arg-type]
+        field.name: getattr(instance, field.name)
+        for field in dataclasses.fields(instance)  # type: ignore[arg-type]
         if field.metadata.get(_DECIDES)
     }
 
 
-def record(of: type) -> KeyedMap:
+def record(dataclass_type: type) -> KeyedMap:
     """The schema of a mapping whose keys are the fields of a dataclass, in their order."""
-    given = {field.name: field.metadata[_KEY] for field in dataclasses.fields(of) if _KEY in field.metadata}
-    return KeyedMap(of, **{key.name or name: dataclasses.replace(key, name=name) for name, key in given.items()})
+    fields_by_name = {
+        field.name: field.metadata[_KEY] for field in dataclasses.fields(dataclass_type) if _KEY in field.metadata
+    }
+    return KeyedMap(
+        dataclass_type,
+        **{key.name or name: dataclasses.replace(key, name=name) for name, key in fields_by_name.items()},
+    )
 
 
-def make(kind: Schema, value: Any, file: Path, **others: Any) -> Any:
+def make(kind: Schema, value: Any, file: Path, **other_fields: Any) -> Any:
     """Convert a value that had no problem: mappings become dataclasses, and texts are converted by their kind, paths
     relative to `file`. `others`: values of the fields that are not keys.
     """
@@ -87,29 +92,31 @@ def make(kind: Schema, value: Any, file: Path, **others: Any) -> Any:
         case Text() if kind.made is not None and value is not None:
             return kind.made(value, file)
         case ListOf():
-            return tuple(make(kind.item, each, file) for each in value)
+            return tuple(make(kind.item, entry, file) for entry in value)
         case MapOf():
-            return tuple((name, make(kind.value, each, file)) for name, each in value)
+            return tuple((name, make(kind.value, entry, file)) for name, entry in value)
         case OneOf():
             return make(kind.mapping if isinstance(value, dict) else kind.scalar, value, file)
         case KeyedMap():
-            given = {
+            field_values = {
                 field.name or name: make(field.kind, value[name], file)
                 for name, field in kind.fields.items()
-                if (field.name or name) not in others
+                if (field.name or name) not in other_fields
             }
-            return (kind.of or dict)(**given, **others)
+            return (kind.of or dict)(**field_values, **other_fields)
     return value
 
 
-def load(of: type[Made], file: Path, check: Callable[[Values], object] | None = None, /, **others: Any) -> Made:
+def load(
+    dataclass_type: type[Made], file: Path, check: Callable[[Values], object] | None = None, /, **other_fields: Any
+) -> Made:
     """The dataclass of a file whose keys are its fields. `check` reports further problems. Raises InputError with
     everything that is wrong in it.
     """
-    kind, document = record(of), Document.open(file)
+    kind, document = record(dataclass_type), Document.open(file)
     values = kind.read(document.root, (), document)
     if values is not None and check is not None:
         check(values)
     document.finish()
-    made: Made = make(kind, values, file, **others)
-    return made
+    loaded: Made = make(kind, values, file, **other_fields)
+    return loaded

@@ -43,10 +43,11 @@ class Geometry:
     @property
     def spread(self) -> str:
         """`8 per node`, `8 on 3 nodes and 7 on 1`"""
-        most = self.processes_per_node
+        highest = self.processes_per_node
         if not self.larger:
-            return f"{most} per node"
-        return f"{most} on {self.larger} node{'s' * (self.larger > 1)} and {most - 1} on {self.nodes - self.larger}"
+            return f"{highest} per node"
+        nodes = "nodes" if self.larger > 1 else "node"
+        return f"{highest} on {self.larger} {nodes} and {highest - 1} on {self.nodes - self.larger}"
 
     def __str__(self) -> str:
         return f"{self.processes} on {self.nodes}" if self.larger else f"{self.nodes}x{self.processes_per_node}"
@@ -92,9 +93,9 @@ class Command:
     def words(self, directory: str) -> tuple[str, ...]:
         """The argv of an attempt whose directory this is."""
         prefix = (word.replace("{directory}", directory) for word in self.prefix)
-        return (*prefix, self.executable, *self.given(directory))
+        return (*prefix, self.executable, *self.arguments_in(directory))
 
-    def given(self, directory: str) -> tuple[str, ...]:
+    def arguments_in(self, directory: str) -> tuple[str, ...]:
         """The arguments of an attempt whose directory this is."""
         return tuple(word.replace("{directory}", directory).replace(BRACE, "{") for word in self.arguments)
 
@@ -355,11 +356,11 @@ class Record:
     parts: tuple[Record, ...] = ()
 
     @property
-    def measured(self) -> tuple[Record, ...]:
+    def measured_records(self) -> tuple[Record, ...]:
         """The records with a line of the output: this one, or those that its parts come from."""
         if not self.parts:
             return (self,)
-        return tuple(dict.fromkeys(leaf for part in self.parts for leaf in part.measured))
+        return tuple(dict.fromkeys(leaf for part in self.parts for leaf in part.measured_records))
 
 
 def record_key(phase: str, record: str) -> str:
@@ -554,12 +555,12 @@ class Finding:
         }
 
     @property
-    def said(self) -> str:
+    def acceptance_text(self) -> str:
         """The text by which it is accepted: its explanation, or else the finding with what was found; both, if only the
         buyer lifts it.
         """
-        found = f"{self.message}: {self.actual}" if self.actual else self.message
-        text = f"{found} ({self.explained})" if self.lifted_by_buyer and self.explained else self.explained or found
+        message = f"{self.message}: {self.actual}" if self.actual else self.message
+        text = f"{message} ({self.explained})" if self.lifted_by_buyer and self.explained else self.explained or message
         return " ".join(text.split())
 
     def concerns(self, cell: Cell) -> bool:

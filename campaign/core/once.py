@@ -20,6 +20,6 @@ class Once:
 
     def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
         """What `make` gave when it was first asked for under this key, which has all that it depends on."""
-        known = self._known
-        made: _Made = known[key] if key in known else known.setdefault(key, make())
-        return made
+        values = self._known
+        value: _Made = values[key] if key in values else values.setdefault(key, make())
+        return value

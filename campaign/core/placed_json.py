@@ -91,10 +91,10 @@ class _PlacedReader:
         raise self._problem("not a JSON value" if char else _JSON_ENDS_EARLY)
 
     def _string(self) -> str:
-        if (written := self._take(_STRING)) is None:
+        if (literal := self._take(_STRING)) is None:
             raise self._problem("the closing quote of a string is missing")
         try:
-            return str(json.loads(written)).encode("utf-8", "replace").decode("utf-8")
+            return str(json.loads(literal)).encode("utf-8", "replace").decode("utf-8")
         except ValueError:
             raise self._problem("a string has an escape that JSON does not allow") from None
 
@@ -132,7 +132,7 @@ class JsonPath:
     steps: tuple[str | int | tuple[str, str] | None, ...]
 
     @classmethod
-    def of(cls, text: str) -> JsonPath:
+    def parse(cls, text: str) -> JsonPath:
         """Parse a path. Raises ValueError if it is none."""
         steps: list[str | int | tuple[str, str] | None] = []
         at = 0
@@ -167,8 +167,8 @@ def _follow(placed: PlacedValue, step: str | int | tuple[str, str] | None) -> li
         return value[step : step + 1]
     if step is None:
         return value
-    key, wanted = step
-    return [entry for entry in value if isinstance(entry.value, dict) and text_value(entry.value.get(key)) == wanted]
+    key, expected = step
+    return [entry for entry in value if isinstance(entry.value, dict) and text_value(entry.value.get(key)) == expected]
 
 
 def text_value(placed: PlacedValue | None) -> str | None:

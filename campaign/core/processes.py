@@ -20,7 +20,7 @@ class Process:
     started: int
 
     @staticmethod
-    def of(pid: int) -> Process:
+    def from_pid(pid: int) -> Process:
         """The process that has this PID now. Raises ProcessLookupError if there is none."""
         fields = _stat(pid)
         if fields is None:

@@ -30,8 +30,8 @@ def binaries() -> Path:
     """The directory of the built-in benchmark's binaries: CAMPAIGN_BENCHMARK if set, `build` of the source in a
     checkout, otherwise a directory of the user's for each version.
     """
-    if chosen := os.environ.get("CAMPAIGN_BENCHMARK"):
-        return Path(chosen).absolute()
+    if directory := os.environ.get("CAMPAIGN_BENCHMARK"):
+        return Path(directory).absolute()
     if not INSTALLED:
         return BENCHMARK / "build"
     try:

@@ -68,7 +68,7 @@ def read(kind: Schema, document: Document) -> Any:
 
 def reads_as(text: str) -> str | None:
     """What YAML would read a plain scalar as, if not as a text ("true", "a number in base 60"); None for a text."""
-    return next((what for pattern, what in _OTHERWISE if re.fullmatch(pattern, text)), None)
+    return next((reading for pattern, reading in _OTHERWISE if re.fullmatch(pattern, text)), None)
 
 
 def _refuse(node: YamlNode, at: Place, document: Document, allowed: str) -> None:
@@ -110,12 +110,12 @@ class Text:
 
     def _read_otherwise(self, text: str, reading: str, wrong: bool) -> str:
         """The problem with a text that YAML would read differently; `wrong`: quotes alone would not help."""
-        written = quoted(text, plain=True)
+        value_text = quoted(text, plain=True)
         if not wrong:
-            return f"found {written}, which YAML reads as {reading}; put it in quotes: {quoted(text)}"
+            return f"found {value_text}, which YAML reads as {reading}; put it in quotes: {quoted(text)}"
         if self.unit and reading == _NUMBER:
-            return f"found {written}, which has no {self.unit}; allowed: {self.allowed}"
-        return _found_read_as(found=written, reading=reading, allowed=self.allowed)
+            return f"found {value_text}, which has no {self.unit}; allowed: {self.allowed}"
+        return _found_read_as(found=value_text, reading=reading, allowed=self.allowed)
 
     def _value(self, text: str) -> Any:
         if not text:
@@ -183,15 +183,15 @@ class Number:
                 value = units.parse_count(node.text)
                 if self.minimum <= value <= self.maximum:
                     return value
-        written = describe_node(node)
+        value_text = describe_node(node)
         if not node.plain:
-            return document.problem(at, f"found {written}, a text in quotes; allowed: {self.allowed}", node)
-        if meant := nearest_name(node.text, self.words):
-            return document.problem(at, f"found {written}; did you mean {meant}?", node)
+            return document.problem(at, f"found {value_text}, a text in quotes; allowed: {self.allowed}", node)
+        if intended := nearest_name(node.text, self.words):
+            return document.problem(at, f"found {value_text}; did you mean {intended}?", node)
         reading = reads_as(node.text)
         if reading in (None, _NUMBER, "nothing"):
             return _refuse(node, at, document, self.allowed)
-        return document.problem(at, _found_read_as(found=written, reading=reading, allowed=self.allowed), node)
+        return document.problem(at, _found_read_as(found=value_text, reading=reading, allowed=self.allowed), node)
 
 
 def _found_read_as(found: object, reading: object, allowed: object) -> str:
@@ -325,20 +325,22 @@ class Values(dict[str, Any]):
         """Record a problem with the value at this path below the mapping."""
         self._document.problem((*self._at, *path), message)
 
-    def require(self, name: str | None, known: Collection[str | None], *path: str | int, allowed: str = "") -> None:
+    def require(
+        self, name: str | None, allowed_names: Collection[str | None], *path: str | int, allowed: str = ""
+    ) -> None:
         """Record a problem with a name that is not known; None, which had a problem itself, is neither checked nor
         known.
         """
-        if name and name not in known:
-            names = [each for each in known if each is not None]
-            meant = nearest_name(name, names, cutoff=0.8) if not allowed else ""
+        if name and name not in allowed_names:
+            names = [allowed_name for allowed_name in allowed_names if allowed_name is not None]
+            intended = nearest_name(name, names, cutoff=0.8) if not allowed else ""
             problem = f"found {name}; allowed: {allowed or ', '.join(names) or 'none'}"
-            self.problem(f"found {name}; did you mean {meant}?" if meant else problem, *path)
+            self.problem(f"found {name}; did you mean {intended}?" if intended else problem, *path)
 
-    def require_all(self, key: str, known: Collection[str], allowed: str = "") -> None:
+    def require_all(self, key: str, allowed_names: Collection[str], allowed: str = "") -> None:
         """Record a problem with each name of a list that is not known."""
         for index, name in enumerate(self[key] or ()):
-            self.require(name, known, key, index, allowed=allowed)
+            self.require(name, allowed_names, key, index, allowed=allowed)
 
     @property
     def wrong(self) -> bool:
@@ -368,18 +370,20 @@ class KeyedMap:
             return _refuse(node, at, document, self.allowed)
         values = self.absent(at, document)
         pairs = list(_unique(node, at, document))
-        given = {key.text for key, _ in pairs}
-        missing = [name for name, field in self.fields.items() if field.required and name not in given]
+        given_keys = {key.text for key, _ in pairs}
+        missing = [name for name, field in self.fields.items() if field.required and name not in given_keys]
         for key, value in pairs:
             if key.text in self.fields:
                 values[key.text] = self._read_field(key, value, (*at, key.text), document)
                 continue
-            meant = nearest_name(key.text, missing) or nearest_name(key.text, self.fields.keys() - given, cutoff=0.85)
-            if meant:
-                missing = [name for name in missing if name != meant]  # it is absent only because of the typo
-                given.add(meant)
-                values[meant] = None  # like a wrong value, about which nothing more is reported
-            document.problem((*at, key.text), self._unknown(key.text, meant), key)
+            intended = nearest_name(key.text, missing) or nearest_name(
+                key.text, self.fields.keys() - given_keys, cutoff=0.85
+            )
+            if intended:
+                missing = [name for name in missing if name != intended]  # it is absent only because of the typo
+                given_keys.add(intended)
+                values[intended] = None  # like a wrong value, about which nothing more is reported
+            document.problem((*at, key.text), self._unknown(key.text, intended), key)
         for name in missing:
             problem = f"required key missing; allowed: {self.fields[name].kind.allowed}"
             document.problem((*at, name), problem, node)
@@ -391,11 +395,11 @@ class KeyedMap:
             return document.problem(place, f"value missing; allowed: {field.kind.allowed}; or remove the key", value)
         return field.kind.read(value, place, document)
 
-    def _unknown(self, name: str, meant: str) -> str:
+    def _unknown(self, name: str, intended: str) -> str:
         """The message for an unknown key: a similar name, a section that has the key, otherwise all keys."""
         if name == "<<":
             return "YAML merge keys (<<) are not supported; write the keys out"
-        other = meant or nearest_name(name, self.fields, cutoff=0.85) or " or ".join(self._sections_with(name))
+        other = intended or nearest_name(name, self.fields, cutoff=0.85) or " or ".join(self._sections_with(name))
         remedy = f"did you mean {other}?" if other else suggestion(name, self.fields)
         return f"unknown key; {remedy}"
 
@@ -423,20 +427,22 @@ class OneOf:
         return (self.mapping if isinstance(node, Mapping) else self.scalar).read(node, at, document)
 
 
-def suggestion(name: str, known: Collection[str], cutoff: float = 0.7, allowed: str = "") -> str:
+def suggestion(name: str, allowed_names: Collection[str], cutoff: float = 0.7, allowed: str = "") -> str:
     """`did you mean NAME?`, otherwise what is allowed: all known names, unless said otherwise."""
-    meant = nearest_name(name, known, cutoff)
-    return f"did you mean {meant}?" if meant else f"allowed: {allowed or ', '.join(known)}"
+    intended = nearest_name(name, allowed_names, cutoff)
+    return f"did you mean {intended}?" if intended else f"allowed: {allowed or ', '.join(allowed_names)}"
 
 
-def nearest_name(name: str, known: Collection[str], cutoff: float = 0.7) -> str:
+def nearest_name(name: str, allowed_names: Collection[str], cutoff: float = 0.7) -> str:
     """The most similar known name, or the only one that begins with it, or whose plural it is; "" if there is none."""
     import difflib
 
-    if single := [each for each in known if name.lower() in (f"{each}s", f"{each}es")]:
+    if single := [
+        allowed_name for allowed_name in allowed_names if name.lower() in (f"{allowed_name}s", f"{allowed_name}es")
+    ]:
         return single[0]
-    longer = [each for each in known if len(name) > 2 and each.startswith(name.lower())]
-    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=cutoff)
+    longer = [allowed_name for allowed_name in allowed_names if len(name) > 2 and allowed_name.startswith(name.lower())]
+    close = difflib.get_close_matches(name.lower(), allowed_names, n=1, cutoff=cutoff)
     return next(iter(longer if len(longer) == 1 else close), "")
 
 

@@ -33,8 +33,8 @@ def verify(text: bytes, signature: Path, allowed: Path, namespace: str) -> Signa
         return SignatureCheck(problem=f"list of allowed signers {allowed}: not found")
     signers, trouble = _keygen("-Y", "find-principals", "-s", str(signature), "-f", str(allowed))
     if trouble is not None or not signers.strip():
-        why = f"no key in {allowed.name} matches the signature: {trouble}" if trouble else ""
-        return SignatureCheck(problem=why or f"signed by a key that is not in {allowed.name}")
+        reason = f"no key in {allowed.name} matches the signature: {trouble}" if trouble else ""
+        return SignatureCheck(problem=reason or f"signed by a key that is not in {allowed.name}")
     for signer in signers.splitlines():
         place = ("-I", signer, "-n", namespace, "-s", str(signature), "-f", str(allowed))
         _, trouble = _keygen("-Y", "verify", *place, text=text)
@@ -46,7 +46,7 @@ def verify(text: bytes, signature: Path, allowed: Path, namespace: str) -> Signa
 def has_signers(path: Path) -> bool:
     """Whether a file has at least one line of a list of allowed signers: principals, options, type and key."""
     line = rb"\s*[^#\s]\S*\s.*?\b(?:ssh|ecdsa|sk)-\S+\s+[A-Za-z0-9+/=]{20,}"
-    return any(re.match(line, each) for each in path.read_bytes().splitlines())
+    return any(re.match(line, key_line) for key_line in path.read_bytes().splitlines())
 
 
 def sign(path: Path, key: Path, namespace: str) -> None:
@@ -75,8 +75,8 @@ def made_by(text: bytes, signature: Path, namespace: str) -> SignatureCheck:
     return SignatureCheck(output.strip().rpartition(" with ")[2])
 
 
-def _signature_wrong(why: object) -> str:
-    return f"the signature does not match the content: {why}"
+def _signature_wrong(reason: object) -> str:
+    return f"the signature does not match the content: {reason}"
 
 
 def _wrapped(blob: bytes, width: int) -> bytes:
@@ -88,11 +88,13 @@ def _wrapped(blob: bytes, width: int) -> bytes:
 def _keygen(*words: str, text: bytes = b"") -> tuple[str, str | None]:
     """What ssh-keygen printed, and the problem."""
     try:
-        done = subprocess.run(["ssh-keygen", *words], input=text, capture_output=True, timeout=PATIENCE_S, check=False)
+        completed = subprocess.run(
+            ["ssh-keygen", *words], input=text, capture_output=True, timeout=PATIENCE_S, check=False
+        )
     except FileNotFoundError:
         return "", "ssh-keygen not found; install openssh-client"
     except subprocess.TimeoutExpired:
         return "", f"ssh-keygen timed out after {PATIENCE_S} s"
-    error = done.stderr.decode(errors="replace").strip().splitlines()
-    out = done.stdout.decode(errors="replace")
-    return out, None if done.returncode == 0 else (error or out.splitlines() or ["refused"])[-1]
+    error = completed.stderr.decode(errors="replace").strip().splitlines()
+    out = completed.stdout.decode(errors="replace")
+    return out, None if completed.returncode == 0 else (error or out.splitlines() or ["refused"])[-1]

@@ -171,11 +171,11 @@ class Document:
                     pass
             except (yaml.YAMLError, ValueError) as second:
                 error = second if isinstance(second, yaml.MarkedYAMLError) else first
-            line, column, what, whole = 1, 1, str(error), str(error)
+            line, column, message, message_with_context = 1, 1, str(error), str(error)
             if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
                 line, column = error.problem_mark.line + 1, error.problem_mark.column + 1
-                what, whole = str(error.problem), f"{error.context} {error.problem}"
-            self._stop(line, column, _syntax(what, whole))
+                message, message_with_context = str(error.problem), f"{error.context} {error.problem}"
+            self._stop(line, column, _syntax(message, message_with_context))
 
     def _stream(self) -> YamlNode:
         import yaml
@@ -268,14 +268,14 @@ def is_file(path: Path) -> bool:
     return os.path.isfile(path)  # noqa: PTH113  # Path.is_file raises, before Python 3.14
 
 
-def _syntax(what: str, whole: str) -> str:
+def _syntax(message_at_place: str, message_with_context: str) -> str:
     """A syntax error in words; `what` is the parser's message about the place, `whole` includes its context."""
     message = next(
-        (message for words, message in _SYNTAX.items() if words in whole),
+        (message for words, message in _SYNTAX.items() if words in message_with_context),
         "not valid YAML: {what}; check indentation, brackets and quotes",
     )
-    bracket = re.search("expected ',' or '(.)'", what)
-    return message.format(what=what, bracket=bracket[1] if bracket else "]")
+    bracket = re.search("expected ',' or '(.)'", message_at_place)
+    return message.format(what=message_at_place, bracket=bracket[1] if bracket else "]")
 
 
 def _position(text: str, offset: int | None) -> tuple[int, int]:

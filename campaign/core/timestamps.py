@@ -39,26 +39,28 @@ def obtain(digest: str, service: str, reply: Path) -> str:
     """Have a SHA-256 stamped by a service, a URL or a command, which is called with the files of request and reply;
     gives the problem, "" if there is a time stamp, which only the buyer checks against certificates.
     """
-    asked, received = reply.with_suffix(".tsq"), reply.with_suffix(".part")
+    query_file, reply_part = reply.with_suffix(".tsq"), reply.with_suffix(".part")
     try:
         reply.parent.mkdir(parents=True, exist_ok=True)
-        asked.write_bytes(request(digest))
+        query_file.write_bytes(request(digest))
         if service.startswith(("http://", "https://")):
             import urllib.request  # with TLS and more, which a driver does without
 
-            post = urllib.request.Request(service, asked.read_bytes(), {"Content-Type": "application/timestamp-query"})
+            post = urllib.request.Request(
+                service, query_file.read_bytes(), {"Content-Type": "application/timestamp-query"}
+            )
             with urllib.request.urlopen(post, timeout=PATIENCE_S) as answer:
-                received.write_bytes(answer.read(LARGEST))
+                reply_part.write_bytes(answer.read(LARGEST))
         else:
-            command = [*shlex.split(service), str(asked), str(received)]
-            done = subprocess.run(
+            command = [*shlex.split(service), str(query_file), str(reply_part)]
+            completed = subprocess.run(
                 command, capture_output=True, stdin=subprocess.DEVNULL, timeout=PATIENCE_S, check=False
             )
-            if done.returncode != 0:
-                return f"status {done.returncode}: {done.stderr.decode(errors='replace').strip()[-200:]}"
-        stamp = _content(received)
+            if completed.returncode != 0:
+                return f"status {completed.returncode}: {completed.stderr.decode(errors='replace').strip()[-200:]}"
+        stamp = _content(reply_part)
         if not stamp.problem:
-            received.rename(reply)
+            reply_part.rename(reply)
         return stamp.problem
     except (OSError, ValueError, CampaignError, subprocess.SubprocessError) as error:
         return str(error)
@@ -95,10 +97,12 @@ def _content(reply: Path) -> Stamp:
 def _openssl(*words: str) -> tuple[bytes, str]:
     """What `openssl ts` printed, and the problem."""
     try:
-        done = subprocess.run(["openssl", "ts", *words], capture_output=True, timeout=PATIENCE_S, check=False)
+        completed = subprocess.run(["openssl", "ts", *words], capture_output=True, timeout=PATIENCE_S, check=False)
     except FileNotFoundError as error:
         raise EnvironmentLacks("openssl: not found; install it to make or check time stamps") from error
     except subprocess.TimeoutExpired:
         return b"", f"openssl did not answer within {PATIENCE_S} s"
-    said = [line for line in done.stderr.decode(errors="replace").splitlines() if not line.startswith("Using conf")]
-    return done.stdout, "" if done.returncode == 0 else (said or ["refused"])[-1]
+    messages = [
+        line for line in completed.stderr.decode(errors="replace").splitlines() if not line.startswith("Using conf")
+    ]
+    return completed.stdout, "" if completed.returncode == 0 else (messages or ["refused"])[-1]

@@ -73,14 +73,14 @@ def plural(number: int, noun: str) -> str:
 def count_by_kind(noun: str, kinds: Iterable[str]) -> str:
     """`14 attempts: 12 done, 2 timeout`: how many things there are, and of each kind."""
     counts = Counter(kinds)
-    each = ", ".join(f"{number} {kind}" for kind, number in counts.items())
-    return plural(counts.total(), noun) + (f": {each}" if each else "")
+    counts_text = ", ".join(f"{number} {kind}" for kind, number in counts.items())
+    return plural(counts.total(), noun) + (f": {counts_text}" if counts_text else "")
 
 
-def listing(given: Iterable[str], most: int = 8) -> str:
+def listing(items: Iterable[str], limit: int = 8) -> str:
     """The first names, and the number of further ones."""
-    names = list(given)
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    names = list(items)
+    return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
 def parse_duration(text: str) -> int:
@@ -132,13 +132,13 @@ _PREFIXES |= {name: 1000**power for power, name in enumerate("kMGTPE", 1)}
 _PREFIXES |= {f"{name}i": 1024**power for power, name in enumerate("KMGTPE", 1)}
 
 
-def convert_unit(value: float, unit: str, wanted: str) -> float:
+def convert_unit(value: float, unit: str, target_unit: str) -> float:
     """A number in another unit, which has the same name with another prefix: MiB/s in GB/s, us in s."""
     for prefix, factor in _PREFIXES.items():
-        for other, by in _PREFIXES.items():
-            if unit.startswith(prefix) and wanted == other + unit.removeprefix(prefix):
-                return value * factor / by
-    raise ValueError(f"found unit {wanted}; allowed: {unit}, also with another prefix such as k, M, Mi")
+        for target_prefix, target_factor in _PREFIXES.items():
+            if unit.startswith(prefix) and target_unit == target_prefix + unit.removeprefix(prefix):
+                return value * factor / target_factor
+    raise ValueError(f"found unit {target_unit}; allowed: {unit}, also with another prefix such as k, M, Mi")
 
 
 def ranges(text: str) -> list[range]:

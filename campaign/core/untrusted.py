@@ -39,16 +39,16 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def content(path: Path, most: int) -> bytes:
+def content(path: Path, max_bytes: int) -> bytes:
     """The content of a regular file within limits; never waits for a pipe or a device. Raises InputError and
     OSError.
     """
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             raise InputError(f"{path}: not a regular file")
-        data = stream.read(most + 1)
-    if len(data) > most:
-        raise InputError(f"{path}: larger than {most} bytes, the limit")
+        data = stream.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise InputError(f"{path}: larger than {max_bytes} bytes, the limit")
     return data
 
 
@@ -93,7 +93,7 @@ class JsonFields:
     data: Mapping[str, Any]
 
     @classmethod
-    def of(cls, value: Any) -> JsonFields:
+    def from_value(cls, value: Any) -> JsonFields:
         """The fields of any value: of one that is not an object, none."""
         return cls(value if isinstance(value, dict) else {})
 
@@ -177,8 +177,8 @@ def matching(pattern: str | re.Pattern[str], allowed: str, optional: bool = Fals
     return Form(lambda value: isinstance(value, str) and bool(re.fullmatch(pattern, value)), allowed, optional)
 
 
-def list_of(each: Form) -> Form:
-    return Form(lambda value: isinstance(value, list), "a list", each=each)
+def list_of(entry_form: Form) -> Form:
+    return Form(lambda value: isinstance(value, list), "a list", each=entry_form)
 
 
 def object_of(fields: Mapping[str, Form]) -> Form:

@@ -48,7 +48,7 @@ def sandbox_directory() -> Path:
 
 def _is_private(directory: Path) -> bool:
     try:
-        found = directory.stat()
+        status = directory.stat()
     except OSError:
         return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o077

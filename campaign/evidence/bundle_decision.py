@@ -121,7 +121,7 @@ class Conclusion:
         return MEANING[self.outcome][2]
 
     def as_json(self) -> dict[str, Any]:
-        undecided = [finding.as_json() | {"text": finding.said} for finding in self.undecided]
+        undecided = [finding.as_json() | {"text": finding.acceptance_text} for finding in self.undecided]
         sentence = self.decision.sentence
         others = {"undecided": undecided, "sampled": 0, "reasons": sentence, "sentence": sentence}
         return asdict(replace(self, undecided=())) | others | {"exit_status": self.exit_status}

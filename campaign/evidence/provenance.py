@@ -181,7 +181,7 @@ def _actions(evaluation: replay.Judged) -> tuple[list[dict[str, Any]], list[dict
         if row.run is None or row.attempt is None or row.record is None:
             continue
         key = f"#{row.run.id}/{row.attempt.number}"
-        logs = dict.fromkeys(quote(f"results/{part.source.file}") for part in row.record.measured)
+        logs = dict.fromkeys(quote(f"results/{part.source.file}") for part in row.record.measured_records)
         action = actions.setdefault(
             key,
             {
@@ -194,7 +194,7 @@ def _actions(evaluation: replay.Judged) -> tuple[list[dict[str, Any]], list[dict
         )
         action["object"] += [{"@id": log} for log in logs if {"@id": log} not in action["object"]]
         action["result"].append({"@id": f"#{row.cell}"})
-        places = ", ".join(f"{part.source.file} line {part.source.line}" for part in row.record.measured)
+        places = ", ".join(f"{part.source.file} line {part.source.line}" for part in row.record.measured_records)
         values.append(
             {
                 "@id": f"#{row.cell}",

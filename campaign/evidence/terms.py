@@ -112,7 +112,7 @@ class OfferTerms:
             entry
             for entry in self.accept
             if entry.rule == finding.rule
-            and " ".join(entry.text.split()) == finding.said
+            and " ".join(entry.text.split()) == finding.acceptance_text
             and entry.part in ("", part)
             and (not cells or any(matches(cell, entry.cells) for cell in cells))  # none: about the bundle
         ]
@@ -170,7 +170,7 @@ def _check(path: Path, read: schema.Values) -> None:
 
 def acceptance_entries(findings: Iterable[Finding], universe: Sequence[Cell], part: str = "") -> str:
     """Entries of `accept` for findings, without the name and day that make them hold."""
-    cells_by_text = grouped(((finding.rule, finding.said), finding.cells) for finding in findings)
+    cells_by_text = grouped(((finding.rule, finding.acceptance_text), finding.cells) for finding in findings)
     entries = []
     for (rule, text), cells in cells_by_text.items():
         cell_patterns = [EVERYWHERE]

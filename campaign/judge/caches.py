@@ -40,7 +40,7 @@ def check_storage_bandwidth(case: Case) -> Iterator[Finding]:
     """
     yield from _check_moved_bytes(case)
     allowed, memory = case.pack.parameter("CCH-05", "share"), case.memory
-    for operation, record in case.reported:
+    for operation, record in case.results:
         if record.cached_share is None and record.dirty_share is None:
             moved = record.moved_bytes
             if case.files.storage and (moved is None or memory is None):
@@ -77,7 +77,7 @@ def _check_moved_bytes(case: Case) -> Iterator[Finding]:
     anywhere = any(files.storage for files in case.pack.files)
     if not multiple or (anywhere and not case.files.storage):
         return
-    for operation, result in case.reported:
+    for operation, result in case.results:
         for record in result.measured:
             if record.unit not in BYTES:
                 continue

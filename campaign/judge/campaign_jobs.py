@@ -233,7 +233,7 @@ def _check_copies(finished: Iterable[Case]) -> Iterator[Finding]:
 
 def unique_values(case: Case) -> tuple[tuple[str, float], ...]:
     """The values of a measurement, if they have too many digits to be equal by chance."""
-    numbers = tuple((operation.id, record.value) for operation, record in case.reported)
+    numbers = tuple((operation.id, record.value) for operation, record in case.results)
     return numbers if has_unique_digits(value for _, value in numbers) else ()
 
 

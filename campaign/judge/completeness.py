@@ -113,8 +113,10 @@ def check_traces(submission: Submission) -> Iterator[Finding]:
             replace(case, records=tuple(reread_records or ()))
             for case, reread_records in zip(executed, results, strict=True)
         ]
-        reread_parts = [part for case in reread for part in case.of("" if row.executions else row.cell.operation)]
-        for record in row.record.measured:
+        reread_parts = [
+            part for case in reread for part in case.records_of("" if row.executions else row.cell.operation)
+        ]
+        for record in row.record.measured_records:
             source = record.source
             same_line = [
                 subject for subject in reread_parts if (subject.operation, subject.source) == (record.operation, source)

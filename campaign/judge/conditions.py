@@ -36,7 +36,7 @@ def check_size_conditions(case: Case) -> Iterator[Finding]:
     if not case.pack.requires:
         return
     numbers = recorded_numbers(case)
-    rates = dict.fromkeys(record for _, result in case.reported for record in result.measured if record.unit in BYTES)
+    rates = dict.fromkeys(record for _, result in case.results for record in result.measured if record.unit in BYTES)
     for requirement, condition in _applicable_conditions(case):
         if case.pack.is_on_results(requirement):
             continue
@@ -83,7 +83,7 @@ def _applicable_conditions(case: Case, over: str = "") -> Iterator[tuple[Require
     for requirement in case.pack.requires:
         applies = case.run.launch in (requirement.launch or [case.run.launch])
         if applies and requirement.over == over and case.run.files in (requirement.files or [case.run.files]):
-            yield requirement, Condition.of(sweeps.fill(requirement.holds, texts))
+            yield requirement, Condition.parse(sweeps.fill(requirement.holds, texts))
 
 
 def _missed_condition(condition: Condition, numbers: Mapping[str, float]) -> tuple[str, str] | None:
@@ -98,8 +98,8 @@ def _missed_condition(condition: Condition, numbers: Mapping[str, float]) -> tup
 def _tolerance(condition: Condition) -> dict[str, float]:
     # The plan uses what is configured in Slurm, slightly less than a node has, and the nominal memory of a device.
     if {formulas.MEMORY, formulas.DEVICE_MEMORY} & {*condition.names}:
-        return {"within": WITHIN}
-    return {"within": PRINTED} if formulas.MOVED in condition.names else {}
+        return {"tolerance": WITHIN}
+    return {"tolerance": PRINTED} if formulas.MOVED in condition.names else {}
 
 
 @attempt_rule(
@@ -262,7 +262,7 @@ def _named_records(case: Case, part: Case) -> dict[str, Record]:
     """Facts, records and operations, by their names in formulas; an operation has precedence over its record."""
     metered = case.of_energy if case.pack.energy.clause else ()
     other_records = {formulas.name_of(each.operation): each for each in (*part.seen.facts, *part.records, *metered)}
-    return other_records | {operation.name: record for operation, record in case.reported}
+    return other_records | {operation.name: record for operation, record in case.results}
 
 
 def _lowest_and_highest(records: list[Record]) -> str:
@@ -272,7 +272,7 @@ def _lowest_and_highest(records: list[Record]) -> str:
 
 
 def _places(record: Record) -> str:
-    places = dict.fromkeys(f"{each.source.file}:{each.source.line}" for each in record.measured)
+    places = dict.fromkeys(f"{each.source.file}:{each.source.line}" for each in record.measured_records)
     return f" ({', '.join(places)})"
 
 

@@ -114,7 +114,7 @@ def _judge(case: Case, rules: Set[str], invalidating: bool) -> Iterator[Finding]
 def _words_hold(case: Case, invalidating: bool) -> bool:
     """Whether it executed the planned words, and these give no finding."""
     run = case.run
-    if case.seen.argv != (run.executable, *case.planned):
+    if case.seen.argv != (run.executable, *case.planned_arguments):
         return False
     words_key = ("words", invalidating, run.files, run.commands, run.geometry, run.inputs)
     findings = by_rules(ATTEMPT_RULES, OF_WORDS, case, case.subject, invalidating=invalidating)

@@ -39,7 +39,7 @@ def check_mandatory_flags(case: Case) -> Iterator[Finding]:
     for clause, flags in lacking.items():
         yield violation(
             "mandatory flags missing: {flags}",
-            " ".join(case.planned),
+            " ".join(case.planned_arguments),
             shlex.join(case.seen.argv),
             clause=clause,
             flags=" ".join(flags),
@@ -83,10 +83,10 @@ def check_allowed_flags(case: Case) -> Iterator[Finding]:
     """
     if not case.seen.argv:
         yield not_printed(case)(_NO_COMMAND_LINE)
-    elif tuple(case.seen.argv[1:]) != case.planned:
+    elif tuple(case.seen.argv[1:]) != case.planned_arguments:
         yield violation(
             "the executed command differs from the planned one",
-            shlex.join(case.planned),
+            shlex.join(case.planned_arguments),
             shlex.join(case.seen.argv[1:]),
         )
     elif case.seen.argv[0] != case.run.executable:
@@ -160,7 +160,7 @@ def check_directory(case: Case) -> Iterator[Finding]:
             expected,
             " ".join(pack_words),
         )
-    words = case.planned
+    words = case.planned_arguments
     for position, word in enumerate(case.run.arguments):
         if "{directory}" not in word:
             continue
@@ -218,7 +218,7 @@ def _split_paths(pack: RulePack, run: Run) -> tuple[list[str], list[str]]:
 )
 def check_rank_offset(case: Case) -> Iterator[Finding]:
     """The value of `-N` in the executed command line; translated, and noted, where the benchmark counts nodes."""
-    expected = _argument_of(case.planned, "-N")
+    expected = _argument_of(case.planned_arguments, "-N")
     if expected is None:
         return
     actual, clause = _argument_of(case.seen.argv, "-N"), case.pack.offset_clause

@@ -88,7 +88,7 @@ def _check_failed_with_results(submission: Submission) -> Iterator[Finding]:
         for case in submission.results
         if case.attempt.state is not State.DONE
         and (case.attempt.run, case.attempt.number) not in submission.unused
-        and len(case.reported) == len(case.operations)
+        and len(case.results) == len(case.operations)
     ]
     if failed_attempts:
         yield doubt(submission.full)(

@@ -58,7 +58,7 @@ def set_back_s(case: Case) -> float:
 
 def shortest_phases_s(case: Case) -> float:
     """The shortest time that the phases of the output can have taken. Phases with rates of items follow one another."""
-    measured = {record.operation: record for _, record in case.reported if not record.parts}  # some in several columns
+    measured = {record.operation: record for _, record in case.results if not record.parts}  # some in several columns
     lasted = {name: _all_iterations_s(case, record) for name, record in measured.items()}
     following = [seconds for name, seconds in lasted.items() if measured[name].unit == RATE]
     return max([sum(following), *lasted.values()])

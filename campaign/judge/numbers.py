@@ -59,7 +59,7 @@ def _check_iterations(submission: Submission) -> Iterator[Finding]:
     repeated = [
         (row.cell, record)
         for row in submission.measured_rows
-        for record in (row.record.measured if row.record else ())
+        for record in (row.record.measured_records if row.record else ())
         if record.iterations > 1
     ]
     for cell, record in repeated:

@@ -200,7 +200,7 @@ class LineParts:
         for case in self.valid if "" in nodes else nodes.values():
             if row.cell.operation in case.run.operations:  # a search may have found a geometry for each operation
                 yield from (
-                    (case.subject, record) for operation, record in case.reported if operation.id == row.cell.operation
+                    (case.subject, record) for operation, record in case.results if operation.id == row.cell.operation
                 )
 
 

@@ -79,7 +79,7 @@ def check_output(case: Case) -> Iterator[Finding]:
         yield violation("operations failed", 0, seen.failed_operations)
     if not seen.complete:
         yield violation("the benchmark output is incomplete (no closing line)")
-    results = {operation.id: record for operation, record in case.reported}
+    results = {operation.id: record for operation, record in case.results}
     for operation in case.operations:
         record = results.get(operation.id)
         if record is None:
@@ -106,7 +106,7 @@ def check_output(case: Case) -> Iterator[Finding]:
 )
 def check_units(case: Case) -> Iterator[Finding]:
     """The unit of each record; in a table alone, whether most numbers are multiples of 100."""
-    for operation, record in case.reported:
+    for operation, record in case.results:
         printed_record = (case.record(operation.key) if operation.printed_unit else record) or record
         required_unit = operation.printed_unit or operation.unit
         if printed_record.unit != required_unit:

@@ -44,7 +44,7 @@ def check_inflated_rates(case: Case) -> Iterator[Finding]:
     at the number, and the actual rate is noted where the output shows it (`Min` of a single iteration, or items /
     longest time). Not checked: an external benchmark whose command line does not tell.
     """
-    for operation, record in case.reported:
+    for operation, record in case.results:
         actual = _lower_true_value(record)
         if actual is not None and record.of_fastest:
             yield note(
@@ -133,8 +133,8 @@ def check_durations(case: Case) -> Iterator[Finding]:
     """
     minimum, unusable = (case.pack.parameter("RUN-07", name) for name in ("minimum", "unusable"))
     lasted: list[_Lasted] = []
-    for operation, record in case.reported:
-        seconds = phase_s(case, record.measured[0]) or _longest_possible_s(case, operation)
+    for operation, record in case.results:
+        seconds = phase_s(case, record.measured_records[0]) or _longest_possible_s(case, operation)
         if seconds is None:
             yield not_printed(case)("phase duration not in the output", operation=operation.id)
         else:
@@ -252,7 +252,7 @@ def faster_operations(case: Case, shortest_s: float) -> tuple[dict[str, float], 
     not known.
     """
     quick, unknown = dict[str, float](), list[Finding]()
-    for operation, record in case.reported:
+    for operation, record in case.results:
         if record.unit != RATE:
             continue
         seconds, exact = _operation_s(case, operation, record)
@@ -314,10 +314,10 @@ def check_limits(case: Case) -> Iterator[Finding]:
     more processes than cores on a node, or of a phase below 1 ms.
     """
     shortest_s = case.pack.parameter("PHY-04", "call")
-    for operation, record in case.reported:
+    for operation, record in case.results:
         if record.unit in BYTES:
             yield from _check_bandwidth(case, operation.id, record)
-        if any(part.of_fastest and part.true_value is None for part in record.measured):
+        if any(part.of_fastest and part.true_value is None for part in record.measured_records):
             yield from _check_fastest_process(case, operation.id, record)
     quick, unknown = faster_operations(case, shortest_s)
     yield from unknown
@@ -336,7 +336,7 @@ def _check_fastest_process(case: Case, operation: str, record: Record) -> Iterat
     phase is hardly longer than the steps of their clock.
     """
     cores = [int(text) for text in case.evidence.environment.values("cpu.cores") if text.isdigit()]
-    seconds = phase_s(case, record.measured[0])
+    seconds = phase_s(case, record.measured_records[0])
     if cores and case.run.geometry.processes_per_node > min(cores):
         yield unprovable(
             "more processes than cores on a node, and the rate is that of the fastest process",

@@ -113,7 +113,7 @@ def _of_command(
     place = next((word.partition(mark)[0] for word in argv if mark in word), run.directory.rstrip("/"))
     yield from _change(f"directory of target {run.target}", place, run.directory.rstrip("/") or "/")
     before = [word.replace(f"{place}{mark}", "{directory}") for word in argv[1:]]
-    given = command.given("{directory}")
+    given = command.arguments_in("{directory}")
     if same_geometry and before != list(given):
         yield "command line", _change_of_words(before, given)
 

@@ -25,7 +25,7 @@ from campaign.results.completion import unused_measurement
 from campaign.results.environment.facts import NOTHING
 from campaign.results.source import modifications
 from campaign.results.source.facts import Sources
-from campaign.results.store import Store, altered, begun
+from campaign.results.store import Store, altered_files, begun
 from campaign.slurm import commands
 from campaign.slurm.collect import Follower, import_all, open_store, read_again, without_results
 
@@ -55,7 +55,7 @@ def before(definition: Definition, planned: planning.Plan, compared: Compared) -
     from campaign.judge import engine
 
     campaign = definition.campaign
-    whole = _gathered(definition, planned, None, modifications.planned(campaign, *compared), None)
+    whole = _gathered(definition, planned, None, modifications.planned_sources(campaign, *compared), None)
     own = None if campaign.benchmark.external else modifications.own_source()
     programs, today = modifications.programs(campaign), datetime.now(UTC).date()
     return engine.judged_before(replace(whole, own_source=own, programs=programs, today=today))
@@ -78,7 +78,7 @@ def _gathered(
     if store:
         chain = chain or journal.read_chain(paths.journal)
         evidence = dict(store.evidence())
-        for attempt, files in altered(paths, chain).items():
+        for attempt, files in altered_files(paths, chain).items():
             evidence[attempt] = replace(evidence.get(attempt, NOTHING), altered=files)
         results = engine.measured(definition, planned.runs, attempts, store.records(), store.observations(), evidence)
     rows = table_rows(campaign, pack, planned.runs, attempts, results)
@@ -99,7 +99,7 @@ def _gathered(
         journal=chain,
         folders=frozenset((a.run, a.number) for a in attempts if paths.attempt(a.run, a.number).is_dir()),
         unused=frozenset((each.run, each.number) for each in attempts if _is_unused(definition, each)),
-        sources=source or modifications.recorded(paths),
+        sources=source or modifications.recorded_sources(paths),
         own_source=modifications.own_source()
         if any(each.seen.program.startswith(BUILTIN) for each in results)
         else None,

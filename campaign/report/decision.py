@@ -276,7 +276,7 @@ def rules_question(findings: SortedFindings, buyer: str, otherwise: str) -> Ques
 
 
 def decisions_question(findings: SortedFindings, otherwise: str) -> Question:
-    undecided = grouped(((finding.rule, finding.said), finding) for finding in findings.undecided)
+    undecided = grouped(((finding.rule, finding.acceptance_text), finding) for finding in findings.undecided)
     if not undecided:
         return Question("decisions", "none open", otherwise)
     kinds = grouped((_decision_kind(decided[-1]), decided) for decided in undecided.values())

@@ -207,7 +207,7 @@ def _count_remarks(row: Row, pack: RulePack) -> Iterator[Remark]:
     if record is not None and record.true_value is not None and record.value > 1.01 * record.true_value:
         reason = "prints the rate of its fastest process" if record.of_fastest else "multiplies by the process count"
         yield Remark(f"{program} {reason}; actual rate", f"{record.true_value:.0f} {row.unit}")
-    elif record is not None and any(part.of_fastest and part.true_value is None for part in record.measured):
+    elif record is not None and any(part.of_fastest and part.true_value is None for part in record.measured_records):
         yield Remark(f"the rate of {program}'s fastest process; its output does not show the actual rate")
     if measures_memory(row, pack):
         yield Remark("CCH-05 bandwidth of memory: too much of the data was in the page cache")

@@ -41,7 +41,7 @@ def describe_origin(row: Row) -> str:
     """`1234.567 ops/s, attempt 2 of scratch.node.unique.r1, job 17, runs/…/stdout line 14`."""
     if row.record is None or row.attempt is None or row.run is None:
         return str(row.cell)
-    source = " and ".join(f"{part.source.file} line {part.source.line}" for part in row.record.measured)
+    source = " and ".join(f"{part.source.file} line {part.source.line}" for part in row.record.measured_records)
     return f"{row.value} {row.unit}, attempt {row.attempt.number} of {row.run.id}, job {row.attempt.job_id}, {source}"
 
 
@@ -59,7 +59,7 @@ def _origin(
             + urllib.parse.quote(os.path.relpath((root / part.source.file).resolve(), directory.resolve())),
             **logs.excerpt(part),
         }
-        for part in (record.measured if record is not None else ())
+        for part in (record.measured_records if record is not None else ())
     ]
     if run is not None and attempt is not None and (case := cases.get((run.id, attempt.number))):
         nodes = ", ".join(case.seen.node_names)

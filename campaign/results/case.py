@@ -76,7 +76,7 @@ class Case:
         if not which:
             return by_statistic(printed_record, operation.statistic)
         decides = deciding(self.pack, self.run)
-        place = chosen(self.record(decides.key), which, self.pack.best(decides))
+        place = chosen_iteration(self.record(decides.key), which, self.pack.best(decides))
         return printed_record if place is None else of_iteration(printed_record, place)
 
     def result(self, operation: Operation) -> Record | None:
@@ -86,20 +86,20 @@ class Case:
     def _numbers(self) -> dict[str, float]:
         return formulas.numbers(self.run.geometry, self.values)
 
-    def of(self, operation: str = "") -> tuple[Record, ...]:
+    def records_of(self, operation: str = "") -> tuple[Record, ...]:
         """The records that an operation's number comes from; without an operation, those of all."""
-        records = [record for operation_reported, record in self.reported if operation in ("", operation_reported.id)]
-        return tuple([part for record in records for part in record.measured])
+        records = [record for operation_reported, record in self.results if operation in ("", operation_reported.id)]
+        return tuple([part for record in records for part in record.measured_records])
 
     @cached_property
-    def reported(self) -> tuple[tuple[Operation, Record], ...]:
+    def results(self) -> tuple[tuple[Operation, Record], ...]:
         """Its operations with their results, as far as the output has them."""
         return tuple([(operation, record) for operation in self.operations if (record := self.result(operation))])
 
     @cached_property
     def seen(self) -> Observation:
         """What its outputs say: of several phases, what is the same in all, and all nodes, failures and remarks."""
-        return reduce(_of_both, self.outputs.values() or [Observation()])
+        return reduce(combine_observations, self.outputs.values() or [Observation()])
 
     @cached_property
     def placement(self) -> tuple[str, ...]:
@@ -224,14 +224,14 @@ class Case:
     @cached_property
     def complete(self) -> bool:
         """Whether it ended well with a result for each of its operations."""
-        return self.attempt.state is State.DONE and len(self.reported) == len(self.operations)
+        return self.attempt.state is State.DONE and len(self.results) == len(self.operations)
 
     @property
     def directory(self) -> str:
         return self.run.attempt_directory(self.attempt.token)
 
     @property
-    def planned(self) -> tuple[str, ...]:
+    def planned_arguments(self) -> tuple[str, ...]:
         """The planned arguments with this attempt's directory."""
         directory = self.directory
         return tuple(word.replace("{directory}", directory) for word in self.run.arguments)
@@ -247,7 +247,7 @@ class Case:
         return self.pack.profile == "full"
 
 
-def _of_both(first: Observation, second: Observation) -> Observation:
+def combine_observations(first: Observation, second: Observation) -> Observation:
     """What the outputs of two phases say together."""
     same = [name for name in _OBSERVED if getattr(first, name) == getattr(second, name)]
     failed = [
@@ -398,7 +398,7 @@ def of_iteration(record: Record, place: int) -> Record:
     return replace(_at(record, record.each[place]), statistic=ONE_ITERATION, iteration=place + 1)
 
 
-def chosen(deciding: Record | None, which: str, best: str) -> int | None:
+def chosen_iteration(deciding: Record | None, which: str, best: str) -> int | None:
     """The iteration that all numbers of a row are from: `best` (by the deciding operation), first, last."""
     if deciding is None or not deciding.each:
         return None

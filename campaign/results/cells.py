@@ -142,7 +142,9 @@ COLUMNS: tuple[Column[Row], ...] = (
     ),
     Column(
         "parts",
-        lambda row: [_part_json(part) for part in row.record.measured] if row.record and row.record.parts else [],
+        lambda row: (
+            [_part_json(part) for part in row.record.measured_records] if row.record and row.record.parts else []
+        ),
         33,
         listed=lambda parts: " ".join(
             f"{part.get('file')}:{part.get('line')}" for part in parts if isinstance(part, dict)

@@ -9,7 +9,7 @@ from typing import Any
 
 from campaign.core.decode import decode
 from campaign.core.model import Attempt, Completion, Paths, PhaseTimes, State
-from campaign.results.parsers.lines import shown
+from campaign.results.parsers.lines import printable_line
 
 NAME = "completion.json"
 LARGEST_COMPLETION = 1 << 20  # bytes
@@ -25,7 +25,7 @@ def read_completion(folder: Path, token: str | None = None) -> Completion | None
     try:
         if not path.is_file() or path.is_symlink() or path.stat().st_size > LARGEST_COMPLETION:
             raise ValueError(f"not a regular file of at most {LARGEST_COMPLETION} bytes")
-        data: Any = json.loads(path.read_text(encoding="utf-8"), object_hook=_shown)
+        data: Any = json.loads(path.read_text(encoding="utf-8"), object_hook=displayed)
     except FileNotFoundError:
         return None
     except (ValueError, RecursionError) as error:
@@ -57,6 +57,6 @@ def unused_measurement(paths: Paths, attempt: Attempt) -> Completion | None:
     return completion if completion is not None and completion.ended_well else None
 
 
-def _shown(given: dict[str, Any]) -> dict[str, Any]:
+def displayed(given: dict[str, Any]) -> dict[str, Any]:
     """An object whose texts can be shown."""
-    return {name: shown(value) if isinstance(value, str) else value for name, value in given.items()}
+    return {name: printable_line(value) if isinstance(value, str) else value for name, value in given.items()}

@@ -78,7 +78,7 @@ def digests(folder: Path, changed_since: float = 0.0) -> dict[str, str]:
     return dict(sorted(digest_by_name.items()))
 
 
-def altered(paths: Paths, chain: journal.Chain) -> dict[tuple[str, int], tuple[Altered, ...]]:
+def altered_files(paths: Paths, chain: journal.Chain) -> dict[tuple[str, int], tuple[Altered, ...]]:
     """The files of successful attempts that differ from the hashes in the journal, by run and number."""
     altered_by_attempt = {}
     for event in journal.events_at(paths.journal, chain.ends):
@@ -86,8 +86,8 @@ def altered(paths: Paths, chain: journal.Chain) -> dict[tuple[str, int], tuple[A
         folder = paths.attempt(*attempt)
         if event["state"] == State.DONE and any(_touched(f"{folder}/{name}", since) for name in files):
             digests_now = digests(folder, since)
-            differing = (Altered(name, old, digests_now.get(name, old)) for name, old in files.items())
-            altered_by_attempt[attempt] = tuple(file for file in differing if file.recorded != file.found)
+            differences = (Altered(name, old, digests_now.get(name, old)) for name, old in files.items())
+            altered_by_attempt[attempt] = tuple(file for file in differences if file.recorded != file.found)
     return {attempt: files for attempt, files in altered_by_attempt.items() if files}
 
 
@@ -531,8 +531,8 @@ class Store(AbstractContextManager["Store"]):
 
             @functools.cache
             def environment(digest: str, of_nodes: str) -> Environment:
-                of_job: Environment = shared(Environment, digest)
-                return replace(of_job, facts=shared(Facts, of_nodes))
+                environment_rows: Environment = shared(Environment, digest)
+                return replace(environment_rows, facts=shared(Facts, of_nodes))
 
             return {
                 (run, attempt): replace(
@@ -629,10 +629,10 @@ def _attempt(row: sqlite3.Row) -> Attempt:
 
 def _record(row: sqlite3.Row) -> tuple[tuple[str, int], Record]:
     _check_kinds(Record, _COLUMNS_OF_RECORD, tuple(map(type, row)))
-    run, attempt, file, line, each, operation, value, unit, *remaining = row
+    run, attempt, file, line, iterations_json, operation, value, unit, *remaining = row
     record = Record(sys.intern(operation), value, sys.intern(unit), Source(sys.intern(file), line), *remaining)
-    if each != "[]":  # as most are
-        record = replace(record, each=decode(tuple[Iteration, ...], json.loads(each)))
+    if iterations_json != "[]":  # as most are
+        record = replace(record, each=decode(tuple[Iteration, ...], json.loads(iterations_json)))
     return (run, attempt), record
 
 

@@ -84,7 +84,7 @@ def _start_keeper(layout: Layout, state: SandboxState, standard_input: int, owne
     for descriptor in watched:
         os.close(descriptor)
     # It was not waited for, so it exists, if only as a zombie.
-    state = _record(layout, state, "anchor", processes.Process.of(anchor.pid))
+    state = _record(layout, state, "anchor", processes.Process.from_pid(anchor.pid))
     deadline = time.monotonic() + KEEPER_WAIT_S
     while not layout.keeper_socket.exists() or not (below := processes.children(anchor.pid)):
         if anchor.poll() is not None:

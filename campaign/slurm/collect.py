@@ -28,7 +28,7 @@ from campaign.core.units import format_duration, listing
 from campaign.results.completion import read_completion
 from campaign.results.environment import energy, reading
 from campaign.results.environment.facts import Evidence, Witness
-from campaign.results.parsers.lines import follows_from_end, shown
+from campaign.results.parsers.lines import follows_from_end, printable_line
 from campaign.results.store import Store, StoredJob
 from campaign.slurm import commands, partitions, sbatch
 from campaign.slurm.accounting import Accountant, import_accounting
@@ -109,7 +109,7 @@ def _placement(text: str, seen: Witness, phase: str) -> tuple[str, ...]:
     """The node of each rank: as seen during the run, otherwise as found by the job's test program before."""
     lines = [line.split() for line in text.splitlines()]
     complete = all(len(words) in (2, 3) for words in lines)
-    probed = tuple(shown(words[1]) for words in lines) if complete else ()
+    probed = tuple(printable_line(words[1]) for words in lines) if complete else ()
     placement = seen.placement(phase)
     return placement if len(placement) >= len(probed) else probed
 
@@ -121,7 +121,7 @@ def _loader_variables(probed: str) -> tuple[str, ...] | None:
     lines = [line.split() for line in probed.splitlines()]
     if not lines or any(len(words) != 3 for words in lines):
         return None
-    return tuple(sorted({shown(pair) for *_, pairs in lines for pair in pairs.split(",")} - {"-"}))
+    return tuple(sorted({printable_line(pair) for *_, pairs in lines for pair in pairs.split(",")} - {"-"}))
 
 
 def _content(path: Path) -> str:
@@ -389,7 +389,7 @@ class Follower:
             stopped = f"Slurm says {job.word}: the result will be invalid" if job.word in STOPPED else ""
             self._observe(attempt, State.RUNNING, stopped or (job.reason if job.word not in STATES else ""))
         else:
-            waits = shown(text_of(self._paths.jobs(attempt.job) / "waiting").partition("\n")[0])
+            waits = printable_line(text_of(self._paths.jobs(attempt.job) / "waiting").partition("\n")[0])
             self._observe(attempt, State.PENDING, waits or waits_for_turn(job.id))
 
     def _observe(self, attempt: Attempt, state: State, reason: str) -> None:
@@ -474,4 +474,4 @@ def _with_nodes(reason: str, nodes: Sequence[partitions.Unusable]) -> str:
 
 def _last_error(folder: Path) -> str:
     lines = text_of(folder / "stderr").strip().splitlines()
-    return f": {shown(lines[-1].strip())}" if lines else ""
+    return f": {printable_line(lines[-1].strip())}" if lines else ""

@@ -462,7 +462,7 @@ def one_line(text: str) -> str:
 
 def submitter() -> str:
     """host:pid:start of this process, so that a reused pid is not mistaken for it."""
-    return f"{socket.gethostname()}:{os.getpid()}:{Process.of(os.getpid()).started}"
+    return f"{socket.gethostname()}:{os.getpid()}:{Process.from_pid(os.getpid()).started}"
 
 
 def may_still_submit(job: StoredJob) -> bool:

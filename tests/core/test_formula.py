@@ -118,28 +118,28 @@ def test_any_text_is_a_number_or_refused(text: str) -> None:
     ],
 )
 def test_a_condition_compares_two_formulas(text: str, holds: bool) -> None:
-    assert formula.Condition.of(text).holds(INPUTS) is holds
+    assert formula.Condition.parse(text).holds(INPUTS) is holds
 
 
 def test_a_condition_may_be_missed_by_a_share() -> None:
-    condition = formula.Condition.of("measured >= 1040")
+    condition = formula.Condition.parse("measured >= 1040")
     assert condition.holds(INPUTS, 0.05) and not condition.holds(INPUTS, 0.03)
-    assert formula.Condition.of("measured == 1040").holds(INPUTS, 0.05)
-    assert formula.Condition.of("measured <= 960").holds(INPUTS, 0.05)
-    assert formula.Condition.of("nodes * measured >= nodes").names == ("nodes", "measured")
+    assert formula.Condition.parse("measured == 1040").holds(INPUTS, 0.05)
+    assert formula.Condition.parse("measured <= 960").holds(INPUTS, 0.05)
+    assert formula.Condition.parse("nodes * measured >= nodes").names == ("nodes", "measured")
 
 
 @pytest.mark.parametrize("text", ["measured", "measured != 1", "1 <= nodes <= 8", "nodes >= open('x')", ""])
 def test_what_is_no_condition_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="allowed"):
-        formula.Condition.of(text)
+        formula.Condition.parse(text)
 
 
 def test_a_strict_condition_is_not_kept_by_the_limit_itself() -> None:
-    assert not formula.Condition.of("a < 5").holds({"a": 5.0})
-    assert not formula.Condition.of("a > 5").holds({"a": 5.0})
-    assert formula.Condition.of("a < 5").holds({"a": -5.0})
-    assert formula.Condition.of("abs(a) > 5% * 90").holds({"a": -5.0})
+    assert not formula.Condition.parse("a < 5").holds({"a": 5.0})
+    assert not formula.Condition.parse("a > 5").holds({"a": 5.0})
+    assert formula.Condition.parse("a < 5").holds({"a": -5.0})
+    assert formula.Condition.parse("abs(a) > 5% * 90").holds({"a": -5.0})
 
 
 # --- names of values elsewhere, and of several
@@ -157,7 +157,7 @@ def test_names_elsewhere_and_of_several_are_given_as_they_are_written(terms: lis
     text = " * ".join(terms)
     assert formula.names(text) == tuple(terms)
     assert formula.value(text, numbers) == pytest.approx(math.prod(numbers.values()))
-    assert formula.Condition.of(f"{text} >= 5%").names == tuple(terms)
+    assert formula.Condition.parse(f"{text} >= 5%").names == tuple(terms)
 
 
 @given(TERMS)

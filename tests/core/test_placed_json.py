@@ -23,7 +23,7 @@ TEXT = """{
 
 
 def found(path: str) -> list[tuple[Any, int]]:
-    return [(placed.value, placed.line) for placed in JsonPath.of(path).find(read(TEXT)[0])]
+    return [(placed.value, placed.line) for placed in JsonPath.parse(path).find(read(TEXT)[0])]
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_a_path_finds_values_with_their_lines(path: str, values: list[tuple[str,
 @pytest.mark.parametrize("path", ["a..b", ".a", "a[", "a.", "a b", "[x]", '"a'])
 def test_what_is_no_path_is_refused(path: str) -> None:
     with pytest.raises(ValueError, match="allowed: a path such as"):
-        JsonPath.of(path)
+        JsonPath.parse(path)
 
 
 @pytest.mark.parametrize(

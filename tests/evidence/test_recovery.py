@@ -166,7 +166,7 @@ def test_a_journal_is_not_recovered_under_a_driver_at_work(again: Made) -> None:
     assert done.returncode == 3
     assert "is locked: another campaign command is at work" in done.stderr
     with subprocess.Popen(["sleep", "100"]) as driver:
-        name = f"{socket.gethostname()}:{driver.pid}:{Process.of(driver.pid).started}"
+        name = f"{socket.gethostname()}:{driver.pid}:{Process.from_pid(driver.pid).started}"
         submitter = json.loads(lines_of(again)[place(lines_of(again), "job")])["submitter"]
         bundled.rechain(path, {submitter: name})
         path.write_bytes(b"".join(job_taken_out(lines_of(again))))

@@ -99,7 +99,9 @@ def test_an_explanation_is_accepted_word_by_word_in_the_cells_that_are_named(tmp
 
 def test_what_the_campaign_file_says_of_one_library_lifts_no_other(tmp_path: Path) -> None:
     told = replace(PRELOAD, explained="named in the campaign file (slurm.environment)")
-    entry = f"accept:\n  - {{rule: SRC-05, text: {json.dumps(told.said)}, by: A. Buyer, date: '2026-11-26'}}\n"
+    entry = (
+        f"accept:\n  - {{rule: SRC-05, text: {json.dumps(told.acceptance_text)}, by: A. Buyer, date: '2026-11-26'}}\n"
+    )
     found = of(tmp_path, entry)
     assert found.accepted_by(told, CELLS) == "A. Buyer, 2026-11-26"
     other = replace(told, values={**told.values, "library": "/opt/shim.so"}, actual="/opt/shim.so")

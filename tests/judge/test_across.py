@@ -76,7 +76,7 @@ def test_a_number_is_computed_from_all_valid_repetitions(formula: str, value: fl
     row = repeated(formula)
     assert row.value == pytest.approx(value)
     assert len(row.executions) == executions
-    assert row.record is not None and len(row.record.measured) == executions
+    assert row.record is not None and len(row.record.measured_records) == executions
     (told,) = (each.before for each in notes.remarks(row, results(formula).pack) if "execution" in each.before)
     assert told == f"{formula}, of {executions} executions"
 

@@ -28,7 +28,9 @@ from campaign.results.cells import Row
 from tests.support import builders
 
 OPERATIONS = (
-    Operation("easy-write", "Easy", "GiB/s", record="write", phase="easy", formula="value / 1024", printed="MiB/s"),
+    Operation(
+        "easy-write", "Easy", "GiB/s", record="write", phase="easy", formula="value / 1024", printed_unit="MiB/s"
+    ),
     Operation("hard-write", "Hard", "MiB/s", record="write", phase="hard"),
     Operation("middle", "Middle", "MiB/s", record="", formula="geomean(1024 * easy_write, hard_write)"),
     Operation("each", "Each", "MiB/s", record="", formula="middle / nodes * factor"),
@@ -62,7 +64,7 @@ def test_a_number_is_computed_of_others_and_names_all_their_lines() -> None:
         {"easy-write": 2.0, "hard-write": 128.0, "middle": 512.0, "each": 2560.0}
     )
     assert results["each"] is not None
-    assert results["each"].measured == (EASY, HARD)
+    assert results["each"].measured_records == (EASY, HARD)
     assert (results["each"].unit, results["each"].operation) == ("MiB/s", "each")
 
 

@@ -180,7 +180,9 @@ def test_words_that_hold_for_one_run_are_judged_anew_for_another_plan(change: di
     assert engine.judge(good) and valid(list(engine.judge(good)))
     run = builders.run(**change)
     other = replace(
-        good, run=run, outputs={"": replace(good.seen, argv=(run.executable, *replace(good, run=run).planned))}
+        good,
+        run=run,
+        outputs={"": replace(good.seen, argv=(run.executable, *replace(good, run=run).planned_arguments))},
     )
     wanted = [finding for finding in engine.judge(alone(other)) if finding.rule in engine.OF_WORDS]
     assert wanted

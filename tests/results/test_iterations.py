@@ -82,7 +82,7 @@ def test_all_numbers_of_a_row_can_be_of_one_iteration(which: str, expected: tupl
 
 def test_a_number_names_its_statistic_in_the_notes_and_in_the_columns() -> None:
     median = measured(Selection("create", "highest", "9"), "median").row("peak/unique/create")
-    told = [(remark.before, remark.found) for remark in remarks(median, builders.pack())]
+    told = [(remark.before, remark.value) for remark in remarks(median, builders.pack())]
     assert ("median of 4 iterations; their minimum / mean / standard deviation:", "100 / 250 / 12.5") in told
     flat = flattened(median)
     assert (flat["iterations"], flat["statistic"], flat["iteration_mean"]) == (4, "median", 250.0)

@@ -632,11 +632,11 @@ def test_a_file_that_was_changed_after_the_attempts_end_is_found(tmp_path: Path,
         file.write_text("as measured")
         recorded = store.digests(paths.attempt(attempt.run, attempt.number))
         opened.ended(attempt, State.DONE, "")
-    assert store.altered(paths, journal.read_chain(paths.journal)) == {}
+    assert store.altered_files(paths, journal.read_chain(paths.journal)) == {}
     file.write_text("as wanted")
     shown = name.decode(errors="backslashreplace")
     now = store.digests(paths.attempt(attempt.run, attempt.number))[shown]
-    assert store.altered(paths, journal.read_chain(paths.journal)) == {
+    assert store.altered_files(paths, journal.read_chain(paths.journal)) == {
         (attempt.run, attempt.number): (Altered(shown, recorded[shown], now),)
     }
 

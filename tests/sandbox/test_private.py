@@ -60,7 +60,7 @@ ONLY_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a d
 def test_a_sandbox_that_another_user_has_made_is_refused_and_ends_no_process(verb: str, place: Path) -> None:
     with subprocess.Popen(["sleep", "1000"]) as sleeper:
         try:
-            (place / "sandbox.json").write_text(state_naming(Process.of(sleeper.pid)))
+            (place / "sandbox.json").write_text(state_naming(Process.from_pid(sleeper.pid)))
             (place / "slurm.conf").write_text("PluginDir=/tmp/evil\n")
             place.chmod(0o755)
             shutil.chown(place, "nobody")
@@ -126,7 +126,7 @@ def plant_fifo(path: Path) -> None:
 
 def plant_link(path: Path) -> None:
     elsewhere = path.parent.parent / "elsewhere"
-    elsewhere.write_text(state_naming(Process.of(os.getpid())))
+    elsewhere.write_text(state_naming(Process.from_pid(os.getpid())))
     path.symlink_to(elsewhere)
 
 
@@ -150,7 +150,7 @@ def test_what_is_no_file_is_not_read_as_the_state(plant: str, place: Path) -> No
 
 @ONLY_ROOT
 def test_a_state_that_another_user_has_put_into_an_own_directory_is_refused(place: Path) -> None:
-    (place / "sandbox.json").write_text(state_naming(Process.of(os.getpid())))
+    (place / "sandbox.json").write_text(state_naming(Process.from_pid(os.getpid())))
     shutil.chown(place / "sandbox.json", "nobody")
     with pytest.raises(InputError, match=r"others may have written .*: the file belongs to user nobody"):
         Sandbox.at(place).stop()

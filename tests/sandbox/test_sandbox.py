@@ -100,7 +100,7 @@ def inhabitants(namespace: str) -> list[str]:
     for entry in Path("/proc").iterdir():
         try:
             inside = entry.name.isdigit() and str((entry / "ns/pid").readlink()) == namespace
-            if inside and Process.of(int(entry.name)).alive():  # not a zombie
+            if inside and Process.from_pid(int(entry.name)).alive():  # not a zombie
                 found.append((entry / "cmdline").read_text())
         except OSError:  # it ended meanwhile
             continue
@@ -680,7 +680,7 @@ def test_what_the_sandbox_sets_for_mpi_is_in_the_examples_that_run_on_it(
 
 def test_a_process_with_the_pid_of_a_dead_one_is_not_taken_for_it() -> None:
     with subprocess.Popen(["sleep", "1000"]) as sleeper:
-        real = Process.of(sleeper.pid)
+        real = Process.from_pid(sleeper.pid)
         earlier = Process(sleeper.pid, real.started - 1)
         assert (real.alive(), earlier.alive()) == (True, False)
         assert earlier.kill(0)

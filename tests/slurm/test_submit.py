@@ -601,7 +601,7 @@ def test_a_driver_on_this_host_may_still_submit_as_long_as_its_process_lives() -
     process = subprocess.Popen(["sleep", "60"])
     try:
         host, _, _ = submit.submitter().rsplit(":", 2)
-        start = Process.of(process.pid).started
+        start = Process.from_pid(process.pid).started
         job = StoredJob("job", None, "scratch", f"{host}:{process.pid}:{start}", time.time(), "")
         assert submit.may_still_submit(job)
         assert not submit.may_still_submit(replace(job, submitter=f"{host}:{process.pid}:{start + 1}"))

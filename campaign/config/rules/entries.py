@@ -318,7 +318,7 @@ class Requirement:
     @property
     def names(self) -> tuple[str, ...]:
         """Those that it needs values for besides planned ones."""
-        return formula.Condition.of(sweeps.without_placeholders(self.holds)).names
+        return formula.Condition.parse(sweeps.without_placeholders(self.holds)).names
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,9 @@ def is_known(name: str, launch: str, launches: Mapping[str, str], measured: Mapp
 def conditions(text: str) -> tuple[formula.Condition, ...]:
     """Conditions with `and` between them; a formula alone means that it gives the value. Raises ValueError."""
     parts = re.split(r"\s+and\s+", text)
-    return tuple(formula.Condition.of(part if re.search("[<>]|==", part) else f"{VALUE} == {part}") for part in parts)
+    return tuple(
+        formula.Condition.parse(part if re.search("[<>]|==", part) else f"{VALUE} == {part}") for part in parts
+    )
 
 
 def numbers(geometry: Geometry, values: Mapping[str, str]) -> dict[str, float]:

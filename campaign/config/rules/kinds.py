@@ -81,6 +81,6 @@ WITHIN = Text(
 )
 CONDITION = Text(
     "two formulas with >=, <=, ==, < or > between them, such as moved >= 1.5 * memory * nodes",
-    checked_text(lambda text: formula.Condition.of(text.translate({ord("{"): "(", ord("}"): ")"}))),
+    checked_text(lambda text: formula.Condition.parse(text.translate({ord("{"): "(", ord("}"): ")"}))),
     longest=formula.LONGEST,
 )

@@ -117,7 +117,7 @@ def _check_whole(results: Values, measures: bool) -> None:
         if text is None:
             continue
         if kind in _TREES:
-            _attempt(results, JsonPath.of, text, "facts", name)
+            _attempt(results, JsonPath.parse, text, "facts", name)
         elif kind == "keyvalue":
             _attempt(results, line_pattern.compile, output_format.fact_key_pattern(text), "facts", name)
         else:
@@ -156,7 +156,7 @@ def _check_paths(record: Values) -> None:
     paths |= {("labels", name): path for name, path in record["labels"] or ()}
     for place, path in paths.items():
         if path:
-            _attempt(record, JsonPath.of, path, *place)
+            _attempt(record, JsonPath.parse, path, *place)
 
 
 def _names_of_line(kind: str, record: Values) -> tuple[str, ...]:

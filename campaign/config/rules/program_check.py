@@ -220,7 +220,7 @@ def _check_requirements(pack: Values) -> None:
     """Check that conditions use known names, and that the rules which judge them are among the checks."""
     phases, needed = _launched(pack), set()
     for entry in pack.entries("requires"):
-        names = formula.Condition.of(sweeps.without_placeholders(entry["holds"])).names if entry["holds"] else ()
+        names = formula.Condition.parse(sweeps.without_placeholders(entry["holds"])).names if entry["holds"] else ()
         for name in sweeps.names(entry["holds"] or ""):
             entry.require(name, [*GEOMETRY, *sizes(pack)], "holds")
         if names and entry["over"] is not None:

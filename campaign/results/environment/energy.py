@@ -74,10 +74,10 @@ def _intervals(readings: Sequence[_MeterReading]) -> Iterator[_Taken]:
     if len(readings) < 2:
         raise ValueError("one reading alone")
     for before, after in itertools.pairwise(readings):
-        yield (_counted if after[1] == "rapl" else _printed)(before, after)
+        yield (counted_energy if after[1] == "rapl" else _printed)(before, after)
 
 
-def _counted(before: _MeterReading, after: _MeterReading) -> _Taken:
+def counted_energy(before: _MeterReading, after: _MeterReading) -> _Taken:
     first, last = ({zone[1]: zone for zone in _ZONE.finditer(each[2])} for each in (before, after))
     if first.keys() != last.keys() or not first:
         raise ValueError("the zones of RAPL differ between two readings")

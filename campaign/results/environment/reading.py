@@ -178,7 +178,7 @@ class _PartsReader:
 
     def _space(self, key: str) -> facts.FileSystemSpace:
         value = self.fields.get(key)
-        given = untrusted.JsonFields.of(value)
+        given = untrusted.JsonFields.from_value(value)
         try:
             return facts.FileSystemSpace(given.number_of("time"), *(given.count(name) for name in _COUNTS))
         except untrusted.WrongField:
@@ -194,7 +194,11 @@ class _PartsReader:
         return tuple(self._node(number, node) for number, node in enumerate(nodes))
 
     def _node(self, number: int, value: Any) -> facts.Node:
-        texts = {key: clean(text) for key, text in untrusted.JsonFields.of(value).data.items() if isinstance(text, str)}
+        texts = {
+            key: clean(text)
+            for key, text in untrusted.JsonFields.from_value(value).data.items()
+            if isinstance(text, str)
+        }
         if "name" not in texts:
             self.problem(f"nodes[{number}]: {untrusted.short(value)} has no name")
             return facts.Node("", "")
@@ -226,7 +230,7 @@ class _PartsReader:
 
 def _value(given: Any, nodes: int, seen: set[int]) -> facts.Value:
     """A fact's value on nodes that are not in `seen`, to which they are added. Raises ValueError."""
-    text, ranges, dropped = map(untrusted.JsonFields.of(given).get, ("value", "nodes", "dropped"))
+    text, ranges, dropped = map(untrusted.JsonFields.from_value(given).get, ("value", "nodes", "dropped"))
     if isinstance(dropped, int):
         raise ValueError(f"the job dropped the values of {dropped} nodes")
     if not isinstance(text, str) or not isinstance(ranges, str):
@@ -338,7 +342,7 @@ def samples(content: bytes) -> list[Count]:
     found = []
     for line in content.splitlines():
         with suppress(ValueError, RecursionError):
-            said = untrusted.JsonFields.of(json.loads(line.decode("utf-8")))
+            said = untrusted.JsonFields.from_value(json.loads(line.decode("utf-8")))
             counts = untrusted.JsonFields(said.entries("counts"))
             found.append(Count(said.text("when"), {kind: counts.count(kind) for kind in counts.data}))
     return found

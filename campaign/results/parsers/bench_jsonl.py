@@ -118,8 +118,8 @@ def _start(line: JsonLine, notes: Notes) -> Execution:
         clock_step_s=line.optional("clock_step_s"),
         attestation=_attestation(line),
     )
-    if doubt := _against_map(line, run.seen):
-        notes.error(1, doubt)
+    if contradiction := _against_map(line, run.seen):
+        notes.error(1, contradiction)
     if not run.seen.binary_agreed:
         notes.error(1, "the ranks ran different executables; the hash is that of rank 0")
     return run
@@ -168,10 +168,10 @@ def _against_map(line: JsonLine, seen: Observation) -> str:
     if sorted(flat) != list(range(len(flat))):
         return "rank_to_node: some ranks are missing or listed twice"
     counts = [sum(map(len, spans)) for spans in ranks]
-    fewest, most = min(counts), max(counts)
-    if (fewest if fewest == most else 0) != seen.processes_per_node:
-        found = fewest if fewest == most else f"{fewest} to {most}"
-        return f"rank_to_node has {found} ranks per node; expected {seen.processes_per_node}"
+    fewest, highest = min(counts), max(counts)
+    if (fewest if fewest == highest else 0) != seen.processes_per_node:
+        range_text = fewest if fewest == highest else f"{fewest} to {highest}"
+        return f"rank_to_node has {range_text} ranks per node; expected {seen.processes_per_node}"
     if seen.placement == "block" and flat != list(range(len(flat))):
         return "rank_to_node: the ranks of a node are not consecutive, but the placement is block"
     return ""
@@ -206,22 +206,24 @@ def _end(run: Execution, line: JsonLine) -> None:
     status, failed, code = line.text("status"), line.count("failed_operations"), line.count("exit_status")
     run.ended = True
     assert run.seen.attestation is not None
-    whole = replace(
+    attestation = replace(
         run.seen.attestation,
         clock_s=line.optional("clock_s"),
         kernel_clock_s=line.optional("kernel_clock_s"),
         phases_s=run.phases_s or None,
         loaded_later=line.texts("loaded_later"),
     )
-    run.seen = replace(run.seen, failed_operations=failed, ended=line.optional("unix_time"), attestation=whole)
+    run.seen = replace(run.seen, failed_operations=failed, ended=line.optional("unix_time"), attestation=attestation)
     if status != "ok" or code != 0:
         run.notes.error(line.number, f"benchmark status {status}: {failed} failed operations, exit status {code}")
 
 
 def _record(run: Execution, line: JsonLine) -> None:
     """A result under the name, and in the unit, of the text; of several with one name, each is an iteration."""
-    given = {name: line.optional(name) for name in ("elapsed_s", "remote_share", "cached_share")} | line.spread("ranks")
-    details = {name: value for name, value in given.items() if value is not None}
+    statistics = {name: line.optional(name) for name in ("elapsed_s", "remote_share", "cached_share")} | line.spread(
+        "ranks"
+    )
+    details = {name: value for name, value in statistics.items() if value is not None}
     run.results.add(line.word("record"), line.number_of("value"), line.word("unit"), line.number, details)
 
 
@@ -234,7 +236,7 @@ def _process(run: Execution, line: JsonLine) -> None:
         run.timelines.setdefault(line.text("operation"), []).append(timeline)
 
 
-def _beside(run: Execution, line: JsonLine) -> None:
+def accept_line(run: Execution, line: JsonLine) -> None:
     """For lines that campaigns do not read: what is measured beside the results, or computed of them."""
 
 
@@ -245,9 +247,9 @@ _COMMON: Mapping[str, LineReader] = {
     "error": lambda run, line: run.notes.error(line.number, _message(line)),
     "end": _end,
     "process": _process,
-    **dict.fromkeys(("bandwidth", "plan", "result", "verify"), _beside),
+    **dict.fromkeys(("bandwidth", "plan", "result", "verify"), accept_line),
 }
-_OTHERS: Mapping[str, LineReader] = {"record": _record, "phase": _beside}
+_OTHERS: Mapping[str, LineReader] = {"record": _record, "phase": accept_line}
 
 
 # --- the whole

@@ -64,27 +64,29 @@ class Spread:
         # The other numbers have a known mean, between minimum and maximum.
         ends = (self.maximum - self.mean) ** 2 + (self.minimum - self.mean) ** 2
         if n == 2:
-            rest, most = self.mean, 0.0
+            mean_of_others, largest_variance = self.mean, 0.0
             fits = abs(self.maximum + self.minimum - 2 * self.mean) <= 2 * error
         else:
-            rest = (n * self.mean - self.maximum - self.minimum) / (n - 2)
-            most = max(0.0, (self.maximum - rest) * (rest - self.minimum)) if n > 3 else 0.0
-            fits = self.minimum - n * error <= rest <= self.maximum + n * error
+            mean_of_others = (n * self.mean - self.maximum - self.minimum) / (n - 2)
+            largest_variance = (
+                max(0.0, (self.maximum - mean_of_others) * (mean_of_others - self.minimum)) if n > 3 else 0.0
+            )
+            fits = self.minimum - n * error <= mean_of_others <= self.maximum + n * error
         # Their squares are smallest if they are equal, and largest if each is at one of the ends.
-        low = math.sqrt(ends + (n - 2) * (rest - self.mean) ** 2)
-        high = math.sqrt(ends + (n - 2) * ((rest - self.mean) ** 2 + most))
+        low = math.sqrt(ends + (n - 2) * (mean_of_others - self.mean) ** 2)
+        high = math.sqrt(ends + (n - 2) * ((mean_of_others - self.mean) ** 2 + largest_variance))
         slack = 2 * n * error
         return fits and any(
             low - slack <= self.deviation * math.sqrt(freedom) <= high + slack for freedom in (n, n - 1)
         )
 
 
-def contradicts(name: object, column: object, found: object, expected: float) -> str:
-    return f"{name}: {column} is {found}, but the rest of the output gives {expected:.8g}; result not used"
+def contradicts(name: object, column: object, printed_value: object, expected: float) -> str:
+    return f"{name}: {column} is {printed_value}, but the rest of the output gives {expected:.8g}; result not used"
 
 
-def count_contradicts(name: object, found: object, expected: object) -> str:
-    return f"{name}: {found} iterations, but {expected} expected; result not used"
+def count_contradicts(name: object, iteration_count: object, expected: object) -> str:
+    return f"{name}: {iteration_count} iterations, but {expected} expected; result not used"
 
 
 def spread_impossible(name: object, count: object, line: object) -> str:

@@ -328,22 +328,22 @@ class _DeclaredJson(_DeclaredReader):
 
     def _take(self, root: placed_json.PlacedValue) -> None:
         for name, path in self.form.facts:
-            for placed in placed_json.JsonPath.of(path).find(root):
+            for placed in placed_json.JsonPath.parse(path).find(root):
                 self.numbers.fact(name, self._scalar(placed, path), placed.line)
         for record in self.form.records:
-            for entry in placed_json.JsonPath.of(record.entries_path).find(root):
+            for entry in placed_json.JsonPath.parse(record.entries_path).find(root):
                 if all(self._value(entry, path) == expected_text for path, expected_text in record.where):
                     self._take_entry(record, entry)
 
     def _take_entry(self, record: DeclaredRecord, entry: placed_json.PlacedValue) -> None:
         labels = {name: self._value(entry, path) for name, path in record.labels}
         values = {name: text for name, text in labels.items() if text is not None}
-        for placed in placed_json.JsonPath.of(record.value).find(entry):
+        for placed in placed_json.JsonPath.parse(record.value).find(entry):
             text = self._scalar(placed, record.value)
             self.numbers.add(record, placed.line, f"{record.value}: {text}", {**values, "value": text})
 
     def _value(self, entry: placed_json.PlacedValue, path: str) -> str | None:
-        selected = placed_json.JsonPath.of(path).find(entry)
+        selected = placed_json.JsonPath.parse(path).find(entry)
         return self._scalar(selected[0], path) if len(selected) == 1 else None
 
     def _scalar(self, placed: placed_json.PlacedValue, path: str) -> str:

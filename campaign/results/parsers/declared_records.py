@@ -177,9 +177,9 @@ class Numbers:
                 )
                 self.ended_early |= match_count < sections
             elif isinstance(record.matches, int) and not match_count:
-                self._notes.error(None, _matches_differ(record=record.name, found=0, expected=record.matches))
+                self._notes.error(None, _matches_differ(record=record.name, match_count=0, expected=record.matches))
         for name, (record, samples) in self._samples.items():
-            value, at = _taken(record.take, samples)
+            value, at = take_value(record.take, samples)
             half = _half(at) if record.take != "sum" else math.fsum(map(_half, samples))
             self._found[formulas.name_of(name)] = (value, half)
         records = [self._record(name, record, samples) for name, (record, samples) in self._samples.items()]
@@ -207,7 +207,7 @@ class Numbers:
         is_single = record.take == "only" and expected is None and not record.positioned_by
         if expected is not None and len(samples) != expected:
             count_unknown = f"as many as the fact `{record.matches}` says, which is missing"
-            text = _matches_differ(record=name, found=len(samples), expected=expected or count_unknown)
+            text = _matches_differ(record=name, match_count=len(samples), expected=expected or count_unknown)
             if record.matches == output_format.SAME:
                 self._not_used(name, None, text)
             else:
@@ -220,7 +220,7 @@ class Numbers:
         for sample in samples[:1] if is_single else samples:
             self._check_plausible(name, record, sample)
         value, at = (
-            self._same_iteration(name, record, samples) if record.positioned_by else _taken(record.take, samples)
+            self._same_iteration(name, record, samples) if record.positioned_by else take_value(record.take, samples)
         )
         if len(samples) == 1:
             statistics = _own_statistics(at)
@@ -238,7 +238,7 @@ class Numbers:
                     for sample_kept in (samples if len(samples) <= MOST_ITERATIONS else ())
                 ),
             }
-        return Record(name, value, at.unit, Source(self._file, at.line), **statistics, **_measured(at))
+        return Record(name, value, at.unit, Source(self._file, at.line), **statistics, **measured_fields(at))
 
     def _same_iteration(
         self, name: str, record: output_format.DeclaredRecord, samples: list[_Sample]
@@ -247,10 +247,13 @@ class Numbers:
         reference_name = sweeps.fill(record.positioned_by, self._texts | dict(samples[0].values)).lower()
         reference_record, reference_samples = self._samples.get(reference_name, (record, []))
         if len(reference_samples) != len(samples):
-            text = f"{name}: {len(samples)} matches, but {reference_name} has {len(reference_samples)}; they cannot be paired"
+            text = (
+                f"{name}: {len(samples)} matches, but {reference_name} has {len(reference_samples)}; they cannot be "
+                "paired"
+            )
             self._notes.error(samples[-1].line, text)
             return samples[0].value, samples[0]
-        reference_sample = _taken(reference_record.take, reference_samples)[1]
+        reference_sample = take_value(reference_record.take, reference_samples)[1]
         at = next(
             sample
             for sample, reference in zip(samples, reference_samples, strict=True)
@@ -315,8 +318,8 @@ class Numbers:
         return {**self._found, **sample_values, "value": (sample.value, _half(sample))}
 
 
-def _matches_differ(record: object, found: object, expected: object) -> str:
-    return f"{record}: {found} matches; expected {expected}"
+def _matches_differ(record: object, match_count: object, expected: object) -> str:
+    return f"{record}: {match_count} matches; expected {expected}"
 
 
 def _middles(intervals: Mapping[str, tuple[float, float]]) -> dict[str, float]:
@@ -384,7 +387,7 @@ def _sample(record: output_format.DeclaredRecord, line: int, values: Mapping[str
     return _Sample(line, value, unit, factor, values)
 
 
-def _taken(take: str, samples: list[_Sample]) -> tuple[float, _Sample]:
+def take_value(take: str, samples: list[_Sample]) -> tuple[float, _Sample]:
     """The value, and the match whose line is its source."""
     ordered = sorted(samples, key=lambda sample: sample.value)
     middle = ordered[(len(ordered) - 1) // 2]
@@ -406,7 +409,7 @@ def _own_statistics(sample: _Sample) -> dict[str, Any]:
     }
 
 
-def _measured(sample: _Sample) -> dict[str, Any]:
+def measured_fields(sample: _Sample) -> dict[str, Any]:
     values: dict[str, Any] = {}
     if "moved_bytes" in sample.values:
         values["moved_bytes"] = int(_value(sample, "moved_bytes"))

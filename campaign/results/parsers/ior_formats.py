@@ -51,7 +51,7 @@ def _json(text: str, file: str, notes: Notes) -> tuple[list[Record], Observation
         notes.error(None, f"not JSON ({error}): the benchmark ended early or wrote something else")
         return [], notes.added_to(Observation())
     records = list(_summary(root, file, notes).records(notes, by_transfers=True).values())
-    texts, options = _texts(root), placed_json.JsonPath.of("tests[0].Options").find(root)
+    texts, options = _texts(root), placed_json.JsonPath.parse("tests[0].Options").find(root)
     counts = {name: int(text) for placed in options for name, text in _texts(placed).items() if text.isdecimal()}
     version = texts.get("Version", "")
     seen = Observation(
@@ -68,8 +68,8 @@ def _json(text: str, file: str, notes: Notes) -> tuple[list[Record], Observation
 
 def _summary(root: placed_json.PlacedValue, file: str, notes: Notes) -> IorSummary:
     summary = IorSummary(file)
-    for test in placed_json.JsonPath.of("tests[*]").find(root):
-        for result in placed_json.JsonPath.of("Results[*]").find(test):
+    for test in placed_json.JsonPath.parse("tests[*]").find(root):
+        for result in placed_json.JsonPath.parse("Results[*]").find(test):
             row = _texts(result) | {"test": _texts(test).get("TestID", "")}
             if (
                 row.get("access") in ior_text.ACCESSES
@@ -78,9 +78,9 @@ def _summary(root: placed_json.PlacedValue, file: str, notes: Notes) -> IorSumma
             ):
                 rows = summary.iterations.setdefault((int(row["test"]), row["access"]), [])
                 rows.append(IterationRow(result.line, row["bwMiB"], {}))
-    entries = placed_json.JsonPath.of("summary[*]").find(root)
+    entries = placed_json.JsonPath.parse("summary[*]").find(root)
     for entry in entries:
-        line = next((value.line for value in placed_json.JsonPath.of("bwMaxMIB").find(entry)), entry.line)
+        line = next((value.line for value in placed_json.JsonPath.parse("bwMaxMIB").find(entry)), entry.line)
         try:
             summary.add(line, {_COLUMNS.get(name, name): text for name, text in _texts(entry).items()})
         except ValueError:
@@ -122,7 +122,7 @@ def _csv(text: str, file: str, notes: Notes) -> tuple[list[Record], Observation]
     most_rows = max(row_counts.values(), default=0)
     for access, row_count in row_counts.items():
         if row_count < most_rows:  # each iteration has a row of each
-            notes.error(None, count_contradicts(name=access, found=row_count, expected=most_rows))
+            notes.error(None, count_contradicts(name=access, iteration_count=row_count, expected=most_rows))
             doubtful.add(access)
     notes.warning(None, NO_END)
     if not row_counts:

@@ -79,23 +79,25 @@ class IorSummary:
         per second are those of the same time.
         """
         summed = {(test, record.operation) for test, record, _ in self.rows}
-        several = len({test for test, _ in summed | self.iterations.keys()}) > 1
+        has_several_tests = len({test for test, _ in summed | self.iterations.keys()}) > 1
         for test, access in sorted(self.iterations.keys() - summed if summed and self._all_read else ()):
-            name = f"{access}-{test}" if several else access
+            name = f"{access}-{test}" if has_several_tests else access
             notes.error(None, f"{name}: rows of iterations, but no row in the summary; result not used")
         records: dict[str, Record] = {}
         for test, record, columns in self.rows:
             line, iterations = record.source.line, self.iterations.get((test, record.operation), [])
             claims = [*self._claims(test, record.operation), *(_by_transfers(columns) if by_transfers else ())]
             count = len(iterations) if self.iterations else record.iterations
-            name = f"{record.operation}-{test}" if several else record.operation
+            name = f"{record.operation}-{test}" if has_several_tests else record.operation
             if against := _contradiction(record, half_digit(columns["Max(MiB)"]), count, claims):
                 notes.error(line, against)
             elif name in records:
                 notes.error(line, f"{name} appears twice; the first, in line {records[name].source.line}, is used")
             else:
-                each = tuple(Iteration(float(row.rate), Source(self._file, row.line)) for row in iterations)
-                records[name] = replace(record, operation=name, each=each if len(each) > 1 else ())
+                kept_iterations = tuple(Iteration(float(row.rate), Source(self._file, row.line)) for row in iterations)
+                records[name] = replace(
+                    record, operation=name, each=kept_iterations if len(kept_iterations) > 1 else ()
+                )
         return records
 
     def _claims(self, test: int, access: str) -> Iterator[tuple[str, Range]]:
@@ -120,11 +122,11 @@ def _contradiction(record: Record, error: float, count: int, claims: Sequence[tu
         line = " ".join(f"{number:.10g}" for number in (value, lowest, mean, deviation))
         return spread_impossible(name=name, count=record.iterations, line=line)
     if count != record.iterations:
-        return count_contradicts(name=name, found=count, expected=record.iterations)
+        return count_contradicts(name=name, iteration_count=count, expected=record.iterations)
     columns = {"max": value, "min": lowest, "mean": mean}
     for column, expected in claims:
         if not Range.of(columns[column], error).meets(expected):
-            return contradicts(name=name, column=column, found=columns[column], expected=expected.middle)
+            return contradicts(name=name, column=column, printed_value=columns[column], expected=expected.middle)
     return ""
 
 
@@ -147,7 +149,7 @@ def row_contradiction(access: str, row: Mapping[str, str], iteration: int) -> st
     iterations are counted.
     """
     if row.get("iter") != str(iteration):
-        return contradicts(name=access, column="iter", found=row.get("iter"), expected=iteration)
+        return contradicts(name=access, column="iter", printed_value=row.get("iter"), expected=iteration)
     names = ("bw(MiB/s)", "total(s)", "IOPS", "xfer(KiB)", "wr/rd(s)")
     if not all(re.fullmatch(r"[0-9]{1,15}(?:\.[0-9]{1,6})?", row.get(name, "")) for name in names):
         return ""
@@ -155,7 +157,7 @@ def row_contradiction(access: str, row: Mapping[str, str], iteration: int) -> st
     of_transfers = transfers * size * Range.of(1 / 1024)  # MiB/s, in IOR while they went on, in the applet over all
     if not any((of_transfers * seconds).meets(rate * total) for seconds in (busy, total)):
         expected = of_transfers.middle * busy.middle / max(total.middle, 1e-9)
-        return contradicts(name=access, column="bw(MiB/s)", found=row[names[0]], expected=expected)
+        return contradicts(name=access, column="bw(MiB/s)", printed_value=row[names[0]], expected=expected)
     return ""
 
 
@@ -315,10 +317,14 @@ class _IorReader(TextReader):
         self.records = self._summary.records(self.notes, by_transfers=not self._own)
 
     def _without_summary(self, text: str) -> None:
-        asked = [access for access, word in _WORDS_OF.items() if word in self.seen.argv] or list(_WORDS_OF)
+        requested = [access for access, word in _WORDS_OF.items() if word in self.seen.argv] or list(_WORDS_OF)
         rows = {access: rows for (_, access), rows in self._summary.iterations.items()}
-        whole = [access for access in rows if len(rows[access]) == self._options.get("repetitions")]
-        if self._own or not {*asked} <= {*whole} or len({test for test, _ in self._summary.iterations}) > 1:
+        complete_accesses = [access for access in rows if len(rows[access]) == self._options.get("repetitions")]
+        if (
+            self._own
+            or not {*requested} <= {*complete_accesses}
+            or len({test for test, _ in self._summary.iterations}) > 1
+        ):
             if self.seen.complete:
                 self.notes.error(None, "no summary of all tests: no results")
             return
@@ -332,12 +338,12 @@ class _IorReader(TextReader):
         )
         self.seen = replace(self.seen, complete=text.endswith("\n"))
         values = Repeats(self.notes)
-        for access in whole:
+        for access in complete_accesses:
             for row in rows[access]:
                 values.add(access, float(row.rate), "MiB/s", row.line, {"moved_bytes": row.moved_bytes})
-        printed = {row.line: row.rate for access in whole for row in rows[access]}
+        rate_by_line = {row.line: row.rate for access in complete_accesses for row in rows[access]}
         for record in values.records():
-            self._summary.rows.append((self._test, record, {"Max(MiB)": printed[record.source.line]}))
+            self._summary.rows.append((self._test, record, {"Max(MiB)": rate_by_line[record.source.line]}))
 
 
 def tells_of_wrong(warning: str) -> bool:

@@ -123,7 +123,7 @@ def latencies(line: JsonLine) -> Latencies:
         for name, share in PERCENTILES.items()
         if count
     }
-    given = JsonFields.of(line.get("percentiles_s"))
+    given = JsonFields.from_value(line.get("percentiles_s"))
     for name, of_buckets in percentiles.items():
         if abs(given.number_of(name) - of_buckets) > 1e-9 * (0.5 + of_buckets):
             raise WrongField(f"percentiles_s: {name} is {given.get(name)}; by the buckets {of_buckets:.9f}")
@@ -131,10 +131,10 @@ def latencies(line: JsonLine) -> Latencies:
 
 
 def _latency(run: Execution, line: JsonLine) -> None:
-    found = latencies(line)
+    latencies_of_line = latencies(line)
     if _is_of_all(run, line) and run.keeps_courses:
         operation = _operation(line) if "object" in line.data else _of_test(line)
-        run.latencies.setdefault((operation, line.count("iteration")), []).append(found)
+        run.latencies.setdefault((operation, line.count("iteration")), []).append(latencies_of_line)
 
 
 # --- ior
@@ -193,26 +193,26 @@ def _phase(run: Execution, line: JsonLine) -> None:
     run.phases_s += elapsed_s * (2 if operation.endswith("rename") else 1)  # it is renamed back after the phase
     if not _is_of_all(run, line):
         return
-    counted, done = line.count("operations_counted"), line.count("operations_done")
+    operations_counted, operations_done = line.count("operations_counted"), line.count("operations_done")
     files, files_true = line.count("files_counted"), line.count("files_true")
     true_rate = line.number_of("true_rate_ops_s")
     # If the formula counts what happened, there is no second number to show.
-    inflated = done != counted or files_true != files
+    inflated = operations_done != operations_counted or files_true != files
     spread = line.spread("rank_rate_ops_s")
     details = {
         "true_value": true_rate if inflated else None,
         "files_true": files_true if inflated else None,
-        "operations_done": done,
+        "operations_done": operations_done,
         "elapsed_s": elapsed_s,
         "start_skew_s": line.optional("start_skew_s"),
         "remote_share": line.optional("remote_share"),
         **spread,
     }
     rate = line.number_of("rate_ops_s")
-    _check_rate("rate_ops_s", rate, counted, elapsed_s)
-    _check_rate("true_rate_ops_s", true_rate, done, elapsed_s)
+    _check_rate("rate_ops_s", rate, operations_counted, elapsed_s)
+    _check_rate("true_rate_ops_s", true_rate, operations_done, elapsed_s)
     failed = line.count("failed")
-    _check_spread(spread, true_rate, run.seen.processes, alike=not failed)
+    _check_spread(spread, true_rate, run.seen.processes, is_synchronous=not failed)
     _check_shift(run, line, operation)
     run.failed_operations += failed
     run.results.add(operation, rate, "ops/s", line.number, details)
@@ -222,8 +222,8 @@ def _check_rate(name: str, rate: float, operations: int, elapsed_s: float) -> No
     """The rate must fit the count and the time on its line."""
     if elapsed_s <= 0:
         return
-    printed = 1e-6 + 1e-9 / elapsed_s  # relative; the time has nine decimals
-    if abs(rate * elapsed_s - operations) > operations * printed + 1e-3 * elapsed_s:
+    rounding = 1e-6 + 1e-9 / elapsed_s  # relative; the time has nine decimals
+    if abs(rate * elapsed_s - operations) > operations * rounding + 1e-3 * elapsed_s:
         raise WrongField(f"{name}: {rate:.3f} is not {operations} operations in {elapsed_s:.9f} s: inconsistent output")
 
 
@@ -236,15 +236,15 @@ def _check_shift(run: Execution, line: JsonLine, operation: str) -> None:
         )
 
 
-def _check_spread(spread: Mapping[str, float | None], rate: float, processes: int | None, alike: bool) -> None:
+def _check_spread(spread: Mapping[str, float | None], rate: float, processes: int | None, is_synchronous: bool) -> None:
     """All ranks together are at least as fast as the phase, which waits for the slowest. `alike`: all of them did the
     same number of operations.
     """
     fastest, median, slowest = spread.values()
     if fastest is None or median is None or slowest is None or processes is None:
         return
-    most = ((slowest if alike else fastest) + 0.001) * processes  # both are rounded
-    if not slowest <= median <= fastest or most < rate * 0.99:
+    upper_limit = ((slowest if is_synchronous else fastest) + 0.001) * processes  # both are rounded
+    if not slowest <= median <= fastest or upper_limit < rate * 0.99:
         raise WrongField(
             f"rank_rate_ops_s: {processes} ranks with {slowest:.3f} to {fastest:.3f} (median {median:.3f}) cannot give "
             f"{rate:.3f}: inconsistent output"

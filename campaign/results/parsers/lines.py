@@ -99,7 +99,7 @@ def tells_of_failure(text: str) -> bool:
     return is_fatal(text) or _is_error(text)
 
 
-def shown(text: str) -> str:
+def printable_line(text: str) -> str:
     """A line that can be printed anywhere: control characters escaped, limited length."""
     cut = text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text)} characters)"
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
@@ -116,7 +116,7 @@ class Notes:
 
     def _add(self, kind: str, line: int | None, text: str) -> None:
         if len(self._kept[kind]) < _KINDS[kind][0]:
-            self._kept[kind].append(OutputRemark(shown(text), self.file, line))
+            self._kept[kind].append(OutputRemark(printable_line(text), self.file, line))
         else:
             self._more[kind] += 1
 
@@ -151,7 +151,7 @@ class Notes:
         lines = [line.removesuffix("\r") for line in text.split("\n")]
         notice_lines = set[int]()
         kinds: dict[str, list[int]] = {}
-        for first, filled in notices.found(lines):
+        for first, filled in notices.find_notices(lines):
             if not any(is_known(lines[at]) for at in filled):
                 kinds.setdefault(notices.kind(lines[first]), []).append(first)
                 notice_lines.update(filled)

@@ -86,7 +86,7 @@ def shared_files(argv: Sequence[str]) -> int | None:
     return int(count) if fixed and re.fullmatch(r"[0-9]{1,9}", count) else None
 
 
-def asked(argv: Sequence[str]) -> frozenset[str]:
+def requested_operations(argv: Sequence[str]) -> frozenset[str]:
     """The operations that this command line measures: all of them if it names no phase."""
     flags = {name for name, _ in options(argv[1:])}
     phases = {phase for letter, phase in _PHASES.items() if letter in flags} or set(_PHASES.values())

@@ -311,15 +311,15 @@ class _MdtestReader(TextReader):
                 self.notes.error(None, "no SUMMARY: no results")
             return None
         complete_summaries = [summary for summary in rates if summary.tasks == processes]
-        chosen = complete_summaries[-1] if complete_summaries else rates[-1]
+        selected = complete_summaries[-1] if complete_summaries else rates[-1]
         counts = [summary.tasks for summary in rates]
         if len(rates) > 1:
             listed = ", ".join(f"line {summary.line}: {_tasks(summary)} tasks" for summary in rates)
             say = self.notes.warning if len(set(counts)) == len(counts) and None not in counts else self.notes.error
-            say(chosen.line, f"{len(rates)} summaries ({listed}); the one in line {chosen.line} is used")
+            say(selected.line, f"{len(rates)} summaries ({listed}); the one in line {selected.line} is used")
         if not complete_summaries:
-            self.notes.error(chosen.line, f"summary of {_tasks(chosen)} tasks; expected {processes}")
-        return chosen
+            self.notes.error(selected.line, f"summary of {_tasks(selected)} tasks; expected {processes}")
+        return selected
 
     def _asked(self, summary: _SummaryTable, argv: tuple[str, ...]) -> dict[str, Record]:
         """The rows of the requested operations, and of others that were measured."""
@@ -327,7 +327,7 @@ class _MdtestReader(TextReader):
             self.notes.warning(
                 summary.line, "no command line in the output: requested phases unknown; rows of 0 are not used"
             )
-        requested = mdtest_command.asked(argv) if argv else frozenset[str]()
+        requested = mdtest_command.requested_operations(argv) if argv else frozenset[str]()
         # Warnings: whether the rules use these rows is not known here. RUN-06 demands a result above 0 of those used.
         if argv and (lacking := sorted(requested & _ALWAYS_PRINTED - summary.seen.keys())):
             self.notes.warning(summary.line, f"the summary lacks {', '.join(lacking)}, requested on the command line")
@@ -383,15 +383,15 @@ def _performed(records: Mapping[str, Record], files: int, processes: int) -> dic
     """Records of shared files with what was really performed, which follows from -S and is not printed: all ranks
     create, examine and read the same files, and the first one alone removes them.
     """
-    found = {}
+    performed = {}
     for name in records.keys() & {"create", "stat", "read", "remove"}:
         record, ranks = records[name], 1 if name == "remove" else processes
-        found[name] = replace(record, operations_done=ranks * files)
+        performed[name] = replace(record, operations_done=ranks * files)
         if processes > 1:
             rate = record.true_value if record.of_fastest else record.value
             rate = rate and rate * ranks / processes
-            found[name] = replace(found[name], files_true=files, true_value=rate)
-    return found
+            performed[name] = replace(performed[name], files_true=files, true_value=rate)
+    return performed
 
 
 def _tasks(summary: _SummaryTable) -> str:

@@ -92,7 +92,7 @@ def kind(text: str) -> str:
     return re.sub(r"\[[^]]*\]|\S*[0-9]\S*", "", text)
 
 
-def found(lines: Sequence[str]) -> Iterator[tuple[int, range]]:
+def find_notices(lines: Sequence[str]) -> Iterator[tuple[int, range]]:
     """Each notice by the index of the line with its text, with all of its lines, including frames."""
     framed = _framed(lines)
     at = 0
@@ -109,8 +109,8 @@ def found(lines: Sequence[str]) -> Iterator[tuple[int, range]]:
 
 
 def _is_notice(line: str) -> bool:
-    known = _LINE.fullmatch(line) is not None and not _crash(line)
-    return known or _LEFT_OUT.fullmatch(line) is not None
+    is_message = _LINE.fullmatch(line) is not None and not _crash(line)
+    return is_message or _LEFT_OUT.fullmatch(line) is not None
 
 
 def _framed(lines: Sequence[str]) -> dict[int, int]:

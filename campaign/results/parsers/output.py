@@ -25,7 +25,7 @@ from campaign.core.grouping import grouped
 from campaign.core.model import Observation, OutputRemark, PhaseTimes, Record, Source, record_key
 from campaign.results.completion import NAME, read_completion
 from campaign.results.parsers import bench_jsonl, declared
-from campaign.results.parsers.lines import NO_END, Notes, Parsed, shown
+from campaign.results.parsers.lines import NO_END, Notes, Parsed, printable_line
 
 # Of one file; what is longer is read so far, which is an error. A chunk pool of 100,000 processes prints 400,000 lines,
 # each of which is compared with every rule of the parser. A text and its lines are in memory together, one file at a
@@ -103,7 +103,7 @@ def _read(form: OutputFormat, folder: Path, root: Path) -> Parsed:
         )
         observation = replace(observation, warnings=(*observation.warnings, missing))
     observation = _with_stderr(observation, _load(folder, err_name), partial(_notes, applet))
-    return records, replace(observation, warnings=_once(observation.warnings, applet))
+    return records, replace(observation, warnings=without_repetitions(observation.warnings, applet))
 
 
 def _results(out: _Raw, parse: Callable[[str, str], Parsed]) -> Parsed:
@@ -210,7 +210,7 @@ def _notes(applet: str, text: str, file: str) -> Notes:
     return notes
 
 
-def _once(warnings: Sequence[OutputRemark], applet: str) -> tuple[OutputRemark, ...]:
+def without_repetitions(warnings: Sequence[OutputRemark], applet: str) -> tuple[OutputRemark, ...]:
     """Each warning once: the benchmark writes its own to the JSON lines, and also to stdout or stderr."""
     texts = (
         (warning.text.removeprefix(f"{applet}: warning: ").removeprefix("WARNING: "), warning) for warning in warnings
@@ -295,8 +295,8 @@ def _disagreements(in_text: Parsed, in_lines: Parsed, text_file: str, lines_file
         if key == "shift_effective" and None not in (text, line) and exact_observation.processes:
             # The text has the number as given, the JSON lines its effect with so many ranks.
             text, line = text % exact_observation.processes, line % exact_observation.processes
-        if text not in (None, ()) and line not in (None, ()) and not _same(text, line):
-            yield differs(name, _shown(text), _shown(line))
+        if text not in (None, ()) and line not in (None, ()) and not is_same_value(text, line):
+            yield differs(name, value_text(text), value_text(line))
     if (
         exact_observation.placement == "block"
         and observation.placement
@@ -321,17 +321,17 @@ def _differing_numbers(text_record: Record, lines_record: Record) -> Iterator[st
             yield f"{column} of {text_record.operation} is {text} in {places[0]}, but {line} in {places[1]}"
 
 
-def _same(text: Any, line: Any) -> bool:
+def is_same_value(text: Any, line: Any) -> bool:
     if isinstance(text, tuple):
         # The program is known by its name or by its path. What is not UTF-8 matches one unknown character or
         # several, as each reader has it.
-        printed, written = ([re.sub("\ufffd+", "\ufffd", word) for word in words] for words in (text, line))
-        return printed[1:] == written[1:] and printed[0].rpartition("/")[2] == written[0].rpartition("/")[2]
+        text_words, line_words = ([re.sub("\ufffd+", "\ufffd", word) for word in words] for words in (text, line))
+        return text_words[1:] == line_words[1:] and text_words[0].rpartition("/")[2] == line_words[0].rpartition("/")[2]
     return bool(text == line)
 
 
-def _shown(value: Any) -> str:
-    return shown(shlex.join(value) if isinstance(value, tuple) else str(value))
+def value_text(value: Any) -> str:
+    return printable_line(shlex.join(value) if isinstance(value, tuple) else str(value))
 
 
 # --- the times that the job measured around a launch, from its completion.json

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from campaign.core.model import ChangeClass
 from campaign.results.source import diff
 from campaign.results.source.facts import Change, Described, FlaggedHunk, Ignored, Supplied, TreeComparison
-from campaign.results.source.trees import LINK, Tree, TreeEntry, shown, tree_hash, without_products
+from campaign.results.source.trees import LINK, Tree, TreeEntry, displayed_path, tree_hash, without_products
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def compare(
 
 
 def describe(tree: Tree) -> Described:
-    ignored = tuple(Ignored(shown(item.path), item.why, item.sha256) for item in tree.ignored)
+    ignored = tuple(Ignored(displayed_path(item.path), item.why, item.sha256) for item in tree.ignored)
     return Described(tree.name, tree.hash, len(tree.entries), tree.archive_sha256, tree.revision, ignored)
 
 
@@ -155,7 +155,7 @@ def _supplied(name: str, patch: bytes, pristine: Tree, modified: Tree) -> Suppli
     except ValueError as error:
         return Supplied(name, digest, f"does not apply to the published source: {error}")
     paths = sorted({*result, *modified.entries})
-    differing = [shown(path) for path in paths if result.get(path) != modified.entries.get(path)]
+    differing = [displayed_path(path) for path in paths if result.get(path) != modified.entries.get(path)]
     examples = ", ".join((*differing[:5], *(["…"] if len(differing) > 5 else [])))
     problem = f"does not give the built source; differing files: {examples}"
     return Supplied(name, digest, problem if differing else "")
@@ -166,8 +166,8 @@ def _supplied(name: str, patch: bytes, pristine: Tree, modified: Tree) -> Suppli
 
 def _change(difference: diff.Difference) -> Change:
     old, new = difference.old, difference.new
-    path = shown(difference.path)
-    kind, reason, flags = _judged(difference, path)
+    path = displayed_path(difference.path)
+    kind, reason, flags = classify_difference(difference, path)
     return Change(
         path,
         "new" if old is None else "deleted" if new is None else "changed" if old.data != new.data else "mode",
@@ -184,7 +184,7 @@ def _change(difference: diff.Difference) -> Change:
     )
 
 
-def _judged(difference: diff.Difference, path: str) -> tuple[ChangeClass, str, tuple[FlaggedHunk, ...]]:
+def classify_difference(difference: diff.Difference, path: str) -> tuple[ChangeClass, str, tuple[FlaggedHunk, ...]]:
     path_rule = next((rule for rule in PATHS if rule.pattern.search(path.lower())), None)
     by_name = (path_rule.kind, path_rule.why) if path_rule else (ChangeClass.OTHER, "not classified")
     if difference.binary and by_name[0] is not ChangeClass.DOCUMENTATION:
@@ -198,11 +198,11 @@ def _judged(difference: diff.Difference, path: str) -> tuple[ChangeClass, str, t
         by_name = (ChangeClass.OTHER, "code")
     old, new = _File(difference.old, path), _File(difference.new, path)
     classified_hunks = [_judged_hunk(path, hunk, old, new, by_name, source) for hunk in difference.hunks]
-    kind, why, _ = min(classified_hunks, key=lambda item: list(ChangeClass).index(item[0]))
+    kind, why_flagged, _ = min(classified_hunks, key=lambda item: list(ChangeClass).index(item[0]))
     flags = tuple(flag for _, _, flag in classified_hunks if flag)
     if flags:
-        why = ", ".join(dict.fromkeys(reason for flag in flags for reason in flag.why))
-    return kind, why, flags
+        why_flagged = ", ".join(dict.fromkeys(reason for flag in flags for reason in flag.why))
+    return kind, why_flagged, flags
 
 
 class _File:

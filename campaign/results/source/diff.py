@@ -74,21 +74,24 @@ def differences(old: Tree, new: Tree) -> tuple[Difference, ...]:
 
 def _hunks(patch: bytes) -> tuple[Hunk, ...]:
     hunks = []
-    for found in _HUNK.finditer(patch):
+    for hunk_match in _HUNK.finditer(patch):
         lines: list[bytes] = []
-        for line in lines_of(found[5]):
+        for line in lines_of(hunk_match[5]):
             if line == _NO_NEWLINE:
                 lines[-1] = lines[-1].removesuffix(b"\n")
             else:
                 lines.append(line)
-        old_start, old_count, new_start, new_count = (int(number or 1) for number in found.groups()[:4])
+        old_start, old_count, new_start, new_count = (int(number or 1) for number in hunk_match.groups()[:4])
         hunks.append(Hunk(old_start, old_count, new_start, new_count, tuple(lines)))
     return tuple(hunks)
 
 
-def render(differing: Sequence[Difference]) -> bytes:
+def render(differences: Sequence[Difference]) -> bytes:
     """The patch. Removals come first, so that a directory can take the place of a file."""
-    return b"".join(difference.patch for difference in sorted(differing, key=lambda one: one.new is not None))
+    return b"".join(
+        difference.patch
+        for difference in sorted(differences, key=lambda difference_sorted: difference_sorted.new is not None)
+    )
 
 
 def lines_of(data: bytes) -> list[bytes]:

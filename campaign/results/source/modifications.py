@@ -41,8 +41,10 @@ def compare(campaign: Campaign) -> tuple[facts.Sources, bytes]:
     source, base = campaign.source, campaign.path.parent
     builtin = not campaign.benchmark.external
     if not source.pristine:
-        compared_benchmark = "the built-in benchmark's" if builtin else "the benchmark's"
-        problem = f"the campaign file does not name the published source (source.pristine), with which {compared_benchmark} is compared"
+        built = "the built-in benchmark's" if builtin else "the benchmark's"
+        problem = (
+            f"the campaign file does not name the published source (source.pristine), with which {built} is compared"
+        )
         return facts.Sources(problem=problem), b""
     if not source.modified and not builtin:
         problem = "source.modified is not set; add the source that the benchmark was built from"
@@ -54,7 +56,7 @@ def compare(campaign: Campaign) -> tuple[facts.Sources, bytes]:
             modified = trees.read(source.modified, base)
     else:
         # A release or a revision of the whole project contains it in a subdirectory.
-        pristine = trees.outside(trees.below(pristine, resources.BENCHMARK.name), BUILDS)
+        pristine = trees.outside(trees.subtree(pristine, resources.BENCHMARK.name), BUILDS)
         modified = replace(trees.read(str(resources.BENCHMARK), base, BUILDS), name="the built-in benchmark")
     with _of_key("source.patch"):
         supplied = (source.patch, untrusted.content(base / source.patch, LARGEST_PATCH)) if source.patch else None
@@ -149,7 +151,7 @@ def _built_tree(source: SourceTrees, base: Path) -> str:
 
 def keep(paths: Paths, compared: facts.Sources, patch: bytes, category: BuildCategory | None = None) -> None:
     """Store the modifications as they are now."""
-    write(paths.source, _with(compared, _kept_builds(paths), patch), patch, category)
+    write(paths.source, with_builds(compared, _kept_builds(paths), patch), patch, category)
 
 
 def look_again(campaign: Campaign, paths: Paths, category: BuildCategory | None = None) -> str:
@@ -160,7 +162,7 @@ def look_again(campaign: Campaign, paths: Paths, category: BuildCategory | None 
         keep(paths, *compare(campaign), category)
         return ""
     except InputError as error:
-        kept_comparison, source = recorded(paths).comparison, campaign.source
+        kept_comparison, source = recorded_sources(paths).comparison, campaign.source
         is_same = (
             kept_comparison
             and kept_comparison.pristine.name == source.pristine
@@ -189,30 +191,30 @@ def keep_builds(campaign: Campaign, paths: Paths) -> None:
         raise EnvironmentLacks(f"{error.filename}: {error.strerror}") from error
 
 
-def recorded(paths: Paths) -> facts.Sources:
+def recorded_sources(paths: Paths) -> facts.Sources:
     """What was stored."""
-    sources = _kept(facts.Sources, paths.source / FACTS) or facts.Sources()
-    return _with(sources, _kept_builds(paths), patch_of(paths))
+    sources = read_fact(facts.Sources, paths.source / FACTS) or facts.Sources()
+    return with_builds(sources, _kept_builds(paths), patch_of(paths))
 
 
-def planned(campaign: Campaign, compared: facts.Sources, patch: bytes) -> facts.Sources:
+def planned_sources(campaign: Campaign, compared: facts.Sources, patch: bytes) -> facts.Sources:
     """The sources of a campaign that has not begun, with the binaries that it would run."""
-    return _with(compared, builds(campaign), patch)
+    return with_builds(compared, builds(campaign), patch)
 
 
-def _with(sources: facts.Sources, builds: tuple[facts.Build, ...], patch: bytes) -> facts.Sources:
+def with_builds(sources: facts.Sources, builds: tuple[facts.Build, ...], patch: bytes) -> facts.Sources:
     return replace(sources, builds=builds, patch_sha256=hashlib.sha256(patch).hexdigest())
 
 
 def _kept_builds(paths: Paths) -> tuple[facts.Build, ...]:
-    stored = [_kept(facts.Build, path) for path in sorted((paths.source / "builds").glob("*.json"))]
+    stored = [read_fact(facts.Build, path) for path in sorted((paths.source / "builds").glob("*.json"))]
     return tuple(filter(None, stored))
 
 
 Fact = TypeVar("Fact")
 
 
-def _kept(kind: type[Fact], path: Path) -> Fact | None:
+def read_fact(kind: type[Fact], path: Path) -> Fact | None:
     try:
         return _fact(kind, path)
     except (FileNotFoundError, NotADirectoryError):
@@ -374,10 +376,10 @@ def parts(sources: facts.Sources, category: BuildCategory | None = None) -> Iter
 
 
 def _row(change: facts.Change) -> tuple[str, ...]:
-    return change.path, how(change), str(change.added), str(change.removed), str(change.kind), change.why
+    return change.path, change_text(change), str(change.added), str(change.removed), str(change.kind), change.why
 
 
-def how(change: facts.Change) -> str:
+def change_text(change: facts.Change) -> str:
     """`new`, `changed, mode 100644 to 100755`."""
     binary = ", binary" if change.binary else ""
     if change.old_mode and change.new_mode and change.old_mode != change.new_mode:

@@ -60,14 +60,14 @@ class Tree:
 
 def tree_hash(entries: Mapping[str, TreeEntry]) -> str:
     """SHA-256 over the lines `SHA256 MODE PATH` of all files, sorted by the bytes of their paths."""
-    whole = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in sorted(entries, key=os.fsencode):
         entry = entries[path]
-        whole.update(f"{entry.sha256} {entry.mode} ".encode() + os.fsencode(path) + b"\n")
-    return whole.hexdigest()
+        digest.update(f"{entry.sha256} {entry.mode} ".encode() + os.fsencode(path) + b"\n")
+    return digest.hexdigest()
 
 
-def shown(path: str) -> str:
+def displayed_path(path: str) -> str:
     """A path for people: unprintable characters are escaped."""
     text = os.fsencode(path).decode("utf-8", "backslashreplace")
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
@@ -94,7 +94,7 @@ def read(
     raise InputError(f"{path}: not found; expected {FORMS}")
 
 
-def below(tree: Tree, directory: str) -> Tree:
+def subtree(tree: Tree, directory: str) -> Tree:
     """The part of a tree below a directory; the tree itself if it has none with that name."""
     start = f"{directory}/"
     everything: tuple[TreeEntry | Ignored, ...] = (*tree.entries.values(), *tree.ignored)
@@ -140,7 +140,7 @@ def _collected(name: str, items: Iterable[Item], strip: bool = False, max_bytes:
             continue
         _check_path(name, item.path)
         if item.path in entries:
-            raise InputError(f"{name}: duplicate entry {shown(item.path)}")
+            raise InputError(f"{name}: duplicate entry {displayed_path(item.path)}")
         if (administrated := _administrated(item.path)) is not None:
             ignored.append(Ignored(administrated, "version control"))
             continue
@@ -153,18 +153,20 @@ def _collected(name: str, items: Iterable[Item], strip: bool = False, max_bytes:
     for path in entries:
         for above in itertools.accumulate(path.split("/")[:-1], "{}/{}".format):
             if above in entries:
-                raise InputError(f"{name}: {shown(path)} is inside {shown(above)}, which is not a directory")
+                raise InputError(
+                    f"{name}: {displayed_path(path)} is inside {displayed_path(above)}, which is not a directory"
+                )
     if not entries:
         raise InputError(f"{name}: contains no files")
     tree = Tree(name, entries, tuple(dict.fromkeys(ignored)))
     tops = {path.partition("/")[0] for path in entries}
-    return below(tree, tops.pop()) if strip and len(tops) == 1 else tree
+    return subtree(tree, tops.pop()) if strip and len(tops) == 1 else tree
 
 
 def _check_path(name: str, path: str) -> None:
     parts = path.split("/")
     if archives.leads_out(path) or "" in parts or "." in parts or "\0" in path:
-        raise InputError(f"{name}: path {shown(path)!r} not allowed; expected paths inside the tree")
+        raise InputError(f"{name}: path {displayed_path(path)!r} not allowed; expected paths inside the tree")
     if len(path) > LONGEST_PATH:
         raise InputError(f"{name}: path of {len(path)} characters; allowed: up to {LONGEST_PATH}")
 
@@ -177,7 +179,9 @@ def _administrated(path: str) -> str | None:
 
 def _check_size(name: str, path: str, size: int) -> None:
     if size > LARGEST_FILE:
-        raise InputError(f"{name}: {shown(path)} has {size} bytes; allowed: up to {LARGEST_FILE >> 20} MiB per file")
+        raise InputError(
+            f"{name}: {displayed_path(path)} has {size} bytes; allowed: up to {LARGEST_FILE >> 20} MiB per file"
+        )
 
 
 def _mode(bits: int) -> str:
@@ -246,7 +250,7 @@ def _unpacked(name: str, members: Iterator[archives.Member]) -> Iterator[Item]:
         if member.type is archives.MemberType.DIRECTORY:
             continue
         if member.problem:
-            raise InputError(f"{name}: {shown(path)}: {member.problem}")
+            raise InputError(f"{name}: {displayed_path(path)}: {member.problem}")
         if member.type is archives.MemberType.HARD_LINK and (target := member.target.removeprefix("./")) in seen:
             entry = replace(seen[target], path=path)
         elif member.type is archives.MemberType.SYMLINK:
@@ -255,7 +259,9 @@ def _unpacked(name: str, members: Iterator[archives.Member]) -> Iterator[Item]:
         elif member.type is archives.MemberType.FILE:
             entry = TreeEntry(path, _mode(member.mode), _content(name, path, member))
         else:
-            raise InputError(f"{name}: {shown(path)} is a device, a pipe, or a link to a file outside the archive")
+            raise InputError(
+                f"{name}: {displayed_path(path)} is a device, a pipe, or a link to a file outside the archive"
+            )
         seen[path] = entry
         yield entry
 

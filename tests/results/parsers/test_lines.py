@@ -26,7 +26,7 @@ from campaign.results.parsers.lines import (
     TextReader,
     deviation,
     grade,
-    shown,
+    printable_line,
 )
 from tests.support.captures import said
 
@@ -91,9 +91,9 @@ def test_a_line_that_no_reader_knows_is_searched_a_few_times_by_re2(
 
 
 def test_what_is_shown_can_be_printed_anywhere() -> None:
-    assert shown("a\x1b[31mb\0\t\u2028c\ud800") == "a\\x1b[31mb\\x00\\t\\u2028c\\ud800"
-    assert shown("é漢 x") == "é漢 x"
-    long = shown("y" * 10_000)
+    assert printable_line("a\x1b[31mb\0\t\u2028c\ud800") == "a\\x1b[31mb\\x00\\t\\u2028c\\ud800"
+    assert printable_line("é漢 x") == "é漢 x"
+    long = printable_line("y" * 10_000)
     assert long == "y" * SHOWN + "… (10000 characters)"
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaign.results.parsers.mdtest_command import asked, options, rank_offset, split
+from campaign.results.parsers.mdtest_command import options, rank_offset, requested_operations, split
 
 
 @pytest.mark.parametrize(
@@ -81,12 +81,12 @@ def test_the_rank_offset_is_the_last_value_of_N(words: str, offset: int | None) 
     ],
 )  # fmt: skip
 def test_a_command_line_asks_for_its_phases_on_its_things(words: str, operations: set[str]) -> None:
-    assert asked(["./mdtest", *words.split()]) == operations
+    assert requested_operations(["./mdtest", *words.split()]) == operations
 
 
 @given(st.lists(st.text()))
 def test_no_word_is_too_odd(words: list[str]) -> None:
-    asked(words)
+    requested_operations(words)
     rank_offset(words)
     split(" ".join(words), escaped=False)
     split(" ".join(words), escaped=True)
