@@ -78,7 +78,7 @@ def _check_moved_bytes(case: Case) -> Iterator[Finding]:
     if not multiple or (anywhere and not case.files.storage):
         return
     for operation, result in case.results:
-        for record in result.measured:
+        for record in result.measured_records:
             if record.unit not in BYTES:
                 continue
             if record.moved_bytes is None or memory is None:
