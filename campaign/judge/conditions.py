@@ -36,7 +36,7 @@ def check_size_conditions(case: Case) -> Iterator[Finding]:
     if not case.pack.requires:
         return
     numbers = recorded_numbers(case)
-    rates = dict.fromkeys(record for _, result in case.results for record in result.measured_records if record.unit in BYTES)
+    rates = dict.fromkeys(leaf for _, record in case.results for leaf in record.measured_records if leaf.unit in BYTES)
     for requirement, condition in _applicable_conditions(case):
         if case.pack.is_on_results(requirement):
             continue

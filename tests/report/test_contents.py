@@ -12,18 +12,18 @@ from tests.support.results import Results, everything
 def test_cells_and_attempts_are_counted_by_what_became_of_them() -> None:
     found = contents(everything())
     assert status_counts(found.rows) == "36 cells: 21 measured, 3 invalid, 3 failed, 6 missing, 3 declined"
-    assert found.tried == "12 attempts: 9 done, 1 timeout, 1 node_fail, 1 pending"
-    assert contents(Results()).tried == "0 attempts"
+    assert found.attempt_counts == "12 attempts: 9 done, 1 timeout, 1 node_fail, 1 pending"
+    assert contents(Results()).attempt_counts == "0 attempts"
 
 
 def test_when_it_was_measured_is_from_the_first_start_to_the_last_end() -> None:
     times = ((86300.0, 86350.0), (86410.0, None), (None, 200000.0))
     attempts = [builders.attempt(started=started, ended=ended) for started, ended in times]
     given = replace(contents(Results()), attempts=attempts)
-    assert given.measured == "1970-01-01 23:58:20 to 1970-01-03 07:33:20 UTC"
-    assert replace(given, attempts=attempts[:1]).measured == "1970-01-01 23:58:20 to 23:59:10 UTC"
+    assert given.period == "1970-01-01 23:58:20 to 1970-01-03 07:33:20 UTC"
+    assert replace(given, attempts=attempts[:1]).period == "1970-01-01 23:58:20 to 23:59:10 UTC"
 
 
 def test_nothing_is_measured_before_an_attempt_has_ended() -> None:
     waiting = builders.attempt(state=State.PENDING, started=None, ended=None)
-    assert replace(contents(Results()), attempts=[waiting]).measured == ""
+    assert replace(contents(Results()), attempts=[waiting]).period == ""
