@@ -331,7 +331,7 @@ def test_each_phase_gives_some_of_its_results() -> None:
 
 def test_states_on_the_way_are_shown_with_their_reasons(driver: Driving, cluster: Fake) -> None:
     cluster.fault("hold", "Resources")
-    cluster.fault("bench-sleep", 30)
+    cluster.fault("bench-sleep", 3000)
     driver.send()
     until(driver, State.PENDING)
     until_reason(driver, "Resources")
@@ -372,7 +372,7 @@ ENDS = {
 def test_a_job_that_ends_under_a_run_ends_it_with_slurms_word_and_the_next_one_before_it_began(
     driver: Driving, cluster: Fake, fault: str
 ) -> None:
-    cluster.fault("bench-sleep", 30)
+    cluster.fault("bench-sleep", 3000)
     driver.send()
     driver.wait_until_measured()
     cluster.fault(fault, 0, once=True)
@@ -386,7 +386,7 @@ def test_a_job_that_ends_under_a_run_ends_it_with_slurms_word_and_the_next_one_b
 def test_a_job_over_its_limit_ends_its_run_as_a_timeout_and_the_next_run_completes_what_is_missing(
     driver: Driving, cluster: Fake
 ) -> None:
-    cluster.fault("bench-sleep", 30)
+    cluster.fault("bench-sleep", 3000)
     driver.send()
     driver.wait_until_measured()
     cluster.fault("timeout", 0, once=True)
@@ -403,7 +403,7 @@ def test_a_job_over_its_limit_ends_its_run_as_a_timeout_and_the_next_run_complet
 
 
 def test_a_job_that_somebody_else_cancels_is_cancelled(driver: Driving, cluster: Fake) -> None:
-    cluster.fault("bench-sleep", 30)
+    cluster.fault("bench-sleep", 3000)
     driver.send()
     driver.wait_until_measured()
     commands.cancel([cluster.jobs()[0]["id"]])
@@ -460,7 +460,7 @@ def test_a_record_that_a_slow_file_system_shows_late_counts(
 
 def test_a_job_that_slurm_has_forgotten_is_found_in_the_accounting(driver: Driving, cluster: Fake) -> None:
     cluster.fault("forgets")
-    cluster.fault("bench-sleep", 30)
+    cluster.fault("bench-sleep", 3000)
     send_one(driver)
     driver.wait_until_measured()
     cluster.fault("node-fail", 0, once=True)
@@ -473,7 +473,7 @@ def test_a_job_that_has_vanished_without_a_record_is_lost_only_after_slurm_has_s
     driver: Driving, cluster: Fake
 ) -> None:
     cluster.fault("no-accounting")
-    cluster.fault("bench-sleep", 30)
+    cluster.fault("bench-sleep", 3000)
     send_one(driver)
     until(driver, State.RUNNING)
     cluster.fault("vanish")
@@ -506,7 +506,7 @@ def test_a_job_that_has_vanished_but_left_its_record_is_done(driver: Driving, cl
 
 
 def test_nothing_is_concluded_while_slurm_does_not_answer_and_it_is_said_once(driver: Driving, cluster: Fake) -> None:
-    cluster.fault("bench-sleep", 30)
+    cluster.fault("bench-sleep", 3000)
     send_one(driver)
     until(driver, State.RUNNING)
     cluster.fault("squeue-fails", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)")
@@ -584,7 +584,7 @@ def test_a_run_that_ends_well_is_no_reason_to_ask_slurm_sooner(
 
 
 def test_while_the_accounting_is_down_an_absent_job_is_waited_for(driver: Driving, cluster: Fake) -> None:
-    cluster.fault("bench-sleep", 30)
+    cluster.fault("bench-sleep", 3000)
     send_one(driver)
     until(driver, State.RUNNING)
     cluster.fault("vanish")
@@ -605,7 +605,7 @@ def test_while_the_accounting_is_down_an_absent_job_is_waited_for(driver: Drivin
 def test_a_job_that_only_the_accounting_calls_running_is_lost_after_ten_minutes(
     driver: Driving, cluster: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cluster.fault("bench-sleep", 30)
+    cluster.fault("bench-sleep", 3000)
     send_one(driver)
     until(driver, State.RUNNING)
     cluster.fault("vanish")
@@ -656,7 +656,7 @@ def test_a_job_that_is_renamed_is_followed_to_its_end(driver: Driving, cluster: 
 
 def test_a_renamed_job_that_only_the_accounting_remembers_has_its_end(driver: Driving, cluster: Fake) -> None:
     cluster.fault("forgets")
-    cluster.fault("bench-sleep", 30)
+    cluster.fault("bench-sleep", 3000)
     send_one(driver)
     driver.wait_until_measured()
     cluster.rename(cluster.jobs()[0]["id"], "renamed")

@@ -378,7 +378,7 @@ def test_a_command_that_hangs_is_quoted(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_cancelled_jobs_end(tmp_path: Path, cluster: Fake) -> None:
-    numbers = [submitted(tmp_path, name, "sleep 60 & wait") for name in ("one", "two")]
+    numbers = [submitted(tmp_path, name, "sleep 1000 & wait") for name in ("one", "two")]
     fake_slurm.wait_until(lambda: all(job["state"] == "RUNNING" for job in cluster.jobs()), "they run")
     commands.cancel(numbers)
     ended(cluster)

@@ -403,7 +403,7 @@ def test_a_second_start_changes_no_file_of_the_first(job: Job) -> None:
 
 
 def under_way(job: Job) -> subprocess.Popen[str]:
-    job.cluster.fault("bench-sleep", 30)
+    job.cluster.fault("bench-sleep", 3000)
     process = job.start()
     work = Path(job.steps[0].directory) / "test-dir.0-0"
     fake_slurm.wait_until(work.exists, "the benchmark works")

@@ -116,7 +116,7 @@ def test_nothing_is_submitted_where_one_script_of_many_is_wrong(tmp_path: Path, 
 
 
 def test_a_later_attempt_has_the_next_number_and_cleans_up_after_a_killed_one(driver: Driving, cluster: Fake) -> None:
-    cluster.fault("bench-sleep", 30)
+    cluster.fault("bench-sleep", 3000)
     driver.send(driver.runs[:1])
     driver.wait_until_measured()
     cluster.fault("ends-without-record", 0, once=True)
