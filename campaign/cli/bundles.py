@@ -20,7 +20,8 @@ from campaign.evidence import bundle, provenance, response_bundle, submitted_tab
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning, standing
 from campaign.report import decision, table
-from campaign.report.compare import rendering, verdicts
+from campaign.report.compare import rendering
+from campaign.report.compare.options import parse_terms
 from campaign.report.rfp_response import scores_text
 from campaign.report.write import write_report
 from campaign.results.store import begun
@@ -271,7 +272,7 @@ def _typed(arguments: argparse.Namespace, file: Path) -> tuple[str, str]:
 
 def _limit(arguments: argparse.Namespace) -> float:
     """0: that of the design."""
-    given = verdicts.parse_terms(None, arguments.at_least, False)
+    given = parse_terms(None, arguments.at_least, False)
     return given.min_share if given else 0.0
 
 

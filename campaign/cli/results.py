@@ -36,9 +36,20 @@ from campaign.judge.compliance import compliance_matrix
 from campaign.judge.rows import with_findings
 from campaign.judge.submission import Submission
 from campaign.pipeline import standing
-from campaign.report import clauses, contents, decision, filled_form, junit, rfp_response, scores, table, views
+from campaign.report import (
+    clauses,
+    contents,
+    decision,
+    filled_form,
+    findings_view,
+    junit,
+    rfp_response,
+    scores,
+    table,
+)
 from campaign.report.compare import offer_files, rendering, verdicts
 from campaign.report.compare.offers import Offer
+from campaign.report.compare.options import parse_day, parse_targets, parse_terms
 from campaign.report.foreign import judge_table
 from campaign.report.workbook.write import workbook
 from campaign.report.write import write_pdf, write_report
@@ -189,9 +200,9 @@ def _findings_text(
         text = junit.junit_document(submission.campaign.name, [junit.campaign_suite(submission)])
         write(text, junit_file, arguments)
     if arguments.json:
-        return views.findings_json(submission.pack, submission.all_findings, ascii_only=True)
+        return findings_view.findings_json(submission.pack, submission.all_findings, ascii_only=True)
     asked = clauses.open_questions(compliance_matrix(submission))
-    return "\n".join([views.check_text(submission, block, columns()), *(["", asked] if asked else [])])
+    return "\n".join([findings_view.check_text(submission, block, columns()), *(["", asked] if asked else [])])
 
 
 def _check_status(submission: Submission) -> int:
@@ -236,8 +247,8 @@ def compare(arguments: argparse.Namespace) -> int:
         raise InputError(
             f"compare needs two or more campaigns; found {len(paths)} (the others are compared with the first)"
         )
-    terms = verdicts.parse_terms(arguments.tolerance, arguments.at_least, arguments.reported)
-    targets, day = verdicts.parse_targets(arguments.map), verdicts.parse_day(arguments.day)
+    terms = parse_terms(arguments.tolerance, arguments.at_least, arguments.reported)
+    targets, day = parse_targets(arguments.map), parse_day(arguments.day)
     style = table_format(arguments)
     with ExitStack() as stack:
         offers = _offers(arguments, stack)
@@ -319,7 +330,7 @@ def _show_modifications(definition: Definition, directory: Path | None) -> int:
     show(modifications.text(modified, definition.pack.build, ran))
     findings = [finding for finding in submission.all_findings if finding.rule.startswith("SRC-")]
     if findings:
-        print("\n" + views.findings_text(definition.pack, findings, width=columns()))
+        print("\n" + findings_view.findings_text(definition.pack, findings, width=columns()))
     return INCOMPLETE if any(finding.blocks for finding in findings) else OK
 
 

@@ -29,7 +29,7 @@ from campaign.judge.submission import Submission
 from campaign.pipeline import outdated, planning, preflight, probe, recovery, run, standing
 from campaign.pipeline.request import Request
 from campaign.plan import matrix
-from campaign.report import causes, decision, rfp_response, table, views
+from campaign.report import causes, decision, findings_view, rfp_response, table, views
 from campaign.results.cells import Row, patterns
 from campaign.sandbox.cluster import Sandbox
 from campaign.sandbox.layout import Shape
@@ -62,7 +62,7 @@ def plan(arguments: argparse.Namespace) -> int:
 
 def _plan_json(definition: Definition, checked: preflight.Checked) -> str:
     findings = (each for each in checked.judged.all_findings if each.violated or each.asks or each.at_full)
-    findings_json = [views.finding_json(definition.pack, each) for each in findings]
+    findings_json = [findings_view.finding_json(definition.pack, each) for each in findings]
     return json.dumps({**planning.plan_json(definition, checked.plan), "findings": findings_json}, indent=1) + "\n"
 
 

@@ -32,7 +32,7 @@ from campaign.judge.compliance import compliance_matrix
 from campaign.judge.findings import unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
 from campaign.pipeline import standing
-from campaign.report import clauses, decision, table, views
+from campaign.report import clauses, decision, findings_view, table
 
 # These decide nothing.
 WORDS = frozenset({"title", "document", "caption", "texts", "notes", "plots", "items_clause", "clauses"})
@@ -219,8 +219,8 @@ def _rendered(submission: Submission) -> dict[str, str]:
         "tables/table.txt": table.table_text(submission.rows, campaign, pack, "simple", details=True) + "\n",
         "tables/table.csv": table.as_csv(submission.rows),
         "tables/table.json": table.as_json(submission.rows),
-        "findings.txt": views.check_text(submission, decision.campaign_decision(submission)) + "\n",
-        "findings.json": views.findings_json(pack, submission.all_findings),
+        "findings.txt": findings_view.check_text(submission, decision.campaign_decision(submission)) + "\n",
+        "findings.json": findings_view.findings_json(pack, submission.all_findings),
         "verdict.json": as_json(summary),
         **dict(answers),
     }

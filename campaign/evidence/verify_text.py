@@ -19,7 +19,7 @@ from campaign.evidence.replay import Judged
 from campaign.evidence.submitted_table import TableComparison
 from campaign.evidence.verify import VerifiedBundle
 from campaign.judge.engine import BUNDLE_RULES
-from campaign.report import contents, junit, printing, views
+from campaign.report import contents, findings_view, junit, printing
 from campaign.report.decision import decision_text
 
 # What is checked of a bundle, in the order in which it is printed.
@@ -125,7 +125,7 @@ def as_text(verified: VerifiedBundle, width: int = printing.WIDEST, part: str = 
     whole = verified.judged.submission if verified.judged else None
     left = terms.acceptance_entries(verified.conclusion.undecided, whole.cells if whole else (), part)
     to_copy = f"What waits for you, in the form of your terms:\n{left}" if left else ""
-    broken = views.findings_text(whole.pack, whole.all_findings, whole.rows, width) if whole and more else ""
+    broken = findings_view.findings_text(whole.pack, whole.all_findings, whole.rows, width) if whole and more else ""
     parts = [decision_text(verified.conclusion.decision, width), checks(verified, more), broken, to_copy]
     return "\n\n".join(filter(None, parts))
 

@@ -1,31 +1,26 @@
-"""Plan, states and findings as text and as JSON."""
+"""The plan and the states of its runs, as text and as JSON."""
 
 from __future__ import annotations
 
 import functools
-import itertools
-import json
 import math
 import shlex
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from campaign.config.definition import Definition
 from campaign.config.format import Campaign
-from campaign.config.rules.catalogue import CATALOGUE, PRACTICE
-from campaign.config.rules.pack import RulePack
 from campaign.core import resources, units
 from campaign.core.columns import Column
 from campaign.core.grouping import grouped
-from campaign.core.model import Attempt, Finding, Run, Severity
+from campaign.core.model import Attempt, Run
 from campaign.judge.submission import Submission
 from campaign.pipeline.planning import Plan
 from campaign.plan import matrix
 from campaign.plan.estimate import estimate
-from campaign.report import causes, decision, grid, printing
-from campaign.results.cells import Row, left_out, patterns
+from campaign.report import decision, findings_view, grid, printing
+from campaign.results.cells import left_out
 from campaign.slurm import scripts
 
 
@@ -76,7 +71,7 @@ def forecast_text(submission: Submission, width: int = printing.WIDEST) -> str:
     certain = [finding for finding in findings if finding.violated or finding.unanswered or decision.is_waived(finding)]
     lines = ["Known before the run: no rule is violated"]
     if certain:
-        lines = ["Known before the run:", "", findings_text(pack, certain, submission.rows, width)]
+        lines = ["Known before the run:", "", findings_view.findings_text(pack, certain, submission.rows, width)]
     at_full = units.listing(dict.fromkeys(finding.rule for finding in findings if finding.at_full))
     if at_full:
         lines += [*[""] * bool(certain), f"At full size also: {at_full}; 'campaign check' says why"]
@@ -141,180 +136,3 @@ STATES: tuple[Column[Mapping[str, Any]], ...] = (
 
 def states_text(rows: Sequence[dict[str, Any]], width: int = printing.WIDEST) -> str:
     return grid.plain_grid(STATES, rows, width)
-
-
-def findings_json(pack: RulePack, findings: Sequence[Finding], ascii_only: bool = False) -> str:
-    """Findings with the texts of their rules, for `check --json`."""
-    return json.dumps([finding_json(pack, finding) for finding in findings], indent=1, ensure_ascii=ascii_only) + "\n"
-
-
-def finding_json(pack: RulePack, finding: Finding) -> dict[str, Any]:
-    fields = {**finding.as_json(), "clause": pack.clause_of(finding)}
-    if entry := CATALOGUE.get(finding.rule):
-        fields |= {"title": pack.statement(finding.rule), "why": entry.why, "remedy": entry.remedy}
-    return fields
-
-
-class _Group(NamedTuple):
-    """Findings under one title. `counted`: the name of rules whose worst findings these are; `guided`: whether it is
-    printed why the rule matters and what to do.
-    """
-
-    title: str
-    outcome: str
-    belongs: Callable[[Finding], bool]
-    guided: bool = False
-
-
-# Most severe first.
-GROUPS = (
-    _Group("Violations (these results are invalid)", "violated", lambda finding: finding.violated, guided=True),
-    _Group("Waived violations", "waived", lambda finding: finding.checked and bool(finding.waived)),
-    _Group("Explanation required", "explanation required", lambda finding: finding.unanswered, guided=True),
-    _Group("Not checked (does not count as passed)", "not checked", lambda finding: not finding.checked),
-    _Group("Explained", "explained", lambda finding: finding.asks and bool(finding.explained)),
-    _Group(
-        "Notes that are violations at full size, if found there",
-        "passed with notes",
-        lambda finding: finding.checked and finding.at_full is Severity.ERROR,
-        guided=True,
-    ),
-    _Group(
-        "Notes that require an explanation at full size, if found there",
-        "passed with notes",
-        lambda finding: finding.checked and finding.at_full is Severity.WARNING,
-        guided=True,
-    ),
-    _Group("Notes", "passed with notes", lambda finding: finding.checked and finding.severity is Severity.INFO),
-)
-
-
-def _group_number(finding: Finding) -> int:
-    """The group of a finding: the first that it fits."""
-    return next(number for number, group in enumerate(GROUPS) if group.belongs(finding))
-
-
-LISTED = 4  # subjects and values that are listed
-DETAIL = 6  # indentation of what is said of a finding
-
-
-def check_text(submission: Submission, block: decision.DecisionBlock, width: int = printing.WIDEST) -> str:
-    """`check`'s output: the decision, the findings, and how many rules are kept."""
-    pack, findings = submission.pack, submission.all_findings
-    lines = [*_findings_lines(pack, findings, submission.rows), *_clause_lines(pack, findings)]
-    lines.append(rules_summary(pack, findings))
-    return f"{decision.decision_text(block, width)}\n\n{_fold_lines(lines, width)}"
-
-
-def _clause_lines(pack: RulePack, findings: Sequence[Finding]) -> list[str]:
-    """What the words in brackets after the rules mean."""
-    clause_ids = {pack.clause_of(finding) for finding in findings} - {""}
-    texts = {
-        f"In brackets: the clause that requires it; 'campaign rules {pack.id}' prints the clauses.": (
-            clause_ids - {PRACTICE}
-        ),
-        "[practice]: in no clause of the RFP, but sound measurement requires it.": clause_ids & {PRACTICE},
-    }
-    meanings = [text for text, clauses in texts.items() if clauses]
-    return [" ".join(meanings), ""] if meanings else []
-
-
-def findings_text(
-    pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row] = (), width: int = printing.WIDEST
-) -> str:
-    """Findings by severity, each cause once. `rows`: the table, whose cells are merged into patterns."""
-    return _fold_lines(_findings_lines(pack, findings, rows), width) or "no findings"
-
-
-def _fold_lines(lines: Sequence[str], width: int) -> str:
-    """Lines with their indentation; those that continue one are indented more."""
-    folded = []
-    for line in lines:
-        indent = len(line) - len(line.lstrip())
-        continuation = 9 if indent == DETAIL else 4
-        folded += printing.wrap(line.lstrip(), width, " " * indent, " " * continuation) or [""]
-    return "\n".join(folded).rstrip("\n")
-
-
-def _findings_lines(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]) -> list[str]:
-    lines: list[str] = []
-    guided: set[str] = set()  # once for each rule
-    members = grouped((_group_number(finding), finding) for finding in findings)
-    for number, group in enumerate(GROUPS):
-        of_group = members.get(number, [])
-        # Rows already name the cells.
-        merged_findings = causes.merge_causes(
-            [replace(finding, operation="") for finding in of_group] if rows else of_group
-        )
-        # Unchecked rules are merged into one sentence.
-        by_cause = grouped(
-            ((finding.rule if finding.checked else "", text.message, finding.explained or finding.waived), finding)
-            for finding, text in zip(of_group, merged_findings, strict=True)
-        )
-        if by_cause:
-            lines.append(f"{group.title}:")
-        for rule, of_rule in itertools.groupby(by_cause.items(), key=lambda cause: cause[0][0]):
-            for (_, text, _), equal_findings in of_rule:
-                lines += _finding_lines(pack, text, equal_findings, rows)
-            if group.guided and rule not in guided:
-                guided.add(rule)
-                lines += _guidance_lines(rule)
-        lines += [""] * bool(by_cause)
-    return lines
-
-
-def _guidance_lines(rule: str) -> list[str]:
-    entry = CATALOGUE.get(rule)
-    texts = [f"why it matters: {entry.why}", f"what to do: {entry.remedy}"] if entry else []
-    return [" " * DETAIL + text for text in texts]
-
-
-def _finding_lines(pack: RulePack, text: str, equal_findings: Sequence[Finding], rows: Sequence[Row]) -> list[str]:
-    """Equal findings as one sentence, with their subjects and the values found."""
-    first = equal_findings[0]
-    rules = {finding.rule: pack.clause_of(finding) for finding in equal_findings}
-    names_clauses = len(rules) <= LISTED
-    names = ", ".join(f"{rule} [{clause}]" if clause and names_clauses else rule for rule, clause in rules.items())
-    findings_by_value = grouped(
-        ((finding.expected, causes.generalize_line(finding.actual)), finding) for finding in equal_findings
-    )
-    values_differ = len(findings_by_value) > 1
-    details: list[str] = []
-    if not values_differ or len(findings_by_value) > LISTED:
-        details += [f"at {subjects}"] if (subjects := _subjects_text(equal_findings, rows)) else []
-    for findings in list(findings_by_value.values())[:LISTED]:
-        labelled_values = (("expected", findings[0].expected), ("found", findings[0].actual))
-        values = "; ".join(f"{word} {value}" for word, value in labelled_values if value)
-        subjects = _subjects_text(findings, rows) if values_differ else ""
-        details.append(f"{subjects}: {values}" if subjects and values else subjects or values)
-    if len(findings_by_value) > LISTED:
-        details.append(f"and {len(findings_by_value) - LISTED} more like this; with --json all are listed")
-    answers = {"explained": first.explained, "waived": first.waived}
-    details += [f"{word}: {answer}" for word, answer in answers.items() if answer]
-    return [f"  {names}  {text}", *(" " * DETAIL + detail for detail in details if detail)]
-
-
-def _subjects_text(findings: Sequence[Finding], rows: Sequence[Row]) -> str:
-    """The cells as patterns, and other subjects; "" for the campaign as a whole."""
-    remaining = set(findings)
-    cells, of_rows = [], set()
-    for row in rows:
-        of_row = remaining.intersection(row.findings)
-        of_rows |= of_row
-        if any(finding.concerns(row.cell) for finding in of_row):
-            cells.append(row.cell)
-    other_subjects = sorted({finding.subject for finding in remaining - of_rows} - {"campaign"})
-    return units.listing([*patterns(cells, [row.cell for row in rows]), *other_subjects], 2 * LISTED)
-
-
-def rules_summary(pack: RulePack, findings: Sequence[Finding]) -> str:
-    """How many rules the pack has, and the status of each by its worst finding."""
-    worst = {rule: len(GROUPS) for rule in pack.checks}
-    for finding in findings:
-        place = _group_number(finding)
-        if finding.rule in worst:
-            worst[finding.rule] = min(worst[finding.rule], place)
-    names = [*(group.outcome for group in GROUPS), "passed"]
-    counts = Counter(names[place] for place in worst.values())
-    outcomes = ", ".join(f"{counts[name]} {name}" for name in dict.fromkeys(names) if counts[name])
-    return f"{units.plural(len(worst), 'rule')}, by worst finding: {outcomes}"

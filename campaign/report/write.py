@@ -22,9 +22,9 @@ from campaign.core.errors import EnvironmentLacks, unwritten
 from campaign.plan import adaptive
 from campaign.report import page, table
 from campaign.report.contents import Contents
+from campaign.report.findings_view import check_text, findings_json
 from campaign.report.plots import kinds
 from campaign.report.plots.searches import search_plot
-from campaign.report.views import check_text, findings_json
 from campaign.report.workbook.write import workbook
 from campaign.statistics import contention
 

@@ -29,8 +29,9 @@ from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core.model import Cell, Status
 from campaign.judge.numbers import CHANCE
 from campaign.report.compare import verdicts
+from campaign.report.compare.comparison import CellComparison, CellVerdict
 from campaign.report.compare.offers import Offer, OfferedCell
-from campaign.report.compare.verdicts import CellVerdict, Terms
+from campaign.report.compare.options import Terms
 from campaign.statistics import intervals, ranks
 from tests.bench.machine import FULL
 from tests.bench.shares import at_most, most
@@ -85,10 +86,10 @@ def outcome(number: int, repetitions: int, noise: float) -> Outcome:
     random_ = random.Random(f"{number}/{repetitions}/{noise}")
     first = offer(random_, repetitions, noise)
 
-    def against(factor: Factor, terms: Terms | None = None) -> tuple[verdicts.CellComparison, ...]:
+    def against(factor: Factor, terms: Terms | None = None) -> tuple[CellComparison, ...]:
         return verdicts.compare([first, offer(random_, repetitions, noise, factor, side=1)], terms).cells[0]
 
-    def share(cells: tuple[verdicts.CellComparison, ...], *wanted: CellVerdict) -> float:
+    def share(cells: tuple[CellComparison, ...], *wanted: CellVerdict) -> float:
         return sum(cell.verdict in wanted for cell in cells) / len(cells)
 
     equal = against(lambda run: 1.0)
@@ -221,7 +222,7 @@ def worst(figure: str, bar: float, number: int, shares: list[float]) -> Row:
     return Row(f"{figure}, worst of {len(shares)} settings", limit, f"{found:.1%}", missed=found > allowed)
 
 
-def _t_differs(cell: verdicts.CellComparison) -> bool:
+def _t_differs(cell: CellComparison) -> bool:
     from scipy.stats import ttest_ind
 
     assert cell.first and cell.second

@@ -22,8 +22,8 @@ from tabulate import tabulate
 
 from campaign.core.model import Cell, Status
 from campaign.evidence import acceptance, sample
+from campaign.report.compare.comparison import CellVerdict
 from campaign.report.compare.offers import Offer, OfferedCell
-from campaign.report.compare.verdicts import CellVerdict
 from campaign.statistics import designs
 from tests.bench.machine import FULL
 from tests.bench.table import Row

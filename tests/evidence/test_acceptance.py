@@ -17,7 +17,7 @@ from campaign.core.strict_yaml import Document
 from campaign.evidence import acceptance, sample
 from campaign.evidence.acceptance import AcceptanceOptions, SampleOutcome, accept, decide_sample
 from campaign.judge.submission import Submission
-from campaign.report.compare.verdicts import CellVerdict
+from campaign.report.compare.comparison import CellVerdict
 from campaign.report.decision import DecisionBlock
 from campaign.results.cells import Row
 from campaign.statistics.designs import Aims, Design

@@ -14,7 +14,7 @@ from campaign.config.rules.entries import Variable
 from campaign.core.model import Finding, Geometry, Observation, OutputRemark, Severity, State
 from campaign.judge import engine
 from campaign.judge.tuning import check_confirmation
-from campaign.report import decision, views
+from campaign.report import decision, findings_view
 from campaign.results.case import Case
 from tests.judge import cases as judge_cases
 from tests.judge.cases import Example, Outcome
@@ -235,7 +235,7 @@ def test_of_a_campaign_whose_every_run_failed_one_line_says_what_was_not_checked
     unchecked = [finding for finding in judged.all_findings if not finding.checked]
     assert {finding.rule for finding in unchecked} == set(rules) - {"RUN-01", "CMP-03"}
     assert {(finding.subject, finding.message) for finding in unchecked} == {("campaign", "no run produced a value")}
-    text = views.check_text(judged, decision.campaign_decision(judged))
+    text = findings_view.check_text(judged, decision.campaign_decision(judged))
     assert " ".join(text.split()).count("no run produced a value") == 1
     assert f"{len(rules)} rules, by worst finding: 2 violated, {len(rules) - 2} not checked" in text
 

@@ -15,7 +15,7 @@ from campaign.judge import engine
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning
 from campaign.pipeline.planning import Plan
-from campaign.report import decision, views
+from campaign.report import decision, findings_view, views
 from tests.plan.test_adaptive import campaign as searching_campaign
 from tests.plan.test_adaptive import look, wanted
 from tests.support import builders
@@ -40,7 +40,7 @@ def judged(results: Results) -> Submission:
 
 def found(results: Results) -> list[dict[str, Any]]:
     """The findings of a campaign as `check --json` gives them."""
-    return json.loads(views.findings_json(results.pack, judged(results).all_findings))
+    return json.loads(findings_view.findings_json(results.pack, judged(results).all_findings))
 
 
 def test_the_plan_shows_runs_command_lines_and_what_is_not_settled() -> None:
@@ -162,16 +162,16 @@ def test_a_rule_that_nothing_judges_is_said_not_to_be_checked() -> None:
 def test_findings_as_text_are_said_once_with_where_and_what_was_found() -> None:
     results = everything()
     whole = judged(results)
-    text = views.check_text(whole, decision.campaign_decision(whole, "c.yaml"))
+    text = findings_view.check_text(whole, decision.campaign_decision(whole, "c.yaml"))
     builders.golden("findings.txt", text + "\n")
     assert max(map(len, text.splitlines())) <= 120
 
 
 def test_no_findings_are_said_too() -> None:
     pack = builders.pack(checks={"FLG-01": "8"})
-    assert views.findings_text(pack, []) == "no findings"
+    assert findings_view.findings_text(pack, []) == "no findings"
     whole = replace(Results(pack=pack).submission(), rows=())
-    text = views.check_text(whole, decision.campaign_decision(whole))
+    text = findings_view.check_text(whole, decision.campaign_decision(whole))
     assert text.endswith("\n\n1 rule, by worst finding: 1 passed")
 
 
@@ -187,7 +187,7 @@ def test_a_rule_counts_by_the_worst_that_is_said_of_it() -> None:
         *(one("GEO-01", waived="by the buyer"), one("RUN-07", "W"), one("XYZ-01")),
         *(one("STA-03", "W", explained="why"), one("STA-03", "I")),
     ]
-    assert views.rules_summary(pack, findings) == (
+    assert findings_view.rules_summary(pack, findings) == (
         "7 rules, by worst finding: 1 violated, 1 waived, 1 explanation required, 1 not checked, 1 explained, 1 passed "
         "with notes, 1 passed"
     )
@@ -196,7 +196,7 @@ def test_a_rule_counts_by_the_worst_that_is_said_of_it() -> None:
 def test_what_needs_an_explanation_is_not_listed_as_explained() -> None:
     given = judged(everything())
     asked = [replace(one, severity=Severity.WARNING) for one in given.all_findings if one.rule == "FLG-07"]
-    text = views.findings_text(given.pack, asked)
+    text = findings_view.findings_text(given.pack, asked)
     assert text.startswith("Explanation required:") and "Explained:" not in text
 
 
@@ -210,7 +210,7 @@ def test_a_finding_is_listed_once_whatever_answers_it_has() -> None:
         {"explained": "why", "waived": "by the buyer"},
     ):
         finding = replace(asked[0], severity=Severity.WARNING, **answers)
-        text = views.findings_text(given.pack, [finding], given.rows)
+        text = findings_view.findings_text(given.pack, [finding], given.rows)
         assert text.count("FLG-07") == 1
         assert text.startswith(
             "Waived" if "waived" in answers else "Explained:" if answers else "Explanation required:"
@@ -220,7 +220,7 @@ def test_a_finding_is_listed_once_whatever_answers_it_has() -> None:
 def test_an_answer_stands_with_its_finding() -> None:
     given = judged(everything())
     said = [replace(one, explained="the switch was replaced") for one in given.all_findings if one.rule == "FLG-07"]
-    text = views.findings_text(given.pack, said, given.rows)
+    text = findings_view.findings_text(given.pack, said, given.rows)
     assert "      explained: the switch was replaced" in text.splitlines()
 
 
@@ -241,9 +241,9 @@ def test_a_rule_says_once_why_it_matters_and_what_to_do_and_only_where_something
     entry = CATALOGUE["GEO-02"]
     broken = Finding("GEO-02", Severity.ERROR, "run/1", "other counts", "8", "4")
     given = (broken, replace(broken, wording="another text"), replace(broken, severity=Severity.WARNING))
-    text = " ".join(views.findings_text(builders.pack(), given).split())
+    text = " ".join(findings_view.findings_text(builders.pack(), given).split())
     assert text.count(f"why it matters: {entry.why}") == text.count(f"what to do: {entry.remedy}") == 1
     for light in (replace(broken, severity=Severity.INFO), replace(broken, waived="by the buyer")):
-        assert "why it matters" not in views.findings_text(builders.pack(), [light])
+        assert "why it matters" not in findings_view.findings_text(builders.pack(), [light])
     unchecked = replace(broken, severity=Severity.WARNING, checked=False)
-    assert "why it matters" not in views.findings_text(builders.pack(), [unchecked])
+    assert "why it matters" not in findings_view.findings_text(builders.pack(), [unchecked])

@@ -16,27 +16,30 @@ from campaign.core.model import Cell, Status
 from campaign.core.units import digits, plural
 from campaign.report import decision, grid, printing
 from campaign.report.compare import verdicts
+from campaign.report.compare.comparison import CellComparison, CellVerdict, OfferComparison, median_value, offer_letter
+from campaign.report.compare.gains import GainSummary, summarize_gains
+from campaign.report.compare.limitations import INFLATED
 from campaign.report.compare.offers import MAX_VALUES, Offer, OfferedCell
 from campaign.statistics import ranks
 
 MARKS = {
-    verdicts.CellVerdict.BETTER: "+",
-    verdicts.CellVerdict.WORSE: "-",
-    verdicts.CellVerdict.SESSION: "≈",
-    verdicts.CellVerdict.SAME: "=",
-    verdicts.CellVerdict.WITHIN: "~",
-    verdicts.CellVerdict.BELOW: "!",
-    verdicts.CellVerdict.UNTOLD: "?",
-    verdicts.CellVerdict.CHANGED: "#",
-    verdicts.CellVerdict.NONE: "/",
-    verdicts.CellVerdict.ACCEPTED: "~",
-    verdicts.CellVerdict.REJECTED: "!",
-    verdicts.CellVerdict.UNDECIDED: "?",
+    CellVerdict.BETTER: "+",
+    CellVerdict.WORSE: "-",
+    CellVerdict.SESSION: "≈",
+    CellVerdict.SAME: "=",
+    CellVerdict.WITHIN: "~",
+    CellVerdict.BELOW: "!",
+    CellVerdict.UNTOLD: "?",
+    CellVerdict.CHANGED: "#",
+    CellVerdict.NONE: "/",
+    CellVerdict.ACCEPTED: "~",
+    CellVerdict.REJECTED: "!",
+    CellVerdict.UNDECIDED: "?",
 }
 BEST, NOT_SHOWN = "*", "°"
-SESSION = verdicts.CellVerdict.SESSION
+SESSION = CellVerdict.SESSION
 # The verdicts by which an offer differs from the first.
-DIFFERENCES = (verdicts.CellVerdict.WORSE, verdicts.CellVerdict.BETTER, SESSION, verdicts.CellVerdict.CHANGED)
+DIFFERENCES = (CellVerdict.WORSE, CellVerdict.BETTER, SESSION, CellVerdict.CHANGED)
 MOST_GROUPS = 8  # operations for which a summary has columns
 MOST_OFFERS = 4  # in a decision
 
@@ -44,7 +47,7 @@ Table = tuple[Sequence[Column[Any]], Sequence[Any]]  # its columns, and what its
 
 
 def comparison_text(
-    comparison: verdicts.OfferComparison, block: decision.DecisionBlock, style: str, width: int = printing.WIDEST
+    comparison: OfferComparison, block: decision.DecisionBlock, style: str, width: int = printing.WIDEST
 ) -> str:
     """As CSV, JSON, or in a format of tabulate: the decision, the offers, every cell, the summary, and what marks
     mean.
@@ -58,7 +61,7 @@ def comparison_text(
     def paragraphs(texts: Iterable[str]) -> list[str]:
         return [printing.paragraph(text, style, width) for text in texts]
 
-    offers = resources.rendered("offers.txt.j2", comparison=comparison, letters=verdicts.offer_letter)
+    offers = resources.rendered("offers.txt.j2", comparison=comparison, letters=offer_letter)
     several_offers, of_sample = len(comparison.offers) > 2, comparison.terms is not None and comparison.terms.by_means
     parts = [
         *(*decision.decision_paragraphs(block, style, width), ""),
@@ -86,19 +89,19 @@ def _factor(value: float | None) -> str:
     return f"{value:.3f}" if 0.0995 <= value < 9.995 else digits(value)
 
 
-def _interval(cell: verdicts.CellComparison) -> str:
+def _interval(cell: CellComparison) -> str:
     if cell.low is None or cell.high is None:
         return ""
     return f"{_factor(cell.low)} to {_factor(cell.high)}"
 
 
-def _verdict(cell: verdicts.CellComparison) -> str:
+def _verdict(cell: CellComparison) -> str:
     return f"{cell.verdict}: {cell.reason}" if cell.reason else cell.verdict
 
 
-def _in_detail(comparison: verdicts.OfferComparison) -> Table:
+def _in_detail(comparison: OfferComparison) -> Table:
     """Two offers: every cell in detail."""
-    in_detail: list[Column[verdicts.CellComparison]] = [
+    in_detail: list[Column[CellComparison]] = [
         Column("cell", lambda cell: cell.cell),
         Column("unit", lambda cell: _unit([cell.first, cell.second]), is_text=True),
         Column("A", lambda cell: _number(cell.first)),
@@ -116,7 +119,7 @@ def _unit(entries: Iterable[OfferedCell | None]) -> str:
     return next((entry.unit for entry in entries if entry), "")
 
 
-def _side_by_side(comparison: verdicts.OfferComparison) -> Table:
+def _side_by_side(comparison: OfferComparison) -> Table:
     """Several offers: a column for each, with its ratio to the first and the mark of its verdict."""
     compared = [
         {comparison_of_cell.cell: comparison_of_cell for comparison_of_cell in verdicts.merge_lone_targets(column)}
@@ -138,7 +141,7 @@ def _side_by_side(comparison: verdicts.OfferComparison) -> Table:
     side_by_side: list[Column[Cell]] = [
         Column("cell", str),
         Column("unit", lambda cell: _unit(cells[cell]), is_text=True),
-        *(Column(verdicts.offer_letter(place), partial(text, place)) for place in range(len(comparison.offers))),
+        *(Column(offer_letter(place), partial(text, place)) for place in range(len(comparison.offers))),
     ]
     return side_by_side, list(cells)
 
@@ -149,7 +152,7 @@ def _best(entries: Sequence[OfferedCell | None], day: float) -> dict[int, str]:
     if len(measured) < 2 or len({(entry.unit, entry.best) for entry in measured.values()}) > 1:
         return {}
     sign = 1 if next(iter(measured.values())).best == "highest" else -1
-    place = max(measured, key=lambda place: sign * verdicts.median_value(measured[place]))
+    place = max(measured, key=lambda place: sign * median_value(measured[place]))
     top = measured[place]
     marks = {
         other: NOT_SHOWN
@@ -159,8 +162,8 @@ def _best(entries: Sequence[OfferedCell | None], day: float) -> dict[int, str]:
     return marks | {place: BEST}
 
 
-def _gain_summaries(comparison: verdicts.OfferComparison) -> list[verdicts.GainSummary]:
-    return [verdicts.summarize_gains(*column) for column in zip(comparison.cells, comparison.in_means, strict=True)]
+def _gain_summaries(comparison: OfferComparison) -> list[GainSummary]:
+    return [summarize_gains(*column) for column in zip(comparison.cells, comparison.in_means, strict=True)]
 
 
 def _has_difference(first: OfferedCell, second: OfferedCell, day: float) -> bool:
@@ -169,17 +172,17 @@ def _has_difference(first: OfferedCell, second: OfferedCell, day: float) -> bool
     return difference.p <= verdicts.LEVEL and (over_sessions or verdicts.is_beyond_day(low, high, day))
 
 
-def _summary(comparison: verdicts.OfferComparison) -> Table:
+def _summary(comparison: OfferComparison) -> Table:
     sums = _gain_summaries(comparison)
     launches = dict.fromkeys(name for gains in sums for name in gains.by_launch)
     operations = dict.fromkeys(name for gains in sums for name in gains.by_operation)
     if len(operations) > MOST_GROUPS:
         operations = {}
-    verdict_columns = [verdict for verdict in verdicts.CellVerdict if any(gains.verdicts[verdict] for gains in sums)]
+    verdict_columns = [verdict for verdict in CellVerdict if any(gains.verdicts[verdict] for gains in sums)]
     names = ["geometric mean gain", *verdict_columns, "of cells", "all", *launches, *operations]
     body = [
         [
-            f"{verdicts.offer_letter(place)}/A",
+            f"{offer_letter(place)}/A",
             *(gains.verdicts[verdict] for verdict in verdict_columns),
             gains.compared,
             _factor(gains.mean),
@@ -191,7 +194,7 @@ def _summary(comparison: verdicts.OfferComparison) -> Table:
     return [Column(name, itemgetter(place)) for place, name in enumerate(names)], body
 
 
-def _legend(comparison: verdicts.OfferComparison) -> list[str]:
+def _legend(comparison: OfferComparison) -> list[str]:
     """What marks and numbers mean."""
     cells = [cell for column in comparison.cells for cell in column]
     used_verdicts = {cell.verdict for cell in cells}
@@ -201,17 +204,17 @@ def _legend(comparison: verdicts.OfferComparison) -> list[str]:
         comparison=comparison,
         cells=cells,
         means=comparison.terms is not None and comparison.terms.by_means,
-        marks=", ".join(f"{MARKS[verdict]} {verdict}" for verdict in verdicts.CellVerdict if verdict in used_verdicts),
+        marks=", ".join(f"{MARKS[verdict]} {verdict}" for verdict in CellVerdict if verdict in used_verdicts),
         best=BEST,
         not_told=NOT_SHOWN,
-        inflated=any(entry.inflation > verdicts.INFLATED for entry in entries),
+        inflated=any(entry.inflation > INFLATED for entry in entries),
         session=SESSION,
         lacking=_missing_repetitions(comparison),
     )
     return text.splitlines()
 
 
-def _missing_repetitions(comparison: verdicts.OfferComparison) -> tuple[int, int] | None:
+def _missing_repetitions(comparison: OfferComparison) -> tuple[int, int] | None:
     """How many repetitions a difference in one of so many cells needs, if a side has fewer."""
     tested = [[cell for cell in column if cell.ratio is not None] for column in comparison.cells]
     entries = [entry for column in tested for cell in column for entry in (cell.first, cell.second) if entry]
@@ -224,7 +227,7 @@ def _missing_repetitions(comparison: verdicts.OfferComparison) -> tuple[int, int
 # --- the decision
 
 
-def comparison_decision(comparison: verdicts.OfferComparison, names: Sequence[str]) -> decision.DecisionBlock:
+def comparison_decision(comparison: OfferComparison, names: Sequence[str]) -> decision.DecisionBlock:
     """For the buyer. `names`: the offers, as they are typed."""
     first = comparison.offers[0]
     offers = [_offer_question(comparison, place) for place in range(1, len(comparison.offers))][:MOST_OFFERS]
@@ -233,7 +236,7 @@ def comparison_decision(comparison: verdicts.OfferComparison, names: Sequence[st
     gaps = [cell for cell in cells if cell.fails and cell.reported_ratio is None and not cell.untested]
     none_left = gaps if len(gaps) == len(cells) else []
     remarks = [
-        f"{verdicts.offer_letter(place)}: {remark}"
+        f"{offer_letter(place)}: {remark}"
         for place in (*range(1, len(comparison.offers)), 0)
         for remark in comparison.remarks[place]
         # What limits both alike, such as the size of a rehearsal, is said of the first alone.
@@ -266,9 +269,9 @@ def comparison_decision(comparison: verdicts.OfferComparison, names: Sequence[st
     )
 
 
-def _offer_question(comparison: verdicts.OfferComparison, place: int) -> decision.Question:
+def _offer_question(comparison: OfferComparison, place: int) -> decision.Question:
     """Whether it is better than the first, or reaches its commitments."""
-    name, column, in_means = verdicts.offer_letter(place), comparison.cells[place - 1], comparison.in_means[place - 1]
+    name, column, in_means = offer_letter(place), comparison.cells[place - 1], comparison.in_means[place - 1]
     if comparison.terms is not None:
         missed = [cell for cell in column if cell.fails]
         firsts = [cell.first for cell in column]
@@ -277,7 +280,7 @@ def _offer_question(comparison: verdicts.OfferComparison, place: int) -> decisio
         if missed:
             return decision.Question(name, "not accepted", f"{reached}; {missed[0].cell}: {_verdict(missed[0])}")
         return decision.Question(name, "accepted" if comparison.compared(place) else "not accepted", reached)
-    sums = verdicts.summarize_gains(column, in_means)
+    sums = summarize_gains(column, in_means)
     counts_by_verdict = {word: sums.verdicts[word] for word in DIFFERENCES if sums.verdicts[word]}
     tested = any(cell.adjusted_p is not None for cell in column)
     numbers = ", ".join(f"{number} {word}" for word, number in counts_by_verdict.items())
@@ -286,7 +289,7 @@ def _offer_question(comparison: verdicts.OfferComparison, place: int) -> decisio
     return decision.Question(name, answer, f"{counts}{_mean_in_words(in_means, sums)}")
 
 
-def _mean_in_words(in_means: bool, sums: verdicts.GainSummary) -> str:
+def _mean_in_words(in_means: bool, sums: GainSummary) -> str:
     if not in_means:
         return "no mean, since its size, rules or operations differ (--force)"
     if sums.mean is None:
@@ -297,7 +300,7 @@ def _mean_in_words(in_means: bool, sums: verdicts.GainSummary) -> str:
 
 
 def _gaps_question(
-    name: str, cells: Sequence[verdicts.CellComparison], all_cells: Sequence[object], problem: str, otherwise: str
+    name: str, cells: Sequence[CellComparison], all_cells: Sequence[object], problem: str, otherwise: str
 ) -> decision.Question:
     if not cells:
         return decision.Question(name, "yes", otherwise)
@@ -306,7 +309,7 @@ def _gaps_question(
 
 
 def _steps(
-    comparison: verdicts.OfferComparison, names: Sequence[str], has_gaps: bool, has_untested: bool
+    comparison: OfferComparison, names: Sequence[str], has_gaps: bool, has_untested: bool
 ) -> Iterator[decision.Step]:
     bundles = [name for name, offer in zip(names, comparison.offers, strict=True) if offer.remark]
     yield decision.Step(
@@ -336,7 +339,7 @@ def _side_columns(flat: str, first_place: int) -> tuple[Column[OfferedCell], ...
         Column("n", lambda entry: len(entry.values), first_place + 4, flat=f"{flat}n"),
         Column(
             "median",
-            lambda entry: verdicts.median_value(entry) if entry.values else None,
+            lambda entry: median_value(entry) if entry.values else None,
             first_place + 6,
             flat=f"{flat}median",
         ),
@@ -348,7 +351,7 @@ def _side_columns(flat: str, first_place: int) -> tuple[Column[OfferedCell], ...
 
 
 # In CSV, the letters of both offers are in the places 7 and 8.
-COLUMNS: tuple[Column[verdicts.CellComparison], ...] = (
+COLUMNS: tuple[Column[CellComparison], ...] = (
     Column("target", lambda cell: cell.cell.target, 1),
     Column("launch", lambda cell: cell.cell.launch, 2),
     Column("files", lambda cell: cell.cell.files, 3),
@@ -370,20 +373,20 @@ COLUMNS: tuple[Column[verdicts.CellComparison], ...] = (
 )
 
 
-def comparison_csv(comparison: verdicts.OfferComparison) -> str:
+def comparison_csv(comparison: OfferComparison) -> str:
     """A line for each cell of each offer except the first."""
     names = columns.in_csv(COLUMNS)
     lines = (
         dict.fromkeys(names)
         | columns.flattened(COLUMNS, columns.record(COLUMNS, cell))
-        | {"first": "A", "offer": verdicts.offer_letter(place), "fails": "yes" if cell.fails else "no"}
+        | {"first": "A", "offer": offer_letter(place), "fails": "yes" if cell.fails else "no"}
         for place, of_offer in enumerate(comparison.cells, 1)
         for cell in of_offer
     )
     return printing.as_csv([*names[:6], "first", "offer", *names[6:]], lines)
 
 
-def comparison_json(comparison: verdicts.OfferComparison, block: decision.DecisionBlock) -> str:
+def comparison_json(comparison: OfferComparison, block: decision.DecisionBlock) -> str:
     """One object, with each cell on a line of its own."""
     acceptance = comparison.terms
     terms = (
@@ -399,11 +402,11 @@ def comparison_json(comparison: verdicts.OfferComparison, block: decision.Decisi
     )
 
 
-def _offer_json(place: int, offer: Offer, comparison: verdicts.OfferComparison) -> str:
+def _offer_json(place: int, offer: Offer, comparison: OfferComparison) -> str:
     column = comparison.cells[place - 1] if place else ()
-    gains = verdicts.summarize_gains(column, comparison.in_means[place - 1] if place else True)
+    gains = summarize_gains(column, comparison.in_means[place - 1] if place else True)
     head = {
-        "offer": verdicts.offer_letter(place),
+        "offer": offer_letter(place),
         "source": offer.source,
         "campaign": offer.campaign or None,
         "rules": offer.rules,

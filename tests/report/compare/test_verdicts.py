@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 from campaign.cli.main import main
 from campaign.core.errors import INCOMPLETE, OK, USAGE, InputError
 from campaign.report.compare import rendering, verdicts
-from campaign.report.compare.verdicts import CellComparison, CellVerdict, Terms, offer_letter, summarize_gains
+from campaign.report.compare.comparison import CellComparison, CellVerdict, OfferComparison, offer_letter
+from campaign.report.compare.gains import summarize_gains
+from campaign.report.compare.options import Terms, parse_day, parse_targets, parse_terms
 from campaign.report.decision import DecisionBlock
 from tests.support import builders, offers
 from tests.support.offers import CELLS, gap, in_turns, noisy, offer, row
@@ -33,15 +35,15 @@ def one(first: offers.Row, second: offers.Row, terms: Terms | None = None) -> Ce
     return cell
 
 
-def decision(found: verdicts.OfferComparison) -> DecisionBlock:
+def decision(found: OfferComparison) -> DecisionBlock:
     return rendering.comparison_decision(found, [offer.source for offer in found.offers])
 
 
-def text_of(found: verdicts.OfferComparison, style: str) -> str:
+def text_of(found: OfferComparison, style: str) -> str:
     return rendering.comparison_text(found, decision(found), style)
 
 
-def kinds(found: verdicts.OfferComparison) -> set[CellVerdict]:
+def kinds(found: OfferComparison) -> set[CellVerdict]:
     return {cell.verdict for column in found.cells for cell in column}
 
 
@@ -204,8 +206,8 @@ def test_a_difference_that_no_day_makes_is_called_so_though_each_side_has_its_ow
 @pytest.mark.parametrize("word", ["0.5", "20%", "inf", "-2", ""])
 def test_a_day_is_a_factor_from_one(word: str) -> None:
     with pytest.raises(InputError, match=r"--day: found .*; allowed: a factor from 1, such as 1\.2"):
-        verdicts.parse_day(word)
-    assert (verdicts.parse_day(None), verdicts.parse_day("1"), verdicts.parse_day("1.25")) == (2, 1, 1.25)
+        parse_day(word)
+    assert (parse_day(None), parse_day("1"), parse_day("1.25")) == (2, 1, 1.25)
 
 
 def test_the_repetitions_of_a_session_count_as_one() -> None:
@@ -441,7 +443,7 @@ def test_a_map_to_nothing_or_to_two_is_refused(targets: dict[str, str], message:
 @pytest.mark.parametrize("words", [["scratch"], ["=a"], ["a="], ["a=b", "a=c"], ["a=b", "c=b"]])
 def test_a_map_is_two_names_each_once(words: list[str]) -> None:
     with pytest.raises(InputError, match="--map"):
-        verdicts.parse_targets(words)
+        parse_targets(words)
 
 
 # --- acceptance
@@ -520,7 +522,7 @@ def test_what_was_not_committed_need_not_be_reached_but_nothing_at_all_is_no_acc
     ("tolerance", "at_least", "least"), [("5%", None, 0.95), ("0%", None, 1.0), (None, "0.9", 0.9), (None, "1", 1.0)]
 )
 def test_the_terms_of_an_acceptance(tolerance: str | None, at_least: str | None, least: float) -> None:
-    assert verdicts.parse_terms(tolerance, at_least, False) == Terms(pytest.approx(least))  # type: ignore[arg-type]
+    assert parse_terms(tolerance, at_least, False) == Terms(pytest.approx(least))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -530,7 +532,7 @@ def test_the_terms_of_an_acceptance(tolerance: str | None, at_least: str | None,
 )  # fmt: skip
 def test_other_terms_are_refused(tolerance: str | None, at_least: str | None, reported: bool) -> None:
     with pytest.raises(InputError, match=r"--tolerance|--at-least|--reported"):
-        verdicts.parse_terms(tolerance, at_least, reported)
+        parse_terms(tolerance, at_least, reported)
 
 
 # --- forms
