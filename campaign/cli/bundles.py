@@ -18,7 +18,7 @@ from campaign.core.errors import INCOMPLETE, OK, InputError, typed
 from campaign.core.units import plural
 from campaign.evidence import bundle, provenance, response_bundle, submitted_table, terms, verify, verify_text
 from campaign.judge.submission import Submission
-from campaign.pipeline import planning, standing
+from campaign.pipeline import campaign_state, planning
 from campaign.report import decision, table
 from campaign.report.compare import rendering
 from campaign.report.compare.options import parse_terms
@@ -58,9 +58,9 @@ def pack(arguments: argparse.Namespace) -> int:
 def _packed(arguments: argparse.Namespace, out: Path, part: str, force: bool = False) -> bundle.Written:
     bundle.check_place(out, force)
     definition, names = bundle.open_recorded(arguments.file, part)
-    planned, attempts = standing.on_record(definition, say)
+    planned, attempts = campaign_state.recorded_plan(definition, say)
     if begun(definition.paths):
-        planning.write(definition, planned)
+        planning.write_plan(definition, planned)
     return bundle.write(definition, names, planned, attempts, out, arguments.sign, force)
 
 

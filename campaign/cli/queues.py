@@ -17,8 +17,8 @@ from campaign.cli.output import say, show
 from campaign.config.definition import Definition
 from campaign.core.errors import INCOMPLETE, INTERRUPTED, OK, InputError
 from campaign.core.units import digits
+from campaign.pipeline.campaign_state import active_jobs
 from campaign.pipeline.request import used_node_h
-from campaign.pipeline.standing import jobs_under_way
 
 FLAGS = ("detach", "keep_going", "despite_violations", "verbose", "quiet")  # which each part gets
 
@@ -54,7 +54,7 @@ class RunLimits:
     def options(self, part: str, others: Iterable[Definition], workers: int) -> list[str] | None:
         """What these others leave to a part, of which so many run at the same time; None if it is nothing."""
         others = list(others)
-        jobs = (self.jobs - sum(len(jobs_under_way(other)) for other in others)) // workers
+        jobs = (self.jobs - sum(len(active_jobs(other)) for other in others)) // workers
         if jobs < 1:
             say(f"{part}: not run: --max-jobs is {self.jobs}, and the jobs of the other parts leave it none")
             return None

@@ -35,7 +35,7 @@ from campaign.evidence import response_bundle, verify
 from campaign.judge.compliance import compliance_matrix
 from campaign.judge.rows import with_findings
 from campaign.judge.submission import Submission
-from campaign.pipeline import standing
+from campaign.pipeline import campaign_state
 from campaign.report import (
     clauses,
     contents,
@@ -66,7 +66,7 @@ def print_table(arguments: argparse.Namespace) -> int:
     places = selection.places(arguments.output, arguments.force, is_one_file)
     submissions: dict[str, Submission] = {}
     for part, definition in selection:
-        submissions[part] = standing.current(definition, say)
+        submissions[part] = campaign_state.current_submission(definition, say)
         content = _table(arguments, submissions[part], style, places[part])
         if isinstance(content, str) and is_one_file:
             selection.texts[part] = content
@@ -117,8 +117,8 @@ def report(arguments: argparse.Namespace) -> int:
     submissions: dict[str, Submission] = {}
     directories = {}
     for part, definition in selection:
-        standing.look_at_sources(definition, say)
-        submissions[part] = standing.current(definition, say)
+        campaign_state.compare_sources(definition, say)
+        submissions[part] = campaign_state.current_submission(definition, say)
         directories[part] = selection.place(part, arguments.output) or definition.paths.report
         _write_report(directories[part], submissions[part], arguments.pdf)
         selection.statuses.append(verdict(submissions[part].rows))
@@ -153,7 +153,9 @@ def fill(arguments: argparse.Namespace) -> int:
     if response := selection.response:
         absent = [part.id for part in response.rfp.parts if part not in response.parts]
         mapping = mapping or response.rfp.form(form)
-    judged = {part: standing.current(definition, say) for part, definition in selection.definitions().items()}
+    judged = {
+        part: campaign_state.current_submission(definition, say) for part, definition in selection.definitions().items()
+    }
     content, cells = filled_form.fill_form(form, judged, mapping, absent, arguments.decimal)
     number = sum(cell.value is not None for cell in cells)
     write(content, out, arguments, f": {number} of {plural(len(cells), 'cell')} filled")
@@ -178,7 +180,7 @@ def check(arguments: argparse.Namespace) -> int:
         if arguments.waiver is not None:
             _print_waiver(definition, arguments.waiver)
             continue
-        submissions[part] = submission = standing.from_raw_outputs(definition, say)
+        submissions[part] = submission = campaign_state.submission_from_outputs(definition, say)
         block = decision.campaign_decision(submission, typed(arguments.file, part))
         selection.add(part, _findings_text(arguments, submission, block, None if junit_response else junit_files[part]))
         selection.statuses.append(_check_status(submission))
@@ -309,7 +311,7 @@ def show_modifications(arguments: argparse.Namespace) -> int:
     selection = PartSelection(arguments)
     for part, definition in selection:
         directory = selection.place(part, arguments.output)
-        selection.statuses.append(_show_modifications(standing.with_source_rules(definition), directory))
+        selection.statuses.append(_show_modifications(campaign_state.with_source_rules(definition), directory))
     return selection.end()
 
 
@@ -323,7 +325,7 @@ def _show_modifications(definition: Definition, directory: Path | None) -> int:
         if recorded
         else modifications.planned_sources(definition.campaign, compared, patch)
     )
-    submission = standing.current(definition, say, modified)
+    submission = campaign_state.current_submission(definition, say, modified)
     ran = contents.execution_sections(submission.results)
     if directory:
         modifications.write(directory, modified, patch, definition.pack.build, ran)

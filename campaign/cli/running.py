@@ -26,7 +26,7 @@ from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Cell, State, Status
 from campaign.core.units import listing, plural
 from campaign.judge.submission import Submission
-from campaign.pipeline import outdated, planning, preflight, probe, recovery, run, standing
+from campaign.pipeline import campaign_state, outdated, planning, preflight, probe, recovery, run
 from campaign.pipeline.request import Request
 from campaign.plan import matrix
 from campaign.report import causes, decision, findings_view, rfp_response, table, views
@@ -43,14 +43,14 @@ def plan(arguments: argparse.Namespace) -> int:
     selection = PartSelection(arguments, "json" if arguments.json else "")
     for part, definition in selection:
         checked = preflight.check(definition, planning.plan(definition), Request())
-        attempts, directory = standing.attempts(definition), selection.place(part, arguments.scripts)
+        attempts, directory = campaign_state.recorded_attempts(definition), selection.place(part, arguments.scripts)
         written = preflight.write_scripts(definition, checked, directory) if directory else None
         if arguments.json:
             text = _plan_json(definition, checked)
         else:
             terminal, brief = sys.stdout.isatty(), selection.response is not None
             text = views.plan_text(definition, checked.plan, attempts, columns(), terminal, brief)
-            text += f"\n\n{views.forecast_text(checked.judged, columns())}\n"
+            text += f"\n\n{views.forecast_text(checked.submission, columns())}\n"
         selection.add(part, text)
         _say_notes(definition, checked, attempts)
         if written is not None:
@@ -61,7 +61,7 @@ def plan(arguments: argparse.Namespace) -> int:
 
 
 def _plan_json(definition: Definition, checked: preflight.Checked) -> str:
-    findings = (each for each in checked.judged.all_findings if each.violated or each.asks or each.at_full)
+    findings = (each for each in checked.submission.all_findings if each.violated or each.asks or each.at_full)
     findings_json = [findings_view.finding_json(definition.pack, each) for each in findings]
     return json.dumps({**planning.plan_json(definition, checked.plan), "findings": findings_json}, indent=1) + "\n"
 
@@ -103,7 +103,7 @@ def _probe(definition: Definition, checked: preflight.Checked) -> int:
 def run_campaign(arguments: argparse.Namespace) -> int:
     words = [*arguments.only, *["failed"] * arguments.failed]
     with _sandbox(arguments) as stops:
-        return _run(arguments, words, Request.of(words), stops)
+        return _run(arguments, words, Request.from_words(words), stops)
 
 
 @contextmanager
@@ -160,7 +160,9 @@ def _run(arguments: argparse.Namespace, words: Sequence[str], request: Request, 
     with _notified_of_stop(arguments, rfp, f"campaign for RFP {rfp}"):
         status = queues.run(definitions, queues.commands(arguments, words, selection.parts), limits, request.detach)
         if not arguments.detach and status != INTERRUPTED:
-            submissions = {part: standing.current(definition, say) for part, definition in definitions.items()}
+            submissions = {
+                part: campaign_state.current_submission(definition, say) for part, definition in definitions.items()
+            }
             block = rfp_response.response_decision(selection.response, submissions, arguments.file)
             show(f"\n{decision.decision_text(block, columns())}")
     selection.statuses.append(status)
@@ -270,7 +272,7 @@ def _left_behind(definition: Definition, arguments: argparse.Namespace, sandbox_
     """What an interrupted driver leaves behind."""
     file = typed(arguments.file, arguments.part)
     try:
-        ids = standing.jobs_under_way(definition)
+        ids = campaign_state.active_jobs(definition)
     except KeyboardInterrupt:
         return (
             f"interrupted twice; 'campaign status {file}' shows this campaign's jobs, 'campaign run {file}' continues"
@@ -287,7 +289,7 @@ def _left_behind(definition: Definition, arguments: argparse.Namespace, sandbox_
 
 
 def _print_submitted(definition: Definition, arguments: argparse.Namespace) -> None:
-    ids = standing.jobs_under_way(definition)
+    ids = campaign_state.active_jobs(definition)
     if ids:
         file = typed(arguments.file, arguments.part)
         show(
@@ -363,7 +365,7 @@ def _print_states(selection: PartSelection, as_json: bool) -> None:
 
 def _states(definition: Definition) -> tuple[list[dict[str, Any]], int]:
     """The runs' states, and the exit status. What they are judged by takes memory that their table needs."""
-    submission = standing.current(definition, say)
+    submission = campaign_state.current_submission(definition, say)
     return views.run_states(submission), verdict(submission.rows)
 
 
@@ -389,7 +391,7 @@ def collect(arguments: argparse.Namespace) -> int:
         if arguments.recover and not recovery.recover(definition, show):
             show(f"nothing to recover: {definition.paths.journal} is not damaged")
             continue
-        number = standing.collect_and_catch_up(definition, say)
+        number = campaign_state.collect_and_update(definition, say)
         show(f"read {plural(number, 'attempt')} from {definition.paths.root}")
     return selection.end()
 

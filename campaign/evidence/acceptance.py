@@ -26,7 +26,7 @@ from campaign.judge.campaign_jobs import unique_values
 from campaign.judge.engine import BUNDLE_RULES
 from campaign.judge.inputs import tuning_variables
 from campaign.judge.submission import RECORDS, Submission
-from campaign.pipeline import standing
+from campaign.pipeline import campaign_state
 from campaign.report.compare.comparison import CellComparison, CellVerdict, OfferComparison
 from campaign.report.compare.offers import Offer
 from campaign.report.compare.options import Terms
@@ -88,7 +88,7 @@ class SampleOutcome:
 
 
 def accept(
-    file: Path, submission: Submission, head: str, options: AcceptanceOptions, say: standing.Say
+    file: Path, submission: Submission, head: str, options: AcceptanceOptions, say: campaign_state.Say
 ) -> SampleOutcome:
     """Compare the drawn cells of a bundle with the measured sample. Raises InputError if they do not belong together,
     or if nothing was measured.
@@ -105,7 +105,7 @@ def accept(
         raise InputError(f"{file}: not measured yet; run it on the installed system: 'campaign run {typed(file)}'")
     with temporary.directory("campaign-accept.") as folder:
         answer = folder / "answer"
-        bundle.write(definition, names, *standing.on_record(definition, say), answer, None)
+        bundle.write(definition, names, *campaign_state.recorded_plan(definition, say), answer, None)
         with verify.verify(answer, verify.Asked(nonce=challenge.nonce)) as verified:
             if verified.judged is None:
                 raise InputError(f"{file}: the sample cannot be re-evaluated", *map(_finding_text, verified.findings))

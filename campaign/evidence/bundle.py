@@ -66,7 +66,7 @@ def open_recorded(file: Path, part: str = "") -> tuple[Definition, resolution.Na
     """Open the campaign and record the values of its variables and paths on this machine."""
     with resolution.using(resolution.Names()) as names:
         definition = open_campaign(file, part)
-        planning.binaries(definition, planning.settled(definition))
+        planning.benchmark_directory(definition, planning.read_earlier_plan(definition))
     return definition, names
 
 

@@ -31,7 +31,7 @@ from campaign.core.strict_yaml import quoted
 from campaign.judge.compliance import compliance_matrix
 from campaign.judge.findings import unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
-from campaign.pipeline import standing
+from campaign.pipeline import campaign_state
 from campaign.report import clauses, decision, findings_view, table
 
 # These decide nothing.
@@ -129,7 +129,7 @@ def collected(evidence: Path) -> Iterator[Chain | None]:
     """
     _check_no_database(Paths(evidence / "results"))
     with _opened(evidence, None) as (definition, _):
-        chain = standing.collect(definition)[1] if definition.paths.journal.exists() else None
+        chain = campaign_state.collect(definition)[1] if definition.paths.journal.exists() else None
     try:
         yield chain
     finally:
@@ -139,7 +139,7 @@ def collected(evidence: Path) -> Iterator[Chain | None]:
 def judge(evidence: Path, chain: Chain | None, terms: BuyersTerms | None = None) -> Judged:
     """Judge the evidence by the vendor's terms, or by others. Raises as `rederive` does."""
     with _opened(evidence, terms) as (definition, files):
-        submission = _without(standing.recorded(definition, chain), str(evidence))
+        submission = _without(campaign_state.recorded_submission(definition, chain), str(evidence))
     return Judged(submission, _rendered(submission), files, chain)
 
 

@@ -49,40 +49,46 @@ def refusal(campaign: Campaign, mistakes: Iterable[Mistake]) -> InputError:
 
 def mistakes(definition: Definition) -> Iterator[Mistake]:
     for index, target in enumerate(definition.campaign.targets):
-        if problem := _target(target.directory):
+        if problem := _target_problem(target.directory):
             yield Mistake(("targets", index, "directory"), problem)
-    yield from _overlaps(definition.campaign)
-    if problem := _results(definition.paths):
+    yield from _overlapping_targets(definition.campaign)
+    if problem := _results_problem(definition.paths):
         yield Mistake(("results",), problem)
 
 
 def site() -> init.Site:
     """What `campaign init` can find out about this cluster."""
     partition = partitions.at_hand()
-    known = ("$SCRATCH", "$CAMPAIGN_SCRATCH", "/scratch/$USER")
-    there = (written for written in known if os.path.isdir(os.path.expandvars(written)))  # noqa: PTH112
-    directory = next(there, init.DIRECTORY)
+    candidates = ("$SCRATCH", "$CAMPAIGN_SCRATCH", "/scratch/$USER")
+    existing = (path for path in candidates if os.path.isdir(os.path.expandvars(path)))  # noqa: PTH112
+    directory = next(existing, init.DIRECTORY)
     if partition is None or not partition.usable:
         return init.Site(directory=directory)
     return init.Site(partition.name, partition.cores_per_node, directory, partition.usable)
 
 
-def _target(directory: str) -> str:
+def _target_problem(directory: str) -> str:
     """Why the benchmark cannot work in a directory; "" if it can, or if only the nodes can tell."""
     if directory == init.DIRECTORY:
         return f"still the placeholder {directory}; name a directory that all nodes see"
     if where := forbidden(directory, resolve=True):
         return f"{directory} resolves to {where}; name another directory"
     if os.path.isdir(directory):  # noqa: PTH112  # never raises, as Path.is_dir does
-        why, number = _unwritable(directory)
+        cause, number = _unwritable(directory)
         # The submit host may see it read-only.
-        return f"{directory} is not writable: {why}; name another directory" if why and number != errno.EROFS else ""
+        return (
+            f"{directory} is not writable: {cause}; name another directory" if cause and number != errno.EROFS else ""
+        )
     if os.path.lexists(directory):
         return directory_is_a_file(directory)
-    return f"{directory} does not exist; create it where all nodes see it" if _surely_missing(Path(directory)) else ""
+    return (
+        f"{directory} does not exist; create it where all nodes see it"
+        if _is_missing_everywhere(Path(directory))
+        else ""
+    )
 
 
-def _surely_missing(directory: Path) -> bool:
+def _is_missing_everywhere(directory: Path) -> bool:
     """Whether a directory that is missing here is surely missing on the nodes too. Its file system may be mounted only
     there: then here is nothing, or an empty directory, below the mount point.
     """
@@ -94,7 +100,7 @@ def _surely_missing(directory: Path) -> bool:
         return False
 
 
-def _overlaps(campaign: Campaign) -> Iterator[Mistake]:
+def _overlapping_targets(campaign: Campaign) -> Iterator[Mistake]:
     lines = [_ancestry(target.directory) for target in campaign.targets]
     for index, target in enumerate(campaign.targets):
         for earlier, other in enumerate(campaign.targets[:index]):
@@ -122,13 +128,13 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _results(paths: Paths) -> str:
+def _results_problem(paths: Paths) -> str:
     """Why the results cannot be stored where the campaign file says."""
-    there = nearest(paths.root)
-    if not os.path.isdir(there):  # noqa: PTH112
-        return directory_is_a_file(there)
-    why, _ = _unwritable(there)
-    return f"{paths.root.parent} cannot be created: {why}; name another directory" if why else ""
+    ancestor = nearest(paths.root)
+    if not os.path.isdir(ancestor):  # noqa: PTH112
+        return directory_is_a_file(ancestor)
+    cause, _ = _unwritable(ancestor)
+    return f"{paths.root.parent} cannot be created: {cause}; name another directory" if cause else ""
 
 
 def nearest(path: Path) -> Path:
@@ -176,22 +182,22 @@ def trouble(program: Path) -> str:
     return ""
 
 
-def placeholder_left(found: object) -> str:
-    return f"still a placeholder: {found}; fill it in"
+def placeholder_left(placeholder: object) -> str:
+    return f"still a placeholder: {placeholder}; fill it in"
 
 
 def unusable(program: Path, prefix: Sequence[str]) -> str:
     """Why a file cannot be the benchmark after the words of `launcher.prefix`; "" if it can."""
     if problem := trouble(program):
         return problem
-    named = _interpreter(program)
+    interpreter = _interpreter(program)
     return (
         ""
-        if not named or _declared(named, prefix)
+        if not interpreter or _has_word(interpreter, prefix)
         else (
-            f"{program} is a script of {named}, which can start any program; if it starts the benchmark, name the "
-            "benchmark's program here and the script under launcher.prefix; if it is the benchmark itself, put "
-            f"{named} under launcher.prefix"
+            f"{program} is a script of {interpreter}, which can start any program; if it starts the benchmark, "
+            "name the benchmark's program here and the script under launcher.prefix; if it is the benchmark itself, "
+            f"put {interpreter} under launcher.prefix"
         )
     )
 
@@ -200,28 +206,28 @@ def _interpreter(program: Path) -> str:
     """The interpreter in the first line of a script; "" for other files."""
     head = _head(program, 256)
     words = head.split(b"\n")[0][2:].decode("utf-8", "replace").split() if head.startswith(b"#!") else []
-    named = words[1] if len(words) > 1 and words[0].endswith("/env") else next(iter(words), "")
-    return shutil.which(named) or named
+    word = words[1] if len(words) > 1 and words[0].endswith("/env") else next(iter(words), "")
+    return shutil.which(word) or word
 
 
-def _declared(named: str, prefix: Sequence[str]) -> bool:
+def _has_word(program: str, prefix: Sequence[str]) -> bool:
     """Whether one of the words before a script is its interpreter."""
-    found = (shutil.which(word) or word for word in prefix)
-    return os.path.realpath(named) in map(os.path.realpath, found)
+    programs = (shutil.which(word) or word for word in prefix)
+    return os.path.realpath(program) in map(os.path.realpath, programs)
 
 
 def machine(program: Path) -> str:
     """The machine that it is built for, if another than this one; "" otherwise."""
-    head, this = _head(program), os.uname().machine
+    head, this_machine = _head(program), os.uname().machine
     if not head.startswith(b"\x7fELF") or len(head) < 20:
         return ""
     number = int.from_bytes(head[18:20], "big" if head[5] == 2 else "little")
     name = _MACHINES.get(number, f"machine {number}")
-    return "" if runs_on(name, this) else name
+    return "" if runs_on(name, this_machine) else name
 
 
-def runs_on(built_for: str, this: str) -> bool:
-    return built_for == this or (built_for, this) in _ALSO
+def runs_on(built_for: str, machine_type: str) -> bool:
+    return built_for == machine_type or (built_for, machine_type) in _ALSO
 
 
 def _head(program: Path, length: int = 20) -> bytes:

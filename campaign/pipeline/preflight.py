@@ -25,9 +25,9 @@ from campaign.judge.findings import processes_on
 from campaign.judge.flags import paths_outside_target
 from campaign.judge.submission import Submission
 from campaign.pipeline import places, planning
+from campaign.pipeline.campaign_state import ComparedSources, journal_damaged, judge_planned
 from campaign.pipeline.places import Mistake, refusal
 from campaign.pipeline.request import Request
-from campaign.pipeline.standing import Compared, before, journal_damaged
 from campaign.plan import matrix
 from campaign.results.case import Case
 from campaign.results.source import modifications
@@ -43,15 +43,15 @@ MOST_TESTED = 16  # scripts passed to sbatch --test-only: the widest ones
 @dataclass(frozen=True, slots=True)
 class Checked:
     """A campaign that can be submitted, as far as could be checked. `plan` has the current partition, unless that is
-    settled. `missing`: the runs that would be submitted. `compared`: the benchmark's source. `judged`: the plan with
-    its findings. `silent`: why the cluster was not asked, "" if it was. `notes`: remarks that do not prevent a
+    settled. `missing`: the runs that would be submitted. `compared`: the benchmark's source. `submission`: the plan
+    with its findings. `silent`: why the cluster was not asked, "" if it was. `notes`: remarks that do not prevent a
     submission.
     """
 
     plan: planning.Plan
     missing: tuple[Run, ...]
-    compared: Compared
-    judged: Submission
+    compared: ComparedSources
+    submission: Submission
     silent: str = ""
     notes: tuple[str, ...] = ()
 
@@ -60,19 +60,19 @@ class Checked:
         """Violations of the runs that would be submitted: those for which they would have to be measured again, and
         those that the campaign file can mend later.
         """
-        wanted = {cell for run in self.missing for cell in run.cells()}
-        found: tuple[list[str], list[str]] = [], []
-        for finding in self.judged.findings if wanted else ():
-            if finding.violated and (not finding.cells or wanted.intersection(finding.cells)):
+        cells = {cell for run in self.missing for cell in run.cells()}
+        violations: tuple[list[str], list[str]] = [], []
+        for finding in self.submission.findings if cells else ():
+            if finding.violated and (not finding.cells or cells.intersection(finding.cells)):
                 values = f"expected {finding.expected}; found {finding.actual or 'none'}"
                 text = f"{finding.rule}: {finding.message} ({values})"
-                found[CATALOGUE[finding.rule].is_fixed_afterwards].append(text)
-        return list(dict.fromkeys(found[0])), list(dict.fromkeys(found[1]))
+                violations[CATALOGUE[finding.rule].is_fixed_afterwards].append(text)
+        return list(dict.fromkeys(violations[0])), list(dict.fromkeys(violations[1]))
 
     @property
     def refused(self) -> list[str]:
         """Violations at full size for which runs would have to be measured again."""
-        return self.violated[0] if self.judged.full else []
+        return self.violated[0] if self.submission.full else []
 
     @property
     def unchecked(self) -> str:
@@ -117,81 +117,85 @@ def check(definition: Definition, planned: planning.Plan, request: Request) -> C
         unfilled = units.plural(len(mistakes), "placeholder")
         notes.insert(0, f"{unfilled} still to be filled in before a run with profile full: {keys}")
         mistakes.clear()
-    compared, unreadable = _sources(campaign)
-    mistakes += [*_paths(definition, planned), *unreadable]
-    mistakes += _inputs(planned)
-    silent = None if planned.asked else commands.reachable()
+    compared, unreadable = _compare_sources(campaign)
+    mistakes += [*_outside_paths(definition, planned), *unreadable]
+    mistakes += _wrong_inputs(planned)
+    silent = None if planned.slurm_partition else commands.reachable()
     if silent:
         if mistakes:
             raise refusal(campaign, mistakes)
         missing = missing_runs(definition, planned, request)
-        _forms(definition, missing)
-        return Checked(planned, missing, compared, before(definition, planned, compared), silent, tuple(notes))
+        _distinct_jobs(definition, missing)
+        return Checked(planned, missing, compared, judge_planned(definition, planned, compared), silent, tuple(notes))
     lacks: list[str] = []
-    asked = None
+    slurm_partition = None
     try:
-        asked = planned.asked or partitions.ask(campaign.slurm)
-        planned = replace(planned, partition=planned.partition or asked.partition)
+        slurm_partition = planned.slurm_partition or partitions.ask(campaign.slurm)
+        planned = replace(planned, partition=planned.partition or slurm_partition.partition)
         lacks += planned.unresolved.values()
     except partitions.NotInSlurm as error:
         mistakes.append(Mistake(("slurm", error.key), error.text))
     missing = missing_runs(definition, planned, request)
     if missing or any(search.choice is None for search in planned.searches):
-        mistakes += [*_program(definition, asked), *_launcher(campaign)]
-        mistakes += [*places.mistakes(definition), *_mpi(campaign), *_modules(campaign)]
-        lacks += filter(None, [planning.not_built(definition, planned.settled)])
-    if asked is not None:
-        if asked.terms.state == partitions.DOWN:
-            notes.append(f"partition {asked.partition.name} is DOWN: its jobs wait until an administrator sets it UP")
-        for beyond in (_beyond_nodes, _beyond_limit, _not_admitted, _below_share):
-            mistakes += beyond(definition, missing, asked)
-    jobs = _forms(definition, missing)
-    if asked is not None and not mistakes and not lacks:
-        mistakes += _refused(jobs, asked.partition)
+        mistakes += [*_unusable_programs(definition, slurm_partition), *_unusable_launcher(campaign)]
+        mistakes += [*places.mistakes(definition), *_unknown_mpi(campaign), *_unloadable_modules(campaign)]
+        lacks += filter(None, [planning.build_problem(definition, planned.earlier)])
+    if slurm_partition is not None:
+        if slurm_partition.terms.state == partitions.DOWN:
+            notes.append(
+                f"partition {slurm_partition.partition.name} is DOWN: its jobs wait until an administrator sets it UP"
+            )
+        for find_mistakes in (_too_large_runs, _too_long_jobs, _not_admitted_jobs, _too_small_shares):
+            mistakes += find_mistakes(definition, missing, slurm_partition)
+    jobs = _distinct_jobs(definition, missing)
+    if slurm_partition is not None and not mistakes and not lacks:
+        mistakes += _refused_job(jobs, slurm_partition.partition)
     if mistakes:
         raise InputError(*refusal(campaign, mistakes).problems, *lacks)
     if lacks:
         raise EnvironmentLacks("\n".join(lacks))
-    judged = before(definition, planned, compared)
-    return Checked(planned, missing, compared, judged, "", (*notes, *_not_here(campaign)))
+    submission = judge_planned(definition, planned, compared)
+    return Checked(planned, missing, compared, submission, "", (*notes, *_missing_launchers(campaign)))
 
 
-def _paths(definition: Definition, planned: planning.Plan) -> Iterator[Mistake]:
+def _outside_paths(definition: Definition, planned: planning.Plan) -> Iterator[Mistake]:
     """Further words that name a path, which would be read or written outside of the target (FLG-05)."""
     benchmark = definition.campaign.benchmark
-    given: list[tuple[Place, tuple[str, ...]]] = [(("benchmark", "extra_arguments"), benchmark.extra_arguments)]
-    given += [(("benchmark", "program_arguments", name), words) for name, words in benchmark.program_arguments]
-    if not any(words for _, words in given):
+    extra_words: list[tuple[Place, tuple[str, ...]]] = [(("benchmark", "extra_arguments"), benchmark.extra_arguments)]
+    extra_words += [(("benchmark", "program_arguments", name), words) for name, words in benchmark.program_arguments]
+    if not any(words for _, words in extra_words):
         return
-    added = {word for run in planned.runs for word in paths_outside_target(definition.pack, run)}
-    for at, words in given:
+    path_words = {word for run in planned.runs for word in paths_outside_target(definition.pack, run)}
+    for at, words in extra_words:
         for index, word in enumerate(words):
-            if word in added:
+            if word in path_words:
                 yield Mistake(
                     (*at, index),
                     f"found {word}, a path outside the target's directory; allowed: words without a path (FLG-05)",
                 )
 
 
-def _inputs(planned: planning.Plan) -> Iterator[Mistake]:
+def _wrong_inputs(planned: planning.Plan) -> Iterator[Mistake]:
     """Input files that are not what they must be (INP-01). One whose hash is known may be on the nodes alone."""
-    for each in planned.inputs:
-        found = digest_of_input(each.path)
-        if not found and not each.sha256:
-            yield Mistake(("inputs",), f"{each.id}: {each.path}: not found, or not readable; correct the path")
-        elif found not in ("", each.sha256):
-            remedy = "" if each.by == BY_PACK else ", or give its new sha256 in order to measure again with it"
+    for input_file in planned.inputs:
+        digest = digest_of_input(input_file.path)
+        if not digest and not input_file.sha256:
+            yield Mistake(
+                ("inputs",), f"{input_file.id}: {input_file.path}: not found, or not readable; correct the path"
+            )
+        elif digest not in ("", input_file.sha256):
+            remedy = "" if input_file.by == BY_PACK else ", or give its new sha256 in order to measure again with it"
             yield Mistake(
                 ("inputs",),
-                f"{each.id}: {each.path} is not the file of {each.by}: found SHA-256 {found}, expected {each.sha256} "
-                f"(INP-01); restore the file{remedy}",
+                f"{input_file.id}: {input_file.path} is not the file of {input_file.by}: found SHA-256 {digest}, "
+                f"expected {input_file.sha256} (INP-01); restore the file{remedy}",
             )
 
 
 def missing_runs(definition: Definition, planned: planning.Plan, request: Request) -> tuple[Run, ...]:
     """The chosen runs that have no result and have not been submitted."""
     searched = [run for search in planned.searches for run in search.awaited_runs]
-    runs = request.chosen(definition.campaign, list({run.id: run for run in (*searched, *planned.runs)}.values()))
+    runs = request.select_runs(definition.campaign, list({run.id: run for run in (*searched, *planned.runs)}.values()))
     if not begun(definition.paths):
         return tuple(runs)
     with open_store(definition.paths, definition.pack.outputs) as store:
@@ -241,7 +245,7 @@ def _placeholders(campaign: Campaign) -> Iterator[Mistake]:
 # --- this machine
 
 
-def _sources(campaign: Campaign) -> tuple[Compared, list[Mistake]]:
+def _compare_sources(campaign: Campaign) -> tuple[ComparedSources, list[Mistake]]:
     """The benchmark's source, compared; and source trees, patch or build log that are missing or unreadable."""
     try:
         compared = modifications.compare(campaign)
@@ -252,27 +256,27 @@ def _sources(campaign: Campaign) -> tuple[Compared, list[Mistake]]:
         return (Sources(problem=problem), b""), [Mistake(tuple(key.split(".")), problem)]
 
 
-def _program(definition: Definition, asked: partitions.Shown | None) -> Iterator[Mistake]:
+def _unusable_programs(definition: Definition, slurm_partition: partitions.Shown | None) -> Iterator[Mistake]:
     """What is wrong with an external benchmark's program; `plan.not_built` checks the built-in one."""
     for at, executable in definition.campaign.benchmark.placed:
         if problem := places.unusable(executable, definition.campaign.launcher.prefix):
             yield Mistake(at, problem)
-        elif asked is not None and (machine := places.machine(executable)):
-            nodes = partitions.architecture(asked.partition.name)
+        elif slurm_partition is not None and (machine := places.machine(executable)):
+            nodes = partitions.architecture(slurm_partition.partition.name)
             if nodes and not places.runs_on(machine, nodes):
                 yield Mistake(at, f"{executable} is built for {machine}; the nodes are {nodes}; build it for {nodes}")
 
 
-def _launcher(campaign: Campaign) -> Iterator[Mistake]:
+def _unusable_launcher(campaign: Campaign) -> Iterator[Mistake]:
     """Problems of the launcher and the prefix, if the campaign file gives their absolute paths."""
-    for at, word in _starters(campaign):
+    for at, word in _launcher_programs(campaign):
         if word.startswith("/") and (problem := places.trouble(Path(word))):
             yield Mistake(at, problem)
 
 
-def _not_here(campaign: Campaign) -> Iterator[str]:
+def _missing_launchers(campaign: Campaign) -> Iterator[str]:
     """Remarks on programs that are not on this machine's PATH: the nodes may have them."""
-    for at, word in _starters(campaign):
+    for at, word in _launcher_programs(campaign):
         if not word.startswith("/") and not campaign.slurm.modules and shutil.which(word) is None:
             yield (
                 f"{path_text(at)}: {word} not found on this machine's PATH; if the nodes lack it too, all runs fail: "
@@ -280,17 +284,17 @@ def _not_here(campaign: Campaign) -> Iterator[str]:
             )
 
 
-def _starters(campaign: Campaign) -> list[tuple[Place, str]]:
+def _launcher_programs(campaign: Campaign) -> list[tuple[Place, str]]:
     launcher = campaign.launcher
     prefix: list[tuple[Place, str]] = [(("launcher", "prefix", 0), word) for word in launcher.prefix[:1]]
     return [(("launcher", "program"), launcher.program), *prefix]
 
 
-def _mpi(campaign: Campaign) -> Iterator[Mistake]:
-    known = commands.mpi_plugins() if campaign.launcher.is_srun else ()
-    if known and campaign.slurm.mpi not in known:
-        problem = f"found {campaign.slurm.mpi}; srun --mpi=list has: {', '.join(known)}"
-        if not any("pmix" in name for name in known):
+def _unknown_mpi(campaign: Campaign) -> Iterator[Mistake]:
+    plugins = commands.mpi_plugins() if campaign.launcher.is_srun else ()
+    if plugins and campaign.slurm.mpi not in plugins:
+        problem = f"found {campaign.slurm.mpi}; srun --mpi=list has: {', '.join(plugins)}"
+        if not any("pmix" in name for name in plugins):
             problem += (
                 ". This Slurm has no PMIx plugin: with Open MPI set 'launcher: {program: mpirun}', with MPICH or Intel "
                 "MPI 'slurm.mpi: pmi2'"
@@ -298,20 +302,22 @@ def _mpi(campaign: Campaign) -> Iterator[Mistake]:
         yield Mistake(("slurm", "mpi"), problem)
 
 
-def _modules(campaign: Campaign) -> Iterator[Mistake]:
+def _unloadable_modules(campaign: Campaign) -> Iterator[Mistake]:
     modules = campaign.slurm.modules
     if modules and (failing := commands.unloadable(modules)):
-        name, why = failing
-        yield Mistake(("slurm", "modules", modules.index(name)), f"{name} cannot be loaded: {why}")
+        name, cause = failing
+        yield Mistake(("slurm", "modules", modules.index(name)), f"{name} cannot be loaded: {cause}")
 
 
 # --- the cluster
 
 
-def _beyond_nodes(definition: Definition, runs: Sequence[Run], asked: partitions.Shown) -> Iterator[Mistake]:
-    campaign, partition = definition.campaign, asked.partition
+def _too_large_runs(
+    definition: Definition, runs: Sequence[Run], slurm_partition: partitions.Shown
+) -> Iterator[Mistake]:
+    campaign, partition = definition.campaign, slurm_partition.partition
     fixed = {condition.id: condition.nodes is not None for condition in definition.pack.launch}
-    most = max(partition.most_cores, campaign.search.processes_per_node or 0)
+    most_per_node = max(partition.most_cores, campaign.search.processes_per_node or 0)
     for run in runs:
         nodes = run.job_nodes
         per_node = max(run.geometry_of(command).processes_per_node for command in run.launched)
@@ -323,7 +329,7 @@ def _beyond_nodes(definition: Definition, runs: Sequence[Run], asked: partitions
                 else f"found {nodes} nodes; partition {partition.name} has none; name another partition"
             )
             yield Mistake(at if fixed[run.launch] else (*at, "nodes"), problem)
-        elif partition.usable and per_node > most:
+        elif partition.usable and per_node > most_per_node:
             problem = (
                 f"found {per_node} processes per node; the nodes of partition {partition.name} have "
                 f"{partition.most_cores} cores; use {partition.most_cores} or fewer"
@@ -331,57 +337,61 @@ def _beyond_nodes(definition: Definition, runs: Sequence[Run], asked: partitions
             yield Mistake(at, problem)
 
 
-def _below_share(definition: Definition, runs: Sequence[Run], asked: partitions.Shown) -> Iterator[Mistake]:
+def _too_small_shares(
+    definition: Definition, runs: Sequence[Run], slurm_partition: partitions.Shown
+) -> Iterator[Mistake]:
     """Numbers given instead of the share of the system that the rules fix. The whole system, and a series up to it, may
     be smaller in a rehearsal.
     """
-    partition, geometries = asked.partition, {run.launch: run.geometry for run in runs}
+    partition, geometries = slurm_partition.partition, {run.launch: run.geometry for run in runs}
     for condition in definition.pack.launch:
         geometry = geometries.get(condition.id)
-        less = condition.whole_system or (condition.reaches and definition.campaign.profile == "rehearsal")
-        if geometry is None or less or not condition.by_partition:
+        may_be_smaller = condition.whole_system or (condition.reaches and definition.campaign.profile == "rehearsal")
+        if geometry is None or may_be_smaller or not condition.by_partition:
             continue
-        least = condition.smallest_geometry(partition.usable, partition.cores_per_node)
-        if geometry.nodes < least.nodes or geometry.processes_per_node < least.processes_per_node:
-            found = processes_on(geometry.processes, geometry.nodes)
-            wanted = processes_on(least.processes, least.nodes)
+        smallest = condition.smallest_geometry(partition.usable, partition.cores_per_node)
+        if geometry.nodes < smallest.nodes or geometry.processes_per_node < smallest.processes_per_node:
+            size = processes_on(geometry.processes, geometry.nodes)
+            smallest_size = processes_on(smallest.processes, smallest.nodes)
             share = (
-                f"found {found}; allowed: {condition.needs} (clause {condition.clause}), in partition {partition.name} "
-                f"at least {wanted}; or remove the line"
+                f"found {size}; allowed: {condition.needs} (clause {condition.clause}), in partition {partition.name} "
+                f"at least {smallest_size}; or remove the line"
             )
             series = (
-                f"the series ends at {found}; at full size it goes up to {wanted} in partition {partition.name} "
+                f"the series ends at {size}; at full size it goes up to {smallest_size} in partition {partition.name} "
                 f"(clause {condition.clause}); give a larger number"
             )
             problem = series if condition.reaches else share
             yield Mistake(("launch", condition.id), problem)
 
 
-def _beyond_limit(definition: Definition, runs: Sequence[Run], asked: partitions.Shown) -> Iterator[Mistake]:
+def _too_long_jobs(definition: Definition, runs: Sequence[Run], slurm_partition: partitions.Shown) -> Iterator[Mistake]:
     """Jobs that request more time than their partition or QOS allows, which would wait for ever."""
-    campaign, partition = definition.campaign, asked.partition
-    most = max(map(len, matrix.batches(runs, campaign.slurm.allocation)), default=0)
-    needs_s = scripts.job_limit_s(campaign.slurm, most)
+    campaign, partition = definition.campaign, slurm_partition.partition
+    most_runs = max(map(len, matrix.batches(runs, campaign.slurm.allocation)), default=0)
+    needs_s = scripts.job_limit_s(campaign.slurm, most_runs)
     limits = [(f"partition {partition.name}", partition.time_limit_s)]
-    if most and (of_qos := partitions.time_limit(asked.terms.qos, campaign.slurm.qos)):
+    if most_runs and (of_qos := partitions.time_limit(slurm_partition.terms.qos, campaign.slurm.qos)):
         limits.append((f"QOS {of_qos[0]}", of_qos[1]))
     for where, limit in limits:
-        if most and limit is not None and needs_s > limit:
-            each, needed, allowed = map(units.format_duration, (campaign.slurm.time_s, needs_s, limit))
-            remedy = ", or slurm.allocation: run, which gives each run a job of its own" if most > 1 else ""
+        if most_runs and limit is not None and needs_s > limit:
+            run_time, needed, allowed = map(units.format_duration, (campaign.slurm.time_s, needs_s, limit))
+            remedy = ", or slurm.allocation: run, which gives each run a job of its own" if most_runs > 1 else ""
             problem = (
-                f"a job of {units.plural(most, 'run')} of {each} needs {needed}; {where} allows {allowed}; set a "
-                f"shorter slurm.time{remedy}"
+                f"a job of {units.plural(most_runs, 'run')} of {run_time} needs {needed}; {where} allows {allowed}; "
+                f"set a shorter slurm.time{remedy}"
             )
             yield Mistake(("slurm", "time"), problem)
             return
 
 
-def _not_admitted(definition: Definition, runs: Sequence[Run], asked: partitions.Shown) -> Iterator[Mistake]:
+def _not_admitted_jobs(
+    definition: Definition, runs: Sequence[Run], slurm_partition: partitions.Shown
+) -> Iterator[Mistake]:
     """What a partition refuses, or lets wait for ever."""
     if not runs:
         return
-    slurm, terms, name = definition.campaign.slurm, asked.terms, asked.partition.name
+    slurm, terms, name = definition.campaign.slurm, slurm_partition.terms, slurm_partition.partition.name
     if terms.state not in (partitions.UP, partitions.DOWN):
         yield Mistake(
             ("slurm", "partition"),
@@ -397,7 +407,7 @@ def _not_admitted(definition: Definition, runs: Sequence[Run], asked: partitions
                 f"found {value}, with which jobs wait for ever in partition {name}; allowed there: {allowed}",
             )
     widest = max(runs, key=lambda run: run.job_nodes)
-    if terms.most_nodes is not None and terms.most_nodes < widest.job_nodes <= asked.partition.nodes:
+    if terms.most_nodes is not None and terms.most_nodes < widest.job_nodes <= slurm_partition.partition.nodes:
         yield Mistake(
             ("launch", widest.launch),
             f"found {widest.job_nodes} nodes; partition {name} allows {terms.most_nodes} in one job; use "
@@ -410,7 +420,7 @@ def write_scripts(definition: Definition, checked: Checked, directory: Path) -> 
     names of attempts and jobs will differ: here they are numbers.
     """
     batches = matrix.batches(checked.missing, definition.campaign.slurm.allocation)
-    jobs = [_prepared(definition, batch) for batch in batches]
+    jobs = [_prepare_unsubmitted(definition, batch) for batch in batches]
     width = len(str(len(jobs)))
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -421,56 +431,59 @@ def write_scripts(definition: Definition, checked: Checked, directory: Path) -> 
     return len(jobs)
 
 
-def _prepared(definition: Definition, batch: Sequence[Run]) -> tuple[scripts.JobScript, str]:
+def _prepare_unsubmitted(definition: Definition, batch: Sequence[Run]) -> tuple[scripts.JobScript, str]:
     numbers = itertools.count(1)
     return prepare(definition, {}, batch, {}, lambda: f"{next(numbers):08x}")
 
 
-def _forms(definition: Definition, runs: Sequence[Run]) -> list[tuple[scripts.JobScript, str]]:
+def _distinct_jobs(definition: Definition, runs: Sequence[Run]) -> list[tuple[scripts.JobScript, str]]:
     """One job of each different form among these runs with its script, the widest first; raises InputError if a script
     cannot be made.
     """
     forms = {}
     for batch in matrix.batches(runs, definition.campaign.slurm.allocation):
-        geometries = [run.geometry for run in batch]
-        widest = max(geometry.nodes for geometry in geometries), max(each.processes_per_node for each in geometries)
+        batch_geometries = [run.geometry for run in batch]
+        widest = (
+            max(geometry.nodes for geometry in batch_geometries),
+            max(each.processes_per_node for each in batch_geometries),
+        )
         forms[(*widest, len(batch))] = batch
-    return [_prepared(definition, forms[form]) for form in sorted(forms, reverse=True)[:MOST_TESTED]]
+    return [_prepare_unsubmitted(definition, forms[form]) for form in sorted(forms, reverse=True)[:MOST_TESTED]]
 
 
-def _refused(jobs: Sequence[tuple[scripts.JobScript, str]], partition: partitions.Partition) -> Iterator[Mistake]:
+def _refused_job(jobs: Sequence[tuple[scripts.JobScript, str]], partition: partitions.Partition) -> Iterator[Mistake]:
     """sbatch's message for the first job that it would refuse."""
     for job, script in jobs:
         widest = max((step.run.geometry for step in job.steps), key=lambda geometry: geometry.nodes)
-        why = sbatch.refusal(script)
+        cause = sbatch.refusal(script)
         # While nodes are down, Slurm refuses in a test what it would accept and let wait.
-        if not why or (widest.nodes > partition.usable and partition.unusable):
+        if not cause or (widest.nodes > partition.usable and partition.unusable):
             continue
-        at, value = _blamed(job, why)
+        at, value = _refused_setting(job, cause)
         problem = (
             f"sbatch --test-only refuses a job of {widest.nodes} nodes with {widest.processes_per_node} processes "
-            f"each: {why}"
+            f"each: {cause}"
         )
         if value:
-            known = partitions.known(str(at[1]), partition.name)
-            others = suggestion(value, known) if known else "correct it or remove it"
-            problem = f"found {value}; sbatch --test-only: {why}; {others}"
+            values = partitions.known(str(at[1]), partition.name)
+            remedy = suggestion(value, values) if values else "correct it or remove it"
+            problem = f"found {value}; sbatch --test-only: {cause}; {remedy}"
         yield Mistake(at, problem)
         return
 
 
-def _blamed(job: scripts.JobScript, why: str) -> tuple[Place, str]:
+def _refused_setting(job: scripts.JobScript, cause: str) -> tuple[Place, str]:
     """The setting without which sbatch's message is another one, with its value; the whole section if there is none."""
     slurm = job.slurm
-    without: list[tuple[Place, str, Slurm]] = [
+    omissions: list[tuple[Place, str, Slurm]] = [
         (("slurm", field), getattr(slurm, field), replace(slurm, **{field: ""}))  # type: ignore[arg-type]
         for field in keys.options(slurm).values()
         if field != "partition"
     ]
     for index, word in enumerate(slurm.directives):
-        others = (*slurm.directives[:index], *slurm.directives[index + 1 :])
-        without.append((("slurm", "directives", index), word, replace(slurm, directives=others)))
-    for at, value, rest in without:
-        if value and sbatch.refusal(scripts.render(replace(job, slurm=rest))) != why:
+        directives = (*slurm.directives[:index], *slurm.directives[index + 1 :])
+        omissions.append((("slurm", "directives", index), word, replace(slurm, directives=directives)))
+    for at, value, shorter in omissions:
+        if value and sbatch.refusal(scripts.render(replace(job, slurm=shorter))) != cause:
             return at, value
     return ("slurm",), ""

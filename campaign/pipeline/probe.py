@@ -78,7 +78,7 @@ def probe(definition: Definition, checked: Checked, say: Callable[[str], None]) 
         script = folder / "probe.sbatch"
         directories = [target.directory for target in definition.campaign.targets]
         launches = _launches(definition, widest, slurm)
-        text = scripts.render_probe(job, directories, list(launches.values()), _ranks(widest).processes)
+        text = scripts.render_probe(job, directories, list(launches.values()), _test_geometry(widest).processes)
         script.write_text(text, encoding="utf-8")
         answer = sbatch.submit(script)
         if answer.job_id is None:
@@ -92,12 +92,12 @@ def probe(definition: Definition, checked: Checked, say: Callable[[str], None]) 
         except BaseException:
             commands.cancel([answer.job_id])
             raise
-        return _read(folder, answer.job_id, widest, state, list(launches))
+        return _read_records(folder, answer.job_id, widest, state, list(launches))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _ranks(run: Run) -> Geometry:
+def _test_geometry(run: Run) -> Geometry:
     """The geometry of the test: two ranks on each of two nodes, or fewer if the run has fewer."""
     nodes = min(2, run.geometry.nodes)
     return Geometry(nodes, nodes * min(2, run.geometry.processes_per_node))
@@ -107,16 +107,19 @@ def _launches(definition: Definition, run: Run, slurm: Slurm) -> dict[str, tuple
     """The words of the planned launch, and then of the others that this cluster supports, by the settings that select
     them.
     """
-    planned, command = run.launcher, replace(_shown(definition, run.launched[0]), phase="", geometry=None, first_node=0)
-    chosen = f"slurm.mpi: {slurm.mpi}" if planned.is_srun else _of(planned.program)
-    launchers = {chosen: (planned, slurm.mpi)}
+    planned, command = (
+        run.launcher,
+        replace(_rank_counting_command(definition, run.launched[0]), phase="", geometry=None, first_node=0),
+    )
+    planned_setting = f"slurm.mpi: {slurm.mpi}" if planned.is_srun else _launcher_setting(planned.program)
+    launchers = {planned_setting: (planned, slurm.mpi)}
     options = planned.options if planned.is_srun else ()
     for mpi in commands.mpi_plugins():
         if mpi in ("pmix", "pmi2"):
             launchers.setdefault(f"slurm.mpi: {mpi}", (replace(SRUN, options=options), mpi))
     if planned.is_srun:
-        launchers[_of("mpirun")] = Launcher("mpirun", placement=PLACEMENTS["mpirun"]), slurm.mpi
-    small = replace(run, geometry=_ranks(run), commands=(command,))
+        launchers[_launcher_setting("mpirun")] = Launcher("mpirun", placement=PLACEMENTS["mpirun"]), slurm.mpi
+    small = replace(run, geometry=_test_geometry(run), commands=(command,))
     return {
         setting: (
             *scripts.launcher(replace(small, launcher=launcher), replace(slurm, mpi=mpi), command),
@@ -126,11 +129,11 @@ def _launches(definition: Definition, run: Run, slurm: Slurm) -> dict[str, tuple
     }
 
 
-def _of(program: str) -> str:
+def _launcher_setting(program: str) -> str:
     return f"launcher: {{program: {program}}}"
 
 
-def _shown(definition: Definition, command: Command) -> Command:
+def _rank_counting_command(definition: Definition, command: Command) -> Command:
     """How to find the number of ranks of such a command."""
     program = definition.pack.program(command.program)
     if definition.campaign.benchmark.path(command.program) is None:
@@ -143,58 +146,58 @@ def _shown(definition: Definition, command: Command) -> Command:
 
 def _wait(job_id: str, folder: Path) -> str:
     """Wait until the probe's job has ended; gives Slurm's word for its state."""
-    ended = None
+    end_s = None
     while not (folder / "ended").exists():
         with contextlib.suppress(UnknownState):
             job = commands.queue({folder.name: job_id}).get(folder.name)
             if job is None or not job.state.active:
-                ended = ended or time.monotonic()
-                if time.monotonic() - ended > GRACE_S:
+                end_s = end_s or time.monotonic()
+                if time.monotonic() - end_s > GRACE_S:
                     return job.word if job else str(State.LOST)
         time.sleep(PAUSE_S)
     return ""
 
 
-def _read(folder: Path, job: str, widest: Run, state: str, settings: Sequence[str]) -> Probed:
+def _read_records(folder: Path, job: str, widest: Run, state: str, settings: Sequence[str]) -> Probed:
     """Problems by their text, each with the nodes that report it. `settings`: those of the launches, in their order."""
     nodes = widest.geometry.nodes
     lines = (line.partition("\t") for line in text_of(folder / "nodes").splitlines())
     texts = grouped((text, node) for node, _, text in lines)
-    answered = set(texts.pop("", ()))
+    reporting_nodes = set(texts.pop("", ()))
     problems = [f"{', '.join(sorted(names))}: {text}" for text, names in texts.items()]
-    if len(answered) < nodes:
-        why = state or " ".join(text_of(folder / "nodes.err").splitlines()[-1:]) or "srun gave no reason"
-        problems.append(f"probe (job {job}): {len(answered)} of {plural(nodes, 'node')} answered; {why}")
+    if len(reporting_nodes) < nodes:
+        cause = state or " ".join(text_of(folder / "nodes.err").splitlines()[-1:]) or "srun gave no reason"
+        problems.append(f"probe (job {job}): {len(reporting_nodes)} of {plural(nodes, 'node')} answered; {cause}")
     if problems:  # these have to be fixed first
         return Probed(job, nodes, tuple(problems))
-    tried = [line.split("\t", 2) for line in text_of(folder / "launches").splitlines()]
-    if not tried:
-        why = state or "no reason given"
-        return Probed(job, nodes, (f"probe (job {job}): ended before the benchmark was launched; {why}",))
-    kind, program, ranks = tried[0][0], widest.launched[0].executable, _ranks(widest).processes
+    launches = [line.split("\t", 2) for line in text_of(folder / "launches").splitlines()]
+    if not launches:
+        cause = state or "no reason given"
+        return Probed(job, nodes, (f"probe (job {job}): ended before the benchmark was launched; {cause}",))
+    kind, program, ranks = launches[0][0], widest.launched[0].executable, _test_geometry(widest).processes
     if kind == "unknown":
         unchecked = f"whether {settings[0]} starts {program} as one MPI job (ldd shows no MPI library of it)"
         return Probed(job, nodes, (), f"not checked: {unchecked}")
     if kind in WORKS:
         ends = ", which does not end by itself within 30 s: see RUN-01" if kind == "endless" else ""
-        shown = f"{settings[0]} starts {program} as one MPI job of {plural(ranks, 'rank')}{ends}"
-        return Probed(job, nodes, (), shown)
-    return Probed(job, nodes, (_failed(program, tried, settings, ranks),))
+        outcome = f"{settings[0]} starts {program} as one MPI job of {plural(ranks, 'rank')}{ends}"
+        return Probed(job, nodes, (), outcome)
+    return Probed(job, nodes, (_failure_text(program, launches, settings, ranks),))
 
 
-def _failed(program: str, tried: Sequence[Sequence[str]], settings: Sequence[str], ranks: int) -> str:
+def _failure_text(program: str, launches: Sequence[Sequence[str]], settings: Sequence[str], ranks: int) -> str:
     """What is wrong with the planned launch, and what to do."""
-    why, *others = (_outcome(kind, said, ranks) for kind, _, said in tried)
-    if tried[-1][0] in WORKS:
-        remedy = f"it starts with {settings[len(tried) - 1]}"
+    planned_outcome, *other_outcomes = (_launch_outcome(kind, message, ranks) for kind, _, message in launches)
+    if launches[-1][0] in WORKS:
+        remedy = f"it starts with {settings[len(launches) - 1]}"
     else:
-        failed = (f"{setting} ({other})" for setting, other in zip(settings[1:], others, strict=False))
+        failed = (f"{setting} ({other})" for setting, other in zip(settings[1:], other_outcomes, strict=False))
         remedy = f"tried without success too: {'; '.join(failed) or 'no other launcher found'}"
-    library = tried[0][1] or "its MPI library is not known"
-    return f"{settings[0]} does not start {program} ({library}) as one MPI job: {why}; {remedy}"
+    library = launches[0][1] or "its MPI library is not known"
+    return f"{settings[0]} does not start {program} ({library}) as one MPI job: {planned_outcome}; {remedy}"
 
 
-def _outcome(kind: str, said: str, ranks: int) -> str:
+def _launch_outcome(kind: str, message: str, ranks: int) -> str:
     if kind == "alone":
         return f"each of {ranks} ranks runs alone"
-    return "it did not end within 30 s" if kind == "hangs" else f"it says: {said or 'no reason given'}"
+    return "it did not end within 30 s" if kind == "hangs" else f"it says: {message or 'no reason given'}"

@@ -14,7 +14,7 @@ from campaign.core.journal import DAMAGED, Salvage
 from campaign.core.model import Paths
 from campaign.core.units import listing
 from campaign.judge.history import lost_by_recovery
-from campaign.pipeline.standing import Say
+from campaign.pipeline.campaign_state import Say
 from campaign.results.store import Store, begun
 from campaign.slurm import submit
 
@@ -26,7 +26,7 @@ def recover(definition: Definition, say: Say) -> bool:
     paths, rewritten = definition.paths, []
 
     def rewrite(known_bytes: int) -> bool:
-        if event := _rewritten(paths, known_bytes):
+        if event := _rewrite_journal(paths, known_bytes):
             rewritten.append(event)
         return bool(rewritten)
 
@@ -35,7 +35,7 @@ def recover(definition: Definition, say: Say) -> bool:
     for event in rewritten:
         for finding in lost_by_recovery(event):
             say(finding.message)
-        if jobs := list(dict.fromkeys(_unfinished(paths, event))):
+        if jobs := list(dict.fromkeys(_unfinished_jobs(paths, event))):
             say(
                 f"jobs that no line names any more may still be queued or running: {listing(jobs)}; cancel each with "
                 "scancel --name=JOB before you measure again"
@@ -43,7 +43,7 @@ def recover(definition: Definition, say: Say) -> bool:
     return bool(rewritten)
 
 
-def _rewritten(paths: Paths, known_bytes: int) -> Event | None:
+def _rewrite_journal(paths: Paths, known_bytes: int) -> Event | None:
     path, reading = paths.journal, journal.Reading(paths.journal)
     for _ in reading.sound():
         pass
@@ -53,7 +53,7 @@ def _rewritten(paths: Paths, known_bytes: int) -> Event | None:
         return None
     salvage, new = Salvage(path), path.with_name(f"{path.name}.new")
     names = (path.with_name(DAMAGED.format(number=number)) for number in itertools.count(1))
-    damaged = next(each for each in names if not each.exists())
+    damaged = next(candidate for candidate in names if not candidate.exists())
     try:
         with new.open("wb") as file:
             file.writelines(salvage.lines())
@@ -72,11 +72,11 @@ def _rewritten(paths: Paths, known_bytes: int) -> Event | None:
             "lost": salvage.lost,
             "missing": missing,
             "open": salvage.open,
-            "unnamed": sorted(each for each in _folders(paths) if each not in salvage.ends),
+            "unnamed": sorted(name for name in _attempt_folders(paths) if name not in salvage.ends),
         }
         journal.append(new, event, salvage.head)
-        for each in (damaged, new):
-            journal.sync(each)
+        for written_file in (damaged, new):
+            journal.sync(written_file)
         new.replace(path)
     except OSError as error:
         raise unwritten(error, f"{error.filename or path}: cannot be written: {error.strerror}") from error
@@ -85,14 +85,14 @@ def _rewritten(paths: Paths, known_bytes: int) -> Event | None:
     return event
 
 
-def _folders(paths: Paths) -> Iterator[str]:
+def _attempt_folders(paths: Paths) -> Iterator[str]:
     """The attempts that have a folder."""
     for folder in paths.runs.glob("*/*"):
         if folder.is_dir() and folder.name.isdecimal():
             yield f"{folder.parent.name}/{folder.name}"
 
 
-def _unfinished(paths: Paths, event: Event) -> Iterator[str]:
+def _unfinished_jobs(paths: Paths, event: Event) -> Iterator[str]:
     """The jobs of attempts that no line names and that have not recorded their end."""
     for name in event["unnamed"]:
         folder = paths.runs / name

@@ -45,7 +45,7 @@ class Request:
     most_jobs: int = MOST_JOBS
 
     @classmethod
-    def of(cls, words: Sequence[str]) -> Request:
+    def from_words(cls, words: Sequence[str]) -> Request:
         """A request from patterns of cells and statuses."""
         statuses = tuple(status for status in CHOOSABLE if status in words)
         return cls(tuple(word for word in words if word not in CHOOSABLE), statuses=statuses)
@@ -55,28 +55,29 @@ class Request:
         """Whether it is restricted to some cells."""
         return bool(self.only or self.statuses)
 
-    def means(self, cell: Cell) -> bool:
-        matched = not self.only or any(matches(cell, pattern.partition("@")[0]) for pattern in self.only)
-        return matched and (self.cells is None or cell in self.cells)
+    def includes(self, cell: Cell) -> bool:
+        is_matched = not self.only or any(matches(cell, pattern.partition("@")[0]) for pattern in self.only)
+        return is_matched and (self.cells is None or cell in self.cells)
 
-    def _on(self, run: Run, cell: Cell) -> bool:
+    def _includes_node(self, run: Run, cell: Cell) -> bool:
         """Whether the run's node is chosen by a pattern that matches the cell."""
-        given = [pattern.partition("@") for pattern in self.only]
-        matched = [node for pattern, _, node in given if matches(cell, pattern)]
-        return not matched or any(not node or fnmatch.fnmatchcase(run.node, node) for node in matched)
+        patterns = [pattern.partition("@") for pattern in self.only]
+        nodes = [node for pattern, _, node in patterns if matches(cell, pattern)]
+        return not nodes or any(not node or fnmatch.fnmatchcase(run.node, node) for node in nodes)
 
     def by_status(self, rows: Sequence[Row]) -> Request:
         """With the cells of the requested statuses. Invalid cells have results, so they need new attempts."""
         cells = frozenset(row.cell for row in rows if row.status in self.statuses)
         return replace(self, cells=cells, again=self.again or Status.INVALID in self.statuses)
 
-    def chosen(self, campaign: Campaign, runs: Sequence[Run]) -> list[Run]:
+    def select_runs(self, campaign: Campaign, runs: Sequence[Run]) -> list[Run]:
         """The runs of the chosen cells, without those whose cells are all declined or projected."""
-        given = ((run, run.cells()) for run in runs)
+        cells_of_runs = ((run, run.cells()) for run in runs)
         return [
             run
-            for run, cells in given
-            if any(self.means(cell) and self._on(run, cell) for cell in cells) and not left_out(campaign, cells)
+            for run, cells in cells_of_runs
+            if any(self.includes(cell) and self._includes_node(run, cell) for cell in cells)
+            and not left_out(campaign, cells)
         ]
 
     def check(self, cells: Sequence[Cell]) -> None:
@@ -93,12 +94,12 @@ def _no_cell(pattern: str, cells: Sequence[Cell]) -> str:
     """The first part of a pattern that matches no cell."""
     parts = pattern.split("/")
     if len(parts) == len(_AXES):
-        for axis, part, known in zip(_AXES, parts, zip(*map(astuple, cells), strict=True), strict=True):
-            if not fnmatch.filter(known, part):
-                others = suggestion(part, list(dict.fromkeys(known)))
-                return f"no cell matches {pattern!r}: no {axis} {part}; {others}"
-    if meant := nearest_name(pattern, CHOOSABLE):
-        return f"no cell matches {pattern!r}; did you mean {meant}?"
+        for axis, part, values in zip(_AXES, parts, zip(*map(astuple, cells), strict=True), strict=True):
+            if not fnmatch.filter(values, part):
+                remedy = suggestion(part, list(dict.fromkeys(values)))
+                return f"no cell matches {pattern!r}: no {axis} {part}; {remedy}"
+    if guess := nearest_name(pattern, CHOOSABLE):
+        return f"no cell matches {pattern!r}; did you mean {guess}?"
     return f"no cell matches {pattern!r}; cells are target/launch/files/operation, as in {cells[0]}"
 
 
@@ -113,23 +114,23 @@ def within_node_hours(
     """
     slurm = definition.campaign.slurm
     used = in_use_node_s(definition.paths, store, slurm) / 3600
-    chosen: list[Run] = []
+    affordable: list[Run] = []
     batches = matrix.batches(runs, slurm.allocation)
     costs = [
         max(run.geometry.nodes for run in batch) * scripts.job_limit_s(slurm, len(batch)) / 3600 for batch in batches
     ]
-    for place, (batch, more) in enumerate(zip(batches, costs, strict=True)):
-        if used + more > most_node_h:
-            left = batches[place:]
+    for place, (batch, cost) in enumerate(zip(batches, costs, strict=True)):
+        if used + cost > most_node_h:
+            remaining = batches[place:]
             enough = math.ceil(100 * (used + sum(costs[place:]))) / 100
-            return chosen, (
-                f"not submitted: {plural(len(left), 'job')} ({plural(sum(map(len, left)), 'run')}). --max-node-hours "
-                f"is {most_node_h:.15g}; {digits(used)} are used or reserved, and the next job may use {digits(more)} "
-                f"more; --max-node-hours {enough:.15g} is enough for all"
+            return affordable, (
+                f"not submitted: {plural(len(remaining), 'job')} ({plural(sum(map(len, remaining)), 'run')}). "
+                f"--max-node-hours is {most_node_h:.15g}; {digits(used)} are used or reserved, and the next job may "
+                f"use {digits(cost)} more; --max-node-hours {enough:.15g} is enough for all"
             )
-        used += more
-        chosen += batch
-    return chosen, ""
+        used += cost
+        affordable += batch
+    return affordable, ""
 
 
 def used_node_h(definition: Definition) -> float:
@@ -150,24 +151,24 @@ def in_use_node_s(paths: Paths, store: Store, slurm: Slurm) -> float:
 
 
 def _node_s(paths: Paths, attempts: Sequence[Attempt], record: Accounting | None, slurm: Slurm) -> float:
-    nodes = max(_nodes(paths, attempt) for attempt in attempts)
+    nodes = max(_nodes_of_job(paths, attempt) for attempt in attempts)
     if any(attempt.state.active for attempt in attempts):
         return float(nodes * scripts.job_limit_s(slurm, len(attempts)))
-    if (seconds := _recorded_s(record)) is not None:
+    if (seconds := _elapsed_s(record)) is not None:
         return nodes * seconds
     times = [time for attempt in attempts for time in (attempt.started, attempt.ended) if time is not None]
     return nodes * (max(times) - min(times)) if times else 0.0
 
 
-def _recorded_s(record: Accounting | None) -> float | None:
+def _elapsed_s(record: Accounting | None) -> float | None:
     """How long a job ran, by the scheduler's record."""
     if record is None:
         return None
-    began, ended = record.job.get("StartTime", ""), record.job.get("EndTime", "")
-    return float(int(ended) - int(began)) if began.isdigit() and ended.isdigit() else None
+    start, end = record.job.get("StartTime", ""), record.job.get("EndTime", "")
+    return float(int(end) - int(start)) if start.isdigit() and end.isdigit() else None
 
 
-def _nodes(paths: Paths, attempt: Attempt) -> int:
+def _nodes_of_job(paths: Paths, attempt: Attempt) -> int:
     """The job's number of nodes, from the record written before its submission; 0 if that is missing."""
     nodes = described(paths.attempt(attempt.run, attempt.number)).get("nodes")
     return nodes if isinstance(nodes, int) else 0

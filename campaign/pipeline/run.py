@@ -21,9 +21,9 @@ from campaign.core.model import Attempt, Run, State
 from campaign.core.units import plural
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning
+from campaign.pipeline.campaign_state import Say, current_submission, judge_recorded, new_follower, report_damage
 from campaign.pipeline.preflight import is_missing, preflight
 from campaign.pipeline.request import Request, within_node_hours
-from campaign.pipeline.standing import Say, current, follower_of, say_of_journal, standing
 from campaign.plan import adaptive, matrix
 from campaign.plan.estimate import TimeLeft, time_left
 from campaign.results.case import Case
@@ -83,16 +83,16 @@ class Stamping:
         """Send the head if attempts have ended since the last one. After a failure it is sent again when the next one
         ends, or if it is the last time.
         """
-        service, ended = (
+        service, end_count = (
             self.definition.campaign.evidence.timestamp,
             sum(not attempt.state.active for attempt in attempts),
         )
-        if not service or (ended == self.covered and not (last and self.trouble)):
+        if not service or (end_count == self.covered and not (last and self.trouble)):
             return
-        reply, before = self.definition.paths.timestamps / f"{self.store.head}.tsr", self.trouble
+        reply, trouble_before = self.definition.paths.timestamps / f"{self.store.head}.tsr", self.trouble
         self.trouble = "" if reply.exists() else timestamps.obtain(self.store.head, service, reply)
-        self.covered = ended
-        if self.trouble != before and self.trouble:
+        self.covered = end_count
+        if self.trouble != trouble_before and self.trouble:
             self.say(f"no time stamp of the journal's head from {service}: {self.trouble}; it is asked for again")
 
 
@@ -120,29 +120,33 @@ def run(definition: Definition, request: Request, display: Display) -> Submissio
     campaign, pack = definition.campaign, definition.pack
     request.check(matrix.cells(campaign, pack))
     if request.statuses:
-        recorded = current(definition, display.say)
-        request = request.by_status(recorded.rows)
+        submission = current_submission(definition, display.say)
+        request = request.by_status(submission.rows)
         if not request.cells:
             display.say(f"no result is {' or '.join(request.statuses)}; nothing to run")
-            return replace(recorded, rows=())
+            return replace(submission, rows=())
     checked = preflight(definition, planning.plan(definition, may_submit=True), request)
     planned = checked.plan
-    lost, mended = checked.violated
-    for text in lost:
+    lasting_violations, later_violations = checked.violated
+    for text in lasting_violations:
         display.say(f"these results will be invalid: {text}")
-    for text in mended:
+    for text in later_violations:
         display.say(f"to be mended in the campaign file, before or after the run: {text}")
     with Store(definition.paths) as store, atomic.locked(definition.paths.root, atomic.AMONG_OTHERS):
         # What an earlier driver had no time to submit failed with that driver, not for a cause of its own.
-        ended = frozenset(each.token for each in store.attempts() if not each.state.active or each.job_id is None)
-        driver = Driver(definition, store, display, ended, store.cancelled(), Stamping(definition, store, display.warn))
+        ended_tokens = frozenset(
+            each.token for each in store.attempts() if not each.state.active or each.job_id is None
+        )
+        driver = Driver(
+            definition, store, display, ended_tokens, store.cancelled(), Stamping(definition, store, display.warn)
+        )
         store.begin(nonce=campaign.nonce, campaign=campaign.name, rules=[pack.id, pack.version, pack.digest])
-        planning.write(definition, planned)
+        planning.write_plan(definition, planned)
         modifications.keep_builds(campaign, definition.paths)
         modifications.keep(definition.paths, *checked.compared, definition.pack.build)
-        left = checked.missing or planned.searches or store.under_way()
-        follower_of(definition, store, display.say).step()
-        if left:
+        has_work = checked.missing or planned.searches or store.under_way()
+        new_follower(definition, store, display.say).step()
+        if has_work:
             with suppress(_StoppedError), _no_job_without_record(driver, request):
                 planned = _search(driver, planned, request)
                 planned = _measure(driver, planned, request)
@@ -154,8 +158,8 @@ def run(definition: Definition, request: Request, display: Display) -> Submissio
                     f"left on the target, as a job could not remove it: {', '.join(directories)}; the next job removes "
                     "it, or remove it yourself"
                 )
-        done = standing(definition, planned, store)
-    return replace(done, rows=tuple(row for row in done.rows if request.means(row.cell)))
+        judged_submission = judge_recorded(definition, planned, store)
+    return replace(judged_submission, rows=tuple(row for row in judged_submission.rows if request.includes(row.cell)))
 
 
 @contextmanager
@@ -166,7 +170,7 @@ def _no_job_without_record(driver: Driver, request: Request) -> Iterator[None]:
     except NoRoom as error:
         if request.keep_going:
             raise
-        jobs = _not_ended(driver.store.under_way())
+        jobs = _active_jobs(driver.store.under_way())
         commands.cancel(jobs)
         raise NoRoom(f"{error}\ncancelled {plural(len(jobs), 'job')}, whose results could not be written") from error
 
@@ -178,35 +182,35 @@ def _search(driver: Driver, planned: planning.Plan, request: Request) -> plannin
     """
     definition, say = driver.definition, driver.display.say
     announced: set[str] = set()
-    before: dict[str, int] = {}
+    tries_before: dict[str, int] = {}
     while planned.searches:
-        planned = planning.again(definition, planned)
-        planning.write(definition, planned)
+        planned = planning.update_plan(definition, planned)
+        planning.write_plan(definition, planned)
         for search in planned.searches:
             if search.choice and search.search.key not in announced:
                 announced.add(search.search.key)
                 say(f"search {search.search.key}: {search.choice.reason}")
-        wanted = request.chosen(
+        awaited_runs = request.select_runs(
             definition.campaign, [run for search in planned.searches for run in search.awaited_runs]
         )
-        wanted = list({run.id: run for run in wanted}.values())
+        awaited_runs = list({run.id: run for run in awaited_runs}.values())
         attempts = driver.store.attempts()
-        tried = {
+        tries = {
             run: sum(attempt.state in adaptive.OWN_ENDS for attempt in of_run)
-            for run, of_run in matrix.attempts_by_run(wanted, attempts).items()
+            for run, of_run in matrix.attempts_by_run(awaited_runs, attempts).items()
         }
-        if tried and all(before.get(run) == number for run, number in tried.items()):
+        if tries and all(tries_before.get(run) == number for run, number in tries.items()):
             driver.display.warn(
-                f"the search cannot go on: {next(iter(tried))} could not be executed; find the cause with 'campaign "
+                f"the search cannot go on: {next(iter(tries))} could not be executed; find the cause with 'campaign "
                 "status' and run again"
             )
             break
-        if not tried:
+        if not tries:
             break
         # Attempts that ended without a rate are repeated: only the search knows when they are enough.
-        before = tried
-        known = frozenset(attempt.token for attempt in attempts if not attempt.state.active)
-        _Work(driver, wanted, replace(request, again=True), known).measure()
+        tries_before = tries
+        ended_tokens = frozenset(attempt.token for attempt in attempts if not attempt.state.active)
+        _Work(driver, awaited_runs, replace(request, again=True), ended_tokens).measure()
         if request.detach:
             break
     return planned
@@ -215,14 +219,14 @@ def _search(driver: Driver, planned: planning.Plan, request: Request) -> plannin
 def _measure(driver: Driver, planned: planning.Plan, request: Request) -> planning.Plan:
     """Measure what cells report, with as many repetitions as their intervals need; gives the plan with all of them."""
     while True:
-        _Work(driver, request.chosen(driver.definition.campaign, planned.runs), request).measure()
-        later = planning.again(driver.definition, planned)
-        if request.detach or later.runs == planned.runs:
+        _Work(driver, request.select_runs(driver.definition.campaign, planned.runs), request).measure()
+        updated = planning.update_plan(driver.definition, planned)
+        if request.detach or updated.runs == planned.runs:
             return planned
-        more = plural(len(later.runs) - len(planned.runs), "run")
-        driver.display.say(f"adding {more}: intervals are wider than repetitions.width")
-        planned, request = later, replace(request, again=False)
-        planning.write(driver.definition, planned)
+        added_runs = plural(len(updated.runs) - len(planned.runs), "run")
+        driver.display.say(f"adding {added_runs}: intervals are wider than repetitions.width")
+        planned, request = updated, replace(request, again=False)
+        planning.write_plan(driver.definition, planned)
 
 
 class _Work:
@@ -232,10 +236,10 @@ class _Work:
     """
 
     def __init__(
-        self, driver: Driver, chosen: Sequence[Run], request: Request, known: frozenset[str] | None = None
+        self, driver: Driver, runs: Sequence[Run], request: Request, considered: frozenset[str] | None = None
     ) -> None:
-        self._driver, self._chosen, self._request, self._known = driver, chosen, request, known
-        self._follower = follower_of(driver.definition, driver.store, driver.display.say)
+        self._driver, self._chosen, self._request, self._known = driver, runs, request, considered
+        self._follower = new_follower(driver.definition, driver.store, driver.display.say)
         self._sends: Counter[str] = Counter()
         self._refused: set[str] = set()
         self._beyond = ""  # why jobs are held back at present
@@ -298,47 +302,45 @@ class _Work:
 
     def _look(self) -> bool:
         """Whether an attempt has not ended yet."""
-        driver, chosen = self._driver, self._chosen
+        driver, runs = self._driver, self._chosen
         goes_on = self._follower.step()
         attempts = driver.store.attempts()
         driver.stamping.step(attempts)
-        changed = attempts != self._last
-        self._pause_s = FOLLOW_S[0] if changed else min(self._pause_s * GROWTH, FOLLOW_S[1])
-        if changed:
+        has_changed = attempts != self._last
+        self._pause_s = FOLLOW_S[0] if has_changed else min(self._pause_s * GROWTH, FOLLOW_S[1])
+        if has_changed:
             running = {attempt.token for attempt in attempts if attempt.state is State.RUNNING}
             self._running_since = {token: self._running_since.get(token, time.time()) for token in running}
-            self._values = _values(driver, chosen, attempts)
+            self._values = _values(driver, runs, attempts)
         self._last = attempts
-        by_run = matrix.attempts_by_run(chosen, attempts)
-        left = functools.partial(
-            time_left, driver.definition.campaign, chosen, by_run, self._running_since, time.time()
-        )
-        driver.display.show(Progress(chosen, by_run, self._values, left))
+        by_run = matrix.attempts_by_run(runs, attempts)
+        left = functools.partial(time_left, driver.definition.campaign, runs, by_run, self._running_since, time.time())
+        driver.display.show(Progress(runs, by_run, self._values, left))
         if not self._stopped:
             self._stopped = self._stop(attempts)
         return goes_on
 
     def _stop(self, attempts: Sequence[Attempt]) -> bool:
         """Cancel the jobs of these runs if they must not go on; whether that is so."""
-        driver, chosen, ids = self._driver, self._chosen, {run.id for run in self._chosen}
-        own = [attempt for attempt in attempts if attempt.run in ids and attempt.state.active]
+        driver, runs, ids = self._driver, self._chosen, {run.id for run in self._chosen}
+        active = [attempt for attempt in attempts if attempt.run in ids and attempt.state.active]
         # Read after the attempts: `campaign cancel` records itself before it ends one.
         if driver.is_cancelled():
             driver.display.warn(
                 "the campaign was cancelled; nothing more is submitted. 'campaign run "
                 f"{typed(driver.definition.campaign.path, driver.definition.campaign.part)}' continues"
             )
-            commands.cancel(_not_ended(own))  # submitted since
+            commands.cancel(_active_jobs(active))  # submitted since
             return True
         if self._request.keep_going:
             return False
-        full = no_space(chosen, attempts, driver.before)
-        cause = full.reason if full else same_cause(chosen, attempts, driver.before)
-        if cause is None or not (jobs := _not_ended(own)):
+        full = first_without_space(runs, attempts, driver.before)
+        cause = full.reason if full else same_cause(runs, attempts, driver.before)
+        if cause is None or not (jobs := _active_jobs(active)):
             return False
         if full:
             results = str(driver.definition.paths.root)
-            target = next(run.directory for run in chosen if run.id == full.run)
+            target = next(run.directory for run in runs if run.id == full.run)
             directory = results if results in cause else target
             driver.display.warn(
                 f"the file system of {directory}, or a quota there, is full: {full.run}: {cause}\ncancelling "
@@ -356,13 +358,13 @@ class _Work:
 
 
 def _values(
-    driver: Driver, chosen: Sequence[Run], attempts: Sequence[Attempt]
+    driver: Driver, runs: Sequence[Run], attempts: Sequence[Attempt]
 ) -> dict[tuple[str, int], Sequence[RunValue]]:
     """The numbers of the attempts that count, by run and attempt."""
     pack, records = driver.definition.pack, driver.store.records()
     values: dict[tuple[str, int], Sequence[RunValue]] = {}
-    by_run = matrix.attempts_by_run(chosen, attempts)
-    for run in chosen:
+    by_run = matrix.attempts_by_run(runs, attempts)
+    for run in runs:
         operations = [operation for operation in pack.operations_of(run.launch) if operation.id in run.operations]
         for attempt in by_run[run.id]:
             key = (run.id, attempt.number)
@@ -375,7 +377,7 @@ def _values(
     return values
 
 
-def no_space(runs: Sequence[Run], attempts: Sequence[Attempt], before: Collection[str]) -> Attempt | None:
+def first_without_space(runs: Sequence[Run], attempts: Sequence[Attempt], before: Collection[str]) -> Attempt | None:
     """The first attempt, without those `before`, that found a file system full, as all later ones will."""
     ids = {run.id for run in runs}
     new = (attempt for attempt in attempts if attempt.run in ids and attempt.token not in before)
@@ -390,22 +392,22 @@ def same_cause(runs: Sequence[Run], attempts: Sequence[Attempt], before: Collect
     """
     by_id = {run.id: run for run in runs}
     new = [attempt for attempt in attempts if attempt.run in by_id and attempt.token not in before]
-    ended = [attempt for attempt in new if not attempt.state.active and attempt.state is not State.REFUSED]
-    ended.sort(key=lambda attempt: attempt.ended or math.inf)
-    jobs = list(dict.fromkeys(attempt.job for attempt in ended))[:2]
+    ended_attempts = [attempt for attempt in new if not attempt.state.active and attempt.state is not State.REFUSED]
+    ended_attempts.sort(key=lambda attempt: attempt.ended or math.inf)
+    jobs = list(dict.fromkeys(attempt.job for attempt in ended_attempts))[:2]
     if len(jobs) == 1 and all(attempt.job in jobs for attempt in new if attempt.state.active):
-        first = ended[:2]
+        first = ended_attempts[:2]
     else:
-        first = [next(attempt for attempt in ended if attempt.job == job) for job in jobs]
+        first = [next(attempt for attempt in ended_attempts if attempt.job == job) for job in jobs]
     if len(first) < 2 or first[0].run == first[1].run:
         return None
-    until = ended[: ended.index(first[1]) + 1]
-    failed = all(attempt.state in (State.FAILED, State.TIMEOUT) for attempt in until)
-    causes = {_general(attempt, by_id[attempt.run]) for attempt in first}
+    first_ended = ended_attempts[: ended_attempts.index(first[1]) + 1]
+    failed = all(attempt.state in (State.FAILED, State.TIMEOUT) for attempt in first_ended)
+    causes = {_cause_without_names(attempt, by_id[attempt.run]) for attempt in first}
     return first[0].reason if failed and len(causes) == 1 else None
 
 
-def _general(attempt: Attempt, run: Run) -> tuple[State, str]:
+def _cause_without_names(attempt: Attempt, run: Run) -> tuple[State, str]:
     """How an attempt ended, and what its program printed of that, without names, numbers and paths, which differ from
     run to run.
     """
@@ -413,10 +415,10 @@ def _general(attempt: Attempt, run: Run) -> tuple[State, str]:
     return attempt.state, re.sub(r"[0-9a-f]{8,}|\d+", "#", text)
 
 
-def _not_ended(attempts: Iterable[Attempt]) -> list[str]:
+def _active_jobs(attempts: Iterable[Attempt]) -> list[str]:
     """Ids of the jobs of these attempts that have not ended."""
-    wanted = {attempt.job: attempt.job_id for attempt in attempts}
-    return [job.id for job in commands.queue(wanted).values() if job.state.active]
+    job_ids = {attempt.job: attempt.job_id for attempt in attempts}
+    return [job.id for job in commands.queue(job_ids).values() if job.state.active]
 
 
 def cancel(definition: Definition, say: Say, patience_s: float = 60.0) -> int:
@@ -424,11 +426,11 @@ def cancel(definition: Definition, say: Say, patience_s: float = 60.0) -> int:
     if not begun(definition.paths):
         return 0
     with Store(definition.paths) as store:
-        say_of_journal(definition, journal.read_chain(definition.paths.journal), say)
-        jobs = _not_ended(store.under_way())
+        report_damage(definition, journal.read_chain(definition.paths.journal), say)
+        jobs = _active_jobs(store.under_way())
         store.note("cancel", jobs=jobs)
         commands.cancel(jobs)
-        follower = follower_of(definition, store, say)
+        follower = new_follower(definition, store, say)
         end = time.monotonic() + patience_s
         while follower.step():
             if time.monotonic() > end:
@@ -436,8 +438,8 @@ def cancel(definition: Definition, say: Say, patience_s: float = 60.0) -> int:
             time.sleep(0.5)
             # A driver that is just calling sbatch submits that job before it sees the cancellation.
             with suppress(UnknownState):
-                others = _not_ended(attempt for attempt in store.under_way() if attempt.job_id not in jobs)
-                if late := [job for job in others if job not in jobs]:
+                other_jobs = _active_jobs(attempt for attempt in store.under_way() if attempt.job_id not in jobs)
+                if late := [job for job in other_jobs if job not in jobs]:
                     commands.cancel(late)
                     store.note("cancel", jobs=late)
                     jobs += late

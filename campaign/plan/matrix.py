@@ -163,7 +163,7 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
     variables = pack.values_of(*combination)
     values = {**{name: variables[name] for name in pack.varying}, **values}
     numbers = formulas.numbers(geometry, {**node_values, **variables, **values})
-    values |= {each.id: each.path for each in campaign.inputs}
+    values |= {entry.id: entry.path for entry in campaign.inputs}
     condition = next(condition for condition in pack.launch if condition.id == combination[1])
     threads = int(_compute(f"{{={condition.threads}}}", numbers)) if condition.threads else 0
     numbers = {"threads": threads, **numbers} if threads else numbers
@@ -183,7 +183,7 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
         fingerprint="",
         launcher=campaign.launcher,
         threads=threads,
-        environment=tuple((each.name, None if each.forbidden else each.value) for each in pack.environment),
+        environment=tuple((entry.name, None if entry.forbidden else entry.value) for entry in pack.environment),
         node=node,
         inputs=campaign.inputs,
         gres=_requested_gres(condition, campaign),

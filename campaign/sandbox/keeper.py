@@ -91,11 +91,11 @@ def main(path: str, owner: str, namespace: str, *points: str) -> int:
     if owner:
         selector.register(int(owner), selectors.EVENT_READ, "owner")  # readable once that process has ended
     while True:
-        ready = selector.select(LOOK_S)
+        events = selector.select(LOOK_S)
         if not os.path.lexists(path):
             leave(namespace, list(points))
             return 1
-        for key, _ in ready:
+        for key, _ in events:
             if key.data == "child":
                 os.read(wakeup, 4096)
                 reap()

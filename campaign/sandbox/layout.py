@@ -165,5 +165,5 @@ class Layout:
                 )
             return decode(SandboxState, content, pass_over_unknown=True)
         except (KeyError, TypeError, ValueError) as error:
-            why = f"{type(error).__name__}: {error}"
-            raise InputError(f"{self.state_file}: not a sandbox's state ({why})") from error
+            cause = f"{type(error).__name__}: {error}"
+            raise InputError(f"{self.state_file}: not a sandbox's state ({cause})") from error

@@ -95,10 +95,10 @@ def mpi_plugin() -> str:
 def open_mpi() -> int:
     """The major version of this machine's Open MPI; 0 if mpirun is another one, or missing."""
     try:
-        said = run(["mpirun", "--version"], HOME=str(Path.home())).stdout
+        version_text = run(["mpirun", "--version"], HOME=str(Path.home())).stdout
     except (OSError, subprocess.TimeoutExpired):
         return 0
-    return int(match[1]) if (match := re.search(r"\(Open MPI\) (\d+)", said)) else 0
+    return int(match[1]) if (match := re.search(r"\(Open MPI\) (\d+)", version_text)) else 0
 
 
 def mount_tmpfs(point: Path, options: str) -> None:
@@ -191,9 +191,9 @@ def inner_pid(pid: int) -> int | None:
 
 def mounts_below(top: Path) -> list[Path]:
     """Mount points at or below a directory, the innermost and latest first."""
-    written = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    mount_points = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
     # Blanks and backslashes are written as \ooo.
-    names = (each.encode().decode("unicode_escape").encode("latin-1") for each in reversed(written))
+    names = (mount_point.encode().decode("unicode_escape").encode("latin-1") for mount_point in reversed(mount_points))
     points = (Path(os.fsdecode(name)) for name in names)
     return [point for point in points if point == top or top in point.parents]
 

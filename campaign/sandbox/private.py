@@ -50,13 +50,13 @@ def _check_above(top: Path) -> None:
     """Raises InputError if somebody other than root and the user can rename what is in a directory above."""
     trusted = {os.geteuid(), Path("/").stat().st_uid}  # in a user namespace root may have another number
     for directory in reversed(top.parents):
-        found = directory.lstat()
-        others = found.st_mode & (stat.S_IWOTH | (0 if _is_own_group(found.st_gid) else stat.S_IWGRP))
-        if found.st_uid in trusted and (not others or found.st_mode & stat.S_ISVTX):
+        status = directory.lstat()
+        writable_by_others = status.st_mode & (stat.S_IWOTH | (0 if _is_own_group(status.st_gid) else stat.S_IWGRP))
+        if status.st_uid in trusted and (not writable_by_others or status.st_mode & stat.S_ISVTX):
             continue
         raise InputError(
-            f"sandbox: others can replace {top}, since {directory} belongs to user {users.name_of(found.st_uid)} and "
-            f"has mode {stat.S_IMODE(found.st_mode):04o}; allowed: directories of root and your own in which only you "
+            f"sandbox: others can replace {top}, since {directory} belongs to user {users.name_of(status.st_uid)} and "
+            f"has mode {stat.S_IMODE(status.st_mode):04o}; allowed: directories of root and your own in which only you "
             f"can write, or with the sticky bit; {REMEDY}"
         )
 

@@ -73,8 +73,8 @@ def node_states(layout: Layout) -> dict[str, str]:
 def jobs(layout: Layout) -> tuple[JobStatus, ...]:
     """The waiting and running jobs; empty if slurmctld does not answer."""
     lines = (client(layout, "squeue", "-h", "-o", "%A|%T|%D|%r|%j") or "").splitlines()
-    told = (line.split("|", 4) for line in lines)
-    return tuple(JobStatus(number, name, state, int(nodes), reason) for number, state, nodes, reason, name in told)
+    queue = (line.split("|", 4) for line in lines)
+    return tuple(JobStatus(number, name, state, int(nodes), reason) for number, state, nodes, reason, name in queue)
 
 
 def cancel_all(layout: Layout, wait_s: float) -> None:

@@ -69,8 +69,8 @@ def _start_keeper(layout: Layout, state: SandboxState, standard_input: int, owne
         watched += [] if owner is None else [os.pidfd_open(owner)]
     except OSError as error:
         raise InputError(f"--owner {owner}: {error.strerror}; allowed: the id of a running process") from error
-    with reservation, log.open("ab") as output, open(("/proc/self/ns/mnt"), "rb") as here:  # noqa: PTH123
-        arguments = [layout.keeper_socket, *(watched or ("",)), here.fileno(), *points]
+    with reservation, log.open("ab") as output, open(("/proc/self/ns/mnt"), "rb") as own_end:  # noqa: PTH123
+        arguments = [layout.keeper_socket, *(watched or ("",)), own_end.fileno(), *points]
         anchor = subprocess.Popen(
             [*command, sys.executable, "-I", keeper.__file__, *map(str, arguments)],
             cwd="/",
@@ -78,7 +78,7 @@ def _start_keeper(layout: Layout, state: SandboxState, standard_input: int, owne
             stdin=standard_input,
             stdout=output,
             stderr=output,
-            pass_fds=[reservation.fileno(), here.fileno(), *watched],
+            pass_fds=[reservation.fileno(), own_end.fileno(), *watched],
             start_new_session=True,
         )
     for descriptor in watched:
@@ -86,14 +86,14 @@ def _start_keeper(layout: Layout, state: SandboxState, standard_input: int, owne
     # It was not waited for, so it exists, if only as a zombie.
     state = _record(layout, state, "anchor", processes.Process.from_pid(anchor.pid))
     deadline = time.monotonic() + KEEPER_WAIT_S
-    while not layout.keeper_socket.exists() or not (below := processes.children(anchor.pid)):
+    while not layout.keeper_socket.exists() or not (namespace_options := processes.children(anchor.pid)):
         if anchor.poll() is not None:
             raise machine.no_namespaces(log)
         if time.monotonic() > deadline:
             raise _failed(layout, "keeper", f"did not start within {KEEPER_WAIT_S:.0f} s")
         time.sleep(0.005)
     anchor.returncode = 0  # it must outlive this process: Popen must not wait for it, nor warn
-    return _record(layout, state, "keeper", below[0])
+    return _record(layout, state, "keeper", namespace_options[0])
 
 
 def _mounts(layout: Layout, shape: Shape) -> dict[Path, str]:
@@ -162,7 +162,7 @@ def _start_daemon(layout: Layout, state: SandboxState, daemon: slurmconf.Daemon)
         raise _failed(layout, daemon.name, "ended at once")
     state = _record(layout, state, daemon.name, process)
     deadline = time.monotonic() + daemon.ready_s
-    while not _ready(daemon, process):
+    while not _is_ready(daemon, process):
         if not process.alive():
             raise _failed(layout, daemon.name, "ended")
         if time.monotonic() > deadline:
@@ -204,7 +204,7 @@ def _entering(pid: int) -> tuple[str, ...]:
     return ("sh", "-c", script, "sh", str(machine.inner_pid(pid)))
 
 
-def _ready(daemon: slurmconf.Daemon, process: processes.Process) -> bool:
+def _is_ready(daemon: slurmconf.Daemon, process: processes.Process) -> bool:
     if daemon.mount is not None:
         return machine.has_mounted(process.pid, daemon.mount)
     if daemon.port:
@@ -227,8 +227,8 @@ def _wait_for_nodes(layout: Layout, state: SandboxState) -> None:
                 raise _failed(layout, name, "ended")
         if time.monotonic() > deadline:
             seen = ", ".join(f"{name} is {states.get(name, 'unknown')}" for name in waiting)
-            how = f"has no usable node after {NODES_WAIT_S:.0f} s ({seen})"
-            raise _failed(layout, f"slurmd.{waiting[0]}", how)
+            problem = f"has no usable node after {NODES_WAIT_S:.0f} s ({seen})"
+            raise _failed(layout, f"slurmd.{waiting[0]}", problem)
         time.sleep(0.03)
 
 
@@ -243,6 +243,6 @@ def _record(layout: Layout, state: SandboxState, name: str, process: processes.P
     return state
 
 
-def _failed(layout: Layout, name: str, how: str) -> EnvironmentLacks:
+def _failed(layout: Layout, name: str, problem: str) -> EnvironmentLacks:
     log = layout.log(name)
-    return EnvironmentLacks(f"sandbox: {name} {how}; the end of {log}:\n{machine.tail(log)}")
+    return EnvironmentLacks(f"sandbox: {name} {problem}; the end of {log}:\n{machine.tail(log)}")

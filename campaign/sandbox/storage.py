@@ -59,10 +59,11 @@ class Storage:
                 remedy = f"; did you mean {guess}?" if guess else ""
                 raise InputError(f"sandbox: found storage option {word!r}; allowed: bricks=N, disk, slow=MS{remedy}")
             else:
-                least, most = limits[name]
-                if not (value.isascii() and value.isdigit() and least <= int(value) <= most):
+                lowest, highest = limits[name]
+                if not (value.isascii() and value.isdigit() and lowest <= int(value) <= highest):
                     raise InputError(
-                        f"sandbox: found storage option {name}={value}; allowed: a whole number from {least} to {most}"
+                        f"sandbox: found storage option {name}={value}; allowed: a whole number from "
+                        f"{lowest} to {highest}"
                     )
                 values[name] = int(value)
         return Storage(values["bricks"], bool(values["disk"]), values["slow"])

@@ -20,7 +20,7 @@ from campaign.core.errors import CampaignError, EnvironmentLacks
 from campaign.core.events import START, Event, hash_of
 from campaign.core.model import Planned, State
 from campaign.evidence import compared, replay
-from campaign.pipeline import standing
+from campaign.pipeline import campaign_state
 from campaign.results.store import Store
 from campaign.slurm import scripts
 from tests.support import builders, driving
@@ -86,8 +86,8 @@ def without(value: Json, at: tuple[str | int, ...]) -> Json:
 def look_at_everything(definition: Definition) -> None:
     """As `collect`, `status`, `table`, `check` and `verify` do."""
     definition.paths.database.unlink(missing_ok=True)
-    _, chain = standing.collect(definition)
-    submission = standing.recorded(definition)
+    _, chain = campaign_state.collect(definition)
+    submission = campaign_state.recorded_submission(definition)
     replay._rendered(submission)
     data = definition.paths.root.parent
     list(compared._bound(data, Bag(data), chain.ends if chain else ()))

@@ -17,7 +17,7 @@ from campaign.config.rules import packs
 from campaign.config.rules.pack import RulePack
 from campaign.core import resources
 from campaign.core.errors import INCOMPLETE, OK, InputError
-from campaign.pipeline import planning, preflight, standing
+from campaign.pipeline import campaign_state, planning, preflight
 from campaign.pipeline.request import Request
 from campaign.plan import matrix
 from campaign.report import views
@@ -139,7 +139,7 @@ class Planned:
     def found(self) -> set[tuple[str, str]]:
         """Rules and wordings of the violations and required explanations that `plan` names."""
         definition = open_campaign(self.file)
-        judged = preflight.check(definition, planning.plan(definition), Request()).judged
+        judged = preflight.check(definition, planning.plan(definition), Request()).submission
         return {(each.rule, each.wording) for each in judged.all_findings if each.violated or each.unanswered}
 
 
@@ -259,12 +259,12 @@ def test_every_rule_that_the_campaign_file_breaks_is_named_by_plan_and_the_run_f
     assert wanted - decided == set()
     if name not in RUN:
         return
-    first = Request().chosen(definition.campaign, planning.plan(definition).runs)[0].cells()[0]
+    first = Request().select_runs(definition.campaign, planning.plan(definition).runs)[0].cells()[0]
     done = drive("run", planned.file, "--despite-violations", "--only", "/".join((*first.line, "*")))
     assert done.returncode in (OK, INCOMPLETE), done.stderr
     after = {
         (each.rule, each.wording)
-        for each in standing.current(definition, print).all_findings
+        for each in campaign_state.current_submission(definition, print).all_findings
         if each.violated or each.unanswered
     }
     new = {(rule, wording) for rule, wording in after - before if wording not in ONLY_RUN.get(rule, ())}
@@ -295,5 +295,5 @@ def test_the_plan_is_followed_by_what_is_known_before_it_runs(tiers: str, width:
     definition = open_campaign(file)
     checked = preflight.check(definition, planning.plan(definition), Request())
     text = views.plan_text(definition, checked.plan, (), width, brief=True)
-    text += f"\n\n{views.forecast_text(checked.judged, width)}\n"
+    text += f"\n\n{views.forecast_text(checked.submission, width)}\n"
     builders.golden(f"plan-{tiers}-{width}.txt", text)

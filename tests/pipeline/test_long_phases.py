@@ -13,7 +13,7 @@ from campaign.core import resources
 from campaign.core.model import Finding, Severity
 from campaign.judge import engine
 from campaign.judge.job_facts import CONTROLLER_S
-from campaign.pipeline import planning, standing
+from campaign.pipeline import campaign_state, planning
 from campaign.pipeline.request import Request
 from campaign.results.case import Case
 from tests.pipeline.test_before import cluster, written
@@ -57,12 +57,12 @@ def test_a_run_whose_phases_last_longer_than_every_tolerance_is_accused_of_nothi
     for program in (tmp_path / "programs").iterdir():
         takes_long(program, ahead)
     definition = open_campaign(planned.file)
-    first = Request().chosen(definition.campaign, planning.plan(definition).runs)[0].cells()[0]
+    first = Request().select_runs(definition.campaign, planning.plan(definition).runs)[0].cells()[0]
     monkeypatch.setenv("CLOCK_AHEAD", str(ahead))
     monkeypatch.setenv("LD_PRELOAD", str(library("clock_ahead")))
     drive("run", planned.file, "--despite-violations", "--only", "/".join((*first.line, "*")))
     monkeypatch.delenv("LD_PRELOAD")
-    (case,) = standing.current(definition, print).results[:1]
+    (case,) = campaign_state.current_submission(definition, print).results[:1]
     completion = case.evidence.completion
     assert completion is not None
     launched = {command.phase for command in case.run.launched}

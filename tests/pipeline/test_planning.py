@@ -36,7 +36,7 @@ def definition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Definition:
     with monkeypatch.context() as patch:
         patch.setattr(resources, "binaries", lambda: elsewhere)
         campaign.paths.root.mkdir(parents=True)
-        planning.write(campaign, planning.plan(campaign))
+        planning.write_plan(campaign, planning.plan(campaign))
     return campaign
 
 
@@ -53,7 +53,7 @@ def test_a_wrapper_with_the_name_of_the_benchmark_is_not_taken_for_it(definition
     campaign = replace(definition.campaign, launcher=Launcher(prefix=(str(wrapper),)))
     wrapped = replace(definition, campaign=campaign)
     planned = planning.plan(wrapped)
-    planning.write(wrapped, planned)
+    planning.write_plan(wrapped, planned)
     assert planning.plan(wrapped).runs == planned.runs
 
 
@@ -70,11 +70,11 @@ def test_the_user_may_choose_another_program(definition: Definition, monkeypatch
 def test_a_program_that_results_were_measured_with_and_that_is_gone_is_named(
     definition: Definition, tmp_path: Path
 ) -> None:
-    told = planning.not_built(definition, planning.settled(definition))
+    told = planning.build_problem(definition, planning.read_earlier_plan(definition))
     assert told.startswith(f"this campaign was measured with {tmp_path}/elsewhere/mdtest, which no longer exists")
     assert told.endswith(f"CAMPAIGN_BENCHMARK={resources.binaries()} to measure everything again")
     (tmp_path / "elsewhere" / "mdtest").touch(0o755)
-    assert planning.not_built(definition, planning.settled(definition)) == ""
+    assert planning.build_problem(definition, planning.read_earlier_plan(definition)) == ""
 
 
 def test_an_external_benchmark_of_the_same_name_is_not_taken_for_the_built_in_one(definition: Definition) -> None:
@@ -100,7 +100,7 @@ def test_the_plan_of_another_campaign_is_named_with_the_way_out(definition: Defi
     other.parent.mkdir()
     for path in (definition.paths.journal, other):
         journal.append(path, {"event": "begin", "campaign": "offer", "number": str(path)}, events.START)
-    planning.write(definition, planning.plan(definition))  # a plan that names no journal is taken for its own
+    planning.write_plan(definition, planning.plan(definition))  # a plan that names no journal is taken for its own
     own = definition.paths.plan.read_text()
     told = json.loads(own) | {"journal": journal.beginning(other), "campaign": "offer", "results": "/other/offer"}
     definition.paths.plan.write_text(json.dumps(told))
@@ -167,7 +167,7 @@ def test_results_count_where_the_default_partition_is_written_down_or_left_out(
     before = fingerprints(definition, written)
     measured_in(definition, "compute", written, default)
     assert (fingerprints(definition, now) == before) is count
-    planning.write(definition, planning.plan(definition))
+    planning.write_plan(definition, planning.plan(definition))
     assert json.loads(definition.paths.plan.read_text())["partition_written"] == written
 
 
@@ -180,12 +180,12 @@ def test_results_count_where_the_variables_are_written_in_another_order(definiti
     begun = with_variables(definition, "B", "A")
     planned = planning.plan(begun)
     assert planning.plan(with_variables(definition, "A", "B")).runs == planned.runs
-    planning.write(begun, planned)
+    planning.write_plan(begun, planned)
     for names, count in ((("A", "B"), True), (("A",), False), (("A", "B", "C"), False), (("A", "C"), False)):
         now = with_variables(definition, *names)
         assert (planning.plan(now).runs == planned.runs) is count
     # Also after they were others for a while.
-    planning.write(now := with_variables(definition, "C", "B", "A"), planning.plan(now))
+    planning.write_plan(now := with_variables(definition, "C", "B", "A"), planning.plan(now))
     assert planning.plan(begun).runs == planning.plan(with_variables(definition, "A", "B")).runs == planned.runs
 
 

@@ -393,7 +393,7 @@ def test_nothing_is_asked_of_the_cluster_where_nothing_is_left_to_run(cluster: F
 def test_a_campaign_file_that_was_renamed_keeps_its_results_and_a_copy_does_not_take_them(cluster: Fake) -> None:
     campaign = read_definition()
     campaign.paths.root.mkdir(parents=True)
-    planning.write(campaign, planning.plan(campaign))
+    planning.write_plan(campaign, planning.plan(campaign))
     copy = Path("d.yaml")
     copy.write_text(Path("c.yaml").read_text())
     with pytest.raises(InputError, match=r"^d\.yaml:1:7: name: found site, but .*/results/site holds the results of "):

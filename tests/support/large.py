@@ -68,7 +68,7 @@ def make(seed: Made, name: str, repetitions: int = 1, targets: int = 1, measured
 def _measure(seed: Made, definition: Definition) -> None:
     planned = planning.plan(definition)
     definition.paths.root.mkdir(parents=True)
-    planning.write(definition, planned)
+    planning.write_plan(definition, planned)
     whole = opening.open_campaign(seed.file)
     pattern = {run.id: run for run in planning.plan(whole).runs}
     writer = _Writer(definition, whole)

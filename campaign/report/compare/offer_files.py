@@ -73,9 +73,9 @@ def load_offer(path: Path, form: tuple[FormMapping, Mapping[str, RulePack]] | No
 
 
 def _offer_of_campaign(path: Path, part: str = "") -> Offer:
-    from campaign.pipeline import standing
+    from campaign.pipeline import campaign_state
 
-    rows = standing.recorded(open_campaign(path, part)).rows
+    rows = campaign_state.recorded_submission(open_campaign(path, part)).rows
     return parse_offer(str(path), [row.as_json() for row in rows])
 
 

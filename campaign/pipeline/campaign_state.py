@@ -32,10 +32,10 @@ from campaign.slurm.collect import Follower, import_all, open_store, read_again,
 LONGEST_LOG = 64 << 20  # bytes read of a projection's log
 
 Say = Callable[[str], None]
-Compared = tuple[Sources, bytes]  # the benchmark's source, compared, with the patch
+ComparedSources = tuple[Sources, bytes]  # the benchmark's source, compared, with the patch
 
 
-def standing(
+def judge_recorded(
     definition: Definition,
     planned: planning.Plan,
     store: Store | None,
@@ -47,21 +47,21 @@ def standing(
     """
     from campaign.judge import engine
 
-    return engine.judged(_gathered(definition, planned, store, source, chain))
+    return engine.judged(_gather_submission(definition, planned, store, source, chain))
 
 
-def before(definition: Definition, planned: planning.Plan, compared: Compared) -> Submission:
+def judge_planned(definition: Definition, planned: planning.Plan, compared: ComparedSources) -> Submission:
     """Judge the plan, of which nothing has run."""
     from campaign.judge import engine
 
     campaign = definition.campaign
-    whole = _gathered(definition, planned, None, modifications.planned_sources(campaign, *compared), None)
-    own = None if campaign.benchmark.external else modifications.own_source()
+    submission = _gather_submission(definition, planned, None, modifications.planned_sources(campaign, *compared), None)
+    own_source = None if campaign.benchmark.external else modifications.own_source()
     programs, today = modifications.programs(campaign), datetime.now(UTC).date()
-    return engine.judged_before(replace(whole, own_source=own, programs=programs, today=today))
+    return engine.judged_before(replace(submission, own_source=own_source, programs=programs, today=today))
 
 
-def _gathered(
+def _gather_submission(
     definition: Definition,
     planned: planning.Plan,
     store: Store | None,
@@ -82,7 +82,7 @@ def _gathered(
             evidence[attempt] = replace(evidence.get(attempt, NOTHING), altered=files)
         results = engine.measured(definition, planned.runs, attempts, store.records(), store.observations(), evidence)
     rows = table_rows(campaign, pack, planned.runs, attempts, results)
-    reported = {origin for row in rows for origin in (row.origin, *row.executions)}
+    reported_attempts = {origin for row in rows for origin in (row.origin, *row.executions)}
     return Submission(
         campaign,
         pack,
@@ -94,7 +94,7 @@ def _gathered(
         again=read_again(
             paths,
             pack.outputs,
-            [(case.run.id, case.attempt.number) for case in results if case.subject in reported],
+            [(case.run.id, case.attempt.number) for case in results if case.subject in reported_attempts],
         ),
         journal=chain,
         folders=frozenset((a.run, a.number) for a in attempts if paths.attempt(a.run, a.number).is_dir()),
@@ -105,7 +105,7 @@ def _gathered(
         else None,
         answers=definition.answers,
         partition=planned.partition,
-        logs=_logs(campaign),
+        logs=_projection_logs(campaign),
     )
 
 
@@ -120,7 +120,7 @@ def _is_unused(definition: Definition, attempt: Attempt) -> bool:
     return not without_results(completion, read_again(paths, pack.outputs, [key])[key], pack.required)
 
 
-def _logs(campaign: Campaign) -> dict[Path, str]:
+def _projection_logs(campaign: Campaign) -> dict[Path, str]:
     """The texts of the logs that projections name, as far as they can be read."""
     texts = {}
     for path in {path for projection in campaign.projections for path in projection.logs}:
@@ -132,21 +132,21 @@ def _logs(campaign: Campaign) -> dict[Path, str]:
     return texts
 
 
-def current(definition: Definition, say: Say, source: Sources | None = None) -> Submission:
+def current_submission(definition: Definition, say: Say, source: Sources | None = None) -> Submission:
     """The campaign as recorded, including what has ended since the last command."""
     planned = planning.plan(definition)
     if not begun(definition.paths):
-        return standing(definition, planned, None, source)
+        return judge_recorded(definition, planned, None, source)
     with open_store(definition.paths, definition.pack.outputs) as store:
-        _catch_up(definition, store, say)
+        _import_ended(definition, store, say)
         if planned.searches:
-            planned = planning.again(definition, planned)
-        found = standing(definition, planned, store, source)
-    say_of_journal(definition, found.journal, say)
-    return found
+            planned = planning.update_plan(definition, planned)
+        submission = judge_recorded(definition, planned, store, source)
+    report_damage(definition, submission.journal, say)
+    return submission
 
 
-def say_of_journal(definition: Definition, chain: journal.Chain | None, say: Say) -> None:
+def report_damage(definition: Definition, chain: journal.Chain | None, say: Say) -> None:
     """Report damage of the journal. Only what follows the part that was read before is used."""
     if chain is not None and chain.problem:
         say(journal_damaged(path=definition.paths.journal, problem=chain.problem))
@@ -156,15 +156,15 @@ def journal_damaged(path: object, problem: object) -> str:
     return f"{path}: {problem}; nobody can verify these results: {journal.RESTORE}"
 
 
-def from_raw_outputs(definition: Definition, say: Say) -> Submission:
+def submission_from_outputs(definition: Definition, say: Say) -> Submission:
     """`current`, from the raw outputs and not from the database."""
     if begun(definition.paths):
         collect(definition)
-    look_at_sources(definition, say)
-    return current(definition, say)
+    compare_sources(definition, say)
+    return current_submission(definition, say)
 
 
-def on_record(definition: Definition, say: Say) -> tuple[planning.Plan, tuple[Attempt, ...]]:
+def recorded_plan(definition: Definition, say: Say) -> tuple[planning.Plan, tuple[Attempt, ...]]:
     """The plan and every attempt, updated from the journal and the raw outputs, not from the database. Nothing is
     judged.
     """
@@ -173,33 +173,33 @@ def on_record(definition: Definition, say: Say) -> tuple[planning.Plan, tuple[At
         return planned, ()
     if planned.searches or definition.campaign.sequential:  # what they ask for follows from results
         collect(definition)
-    look_at_sources(definition, say)
+    compare_sources(definition, say)
     with open_store(definition.paths, definition.pack.outputs) as store:
-        _catch_up(definition, store, say)
-    planned = planning.again(definition, planned)
+        _import_ended(definition, store, say)
+    planned = planning.update_plan(definition, planned)
     with Store(definition.paths, in_memory=True) as store:
         attempts = tuple(store.attempts())
-    say_of_journal(definition, journal.read_chain(definition.paths.journal), say)
+    report_damage(definition, journal.read_chain(definition.paths.journal), say)
     return planned, attempts
 
 
-def recorded(definition: Definition, chain: journal.Chain | None = None) -> Submission:
+def recorded_submission(definition: Definition, chain: journal.Chain | None = None) -> Submission:
     """The campaign as its results say, without asking Slurm; without results, only projections and gaps."""
     if not begun(definition.paths):
-        return standing(definition, planning.Plan((), {}, ""), None)
+        return judge_recorded(definition, planning.Plan((), {}, ""), None)
     with open_store(definition.paths, definition.pack.outputs) as store:
-        return standing(definition, planning.plan(definition), store, chain=chain)
+        return judge_recorded(definition, planning.plan(definition), store, chain=chain)
 
 
 def with_source_rules(definition: Definition) -> Definition:
     """With the rules about the benchmark's source, even if the pack does not list them."""
     from campaign.judge import engine
 
-    asked = {rule: "" for rule in engine.RULES if rule.startswith("SRC-")}
-    return replace(definition, pack=replace(definition.pack, checks=asked | definition.pack.checks))
+    source_rules = {rule: "" for rule in engine.RULES if rule.startswith("SRC-")}
+    return replace(definition, pack=replace(definition.pack, checks=source_rules | definition.pack.checks))
 
 
-def look_at_sources(definition: Definition, say: Say) -> None:
+def compare_sources(definition: Definition, say: Say) -> None:
     """Compare the benchmark's source trees as they are now, for a campaign that has begun."""
     if begun(definition.paths) and not os.access(definition.paths.root, os.W_OK):
         say(f"source not checked: no write permission in {definition.paths.root}")
@@ -209,7 +209,7 @@ def look_at_sources(definition: Definition, say: Say) -> None:
         say(f"source not checked: {trouble}")
 
 
-def attempts(definition: Definition) -> list[Attempt]:
+def recorded_attempts(definition: Definition) -> list[Attempt]:
     """The recorded attempts, without asking Slurm."""
     if not begun(definition.paths):
         return []
@@ -217,11 +217,11 @@ def attempts(definition: Definition) -> list[Attempt]:
         return store.attempts()
 
 
-def jobs_under_way(definition: Definition) -> list[str]:
+def active_jobs(definition: Definition) -> list[str]:
     """Ids of the campaign's jobs that have not ended. Slurm is asked for a job without a recorded id; if Slurm does not
     answer, its name is given.
     """
-    under_way = [attempt for attempt in attempts(definition) if attempt.state.active]
+    under_way = [attempt for attempt in recorded_attempts(definition) if attempt.state.active]
     ids = {attempt.job_id for attempt in under_way if attempt.job_id}
     unknown = {attempt.job for attempt in under_way if not attempt.job_id}
     if unknown:
@@ -230,23 +230,23 @@ def jobs_under_way(definition: Definition) -> list[str]:
     return sorted(ids | unknown)
 
 
-def _catch_up(definition: Definition, store: Store, say: Say) -> None:
+def _import_ended(definition: Definition, store: Store, say: Say) -> None:
     """Import attempts that have ended since the last check."""
     try:
-        follower_of(definition, store, say).step()
+        new_follower(definition, store, say).step()
     except EnvironmentLacks as error:
         say(f"job states may be out of date: {error}")
 
 
-def follower_of(definition: Definition, store: Store, say: Say) -> Follower:
+def new_follower(definition: Definition, store: Store, say: Say) -> Follower:
     return Follower(definition.paths, store, definition.pack.outputs, say, definition.pack.required)
 
 
-def collect_and_catch_up(definition: Definition, say: Say) -> int:
+def collect_and_update(definition: Definition, say: Say) -> int:
     """`collect`, and ask Slurm for what is not recorded yet."""
     number, _ = collect(definition)
     with Store(definition.paths) as store:
-        _catch_up(definition, store, say)
+        _import_ended(definition, store, say)
     return number
 
 
