@@ -202,7 +202,9 @@ class Run:
         """Whether other jobs may use its target meanwhile: it runs on a node by itself, and the words of its programs
         name no directory there.
         """
-        return bool(self.node) and not any("{directory}" in word for each in self.launched for word in each.arguments)
+        return bool(self.node) and not any(
+            "{directory}" in word for command in self.launched for word in command.arguments
+        )
 
     def geometry_of(self, command: Command) -> Geometry:
         """The nodes and processes of one of its commands."""
@@ -224,8 +226,8 @@ class Run:
 
 def matches(place: Cell | str, pattern: str) -> bool:
     """Whether a cell, or `target/launch/files`, matches a pattern, part by part: a * does not match a slash."""
-    parts, wanted = str(place).split("/"), pattern.split("/")
-    return len(parts) == len(wanted) and all(map(fnmatch.fnmatchcase, parts, wanted))
+    parts, part_patterns = str(place).split("/"), pattern.split("/")
+    return len(parts) == len(part_patterns) and all(map(fnmatch.fnmatchcase, parts, part_patterns))
 
 
 def directory_name(token: str) -> str:

@@ -96,8 +96,8 @@ class Document:
             with path.open("rb") as file:
                 data = file.read(MAX_BYTES + 1)
         except (OSError, ValueError) as error:
-            why = error.strerror if isinstance(error, OSError) else str(error)
-            raise InputError(f"{path}: cannot be read: {why}; give a YAML file") from error
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise InputError(f"{path}: cannot be read: {reason}; give a YAML file") from error
         return cls(data, str(path))
 
     def with_root(self, root: YamlNode) -> Document:
@@ -117,9 +117,9 @@ class Document:
         near = at
         while near not in self._nodes:
             near = near[:-1]
-        there = node or self._nodes[near]
+        reported_node = node or self._nodes[near]
         self._places.add(at)
-        problem = (there.line, there.column, f"{path_text(at)}: {message}" if at else message)
+        problem = (reported_node.line, reported_node.column, f"{path_text(at)}: {message}" if at else message)
         if problem not in self._problems:  # a problem found in both profiles is reported once
             self._problems.append(problem)
 

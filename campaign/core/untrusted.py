@@ -145,8 +145,8 @@ class JsonFields:
 
     def entries(self, key: str) -> Mapping[str, Any]:
         """The entries of an object."""
-        given: dict[str, Any] = self._fitting(key, isinstance(self.get(key), dict), "an object")
-        return {encodable(name): value for name, value in given.items()}
+        members: dict[str, Any] = self._fitting(key, isinstance(self.get(key), dict), "an object")
+        return {encodable(name): value for name, value in members.items()}
 
 
 def encodable(text: str) -> str:

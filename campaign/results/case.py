@@ -88,7 +88,7 @@ class Case:
 
     def records_of(self, operation: str = "") -> tuple[Record, ...]:
         """The records that an operation's number comes from; without an operation, those of all."""
-        records = [record for operation_reported, record in self.results if operation in ("", operation_reported.id)]
+        records = [record for column, record in self.results if operation in ("", column.id)]
         return tuple([part for record in records for part in record.measured_records])
 
     @cached_property
@@ -117,7 +117,7 @@ class Case:
     def _of_phase(self, command: Command) -> Case:
         name, completion, attempt = command.phase, self.evidence.completion, self.attempt
         variables = self.evidence.loader_variables
-        times = next((each for each in completion.phases if each.phase == name), None) if completion else None
+        times = next((entry for entry in completion.phases if entry.phase == name), None) if completion else None
         if completion and times:
             phase_times = (replace(times, phase=""),)
             completion = replace(
@@ -129,7 +129,9 @@ class Case:
         items = (run.items_per_process, run.items_total) if has_item_counts else (None, None)
         prefix = record_key(name, "")  # records are named as in the phase's own output
         phase_records = [
-            (each.operation.removeprefix(prefix), each) for each in self.records if each.operation.startswith(prefix)
+            (record.operation.removeprefix(prefix), record)
+            for record in self.records
+            if record.operation.startswith(prefix)
         ]
         phase = replace(
             self,
@@ -143,8 +145,8 @@ class Case:
                 items_total=items[1],
             ),
             records=tuple(
-                each if each.operation == phase_times else replace(each, operation=phase_times)
-                for phase_times, each in phase_records
+                record if record.operation == operation else replace(record, operation=operation)
+                for operation, record in phase_records
             ),
             outputs={"": self.outputs.get(name, Observation())},
             evidence=replace(
@@ -249,7 +251,7 @@ class Case:
 
 def combine_observations(first: Observation, second: Observation) -> Observation:
     """What the outputs of two phases say together."""
-    same = [name for name in _OBSERVED if getattr(first, name) == getattr(second, name)]
+    equal_fields = [name for name in _OBSERVED if getattr(first, name) == getattr(second, name)]
     failed = [
         observation.failed_operations for observation in (first, second) if observation.failed_operations is not None
     ]
@@ -263,7 +265,7 @@ def combine_observations(first: Observation, second: Observation) -> Observation
         "warnings": (*first.warnings, *second.warnings),
         "unparsed": (*first.unparsed, *second.unparsed),
     }
-    return Observation(**{**{name: getattr(first, name) for name in same}, **combined})
+    return Observation(**{**{name: getattr(first, name) for name in equal_fields}, **combined})
 
 
 def selected(results: Sequence[Case]) -> Case:
@@ -279,7 +281,7 @@ def of_nodes(nodes: Mapping[str, Case]) -> Case:
     pack, run = ordered[0].pack, ordered[0].run
     if pack.best(deciding(pack, run)) == "lowest":
         ordered.reverse()
-    condition = next(condition_of_pack for condition_of_pack in pack.launch if condition_of_pack.id == run.launch)
+    condition = next(launch for launch in pack.launch if launch.id == run.launch)
     return ordered[{"minimum": 0, "median": (len(ordered) - 1) // 2, "maximum": -1}[condition.reported_node]]
 
 
@@ -311,7 +313,7 @@ def deciding(pack: RulePack, run: Run) -> Operation:
     operation = pack.deciding_operation(run.launch)
     if operation.id in run.operations:
         return operation
-    return next(operation_of_pack for operation_of_pack in pack.operations if operation_of_pack.id == run.operations[0])
+    return next(candidate for candidate in pack.operations if candidate.id == run.operations[0])
 
 
 # --- the number of a column: from the iterations that the rule pack requires, or computed from others by a formula
@@ -330,21 +332,23 @@ def result(
 
     `operations`: those that a formula may name; `record` gives the record of one; `numbers`: other names.
     """
-    record_measured = record(operation) if operation.record else None
+    output_record = record(operation) if operation.record else None
     if not operation.formula:
-        return record_measured
+        return output_record
     input_names = formula.names(operation.formula)
     if operation.record:
-        return _computed(operation, {formulas.VALUE: record_measured}, numbers())
+        return evaluate_formula(operation, {formulas.VALUE: output_record}, numbers())
     inputs = {
-        operation_named.name: result(operation_named, operations, record, numbers)
-        for operation_named in operations
-        if operation_named.name in input_names
+        operand.name: result(operand, operations, record, numbers)
+        for operand in operations
+        if operand.name in input_names
     }
-    return _computed(operation, inputs, numbers())
+    return evaluate_formula(operation, inputs, numbers())
 
 
-def _computed(operation: Operation, inputs: Mapping[str, Record | None], numbers: Mapping[str, float]) -> Record | None:
+def evaluate_formula(
+    operation: Operation, inputs: Mapping[str, Record | None], numbers: Mapping[str, float]
+) -> Record | None:
     """The record with its parts; None if one is missing or the formula has no value."""
     parts = {name: record for name, record in inputs.items() if record is not None}
     if not parts or len(parts) < len(inputs):
@@ -398,13 +402,13 @@ def of_iteration(record: Record, place: int) -> Record:
     return replace(_at(record, record.each[place]), statistic=ONE_ITERATION, iteration=place + 1)
 
 
-def chosen_iteration(deciding: Record | None, which: str, best: str) -> int | None:
+def chosen_iteration(deciding: Record | None, selection: str, best: str) -> int | None:
     """The iteration that all numbers of a row are from: `best` (by the deciding operation), first, last."""
     if deciding is None or not deciding.each:
         return None
     values = [iteration.value for iteration in deciding.each]
     extreme = max(values) if best == "highest" else min(values)
-    return {"first": 0, "last": len(values) - 1}.get(which, values.index(extreme))
+    return {"first": 0, "last": len(values) - 1}.get(selection, values.index(extreme))
 
 
 def _at(record: Record, iteration: Iteration) -> Record:
@@ -415,6 +419,6 @@ def _at(record: Record, iteration: Iteration) -> Record:
 def _averaged(iterations: Sequence[Iteration]) -> dict[str, Any]:
     """Averages over the iterations; a count is rounded."""
     values_by_name = {name: [iteration.details.get(name) for iteration in iterations] for name in iterations[0].details}
-    means = {name: fmean(values) for name, values in values_by_name.items() if None not in values}  # type: ignore[arg-type]
+    averages = {name: fmean(values) for name, values in values_by_name.items() if None not in values}  # type: ignore[arg-type]
     integer_names = {name for name, values in values_by_name.items() if all(isinstance(value, int) for value in values)}
-    return {name: round(value) if name in integer_names else value for name, value in means.items()}
+    return {name: round(value) if name in integer_names else value for name, value in averages.items()}

@@ -152,7 +152,7 @@ class Store(AbstractContextManager["Store"]):
             raise EnvironmentLacks(f"{error.filename}: {error.strerror}") from error
         # Somebody else's campaign, or one on a read-only medium, can be shown from its journal.
         self.in_memory = in_memory or not os.access(paths.root, os.W_OK)
-        with self._explained():
+        with self._storage_errors():
             place = ":memory:" if self.in_memory else self._path
             if not self.in_memory and self._path.exists() and not os.access(self._path, os.R_OK | os.W_OK):
                 raise EnvironmentLacks(
@@ -213,11 +213,11 @@ class Store(AbstractContextManager["Store"]):
             raise
 
     def _sql(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[sqlite3.Row]:
-        with self._explained():
+        with self._storage_errors():
             return self._db.execute(statement, values).fetchall()
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _storage_errors(self) -> Iterator[None]:
         """Turns SQLite's errors, and unreadable content, into errors that say what to do."""
         try:
             yield
@@ -257,7 +257,7 @@ class Store(AbstractContextManager["Store"]):
                 )
         kept_copy = _new_file(self._path.with_name(f"{self._path.name}.format-{version}"))
         try:
-            with self._explained(), closing(sqlite3.connect(kept_copy)) as copy:
+            with self._storage_errors(), closing(sqlite3.connect(kept_copy)) as copy:
                 self._db.backup(copy)
             self._sql("BEGIN IMMEDIATE")
             with self._committed():
@@ -413,7 +413,7 @@ class Store(AbstractContextManager["Store"]):
     def submitted(self, job: str, job_id: str, message: str) -> None:
         self.note("submitted", job=job, job_id=job_id, message=message)
 
-    def ended(
+    def record_end(
         self, attempt: Attempt, state: State, reason: str, started: float | None = None, ended: float | None = None
     ) -> None:
         """Record how an attempt ended, with the hashes of its raw outputs, so that the journal's head covers them. A
@@ -448,7 +448,7 @@ class Store(AbstractContextManager["Store"]):
     # --- reading
 
     def _attempts(self, condition: str = "", values: Sequence[Any] = ()) -> list[Attempt]:
-        with self._explained():
+        with self._storage_errors():
             rows = self._sql(f"{_ATTEMPTS} {condition} ORDER BY a.run, a.number", values)
             return [_attempt(row) for row in rows]
 
@@ -492,7 +492,7 @@ class Store(AbstractContextManager["Store"]):
                 )
                 for record in records
             ]
-            with self._explained():
+            with self._storage_errors():
                 self._db.executemany(_INSERT_RECORD, rows)
             self._sql("INSERT OR REPLACE INTO observations VALUES (?, ?, ?)", (run, attempt, dumps(outputs)))
             environment = evidence.environment.once("stored", lambda: _stored(evidence.environment))
@@ -511,13 +511,13 @@ class Store(AbstractContextManager["Store"]):
 
     def accounting(self) -> dict[str, Accounting]:
         """By job."""
-        with self._explained():
+        with self._storage_errors():
             rows = self._sql("SELECT job, data FROM accounting")
             return {job: decode(Accounting, json.loads(data)) for job, data in rows}
 
     def evidence(self) -> dict[tuple[str, int], Evidence]:
         """What the job and Slurm recorded around each execution, by (run, attempt)."""
-        with self._explained():
+        with self._storage_errors():
             stored = dict(map(tuple, self._sql("SELECT digest, data FROM shared")))
             accounting = self.accounting()
             rows = self._db.execute(
@@ -526,19 +526,19 @@ class Store(AbstractContextManager["Store"]):
             )
 
             @functools.cache
-            def shared(kind: Any, digest: str) -> Any:
+            def read_shared(kind: Any, digest: str) -> Any:
                 return decode(kind, json.loads(stored[digest]))
 
             @functools.cache
             def environment(digest: str, of_nodes: str) -> Environment:
-                environment_rows: Environment = shared(Environment, digest)
-                return replace(environment_rows, facts=shared(Facts, of_nodes))
+                environment_rows: Environment = read_shared(Environment, digest)
+                return replace(environment_rows, facts=read_shared(Facts, of_nodes))
 
             return {
                 (run, attempt): replace(
                     decode(Evidence, json.loads(data)),
                     environment=environment(digest, of_nodes),
-                    witness=shared(Witness, witness),
+                    witness=read_shared(Witness, witness),
                     accounting=accounting.get(job),
                 )
                 for run, attempt, digest, of_nodes, witness, data, job in rows
@@ -546,14 +546,14 @@ class Store(AbstractContextManager["Store"]):
 
     def records(self) -> dict[tuple[str, int], tuple[Record, ...]]:
         """All records by (run, attempt)."""
-        with self._explained():
+        with self._storage_errors():
             rows = self._db.execute(f"SELECT {_RECORD_COLUMNS} FROM records ORDER BY rowid")
             by_attempt = grouped(map(_record, rows))
             return {key: tuple(records) for key, records in by_attempt.items()}
 
     def observations(self) -> dict[tuple[str, int], Outputs]:
         """What the output of each phase says besides its numbers, by (run, attempt)."""
-        with self._explained():
+        with self._storage_errors():
             rows, kind = self._db.execute("SELECT run, attempt, data FROM observations"), cast(Any, Outputs)
             return {(run, attempt): decode(kind, json.loads(data)) for run, attempt, data in rows}
 

@@ -317,7 +317,7 @@ class Follower:
 
     def _end(self, attempt: Attempt, state: State, reason: str, completion: Completion | None = None) -> bool:
         times = (completion.started, completion.ended) if completion else (None, None)
-        self._store.ended(attempt, state, reason, *times)
+        self._store.record_end(attempt, state, reason, *times)
         if state is not State.DONE:  # an attempt that ended well is no reason to ask sooner
             self._interval, self._next_query = QUERY_S[0], min(self._next_query, self._clock() + QUERY_S[0])
         return True

@@ -488,5 +488,5 @@ def give_up(paths: Paths, store: Store, attempt: Attempt, state: State, reason: 
         return False
     except OSError as error:
         raise EnvironmentLacks(f"{folder}/claim: {error.strerror}") from error
-    store.ended(attempt, state, reason)
+    store.record_end(attempt, state, reason)
     return True

@@ -100,7 +100,7 @@ def test_trouble_of_the_machine_is_no_fault_of_the_bundle(
             def fails(*_: object, wrapped: bool = wrapped, **__: object) -> None:
                 if wrapped and not isinstance(error, sqlite3.Error):
                     raise ValueError("damaged") from error
-                with Store._explained(SimpleNamespace(_path="/tmp/x")):  # type: ignore[arg-type]
+                with Store._storage_errors(SimpleNamespace(_path="/tmp/x")):  # type: ignore[arg-type]
                     raise error
 
             with monkeypatch.context() as patched:

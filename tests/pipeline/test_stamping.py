@@ -37,7 +37,7 @@ def stamping(root: Path, service: str, said: list[str]) -> Stamping:
 def end(by: Stamping, number: int) -> str:
     """An attempt ends; the head with it."""
     attempt = by.store.attempts()[number]
-    by.store.ended(attempt, State.DONE, "", 1.0, 2.0)
+    by.store.record_end(attempt, State.DONE, "", 1.0, 2.0)
     return by.store.head
 
 

@@ -87,7 +87,7 @@ def test_a_deleted_database_is_built_again_from_the_journal(done: list[tuple[str
                 opened.submitted(f"job-{chosen % planned}", str(chosen), "said")
             elif kind == "ended" and planned:
                 with opened.transaction():
-                    opened.ended(opened.attempt(f"run-{chosen % planned}", 1), state, "why", 1.5, 2.5)
+                    opened.record_end(opened.attempt(f"run-{chosen % planned}", 1), state, "why", 1.5, 2.5)
             elif kind == "note":
                 opened.note("cancel", jobs=[str(chosen)])
             elif kind == "rolled back":
@@ -141,8 +141,8 @@ def test_that_a_campaign_was_cancelled_is_known_to_other_drivers_and_after_a_reb
 def test_the_first_last_word_of_an_attempt_stays(tmp_path: Path) -> None:
     opened = builders.filled_store(tmp_path, [builders.run()])
     seen = opened.attempts()[0]
-    opened.ended(seen, State.DONE, "", 1.0, 2.0)
-    opened.ended(seen, State.LOST, "seen by another driver")
+    opened.record_end(seen, State.DONE, "", 1.0, 2.0)
+    opened.record_end(seen, State.LOST, "seen by another driver")
     assert opened.attempts()[0].state is State.DONE
     assert [event["event"] for event in events(tmp_path)] == ["job", "submitted", "ended"]
 
@@ -152,7 +152,7 @@ def test_what_slurm_says_of_an_attempt_does_not_wake_an_ended_one(tmp_path: Path
     seen = opened.attempts()[0]
     opened.observe_state(seen, State.RUNNING, "")
     assert opened.attempts()[0].state is State.RUNNING
-    opened.ended(seen, State.DONE, "")
+    opened.record_end(seen, State.DONE, "")
     opened.observe_state(seen, State.RUNNING, "")
     assert opened.attempts()[0].state is State.DONE
 
@@ -198,9 +198,9 @@ def test_an_end_that_another_driver_did_not_live_to_store_is_not_written_twice(t
     other = Store(Paths(tmp_path))
     attempt = opened.attempts()[0]
     with pytest.raises(KeyboardInterrupt), other.transaction():
-        other.ended(attempt, State.DONE, "")
+        other.record_end(attempt, State.DONE, "")
         raise KeyboardInterrupt
-    opened.ended(attempt, State.LOST, "")
+    opened.record_end(attempt, State.LOST, "")
     assert opened.attempts()[0].state is State.DONE
     assert [event["event"] for event in events(tmp_path)] == ["job", "submitted", "ended"]
 
@@ -618,7 +618,7 @@ def test_a_file_whose_name_is_no_utf8_does_not_keep_an_end_from_the_journal(tmp_
         folder = Paths(tmp_path).attempt(attempt.run, attempt.number)
         folder.mkdir(parents=True)
         (folder / os.fsdecode(b"core.\xff\xe9")).write_text("x")
-        store.ended(attempt, State.DONE, "")
+        store.record_end(attempt, State.DONE, "")
     assert list(events(tmp_path)[-1]["files"]) == [r"core.\xff\xe9"]
 
 
@@ -631,7 +631,7 @@ def test_a_file_that_was_changed_after_the_attempts_end_is_found(tmp_path: Path,
         file.parent.mkdir(parents=True)
         file.write_text("as measured")
         recorded = store.digests(paths.attempt(attempt.run, attempt.number))
-        opened.ended(attempt, State.DONE, "")
+        opened.record_end(attempt, State.DONE, "")
     assert store.altered_files(paths, journal.read_chain(paths.journal)) == {}
     file.write_text("as wanted")
     shown = name.decode(errors="backslashreplace")

@@ -24,12 +24,12 @@ class Range:
     high: float
 
     @staticmethod
-    def of(value: float, error: float = 0.0) -> Range:
+    def around_value(value: float, error: float = 0.0) -> Range:
         return Range(max(0.0, value - error), value + error)
 
     @staticmethod
-    def printed(text: str) -> Range:
-        return Range.of(float(text), half_digit(text))
+    def of_printed(text: str) -> Range:
+        return Range.around_value(float(text), half_digit(text))
 
     def __mul__(self, other: Range) -> Range:
         return Range(self.low * other.low, self.high * other.high)

@@ -93,7 +93,7 @@ class Numbers:
         self._samples: dict[str, tuple[output_format.DeclaredRecord, list[_Sample]]] = {}
         self._count = 0  # of matches
         self.facts: dict[str, tuple[str, int]] = {}  # text and line
-        self._found: dict[str, tuple[float, float]] = {}  # of all records, as `_known` gives numbers
+        self._found: dict[str, tuple[float, float]] = {}  # of all records, as `_number_intervals` gives numbers
         self.sections = Counter[str]()  # lines of each `after`
         self.ended_early = False  # a section lacks a number
         self._doubtful = set[str]()  # records that are not used, as formulas name them
@@ -189,7 +189,7 @@ class Numbers:
             if not record.check_only and formulas.name_of(match_count.operation) not in self._doubtful
         ]
 
-    def _expected(self, record: output_format.DeclaredRecord) -> int | None:
+    def _expected_matches(self, record: output_format.DeclaredRecord) -> int | None:
         """The required number of matches of one name; None if there is none, or it is not known."""
         if record.matches == output_format.SAME:
             return max(
@@ -203,7 +203,7 @@ class Numbers:
         return record.matches if isinstance(record.matches, int) else None
 
     def _record(self, name: str, record: output_format.DeclaredRecord, samples: list[_Sample]) -> Record:
-        expected = self._expected(record)
+        expected = self._expected_matches(record)
         is_single = record.take == "only" and expected is None and not record.positioned_by
         if expected is not None and len(samples) != expected:
             count_unknown = f"as many as the fact `{record.matches}` says, which is missing"
@@ -288,7 +288,7 @@ class Numbers:
         left, right = texts.get(condition.left, "0"), texts.get(condition.right, "0")
         if not (_is_number(left) and _is_number(right)):
             return "" if left == right else f"{condition.left} is {left}, but {condition.right} is {right}"
-        intervals = self._known(sample)
+        intervals = self._number_intervals(sample)
         left_value, right_value = (
             formula.value(formula_text, _middles(intervals)) for formula_text in (condition.left, condition.right)
         )
@@ -310,7 +310,7 @@ class Numbers:
         )
         return f"{left_text} does not agree with {condition.right} = {right_value:.8g}"
 
-    def _known(self, sample: _Sample) -> dict[str, tuple[float, float]]:
+    def _number_intervals(self, sample: _Sample) -> dict[str, tuple[float, float]]:
         """The numbers that a formula may use, with half of their last printed digit; records in their units."""
         texts = self._texts | dict(sample.values)
         numbers = {name: number for name, text in texts.items() if (number := printed_number(text))}

@@ -105,11 +105,11 @@ class IorSummary:
         iterations = self.iterations.get((test, access), [])
         if iterations:
             rates, error = [float(row.rate) for row in iterations], max(half_digit(row.rate) for row in iterations)
-            yield "max", Range.of(max(rates), error)
-            yield "min", Range.of(min(rates), error)
-            yield "mean", Range.of(sum(rates) / len(rates), error)
+            yield "max", Range.around_value(max(rates), error)
+            yield "min", Range.around_value(min(rates), error)
+            yield "mean", Range.around_value(sum(rates) / len(rates), error)
         if best := self.best.get((test, access)):
-            yield "max", Range.printed(best)
+            yield "max", Range.of_printed(best)
 
 
 def _contradiction(record: Record, error: float, count: int, claims: Sequence[tuple[str, Range]]) -> str:
@@ -125,7 +125,7 @@ def _contradiction(record: Record, error: float, count: int, claims: Sequence[tu
         return count_contradicts(name=name, iteration_count=count, expected=record.iterations)
     columns = {"max": value, "min": lowest, "mean": mean}
     for column, expected in claims:
-        if not Range.of(columns[column], error).meets(expected):
+        if not Range.around_value(columns[column], error).meets(expected):
             return contradicts(name=name, column=column, printed_value=columns[column], expected=expected.middle)
     return ""
 
@@ -136,7 +136,7 @@ def _by_transfers(columns: Mapping[str, str]) -> Iterator[tuple[str, Range]]:
     for column, name in _RATES.items():
         rate = columns.get(name, "")
         if re.fullmatch(r"[0-9]{1,15}", size) and _SHOWN.fullmatch(rate):
-            yield column, Range.printed(rate) * Range.of(int(size) / _MIB)
+            yield column, Range.of_printed(rate) * Range.around_value(int(size) / _MIB)
 
 
 def mebibytes(text: str) -> int:
@@ -153,8 +153,10 @@ def row_contradiction(access: str, row: Mapping[str, str], iteration: int) -> st
     names = ("bw(MiB/s)", "total(s)", "IOPS", "xfer(KiB)", "wr/rd(s)")
     if not all(re.fullmatch(r"[0-9]{1,15}(?:\.[0-9]{1,6})?", row.get(name, "")) for name in names):
         return ""
-    rate, total, transfers, size, busy = (Range.printed(row[name]) for name in names)
-    of_transfers = transfers * size * Range.of(1 / 1024)  # MiB/s, in IOR while they went on, in the applet over all
+    rate, total, transfers, size, busy = (Range.of_printed(row[name]) for name in names)
+    of_transfers = (
+        transfers * size * Range.around_value(1 / 1024)
+    )  # MiB/s, in IOR while they went on, in the applet over all
     if not any((of_transfers * seconds).meets(rate * total) for seconds in (busy, total)):
         expected = of_transfers.middle * busy.middle / max(total.middle, 1e-9)
         return contradicts(name=access, column="bw(MiB/s)", printed_value=row[names[0]], expected=expected)
@@ -284,7 +286,7 @@ class _IorReader(TextReader):
     @rules(r"(?:Run f|F)inished *: (?P<time>.*)")
     def finished(self, number: int, match: re.Match[str]) -> None:
         self._in_summary, self._columns = False, ()
-        self.ended(match["time"])
+        self.take_end(match["time"])
 
     @rules(r"(?:ior )?WARNING: .*")
     def warning(self, number: int, match: re.Match[str]) -> None:

@@ -277,7 +277,7 @@ class TextReader:
         if self.seen.began_local is None:
             self.seen = replace(self.seen, began_local=local_time(match["time"]))
 
-    def ended(self, time: str, complete: bool = True) -> None:
+    def take_end(self, time: str, complete: bool = True) -> None:
         """An end: the last one counts."""
         self.seen = replace(self.seen, ended_local=local_time(time), complete=complete)
 

@@ -182,7 +182,7 @@ class _MdtestReader(TextReader):
         (-B), summarise all ranks and iterations, except for trees.
         """
         program, _, processes, _ = self._programs[-1] if self._programs else ("", False, 1, 1)
-        alone = _OF_FASTEST.match(program) and self._has("B")
+        alone = _OF_FASTEST.match(program) and self._has_option("B")
         by_rank = (alone or _BY_RANK.match(program)) and not operation.startswith("tree_")
         ranks = (summary.tasks or 1, processes) if by_rank else ()
         return summary.iterations, *(summary.iterations * count for count in ranks)
@@ -233,7 +233,7 @@ class _MdtestReader(TextReader):
     @rules(r"-- finished at (?P<time>.+) --")
     def _end(self, number: int, match: re.Match[str]) -> None:
         self._open = None
-        self.ended(match["time"], complete=bool(self._programs))
+        self.take_end(match["time"], complete=bool(self._programs))
 
     @rules(r"Fake (?:number of node|tasks per node): using .*")
     def _faked(self, number: int, match: re.Match[str]) -> None:
@@ -263,9 +263,9 @@ class _MdtestReader(TextReader):
         program, is_own, processes, nodes = self._programs[-1] if self._programs else ("", False, None, None)
         self._check_programs()
         argv = self._argv or ()
-        summary = self._chosen(processes)
+        summary = self._select_summary(processes)
         if summary is not None:
-            self.records = self._asked(summary, argv)
+            self.records = self._requested_records(summary, argv)
             if (processes or 0) > 1 and _OF_FASTEST.match(program):
                 self.records = {name: self._of_fastest(summary, record) for name, record in self.records.items()}
             files = None if is_own else mdtest_command.shared_files(argv)
@@ -301,7 +301,7 @@ class _MdtestReader(TextReader):
         elif count > 1:
             self.notes.error(None, f"{count} runs in one output; the last one is used")
 
-    def _chosen(self, processes: int | None) -> _SummaryTable | None:
+    def _select_summary(self, processes: int | None) -> _SummaryTable | None:
         """The summary with the results: that of all processes, if -f, -l and -s produced several."""
         rates = [summary for summary in self._summaries if summary.rates]
         if not rates:
@@ -321,7 +321,7 @@ class _MdtestReader(TextReader):
             self.notes.error(selected.line, f"summary of {_tasks(selected)} tasks; expected {processes}")
         return selected
 
-    def _asked(self, summary: _SummaryTable, argv: tuple[str, ...]) -> dict[str, Record]:
+    def _requested_records(self, summary: _SummaryTable, argv: tuple[str, ...]) -> dict[str, Record]:
         """The rows of the requested operations, and of others that were measured."""
         if self._argv is None and self.seen.complete:
             self.notes.warning(
@@ -347,13 +347,13 @@ class _MdtestReader(TextReader):
         actual = record.minimum if is_single and record.minimum else record.value
         after = self._summaries[self._summaries.index(summary) + 1 :][:1]
         longest = next((times.longest_s.get(record.operation, "") for times in after if not times.rates), "")
-        if is_single and summary.files and _NUMBER.fullmatch(longest) and not self._has("W"):
+        if is_single and summary.files and _NUMBER.fullmatch(longest) and not self._has_option("W"):
             least_s = float(longest) - half_digit(longest)
             if summary.files < actual * least_s:
                 actual = summary.files / float(longest)
         return replace(record, of_fastest=True, true_value=actual if actual < record.value else None)
 
-    def _has(self, letter: str) -> bool:
+    def _has_option(self, letter: str) -> bool:
         """Whether the command line has this option."""
         return letter in dict(mdtest_command.options(self._argv or ()))
 

@@ -21,14 +21,14 @@ def test_a_printed_number_is_off_by_half_of_its_last_digit(text: str, error: flo
 
 @given(st.floats(1e-9, 1e12), st.floats(1e-9, 1e12), st.integers(0, 6))
 def test_printed_numbers_may_stand_for_those_that_they_were_printed_from(one: float, other: float, digits: int) -> None:
-    first, second = Range.printed(f"{one:.{digits}f}"), Range.printed(f"{other:.{digits}f}")
-    assert (first * second).meets(Range.of(one * other))
+    first, second = Range.of_printed(f"{one:.{digits}f}"), Range.of_printed(f"{other:.{digits}f}")
+    assert (first * second).meets(Range.around_value(one * other))
 
 
 def test_numbers_whose_ranges_have_nothing_in_common_cannot_be_one() -> None:
-    assert Range.printed("2.5").meets(Range.printed("2.54"))
-    assert not Range.printed("2.5").meets(Range.printed("2.56"))
-    assert Range.printed("0.0") == Range(0.0, 0.05)
+    assert Range.of_printed("2.5").meets(Range.of_printed("2.54"))
+    assert not Range.of_printed("2.5").meets(Range.of_printed("2.56"))
+    assert Range.of_printed("0.0") == Range(0.0, 0.05)
 
 
 @given(st.lists(st.integers(0, 10**15).map(lambda number: number / 1000), min_size=1, max_size=9), st.booleans())
