@@ -62,7 +62,7 @@ def open_campaign(file: Path, part: str = "") -> Definition:
             )
     signers = resolution.content(campaign.allowed_signers) if campaign.allowed_signers else None
     answers = Answers(
-        tuple(_granted(campaign, pack, waiver, signers) for waiver in campaign.waivers), campaign.explanations
+        tuple(_checked_waiver(campaign, pack, waiver, signers) for waiver in campaign.waivers), campaign.explanations
     )
     return Definition(campaign, pack, answers)
 
@@ -73,7 +73,7 @@ def signed_answers(definition: Definition, signers: Path | None) -> Answers:
     """
     granted = []
     for waiver in definition.campaign.waivers if signers else ():
-        checked_waiver = _granted(definition.campaign, definition.pack, waiver, signers)
+        checked_waiver = _checked_waiver(definition.campaign, definition.pack, waiver, signers)
         if checked_waiver.signer and not is_named(checked_waiver.signer, waiver.by):
             checked_waiver = Granted(
                 waiver,
@@ -94,7 +94,7 @@ def is_named(signer: str, by: str) -> bool:
     return bool(name) and (name in principal or (bool(local) and local in name))
 
 
-def _granted(campaign: Campaign, pack: RulePack, waiver: Waiver, signers: Path | None) -> Granted:
+def _checked_waiver(campaign: Campaign, pack: RulePack, waiver: Waiver, signers: Path | None) -> Granted:
     if waiver.signature is None or signers is None:
         return Granted(waiver, problem="the waiver is not signed")
     from campaign.core import signatures
@@ -180,7 +180,7 @@ def load(path: Path | str, part: str = "") -> tuple[Campaign, RulePack]:
         results = absolute_path(path, values["results"]) / values["name"] / rfp_part.id
         of_part |= {"name": name, "results": results, "rfp": response_file.rfp.path, "part": rfp_part.id}
     campaign = _campaign(values, launch, path, launcher=launched, **of_part)
-    return replace(campaign, inputs=tuple(_inputs_of_both(campaign.inputs, settled))), settled
+    return replace(campaign, inputs=tuple(_merged_inputs(campaign.inputs, settled))), settled
 
 
 def _part(path: Path, document: Document, part: str) -> tuple[response.Response, Part] | None:
@@ -355,7 +355,7 @@ def _check_inputs(values: schema.Values, pack: RulePack) -> None:
             )
 
 
-def _inputs_of_both(file_inputs: Sequence[Input], pack: RulePack) -> Iterator[Input]:
+def _merged_inputs(file_inputs: Sequence[Input], pack: RulePack) -> Iterator[Input]:
     """The pack's inputs, where the campaign file may say where they are, and further ones of the campaign file."""
     assert pack.path is not None, "a pack that was read has its path"
     inputs = {entry.id: replace(entry, by=BY_CAMPAIGN if entry.sha256 else "") for entry in file_inputs}

@@ -45,7 +45,7 @@ def read_launch(values: Values, pack: RulePack) -> dict[str, Wanted]:
             values.problem(f"rule pack {pack.id} has no such launch condition; {remedy}", "launch", name)
             misspelt.add(similar_id)
     for condition in pack.launch:
-        form, geometry = _form(condition, pack), _fixed(condition)
+        form, geometry = _written_form(condition, pack), _fixed_geometry(condition)
         if condition.id in written_launch:
             geometry = _GivenLaunch(values, condition, form, pack.equal_blocks).geometry(written_launch[condition.id])
         elif geometry is None and condition.id not in misspelt:
@@ -55,7 +55,7 @@ def read_launch(values: Values, pack: RulePack) -> dict[str, Wanted]:
     return launch
 
 
-def _fixed(condition: LaunchCondition) -> Wanted | None:
+def _fixed_geometry(condition: LaunchCondition) -> Wanted | None:
     """The geometry that the pack fixes."""
     if condition.whole_system:
         return AllCores()
@@ -88,7 +88,7 @@ def read_series(values: Values, pack: RulePack) -> dict[str, int]:
     return largest
 
 
-def _form(condition: LaunchCondition, pack: RulePack) -> str:
+def _written_form(condition: LaunchCondition, pack: RulePack) -> str:
     """How a condition's geometry is written."""
     search = f"{SEARCH}, or " if pack.searchable else ""
     if condition.processes is not None:

@@ -59,7 +59,7 @@ class _Shared:
         return node
 
 
-_WHOLE = schema.KeyedMap(
+_FILE_SCHEMA = schema.KeyedMap(
     **{name: schema.Field(_Shared(name not in OF_A_PART), "") for name in SCHEMA.fields},
     node_classes=schema.Field(
         schema.MapOf(NAME, _Keys()), "keys of the parts that run on a class of nodes of the RFP, by its name"
@@ -89,7 +89,7 @@ def read(path: Path, document: Document | None = None) -> Response:
         raise InputError(
             f"{path}: is an RFP; give the campaign file that answers it ('campaign rules {path}' lists it)"
         )
-    values = schema.read(_WHOLE, document)
+    values = schema.read(_FILE_SCHEMA, document)
     rfp_of_file: Rfp | None = None
     if values is not None:
         rules = values["rules"]

@@ -45,7 +45,7 @@ def _expand(text: str, allowed: str) -> str:
 
     def value(match: re.Match[str]) -> str:
         name = match[1] or match[2]
-        text = resolution.variable(name, lambda: os.environ.get(name) or _of_user(name))
+        text = resolution.variable(name, lambda: os.environ.get(name) or _user_variable(name))
         if not text:
             raise ValueError(f"found ${name}, which is not set in the environment; set it or write the full path")
         if not text.isprintable() or "$" in text or "`" in text:
@@ -61,7 +61,7 @@ def _expand(text: str, allowed: str) -> str:
     return _VARIABLE.sub(value, text)
 
 
-def _of_user(name: str) -> str:
+def _user_variable(name: str) -> str:
     """$UID, which shells do not export, $USER, which containers and cron lack, and the directories of the user's
     sandbox, which are known also when it does not run; "" for any other name.
     """

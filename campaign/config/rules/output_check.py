@@ -76,13 +76,13 @@ def check_output(holder: Values, applet: str | None, operations: list[Values]) -
     if results["format"] not in output_format.FORMATS:
         _check_reader(results)
         return
-    _check_whole(results, bool(operations))
+    _check_results(results, bool(operations))
     for record in results.entries("records"):
         _check_record(results, record)
     _check_names(results, operations)
 
 
-def _attempt(holder: Values, read: Callable[[str], Any], text: str, *path: str) -> Any:
+def _read_or_report(holder: Values, read: Callable[[str], Any], text: str, *path: str) -> Any:
     """The result of `read` for a text, or None after reporting its ValueError."""
     try:
         return read(text)
@@ -106,7 +106,7 @@ def _check_reader(results: Values) -> None:
         )
 
 
-def _check_whole(results: Values, measures: bool) -> None:
+def _check_results(results: Values, measures: bool) -> None:
     kind = results["format"]
     if not results["records"] and (kind != "text" or (measures and not results["wall"])):
         results.problem("no records; give at least one", "records")
@@ -117,11 +117,11 @@ def _check_whole(results: Values, measures: bool) -> None:
         if text is None:
             continue
         if kind in _TREES:
-            _attempt(results, JsonPath.parse, text, "facts", name)
+            _read_or_report(results, JsonPath.parse, text, "facts", name)
         elif kind == "keyvalue":
-            _attempt(results, line_pattern.compile, output_format.fact_key_pattern(text), "facts", name)
+            _read_or_report(results, line_pattern.compile, output_format.fact_key_pattern(text), "facts", name)
         else:
-            pattern = _attempt(results, line_pattern.compile, text, "facts", name)
+            pattern = _read_or_report(results, line_pattern.compile, text, "facts", name)
             if pattern and pattern.groups != 1:
                 problem = f"found {pattern.groups} groups; allowed: exactly one, (…), around the value"
                 results.problem(problem, "facts", name)
@@ -156,7 +156,7 @@ def _check_paths(record: Values) -> None:
     paths |= {("labels", name): path for name, path in record["labels"] or ()}
     for place, path in paths.items():
         if path:
-            _attempt(record, JsonPath.parse, path, *place)
+            _read_or_report(record, JsonPath.parse, path, *place)
 
 
 def _names_of_line(kind: str, record: Values) -> tuple[str, ...]:
@@ -169,7 +169,7 @@ def _names_of_line(kind: str, record: Values) -> tuple[str, ...]:
         names += groups
     if kind == "keyvalue":
         names.append("unit")
-        _attempt(record, line_pattern.compile, output_format.key_pattern(record["value"] or ""), "value")
+        _read_or_report(record, line_pattern.compile, output_format.key_pattern(record["value"] or ""), "value")
     if doubled := sorted({name for name in names if names.count(name) > 1}):
         record.problem(f"value {doubled[0]} defined twice; use different names")
     return tuple(names)
@@ -178,7 +178,7 @@ def _names_of_line(kind: str, record: Values) -> tuple[str, ...]:
 def _check_placeholders(record: Values, key: str, known_names: Iterable[str]) -> None:
     for name in sweeps.names(record[key] or ""):
         if name not in known_names:
-            record.problem(f"found {{{name}}}; allowed: {_listed(known_names)}", key)
+            record.problem(f"found {{{name}}}; allowed: {_listed_names(known_names)}", key)
 
 
 def _check_number(results: Values, record: Values, of_line: tuple[str, ...]) -> None:
@@ -203,7 +203,7 @@ def _check_matches(record: Values, known_names: tuple[str, ...]) -> None:
     if required_matches == output_format.SECTION and record["after"] == "":
         record.problem(f"found {output_format.SECTION} without `after`; add `after` or give a number", "matches")
     elif isinstance(required_matches, str) and required_matches not in known_names:
-        record.problem(f"found {required_matches}; allowed: a number, {_listed(known_names)}", "matches")
+        record.problem(f"found {required_matches}; allowed: a number, {_listed_names(known_names)}", "matches")
 
 
 def _check_plausible(results: Values, record: Values, known_names: tuple[str, ...]) -> None:
@@ -211,13 +211,13 @@ def _check_plausible(results: Values, record: Values, known_names: tuple[str, ..
     other_names = [other["name"] or "" for other in results.entries("records") if other is not record]
     records = [formulas.name_of(other) for other in other_names if _BRACES.sub("", other)]
     with_values = _BRACES.sub(_ANY, record["plausible"])
-    for condition in _attempt(record, formulas.conditions, with_values, "plausible") or ():
+    for condition in _read_or_report(record, formulas.conditions, with_values, "plausible") or ():
         for name in condition.names:
             if name not in (*known_names, _ANY) and not any(may_be(name, other) for other in records):
-                record.problem(f"found {name}; allowed: {_listed(known_names)}", "plausible")
+                record.problem(f"found {name}; allowed: {_listed_names(known_names)}", "plausible")
 
 
-def _listed(names: Iterable[str]) -> str:
+def _listed_names(names: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(names)) or "none"
 
 
@@ -233,14 +233,16 @@ def _check_names(results: Values, operations: list[Values]) -> None:
             record.problem(f"found `of` together with take: {record['take']}; remove one of them", "of")
         elif record["of"] and record["of"] not in position_records:
             record.problem(
-                f"found {record['of']}; allowed: {_listed(position_records)} (records with take: maximum, minimum, "
-                "median, first or last)",
+                f"found {record['of']}; allowed: {_listed_names(position_records)} (records with take: "
+                "maximum, minimum, median, first or last)",
                 "of",
             )
     for operation in operations:
         record_name = operation["record"]
         if record_name and not any(may_be(record_name, name) for name in names):
-            operation.problem(f"found {record_name}; allowed: {_listed(names)}, the records of `results`", "record")
+            operation.problem(
+                f"found {record_name}; allowed: {_listed_names(names)}, the records of `results`", "record"
+            )
 
 
 def may_be(record: str, name: str) -> bool:

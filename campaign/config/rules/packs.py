@@ -67,7 +67,7 @@ def load(id_or_path: str | Path) -> RulePack:
     """
     path = Path(id_or_path)
     if isinstance(id_or_path, str) and "/" not in id_or_path and not id_or_path.endswith(".yaml"):
-        path = _find(id_or_path)
+        path = _find_pack(id_or_path)
     document = Document.open(path)
     if document.has("parts"):
         raise InputError(f"{path}: is an RFP of several packs; a campaign file answers it under `parts` (docs/rfp.md)")
@@ -84,7 +84,7 @@ def load(id_or_path: str | Path) -> RulePack:
     return pack
 
 
-def _find(name: str) -> Path:
+def _find_pack(name: str) -> Path:
     paths_found = [path for place in directories() if is_file(path := place / f"{name}.yaml")]
     if len(paths_found) > 1:
         paths = ", ".join(map(str, paths_found))
@@ -101,7 +101,7 @@ def _find(name: str) -> Path:
     return paths_found[0]
 
 
-def _of_share(condition: LaunchCondition) -> LaunchCondition:
+def _with_share_split(condition: LaunchCondition) -> LaunchCondition:
     """The condition with `nodes` split into a number or a share."""
     share = condition.nodes
     return replace(condition, nodes=None, share=share) if isinstance(share, str) else condition
@@ -111,7 +111,7 @@ def _pack(values: schema.Values, path: Path) -> RulePack:
     """The RulePack for values that had no problem."""
     fields = keys.make(SCHEMA, values, path)
     items, checks = fields.pop("items"), fields.pop("checks")
-    fields["launch"] = tuple(map(_of_share, fields["launch"]))
+    fields["launch"] = tuple(map(_with_share_split, fields["launch"]))
     fields["clauses"] = tuple(clauses.with_evidence(fields["clauses"], values))
     fields["programs"], fields["phases"] = programs.programs_and_phases(fields)
     return RulePack(

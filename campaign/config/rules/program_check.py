@@ -14,15 +14,17 @@ from campaign.config.rules.output_format import BUILT_IN, RESULTS, OutputFormat
 from campaign.core import formula
 from campaign.core.schema import Values
 
-_BESIDE = re.compile(r"\{directory\}(?![/,:;@]|$)")  # a path that only begins with the attempt's own directory
-_BESIDE_KEYS = {
+_OUTSIDE_DIRECTORY = re.compile(
+    r"\{directory\}(?![/,:;@]|$)"
+)  # a path that only begins with the attempt's own directory
+_PHASE_KIND_OF_KEY = {
     "arguments": "program",
     "text": "write",
     "input": "write",
     "raw": "write",
     "beside": "program",
 }  # key -> the kind of phase that may have it
-_OF_ONE = ("applet", "arguments", "fixed", "derived", "allowed")  # keys of a pack with one program
+_SHORT_FORM_KEYS = ("applet", "arguments", "fixed", "derived", "allowed")  # keys of a pack with one program
 
 
 def spell_out(pack: Values) -> None:
@@ -40,7 +42,7 @@ def spell_out(pack: Values) -> None:
         pack["phases"] = (pack.another(PHASE, id="", program=applet, arguments=pack["arguments"], clause=""),)
         pack["results"] = pack.another(RESULTS)
         return
-    for key in _OF_ONE:
+    for key in _SHORT_FORM_KEYS:
         if pack[key]:
             pack.problem(
                 f"found `{key}` in a pack with phases; move it into an entry of `programs` or `phases`, or remove it",
@@ -103,7 +105,7 @@ def _check_words(phase: Values, words: list[str], flags: set[str]) -> None:
     for word in dict.fromkeys(words):
         if "{flags}" in word and word != "{flags}":
             phase.problem(f"found {word}; allowed: {{flags}} as a separate word", "arguments")
-        elif _BESIDE.search(word) or ("{directory}" in word and ".." in word.split("/")):
+        elif _OUTSIDE_DIRECTORY.search(word) or ("{directory}" in word and ".." in word.split("/")):
             phase.problem(
                 f"found {word}, a path outside the attempt's directory, where nothing is checked or removed; allowed: "
                 "paths in it, such as {directory}/file",
@@ -145,7 +147,7 @@ def _check_phases(pack: Values) -> None:
 
 def _check_phase(phase: Values, programs: list[str], conditions: list[str]) -> None:
     kinds = [key for key in ("program", "remove", "write") if phase[key] != ""]
-    misplaced = [key for key, owner in _BESIDE_KEYS.items() if phase[key] and owner not in kinds]
+    misplaced = [key for key, owner in _PHASE_KIND_OF_KEY.items() if phase[key] and owner not in kinds]
     count_formulas = dict(counts(phase))
     misplaced += [] if "program" in kinds else [*count_formulas]
     if len(kinds) != 1 or misplaced:
@@ -191,7 +193,7 @@ def _check_together(phases: Sequence[Values]) -> None:
 
 
 def _check_phases_of_operations(pack: Values) -> None:
-    phases = _launched(pack)
+    phases = _launched_phases(pack)
     for operation in pack.entries("operations") if phases else ():
         if operation["record"] == "" and operation["phase"]:
             operation.problem("found `phase` without `record`; a formula belongs to no phase; remove it", "phase")
@@ -201,7 +203,7 @@ def _check_phases_of_operations(pack: Values) -> None:
             operation.require(operation["phase"], phases, "phase")
 
 
-def _launched(pack: Values) -> list[str]:
+def _launched_phases(pack: Values) -> list[str]:
     """The phases that run a program; one without a name is that of the short form."""
     return [phase["id"] for phase in pack.entries("phases") if phase["id"] is not None and phase["program"] != ""]
 
@@ -218,7 +220,7 @@ def check_demands(pack: Values) -> None:
 
 def _check_requirements(pack: Values) -> None:
     """Check that conditions use known names, and that the rules which judge them are among the checks."""
-    phases, needed = _launched(pack), set()
+    phases, needed = _launched_phases(pack), set()
     for entry in pack.entries("requires"):
         names = formula.Condition.parse(sweeps.without_placeholders(entry["holds"])).names if entry["holds"] else ()
         for name in sweeps.names(entry["holds"] or ""):
