@@ -157,6 +157,12 @@ COLUMNS: tuple[Column[Row], ...] = (
         meaning="the actual rate, where the benchmark's formula differs",
     ),
     Column(
+        "of_fastest",
+        lambda row: row.record and any(part.of_fastest for part in row.record.measured),
+        43,
+        meaning="whether the value is the rate of the fastest process alone",
+    ),
+    Column(
         "files_true",
         lambda row: row.record and row.record.files_true,
         meaning="the files that were created, where the formula differs",

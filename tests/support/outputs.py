@@ -106,6 +106,7 @@ ROW = record(
             "iterations": {},
             "parts": many({}),
             "true_value": null_or(NUMBER),
+            "of_fastest": null_or(FLAG),
             "files_true": null_or(COUNT),
             "statistics": STATISTICS,
             "campaign": null_or(TEXT),
