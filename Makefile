@@ -52,7 +52,7 @@ unit: test-setup ## the tests that need nothing but Python and a C compiler; a m
 	$(MAKE) --no-print-directory --jobs=$(shell nproc) -C bench-src check
 	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=8 -m unit $(PYTEST_ARGS)
 
-test: test-setup ## all tests, the ones on a real multi-node Slurm included
+test: test-setup $(SITE)/installed ## all tests, the ones on a real multi-node Slurm included
 	$(MAKE) --no-print-directory --jobs=$(shell nproc) -C bench-src check
 	$(BIN)/python -m pytest --numprocesses=$(WORKERS) $(PYTEST_ARGS)
 
@@ -125,7 +125,7 @@ setup: $(VENV)/installed build-needs
 	@$(BIN)/python -m compileall -q campaign
 	@$(MAKE) --no-print-directory --silent --jobs=$(shell nproc) -C bench-src
 
-test-setup: setup test-needs $(SITE)/installed
+test-setup: setup test-needs
 
 # pip would take another index's newer version: the lock file says which.
 $(VENV)/installed: requirements.lock pyproject.toml
