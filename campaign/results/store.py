@@ -547,7 +547,7 @@ class Store(AbstractContextManager["Store"]):
     def records(self) -> dict[tuple[str, int], tuple[Record, ...]]:
         """All records by (run, attempt)."""
         with self._storage_errors():
-            rows = self._db.execute(f"SELECT {_RECORD_COLUMNS} FROM records ORDER BY rowid")
+            rows = self._db.execute(f"SELECT {', '.join(_RECORD_COLUMNS)} FROM records ORDER BY rowid")
             by_attempt = grouped(map(_record, rows))
             return {key: tuple(records) for key, records in by_attempt.items()}
 
@@ -606,17 +606,21 @@ def _stored(environment: Environment) -> tuple[tuple[str, str], ...]:
     return _hashed(replace(environment, facts={})), _hashed(environment.facts)
 
 
+# Columns that are no field of the dataclass, or text of a field of another type.
+_STORED = {"run": str, "attempt": int, "file": str, "line": int, "each": str, "state": str}
+
+
 @functools.cache
 def _check_kinds(dataclass_type: type, columns: tuple[str, ...], kinds: tuple[type, ...]) -> None:
     """Raises TypeError where a column has a value of another kind than the dataclass's field of its name: SQLite stores
     any. Rows mostly have the same kinds, so that few are checked.
     """
-    hints = typing.get_type_hints(dataclass_type)
+    hints = typing.get_type_hints(dataclass_type) | _STORED
     for column, kind in zip(columns, kinds, strict=True):
-        allowed = typing.get_args(hints.get(column, kind)) or (hints.get(column, kind),)
+        allowed = typing.get_args(hints[column]) or (hints[column],)
         if not any(
-            issubclass(kind, int if record is bool else (int, float) if record is float else record)
-            for record in allowed
+            issubclass(kind, int if allowed_kind is bool else (int, float) if allowed_kind is float else allowed_kind)
+            for allowed_kind in allowed
         ):
             raise TypeError(f"{column} is of type {kind.__name__}")
 
@@ -628,7 +632,7 @@ def _attempt(row: sqlite3.Row) -> Attempt:
 
 
 def _record(row: sqlite3.Row) -> tuple[tuple[str, int], Record]:
-    _check_kinds(Record, _COLUMNS_OF_RECORD, tuple(map(type, row)))
+    _check_kinds(Record, _RECORD_COLUMNS, tuple(map(type, row)))
     run, attempt, file, line, iterations_json, operation, value, unit, *remaining = row
     record = Record(sys.intern(operation), value, sys.intern(unit), Source(sys.intern(file), line), *remaining)
     if iterations_json != "[]":  # as most are
@@ -639,11 +643,10 @@ def _record(row: sqlite3.Row) -> tuple[tuple[str, int], Record]:
 _DERIVED = ("source", "parts", "iteration", "each")  # stored in another way, or not part of an output
 # The fields of a record up to `iteration`, in their order.
 _RECORD_FIELDS = tuple(field.name for field in fields(Record) if field.name not in _DERIVED)
-_COLUMNS_OF_RECORD = ("run", "attempt", "file", "line", "iterations_as_json", *_RECORD_FIELDS)
-_RECORD_COLUMNS = ", ".join(("run", "attempt", "file", "line", "each", *_RECORD_FIELDS))
-_INSERT_RECORD = f"INSERT INTO records ({_RECORD_COLUMNS}) VALUES ({', '.join('?' * (5 + len(_RECORD_FIELDS)))})"
+_RECORD_COLUMNS = ("run", "attempt", "file", "line", "each", *_RECORD_FIELDS)
+_INSERT_RECORD = f"INSERT INTO records ({', '.join(_RECORD_COLUMNS)}) VALUES ({', '.join('?' * len(_RECORD_COLUMNS))})"
 _ATTEMPT_FIELDS = (
-    *("run", "number", "token", "job", "fingerprint", "state_as_text", "reason", "job_id", "submitted", "started"),
+    *("run", "number", "token", "job", "fingerprint", "state", "reason", "job_id", "submitted", "started"),
     "ended",
 )
 _ATTEMPTS = (

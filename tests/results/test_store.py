@@ -474,7 +474,7 @@ def test_a_state_that_no_attempt_can_have_is_named_with_the_way_out(tmp_path: Pa
         opened.attempts()
 
 
-@pytest.mark.parametrize("column", ["started", "job_id", "fingerprint"])
+@pytest.mark.parametrize("column", ["started", "job_id", "fingerprint", "state"])
 def test_a_column_with_a_value_of_another_kind_is_damaged(tmp_path: Path, column: str) -> None:
     opened = builders.filled_store(tmp_path, [builders.run()])
     odd = b"\xff" if column != "started" else "a text"
@@ -490,6 +490,16 @@ def test_a_number_of_a_result_that_is_a_text_is_damaged(tmp_path: Path) -> None:
     with opened.transaction():
         opened._sql("UPDATE records SET start_skew_s = 'late'")
     with pytest.raises(EnvironmentLacks, match=r"is damaged .*start_skew_s is of type str"):
+        opened.records()
+
+
+@pytest.mark.parametrize(("column", "value"), [("each", b"[]"), ("file", b"\xff"), ("line", "x")])
+def test_a_column_of_results_that_is_no_field_has_its_kind_too(tmp_path: Path, column: str, value: object) -> None:
+    opened = builders.filled_store(tmp_path, [builders.run()])
+    opened.save_results(builders.run().id, 1, builders.records(), builders.observation(), builders.evidence())
+    with opened.transaction():
+        opened._sql(f"UPDATE records SET {column} = ?", (value,))
+    with pytest.raises(EnvironmentLacks, match=rf"is damaged .*{column} is of type (bytes|str)"):
         opened.records()
 
 
