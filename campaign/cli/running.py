@@ -78,7 +78,7 @@ def _say_notes(definition: Definition, checked: preflight.Checked, attempts: Seq
 def _plan_status(arguments: argparse.Namespace, definition: Definition, checked: preflight.Checked) -> int:
     """Probe the nodes if that is asked for, and say what was not checked; gives the exit status."""
     if arguments.probe and not checked.silent:
-        return _probe(definition, checked)
+        return _probe(definition, checked, say if arguments.json else show)
     if checked.silent or (checked.missing and not arguments.json):
         (say if checked.silent else show)(checked.unchecked)
     if arguments.probe:
@@ -89,14 +89,14 @@ def _plan_status(arguments: argparse.Namespace, definition: Definition, checked:
     return INCOMPLETE
 
 
-def _probe(definition: Definition, checked: preflight.Checked) -> int:
+def _probe(definition: Definition, checked: preflight.Checked, print_passed: Callable[[str], None]) -> int:
     """Print what is wrong on the nodes; gives the exit status."""
     outcome = probe.probe(definition, checked, say)
     for problem in outcome.problems:
         say(problem)
     if outcome.problems:
         return ENVIRONMENT
-    show(outcome.passed)
+    print_passed(outcome.passed)
     return OK
 
 

@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from campaign.cli import running
+from campaign.cli.main import main
 from campaign.core.atomic import AMONG_OTHERS, locked
 from campaign.core.model import Paths
+from campaign.pipeline import probe
 from campaign.results.store import Store
 from tests.support import fake_slurm
 from tests.support.command_line import CAMPAIGN
@@ -30,6 +32,19 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
 
 def called(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([CAMPAIGN, *words], cwd=folder, capture_output=True, text=True, timeout=300)
+
+
+def test_with_json_the_outcome_of_a_probe_is_on_standard_error(
+    tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    passed = probe.Probed("17", 4, (), "srun starts it")
+    monkeypatch.setattr(probe, "probe", lambda *_: passed)
+    words = ["plan", str(tmp_path / "c.yaml"), "--probe"]
+    assert main(words) == 0
+    assert passed.passed in capsys.readouterr().out
+    assert main([*words, "--json"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["runs"] and passed.passed in printed.err
 
 
 def test_the_user_is_notified_when_the_campaign_ends(tmp_path: Path, cluster: Fake) -> None:
