@@ -332,9 +332,9 @@ VERBS = (
                "larger differences count, though measured on different days"),
         Option("--map", action="append", default=[], metavar="NAME=OTHER",
                help="target NAME of the first campaign is called OTHER in the others"),
-        Option("--force", action="store_true",
-               help="compare other rules and profiles too; means also of offers of other size, rules or operations; "
-                    "overwrite OUT if it exists"),
+        Option("--unequal", action="store_true", help="compare other rules and profiles too, and give means also of "
+               "offers of other size, rules or operations"),
+        Option("--force", action="store_true", help="overwrite outputs that exist; also the same as --unequal"),
         MAPPING,
         OF_PART,
         Option("--rules", default=PACK, metavar="ID", help="with --mapping: rule pack of the forms (default: "

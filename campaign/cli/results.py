@@ -251,12 +251,12 @@ def compare(arguments: argparse.Namespace) -> int:
         )
     terms = parse_terms(arguments.tolerance, arguments.at_least, arguments.reported)
     targets, day = parse_targets(arguments.map), parse_day(arguments.day)
-    style = table_format(arguments)
+    style, is_unequal = table_format(arguments), arguments.unequal or arguments.force
     with ExitStack() as stack:
         offers = _offers(arguments, stack)
         rfp, first = offers[0]
         comparisons = {
-            part: verdicts.compare([parts[part] for _, parts in offers], terms, targets, arguments.force, day)
+            part: verdicts.compare([parts[part] for _, parts in offers], terms, targets, is_unequal, day)
             for part in first
             if all(part in parts for _, parts in offers)
         }

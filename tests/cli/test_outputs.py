@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -335,6 +336,20 @@ def test_the_program_itself_refuses_and_prints_as_its_verbs_do_in_the_tests(desk
     printed = subprocess.run([CAMPAIGN, "check", "c.yaml", "--junit", "-"], capture_output=True, text=True, timeout=300)
     assert printed.stdout.startswith("<?xml")
     assert printed.stdout.endswith("</testsuites>\n")
+
+
+def test_other_rules_are_compared_without_overwriting_an_output(desk: Path) -> None:
+    table = json.loads(call("table", "c.yaml", "--format", "json").stdout)
+    others = [{**row, "rules": {**row["rules"], "id": "another"}} for row in table if row["rules"]]
+    (desk / "a.json").write_text(json.dumps(table))
+    (desk / "b.json").write_text(json.dumps(others))
+    words = ("compare", "a.json", "b.json")
+    refused = call(*words)
+    assert (refused.returncode, "or compare them with --unequal" in refused.stderr) == (2, True), refused.stderr
+    for option in ("--unequal", "--force"):
+        assert call(*words, option).returncode in (0, 1)
+    (desk / "old.txt").write_text("mine")
+    assert "old.txt: already exists" in call(*words, "--unequal", "-o", "old.txt").stderr
 
 
 def test_what_one_command_has_read_the_next_one_may_replace(desk: Path) -> None:

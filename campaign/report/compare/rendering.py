@@ -291,7 +291,7 @@ def _offer_question(comparison: OfferComparison, place: int) -> decision.Questio
 
 def _mean_in_words(in_means: bool, sums: GainSummary) -> str:
     if not in_means:
-        return "no mean, since its size, rules or operations differ (--force)"
+        return "no mean, since its size, rules or operations differ (--unequal)"
     if sums.mean is None:
         return "no result has a ratio"
     limitation = "" if sums.over_sessions else " within the sessions measured"

@@ -31,17 +31,17 @@ def compare(
     offers: Sequence[Offer],
     terms: Terms | None = None,
     targets: Mapping[str, str] | None = None,
-    force: bool = False,
+    is_unequal: bool = False,
     day: float = DAY,
 ) -> OfferComparison:
     """Compare the first offer with each other one. `targets`: names of the first offer's targets by those of the
     others; `day`: the factor by which two days of one system may differ. Raises InputError if
-    the rules or the profile differ, unless `force`, which also gives means to offers whose size, rules or operations
-    differ.
+    the rules or the profile differ, unless `is_unequal`, which also gives means to offers whose size, rules or
+    operations differ.
     """
     first = offers[0]
     mapped_offers = tuple(_with_mapped_targets(first, offers[1:], targets or {}))
-    for other in mapped_offers if not force else ():
+    for other in mapped_offers if not is_unequal else ():
         _check_same_rules(first, other)
     _check_size(first, mapped_offers)
     columns = tuple(_column(first, other, terms, day) for other in mapped_offers)
@@ -50,7 +50,7 @@ def compare(
         (*limitations.offer_limits(other), *differences, *limitations.other_differences(first, other, column))
         for other, differences, column in zip(mapped_offers, unequal, columns, strict=True)
     )
-    in_means = tuple(force or not differences for differences in unequal)
+    in_means = tuple(is_unequal or not differences for differences in unequal)
     return OfferComparison(
         (first, *mapped_offers), terms, columns, (tuple(limitations.offer_limits(first)), *remarks), in_means, day
     )
@@ -72,7 +72,7 @@ def _check_same_rules(first: Offer, other: Offer) -> None:
         if ours is not None and theirs is not None and ours != theirs:
             raise InputError(
                 f"{other.source} uses {name} {theirs}, {first.source} uses {ours}: not comparable; give campaigns of "
-                f"the same {name}, or compare them with --force"
+                f"the same {name}, or compare them with --unequal"
             )
 
 

@@ -401,7 +401,7 @@ def test_offers_of_other_size_rules_or_operations_have_no_means_unless_forced() 
         ),
     }  # fmt: skip
     for remark, other in unequal.items():
-        alone, forced = (verdicts.compare([first, other], force=force) for force in (False, True))
+        alone, forced = (verdicts.compare([first, other], is_unequal=forced) for forced in (False, True))
         assert remark in alone.remarks[1]
         assert (alone.in_means, forced.in_means) == ((False,), (True,))
         assert "no mean, since its size, rules or operations differ" in decision(alone).sentence
@@ -411,7 +411,8 @@ def test_offers_of_other_size_rules_or_operations_have_no_means_unless_forced() 
         ]
         assert [each["geometric_mean"] is None for each in summed] == [True, False]
     rehearsed = offer(row(LOW, rules={**offers.RULES, "profile": "rehearsal"}))
-    assert verdicts.compare([first, rehearsed], force=True).remarks[1][1].startswith("rules crossroads-mdtest, profile")
+    compared = verdicts.compare([first, rehearsed], is_unequal=True)
+    assert compared.remarks[1][1].startswith("rules crossroads-mdtest, profile")
 
 
 # --- targets of other names
