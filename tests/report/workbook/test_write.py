@@ -115,7 +115,7 @@ def test_headings_stay_in_sight_lists_have_filters_and_the_key_of_severities(tmp
     filters = {name: sheet.find(f"{SPACE}autoFilter") for name, sheet in found.items()}
     assert {name: one.attrib["ref"] for name, one in filters.items() if one is not None} == {
         "Findings": "A4:J6",
-        "Provenance": "A1:AQ37",
+        "Provenance": "A1:AR37",
         "Runs": "A1:J13",
     }
     heights = {row.attrib["r"]: row.attrib.get("ht") for row in found["Findings"].iter(f"{SPACE}row")}
