@@ -158,7 +158,7 @@ COLUMNS: tuple[Column[Row], ...] = (
     ),
     Column(
         "of_fastest",
-        lambda row: row.record and any(part.of_fastest for part in row.record.measured),
+        lambda row: row.record and any(part.of_fastest for part in row.record.measured_records),
         43,
         meaning="whether the value is the rate of the fastest process alone",
     ),
