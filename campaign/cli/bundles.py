@@ -39,7 +39,7 @@ def pack(arguments: argparse.Namespace) -> int:
         contents = [plural(each.attempts, "attempt") for each in written.values()]
         files = sum(each.files for each in written.values())
     else:
-        with bundle.beside(out) as place:
+        with bundle.staging_directory(out) as place:
             root = place / "bag"
             written = {part: _packed(arguments, root / verify.PARTS / part, part) for part in selection.parts}
             files = response_bundle.write(selection.response.rfp, root, written, out, arguments.sign, arguments.force)
@@ -48,14 +48,14 @@ def pack(arguments: argparse.Namespace) -> int:
     for part, each in written.items():
         of_part = f" of {part}" if selection.response else ""
         if each.left_out:
-            show(f"{plural(each.left_out, 'attempt')}{of_part} without raw output: listed only in the bundle's index")
-        show(f"journal head{of_part} (send it to the buyer): {each.judged.head}")
+            show(f"{plural(each.left_out, 'attempt')}{of_part} without raw output: listing only in the bundle's index")
+        show(f"journal head{of_part} (send it to the buyer): {each.evaluation.head}")
     show(f"verify:  campaign verify {typed(out)}")
     selection.statuses = [_without_result(each, typed(arguments.file, part)) for part, each in written.items()]
     return selection.end()
 
 
-def _packed(arguments: argparse.Namespace, out: Path, part: str, force: bool = False) -> bundle.Written:
+def _packed(arguments: argparse.Namespace, out: Path, part: str, force: bool = False) -> bundle.WrittenBundle:
     bundle.check_place(out, force)
     definition, names = bundle.open_recorded(arguments.file, part)
     planned, attempts = campaign_state.recorded_plan(definition, say)
@@ -64,9 +64,9 @@ def _packed(arguments: argparse.Namespace, out: Path, part: str, force: bool = F
     return bundle.write(definition, names, planned, attempts, out, arguments.sign, force)
 
 
-def _without_result(written: bundle.Written, file: str) -> int:
+def _without_result(written: bundle.WrittenBundle, file: str) -> int:
     """The exit status, which is explained where it is not 0."""
-    rows = written.judged.submission.rows
+    rows = written.evaluation.submission.rows
     if status := verdict(rows):
         show(f"{decision.status_counts(rows)}: no buyer accepts this bundle; 'campaign check {file}' says why")
     return status
@@ -76,7 +76,7 @@ def verify_bundle(arguments: argparse.Namespace) -> int:
     """Print the decision on a bundle, or that on all parts with their scores, and with --details each part."""
     with _verified(arguments) as (response, parts):
         compared = _compared(arguments, parts, response.rfp if response else None)
-        of_table = [verify_text.of_table(arguments.table, compared)] if compared and not arguments.json else []
+        of_table = [verify_text.table_text(arguments.table, compared)] if compared and not arguments.json else []
         if arguments.json:
             print(json.dumps(_verified_json(arguments, response, parts, compared), indent=1))
         elif response:
@@ -84,7 +84,7 @@ def verify_bundle(arguments: argparse.Namespace) -> int:
             of_all = [
                 decision.decision_text(response.decision, columns()),
                 "",
-                *response_bundle.texts(response),
+                *response_bundle.finding_lines(response),
                 *of_scores,
                 *of_table,
             ]
@@ -95,7 +95,7 @@ def verify_bundle(arguments: argparse.Namespace) -> int:
             write(verify_text.as_junit(response.name, parts.values()), arguments.junit, arguments)
         if of_table and not response:
             show(*of_table)
-        status = response.exit_status if response else parts[arguments.part].conclusion.exit_status
+        status = response.exit_status if response else parts[arguments.part].decision.exit_status
     return INCOMPLETE if compared and compared.differences else status
 
 
@@ -103,16 +103,16 @@ def verify_bundle(arguments: argparse.Namespace) -> int:
 def _verified(arguments: argparse.Namespace) -> Iterator[tuple[response_bundle.VerifiedResponse | None, Parts]]:
     """All parts of a bundle that answers an RFP; or a single part, without a response."""
     asked, rfp = _asked(arguments)
-    verify.buyers_rules(asked)
-    with verify.opened(arguments.bundle) as bag:
-        parts = verify.parts_of(bag)
+    verify.load_buyers_rules(asked)
+    with verify.open_bundle(arguments.bundle) as bag:
+        parts = verify.part_names(bag)
         if parts and not arguments.part:
             checked_files(arguments.junit, parts, True, arguments.force)
-            with response_bundle.verified(arguments.bundle.name, bag, asked, rfp) as response:
+            with response_bundle.verify_response(arguments.bundle.name, bag, asked, rfp) as response:
                 yield response, response.parts
         else:
             checked_files(arguments.junit, [arguments.part], False, arguments.force)
-            with verify.of_part(arguments.bundle, bag, asked, arguments.part if parts else "") as verified:
+            with verify.verify_part(arguments.bundle, bag, asked, arguments.part if parts else "") as verified:
                 yield None, {arguments.part: verified}
 
 
@@ -139,20 +139,20 @@ def _print_verified(
         write(verify_text.as_junit(verified.name, [verified]), junit, arguments)
     if is_shown:
         show(verify_text.as_text(verified, columns(), part, arguments.details))
-    if verified.judged is None:
+    if verified.evaluation is None:
         return
     if is_shown and arguments.details:
-        submission = verified.judged.submission
+        submission = verified.evaluation.submission
         rows, campaign, pack = submission.rows, submission.campaign, submission.pack
         print(f"\n{table.table_text(rows, campaign, pack, 'simple', columns(), details=True)}")
     if output:
-        path = write_report(output, verify_text.for_report(verified, verified.judged))
+        path = write_report(output, verify_text.report_contents(verified, verified.evaluation))
         (say if arguments.json else show)(f"wrote {path}")
 
 
-def _asked(arguments: argparse.Namespace) -> tuple[verify.Asked, Path | None]:
+def _asked(arguments: argparse.Namespace) -> tuple[verify.Buyer, Path | None]:
     """What the buyer asks, and the buyer's RFP: as the terms say, and the options where they are given."""
-    asked = verify.Asked(
+    asked = verify.Buyer(
         arguments.signers,
         arguments.nonce,
         tuple(arguments.head),
@@ -194,7 +194,7 @@ def _file_name(output: Path, default: str) -> Path:
 
 def _compared(arguments: argparse.Namespace, parts: Parts, rfp: rfps.Rfp | None) -> Compared:
     """The comparison of the table or form that was handed in with the bundle."""
-    judged = {part: each.vendors.submission for part, each in parts.items() if each.vendors}
+    judged = {part: each.vendors_evaluation.submission for part, each in parts.items() if each.vendors_evaluation}
     if arguments.table is None or not judged:
         return None
     mapping, _ = rfps.mapping_and_packs(arguments.mapping, arguments.table, "", arguments.part)
@@ -230,22 +230,22 @@ def show_head(arguments: argparse.Namespace) -> int:
 
 @contextmanager
 def _intact(
-    arguments: argparse.Namespace, asked: verify.Asked, problem: str
+    arguments: argparse.Namespace, asked: verify.Buyer, problem: str
 ) -> Iterator[tuple[verify.VerifiedBundle, Submission]]:
     """A bundle and its re-evaluated campaign. Raises InputError with the problem if the bundle was altered or cannot be
     re-evaluated.
     """
     with verify.verify(arguments.bundle, asked, arguments.part) as verified:
-        if verified.judged is None or not verified.intact:
+        if verified.evaluation is None or not verified.intact:
             raise InputError(f"{arguments.bundle}: {problem}; see 'campaign verify'")
-        yield verified, verified.judged.submission
+        yield verified, verified.evaluation.submission
 
 
 def draw_sample(arguments: argparse.Namespace) -> int:
     from campaign.evidence import sample
     from campaign.statistics import designs
 
-    asked = verify.Asked(arguments.signers, waiver_signers=arguments.waiver_signers)
+    asked = verify.Buyer(arguments.signers, waiver_signers=arguments.waiver_signers)
     aims = sample.parse_aims(arguments.honest, arguments.catch)
     fixed = designs.Design(arguments.cells, arguments.repetitions, _limit(arguments))
     with _intact(arguments, asked, NOT_SAMPLED) as (verified, submission):
@@ -279,7 +279,7 @@ def _limit(arguments: argparse.Namespace) -> float:
 def accept(arguments: argparse.Namespace) -> int:
     from campaign.evidence import acceptance
 
-    asked = verify.Asked(arguments.signers, waiver_signers=arguments.waiver_signers)
+    asked = verify.Buyer(arguments.signers, waiver_signers=arguments.waiver_signers)
     options = acceptance.AcceptanceOptions(tuple(arguments.allow), _limit(arguments), arguments.reported)
     with _intact(arguments, asked, NOT_SAMPLED) as (verified, submission):
         outcome = acceptance.accept(arguments.challenge, submission, verified.chain.head, options, say)
@@ -296,7 +296,7 @@ def accept(arguments: argparse.Namespace) -> int:
 
 def build_again(arguments: argparse.Namespace) -> int:
     problem = "the bundle was altered or cannot be re-evaluated, so its source was not built"
-    with _intact(arguments, verify.Asked(), problem) as (_, submission):
+    with _intact(arguments, verify.Buyer(), problem) as (_, submission):
         options = (arguments.mpicc, arguments.cflags, arguments.foreign_source)
         rebuilt = provenance.rebuild(submission.campaign.path.parent, submission, *options)
     show(json.dumps(provenance.rebuilt_json(rebuilt), indent=1) if arguments.json else provenance.rebuilt_text(rebuilt))

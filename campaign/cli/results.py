@@ -289,8 +289,8 @@ def _parts_of_offer(stack: ExitStack, path: Path) -> PartsOfOffer:
     if path.suffix in (".yaml", ".yml"):
         response = read(path)
         return response.rfp, {part.id: offer_files.load_offer(path, part=part.id) for part in response.parts}
-    bag = stack.enter_context(verify.opened(path))
-    parts = {part: offer_files.load_offer(bag.root / verify.PARTS / part) for part in verify.parts_of(bag)}
+    bag = stack.enter_context(verify.open_bundle(path))
+    parts = {part: offer_files.load_offer(bag.root / verify.PARTS / part) for part in verify.part_names(bag)}
     if not parts:
         raise InputError(f"{path}: does not answer an RFP of several parts, as another of the offers does")
     offers = {part: replace(offer, source=str(path)) for part, offer in parts.items()}

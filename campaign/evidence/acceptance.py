@@ -106,10 +106,10 @@ def accept(
     with temporary.directory("campaign-accept.") as folder:
         answer = folder / "answer"
         bundle.write(definition, names, *campaign_state.recorded_plan(definition, say), answer, None)
-        with verify.verify(answer, verify.Asked(nonce=challenge.nonce)) as verified:
-            if verified.judged is None:
+        with verify.verify(answer, verify.Buyer(nonce=challenge.nonce)) as verified:
+            if verified.evaluation is None:
                 raise InputError(f"{file}: the sample cannot be re-evaluated", *map(_finding_text, verified.findings))
-            measured = verified.judged.submission, verified.findings, changed_settings
+            measured = verified.evaluation.submission, verified.findings, changed_settings
             return decide_sample(challenge, submission, *measured, options)
 
 

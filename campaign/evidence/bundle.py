@@ -45,7 +45,10 @@ from campaign.results.store import begun
 
 LARGEST_INPUT = 1 << 20  # bytes of an input file that is copied; of a larger one there are its hashes
 NAMESPACE = "campaign-bundle"  # of ssh-keygen -Y
-ALWAYS = ("attempt.json", "completion.json")  # of an attempt that does not count too: that it was, and how it ended
+ALWAYS_INCLUDED = (
+    "attempt.json",
+    "completion.json",
+)  # of an attempt that does not count too: that it was, and how it ended
 NOT_MEASURED = (State.SUPERSEDED, State.REFUSED)
 # The parts of the results that are evidence.
 RESULTS = ("journal.jsonl", "plan.json", "source", "timestamps", "jobs", "runs")
@@ -53,13 +56,13 @@ OTHER_ARCHIVES = (".7z", ".bz2", ".gz", ".lzma", ".rar", ".tar", ".tbz", ".tgz",
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenBundle:
     """How many files a bundle has, and the attempts that are in it and not; the campaign as judged from it."""
 
     files: int
     attempts: int
     left_out: int
-    judged: replay.Judged
+    evaluation: replay.Evaluation
 
 
 def open_recorded(file: Path, part: str = "") -> tuple[Definition, resolution.Names]:
@@ -73,40 +76,40 @@ def open_recorded(file: Path, part: str = "") -> tuple[Definition, resolution.Na
 def write(
     definition: Definition,
     names: resolution.Names,
-    planned: planning.Plan,
+    plan: planning.Plan,
     attempts: Sequence[Attempt],
     out: Path,
     key: Path | None,
     force: bool = False,
-) -> Written:
+) -> WrittenBundle:
     """Write the bundle of what is on record to a new directory, .zip or .tar.gz, signed if an SSH key is given. The
     copy in the bundle is judged. Raises InputError if `out` already exists (with `force`: as a directory), or if
     attempts have not ended; NoRoom if the disk is full.
     """
     check_place(out, force)
-    _check(definition, attempts)
-    counted = counted_attempts(planned.all_runs, attempts)
-    with beside(out) as place:
-        root = place / "bag"
+    _check_ended(definition, attempts)
+    counted_keys = counted_attempts(plan.all_runs, attempts)
+    with staging_directory(out) as directory:
+        root = directory / "bag"
         data = root / "data"
         data.mkdir(parents=True)
-        named = (*_named(definition.campaign), *_inputs(planned))
-        _copy_evidence(definition, names, named, attempts, counted, data)
-        index = _index(definition.paths, attempts, counted)
+        files_to_copy = (*_named_files(definition.campaign), *_copied_inputs(plan))
+        _copy_evidence(definition, names, files_to_copy, attempts, counted_keys, data)
+        index = _make_index(definition.paths, attempts, counted_keys)
         _write(data / "index.json", replay.as_json(index))
-        judged = replay.rederive(data)
-        for name, text in judged.files.items():
+        evaluation = replay.reevaluate(data)
+        for name, text in evaluation.files.items():
             _write(data / name, text)
-        if source := provenance.source_archive(judged):
+        if source := provenance.source_archive(evaluation):
             (data / provenance.SOURCE).parent.mkdir()
             (data / provenance.SOURCE).write_bytes(source)
-        for name, text in provenance.statements(data, judged, f"campaign {__version__}").items():
+        for name, text in provenance.statements(data, evaluation, f"campaign {__version__}").items():
             _write(data / name, text)
         date = today()
-        _write(data / provenance.CRATE, provenance.crate(judged, data, date))
-        files = close(root, _info(judged, date), out, key, force)
-    kept = sum(attempt["included"] for attempt in index["attempts"])
-    return Written(files, kept, len(index["attempts"]) - kept, judged)
+        _write(data / provenance.CRATE, provenance.crate(evaluation, data, date))
+        files = close(root, _bag_info(evaluation, date), out, key, force)
+    included = sum(attempt["included"] for attempt in index["attempts"])
+    return WrittenBundle(files, included, len(index["attempts"]) - included, evaluation)
 
 
 def today() -> str:
@@ -147,7 +150,7 @@ def check_place(out: Path, force: bool) -> None:
 
 
 @contextmanager
-def beside(out: Path) -> Iterator[Path]:
+def staging_directory(out: Path) -> Iterator[Path]:
     """A temporary directory in which the bundle is made before it is moved to its place."""
     parent, prefix = out.resolve().parent, f".{out.name}.campaign-"
     try:
@@ -163,15 +166,15 @@ def beside(out: Path) -> Iterator[Path]:
 def _remove_abandoned(parent: Path, prefix: str) -> None:
     """What processes of this user that were killed left there; others may have created the same names."""
     for path in parent.glob(f"{glob.escape(prefix)}*"):
-        found = path.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        status = path.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
             continue
-        with locked(path) as refused:
-            if refused is None:
+        with locked(path) as lock_problem:
+            if lock_problem is None:
                 shutil.rmtree(path)
 
 
-def _check(definition: Definition, attempts: Sequence[Attempt]) -> None:
+def _check_ended(definition: Definition, attempts: Sequence[Attempt]) -> None:
     if not begun(definition.paths):
         raise InputError(
             f"nothing to bundle: campaign {definition.campaign.name} has not been run; start with 'campaign run "
@@ -187,38 +190,40 @@ def _check(definition: Definition, attempts: Sequence[Attempt]) -> None:
 
 def counted_attempts(runs: Iterable[Run], attempts: Iterable[Attempt]) -> set[tuple[str, int]]:
     """The attempts that the tables and the searches use: those of the runs as they are defined now."""
-    wanted = {run.id: run.fingerprint for run in runs}
+    fingerprints = {run.id: run.fingerprint for run in runs}
     return {
         (attempt.run, attempt.number)
         for attempt in attempts
-        if wanted.get(attempt.run) == attempt.fingerprint and attempt.state not in NOT_MEASURED
+        if fingerprints.get(attempt.run) == attempt.fingerprint and attempt.state not in NOT_MEASURED
     }
 
 
 def _copy_evidence(
     definition: Definition,
     names: resolution.Names,
-    named: Sequence[Path],
+    files_to_copy: Sequence[Path],
     attempts: Sequence[Attempt],
-    counted: set[tuple[str, int]],
+    counted_keys: set[tuple[str, int]],
     data: Path,
 ) -> None:
     campaign, pack, paths = definition.campaign, definition.pack, definition.paths
     assert pack.path is not None, "a pack that was read has its path"
     _copy(campaign.path, data / "campaign.yaml")
     _copy(pack.path, data / "rules" / f"{pack.id}.yaml")
-    kept = {str(path): f"files/{number}-{path.name}" for number, path in enumerate(named, 1)}
-    for path, name in kept.items():
+    copies = {str(path): f"files/{number}-{path.name}" for number, path in enumerate(files_to_copy, 1)}
+    for path, name in copies.items():
         _copy(Path(path), data / name)
-    _write(data / "names.json", replay.names_as_json(names, campaign, pack.path, kept))
-    jobs = {attempt.job for attempt in attempts if (attempt.run, attempt.number) in counted}
+    _write(data / "names.json", replay.names_as_json(names, campaign, pack.path, copies))
+    jobs = {attempt.job for attempt in attempts if (attempt.run, attempt.number) in counted_keys}
     for name, entry in bagit.files(paths.root):
         top, *parts = name.split("/")
         if not is_evidence(top):
             continue
         if top == "runs" and len(parts) > 2:
             run, number, *file = parts
-            if (run, int(number) if number.isdigit() else 0) not in counted and "/".join(file) not in ALWAYS:
+            if (run, int(number) if number.isdigit() else 0) not in counted_keys and "/".join(
+                file
+            ) not in ALWAYS_INCLUDED:
                 continue
         if top == "jobs" and parts[0] not in jobs:
             continue
@@ -230,7 +235,7 @@ def is_evidence(top: str) -> bool:
     return top in RESULTS or bool(events.DAMAGED.fullmatch(top))
 
 
-def _named(campaign: Campaign) -> Iterator[Path]:
+def _named_files(campaign: Campaign) -> Iterator[Path]:
     """Files outside of the results that the tables refer to."""
     paths = [log for projection in campaign.projections for log in projection.logs]
     paths += [counter.log for counter in campaign.server_counters if counter.log]
@@ -239,13 +244,13 @@ def _named(campaign: Campaign) -> Iterator[Path]:
     yield from dict.fromkeys(path for path in paths if path.is_file())
 
 
-def _inputs(planned: planning.Plan) -> Iterator[Path]:
+def _copied_inputs(plan: planning.Plan) -> Iterator[Path]:
     """The input files to copy. Raises InputError if one is no longer what was planned."""
-    for each in planned.inputs:
-        path = Path(each.path)
-        if digest_of_input(each.path) not in ("", each.sha256):
+    for file in plan.inputs:
+        path = Path(file.path)
+        if digest_of_input(file.path) not in ("", file.sha256):
             raise InputError(
-                f"{path}: differs from the file of {each.by}, whose SHA-256 is {each.sha256}; restore it, or move it "
+                f"{path}: differs from the file of {file.by}, whose SHA-256 is {file.sha256}; restore it, or move it "
                 "away, so that the bundle has only its hashes"
             )
         if path.is_file() and path.stat().st_size <= LARGEST_INPUT:
@@ -267,29 +272,31 @@ def _write(path: Path, text: str) -> None:
 # --- its index and metadata
 
 
-def _index(paths: Paths, attempts: Sequence[Attempt], counted: set[tuple[str, int]]) -> dict[str, Any]:
+def _make_index(paths: Paths, attempts: Sequence[Attempt], counted_keys: set[tuple[str, int]]) -> dict[str, Any]:
     """Every recorded attempt; for those that are not in the bundle, the files that there were."""
-    listed = []
+    entries = []
     for attempt in attempts:
-        entry = entry_of(attempt, counted)
+        entry = index_entry(attempt, counted_keys)
         if not entry["included"]:
-            measured = attempt.state not in NOT_MEASURED
-            entry["why"] = "measured with other settings than the tables show" if measured else "nothing was measured"
+            is_measured = attempt.state not in NOT_MEASURED
+            entry["why"] = (
+                "measured with other settings than the tables show" if is_measured else "nothing was measured"
+            )
             folder = paths.attempt(attempt.run, attempt.number)
             files = bagit.files(folder) if folder.is_dir() else ()
             entry["files"] = {
                 name: {"size": file.stat().st_size, "sha256": untrusted.digest(Path(file.path))} for name, file in files
             }
-        listed.append(entry)
-    return {"format": 1, "counts": counts(attempts), "attempts": listed}
+        entries.append(entry)
+    return {"format": 1, "counts": state_counts(attempts), "attempts": entries}
 
 
-def counts(attempts: Sequence[Attempt]) -> dict[str, int]:
+def state_counts(attempts: Sequence[Attempt]) -> dict[str, int]:
     """The number of attempts by their state at the end."""
     return dict(Counter(attempt.state for attempt in attempts))
 
 
-def entry_of(attempt: Attempt, counted: set[tuple[str, int]]) -> dict[str, Any]:
+def index_entry(attempt: Attempt, counted_keys: set[tuple[str, int]]) -> dict[str, Any]:
     """An attempt's entry in the index; if it is not in the bundle, with the reason and the files that it had."""
     return {
         "run": attempt.run,
@@ -297,12 +304,12 @@ def entry_of(attempt: Attempt, counted: set[tuple[str, int]]) -> dict[str, Any]:
         "state": attempt.state,
         "reason": attempt.reason,
         "job_id": attempt.job_id,
-        "included": (attempt.run, attempt.number) in counted,
+        "included": (attempt.run, attempt.number) in counted_keys,
     }
 
 
-def _info(judged: replay.Judged, date: str) -> dict[str, str]:
-    campaign, pack = judged.submission.campaign, judged.submission.pack
+def _bag_info(evaluation: replay.Evaluation, date: str) -> dict[str, str]:
+    campaign, pack = evaluation.submission.campaign, evaluation.submission.pack
     contact = dict(campaign.contact)
     keys = {"Source-Organization": "organisation", "Contact-Name": "name", "Contact-Email": "email"}
     return {
@@ -310,5 +317,5 @@ def _info(judged: replay.Judged, date: str) -> dict[str, str]:
         "External-Description": f"Evidence of the campaign {campaign.name}: {pack.title}",
         "Bagging-Date": date,
         "Bag-Software-Agent": f"campaign {__version__}",
-        "Journal-Head": judged.head or "none",
+        "Journal-Head": evaluation.head or "none",
     }

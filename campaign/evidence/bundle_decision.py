@@ -13,7 +13,7 @@ from campaign.core.grouping import grouped
 from campaign.core.model import Finding, Move
 from campaign.core.units import listing
 from campaign.evidence import terms as buyers
-from campaign.evidence.replay import Copy
+from campaign.evidence.replay import RulesCopy
 from campaign.judge.submission import RECORDS, Submission
 from campaign.judge.system_description import mounted_types
 from campaign.report import decision
@@ -33,7 +33,9 @@ from campaign.results.cells import Row
 
 NOT_FULLY_CHECKED = 4
 ONLY_A_REHEARSAL = 5
-OF_RULES = frozenset({"EVD-05", "ENV-04", "WVR-01", "RUN-08"})  # findings about a bundle that are about the rules
+RULES_ABOUT_RULES = frozenset(
+    {"EVD-05", "ENV-04", "WVR-01", "RUN-08"}
+)  # findings about a bundle that are about the rules
 
 
 class VerifyOutcome(StrEnum):  # the worst first
@@ -68,32 +70,34 @@ class Seal(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What is known of a bundle beside its findings."""
+class BundleFacts:
+    """What is known of a bundle besides its findings."""
 
     name: str
     signature: str  # whose it is, or the key; "" if there is none
     trusted: bool
-    copy: Copy
+    copy: RulesCopy
     terms: bool  # the buyer's terms were given
     proofs: tuple[str, ...] = ()  # of `terms.PROOFS`
     source: bool = False  # the benchmark's source is in it
 
 
-class SortedBundle:
+class FindingGroups:
     """The findings about a bundle and its campaign, by what they say about it."""
 
     def __init__(self, of_bundle: Sequence[Finding], of_campaign: Sequence[Finding]) -> None:
-        about_evidence = [finding for finding in of_bundle if finding.rule not in OF_RULES]
-        records = [finding for finding in of_campaign if finding.rule in RECORDS]
-        self.contradicted = [finding for finding in (*about_evidence, *records) if finding.violated]
+        about_evidence = [finding for finding in of_bundle if finding.rule not in RULES_ABOUT_RULES]
+        record_findings = [finding for finding in of_campaign if finding.rule in RECORDS]
+        self.contradicted = [finding for finding in (*about_evidence, *record_findings) if finding.violated]
         self.unproven = [finding for finding in about_evidence if finding.open]
-        told = {id(finding) for finding in (*self.contradicted, *self.unproven)}
-        self.left = SortedFindings(each for each in (*of_bundle, *of_campaign) if id(each) not in told)
+        grouped_ids = {id(finding) for finding in (*self.contradicted, *self.unproven)}
+        self.about_rules = SortedFindings(
+            finding for finding in (*of_bundle, *of_campaign) if id(finding) not in grouped_ids
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Conclusion:
+class BundleDecision:
     """`asks` and `unchecked` count findings about bundle and campaign."""
 
     outcome: VerifyOutcome
@@ -105,7 +109,7 @@ class Conclusion:
     unprovable: tuple[str, ...]  # rules of which the outputs of these programs show nothing
     rules: str
     rules_sha256: str
-    rules_copy: Copy
+    rules_copy: RulesCopy
     compliance: str  # as in verdict.json; "" if it could not be re-evaluated
     results: dict[str, int]  # number by status
     asks: int
@@ -114,7 +118,7 @@ class Conclusion:
     measured_from: str
     measured_to: str
     file_systems: dict[str, str]  # by target
-    decision: DecisionBlock
+    block: DecisionBlock
 
     @property
     def exit_status(self) -> int:
@@ -122,92 +126,97 @@ class Conclusion:
 
     def as_json(self) -> dict[str, Any]:
         undecided = [finding.as_json() | {"text": finding.acceptance_text} for finding in self.undecided]
-        sentence = self.decision.sentence
-        others = {"undecided": undecided, "sampled": 0, "reasons": sentence, "sentence": sentence}
-        return asdict(replace(self, undecided=())) | others | {"exit_status": self.exit_status}
+        fields, sentence = asdict(replace(self, undecided=())), self.block.sentence
+        fields["decision"] = fields.pop("block")
+        summary = {"undecided": undecided, "sampled": 0, "reasons": sentence, "sentence": sentence}
+        return fields | summary | {"exit_status": self.exit_status}
 
 
-def conclude(known: Known, of_bundle: Sequence[Finding], whole: Submission | None) -> Conclusion:
-    """`of_bundle`: the findings about it; `whole`: None if the campaign cannot be re-evaluated."""
-    of_campaign = whole.all_findings if whole else ()
-    found = SortedBundle(of_bundle, of_campaign)
-    rows = whole.rows if whole else ()
-    absent = sum(row.status in OPEN for row in rows) if rows else 1
-    judged = compliance_verdict(whole).kind if whole else None
-    if found.contradicted or found.left.violated or absent:
+def decide_on_bundle(facts: BundleFacts, of_bundle: Sequence[Finding], submission: Submission | None) -> BundleDecision:
+    """The buyer's decision. `of_bundle`: findings about the bundle; `submission`: the re-evaluated one, or None."""
+    of_campaign = submission.all_findings if submission else ()
+    groups = FindingGroups(of_bundle, of_campaign)
+    rows = submission.rows if submission else ()
+    missing_results = sum(row.status in OPEN for row in rows) if rows else 1
+    compliance = compliance_verdict(submission).kind if submission else None
+    if groups.contradicted or groups.about_rules.violated or missing_results:
         outcome = VerifyOutcome.NOT_VALID
-    elif judged is Compliance.REHEARSAL:
+    elif compliance is Compliance.REHEARSAL:
         outcome = VerifyOutcome.REHEARSAL
-    elif found.unproven or found.left.open or found.left.undecided or not known.terms:
+    elif groups.unproven or groups.about_rules.open or groups.about_rules.undecided or not facts.terms:
         outcome = VerifyOutcome.OPEN
     else:
         outcome = VerifyOutcome.COMPLIANT
     findings = (*of_bundle, *of_campaign)
-    asked = {(finding.rule, finding.message): finding for finding in findings if finding.asks}.values()
-    times = measured_period(whole.attempts) if whole else None
-    systems = mounted_types(whole.results) if whole else {}
-    said = Conclusion(
+    to_explain = {(finding.rule, finding.message): finding for finding in findings if finding.asks}.values()
+    period = measured_period(submission.attempts) if submission else None
+    mounts = mounted_types(submission.results) if submission else {}
+    decided = BundleDecision(
         outcome=outcome,
-        seal=_seal(known, {finding.rule for finding in of_bundle if finding.violated}),
-        consistent=whole is not None and all(each.rule in ("EVD-01", "EVD-03") for each in found.contradicted),
-        evidence=_evidence(found, whole is not None),
-        kept=found.left.state,
-        undecided=tuple(found.left.undecided),
-        unprovable=found.left.unprovable,
-        rules=f"{whole.pack.id} {whole.pack.version}" if whole else "",
-        rules_sha256=whole.pack.digest if whole else "",
-        rules_copy=known.copy,
-        compliance=judged or "",
+        seal=_seal_of(facts, {finding.rule for finding in of_bundle if finding.violated}),
+        consistent=submission is not None and {finding.rule for finding in groups.contradicted} <= {"EVD-01", "EVD-03"},
+        evidence=_evidence_answer(groups, submission is not None),
+        kept=groups.about_rules.state,
+        undecided=tuple(groups.about_rules.undecided),
+        unprovable=groups.about_rules.unprovable,
+        rules=f"{submission.pack.id} {submission.pack.version}" if submission else "",
+        rules_sha256=submission.pack.digest if submission else "",
+        rules_copy=facts.copy,
+        compliance=compliance or "",
         results=dict(Counter(str(row.status) for row in rows)),
-        asks=len(asked),
-        answered=sum(bool(finding.explained) for finding in asked),
+        asks=len(to_explain),
+        answered=sum(bool(finding.explained) for finding in to_explain),
         unchecked=len({finding.rule for finding in findings if not finding.checked}),
-        measured_from=f"{times[0]:%Y-%m-%d %H:%M}" if times else "",
-        measured_to=f"{times[1]:%Y-%m-%d %H:%M} UTC" if times else "",
-        file_systems={target: " and ".join(kinds) for target, kinds in systems.items() if kinds},
-        decision=DecisionBlock("", (), (), "", ""),
+        measured_from=f"{period[0]:%Y-%m-%d %H:%M}" if period else "",
+        measured_to=f"{period[1]:%Y-%m-%d %H:%M} UTC" if period else "",
+        file_systems={target: " and ".join(kinds) for target, kinds in mounts.items() if kinds},
+        block=DecisionBlock("", (), (), "", ""),
     )
-    return replace(said, decision=_decision(said, known, found, rows))
+    return replace(decided, block=_block(decided, facts, groups, rows))
 
 
-def _evidence(found: SortedBundle, evaluated: bool) -> EvidenceAnswer:
-    if found.contradicted or not evaluated:
+def _evidence_answer(groups: FindingGroups, evaluated: bool) -> EvidenceAnswer:
+    if groups.contradicted or not evaluated:
         return EvidenceAnswer.CONTRADICTED
-    return EvidenceAnswer.UNPROVEN if found.unproven else EvidenceAnswer.CONSISTENT
+    return EvidenceAnswer.UNPROVEN if groups.unproven else EvidenceAnswer.CONSISTENT
 
 
-def _seal(known: Known, wrong: set[str]) -> Seal:
-    if "EVD-01" in wrong or (known.signature and "EVD-03" in wrong):
+def _seal_of(facts: BundleFacts, violated_rules: set[str]) -> Seal:
+    if "EVD-01" in violated_rules or (facts.signature and "EVD-03" in violated_rules):
         return Seal.BROKEN
-    if not known.signature:
+    if not facts.signature:
         return Seal.NONE
-    return Seal.TRUSTED if known.trusted else Seal.UNKNOWN
+    return Seal.TRUSTED if facts.trusted else Seal.UNKNOWN
 
 
 # --- in words
 
 
-def _decision(said: Conclusion, known: Known, found: SortedBundle, rows: Sequence[Row]) -> DecisionBlock:
-    signed = {
-        Seal.TRUSTED: f"{known.signature} (signature ok)",
+def _block(decided: BundleDecision, facts: BundleFacts, groups: FindingGroups, rows: Sequence[Row]) -> DecisionBlock:
+    seal_texts = {
+        Seal.TRUSTED: f"{facts.signature} (signature ok)",
         Seal.UNKNOWN: "signed by an unknown key",
         Seal.NONE: "not signed",
         Seal.BROKEN: "altered, or signed by somebody else",
     }
-    whose = {Copy.GIVEN: "the copy that you named", Copy.INSTALLED: "your copy", Copy.BUNDLE: "the vendor's copy"}
-    rules = f"{said.rules} ({whose[said.rules_copy]})" if said.rules else "not re-evaluated"
-    return block(
-        said.outcome,
-        said.evidence is EvidenceAnswer.CONTRADICTED,
-        (known.name, signed[said.seal], rules),
-        _questions(said, known, found, rows),
-        follows("" if said.consistent else "its records do not agree", known.trusted, said.outcome),
-        known.proofs,
-        _steps(said, known, found, buyers.SAMPLE in known.proofs),
+    copy_texts = {
+        RulesCopy.GIVEN: "the copy that you named",
+        RulesCopy.INSTALLED: "your copy",
+        RulesCopy.BUNDLE: "the vendor's copy",
+    }
+    rules = f"{decided.rules} ({copy_texts[decided.rules_copy]})" if decided.rules else "not re-evaluated"
+    return decision_block(
+        decided.outcome,
+        decided.evidence is EvidenceAnswer.CONTRADICTED,
+        (facts.name, seal_texts[decided.seal], rules),
+        _questions(decided, facts, groups, rows),
+        permitted_conclusion("" if decided.consistent else "its records do not agree", facts.trusted, decided.outcome),
+        facts.proofs,
+        _steps(decided, facts, groups, buyers.SAMPLE in facts.proofs),
     )
 
 
-def block(
+def decision_block(
     outcome: VerifyOutcome,
     is_contradicted: bool,
     about: tuple[str, ...],
@@ -226,7 +235,7 @@ def block(
     return DecisionBlock(headline, about, tuple(questions), may, may_not, tuple(steps), kind)
 
 
-def follows(problem: str, is_trusted: bool, outcome: VerifyOutcome) -> str:
+def permitted_conclusion(problem: str, is_trusted: bool, outcome: VerifyOutcome) -> str:
     """What may be concluded from the numbers of a bundle; `problem`: why nothing may be."""
     if problem:
         return f"nothing: {problem}."
@@ -236,51 +245,54 @@ def follows(problem: str, is_trusted: bool, outcome: VerifyOutcome) -> str:
     return f"{text}, and they were obtained by your terms." if outcome is VerifyOutcome.COMPLIANT else f"{text}."
 
 
-def _questions(said: Conclusion, known: Known, found: SortedBundle, rows: Sequence[Row]) -> Iterator[Question]:
-    yield Question("evidence", said.evidence, _why_evidence(said, found))
-    where = listing((f"{kind} ({target})" for target, kind in said.file_systems.items()), 2) or "unknown file systems"
-    days = dict.fromkeys((said.measured_from[:10], said.measured_to[:10]))
-    yield decision.completeness(rows, f", measured {' to '.join(days)} on {where}" if said.measured_from else "")
-    yield decision.rules_question(found.left, "you", f"SHA-256 {said.rules_sha256[:12]}…")
-    yield decision.decisions_question(found.left, "all accepted by name" if known.terms else "nothing waits")
-    lacking = []
-    if buyers.SAMPLE not in known.proofs:
-        lacking.append("nothing measured again")
-    if known.source and buyers.REBUILD not in known.proofs:
-        lacking.append("not built again")
-    if not {buyers.HEAD, buyers.TIMESTAMP} & {*known.proofs}:
-        lacking.append("no head or time stamp")
-    yield Question("proof", listing(known.proofs) or "none", listing(lacking) or "all that can be given")
+def _questions(
+    decided: BundleDecision, facts: BundleFacts, groups: FindingGroups, rows: Sequence[Row]
+) -> Iterator[Question]:
+    yield Question("evidence", decided.evidence, _evidence_reason(decided, groups))
+    places = listing((f"{kind} ({target})" for target, kind in decided.file_systems.items()), 2)
+    days = dict.fromkeys((decided.measured_from[:10], decided.measured_to[:10]))
+    yield decision.completeness(
+        rows, f", measured {' to '.join(days)} on {places or 'unknown file systems'}" if decided.measured_from else ""
+    )
+    yield decision.rules_question(groups.about_rules, "you", f"SHA-256 {decided.rules_sha256[:12]}…")
+    yield decision.decisions_question(groups.about_rules, "all accepted by name" if facts.terms else "nothing waits")
+    missing_proofs = []
+    if buyers.SAMPLE not in facts.proofs:
+        missing_proofs.append("nothing measured again")
+    if facts.source and buyers.REBUILD not in facts.proofs:
+        missing_proofs.append("not built again")
+    if not {buyers.HEAD, buyers.TIMESTAMP} & {*facts.proofs}:
+        missing_proofs.append("no head or time stamp")
+    yield Question("proof", listing(facts.proofs) or "none", listing(missing_proofs) or "all that can be given")
 
 
-def _why_evidence(said: Conclusion, found: SortedBundle) -> str:
-    if found.contradicted:
-        return decision.first_finding(found.contradicted)
-    if not said.rules:
+def _evidence_reason(decided: BundleDecision, groups: FindingGroups) -> str:
+    if groups.contradicted:
+        return decision.first_finding(groups.contradicted)
+    if not decided.rules:
         return "it cannot be re-evaluated"
-    if found.unproven:
-        return decision.first_finding(found.unproven)
+    if groups.unproven:
+        return decision.first_finding(groups.unproven)
     return "unchanged since signing; tables follow from the logs"
 
 
-def _steps(said: Conclusion, known: Known, found: SortedBundle, sampled: bool) -> Iterator[Step]:
-    unproven = grouped((one.move, one) for one in found.unproven)
-    if found.contradicted:  # what does not agree cannot be repaired by repeating a run
-        what = decision.first_finding(found.contradicted)
-        yield Step(YOU, f"reject the bundle, or ask the vendor for the original records: {what}")
-    yield from decision.vendor_steps(
-        [*found.left.violated, *unproven.get(Move.VENDOR, ()), *found.left.by_move(Move.VENDOR)]
-    )
-    if of_buyer := [*unproven.get(Move.BUYER, ()), *found.left.by_move(Move.BUYER)]:
-        yield Step(YOU, decision.first_finding(of_buyer))
-    if said.undecided and known.terms:
+def _steps(decided: BundleDecision, facts: BundleFacts, groups: FindingGroups, is_sampled: bool) -> Iterator[Step]:
+    unproven = grouped((finding.move, finding) for finding in groups.unproven)
+    if groups.contradicted:  # what does not agree cannot be repaired by repeating a run
+        contradiction = decision.first_finding(groups.contradicted)
+        yield Step(YOU, f"reject the bundle, or ask the vendor for the original records: {contradiction}")
+    vendors_open = (*unproven.get(Move.VENDOR, ()), *groups.about_rules.by_move(Move.VENDOR))
+    yield from decision.vendor_steps([*groups.about_rules.violated, *vendors_open])
+    if buyers_findings := [*unproven.get(Move.BUYER, ()), *groups.about_rules.by_move(Move.BUYER)]:
+        yield Step(YOU, decision.first_finding(buyers_findings))
+    if decided.undecided and facts.terms:
         yield Step(YOU, "add what you accept to your terms, from the entries below")
-    elif not known.terms:
-        rules = said.rules.partition(" ")[0] or "ID"
+    elif not facts.terms:
+        rules = decided.rules.partition(" ")[0] or "ID"
         yield Step(YOU, f"campaign terms init terms.yaml --rules {rules}, then verify with --terms")
-    if said.outcome is VerifyOutcome.REHEARSAL:
+    if decided.outcome is VerifyOutcome.REHEARSAL:
         yield Step(VENDOR, "measure at full size")
-    elif said.outcome is VerifyOutcome.COMPLIANT and sampled:
+    elif decided.outcome is VerifyOutcome.COMPLIANT and is_sampled:
         yield Step(YOU, "nothing is left to check; keep the bundle beside your terms")
-    elif not sampled and said.evidence is not EvidenceAnswer.CONTRADICTED:
-        yield Step(YOU, f"campaign sample {known.name} --seed SEED -o sample.yaml")
+    elif not is_sampled and decided.evidence is not EvidenceAnswer.CONTRADICTED:
+        yield Step(YOU, f"campaign sample {facts.name} --seed SEED -o sample.yaml")

@@ -110,7 +110,7 @@ def same_numbers(data: Path, rederived: Mapping[str, str]) -> bool:
     return kept == again
 
 
-def planned_otherwise(data: Path, bag: bagit.Bag, judged: replay.Judged) -> dict[str, str]:
+def planned_otherwise(data: Path, bag: bagit.Bag, judged: replay.Evaluation) -> dict[str, str]:
     """Attempts whose description or job script does not fit the run in the recomputed plan."""
     differing: dict[str, str] = {}
     steps: dict[str, Mapping[str, Sequence[str]] | None] = {}  # by a script's hash: attempts of a job have the same one
@@ -167,13 +167,13 @@ def object_of(text: str) -> dict[str, Any]:
     remedy="write the bundle again with 'campaign bundle' from the unchanged results directory",
     severity=Severity.WARNING,
 )
-def beside_tables(data: Path, bag: bagit.Bag, judged: replay.Judged) -> Iterator[Finding]:
+def beside_tables(data: Path, bag: bagit.Bag, judged: replay.Evaluation) -> Iterator[Finding]:
     """The bundle's files compared with those that its tables reference."""
     problems = chain(_unsupported(data, bag, judged), _beyond(data, bag, judged))
     return map(to_explain, islice(problems, MOST_SHOWN))
 
 
-def _unsupported(data: Path, bag: bagit.Bag, judged: replay.Judged) -> Iterator[str]:
+def _unsupported(data: Path, bag: bagit.Bag, judged: replay.Evaluation) -> Iterator[str]:
     """Folders of attempts that no table refers to, and attempts that are missing in the index."""
     known = {(attempt.run, attempt.number): attempt for attempt in judged.submission.attempts}
     wanted = {run.id: run.fingerprint for run in judged.submission.all_runs}
@@ -190,7 +190,7 @@ def _unsupported(data: Path, bag: bagit.Bag, judged: replay.Judged) -> Iterator[
             continue
         if recorded is None:
             yield f"results/runs/{run}/{number}: not in the journal: no such attempt was submitted"
-        elif wanted.get(run) != recorded.fingerprint and folders[run, number] - set(bundle.ALWAYS):
+        elif wanted.get(run) != recorded.fingerprint and folders[run, number] - set(bundle.ALWAYS_INCLUDED):
             yield f"results/runs/{run}/{number}: not referenced by any table"
     counted = bundle.counted_attempts(judged.submission.all_runs, judged.submission.attempts)
     listed, counts = _index(data / "index.json")
@@ -198,18 +198,18 @@ def _unsupported(data: Path, bag: bagit.Bag, judged: replay.Judged) -> Iterator[
         if (entry := listed.pop((run, attempt), None)) is None:
             yield f"index.json: attempt {attempt} of {run} is missing"
         # What it says of the files of an attempt that is not in the bundle is free.
-        elif {**entry, "files": 0, "why": 0} != {**bundle.entry_of(recorded, counted), "files": 0, "why": 0}:
+        elif {**entry, "files": 0, "why": 0} != {**bundle.index_entry(recorded, counted), "files": 0, "why": 0}:
             yield f"index.json: attempt {attempt} of {run} differs from the journal"
     for run, attempt in sorted(listed):
         yield f"index.json: attempt {attempt} of {quoted(run)} is not in the journal"
-    if counts != bundle.counts(judged.submission.attempts):
+    if counts != bundle.state_counts(judged.submission.attempts):
         yield "index.json: counts differ from the journal"
 
 
-def _beyond(data: Path, bag: bagit.Bag, judged: replay.Judged) -> Iterator[str]:
+def _beyond(data: Path, bag: bagit.Bag, judged: replay.Evaluation) -> Iterator[str]:
     """Files that do not belong in a bundle."""
     fixed = {*replay.OUTPUTS, provenance.CRATE, provenance.SOURCE, "campaign.yaml", "names.json", "index.json"}
-    named = {str(path.relative_to(data)) for path in judged.files_named.values()}
+    named = {str(path.relative_to(data)) for path in judged.named_files.values()}
     jobs = {attempt.job for attempt in judged.submission.attempts}
     for name in sorted(bag.digests):
         if not name.startswith(bagit.PAYLOAD):
@@ -247,7 +247,7 @@ def _index(path: Path) -> tuple[dict[tuple[str, int], dict[str, Any]], Any]:
 # --- EVD-06: copies, and what follows from the plan
 
 
-def twice(data: Path, bag: bagit.Bag, judged: replay.Judged, tool: str) -> Iterator[Finding]:
+def twice(data: Path, bag: bagit.Bag, judged: replay.Evaluation, tool: str) -> Iterator[Finding]:
     """EVD-06, of a bundle. `tool`: the version that made it."""
     differences = (
         *_scripts(data, bag, judged.submission),
@@ -261,11 +261,11 @@ def twice(data: Path, bag: bagit.Bag, judged: replay.Judged, tool: str) -> Itera
     yield from dict.fromkeys(differences)
 
 
-def input_files(judged: replay.Judged) -> Iterator[Finding]:
+def input_files(judged: replay.Evaluation) -> Iterator[Finding]:
     """INP-01, of a bundle: the input files in it are those that the runs had to read."""
     runs = judged.submission.all_runs
     for each in dict.fromkeys(given for run in runs for given in run.inputs):
-        place = judged.files_named.get(Path(each.path))
+        place = judged.named_files.get(Path(each.path))
         if place is not None and (found := digest_of_input(str(place))) != each.sha256:
             yield violation(
                 "the copy of input {input} in the bundle is not the file of {by}",
@@ -280,7 +280,7 @@ def input_files(judged: replay.Judged) -> Iterator[Finding]:
 _SOURCE_DIFFERS = "source/benchmark.tar.gz belongs to no recorded build"
 
 
-def _source(data: Path, judged: replay.Judged) -> Iterator[Finding]:
+def _source(data: Path, judged: replay.Evaluation) -> Iterator[Finding]:
     """The benchmark's source in the bundle is that of the recorded build."""
     if not (data / provenance.SOURCE).is_file():
         return
@@ -483,7 +483,7 @@ def _rendered(text: str, job: str, attempts: Sequence[tuple[Attempt, Run]], made
     return scripts.rendered(submit.script_of(whole.campaign, whole.pack, job, paths, steps, boot, seen, witness))
 
 
-def _environments(data: Path, judged: replay.Judged) -> Iterator[Finding]:
+def _environments(data: Path, judged: replay.Evaluation) -> Iterator[Finding]:
     """An attempt's environment is its job's, except for the attempt's own fields."""
     for job, attempts in groupby(judged.submission.attempts, lambda attempt: attempt.job):
         original = f"jobs/{job}/environment.json"
@@ -499,7 +499,7 @@ def _environments(data: Path, judged: replay.Judged) -> Iterator[Finding]:
                 yield violation("{place} differs from {original}", place=place, original=original)
 
 
-def _plan(data: Path, judged: replay.Judged) -> Iterator[Finding]:
+def _plan(data: Path, judged: replay.Evaluation) -> Iterator[Finding]:
     """The command lines in plan.json are those of the recomputed plan."""
     runs = {run.id: run for run in judged.submission.runs}
     kept = object_of(text_of(data / "results" / "plan.json") or "").get("runs")

@@ -47,7 +47,7 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode
 INPUTS = ("campaign.yaml", "names.json", "results/journal.jsonl", "results/plan.json")
 
 
-def source_archive(evaluation: replay.Judged) -> bytes | None:
+def source_archive(evaluation: replay.Evaluation) -> bytes | None:
     """The source of the built-in benchmark as an archive; None if another benchmark, or another version's
     source, ran.
     """
@@ -64,7 +64,7 @@ def source_archive(evaluation: replay.Judged) -> bytes | None:
     return gzip.compress(plain.getvalue(), mtime=0)
 
 
-def statements(data: Path, evaluation: replay.Judged, tool: str) -> dict[str, str]:
+def statements(data: Path, evaluation: replay.Evaluation, tool: str) -> dict[str, str]:
     """The statements of a bundle by their names in it. `tool`: the program that made the tables, with its version."""
     builds = evaluation.submission.sources.builds
     documents = {
@@ -93,7 +93,7 @@ def _build_statement(data: Path, build: facts.Build) -> dict[str, Any]:
     return _statement([{"name": "benchmark", "digest": {"sha256": build.binary_sha256}}], definition, details)
 
 
-def _tables_statement(data: Path, evaluation: replay.Judged, tool: str) -> dict[str, Any]:
+def _tables_statement(data: Path, evaluation: replay.Evaluation, tool: str) -> dict[str, Any]:
     program, _, version = tool.partition(" ")
     subject = [
         _named_digest(name, hashlib.sha256(text.encode()).hexdigest()) for name, text in evaluation.files.items()
@@ -143,7 +143,7 @@ def read_source(data: Path) -> trees.Tree:
 # --- RO-Crate 1.1: the bundle's files, and each number of the tables with its attempt and log
 
 
-def crate(evaluation: replay.Judged, data: Path, date: str) -> str:
+def crate(evaluation: replay.Evaluation, data: Path, date: str) -> str:
     """The metadata of everything below `data`, one entity per line: a bundle may have a hundred thousand files."""
     submission = evaluation.submission
     sizes = {name: entry.stat().st_size for name, entry in bagit.files(data) if name != CRATE}
@@ -173,7 +173,7 @@ def _lines(entities: Sequence[dict[str, Any]]) -> str:
     return ",\n".join(map(_encode, entities)) + "\n"
 
 
-def _actions(evaluation: replay.Judged) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _actions(evaluation: replay.Evaluation) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The executions that cells report, and the cells' values."""
     actions: dict[str, dict[str, Any]] = {}
     values = []

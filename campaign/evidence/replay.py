@@ -35,8 +35,8 @@ from campaign.pipeline import campaign_state
 from campaign.report import clauses, decision, findings_view, table
 
 # These decide nothing.
-WORDS = frozenset({"title", "document", "caption", "texts", "notes", "plots", "items_clause", "clauses"})
-NOT_COMPARED = frozenset({"id", "path", "digest", "profile", "values", "checks", "parameters"}) | WORDS
+TEXT_FIELDS = frozenset({"title", "document", "caption", "texts", "notes", "plots", "items_clause", "clauses"})
+NOT_COMPARED = frozenset({"id", "path", "digest", "profile", "values", "checks", "parameters"}) | TEXT_FIELDS
 FORMAT = 1
 LARGEST_NAMES = 1 << 20  # bytes of names.json
 CLAUSES = ("tables/clauses.csv", "tables/clauses.json")  # if the pack lists those of its document
@@ -47,12 +47,12 @@ OUTPUTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Evaluation:
     """`files`: the rendered files, by their names in the evidence, as in `OUTPUTS`."""
 
     submission: Submission
     files: dict[str, str]
-    files_named: Mapping[Path, Path]  # files that the campaign file names, with their places in the evidence
+    named_files: Mapping[Path, Path]  # files that the campaign file names, with their places in the evidence
     chain: Chain | None = None  # the journal's
 
     @property
@@ -116,19 +116,19 @@ class BuyersTerms:
     accepted: Callable[[Finding, Sequence[Cell]], str] = NO_ANSWERS.accepted
 
 
-def rederive(evidence: Path) -> Judged:
+def reevaluate(evidence: Path) -> Evaluation:
     """Judge the evidence, by the vendor's terms. Raises ValueError, or a CampaignError, if it cannot be judged."""
-    with collected(evidence) as chain:
-        return judge(evidence, chain)
+    with collected_evidence(evidence) as chain:
+        return evaluate(evidence, chain)
 
 
 @contextmanager
-def collected(evidence: Path) -> Iterator[Chain | None]:
+def collected_evidence(evidence: Path) -> Iterator[Chain | None]:
     """Within the context, the evidence has the database that `judge` reads, built from its logs. Gives the journal's
     chain. Raises as `rederive` does.
     """
     _check_no_database(Paths(evidence / "results"))
-    with _opened(evidence, None) as (definition, _):
+    with _open_evidence(evidence, None) as (definition, _):
         chain = campaign_state.collect(definition)[1] if definition.paths.journal.exists() else None
     try:
         yield chain
@@ -136,22 +136,22 @@ def collected(evidence: Path) -> Iterator[Chain | None]:
         definition.paths.database.unlink(missing_ok=True)
 
 
-def judge(evidence: Path, chain: Chain | None, terms: BuyersTerms | None = None) -> Judged:
+def evaluate(evidence: Path, chain: Chain | None, terms: BuyersTerms | None = None) -> Evaluation:
     """Judge the evidence by the vendor's terms, or by others. Raises as `rederive` does."""
-    with _opened(evidence, terms) as (definition, files):
-        submission = _without(campaign_state.recorded_submission(definition, chain), str(evidence))
-    return Judged(submission, _rendered(submission), files, chain)
+    with _open_evidence(evidence, terms) as (definition, named_files):
+        submission = _without_paths(campaign_state.recorded_submission(definition, chain), str(evidence))
+    return Evaluation(submission, _render_files(submission), named_files, chain)
 
 
 @contextmanager
-def _opened(evidence: Path, terms: BuyersTerms | None) -> Iterator[tuple[Definition, dict[Path, Path]]]:
-    """The campaign with what its file names taken from the evidence: `Judged.files_named`."""
+def _open_evidence(evidence: Path, terms: BuyersTerms | None) -> Iterator[tuple[Definition, dict[Path, Path]]]:
+    """The campaign with what its file names taken from the evidence: `Judged.named_files`."""
     record = read_names(evidence)
-    paths = list((evidence / "rules").glob("*.yaml"))
-    if len(paths) != 1:
-        raise ValueError(f"rules/: found {len(paths)} rule packs; expected one")
+    packs_in_evidence = list((evidence / "rules").glob("*.yaml"))
+    if len(packs_in_evidence) != 1:
+        raise ValueError(f"rules/: found {len(packs_in_evidence)} rule packs; expected one")
     files = {path: evidence / name for path, name in record.files.items()}
-    pack = (terms.pack if terms else None) or paths[0]
+    pack = (terms.pack if terms else None) or packs_in_evidence[0]
     with resolution.using(resolution.Names(dict(record.variables), dict(record.paths), True, pack, record.part, files)):
         definition = open_campaign(evidence / "campaign.yaml")
         definition = replace(
@@ -174,42 +174,44 @@ def _check_no_database(paths: Paths) -> None:
             raise ValueError(f"results/{entry.name}: not allowed in a bundle; the database is rebuilt from the logs")
 
 
-def _without(submission: Submission, place: str) -> Submission:
+def _without_paths(submission: Submission, evidence: str) -> Submission:
     """Findings with paths relative to the evidence, wherever that is."""
 
-    def plain(text: str) -> str:
-        return text.replace(f"{place}/", "")
+    def shortened(text: str) -> str:
+        return text.replace(f"{evidence}/", "")
 
-    def within(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    def shorten_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
         return tuple(
             replace(
-                each,
-                wording=plain(each.wording),
-                expected=plain(each.expected),
-                actual=plain(each.actual),
-                values={name: plain(value) for name, value in each.values.items()},
+                finding,
+                wording=shortened(finding.wording),
+                expected=shortened(finding.expected),
+                actual=shortened(finding.actual),
+                values={name: shortened(value) for name, value in finding.values.items()},
             )
-            for each in findings
+            for finding in findings
         )
 
-    rows = tuple(replace(row, findings=within(row.findings), note=plain(row.note)) for row in submission.rows)
-    return replace(submission, rows=rows, findings=within(submission.findings))
+    rows = tuple(
+        replace(row, findings=shorten_findings(row.findings), note=shortened(row.note)) for row in submission.rows
+    )
+    return replace(submission, rows=rows, findings=shorten_findings(submission.findings))
 
 
-def _rendered(submission: Submission) -> dict[str, str]:
+def _render_files(submission: Submission) -> dict[str, str]:
     campaign, pack = submission.campaign, submission.pack
-    judged = decision.compliance_verdict(submission)
+    verdict = decision.compliance_verdict(submission)
     states = dict.fromkeys(row.status for row in submission.rows)
     summary = {
         "format": FORMAT,
         "campaign": campaign.name,
         "rules": {"id": pack.id, "version": pack.version, "sha256": pack.digest},
         "profile": campaign.profile,
-        "verdict": judged.kind,
-        "headline": judged.headline,
+        "verdict": verdict.kind,
+        "headline": verdict.headline,
         "reasons": [
             {"text": reason.text, "rules": {rule: count for rule, _, count in reason.rules}}
-            for reason in judged.reasons
+            for reason in verdict.reasons
         ],
         "cells": {state: sum(row.status == state for row in submission.rows) for state in states},
     }
@@ -229,7 +231,7 @@ def _rendered(submission: Submission) -> dict[str, str]:
 # --- the rules to judge by: the buyer's, and how the bundle's pack differs from them
 
 
-class Copy(StrEnum):
+class RulesCopy(StrEnum):
     GIVEN = "given"  # with --rules
     INSTALLED = "installed"  # the buyer's own pack with that id
     BUNDLE = "bundle"  # the vendor's: the buyer has none
@@ -239,13 +241,13 @@ class Copy(StrEnum):
 class Rules:
     """`path` is the pack to judge by, None for the one in the bundle; `differences`: how that one differs."""
 
-    copy: Copy
+    copy: RulesCopy
     path: Path | None = None
     differences: tuple[str, ...] = ()
 
     def findings(self) -> Iterator[Finding]:
         """EVD-05, of a bundle."""
-        if self.copy is Copy.BUNDLE:
+        if self.copy is RulesCopy.BUNDLE:
             yield unchecked_by_buyer(
                 "no rule pack of this id is installed: re-evaluated with the vendor's copy; pass yours with --rules"
             )
@@ -253,24 +255,24 @@ class Rules:
             yield violation("the vendor's rule pack differs from yours: {difference}", difference=difference)
 
 
-def choose(named: RulePack | None, evidence: Path) -> Rules:
+def choose_rules(named_pack: RulePack | None, evidence: Path) -> Rules:
     """Select the pack for judging the evidence. Raises InputError if the pack in it cannot be read."""
     paths = list((evidence / "rules").glob("*.yaml"))
     if len(paths) != 1:
-        return Rules(Copy.BUNDLE)  # the re-evaluation reports it
+        return Rules(RulesCopy.BUNDLE)  # the re-evaluation reports it
     vendors = packs.load(paths[0])
-    buyers, copy = named, Copy.GIVEN
+    buyers, copy = named_pack, RulesCopy.GIVEN
     if buyers is None:
         try:
-            buyers, copy = packs.load(vendors.id), Copy.INSTALLED
+            buyers, copy = packs.load(vendors.id), RulesCopy.INSTALLED
         except InputError:
-            return Rules(Copy.BUNDLE)
+            return Rules(RulesCopy.BUNDLE)
     if vendors.digest == buyers.digest:
         return Rules(copy)
-    return Rules(copy, buyers.path, tuple(_differences(vendors, buyers)) or ("only its texts differ",))
+    return Rules(copy, buyers.path, tuple(_pack_differences(vendors, buyers)) or ("only its texts differ",))
 
 
-def _differences(vendors: RulePack, buyers: RulePack) -> Iterator[str]:
+def _pack_differences(vendors: RulePack, buyers: RulePack) -> Iterator[str]:
     """How the vendor's pack differs, the checks first."""
     for rule in buyers.checks:
         if rule not in vendors.checks:

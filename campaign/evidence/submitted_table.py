@@ -38,7 +38,7 @@ class CellDifference:
     @property
     def is_thousandfold(self) -> bool:
         numbers = [parse_number(text) for text in (self.expected, self.found)]
-        return all(isinstance(each, float) for each in numbers) and units.is_thousandfold(*numbers)
+        return all(isinstance(value, float) for value in numbers) and units.is_thousandfold(*numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,34 +57,39 @@ def compare(path: Path, parts: Mapping[str, Submission], mapping: FormMapping | 
         raise InputError(
             f"{path}: not a form of the RFP; name the part that it is of with --part, or its mapping with --mapping"
         )
-    whole, suffix = next(iter(parts.values())), path.suffix.lower()
+    submission, suffix = next(iter(parts.values())), path.suffix.lower()
     if mapping is not None:
-        expected, found, scope = _of_form(path, parts, mapping)
+        expected, actual, scope = _form_values(path, parts, mapping)
     elif suffix == ".html" or (suffix == ".xlsx" and PROVENANCE in form_file.read_form(path).sheets):
         with tempfile.TemporaryDirectory(prefix="campaign-report.") as place:
-            page = write_report(Path(place), contents.report_contents(whole))
-            read = _of_page if suffix == ".html" else _of_workbook
-            expected, found = read(page if suffix == ".html" else page.with_name("table.xlsx")), read(path)
+            page = write_report(Path(place), contents.report_contents(submission))
+            read_values = _page_lines if suffix == ".html" else _workbook_cells
+            expected, actual = (
+                read_values(page if suffix == ".html" else page.with_name("table.xlsx")),
+                read_values(path),
+            )
         scope = _SCOPES[suffix]
     else:
-        expected, found, scope = _of_rows(path, parts)
-    if not found:
+        expected, actual, scope = _table_values(path, parts)
+    if not actual:
         raise InputError(f"{path}: no result found to compare; a form needs --mapping")
-    both = ((place, expected.get(place), found.get(place)) for place in {**expected, **found})
+    pairs = ((place, expected.get(place), actual.get(place)) for place in {**expected, **actual})
     differences = (
-        CellDifference(place, form_file.cell_text(a), form_file.cell_text(b)) for place, a, b in both if not _same(a, b)
+        CellDifference(place, form_file.cell_text(a), form_file.cell_text(b))
+        for place, a, b in pairs
+        if not _is_same_value(a, b)
     )
     return TableComparison(tuple(differences), scope)
 
 
-def _same(expected: Any, found: Any) -> bool:
+def _is_same_value(expected: Any, actual: Any) -> bool:
     try:
-        exact, given = Decimal(str(expected)), Decimal(form_file.cell_text(found))
-        last = Decimal(1).scaleb(min(given.adjusted() - 2, int(given.as_tuple().exponent)))
-        return abs(exact - given) <= last * bool(given) / 2 + abs(exact) * NOISE
+        exact, number_found = Decimal(str(expected)), Decimal(form_file.cell_text(actual))
+        last_digit = Decimal(1).scaleb(min(number_found.adjusted() - 2, int(number_found.as_tuple().exponent)))
+        return abs(exact - number_found) <= last_digit * bool(number_found) / 2 + abs(exact) * NOISE
     except (InvalidOperation, ValueError):
         return units.without_padding(form_file.cell_text(expected).strip()) == units.without_padding(
-            form_file.cell_text(found).strip()
+            form_file.cell_text(actual).strip()
         )
 
 
@@ -95,41 +100,41 @@ _SCOPES = {
 }
 
 
-def _of_page(path: Path) -> Texts:
+def _page_lines(path: Path) -> Texts:
     """The lines of a page."""
     text = untrusted.text(str(path), untrusted.content(path, LARGEST), "a page")
-    return {f"line {line}": _RAW_OUTPUT.sub(r"\1", each) for line, each in enumerate(text.splitlines(), 1)}
+    return {f"line {line}": _RAW_OUTPUT.sub(r"\1", content) for line, content in enumerate(text.splitlines(), 1)}
 
 
-def _of_workbook(path: Path) -> Texts:
+def _workbook_cells(path: Path) -> Texts:
     """The cells of a workbook, and how they are displayed. A text that looks like a number is none."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for spot, box in form_file.read_form(path).boxes.items():
         if box.text:
             is_text = isinstance(box.value, str) and isinstance(parse_number(box.value), float)
-            found[str(spot)] = f"{box.value} as text" if is_text else box.value
-            found |= {f"{spot} ({name})": text for name, text in box.display}
-    return found
+            values[str(spot)] = f"{box.value} as text" if is_text else box.value
+            values |= {f"{spot} ({name})": text for name, text in box.display}
+    return values
 
 
-def _of_form(path: Path, parts: Mapping[str, Submission], mapping: FormMapping) -> tuple[Texts, Texts, str]:
+def _form_values(path: Path, parts: Mapping[str, Submission], mapping: FormMapping) -> tuple[Texts, Texts, str]:
     """What the bundle and the form have in the cells that the mapping names."""
     sources, buyers_form = filled_form.named_sources(parts), form_file.read_form(path)
     expected: dict[str, Any] = {}
-    found: dict[str, Any] = {}
+    actual: dict[str, Any] = {}
     for place in form_file.form_places(path, buyers_form, mapping):
         if "" not in parts and place.entry.result.partition("/")[0] not in parts:
             continue
         name, box = f"{place.spot} {place.entry.name}", buyers_form.box(place.spot)
         source, pack = sources.get(place.entry.result, ("", None))
         expected[name] = filled_form.cell_value(place.entry, source, pack) if pack else None
-        found[name] = buyers_form.value(place.spot)
+        actual[name] = buyers_form.value(place.spot)
         unit = place.entry.unit or getattr(source, "unit", "")
         number_format = dict(box.display).get(form_file.NUMBER_FORMAT, "General")
         if not is_plain(number_format, box.value, unit):
             expected[f"{name} ({form_file.NUMBER_FORMAT})"] = "one that shows the number as it is"
-            found[f"{name} ({form_file.NUMBER_FORMAT})"] = number_format
-    return expected, found, f"{plural(len(expected), 'cell')} of the mapping compared; the rest of the form was not"
+            actual[f"{name} ({form_file.NUMBER_FORMAT})"] = number_format
+    return expected, actual, f"{plural(len(expected), 'cell')} of the mapping compared; the rest of the form was not"
 
 
 def is_plain(number_format: str, value: Any, unit: str) -> bool:
@@ -148,33 +153,34 @@ def is_plain(number_format: str, value: Any, unit: str) -> bool:
     return bool(_PLAIN.fullmatch(bare.strip("-() ") if value < 0 and place < len(sections) else bare))
 
 
-def _of_rows(path: Path, parts: Mapping[str, Submission]) -> tuple[Texts, Texts, str]:
+def _table_values(path: Path, parts: Mapping[str, Submission]) -> tuple[Texts, Texts, str]:
     """What the bundle and the table have in the columns of the table."""
     rows = judge_table.table_entries(path)
-    given = {_named(row.fields): row.fields for row in rows}
-    if len(given) < len(rows):
+    fields_by_name = {_row_name(row.fields): row.fields for row in rows}
+    if len(fields_by_name) < len(rows):
         raise InputError(f"{path}: a result is there twice; remove one of its lines")
-    names = dict.fromkeys(name for fields in given.values() for name in fields)
+    names = dict.fromkeys(name for fields in fields_by_name.values() for name in fields)
     columns = [name for name in IN_CSV[4:] if name != "findings" and name in names]
-    known = {
+    bundle_fields = {
         f"{part}/{row.cell}" if part else str(row.cell): flattened(row)
-        for part, whole in parts.items()
-        for row in whole.rows
+        for part, submission in parts.items()
+        for row in submission.rows
     }
-    expected, found = (
-        {f"{cell} {name}": fields.get(name) for cell, fields in of.items() for name in columns} for of in (known, given)
+    expected, actual = (
+        {f"{cell} {name}": fields.get(name) for cell, fields in fields_of_side.items() for name in columns}
+        for fields_of_side in (bundle_fields, fields_by_name)
     )
     boxes = form_file.read_form(path).boxes if path.suffix.lower() == ".xlsx" else {}
     for spot, box in boxes.items():  # their values were read as the workbook had them last
         for name, text in box.display:
             if name != form_file.NUMBER_FORMAT or not is_plain(text, box.value, ""):
-                found[f"{spot} ({name})"] = text
-        found |= {f"{spot} (formula)": box.value} if box.text.startswith("=") else {}
-    others = [name for name in names if name not in (*columns, "part", *IN_CSV[:4])]
+                actual[f"{spot} ({name})"] = text
+        actual |= {f"{spot} (formula)": box.value} if box.text.startswith("=") else {}
+    other_columns = [name for name in names if name not in (*columns, "part", *IN_CSV[:4])]
     scope = f"the columns {listing(columns)} were compared"
-    return expected, found, f"{scope}; not {listing(others)}" if others else scope
+    return expected, actual, f"{scope}; not {listing(other_columns)}" if other_columns else scope
 
 
-def _named(fields: Texts) -> str:
+def _row_name(fields: Texts) -> str:
     names = ("part", *IN_CSV[:4]) if fields.get("part") else IN_CSV[:4]
     return "/".join(str(fields[name]) for name in names)

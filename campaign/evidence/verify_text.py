@@ -15,7 +15,7 @@ from campaign.core.journal import Chain
 from campaign.core.model import Finding, Severity
 from campaign.core.units import POINT_AS_SEPARATOR, plural
 from campaign.evidence import terms
-from campaign.evidence.replay import Judged
+from campaign.evidence.replay import Evaluation
 from campaign.evidence.submitted_table import TableComparison
 from campaign.evidence.verify import VerifiedBundle
 from campaign.judge.engine import BUNDLE_RULES
@@ -45,114 +45,125 @@ def as_json(verified: VerifiedBundle) -> dict[str, Any]:
     return {
         "format": 1,
         "bundle": verified.name,
-        "verdict_sentence": verified.conclusion.decision.sentence,
-        "conclusion": verified.conclusion.as_json(),
+        "verdict_sentence": verified.decision.block.sentence,
+        "conclusion": verified.decision.as_json(),
         "valid": verified.complies,
         "intact": verified.intact,
         "files": verified.files,
         "bytes": verified.size,
         "made_by": verified.tool,
-        "signed_by": {"identity": verified.signed.signer, "key": verified.signed.key} if verified.signed else None,
+        "signed_by": {"identity": verified.signature.signer, "key": verified.signature.key}
+        if verified.signature
+        else None,
         "journal": {"events": len(verified.chain.heads), "head": verified.chain.head, "nonce": verified.chain.nonce},
         "findings": [finding.as_json() for finding in verified.findings],
-        "campaign_findings": [finding.as_json() for finding in verified.broad],
-        "verdict": json.loads(verified.judged.files["verdict.json"]) if verified.judged else None,
+        "campaign_findings": [finding.as_json() for finding in verified.campaign_findings],
+        "verdict": json.loads(verified.evaluation.files["verdict.json"]) if verified.evaluation else None,
     }
 
 
-def of_table(path: Path, comparison: TableComparison) -> str:
+def table_text(path: Path, comparison: TableComparison) -> str:
     """The output of `verify --table`."""
     if not comparison.differences:
         return f"{path}: the bundle's in all that was compared: {comparison.scope}"
-    texts = ([plain(text)[:MOST_LETTERS] for text in astuple(each)] for each in comparison.differences)
+    texts = ([plain(text)[:MOST_LETTERS] for text in astuple(difference)] for difference in comparison.differences)
     lines = [f"  {place}: expected {expected}, found {found}" for place, expected, found in texts]
-    more = len(lines) - MOST_SHOWN
-    told = [f"{path}: NOT this bundle's: {plural(len(lines), 'place')} with other contents", *lines[:MOST_SHOWN]]
-    told += [f"  and {more} more; --json lists all"] * (more > 0)
-    if number := sum(each.is_thousandfold for each in comparison.differences):
-        told.append(f"{plural(number, 'number')} exactly 1,000 times the bundle's: {POINT_AS_SEPARATOR}")
-    return "\n".join(told)
+    further = len(lines) - MOST_SHOWN
+    message_lines = [
+        f"{path}: NOT this bundle's: {plural(len(lines), 'place')} with other contents",
+        *lines[:MOST_SHOWN],
+    ]
+    message_lines += [f"  and {further} more; --json lists all"] * (further > 0)
+    if number := sum(difference.is_thousandfold for difference in comparison.differences):
+        message_lines.append(f"{plural(number, 'number')} exactly 1,000 times the bundle's: {POINT_AS_SEPARATOR}")
+    return "\n".join(message_lines)
 
 
 def as_junit(name: str, bundles: Iterable[VerifiedBundle]) -> str:
     """The output of `verify --junit` for a bundle, or for several parts."""
-    return junit.junit_document(name, [suite for verified in bundles for suite in _suites(verified)])
+    return junit.junit_document(name, [suite for verified in bundles for suite in _junit_suites(verified)])
 
 
-def _suites(verified: VerifiedBundle) -> list[junit.Suite]:
+def _junit_suites(verified: VerifiedBundle) -> list[junit.Suite]:
     """The rules about the bundle, and those about its campaign."""
-    pack = verified.judged.submission.pack if verified.judged else None
+    pack = verified.evaluation.submission.pack if verified.evaluation else None
     rules = [rule for rule in CATALOGUE if rule in {*BUNDLE_RULES, *_CHECKED}]
     statements = {rule: pack.statement(rule) if pack else CATALOGUE[rule].statement for rule in rules}
     suites = [junit.Suite(f"bundle {verified.name}", "bundle", statements, verified.findings)]
-    if verified.judged:
-        suites.append(junit.campaign_suite(verified.judged.submission, leave_out=BUNDLE_RULES))
+    if verified.evaluation:
+        suites.append(junit.campaign_suite(verified.evaluation.submission, leave_out=BUNDLE_RULES))
     return suites
 
 
-def checks(verified: VerifiedBundle, more: bool) -> str:
+def checks_text(verified: VerifiedBundle, is_detailed: bool) -> str:
     """The checks that found something wrong, or that somebody has still to do something about; with `more` all."""
-    found = grouped((each.rule, each) for each in verified.findings if more or each.violated or each.open)
+    findings = grouped(
+        (finding.rule, finding) for finding in verified.findings if is_detailed or finding.violated or finding.open
+    )
     lines = []
-    if more:
+    if is_detailed:
         tool = plain(verified.tool or "?")
         lines.append(f"bundle {plain(verified.name)}: {verified.files} files, {verified.size} bytes, made by {tool}")
-    for rule, what in _CHECKED.items():
-        if rule in found:
-            lines.append(_line(rule, what, found[rule]))
-        elif more and (holds := _holds(verified, rule)):
-            lines.append(f"  ok           {holds}")
+    for rule, check in _CHECKED.items():
+        if rule in findings:
+            lines.append(_check_line(rule, check, findings[rule]))
+        elif is_detailed and (passed := _passed_text(verified, rule)):
+            lines.append(f"  ok           {passed}")
     return "\n".join(lines)
 
 
-def _holds(verified: VerifiedBundle, rule: str) -> str:
+def _passed_text(verified: VerifiedBundle, rule: str) -> str:
     """What is said of a check that found nothing; "" of one that is only made sometimes."""
-    signer = f"{plain(verified.signed.signer or 'unknown')}, {verified.signed.key}" if verified.signed else ""
+    signer = f"{plain(verified.signature.signer or 'unknown')}, {verified.signature.key}" if verified.signature else ""
     return {
         "EVD-01": f"complete; all checksums match: {verified.files} files",
         "EVD-03": f"signature: {signer}",
-        "EVD-02": _journal(verified.chain),
+        "EVD-02": _journal_text(verified.chain),
         "CMP-05": "contains every referenced file and nothing else",
         "EVD-04": "re-evaluated from raw logs: identical tables, findings and verdict",
         "EVD-05": "rule pack: identical to yours",
     }.get(rule, "")
 
 
-def as_text(verified: VerifiedBundle, width: int = printing.WIDEST, part: str = "", more: bool = False) -> str:
+def as_text(verified: VerifiedBundle, width: int = printing.WIDEST, part: str = "", is_detailed: bool = False) -> str:
     """The output of `verify`: the decision, what is wrong with the bundle or was not checked, and what the terms do not
     accept yet; with `more` also the checks that hold, and what was found about the campaign, by rule and cause.
     """
-    whole = verified.judged.submission if verified.judged else None
-    left = terms.acceptance_entries(verified.conclusion.undecided, whole.cells if whole else (), part)
-    to_copy = f"What waits for you, in the form of your terms:\n{left}" if left else ""
-    broken = findings_view.findings_text(whole.pack, whole.all_findings, whole.rows, width) if whole and more else ""
-    parts = [decision_text(verified.conclusion.decision, width), checks(verified, more), broken, to_copy]
+    submission = verified.evaluation.submission if verified.evaluation else None
+    entries = terms.acceptance_entries(verified.decision.undecided, submission.cells if submission else (), part)
+    to_copy = f"What waits for you, in the form of your terms:\n{entries}" if entries else ""
+    findings = (
+        findings_view.findings_text(submission.pack, submission.all_findings, submission.rows, width)
+        if submission and is_detailed
+        else ""
+    )
+    parts = [decision_text(verified.decision.block, width), checks_text(verified, is_detailed), findings, to_copy]
     return "\n\n".join(filter(None, parts))
 
 
-def _journal(chain: Chain) -> str:
+def _journal_text(chain: Chain) -> str:
     events, head = len(chain.heads), chain.head or "none"
     nonce = f"starts with nonce {plain(chain.nonce)}" if chain.nonce else "no nonce"
     return f"journal: {events} events, {nonce}, head {head}"
 
 
-def for_report(verified: VerifiedBundle, judged: Judged) -> contents.Contents:
+def report_contents(verified: VerifiedBundle, evaluation: Evaluation) -> contents.Contents:
     """The contents of the buyer's report: the campaign as re-evaluated, with the findings about the bundle."""
-    campaign = judged.submission
-    whole = replace(campaign, findings=(*verified.findings, *campaign.findings))
-    return contents.report_contents(whole, verified.conclusion.decision)
+    submission = evaluation.submission
+    with_bundle_findings = replace(submission, findings=(*verified.findings, *submission.findings))
+    return contents.report_contents(with_bundle_findings, verified.decision.block)
 
 
-def _line(rule: str, what: str, findings: Sequence[Finding]) -> str:
+def _check_line(rule: str, check: str, findings: Sequence[Finding]) -> str:
     """`what` is checked, and what was found."""
-    text = [f"  {word(findings):12} {what} ({rule})"]
+    text = [f"  {finding_word(findings):12} {check} ({rule})"]
     for finding in findings:
-        compared = f"{finding.message} (expected {finding.expected}, found {finding.actual})"
-        text.append(f"               {plain(compared if finding.expected and finding.actual else finding.message)}")
+        comparison = f"{finding.message} (expected {finding.expected}, found {finding.actual})"
+        text.append(f"               {plain(comparison if finding.expected and finding.actual else finding.message)}")
     return "\n".join(text)
 
 
-def word(findings: Sequence[Finding]) -> str:
+def finding_word(findings: Sequence[Finding]) -> str:
     """What findings say of their rule, in a word."""
     if any(finding.severity is Severity.ERROR for finding in findings):
         return "WRONG"

@@ -88,7 +88,7 @@ def look_at_everything(definition: Definition) -> None:
     definition.paths.database.unlink(missing_ok=True)
     _, chain = campaign_state.collect(definition)
     submission = campaign_state.recorded_submission(definition)
-    replay._rendered(submission)
+    replay._render_files(submission)
     data = definition.paths.root.parent
     list(compared._bound(data, Bag(data), chain.ends if chain else ()))
 

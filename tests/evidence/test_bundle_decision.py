@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from campaign.core.model import Finding, Move, Severity, Status
-from campaign.evidence.bundle_decision import Conclusion, Known, Seal, VerifyOutcome, conclude
-from campaign.evidence.replay import Copy
+from campaign.evidence.bundle_decision import BundleDecision, BundleFacts, Seal, VerifyOutcome, decide_on_bundle
+from campaign.evidence.replay import RulesCopy
 from campaign.judge.submission import Submission
 from campaign.report.decision import Question
 from tests.report.test_write import contents
@@ -34,10 +34,18 @@ def whole(*findings: Finding, profile: str = "full") -> Submission:
     return replace(given, rows=tuple(replace(row, status=Status.MEASURED, value=1.0) for row in given.rows))
 
 
-def said(*findings: Finding, profile: str = "full", of_bundle: tuple[Finding, ...] = (), **known: object) -> Conclusion:
-    given: dict[str, Any] = {"signature": "vendor", "trusted": True, "copy": Copy.INSTALLED, "terms": True, **known}
+def said(
+    *findings: Finding, profile: str = "full", of_bundle: tuple[Finding, ...] = (), **known: object
+) -> BundleDecision:
+    given: dict[str, Any] = {
+        "signature": "vendor",
+        "trusted": True,
+        "copy": RulesCopy.INSTALLED,
+        "terms": True,
+        **known,
+    }
     judged = given.pop("whole", whole(*findings, profile=profile))
-    return conclude(Known("offer.zip", **given), of_bundle, judged)
+    return decide_on_bundle(BundleFacts("offer.zip", **given), of_bundle, judged)
 
 
 @pytest.mark.parametrize(
@@ -69,11 +77,11 @@ def test_only_what_is_kept_and_accepted_by_terms_has_status_0(
 def test_without_terms_nothing_has_status_0() -> None:
     found = said(terms=False)
     assert (found.outcome, found.exit_status) == (VerifyOutcome.OPEN, 4)
-    assert "campaign terms init terms.yaml --rules test-rules" in found.decision.steps[0].what
+    assert "campaign terms init terms.yaml --rules test-rules" in found.block.steps[0].what
 
 
-def answers(found: Conclusion) -> dict[str, str]:
-    return {question.name: question.answer for question in found.decision.questions}
+def answers(found: BundleDecision) -> dict[str, str]:
+    return {question.name: question.answer for question in found.block.questions}
 
 
 @pytest.mark.parametrize(
@@ -100,11 +108,11 @@ def test_evidence_rules_and_decisions_are_three_answers(
 
 def test_whose_move_an_open_rule_is_is_said_and_what_nobody_can_show_is_said_once() -> None:
     found = said(UNCHECKED, COUNTERS, NOT_PRINTED, replace(NOT_PRINTED, subject="another"))
-    reason = next(each.reason for each in found.decision.questions if each.name == "rules")
+    reason = next(each.reason for each in found.block.questions if each.name == "rules")
     assert reason == (
         "1 rule open for the vendor (STA-04); 1 rule open for you (CCH-02); FLG-07 cannot be shown by these programs"
     )
-    assert [(step.who, step.what[:7]) for step in found.decision.steps] == [
+    assert [(step.who, step.what[:7]) for step in found.block.steps] == [
         ("vendor", "STA-04:"), ("you", "CCH-02:"), ("you", "campaig"),
     ]  # fmt: skip
 
@@ -114,7 +122,7 @@ def test_records_that_contradict_each_other_are_the_buyers_move() -> None:
     values = {"contradiction": "value of create is 3491317.0 in a/stdout:14, but 349131.0 in a/bench.jsonl:5"}
     found = said(replace(VIOLATION, rule="EVD-06", wording="{contradiction}", values=values))
     assert (answers(found)["evidence"], found.outcome) == ("CONTRADICTED", VerifyOutcome.NOT_VALID)
-    first, *others = found.decision.steps
+    first, *others = found.block.steps
     assert first.who == "you" and values["contradiction"] in first.what
     assert "the vendor for the original records" in first.what
     assert not [step for step in others if step.who == "vendor"]
@@ -125,14 +133,14 @@ def test_a_result_that_is_missing_is_not_valid_even_in_a_rehearsal() -> None:
     missing = replace(given, rows=(replace(given.rows[0], status=Status.MISSING), *given.rows[1:]))
     found = said(whole=missing)
     assert (found.exit_status, answers(found)["complete"]) == (1, "NO")
-    assert "35 of 36 results" in found.decision.sentence
+    assert "35 of 36 results" in found.block.sentence
 
 
 def test_what_cannot_be_re_evaluated_claims_nothing() -> None:
     found = said(whole=None)
     assert (found.outcome, found.consistent, found.rules) == (VerifyOutcome.NOT_VALID, False, "")
     assert answers(found)["evidence"] == "CONTRADICTED"
-    assert found.decision.may == "nothing: its records do not agree."
+    assert found.block.may == "nothing: its records do not agree."
 
 
 @pytest.mark.parametrize(
@@ -148,7 +156,7 @@ def test_who_closed_the_bundle_is_said_first(
     known: dict[str, object], of_bundle: tuple[Finding, ...], seal: Seal, text: str
 ) -> None:
     found = said(of_bundle=of_bundle, **known)
-    assert (found.seal, text in found.decision.about) == (seal, True)
+    assert (found.seal, text in found.block.about) == (seal, True)
 
 
 def test_how_many_results_were_measured_is_said_since_a_reason_is_enough_to_decline_one() -> None:
@@ -156,11 +164,11 @@ def test_how_many_results_were_measured_is_said_since_a_reason_is_enough_to_decl
     rows = (*(replace(row, status=Status.DECLINED) for row in given.rows[:9]), *given.rows[9:])
     found = said(whole=replace(given, rows=rows))
     assert found.results == {"declined": 9, "measured": 27}
-    assert "36 of 36 results (9 declined)" in found.decision.sentence
+    assert "36 of 36 results (9 declined)" in found.block.sentence
 
 
 def test_whose_copy_of_the_rules_is_said() -> None:
-    abouts = [said(copy=copy).decision.about[2] for copy in (Copy.GIVEN, Copy.INSTALLED, Copy.BUNDLE)]
+    abouts = [said(copy=copy).block.about[2] for copy in (RulesCopy.GIVEN, RulesCopy.INSTALLED, RulesCopy.BUNDLE)]
     assert [each.partition(" (")[2] for each in abouts] == [
         "the copy that you named)",
         "your copy)",
@@ -170,19 +178,19 @@ def test_whose_copy_of_the_rules_is_said() -> None:
 
 def test_what_no_record_shows_is_said_where_nothing_else_does() -> None:
     plain, proven = said(source=True), said(source=True, proofs=("nonce", "head", "rebuild", "sample"))
-    assert plain.decision.questions[-1] == Question(
+    assert plain.block.questions[-1] == Question(
         "proof", "none", "nothing measured again, not built again, no head or time stamp"
     )
-    assert proven.decision.questions[-1] == Question("proof", "nonce, head, rebuild, sample", "all that can be given")
-    assert plain.decision.may_not == "that the system reaches them, or that no attempt was left out."
-    assert plain.decision.steps[-1].what == "campaign sample offer.zip --seed SEED -o sample.yaml"
-    assert proven.decision.steps[-1].what.startswith("nothing is left to check")
+    assert proven.block.questions[-1] == Question("proof", "nonce, head, rebuild, sample", "all that can be given")
+    assert plain.block.may_not == "that the system reaches them, or that no attempt was left out."
+    assert plain.block.steps[-1].what == "campaign sample offer.zip --seed SEED -o sample.yaml"
+    assert proven.block.steps[-1].what.startswith("nothing is left to check")
 
 
 def test_the_verdict_of_the_readme_says_all_that_is_known() -> None:
     with reference.verified(reference.SIGNERS) as found:
-        told = found.conclusion
-    assert (told.seal, told.rules_copy, told.exit_status) == (Seal.TRUSTED, Copy.INSTALLED, 4)
+        told = found.decision
+    assert (told.seal, told.rules_copy, told.exit_status) == (Seal.TRUSTED, RulesCopy.INSTALLED, 4)
     assert (told.evidence, told.kept) == ("unproven", "open")
     assert told.file_systems == {"scratch": "tmpfs"}
     assert [each.rule for each in told.undecided] == ["SRC-01"]

@@ -13,7 +13,7 @@ import pytest
 from campaign.cli.main import main
 from campaign.core.model import Finding
 from campaign.evidence import compared, verify
-from campaign.evidence.verify import Asked
+from campaign.evidence.verify import Buyer
 from campaign.sandbox.cluster import Sandbox
 from campaign.sandbox.layout import Shape
 from tests.support import reference
@@ -44,7 +44,7 @@ def of_buyer(bag: Path) -> Rows:
 
 @functools.cache
 def found_without(bag: Path) -> frozenset[Finding]:
-    with verify.verify(bag, Asked()) as found:
+    with verify.verify(bag, Buyer()) as found:
         return frozenset(found.findings)
 
 
@@ -53,7 +53,7 @@ def found_by(bag: Path, rows: Rows) -> list[Finding]:
     file = bag.parent / "sacct.txt"
     lines = ["|".join(COLUMNS), *("|".join(row[name] for name in COLUMNS) for row in rows)]
     file.write_text("\n".join(lines) + "\n")
-    with verify.verify(bag, Asked(sacct=file)) as found:
+    with verify.verify(bag, Buyer(sacct=file)) as found:
         return [one for one in found.findings if one not in found_without(bag)]
 
 
@@ -154,7 +154,7 @@ def test_what_sacct_really_prints_agrees_with_a_real_campaign(tmp_path: Path, sa
     (tmp_path / "sacct.txt").write_text(case.slurm("sh", "-c", command))
     rows = compared.accounting(tmp_path / "sacct.txt")
     assert len([row for row in rows if row["JobIDRaw"].isdigit()]) >= 3
-    with verify.verify(tmp_path / "bag", Asked()) as without:
+    with verify.verify(tmp_path / "bag", Buyer()) as without:
         before = set(without.findings)
-    with verify.verify(tmp_path / "bag", Asked(sacct=tmp_path / "sacct.txt")) as found:
+    with verify.verify(tmp_path / "bag", Buyer(sacct=tmp_path / "sacct.txt")) as found:
         assert [one for one in found.findings if one not in before] == []

@@ -10,8 +10,8 @@ import pytest
 from campaign.config.definition import is_named
 from campaign.config.rules.packs import PACKS
 from campaign.evidence import verify
-from campaign.evidence.replay import Copy
-from campaign.evidence.verify import Asked, VerifiedBundle
+from campaign.evidence.replay import RulesCopy
+from campaign.evidence.verify import Buyer, VerifiedBundle
 from tests.support import bundled
 from tests.support.bundled import Made
 
@@ -39,18 +39,18 @@ def line_of(rule: str) -> str:
 
 def test_a_pack_that_drops_checks_is_named_check_by_check(made: Made, tmp_path: Path) -> None:
     bag = rewritten(made, tmp_path / "bag", line_of("FLG-05"), "")
-    with verify.verify(bag, Asked()) as found:
-        assert found.conclusion.rules_copy is Copy.INSTALLED
+    with verify.verify(bag, Buyer()) as found:
+        assert found.decision.rules_copy is RulesCopy.INSTALLED
         assert [text.partition(" (")[0] for text in told(found)] == [
             "the vendor's rule pack differs from yours: it does not check FLG-05"
         ]
-        assert found.judged is not None and "FLG-05" in found.judged.submission.pack.checks
-        assert found.conclusion.exit_status == 1
+        assert found.evaluation is not None and "FLG-05" in found.evaluation.submission.pack.checks
+        assert found.decision.exit_status == 1
 
 
 def test_a_parameter_and_any_other_part_of_the_pack_are_named(made: Made, tmp_path: Path) -> None:
     bag = rewritten(made, tmp_path / "bag", "minimum_nodes: 2", "minimum_nodes: 1")
-    with verify.verify(bag, Asked()) as found:
+    with verify.verify(bag, Buyer()) as found:
         assert told(found) == ["the vendor's rule pack differs from yours: 'launch' differs"]
 
 
@@ -58,12 +58,12 @@ def test_the_buyers_own_pack_decides_where_it_is_named(made: Made, tmp_path: Pat
     own = tmp_path / "own" / PACK
     own.parent.mkdir()
     shutil.copy(PACKS / PACK, own)
-    with verify.verify(made.root / "plain", Asked(rules=str(own))) as found:
-        assert (found.conclusion.rules_copy, told(found)) == (Copy.GIVEN, [])
+    with verify.verify(made.root / "plain", Buyer(rules=str(own))) as found:
+        assert (found.decision.rules_copy, told(found)) == (RulesCopy.GIVEN, [])
     own.write_text(own.read_text().replace(line_of("RUN-07"), "  RUN-07: {clause: practice, minimum: 3s}\n"))
-    with verify.verify(made.root / "plain", Asked(rules=str(own))) as found:
+    with verify.verify(made.root / "plain", Buyer(rules=str(own))) as found:
         assert told(found) == ["the vendor's rule pack differs from yours: RUN-07: minimum is 10s, yours is 3s"]
-        assert found.judged is not None and found.judged.submission.pack.parameter("RUN-07", "minimum") == 3
+        assert found.evaluation is not None and found.evaluation.submission.pack.parameter("RUN-07", "minimum") == 3
 
 
 def test_a_pack_that_the_buyer_does_not_have_is_the_vendors_word(made: Made, tmp_path: Path) -> None:
@@ -72,8 +72,8 @@ def test_a_pack_that_the_buyer_does_not_have_is_the_vendors_word(made: Made, tmp
     pack.write_text(pack.read_text().replace("id: crossroads-mdtest", "id: own-rules"))
     pack.rename(pack.with_name("own-rules.yaml"))
     bundled.forge(bag)
-    with verify.verify(bag, Asked()) as found:
-        assert found.conclusion.rules_copy is Copy.BUNDLE
+    with verify.verify(bag, Buyer()) as found:
+        assert found.decision.rules_copy is RulesCopy.BUNDLE
         assert told(found) == [
             "no rule pack of this id is installed: re-evaluated with the vendor's copy; pass yours with --rules"
         ]

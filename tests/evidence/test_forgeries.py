@@ -16,7 +16,7 @@ import pytest
 from campaign.core import journal, timestamps
 from campaign.core.timestamps import Stamp
 from campaign.evidence import verify
-from campaign.evidence.verify import Asked
+from campaign.evidence.verify import Buyer
 from tests.support import authority, bundled, reference
 from tests.support.bundled import Made
 
@@ -115,28 +115,28 @@ def test_a_forger_who_forgets_nothing_is_contradicted_by_another_record(
     bag = bundled.copy(made, "plain", tmp_path / "bag")
     forgery(bag)
     bundled.redo(bag)
-    with verify.verify(bag, Asked()) as found:
-        assert found.judged is not None
-        everything = (*found.findings, *found.judged.submission.all_findings)
+    with verify.verify(bag, Buyer()) as found:
+        assert found.evaluation is not None
+        everything = (*found.findings, *found.evaluation.submission.all_findings)
         assert "EVD-04" not in {one.rule for one in everything if one.violated}
         assert "EVD-06" in {one.rule for one in everything if one.violated}
-        assert (found.conclusion.consistent, found.conclusion.exit_status) == (False, 1)
+        assert (found.decision.consistent, found.decision.exit_status) == (False, 1)
 
 
 def test_a_number_that_was_changed_after_its_run_ended_is_found_by_a_head_that_was_sent(
     made: Made, tmp_path: Path
 ) -> None:
     """Also where the forger makes the journal anew: the head is not in it any more."""
-    with verify.verify(made.root / "plain", Asked()) as found:
+    with verify.verify(made.root / "plain", Buyer()) as found:
         sent = found.chain.heads[-1]
     bag = bundled.copy(made, "plain", tmp_path / "bag")
     (bag / RUN / "stdout").write_text((bag / RUN / "stdout").read_text().replace("1000.000", "1001.000"))
     bundled.forge(bag)
-    with verify.verify(bag, Asked(heads=(sent,))) as found:
+    with verify.verify(bag, Buyer(heads=(sent,))) as found:
         told = [one.message for one in found.findings if one.rule == "EVD-06" and one.violated]
     assert len(told) == 1 and "stdout" in told[0] and "differs from the file whose hash" in told[0]
     bundled.redo(bag)
-    with verify.verify(bag, Asked(heads=(sent,))) as found:
+    with verify.verify(bag, Buyer(heads=(sent,))) as found:
         assert [one.rule for one in found.findings if one.violated] == ["EVD-02"]
     done = made.call("head", made.file)
     assert done.stdout.strip() == sent
@@ -151,19 +151,19 @@ def test_a_time_stamp_of_the_bundle_does_not_bind_what_was_done_before_it_was_wr
 ) -> None:
     """So it takes nothing from what the verdict says of attempts that were left out, and proves no journal."""
     bag = made.root / "plain"
-    with verify.verify(bag, Asked()) as found:
+    with verify.verify(bag, Buyer()) as found:
         head, ended = found.chain.heads[-1], datetime.fromtimestamp(found.chain.latest, UTC)
     digest = head if "head" in stamped else hashlib.sha256((bag / stamped).read_bytes()).hexdigest()
     reply = tmp_path / "x.tsr"
     reply.touch()
     monkeypatch.setattr(timestamps, "read", lambda path, authority: Stamp(digest, ended + timedelta(hours=after_h)))
-    with verify.verify(bag, Asked(timestamps=(reply,), authority=reply)) as found:
+    with verify.verify(bag, Buyer(timestamps=(reply,), authority=reply)) as found:
         unproved = [one for one in found.findings if one.rule == "EVD-02" and not one.checked]
         assert bool(unproved) is not binds
-        assert ("that no attempt was left out" in found.conclusion.decision.may_not) is not binds
+        assert ("that no attempt was left out" in found.decision.block.may_not) is not binds
 
 
-def told_of_stamps(bag: Path, asked: Asked) -> dict[str, str]:
+def told_of_stamps(bag: Path, asked: Buyer) -> dict[str, str]:
     """What EVD-02 says of time stamps, with the severity of each."""
     with verify.verify(bag, asked) as found:
         said = [one for one in found.findings if one.rule == "EVD-02"]
@@ -174,20 +174,20 @@ def told_of_stamps(bag: Path, asked: Asked) -> dict[str, str]:
 
 def test_time_stamps_that_the_driver_kept_are_read_without_being_named(made: Made, tmp_path: Path) -> None:
     service, bag = authority.make(tmp_path / "authority"), bundled.copy(made, "plain", tmp_path / "bag")
-    with verify.verify(bag, Asked()) as found:
+    with verify.verify(bag, Buyer()) as found:
         heads = found.chain.heads
     stamps = bag / "data/results/timestamps"
     for head in (heads[3], heads[-1]):
         assert timestamps.obtain(head, str(service / "stamp"), stamps / f"{head}.tsr") == ""
     bundled.forge(bag)
-    certificates = Asked(authority=service / "cert.pem")
+    certificates = Buyer(authority=service / "cert.pem")
     (message,) = told_of_stamps(bag, certificates)
     assert re.match(
         rf"2 time stamps prove that the first {len(heads)} events of the journal existed at \S+ \S+ UTC; their runs "
         r"had ended at most \w+ earlier",
         message,
     )
-    (message,) = told_of_stamps(bag, Asked())
+    (message,) = told_of_stamps(bag, Buyer())
     assert message.startswith("the bundle has time stamps of the journal's heads: pass the certificates")
     with verify.verify(bag, certificates) as found:
         assert not [one for one in found.findings if one.rule == "CMP-05"]
@@ -201,19 +201,19 @@ def test_time_stamps_that_the_driver_kept_are_read_without_being_named(made: Mad
     in_journal(bag, lambda event: event.update(time=event["time"] + 1))
     bundled.redo(bag)
     assert told_of_stamps(bag, certificates) == {}
-    old = Asked(timestamps=(stamps / f"{heads[-1]}.tsr",), authority=service / "cert.pem")
+    old = Buyer(timestamps=(stamps / f"{heads[-1]}.tsr",), authority=service / "cert.pem")
     assert "E" in told_of_stamps(bag, old).values()
 
 
 def test_an_event_that_is_later_than_a_time_stamp_that_covers_it_is_found(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with verify.verify(made.root / "plain", Asked()) as found:
+    with verify.verify(made.root / "plain", Buyer()) as found:
         head = found.chain.heads[-1]
     reply = tmp_path / "x.tsr"
     reply.touch()
     monkeypatch.setattr(timestamps, "read", lambda path, authority: Stamp(head, datetime(2020, 1, 1, tzinfo=UTC)))
-    told = told_of_stamps(made.root / "plain", Asked(timestamps=(reply,), authority=reply))
+    told = told_of_stamps(made.root / "plain", Buyer(timestamps=(reply,), authority=reply))
     assert told == {"event 1 of the journal is later than a time stamp that covers it": "E"}
 
 
@@ -227,7 +227,7 @@ def test_the_challenge_of_the_buyer_is_in_every_attempts_name(made: Made, tmp_pa
     bag = bundled.copy(made, "plain", tmp_path / "bag")
     bundled.rechain(bag / "data/results/journal.jsonl", {tokens[0]: "0123456789abcdef"})
     bundled.redo(bag)
-    with verify.verify(bag, Asked()) as found:
+    with verify.verify(bag, Buyer()) as found:
         told = [one.message for one in found.findings if one.rule == "EVD-06" and one.violated]
     assert any(text.startswith("attempts without the buyer's challenge in their names") for text in told)
 
@@ -264,25 +264,25 @@ def test_a_new_nonce_under_old_logs_is_found_in_each_kind_of_record(
 ) -> None:
     honest, bag = bundled.copy(made, "plain", tmp_path / "honest"), bundled.copy(made, "plain", tmp_path / "bag")
     issued_later(bag, without=kind)
-    assert violated(bag, Asked(nonce="another")) - violated(honest, Asked(nonce="buyer-2026")) == rules
+    assert violated(bag, Buyer(nonce="another")) - violated(honest, Buyer(nonce="buyer-2026")) == rules
 
 
 def test_a_new_nonce_in_every_record_is_found_by_a_head_from_before(made: Made, tmp_path: Path) -> None:
     """And by nothing else: docs/evidence.md claims no more."""
-    with verify.verify(made.root / "plain", Asked()) as found:
+    with verify.verify(made.root / "plain", Buyer()) as found:
         sent = found.chain.heads[0]
     honest, bag = bundled.copy(made, "plain", tmp_path / "honest"), bundled.copy(made, "plain", tmp_path / "bag")
     issued_later(bag)
-    before = violated(honest, Asked(nonce="buyer-2026"))
-    assert violated(bag, Asked(nonce="another")) - before == set()
-    assert violated(bag, Asked(nonce="another", heads=(sent,))) - before == {"EVD-02"}
+    before = violated(honest, Buyer(nonce="buyer-2026"))
+    assert violated(bag, Buyer(nonce="another")) - before == set()
+    assert violated(bag, Buyer(nonce="another", heads=(sent,))) - before == {"EVD-02"}
 
 
-def violated(bag: Path, asked: Asked) -> set[str]:
+def violated(bag: Path, asked: Buyer) -> set[str]:
     """The rules that a bundle violates."""
     with verify.verify(bag, asked) as found:
-        assert found.judged is not None
-        everything = (*found.findings, *found.judged.submission.all_findings)
+        assert found.evaluation is not None
+        everything = (*found.findings, *found.evaluation.submission.all_findings)
         return {one.rule for one in everything if one.violated}
 
 
@@ -291,7 +291,7 @@ def test_a_file_that_no_job_writes_is_named(made: Made, tmp_path: Path) -> None:
     (bag / RUN / "better-numbers").write_text("x")
     (job_of(bag) / "notes").write_text("x")
     bundled.redo(bag)
-    with verify.verify(bag, Asked()) as found:
+    with verify.verify(bag, Buyer()) as found:
         named = [one.message for one in found.findings if one.rule == "CMP-05"]
     assert len(named) == 2 and all("not referenced by any table" in text for text in named)
 
@@ -312,7 +312,7 @@ def test_an_end_that_was_recorded_before_the_run_ended_is_found(made: Made, tmp_
     bag = bundled.copy(made, "plain", tmp_path / "bag")
     in_journal(bag, lambda event: event.update(time=event["time"] - 3600))
     bundled.redo(bag)
-    with verify.verify(bag, Asked()) as found:
+    with verify.verify(bag, Buyer()) as found:
         told = {one.message for one in found.findings if one.rule == "EVD-06" and one.violated}
     assert any(text.startswith('the journal recorded the end of "scratch.') for text in told)
 
@@ -321,7 +321,7 @@ def test_a_journal_of_the_future_is_found(made: Made, tmp_path: Path) -> None:
     bag = bundled.copy(made, "plain", tmp_path / "bag")
     in_journal(bag, lambda event: event.update(time=event["time"] + 7 * 86400))
     bundled.redo(bag)
-    with verify.verify(bag, Asked()) as found:
+    with verify.verify(bag, Buyer()) as found:
         told = [one.message for one in found.findings if one.rule == "EVD-02" and one.violated]
     assert told == ["the journal has events in the future: a clock was changed, at the vendor's site or here"]
 
@@ -343,9 +343,9 @@ def test_a_damaged_line_that_was_read_before_is_said_by_every_command(made: Made
 
 
 def test_an_honest_campaign_has_no_contradiction(made: Made) -> None:
-    with verify.verify(made.root / "plain", Asked()) as found:
-        assert found.judged is not None
-        everything = (*found.findings, *found.judged.submission.all_findings)
+    with verify.verify(made.root / "plain", Buyer()) as found:
+        assert found.evaluation is not None
+        everything = (*found.findings, *found.evaluation.submission.all_findings)
         assert [one for one in everything if one.rule in ("EVD-06", "EVD-07", "PHY-04") and one.violated] == []
     with reference.verified() as found:
-        assert found.conclusion.consistent
+        assert found.decision.consistent

@@ -16,7 +16,7 @@ from in_toto_attestation.v1.statement_pb2 import Statement
 from campaign.core import bagit, resources
 from campaign.core.errors import InputError
 from campaign.evidence import compared, provenance, replay
-from campaign.evidence.replay import Judged
+from campaign.evidence.replay import Evaluation
 from campaign.judge.submission import Submission
 from campaign.results.source import facts, modifications, trees
 from campaign.results.source.facts import Build, Sources
@@ -37,13 +37,13 @@ def accepted(text: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def evidence(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Judged]:
+def evidence(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Evaluation]:
     """A bundle of the built-in benchmark."""
     data = bagit.read(reference.BUNDLE, tmp_path_factory.mktemp("bag")).root / "data"
-    return data, replay.rederive(data)
+    return data, replay.reevaluate(data)
 
 
-def test_what_a_binary_was_built_from_and_with_is_stated(evidence: tuple[Path, Judged]) -> None:
+def test_what_a_binary_was_built_from_and_with_is_stated(evidence: tuple[Path, Evaluation]) -> None:
     data, judged = evidence
     (build,) = judged.submission.sources.builds
     statements = provenance.statements(data, judged, "campaign 0.1.0")
@@ -55,7 +55,7 @@ def test_what_a_binary_was_built_from_and_with_is_stated(evidence: tuple[Path, J
     assert definition["resolvedDependencies"][0]["digest"] == {"campaignTree": build.source_tree}
 
 
-def test_what_the_tables_were_made_from_is_stated(evidence: tuple[Path, Judged]) -> None:
+def test_what_the_tables_were_made_from_is_stated(evidence: tuple[Path, Evaluation]) -> None:
     data, judged = evidence
     told = accepted(provenance.statements(data, judged, "campaign 0.1.0")["provenance/tables.json"])
     digests = {each["name"]: each["digest"]["sha256"] for each in told["subject"]}
@@ -67,7 +67,9 @@ def test_what_the_tables_were_made_from_is_stated(evidence: tuple[Path, Judged])
     assert told["predicate"]["runDetails"]["builder"]["version"] == {"campaign": "0.1.0"}
 
 
-def test_the_source_of_the_build_that_ran_is_put_beside_it_the_same_each_time(evidence: tuple[Path, Judged]) -> None:
+def test_the_source_of_the_build_that_ran_is_put_beside_it_the_same_each_time(
+    evidence: tuple[Path, Evaluation],
+) -> None:
     own = modifications.own_source()
     assert own is not None
     _, judged = evidence
@@ -81,7 +83,7 @@ def test_the_source_of_the_build_that_ran_is_put_beside_it_the_same_each_time(ev
     assert archive == provenance.source_archive(same)
 
 
-def test_the_archive_holds_the_tree_whose_hash_is_recorded(tmp_path: Path, evidence: tuple[Path, Judged]) -> None:
+def test_the_archive_holds_the_tree_whose_hash_is_recorded(tmp_path: Path, evidence: tuple[Path, Evaluation]) -> None:
     _, judged = evidence
     own = modifications.own_source()
     assert own is not None
@@ -147,7 +149,7 @@ def submitted(data: Path) -> Submission:
     """A campaign that ran what was built here, with its source in a bundle."""
     recorded = facts.from_json(Build, json.loads((built() / "build.json").read_text()))
     given = replace(whole(), sources=Sources(builds=(recorded,)), own_source=modifications.own_source())
-    archive = provenance.source_archive(Judged(given, {}, {}))
+    archive = provenance.source_archive(Evaluation(given, {}, {}))
     assert archive is not None
     (data / "source").mkdir()
     (data / provenance.SOURCE).write_bytes(archive)

@@ -18,7 +18,7 @@ from campaign.core.events import Event, hash_of
 from campaign.core.model import Finding
 from campaign.core.processes import Process
 from campaign.evidence import verify
-from campaign.evidence.verify import Asked, VerifiedBundle
+from campaign.evidence.verify import Buyer, VerifiedBundle
 from tests.support import bundled
 from tests.support.bundled import Made
 
@@ -76,13 +76,13 @@ def shortened(lines: Lines) -> Lines:
 
 
 def verified(bag: Path, *heads: str) -> VerifiedBundle:
-    with verify.verify(bag, Asked(heads=heads)) as found:
+    with verify.verify(bag, Buyer(heads=heads)) as found:
         return found
 
 
 def of_rule(found: VerifiedBundle, rule: str) -> list[Finding]:
-    assert found.judged is not None
-    return [one for one in (*found.findings, *found.judged.submission.all_findings) if one.rule == rule]
+    assert found.evaluation is not None
+    return [one for one in (*found.findings, *found.evaluation.submission.all_findings) if one.rule == rule]
 
 
 def losses(made: Made) -> Event:
@@ -141,7 +141,7 @@ def test_a_damaged_journal_is_recovered_and_what_is_lost_is_told_to_the_buyer(
     )
     if unnamed:
         assert any("are not on record" in one.message for one in of_rule(found, "RUN-08"))
-    assert found.conclusion.outcome == honest.conclusion.outcome == "NOT VALID"
+    assert found.decision.outcome == honest.decision.outcome == "NOT VALID"
 
 
 def test_a_whole_journal_is_left_as_it_is(again: Made) -> None:

@@ -14,5 +14,5 @@ def test_findings_name_files_within_the_evidence() -> None:
     named = replace(named, values={"path": "/tmp/place/bin/x"})
     other = replace(named, expected="one", actual="two", values={"path": "/opt/run"})
     whole = replace(everything().submission(), findings=(named, other))
-    found = replay._without(whole, "/tmp/place").findings
+    found = replay._without_paths(whole, "/tmp/place").findings
     assert found == (replace(named, expected="jobs/1", values={"path": "bin/x"}), other)

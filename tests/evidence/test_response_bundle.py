@@ -51,7 +51,7 @@ def verified(
     site: Path,
     folder: Path,
     change: Callable[[Path], object],
-    asked: verify.Asked | None = None,
+    asked: verify.Buyer | None = None,
     own: Path | None = None,
 ) -> VerifiedResponse:
     """The verification of a copy that was changed, whose manifests were then made again."""
@@ -59,7 +59,10 @@ def verified(
     shutil.copytree(site / "offer", copy)
     change(copy / "data")
     bagit.finish(copy, {})
-    with verify.opened(copy) as bag, response_bundle.verified("offer", bag, asked or verify.Asked(), own) as found:
+    with (
+        verify.open_bundle(copy) as bag,
+        response_bundle.verify_response("offer", bag, asked or verify.Buyer(), own) as found,
+    ):
         return found
 
 
@@ -159,7 +162,7 @@ OF_WHOLE = {"nothing": ((), ()), "open": ((OPEN,), ()), "changed": ((CHANGED,), 
 def test_the_decision_on_two_parts_is_that_of_both_and_of_the_bundle(first: str, second: str, about: str) -> None:
     findings, unanswered = OF_WHOLE[about]
     parts: Any = {
-        part: SimpleNamespace(conclusion=CONCLUSIONS[state][2](), proofs=("nonce", "sample", *proofs))
+        part: SimpleNamespace(decision=CONCLUSIONS[state][2](), proofs=("nonce", "sample", *proofs))
         for part, state, proofs in (("p0", first, ["head"]), ("p1", second, []))
     }
     found = VerifiedResponse("offer", None, findings, parts, unanswered, ())
@@ -176,7 +179,7 @@ def test_the_decision_on_two_parts_is_that_of_both_and_of_the_bundle(first: str,
 def test_of_a_part_whose_records_do_not_agree_nothing_follows_for_the_whole() -> None:
     torn = conclusion(Finding("EVD-06", Severity.ERROR, "campaign", "stdout and bench.jsonl differ"))
     parts: Any = {
-        part: SimpleNamespace(conclusion=each, proofs=()) for part, each in (("p0", conclusion()), ("p1", torn))
+        part: SimpleNamespace(decision=each, proofs=()) for part, each in (("p0", conclusion()), ("p1", torn))
     }
     found = VerifiedResponse("offer", None, (), parts, (), ()).decision
     assert (found.headline, found.may) == ("NOT VALID", "nothing: the records of p1 do not agree.")
@@ -184,16 +187,18 @@ def test_of_a_part_whose_records_do_not_agree_nothing_follows_for_the_whole() ->
 
 def test_without_the_buyers_rfp_it_is_not_checked(site: Path, tmp_path: Path) -> None:
     found = verified(site, tmp_path, lambda data: None)
-    assert "  not checked  EVD-05 the RFP is the vendor's copy: pass yours with --rfp" in response_bundle.texts(found)
+    assert "  not checked  EVD-05 the RFP is the vendor's copy: pass yours with --rfp" in response_bundle.finding_lines(
+        found
+    )
 
 
 def test_a_journal_head_is_compared_with_the_part_that_it_is_of(site: Path, tmp_path: Path) -> None:
     heads = [line.split()[-1] for line in called(site, "head", "c.yaml").stdout.splitlines() if len(line) == 64]
     assert len(heads) == 2
-    found = verified(site, tmp_path, lambda data: None, verify.Asked(heads=tuple(heads)))
+    found = verified(site, tmp_path, lambda data: None, verify.Buyer(heads=tuple(heads)))
     for part in found.parts.values():
         assert not [each for each in part.findings if each.rule == "EVD-02" and each.violated]
-    foreign = verified(site, tmp_path / "b", lambda data: None, verify.Asked(heads=("0" * 64,)))
+    foreign = verified(site, tmp_path / "b", lambda data: None, verify.Buyer(heads=("0" * 64,)))
     assert all(
         any(each.rule == "EVD-02" and each.violated for each in part.findings) for part in foreign.parts.values()
     )

@@ -116,9 +116,9 @@ def test_whatever_a_forger_changes_in_what_the_report_shows_is_found(
     copy = tmp_path / ("index.html" if place == "line " else "table.xlsx")
     shutil.copy(tables / "report" / copy.name, copy)
     change(copy)
-    with verify.verify(made.root / "plain", verify.Asked()) as verified:
-        assert verified.vendors is not None
-        found = submitted_table.compare(copy, {"": verified.vendors.submission}).differences
+    with verify.verify(made.root / "plain", verify.Buyer()) as verified:
+        assert verified.vendors_evaluation is not None
+        found = submitted_table.compare(copy, {"": verified.vendors_evaluation.submission}).differences
     assert any(each.place.startswith(place) for each in found), found[:3]
 
 
@@ -128,9 +128,9 @@ def test_a_workbook_that_another_program_saved_and_rounded_is_the_same(
     copy = tmp_path / "table.xlsx"
     shutil.copy(tables / "report/table.xlsx", copy)
     only_book(lambda book: None)(copy)
-    with verify.verify(made.root / "plain", verify.Asked()) as verified:
-        assert verified.vendors is not None
-        comparison = submitted_table.compare(copy, {"": verified.vendors.submission})
+    with verify.verify(made.root / "plain", verify.Buyer()) as verified:
+        assert verified.vendors_evaluation is not None
+        comparison = submitted_table.compare(copy, {"": verified.vendors_evaluation.submission})
     assert comparison.differences == ()
     assert comparison.scope.endswith("colours, images and charts were not")
 
@@ -288,7 +288,7 @@ def test_a_table_with_less_lines_lacks_them_and_rounded_numbers_are_the_same(tmp
     ],
 )
 def test_a_number_may_be_rounded_to_three_digits(expected: object, found: object, same: bool) -> None:
-    assert submitted_table._same(expected, found) is same
+    assert submitted_table._is_same_value(expected, found) is same
 
 
 def test_a_filled_form_is_compared_by_its_mapping(tmp_path: Path) -> None:

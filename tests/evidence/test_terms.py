@@ -145,10 +145,10 @@ def test_proof_that_was_not_given_is_asked_for(tmp_path: Path) -> None:
 
 def test_a_nonce_or_head_that_the_journal_does_not_have_proves_nothing() -> None:
     with reference.as_when_made():
-        for asked in (verify.Asked(nonce="RFP-1"), verify.Asked(heads=("a" * 64,))):
+        for asked in (verify.Buyer(nonce="RFP-1"), verify.Buyer(heads=("a" * 64,))):
             with verify.verify(reference.BUNDLE, asked) as found:
-                proof = found.conclusion.decision.questions[-1]
-                assert (proof.name, proof.answer, found.conclusion.evidence) == ("proof", "none", "CONTRADICTED")
+                proof = found.decision.block.questions[-1]
+                assert (proof.name, proof.answer, found.decision.evidence) == ("proof", "none", "CONTRADICTED")
 
 
 def test_what_was_shown_of_one_bundle_holds_for_no_other(tmp_path: Path) -> None:
@@ -160,8 +160,8 @@ def test_what_was_shown_of_one_bundle_holds_for_no_other(tmp_path: Path) -> None
 
 def test_file_systems_that_the_terms_do_not_allow_are_a_violation(tmp_path: Path) -> None:
     with reference.verified(reference.SIGNERS) as verified:
-        assert verified.judged is not None
-        whole = verified.judged.submission
+        assert verified.evaluation is not None
+        whole = verified.evaluation.submission
         wrong = list(of(tmp_path, "mounts: [lustre]\n").violated_terms(whole))
         assert [(each.expected, each.actual) for each in wrong] == [("lustre", "tmpfs")]
         assert list(of(tmp_path, "mounts: [lustre, tmp*]\n").violated_terms(whole)) == []
@@ -178,11 +178,11 @@ def test_what_verify_prints_is_accepted_once_a_name_and_a_day_are_filled_in(tmp_
         assert first.returncode == 4, first.stdout
         filled = re.sub('by: "", date: ""', 'by: A. Buyer, date: "2026-11-26"', entries(first.stdout))
         file.write_text(f"{file.read_text()}\n{filled}\n")
-        asked = verify.Asked(reference.SIGNERS, terms=terms.load(file))
+        asked = verify.Buyer(reference.SIGNERS, terms=terms.load(file))
         with verify.verify(reference.BUNDLE, asked) as found:
-            assert found.conclusion.undecided == ()
-            assert found.judged is not None
-            waived = [each.rule for each in found.judged.submission.all_findings if each.waived]
+            assert found.decision.undecided == ()
+            assert found.evaluation is not None
+            waived = [each.rule for each in found.evaluation.submission.all_findings if each.waived]
             assert waived == ["SRC-01"]
 
 
@@ -201,9 +201,9 @@ class Offer:
         with (self.bag / "data/campaign.yaml").open("a") as file:
             file.write(more)
         bundled.redo(self.bag)
-        with verify.verify(self.bag, verify.Asked()) as found:
-            assert found.judged is not None
-            findings, head = found.judged.submission.all_findings, found.chain.head
+        with verify.verify(self.bag, verify.Buyer()) as found:
+            assert found.evaluation is not None
+            findings, head = found.evaluation.submission.all_findings, found.chain.head
         self.asked = sorted({each.rule for each in findings if each.open or each.lifted_by_buyer})
         explained = [f"- {{rule: {rule}, cells: '*/*/*/*', text: the trial of {rule}}}" for rule in self.asked]
         with (self.bag / "data/campaign.yaml").open("a") as file:

@@ -24,7 +24,7 @@ from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.events import Event
 from campaign.core.model import Finding, Paths
 from campaign.evidence import bundle, compared, replay, verify, verify_text
-from campaign.evidence.verify import Asked
+from campaign.evidence.verify import Buyer
 from campaign.results.cells import Row
 from campaign.results.store import Store
 from campaign.slurm import scripts
@@ -36,24 +36,24 @@ STDOUT = "data/results/runs/scratch.peak.shared.r1/1/stdout"
 JOURNAL = "data/results/journal.jsonl"
 
 
-NOTHING = Asked()
+NOTHING = Buyer()
 
 
-def findings(bundle: Path, asked: Asked = NOTHING) -> list[Finding]:
+def findings(bundle: Path, asked: Buyer = NOTHING) -> list[Finding]:
     with verify.verify(bundle, asked) as found:
         return [one for one in found.findings if one.severity == "E"]
 
 
-def rules(bundle: Path, asked: Asked = NOTHING) -> set[str]:
+def rules(bundle: Path, asked: Buyer = NOTHING) -> set[str]:
     return {one.rule for one in findings(bundle, asked)}
 
 
 def test_a_bundle_is_intact_and_gives_the_same_tables_byte_for_byte(made: Made) -> None:
-    with verify.verify(made.root / "bag", Asked(made.signers, "buyer-2026")) as found:
+    with verify.verify(made.root / "bag", Buyer(made.signers, "buyer-2026")) as found:
         assert found.findings == ()
-        assert found.judged is not None
-        stated = {name: (made.root / "bag/data" / name).read_text() for name in found.judged.files}
-        assert found.judged.files == stated
+        assert found.evaluation is not None
+        stated = {name: (made.root / "bag/data" / name).read_text() for name in found.evaluation.files}
+        assert found.evaluation.files == stated
 
 
 def test_it_is_judged_on_a_machine_that_has_nothing_of_the_campaign(made: Made, tmp_path: Path) -> None:
@@ -141,12 +141,12 @@ def test_hashes_made_anew_do_not_save_a_forger_from_the_signature(made: Made, tm
 def test_a_signature_of_another_key_is_found_by_the_buyers_list(made: Made, tmp_path: Path) -> None:
     other = tmp_path / "signers"
     other.write_text("buyer ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAX59320zVhmWhbwH4vlVN+9dcxSz47Ea6/MbNKYD42I\n")
-    assert rules(made.root / "bag", Asked(other)) == {"EVD-03"}
+    assert rules(made.root / "bag", Buyer(other)) == {"EVD-03"}
 
 
 def test_an_unsigned_bundle_is_unproven_even_where_a_signature_is_asked_for(made: Made) -> None:
-    assert rules(made.root / "plain", Asked(made.signers)) == set()
-    with verify.verify(made.root / "plain", Asked(made.signers, "buyer-2026")) as found:
+    assert rules(made.root / "plain", Buyer(made.signers)) == set()
+    with verify.verify(made.root / "plain", Buyer(made.signers, "buyer-2026")) as found:
         assert [(each.rule, each.checked) for each in found.findings] == [("EVD-03", False)]
         assert found.intact
 
@@ -253,7 +253,7 @@ def test_words_of_an_earlier_version_are_not_compared_and_that_is_said(made: Mad
         assert (told.severity, found.intact) == ("I", True)
         assert "made by campaign 0.1.0: all values, runs, attempts and log lines are identical" in told.message
         assert told.message.endswith("tables/table.txt, findings.json, provenance/tables.json, ro-crate-metadata.json")
-        assert "note         re-evaluation from raw logs (EVD-04)" in verify_text.checks(found, more=True)
+        assert "note         re-evaluation from raw logs (EVD-04)" in verify_text.checks_text(found, is_detailed=True)
 
 
 @pytest.mark.parametrize("version", ["0.1.0", "99.0.0"])
@@ -317,14 +317,14 @@ def test_a_script_of_an_earlier_version_is_not_checked_and_left_to_the_buyer(
             told.message,
         )
         assert (told.checked, told.move, found.intact, found.complies) == (False, "buyer", True, False)
-        assert told.message in verify_text.checks(found, more=True)
-        assert found.judged is not None and found.judged.submission.rows == made_rows(made)
+        assert told.message in verify_text.checks_text(found, is_detailed=True)
+        assert found.evaluation is not None and found.evaluation.submission.rows == made_rows(made)
 
 
 def made_rows(made: Made) -> tuple[Row, ...]:
     with verify.verify(made.root / "plain", NOTHING) as found:
-        assert found.judged is not None
-        return found.judged.submission.rows
+        assert found.evaluation is not None
+        return found.evaluation.submission.rows
 
 
 @pytest.mark.parametrize(
@@ -485,12 +485,12 @@ def test_a_journal_that_was_changed_is_no_chain(made: Made, tmp_path: Path) -> N
 
 def test_a_journal_made_anew_is_found_by_the_nonce_and_by_a_head_that_was_sent(made: Made, tmp_path: Path) -> None:
     bag = bundled.copy(made, "plain", tmp_path / "bag")
-    with verify.verify(bag, Asked()) as looked:
+    with verify.verify(bag, Buyer()) as looked:
         sent = looked.chain.heads[-2]
-    assert rules(bag, Asked(nonce="buyer-2026", heads=(sent,))) == set()
+    assert rules(bag, Buyer(nonce="buyer-2026", heads=(sent,))) == set()
     bundled.rechain(bag / JOURNAL, {"buyer-2026": "vendors-own"})
     bundled.forge(bag)
-    messages = [one.message for one in findings(bag, Asked(nonce="buyer-2026", heads=(sent,))) if one.rule == "EVD-02"]
+    messages = [one.message for one in findings(bag, Buyer(nonce="buyer-2026", heads=(sent,))) if one.rule == "EVD-02"]
     assert messages == [
         "bag-info.txt: Journal-Head differs from the journal's last hash",
         "the journal does not start with the nonce you gave",
@@ -503,7 +503,7 @@ def test_logs_that_nothing_rests_on_are_named(made: Made, tmp_path: Path) -> Non
     folder = bag / "data/results/runs/scratch.peak.shared.r1"
     shutil.copytree(folder / "1", folder / "7")
     bundled.forge(bag)
-    with verify.verify(bag, Asked()) as found:
+    with verify.verify(bag, Buyer()) as found:
         messages = [one.message for one in found.findings if one.rule == "CMP-05"]
     assert messages == ["results/runs/scratch.peak.shared.r1/7: not in the journal: no such attempt was submitted"]
 
@@ -692,7 +692,7 @@ def test_an_index_that_does_not_tell_the_record_is_told(made: Made, tmp_path: Pa
     index["counts"] = {"done": 999}
     path.write_text(json.dumps(index))
     bundled.forge(bag)
-    with verify.verify(bag, Asked()) as found:
+    with verify.verify(bag, Buyer()) as found:
         messages = [one.message for one in found.findings if one.rule == "CMP-05"]
     assert messages == [
         f"index.json: attempt 1 of {run} differs from the journal",
@@ -709,7 +709,7 @@ def test_why_an_attempt_is_left_out_may_be_told_in_other_words(made: Made, tmp_p
         entry["why"] = "in the words of another version"
     path.write_text(json.dumps(index))
     bundled.forge(bag)
-    with verify.verify(bag, Asked()) as found:
+    with verify.verify(bag, Buyer()) as found:
         assert [one.message for one in found.findings if one.rule == "CMP-05"] == []
 
 
@@ -742,7 +742,7 @@ def test_files_that_no_bundle_has_are_named(made: Made, tmp_path: Path) -> None:
         (bag / "data" / name).parent.mkdir(parents=True, exist_ok=True)
         (bag / "data" / name).write_text("x")
     bundled.forge(bag)
-    with verify.verify(bag, Asked()) as found:
+    with verify.verify(bag, Buyer()) as found:
         messages = [one.message for one in found.findings if one.rule == "CMP-05"]
     assert messages == [
         f'"{name}": not referenced by any table'
@@ -757,9 +757,9 @@ def test_an_attempt_that_measured_and_is_called_refused_is_found(made: Made, tmp
         next(one for one in events if one["event"] == "ended")["state"] = "refused"
 
     change_journal(bag, change)
-    with verify.verify(bag, Asked()) as found:
-        assert found.judged is not None
-        told = [one for one in found.judged.submission.all_findings if one.rule == "RUN-08" and one.blocks]
+    with verify.verify(bag, Buyer()) as found:
+        assert found.evaluation is not None
+        told = [one for one in found.evaluation.submission.all_findings if one.rule == "RUN-08" and one.blocks]
         assert [(one.expected, one.actual) for one in told] == [("done", "refused")]
 
 
@@ -776,8 +776,8 @@ def test_a_journal_is_read_once_however_often_it_is_judged(
         return sound(reading)
 
     monkeypatch.setattr(journal.Reading, "sound", read)
-    with verify.verify(made.root / "plain", Asked(rules=str(pack), heads=("0" * 64,))) as found:
-        assert found.judged is not None and found.chain.ends
+    with verify.verify(made.root / "plain", Buyer(rules=str(pack), heads=("0" * 64,))) as found:
+        assert found.evaluation is not None and found.chain.ends
     assert began == [0]
 
 

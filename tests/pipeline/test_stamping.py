@@ -15,7 +15,7 @@ from campaign.core.events import hash_of
 from campaign.core.model import State
 from campaign.core.units import parse_duration
 from campaign.evidence import verify
-from campaign.evidence.verify import Asked
+from campaign.evidence.verify import Buyer
 from campaign.pipeline.run import Stamping
 from campaign.sandbox.cluster import Sandbox
 from tests.support import builders
@@ -106,7 +106,7 @@ def test_a_driver_sends_the_head_of_each_job_that_ends_and_the_bundle_has_the_re
     assert len(stamped) >= len(jobs) > 1 and max(stamped) >= max(ends)
     case.bundle_is_intact(tmp_path / "bundle")
     assert replies(tmp_path / "bundle/data/results") == replies(case.results)
-    with verify.verify(tmp_path / "bundle", Asked(authority=authority / "cert.pem")) as found:
+    with verify.verify(tmp_path / "bundle", Buyer(authority=authority / "cert.pem")) as found:
         (told,) = [one for one in found.findings if "time stamp" in one.message]
         assert (told.rule, str(told.severity)) == ("EVD-02", "I")
         assert f"{len(stamped)} time stamps prove" in told.message

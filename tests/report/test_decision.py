@@ -15,8 +15,8 @@ from campaign.config.rfp import Part, Rfp
 from campaign.core.model import Finding, Move, Severity, Status
 from campaign.evidence import acceptance, sample
 from campaign.evidence.acceptance import SampleOutcome
-from campaign.evidence.bundle_decision import Conclusion, Known, conclude
-from campaign.evidence.replay import Copy
+from campaign.evidence.bundle_decision import BundleDecision, BundleFacts, decide_on_bundle
+from campaign.evidence.replay import RulesCopy
 from campaign.evidence.response_bundle import VerifiedResponse
 from campaign.judge.submission import Submission
 from campaign.report import decision
@@ -88,8 +88,10 @@ def test_a_waived_violation_is_named_where_no_other_rule_is_violated(status: Sta
     found = block(WAIVED, status=status)
     assert found.may == f"{may} violations of FLG-06."
     assert found.questions[1] == Question("rules", "kept", "1 rule violated and waived (FLG-06)")
-    bundle = conclude(Known("offer.zip", "", False, Copy.INSTALLED, True), (), whole(WAIVED, status=status))
-    assert bundle.decision.questions[2].reason == "1 rule violated and waived (FLG-06)"
+    bundle = decide_on_bundle(
+        BundleFacts("offer.zip", "", False, RulesCopy.INSTALLED, True), (), whole(WAIVED, status=status)
+    )
+    assert bundle.block.questions[2].reason == "1 rule violated and waived (FLG-06)"
     assert "waived" not in block(status=status).may
 
 
@@ -174,13 +176,13 @@ FAILED = replace(
 )
 
 
-def concluded(judged: Submission, *of_bundle: Finding, **known: object) -> Conclusion:
-    given: dict[str, Any] = {"signature": "Acme", "trusted": True, "copy": Copy.INSTALLED, "terms": True, **known}
-    return conclude(Known("offer-c.zip", **given), of_bundle, judged)
+def concluded(judged: Submission, *of_bundle: Finding, **known: object) -> BundleDecision:
+    given: dict[str, Any] = {"signature": "Acme", "trusted": True, "copy": RulesCopy.INSTALLED, "terms": True, **known}
+    return decide_on_bundle(BundleFacts("offer-c.zip", **given), of_bundle, judged)
 
 
 def verified(judged: Submission, *of_bundle: Finding, **known: object) -> DecisionBlock:
-    return concluded(judged, *of_bundle, **known).decision
+    return concluded(judged, *of_bundle, **known).block
 
 
 def accepted(outcome: SampleOutcome) -> DecisionBlock:
@@ -202,9 +204,9 @@ def of_parts(*submissions: Submission) -> DecisionBlock:
     return report_whole.response_decision(Response(cast(Any, None), SMALL, PARTS), parts, "offer.yaml")
 
 
-def verified_parts(*conclusions: Conclusion) -> DecisionBlock:
+def verified_parts(*conclusions: BundleDecision) -> DecisionBlock:
     parts = {
-        part: SimpleNamespace(conclusion=conclusion, proofs=proofs)
+        part: SimpleNamespace(decision=conclusion, proofs=proofs)
         for part, conclusion, proofs in zip(("fast", "slow"), conclusions, ((), ("head", "sample")), strict=True)
     }
     return VerifiedResponse("offer-c.zip", SMALL, (), cast(Any, parts), (), ()).decision

@@ -115,7 +115,7 @@ def redo(bag: Path) -> None:
     """Make tables, findings, verdict, metadata and all hashes anew from the evidence: a forger who forgets nothing."""
     rebind(bag)
     data = bag / "data"
-    judged = replay.rederive(data)
+    judged = replay.reevaluate(data)
     for name, text in judged.files.items():
         (data / name).write_text(text)
     for name, text in provenance.statements(data, judged, replay.read_names(data).tool).items():

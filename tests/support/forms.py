@@ -24,8 +24,8 @@ SCORE = ("create", "stat", "remove")
 def full_size() -> Iterator[Submission]:
     """The campaign of the README, which has all 36 results."""
     with reference.verified() as found:
-        assert found.judged is not None
-        yield found.judged.submission
+        assert found.evaluation is not None
+        yield found.evaluation.submission
 
 
 def scored(path: Path, marked: bool = False) -> Path:

@@ -284,16 +284,16 @@ def as_when_made() -> Iterator[None]:
 @contextmanager
 def verified(signers: Path | None = None) -> Iterator[verify.VerifiedBundle]:
     """The README's bundle as it was verified when it was made."""
-    with as_when_made(), verify.verify(BUNDLE, verify.Asked(signers)) as found:
+    with as_when_made(), verify.verify(BUNDLE, verify.Buyer(signers)) as found:
         yield found
 
 
 def samples() -> dict[Path, str]:
     """README.md and docs/report.md with what is printed now of the README's campaign."""
     with verified(SIGNERS) as found:
-        assert found.judged is not None, "the bundle of the README cannot be judged"
-        table = found.judged.files["tables/table.txt"]
-        block = decision.decision_text(found.conclusion.decision, printing.WIDEST)
+        assert found.evaluation is not None, "the bundle of the README cannot be judged"
+        table = found.evaluation.files["tables/table.txt"]
+        block = decision.decision_text(found.decision.block, printing.WIDEST)
     command = f"$ campaign verify {BUNDLE.name} --signers {SIGNERS.name}"
     verification = "\n".join([command, block, "…"])
     return {

@@ -9,7 +9,7 @@ from campaign.config.rules.packs import digest_of_own
 from campaign.core.journal import Chain
 from campaign.core.model import Finding, Severity
 from campaign.evidence import verify
-from campaign.evidence.verify import BUNDLE, Signed
+from campaign.evidence.verify import BUNDLE, Signature
 from campaign.judge.findings import of_rule, to_explain
 from campaign.judge.submission import Submission
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
@@ -93,9 +93,11 @@ EXAMPLES: list[Example] = [
     ),
     kept("EVD-05", "the project's own pack", of_pack(OWN, digest_of_own(OWN))),
     unchecked("EVD-05", "a pack that only the buyer knows", of_pack("of-the-buyer", "0" * 64)),
-    broken("EVD-01", "stdout: changed", looked("EVD-01", verify.complete(["stdout: changed"])), subject="bundle"),
-    broken("EVD-01", "and 5 more", looked("EVD-01", verify.complete(["x: changed"] * 25)), subject="bundle"),
-    kept("EVD-01", "all hashes hold", looked("EVD-01", verify.complete([]))),
+    broken(
+        "EVD-01", "stdout: changed", looked("EVD-01", verify.check_manifests(["stdout: changed"])), subject="bundle"
+    ),
+    broken("EVD-01", "and 5 more", looked("EVD-01", verify.check_manifests(["x: changed"] * 25)), subject="bundle"),
+    kept("EVD-01", "all hashes hold", looked("EVD-01", verify.check_manifests([]))),
     broken(
         "CMP-05",
         "runs/x/1: nothing in the tables rests on it",
@@ -106,21 +108,25 @@ EXAMPLES: list[Example] = [
     broken(
         "EVD-03",
         "invalid signature: its key is not in signers",
-        looked("EVD-03", verify.signature(Signed(KEY, problem="its key is not in signers"), signers_given=True)),
+        looked("EVD-03", verify.check_signature(Signature(KEY, problem="its key is not in signers"), has_signers=True)),
         subject="bundle",
     ),
-    unchecked("EVD-03", "no signature, though keys were given", looked("EVD-03", verify.signature(None, True))),
+    unchecked("EVD-03", "no signature, though keys were given", looked("EVD-03", verify.check_signature(None, True))),
     kept(
         "EVD-03",
         "signed by a listed key",
-        looked("EVD-03", verify.signature(Signed(KEY, "vendor"), signers_given=True)),
+        looked("EVD-03", verify.check_signature(Signature(KEY, "vendor"), has_signers=True)),
     ),
-    unchecked("EVD-03", "no signature, and none asked", looked("EVD-03", verify.signature(None, signers_given=False))),
-    unchecked("EVD-03", "signed by anybody", looked("EVD-03", verify.signature(Signed(KEY), signers_given=False))),
+    unchecked(
+        "EVD-03", "no signature, and none asked", looked("EVD-03", verify.check_signature(None, has_signers=False))
+    ),
+    unchecked(
+        "EVD-03", "signed by anybody", looked("EVD-03", verify.check_signature(Signature(KEY), has_signers=False))
+    ),
     broken(
         "EVD-04",
         "cannot be re-evaluated: names.json: not there",
-        looked("EVD-04", verify.same_verdict(None, (), "names.json: not there", "")),
+        looked("EVD-04", verify.check_reevaluation(None, (), "names.json: not there", "")),
         "the identical verdict",
         subject="bundle",
     ),
@@ -128,16 +134,16 @@ EXAMPLES: list[Example] = [
         "EVD-04",
         "tables/table.txt cannot be reproduced from the evidence (made by campaign 9, whose checks may differ: verify "
         "with that version): line 3",
-        looked("EVD-04", verify.same_verdict({TABLE: "line 3"}, (), "", "campaign 9")),
+        looked("EVD-04", verify.check_reevaluation({TABLE: "line 3"}, (), "", "campaign 9")),
         subject="bundle",
     ),
     disclosed(
         "EVD-04",
         "made by campaign 9: all values, runs, attempts and log lines are identical; texts differ "
         "between versions and were not compared in tables/table.txt",
-        looked("EVD-04", verify.same_verdict({}, (TABLE,), "", "campaign 9")),
+        looked("EVD-04", verify.check_reevaluation({}, (TABLE,), "", "campaign 9")),
         subject="bundle",
     ),
-    kept("EVD-04", "the same bytes", looked("EVD-04", verify.same_verdict({}, (), "", ""))),
+    kept("EVD-04", "the same bytes", looked("EVD-04", verify.check_reevaluation({}, (), "", ""))),
 ]
 ALWAYS_CHECKED = {"EVD-01", "EVD-04", "CMP-05"}
