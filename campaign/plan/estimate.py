@@ -29,14 +29,14 @@ class RunLengths:
                     seconds_by_likeness.setdefault(likeness, []).append(attempt.seconds)
         self._medians = {likeness: median(seconds) for likeness, seconds in seconds_by_likeness.items()}
         self._limit_s = limit_s
-        self.known = bool(seconds_by_likeness)
+        self.is_measured = bool(seconds_by_likeness)
 
-    def of(self, run: Run) -> float:
+    def expected_s(self, run: Run) -> float:
         return next(
             (self._medians[likeness] for likeness in _likenesses(run) if likeness in self._medians), self._limit_s
         )
 
-    def has(self, run: Run) -> bool:
+    def has_kind(self, run: Run) -> bool:
         """Whether a run of exactly this kind has ended."""
         return _likenesses(run)[0] in self._medians
 
@@ -55,13 +55,13 @@ def _likenesses(run: Run) -> tuple[tuple[object, ...], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """`known`: estimated from executions that have ended; otherwise from the time limit, as an upper bound."""
+    """`is_measured`: estimated from executions that have ended; otherwise from the time limit, as an upper bound."""
 
     jobs: int
     runs: int
     node_s: float
     seconds: float  # until the last run has ended; only targets on different storage run side by side
-    known: bool
+    is_measured: bool
     searching: int  # searches whose length is a guess
     repeating: int = 0  # repetitions that may be added
     budget_node_s: float | None = None  # what searches may still use, at most
@@ -86,7 +86,7 @@ class Estimate:
             guesses.append("unresolved runs not included")
         bound, source = (
             ("about", "estimated from finished runs")
-            if self.known
+            if self.is_measured
             else ("at most", "upper bound from slurm.time; nothing has run yet")
         )
         return (
@@ -119,13 +119,13 @@ def estimate(
             run.id: run for run in _remaining_of_search(progress, campaign.repetitions, lengths, budget_node_s)
         }
         budget += budget_node_s
-    seconds = _seconds_by_target((run, lengths.of(run)) for run in runs_to_come.values())
+    seconds = _seconds_by_target((run, lengths.expected_s(run)) for run in runs_to_come.values())
     return Estimate(
         jobs=len(matrix.batches(tuple(runs_to_come.values()), campaign.slurm.allocation)),
         runs=len(runs_to_come),
         node_s=_cost_node_s(runs_to_come.values(), lengths),
         seconds=seconds_of_targets(campaign.targets, seconds),
-        known=lengths.known,
+        is_measured=lengths.is_measured,
         searching=len(undecided),
         repeating=_further_repetitions(campaign, runs, undecided) if runs_to_come else 0,
         budget_node_s=budget if undecided and math.isfinite(budget) else None,
@@ -134,7 +134,7 @@ def estimate(
 
 
 def _cost_node_s(runs: Iterable[Run], lengths: RunLengths) -> float:
-    return sum(lengths.of(run) * run.geometry.nodes for run in runs)
+    return sum(lengths.expected_s(run) * run.geometry.nodes for run in runs)
 
 
 def _remaining_of_search(
@@ -143,7 +143,7 @@ def _remaining_of_search(
     """The executions of a search, as many as its budget allows, and those of the count that it finds."""
     usual, fresh = adaptive.expected_runs(progress, repetitions)
     cost = _cost_node_s(usual, lengths)
-    if lengths.known and cost > budget_node_s:
+    if lengths.is_measured and cost > budget_node_s:
         usual = usual[: int(len(usual) * budget_node_s / cost)]
     return [*usual, *fresh]
 
@@ -202,11 +202,11 @@ def time_left(
     all_attempts = [attempt for of_run in attempts.values() for attempt in of_run]
     lengths = RunLengths(runs, all_attempts, campaign.slurm.time_s)
     remaining = [run for run in runs if not attempts.get(run.id) or attempts[run.id][-1].state.active]
-    if not remaining or not lengths.known:
+    if not remaining or not lengths.is_measured:
         return None
     expected_s = []
     for run in remaining:
-        expected = lengths.of(run)
+        expected = lengths.expected_s(run)
         token = attempts[run.id][-1].token if attempts.get(run.id) else ""
         if token in running_since:
             elapsed = max(0.0, now_s - running_since[token])
@@ -219,7 +219,7 @@ def time_left(
     expected_s += [(run, wait_s) for job, run in jobs.items() if job not in begun]
     expected_s += [(batch[0], wait_s) for batch in unsent_batches]
     seconds = seconds_of_targets(campaign.targets, _seconds_by_target(expected_s))
-    return TimeLeft(seconds, sum(not lengths.has(run) for run in remaining))
+    return TimeLeft(seconds, sum(not lengths.has_kind(run) for run in remaining))
 
 
 def _median_wait_s(attempts: Sequence[Attempt]) -> float:

@@ -37,11 +37,11 @@ class Executable:
 
 @dataclass(frozen=True, slots=True)
 class ChosenGeometry:
-    """A geometry found by a search, for the cells of these operations; `why` is a sentence."""
+    """A geometry found by a search, for the cells of these operations; `reason` is a sentence."""
 
     geometry: Geometry
     operations: tuple[str, ...]
-    why: str
+    reason: str
 
 
 # The functions of the job script for phases without a program: called with a path, and a text or the
@@ -131,7 +131,7 @@ def _cell_run(blueprint: Blueprint, combination: Combination, choice: ChosenGeom
     part = "" if everything else f".{'+'.join(choice.operations)}"
     part += f".{node}" if node else ""
     run = _run(blueprint, combination, f"{'.'.join(combination)}{part}", choice.geometry, node)
-    notes = (choice.why, *run.notes) if choice.why else run.notes
+    notes = (choice.reason, *run.notes) if choice.reason else run.notes
     return replace(run, operations=choice.operations, notes=notes)
 
 

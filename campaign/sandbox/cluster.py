@@ -50,7 +50,7 @@ class Sandbox:
     @staticmethod
     def at(directory: Path | str | None = None) -> Sandbox:
         """The sandbox in a directory, running or not; by default in the default directory."""
-        return Sandbox(Layout.of(users.sandbox_directory() if directory is None else directory))
+        return Sandbox(Layout.in_directory(users.sandbox_directory() if directory is None else directory))
 
     @staticmethod
     def start(directory: Path | str | None = None, shape: Shape | None = None, owner: int | None = None) -> Sandbox:

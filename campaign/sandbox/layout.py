@@ -101,7 +101,7 @@ class Layout:
         self.counters = top / "counters"  # the program that prints what the servers counted
 
     @staticmethod
-    def of(directory: Path | str) -> Layout:
+    def in_directory(directory: Path | str) -> Layout:
         """The layout below a directory that a user named. Raises InputError if it cannot be a sandbox's."""
         parent, name = os.path.split(os.path.abspath(directory))  # noqa: PTH100
         top = Path(os.path.realpath(parent)) / name  # a link in its own place is refused when it is opened

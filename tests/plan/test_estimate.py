@@ -46,7 +46,7 @@ def done(seconds: float, *runs: str) -> list[Attempt]:
 
 def test_before_anything_has_run_it_is_by_the_time_limit() -> None:
     found = still(builders.expand(plain()))
-    assert (found.jobs, found.runs, found.known) == (4, 12, False)
+    assert (found.jobs, found.runs, found.is_measured) == (4, 12, False)
     assert found.seconds == 12 * LIMIT_S
     assert found.node_s == 3 * LIMIT_S * (1 + 1 + 2 + 4)
     assert found.text == (
@@ -62,7 +62,7 @@ def test_one_job_and_one_run_are_not_several() -> None:
 def test_what_has_run_refines_it_by_launch_condition_and_is_not_counted() -> None:
     attempts = done(10.0, "scratch.single.shared.r1") + done(30.0, "scratch.max.shared.r1", "scratch.max.unique.r1")
     found = still(builders.expand(plain()), (), attempts)
-    assert (found.runs, found.known) == (9, True)
+    assert (found.runs, found.is_measured) == (9, True)
     assert found.seconds == 2 * 10 + 6 * 30 + 30
     assert found.text.startswith("remaining: 4 jobs, 9 runs, about ")
 

@@ -107,9 +107,9 @@ def measured(taken: dict[Run, list[float]]) -> RunLengths:
 
 def test_a_run_takes_as_long_as_the_median_of_those_of_its_kind() -> None:
     lengths = measured({of_kind("single"): [10.0, 12.0, 90.0], of_kind("node", processes=4): [40.0]})
-    assert lengths.of(of_kind("single")) == 12
-    assert lengths.of(of_kind("node", processes=4)) == 40
-    assert lengths.has(of_kind("single")) and not lengths.has(of_kind("single", "shared"))
+    assert lengths.expected_s(of_kind("single")) == 12
+    assert lengths.expected_s(of_kind("node", processes=4)) == 40
+    assert lengths.has_kind(of_kind("single")) and not lengths.has_kind(of_kind("single", "shared"))
 
 
 @pytest.mark.parametrize(
@@ -123,10 +123,10 @@ def test_a_run_takes_as_long_as_the_median_of_those_of_its_kind() -> None:
 )
 def test_where_none_of_its_kind_has_ended_it_takes_as_long_as_the_closest(asked: Run, seconds: float) -> None:
     lengths = measured({of_kind("single"): [10.0, 20.0], of_kind("node", processes=4): [40.0]})
-    assert lengths.of(asked) == seconds
-    assert not lengths.has(asked)
+    assert lengths.expected_s(asked) == seconds
+    assert not lengths.has_kind(asked)
 
 
 def test_without_any_run_the_limit_is_taken() -> None:
     lengths = measured({})
-    assert lengths.of(of_kind("single")) == 600 and not lengths.known
+    assert lengths.expected_s(of_kind("single")) == 600 and not lengths.is_measured

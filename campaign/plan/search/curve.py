@@ -38,12 +38,12 @@ class CurveKind:
     smooth: float
     jumps: float
     groups: float
-    own: float
+    single: float
 
     @property
     def even(self) -> bool:
         """Whether a step or a bend would stand out against the other deviations."""
-        return max(self.jumps, self.own) < ROUGH
+        return max(self.jumps, self.single) < ROUGH
 
 
 KINDS = (
@@ -214,7 +214,7 @@ def _roots(counts: tuple[Geometry, ...], cores: int) -> Array:
     single = numpy.eye(len(counts))
     return numpy.linalg.cholesky(
         [
-            kind.smooth**2 * smooth + kind.jumps**2 * jumps + kind.groups**2 * groups + kind.own**2 * single
+            kind.smooth**2 * smooth + kind.jumps**2 * jumps + kind.groups**2 * groups + kind.single**2 * single
             for kind in KINDS
         ]
     )

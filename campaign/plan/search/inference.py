@@ -69,9 +69,8 @@ def _counts_below(book: records.Book, view: View) -> tuple[Geometry, ...]:
     """Counts without runs between the fewest that may be within the margin and the next smaller one with runs."""
     fewest = min((count for count, share in view.within.items() if share > 1 - book.settings.confidence), key=size)
     tested = {count for _, count, _ in book.all_logs()} | book.failed.keys()
-    return tuple(count for count in _untested_beside(book.space, fewest, -1, tested) if count not in view.within)[
-        :FURTHER
-    ]
+    untested = _untested_beside(book.space, fewest, -1, tested)
+    return tuple(count for count in untested if count not in view.within)[:FURTHER]
 
 
 @functools.lru_cache(maxsize=1024)  # a search is replayed from its beginning whenever it has new runs
@@ -192,9 +191,8 @@ def _choose(book: records.Book, view: View) -> tuple[Geometry, bool]:
             *(count for count in view.by_votes() if count in rates and count not in refuted),
         ]
         return next((count for count in alternatives if count in view.within), view.peak), False
-    return (within_margin or [max(confirmed, key=lambda count: (view.within[count], -count.processes))])[0], bool(
-        within_margin
-    )
+    safest = max(confirmed, key=lambda count: (view.within[count], -count.processes))
+    return next(iter(within_margin), safest), bool(within_margin)
 
 
 def fastest(rates: Mapping[Geometry, Summary]) -> list[Geometry]:
