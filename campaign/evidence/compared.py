@@ -24,9 +24,9 @@ from campaign.core.strict_yaml import quoted
 from campaign.core.units import listing, utc, without_padding
 from campaign.evidence import bundle, provenance, replay
 from campaign.judge import engine
-from campaign.judge.agreement import changed_file
 from campaign.judge.findings import CAMPAIGN, Form, to_explain, unchecked, unchecked_by_buyer, violation
 from campaign.judge.job_facts import CONTROLLER_S
+from campaign.judge.job_records import changed_file
 from campaign.judge.rule import bundle_rule
 from campaign.judge.submission import Submission
 from campaign.results.case import Case

@@ -1,250 +1,118 @@
-"""The rules that compare the records of one attempt with each other (RUN-02, RUN-03, EVD-06). Pure.
+"""The facts of one attempt that several records contain, and the function that compares what these say. Pure.
 
-What driver, job, Slurm and benchmark recorded of one execution must be consistent. A missing record contradicts
-nothing: that is "not checked".
+A missing record contradicts nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from campaign.core.model import Completion, Finding, State
-from campaign.core.strict_yaml import quoted
-from campaign.core.units import distinct_digits, listing, utc
-from campaign.judge.attestation import check_attestations
-from campaign.judge.findings import (
-    disagreement,
-    first_problem,
-    merged_phases,
-    not_printed,
-    note,
-    to_explain,
-    unchecked,
-    unprovable,
-    violation,
-)
-from campaign.judge.job_facts import (
-    CONTROLLER_S,
-    SET_S,
-    STARTED_AGAIN,
-    TOLERANCE_S,
-    accounting,
-    clock_set_s,
-    is_started_again,
-    printed_times,
-    seconds,
-    set_back_s,
-    shortest_phases_s,
-    step_state,
-    times_of_step,
-)
-from campaign.judge.rule import Needs, attempt_rule
+from campaign.core.units import listing, utc
+from campaign.judge.findings import cut, violation
+from campaign.judge.job_facts import CONTROLLER_S, TOLERANCE_S, accounting, is_started_again, seconds, step_state
 from campaign.results.case import Case
-from campaign.results.environment.facts import Accounting, Environment
+from campaign.results.environment.facts import Accounting
 from campaign.results.environment.slurm_text import expand_nodes
 
+SAME_S = 1.0  # between two copies of a time, one of which may be cut to a second
+Span = tuple[float | None, float | None]  # from and until, in seconds since 1970; None: at any time
+Value = str | float | Span  # a text, a time, or a span of time
+_DIFFERS = "{what} differs between the records"
+_WITH_EXIT_CODE = ("COMPLETED", "FAILED")  # states of jobs that ended by themselves
 
-@attempt_rule(
-    "RUN-02",
-    "the times in the output lie within those of the run and of the job",
-    why="times that do not match the job suggest that the output is from another run",
-    remedy="check the clocks of the nodes, and repeat the run with 'campaign rerun FILE CELL'",
-    is_about_records=True,
-)
-def check_times(case: Case) -> Iterator[Finding]:
-    """The output's times, by each clock, compared with the job's record and the job's times; the sum of the phases
-    compared with the run.
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact, with what each record says of it (None: nothing). The first record that knows it is the expected one:
+    texts of others are equal to its text, times of others lie in its span, or outside of it by at most `tolerance_s`.
     """
-    completion, environment = case.evidence.completion, case.evidence.environment
-    if completion is None:
-        yield unchecked("completion.json is missing")
-        return
-    window, back = (completion.started, completion.ended), set_back_s(case)
-    printed, unclear = printed_times(case)
-    if unclear:
-        yield unchecked(unclear)
-    for name, time in printed.items():
-        if not window[0] - TOLERANCE_S - back <= time <= window[1] + TOLERANCE_S + back:
-            yield violation("outside the run: the output's {what}", span_text(*window), utc(time), what=name)
-    yield from check_phases_fit(case, window[1] - window[0] + back, "phases in the output took longer than the run")
-    submitted = case.attempt.submitted
-    if submitted is not None and window[0] < submitted - CONTROLLER_S:
-        yield violation("the run began before its job was submitted", f"after {utc(submitted)}", utc(window[0]))
-    job = accounting(case).job or environment.job
-    if is_started_again(case):
-        yield unchecked(STARTED_AGAIN)
-        job = environment.job
-    began, ended = seconds(job.get("StartTime")), seconds(job.get("EndTime"))
-    if began is None:
-        yield unchecked("job start and end were not recorded by Slurm")
-    elif window[0] < began - CONTROLLER_S or (ended is not None and window[1] > ended + CONTROLLER_S):
-        yield violation("the run's times lie outside those of its job", span_text(began, ended), span_text(*window))
+
+    name: str
+    sources: Mapping[str, Callable[[Case], Value | None]]
+    tolerance_s: float = 0.0
+    message: str = _DIFFERS
 
 
-def check_phases_fit(case: Case, lasted_s: float, message: str) -> Iterator[Finding]:
-    """The phases of the output fit into the time that something lasted."""
-    took = shortest_phases_s(case)
-    if took > lasted_s + TOLERANCE_S:
-        most, found = distinct_digits(lasted_s, took)
-        yield violation(message, f"at most {most} s", f"{found} s")
+def compare(facts: Sequence[Fact], case: Case) -> Iterator[Finding]:
+    """A violation for each fact of which records of the attempt say different things."""
+    for fact in facts:
+        values = {source: value for source, read in fact.sources.items() if (value := read(case)) not in (None, "")}
+        yield from disagreement(fact.name, values, fact.tolerance_s, fact.message)
 
 
-@attempt_rule(
-    "RUN-03",
-    "job id, nodes and task count agree between output, job records and Slurm's accounting",
-    why="records that contradict each other suggest that the output is from another job",
-    remedy="compare the records with Slurm's accounting, and repeat the run with 'campaign rerun FILE CELL'",
-    is_about_records=True,
-)
-def check_job(case: Case) -> Iterator[Finding]:
-    """Job id, nodes and tasks. Not checked: one of the three is missing; asked only while the job was COMPLETING; no
-    accounting; Slurm forgot the job in a crash and started it again.
+def disagreement(
+    name: str, values: Mapping[str, Value], tolerance_s: float = 0.0, message: str = _DIFFERS
+) -> Iterator[Finding]:
+    """A violation if values, each with its source, differ from the first one. Sources are named unless the message
+    does so.
     """
-    completion, environment, final = case.evidence.completion, case.evidence.environment, accounting(case)
-    if completion is None or not environment.recorded:
-        yield unchecked("the job's records are missing{why}", why=first_problem(environment))
+    if not values:
         return
-    for name, values in _job_by_record(case, completion).items():
-        yield from disagreement(name, values)
-    yield from _check_job_name(case, completion)
-    had, again = environment.job_nodes, is_started_again(case)
-    if again:
-        yield unchecked(STARTED_AGAIN)
-    elif not final.ended:
-        yield from _check_completing_nodes(final, had)
-    named = set(case.seen.node_names)
-    if len(had) == case.seen.nodes and named and named < set(had):
-        yield violation("the output names fewer nodes than it ran on", listing(had), listing(sorted(named)))
-    yield from _check_task_count(case)
-    if not again:
-        yield from _check_job_step(case)
+    (source, expected), *others = values.items()
+    differing = {source: value for source, value in others if not _agrees(value, expected, tolerance_s)}
+    if differing:
+        texts = [
+            f"{_text(value)} ({source})" if message == _DIFFERS else _text(value)
+            for source, value in ({source: expected} | differing).items()
+        ]
+        yield violation(message, texts[0], listing(texts[1:]), **({"what": name} if "{what}" in message else {}))
 
 
-def _job_by_record(case: Case, completion: Completion) -> dict[str, dict[str, str | None]]:
-    """What each record says about the job, by subject; the first record's value is the expected one."""
-    environment, after = case.evidence.environment, accounting(case)
-    # Slurm has no record of the nodes of a start that it forgot.
-    final = Accounting() if is_started_again(case) else after
-    spoke, had = {node.name for node in environment.nodes if node.name}, environment.job_nodes
-    return {
-        "job id": {
-            "submitted": case.attempt.job_id,
-            "output": case.seen.job_id,
-            "completion.json": completion.job_id,
-            "environment.json": environment.variables.get("SLURM_JOB_ID"),
-            "scontrol during the job": environment.job.get("JobId"),
-            "scontrol after the job": after.job.get("JobId"),
-        },
-        "node list": {
-            "completion.json": _sorted_nodes(completion.nodes),
-            "environment.json": _sorted_nodes(environment.variables.get("SLURM_JOB_NODELIST")),
-            # A node that did not answer is no contradiction.
-            "nodes that answered": ", ".join(sorted(spoke)) if spoke - set(had) else None,
-            "scontrol during the job": _sorted_nodes(environment.job.get("NodeList")),
-            "sacct": _sorted_nodes(final.allocation.get("NodeList")),
-            "scontrol after the job": _sorted_nodes(final.job.get("NodeList")) if final.ended else None,
-        },
-    }
-
-
-def _check_job_name(case: Case, completion: Completion) -> Iterator[Finding]:
-    """A site, or its plugin, may rename a job: it is recognised by the folder in which it was submitted."""
-    during, after = case.evidence.environment.job, accounting(case).job
-    names = {
-        "submitted": case.attempt.job,
-        "completion.json": completion.job_name,
-        "environment.json": case.evidence.environment.variables.get("SLURM_JOB_NAME"),
-        "scontrol during the job": during.get("JobName"),
-        "scontrol after the job": after.get("JobName"),
-    }
-    told = [fields["WorkDir"] for fields in (during, after) if "WorkDir" in fields]
-    if not told or any(directory.rpartition("/")[2] != case.attempt.job for directory in told):
-        yield from disagreement("job name", names)
-    elif others := {*filter(None, names.values())} - {case.attempt.job}:
-        yield note(
-            "the job was renamed after campaign submitted it; its id and directory are the same",
-            case.attempt.job,
-            listing(sorted(others)),
-        )
-
-
-def _check_task_count(case: Case) -> Iterator[Finding]:
-    """The job had at least as many tasks as processes ran."""
-    processes = case.seen.processes
-    if processes is None:
-        yield not_printed(case)("process count not in the output")
-        return
-    tasks_by_source = {
-        "environment.json": case.evidence.environment.variables.get("SLURM_NTASKS"),
-        "scontrol": accounting(case).job.get("NumTasks"),
-    }
-    for source, tasks in tasks_by_source.items():
-        if tasks and tasks.isdigit() and int(tasks) < processes:
-            yield violation(
-                "more processes ran than the job had tasks (according to {source})",
-                f"at most {tasks}",
-                processes,
-                source=source,
-            )
-
-
-def _check_completing_nodes(final: Accounting, had: Sequence[str]) -> Iterator[Finding]:
-    """What slurmctld lists while a job is COMPLETING: the nodes whose Epilog still runs."""
-    completing = expand_nodes(final.job.get("NodeList", "")) or ()
-    if set(completing) - set(had):
-        yield violation(
-            "Slurm lists nodes that were not in the job",
-            f"{listing(had)} or fewer while the job is COMPLETING",
-            listing(completing),
-        )
-    elif not final.allocation.get("NodeList"):
-        yield unchecked(
-            "job nodes not confirmed: Slurm reported the job as {state}; run 'campaign collect FILE' while Slurm "
-            "still has the job's record",
-            state=final.job.get("JobState", "active"),
-        )
-
-
-def _check_job_step(case: Case) -> Iterator[Finding]:
-    final, seen = accounting(case), case.seen
-    if not final.steps:
-        if not final.job:  # otherwise Slurm has no accounting
-            yield unchecked("Slurm's final record of the job is missing")
-        return
-    if seen.step_id is None and not case.run.launcher.is_srun:
-        yield unprovable(
-            "{program} starts the ranks itself: sacct shows no job step for them", program=case.run.launcher.program
-        )
-        return
-    if seen.step_id is None:
-        missing = unchecked("sacct shows no matching job step (yet)")
-        steps = [row for row in final.steps if _may_be_step_of(case, row)]
-    else:
-        name = f"{case.attempt.job_id}.{seen.step_id}"
-        missing = unchecked("sacct shows no job step {step} (yet)", step=name)
-        steps = [row for row in final.steps if row.get("JobIDRaw") == name]
-    if not steps:
-        yield missing
-        return
-    step = next((row for row in steps if row.get("NTasks") == str(seen.processes)), steps[0])
-    tasks = step.get("NTasks", "")
-    if tasks.isdigit() and seen.processes is not None and int(tasks) != seen.processes:
-        yield violation("sacct shows a different task count", f"{seen.processes} in the output", tasks)
-    nodes = expand_nodes(step.get("NodeList", ""))
-    if nodes is not None and seen.node_names and set(nodes) != set(seen.node_names):
-        yield violation("sacct shows different nodes", f"{listing(seen.node_names)} in the output", listing(nodes))
-
-
-def _may_be_step_of(case: Case, step: Mapping[str, str]) -> bool:
-    """Whether a step in the accounting may be this attempt's, if the output does not name its step."""
-    completion, times = case.evidence.completion, times_of_step(step)
-    return (
-        completion is not None
-        and times is not None
-        and times[0] <= completion.ended + TOLERANCE_S
-        and completion.started - TOLERANCE_S <= times[1]
-        and step.get("JobName") in {command.step for command in case.run.launched}
+def _agrees(value: Value, expected: Value, tolerance_s: float) -> bool:
+    if isinstance(value, str) or isinstance(expected, str):
+        return value == expected
+    (low, high), (earliest, latest) = _span(expected), _span(value)
+    return not (
+        (low is not None and earliest is not None and earliest < low - tolerance_s)
+        or (high is not None and latest is not None and latest > high + tolerance_s)
     )
+
+
+def _span(value: float | Span) -> Span:
+    return value if isinstance(value, tuple) else (value, value)
+
+
+def _text(value: Value) -> str:
+    if isinstance(value, str):
+        return cut(value)
+    if not isinstance(value, tuple):
+        return utc(value)
+    low, high = (None if time is None else utc(time) for time in value)
+    return f"{low} to {high}" if low and high else f"after {low}" if low else f"before {high}"
+
+
+# --- what records say: scontrol's fields, sacct's row about the job, the job's own record and variables
+
+
+def _during(name: str) -> Callable[[Case], str | None]:
+    return lambda case: case.evidence.environment.job.get(name)
+
+
+def _after(name: str) -> Callable[[Case], str | None]:
+    return lambda case: accounting(case).job.get(name)
+
+
+def _final(case: Case) -> Accounting:
+    """Slurm's final record, if it is of the start of the job that ran: it has none of a start that it forgot."""
+    return Accounting() if is_started_again(case) else accounting(case)
+
+
+def _ended(case: Case) -> Accounting:
+    return _final(case) if accounting(case).ended else Accounting()
+
+
+def _variable(name: str) -> Callable[[Case], str | None]:
+    return lambda case: case.evidence.environment.variables.get(name)
+
+
+def _completion(read: Callable[[Completion], Value | None]) -> Callable[[Case], Value | None]:
+    return lambda case: None if case.evidence.completion is None else read(case.evidence.completion)
+
+
+def _journaled(read: Callable[[Case], float | None]) -> Callable[[Case], float | None]:
+    return lambda case: read(case) if case.attempt.state is State.DONE else None
 
 
 def _sorted_nodes(text: str | None) -> str | None:
@@ -253,251 +121,182 @@ def _sorted_nodes(text: str | None) -> str | None:
     return None if names is None else ", ".join(sorted(names))
 
 
-def span_text(began: float, ended: float | None) -> str:
-    return f"{utc(began)} to {utc(ended)}" if ended is not None else f"after {utc(began)}"
+def _foreign_nodes(case: Case) -> str | None:
+    """The nodes that answered, if others than the job's are among them: one that did not answer contradicts nothing."""
+    environment = case.evidence.environment
+    names = {node.name for node in environment.nodes if node.name}
+    return ", ".join(sorted(names)) if names - set(environment.job_nodes) else None
 
 
-SAME_S = 1.0  # between two copies of a time, one of which may be cut to a second
-_WITH_EXIT_CODE = ("COMPLETED", "FAILED")  # states of jobs that ended by themselves
-# Names of one file system in statfs and in the mount table, where both have one.
-_KINDS = {
-    "tmpfs": "tmpfs", "ramfs": "ramfs", "ext2/ext3": "ext", "ext4": "ext", "ext3": "ext", "ext2": "ext", "xfs": "xfs",
-    "btrfs": "btrfs", "zfs": "zfs", "overlayfs": "overlay", "overlay": "overlay", "nfs": "nfs", "nfs4": "nfs",
-    "lustre": "lustre", "gpfs": "gpfs", "ceph": "ceph", "smb2": "smb", "cifs": "smb",
-}  # fmt: skip
+def _exit_code(case: Case) -> str | None:
+    """sacct's; it reports a cancelled job before its script has ended."""
+    row = _ended(case).allocation
+    return row.get("ExitCode") if step_state(row) in _WITH_EXIT_CODE else None
 
 
-@attempt_rule(
-    "EVD-06",
-    "the records of a run by driver, job, Slurm and benchmark do not contradict each other",
-    why="records that contradict each other were edited, or belong to different runs",
-    remedy="submit the original records, or repeat the run with 'campaign rerun FILE CELL'",
-    is_always_judged=True,
-    is_about_records=True,
-    needs=Needs.RECORDS,
-    is_about_run=True,
+def _submission_span(case: Case) -> Span | None:
+    """The jobs of a campaign are recorded together, and submitted as slurmctld has room."""
+    submitted, completion = case.attempt.submitted, case.evidence.completion
+    return None if submitted is None or completion is None else (submitted, completion.started)
+
+
+def slurm_span(case: Case) -> Span | None:
+    """When the job began and ended, by Slurm's final record, otherwise by that during the job."""
+    job = _final(case).job or case.evidence.environment.job
+    began = seconds(job.get("StartTime"))
+    return None if began is None else (began, seconds(job.get("EndTime")))
+
+
+# --- the table: fact, what each record says of it, tolerance
+
+JOB_FACTS = (  # RUN-03
+    Fact(
+        "job id",
+        {
+            "submitted": lambda case: case.attempt.job_id,
+            "output": lambda case: case.seen.job_id,
+            "completion.json": _completion(lambda completion: completion.job_id),
+            "environment.json": _variable("SLURM_JOB_ID"),
+            "scontrol during the job": _during("JobId"),
+            "scontrol after the job": _after("JobId"),
+        },
+    ),
+    Fact(
+        "node list",
+        {
+            "completion.json": _completion(lambda completion: _sorted_nodes(completion.nodes)),
+            "environment.json": lambda case: _sorted_nodes(_variable("SLURM_JOB_NODELIST")(case)),
+            "nodes that answered": _foreign_nodes,
+            "scontrol during the job": lambda case: _sorted_nodes(_during("NodeList")(case)),
+            "sacct": lambda case: _sorted_nodes(_final(case).allocation.get("NodeList")),
+            "scontrol after the job": lambda case: _sorted_nodes(_ended(case).job.get("NodeList")),
+        },
+    ),
 )
-def check_records(case: Case) -> Iterator[Finding]:
-    """Pairs of records: the benchmark's text and its JSON lines; journal and job record; raw files and their hashes in
-    the journal; environment and file system before and after; scontrol during and after the job, and sacct (partition,
-    start, state, exit code, restarts, submission); the step in sacct (program, nodes, state, exit code, times,
-    length); the output's times and its phases; mount table and statfs; mount, boots, clocks and loader variables of
-    the built-in benchmark (what a launcher other than srun adds is a note), its clock and the kernel's (set during the
-    run: noted, by more than 60 s E; a run of mdtest of which more than a quarter, and 10 s, lies outside its phases:
-    W). Of a bundle also job scripts (rendered again; those of another version, or of a vendor's template, are not
-    checked), plan.json, modifications.json, each run's end in journal and job record, and the buyer's `--sacct`.
-    """
-    for file in case.evidence.altered:
-        yield changed_file(f"runs/{case.subject}/{file.name}", file.recorded, file.found)
-    yield from _check_journal(case)
-    yield from _check_order(case)
-    yield from _check_slurm(case)
-    around = case.evidence.environment
-    yield from around.once("file system", lambda: tuple(_check_file_system(around)))
-    if len(case.phases) > 1:  # also between them
-        yield from _check_clock(case)
-    yield from merged_phases(case, {name: [*_check_phase(phase)] for name, phase in case.phases.items()})
-
-
-def _check_phase(case: Case) -> Iterator[Finding]:
-    """What the output of one phase says against the records of its run. `case`: of the phase."""
-    seen = case.seen
-    yield from (violation("{contradiction}", contradiction=text) for text in seen.contradictions)
-    if case.evidence.completion is not None:
-        yield from _check_clock(case)
-        if seen.began is not None and seen.ended is not None:
-            message = "phases in the output took longer than the program ran by its own clock"
-            yield from check_phases_fit(case, seen.ended - seen.began + set_back_s(case), message)
-    yield from _check_step(case)
-    yield from check_attestations(case)
-
-
-def changed_file(place: str, recorded: str, found: str) -> Finding:
-    return violation(
-        "{place} differs from the file whose hash the journal recorded at the end of the run",
-        recorded,
-        found,
-        place=quoted(place),
-    )
-
-
-def _check_journal(case: Case) -> Iterator[Finding]:
-    """The journal's record of the attempt against the job's."""
-    completion, attempt = case.evidence.completion, case.attempt
-    if completion is None:
-        yield unchecked("completion.json is missing: nothing to compare the other records with")
-        return
-    for name, journaled, recorded in (
-        ("start", attempt.started, completion.started),
-        ("end", attempt.ended, completion.ended),
-    ):
-        if attempt.state is State.DONE and journaled is not None and abs(journaled - recorded) > SAME_S:
-            yield violation(
-                "{what} of the run differs between the journal and the job's record",
-                utc(recorded),
-                utc(journaled),
-                what=name,
-            )
-    back = set_back_s(case)
-    times = [(completion.started, completion.ended), *((phase.started, phase.ended) for phase in completion.phases)]
-    for started, ended in [(started, ended) for started, ended in times if ended + back < started][:1]:
-        yield violation("the run ended before it started", utc(started), utc(ended))
-
-
-_CLOCK_SET = "the clock of the job's first node was set during the run"
-
-
-def _check_clock(case: Case) -> Iterator[Finding]:
-    """A clock that was corrected during the run is no contradiction: lengths are measured by the kernel's clock. The
-    built-in benchmark also read both clocks; of several phases each is compared by itself, since the clock may have
-    been set between them.
-    """
-    by_s = clock_set_s(case)
-    if abs(by_s) > CONTROLLER_S:
-        yield violation(
-            _CLOCK_SET,
-            f"by at most {CONTROLLER_S:.0f} s, as sites correct their clocks",
-            f"by {by_s:+.1f} s",
-        )
-    elif abs(by_s) > SET_S:
-        benchmarks_s = _clock_set_by_benchmark_s(case) if len(case.run.launched) == 1 else None
-        is_other = benchmarks_s is not None and abs(benchmarks_s - by_s) > TOLERANCE_S
-        expected = "" if benchmarks_s is None else f"by {benchmarks_s:+.1f} s"
-        yield (to_explain if is_other else note)(_CLOCK_SET, expected, f"by {by_s:+.1f} s")
-
-
-def _clock_set_by_benchmark_s(case: Case) -> float | None:
-    """By how many seconds the clock was changed while the built-in benchmark of a run of one phase ran; None if that
-    is not recorded.
-    """
-    seen, attestation = case.seen, case.seen.attestation
-    if attestation is None or attestation.clock_s is None or seen.began is None or seen.ended is None:
-        return None
-    return seen.ended - seen.began - attestation.clock_s
-
-
-def _check_order(case: Case) -> Iterator[Finding]:
-    """The environment was recorded before the run, and the file system's state before and after it."""
-    evidence, completion = case.evidence, case.evidence.completion
-    if completion is None:
-        return
-    for name, time, before in (
-        ("environment", evidence.environment.started, True),
-        ("state of the file system before the run", evidence.before.time if evidence.before else None, True),
-        ("state of the file system after the run", evidence.after.time if evidence.after else None, False),
-    ):
-        if time is None:
-            continue
-        limit = completion.started + TOLERANCE_S if before else completion.ended - TOLERANCE_S
-        if (time > limit) if before else (time < limit):
-            yield violation(
-                "the {what} was recorded at the wrong time",
-                f"{'before' if before else 'after'} {utc(limit)}",
-                utc(time),
-                what=name,
-            )
-
-
-def _check_slurm(case: Case) -> Iterator[Finding]:
-    """Slurm's records during the job, after it, and in its accounting; and the job's own variables."""
-    around, after = case.evidence.environment, accounting(case)
-    during, allocation, completion = around.job, after.allocation, case.evidence.completion
-    if not after.job and not after.steps:
-        yield unchecked("Slurm's final record of the job is missing: nothing to compare the job's record with")
-        return
-    variables, began = around.variables, after.job.get("StartTime")
-    if is_started_again(case):
-        # Slurm has no record of this start; only what the job was submitted with is the same for each start.
-        yield unchecked(STARTED_AGAIN)
-        began, allocation = None, {}
-    yield from disagreement(
+JOB_NAME = Fact(
+    "job name",
+    {
+        "submitted": lambda case: case.attempt.job,
+        "completion.json": _completion(lambda completion: completion.job_name),
+        "environment.json": _variable("SLURM_JOB_NAME"),
+        "scontrol during the job": _during("JobName"),
+        "scontrol after the job": _after("JobName"),
+    },
+)
+RUN_TIMES = (  # RUN-02
+    Fact(
+        "submission",
+        {
+            "journal": lambda case: (case.attempt.submitted, None),
+            "completion.json": _completion(lambda completion: completion.started),
+        },
+        CONTROLLER_S,
+        "the run began before its job was submitted",
+    ),
+    Fact(
+        "time of the job",
+        {
+            "scontrol": lambda case: slurm_span(case) or (None, None),
+            "completion.json": _completion(lambda completion: (completion.started, completion.ended)),
+        },
+        CONTROLLER_S,
+        "the run's times lie outside those of its job",
+    ),
+)
+JOURNAL_TIMES = (  # EVD-06
+    Fact(
+        "start",
+        {
+            "completion.json": _completion(lambda completion: completion.started),
+            "journal": _journaled(lambda case: case.attempt.started),
+        },
+        SAME_S,
+        "{what} of the run differs between the journal and the job's record",
+    ),
+    Fact(
+        "end",
+        {
+            "completion.json": _completion(lambda completion: completion.ended),
+            "journal": _journaled(lambda case: case.attempt.ended),
+        },
+        SAME_S,
+        "{what} of the run differs between the journal and the job's record",
+    ),
+)
+_WRONG_TIME = "the {what} was recorded at the wrong time"
+ORDER = (  # EVD-06
+    Fact(
+        "environment",
+        {
+            "completion.json": _completion(lambda completion: (None, completion.started + TOLERANCE_S)),
+            "environment.json": lambda case: case.evidence.environment.started,
+        },
+        message=_WRONG_TIME,
+    ),
+    Fact(
+        "state of the file system before the run",
+        {
+            "completion.json": _completion(lambda completion: (None, completion.started + TOLERANCE_S)),
+            "before": lambda case: case.evidence.before.time if case.evidence.before else None,
+        },
+        message=_WRONG_TIME,
+    ),
+    Fact(
+        "state of the file system after the run",
+        {
+            "completion.json": _completion(lambda completion: (completion.ended - TOLERANCE_S, None)),
+            "after": lambda case: case.evidence.after.time if case.evidence.after else None,
+        },
+        message=_WRONG_TIME,
+    ),
+)
+SLURM_FACTS = (  # EVD-06
+    Fact(
         "partition",
         {
-            "environment.json": variables.get("SLURM_JOB_PARTITION"),
-            "scontrol during the job": during.get("Partition"),
-            "scontrol after the job": after.job.get("Partition"),
+            "environment.json": _variable("SLURM_JOB_PARTITION"),
+            "scontrol during the job": _during("Partition"),
+            "scontrol after the job": _after("Partition"),
         },
-    )
-    yield from disagreement(
+    ),
+    Fact(
         "start of the job",
         {
-            "scontrol during the job": during.get("StartTime"),
-            "scontrol after the job": began,
-            "sacct": allocation.get("Start"),
+            "scontrol during the job": _during("StartTime"),
+            "scontrol after the job": lambda case: _final(case).job.get("StartTime"),
+            "sacct": lambda case: _final(case).allocation.get("Start"),
         },
-    )
-    if after.ended:
-        # sacct reports a cancelled job before its script has ended.
-        codes = {"scontrol after the job": after.job.get("ExitCode"), "sacct": allocation.get("ExitCode")}
-        yield from disagreement("exit code of the job", codes if step_state(allocation) in _WITH_EXIT_CODE else {})
-        yield from disagreement(
-            "state of the job",
-            {"scontrol after the job": after.job.get("JobState"), "sacct": step_state(allocation)},
-        )
-    if completion is not None:
-        said = {"scontrol after the job": after.job.get("Restarts"), "scontrol during the job": during.get("Restarts")}
-        yield from disagreement(
-            "number of restarts of the job", {"completion.json": str(completion.restart_count), **said}
-        )
-    submitted, slurms = case.attempt.submitted, after.job.get("SubmitTime", during.get("SubmitTime", ""))
-    if submitted is None or completion is None or not slurms.isdigit():
-        return
-    # The jobs of a campaign are recorded together, and submitted as slurmctld has room.
-    if not submitted - CONTROLLER_S <= int(slurms) <= completion.started + CONTROLLER_S:
-        yield violation(
-            "submission time differs between Slurm and the journal",
-            f"{utc(submitted)} to {utc(completion.started)}",
-            utc(int(slurms)),
-        )
-
-
-def _check_step(case: Case) -> Iterator[Finding]:
-    """The execution's step in the accounting: how it ended, how long it took, where it ran."""
-    completion = case.evidence.completion
-    if completion is None or case.seen.step_id is None or len(case.run.launched) > 1:
-        return  # phases are steps of their own, on nodes of their own
-    name = f"{completion.job_id}.{case.seen.step_id}"
-    step = next((row for row in accounting(case).steps if row.get("JobIDRaw") == name), None)
-    if step is None:
-        return  # RUN-03 reports it
-    yield from _check_step_end(case, completion, step)
-    program = case.run.commands[0].step
-    if step.get("JobName", program) != program:
-        yield violation("sacct: the job step ran another program", program, step["JobName"])
-    if (nodes := step.get("NNodes", "")).isdigit() and int(nodes) != case.run.geometry.nodes:
-        yield violation("sacct: the job step had a different node count", case.run.geometry.nodes, nodes)
-    had, ran = expand_nodes(completion.nodes), expand_nodes(step.get("NodeList", ""))
-    if had and ran and set(ran) - set(had):
-        yield violation("sacct: the job step ran on nodes outside the job", listing(had), listing(ran))
-
-
-def _check_step_end(case: Case, completion: Completion, step: Mapping[str, str]) -> Iterator[Finding]:
-    state, code = step_state(step), step.get("ExitCode", "")
-    if completion.outcome == "done" and state and state != "COMPLETED":
-        yield violation(
-            "the run is recorded as done, but sacct does not show its job step as completed", "COMPLETED", state
-        )
-    if completion.outcome == "done" and code and code != "0:0":
-        yield violation("the run is recorded as done, but sacct shows an error of its job step", "0:0", code)
-    if (times := times_of_step(step)) is None:
-        return
-    began, ended = times
-    if began < completion.started - CONTROLLER_S or ended > completion.ended + CONTROLLER_S:
-        yield violation(
-            "sacct: the job step lies outside the run's time",
-            f"{utc(completion.started)} to {utc(completion.ended)}",
-            f"{utc(began)} to {utc(ended)}",
-        )
-    lasted = ended - began + 1.0 + set_back_s(case)  # both times are cut to a second
-    yield from check_phases_fit(case, lasted, "phases in the output took longer than the job step in sacct")
-
-
-def _check_file_system(around: Environment) -> Iterator[Finding]:
-    """Mount table and statfs name the same kind of file system, node by node."""
-    statfs = around.by_node("fs.type")
-    for node, mounted in around.by_node("mount.type").items():
-        said = statfs.get(node, "").partition(" (")[0]
-        kinds = _KINDS.get(mounted), _KINDS.get(said)
-        if None not in kinds and kinds[0] != kinds[1]:
-            yield violation("mount table and statfs name different file systems on {node}", mounted, said, node=node)
-            return
+    ),
+    Fact(
+        "exit code of the job",
+        {"scontrol after the job": lambda case: _ended(case).job.get("ExitCode"), "sacct": _exit_code},
+    ),
+    Fact(
+        "state of the job",
+        {
+            "scontrol after the job": lambda case: _ended(case).job.get("JobState"),
+            "sacct": lambda case: step_state(_ended(case).allocation),
+        },
+    ),
+    Fact(
+        "number of restarts of the job",
+        {
+            "completion.json": _completion(lambda completion: str(completion.restart_count)),
+            "scontrol after the job": lambda case: _after("Restarts")(case) if case.evidence.completion else None,
+            "scontrol during the job": lambda case: _during("Restarts")(case) if case.evidence.completion else None,
+        },
+    ),
+    Fact(
+        "submission",
+        {
+            "journal": _submission_span,
+            "scontrol": lambda case: (
+                seconds(accounting(case).job.get("SubmitTime", case.evidence.environment.job.get("SubmitTime")))
+                if _submission_span(case)
+                else None
+            ),
+        },
+        CONTROLLER_S,
+        "submission time differs between Slurm and the journal",
+    ),
+)

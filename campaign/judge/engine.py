@@ -20,7 +20,6 @@ from campaign.config.waivers import Answers
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Cell, Finding, Observation, Outputs, Record, Run, Severity, State, Status
 from campaign.judge import (
-    agreement,
     answers,
     binaries,
     caches,
@@ -31,6 +30,7 @@ from campaign.judge import (
     geometry,
     history,
     inputs,
+    job_records,
     numbers,
     phases,
     projections,
@@ -55,7 +55,7 @@ Given = TypeVar("Given")  # what a rule is judged on
 
 # The modules with rules about attempts and campaigns.
 MODULES = (
-    agreement, answers, binaries, caches, campaign_jobs, completeness, conditions, flags, geometry, history, inputs,
+    answers, binaries, caches, campaign_jobs, completeness, conditions, flags, geometry, history, inputs, job_records,
     numbers, phases, projections, runs, source_changes, stability, system_description, timing, tuning,
 )  # fmt: skip
 _BOUND = rules_of(MODULES, Level.ATTEMPT, Level.CAMPAIGN)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from campaign.core.model import Cell, Finding, Move, Severity
-from campaign.core.units import listing, plural
+from campaign.core.units import plural
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment
 
@@ -124,16 +124,6 @@ def processes_on(processes: int, nodes: int) -> str:
 
 def cut(text: str) -> str:
     return text if len(text) <= 200 else f"{text[:200]}…"
-
-
-def disagreement(fact: str, texts_by_source: Mapping[str, str | None]) -> Iterator[Finding]:
-    """A violation where sources differ; the first one's value is the expected one."""
-    if len({*filter(None, texts_by_source.values())}) > 1:
-        (first, expected), *other_sources = [(source, text) for source, text in texts_by_source.items() if text]
-        other_texts = [f"{cut(text)} ({source})" for source, text in other_sources if text != expected]
-        yield violation(
-            "{what} differs between the records", f"{cut(expected)} ({first})", listing(other_texts), what=fact
-        )
 
 
 def first_problem(environment: Environment) -> str:

@@ -264,7 +264,7 @@ def check_energy(submission: Submission) -> Iterator[Finding]:
     ]
     cells_by_finding = grouped(((finding, finding.message), cell) for finding, cell in findings_and_cells)
     for (finding, _), of_finding in cells_by_finding.items():
-        yield from submission.over(lambda subject, original=finding: replace(original, subject=subject), of_finding)
+        yield from submission.over(lambda about, original=finding: replace(original, subject=about), of_finding)
 
 
 def _check_run_energy(case: Case) -> Iterator[Finding]:
