@@ -21,7 +21,7 @@ from campaign.judge.submission import Submission
 from campaign.pipeline import campaign_state, planning
 from campaign.report import decision, table
 from campaign.report.compare import rendering
-from campaign.report.compare.options import parse_terms
+from campaign.report.compare.comparison import parse_terms
 from campaign.report.rfp_response import scores_text
 from campaign.report.write import write_report
 from campaign.results.store import begun

@@ -48,8 +48,8 @@ from campaign.report import (
     table,
 )
 from campaign.report.compare import offer_files, rendering, verdicts
+from campaign.report.compare.comparison import parse_day, parse_targets, parse_terms
 from campaign.report.compare.offers import Offer
-from campaign.report.compare.options import parse_day, parse_targets, parse_terms
 from campaign.report.foreign import judge_table
 from campaign.report.workbook.write import workbook
 from campaign.report.write import write_pdf, write_report

@@ -27,9 +27,8 @@ from campaign.judge.engine import BUNDLE_RULES
 from campaign.judge.inputs import tuning_variables
 from campaign.judge.submission import RECORDS, Submission
 from campaign.pipeline import campaign_state
-from campaign.report.compare.comparison import CellComparison, CellVerdict, OfferComparison
+from campaign.report.compare.comparison import CellComparison, CellVerdict, OfferComparison, Terms
 from campaign.report.compare.offers import Offer
-from campaign.report.compare.options import Terms
 from campaign.report.compare.verdicts import compare
 from campaign.report.decision import VENDOR, YOU, Compliance, DecisionBlock, Question, Step
 from campaign.results.case import Case

@@ -29,9 +29,8 @@ from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core.model import Cell, Status
 from campaign.judge.numbers import CHANCE
 from campaign.report.compare import verdicts
-from campaign.report.compare.comparison import CellComparison, CellVerdict
+from campaign.report.compare.comparison import CellComparison, CellVerdict, Terms
 from campaign.report.compare.offers import Offer, OfferedCell
-from campaign.report.compare.options import Terms
 from campaign.statistics import intervals, ranks
 from tests.bench.machine import FULL
 from tests.bench.shares import at_most, most

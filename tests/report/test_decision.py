@@ -22,8 +22,8 @@ from campaign.judge.submission import Submission
 from campaign.report import decision
 from campaign.report import rfp_response as report_whole
 from campaign.report.compare import rendering
+from campaign.report.compare.comparison import Terms
 from campaign.report.compare.offers import Offer
-from campaign.report.compare.options import Terms
 from campaign.report.compare.verdicts import compare
 from campaign.report.decision import DecisionBlock, Question, Step
 from tests.evidence.test_acceptance import ASKED, OFFER, again, decided, recorded, with_facts

@@ -18,9 +18,8 @@ from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Status
 from campaign.core.units import plural
 from campaign.report.compare import limitations
-from campaign.report.compare.comparison import CellComparison, CellVerdict, OfferComparison
+from campaign.report.compare.comparison import DAY, CellComparison, CellVerdict, OfferComparison, Terms
 from campaign.report.compare.offers import Offer, OfferedCell, rename_targets
-from campaign.report.compare.options import DAY, Terms
 from campaign.statistics import intervals, ranks
 
 MAX_PAIRS = 10**8  # of values, over all cells of an offer: about ten seconds

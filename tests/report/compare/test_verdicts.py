@@ -17,9 +17,17 @@ from hypothesis import strategies as st
 from campaign.cli.main import main
 from campaign.core.errors import INCOMPLETE, OK, USAGE, InputError
 from campaign.report.compare import rendering, verdicts
-from campaign.report.compare.comparison import CellComparison, CellVerdict, OfferComparison, offer_letter
+from campaign.report.compare.comparison import (
+    CellComparison,
+    CellVerdict,
+    OfferComparison,
+    Terms,
+    offer_letter,
+    parse_day,
+    parse_targets,
+    parse_terms,
+)
 from campaign.report.compare.gains import summarize_gains
-from campaign.report.compare.options import Terms, parse_day, parse_targets, parse_terms
 from campaign.report.decision import DecisionBlock
 from tests.support import builders, offers
 from tests.support.offers import CELLS, gap, in_turns, noisy, offer, row
