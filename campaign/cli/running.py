@@ -26,7 +26,7 @@ from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Cell, State, Status
 from campaign.core.units import listing, plural
 from campaign.judge.submission import Submission
-from campaign.pipeline import campaign_state, outdated, planning, preflight, probe, recovery, run
+from campaign.pipeline import campaign_state, outdated, planning, preflight, probe, recovery, run, unsubmitted
 from campaign.pipeline.request import Request
 from campaign.plan import matrix
 from campaign.report import causes, decision, findings_view, rfp_response, table, views
@@ -44,7 +44,7 @@ def plan(arguments: argparse.Namespace) -> int:
     for part, definition in selection:
         checked = preflight.check(definition, planning.plan(definition), Request())
         attempts, directory = campaign_state.recorded_attempts(definition), selection.place(part, arguments.scripts)
-        written = preflight.write_scripts(definition, checked, directory) if directory else None
+        written = unsubmitted.write_scripts(definition, checked.missing, directory) if directory else None
         if arguments.json:
             text = _plan_json(definition, checked)
         else:

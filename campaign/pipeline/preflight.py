@@ -6,7 +6,6 @@ Nothing is submitted.
 
 from __future__ import annotations
 
-import itertools
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,11 +14,9 @@ from pathlib import Path
 from campaign.config.definition import BY_PACK, Definition, digest_of_input
 from campaign.config.format import Campaign
 from campaign.config.rules.catalogue import CATALOGUE
-from campaign.config.slurm_keys import Slurm
-from campaign.core import journal, keys, outputs, units
-from campaign.core.errors import EnvironmentLacks, InputError, typed, unwritten
+from campaign.core import journal, units
+from campaign.core.errors import EnvironmentLacks, InputError, typed
 from campaign.core.model import Attempt, Run
-from campaign.core.schema import suggestion
 from campaign.core.strict_yaml import Place, path_text
 from campaign.judge.findings import processes_on
 from campaign.judge.flags import paths_outside_target
@@ -28,16 +25,14 @@ from campaign.pipeline import places, planning
 from campaign.pipeline.campaign_state import ComparedSources, journal_damaged, judge_planned
 from campaign.pipeline.places import Mistake, refusal
 from campaign.pipeline.request import Request
+from campaign.pipeline.unsubmitted import distinct_jobs, refused_job
 from campaign.plan import matrix
 from campaign.results.case import Case
 from campaign.results.source import modifications
 from campaign.results.source.facts import Sources
 from campaign.results.store import Records, begun
-from campaign.slurm import commands, partitions, sbatch, scripts
+from campaign.slurm import commands, partitions, scripts
 from campaign.slurm.collect import open_store
-from campaign.slurm.submit import prepare
-
-MOST_TESTED = 16  # scripts passed to sbatch --test-only: the widest ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +120,7 @@ def check(definition: Definition, planned: planning.Plan, request: Request) -> C
         if mistakes:
             raise refusal(campaign, mistakes)
         missing = missing_runs(definition, planned, request)
-        _distinct_jobs(definition, missing)
+        distinct_jobs(definition, missing)
         return Checked(planned, missing, compared, judge_planned(definition, planned, compared), silent, tuple(notes))
     lacks: list[str] = []
     slurm_partition = None
@@ -147,9 +142,9 @@ def check(definition: Definition, planned: planning.Plan, request: Request) -> C
             )
         for find_mistakes in (_too_large_runs, _too_long_jobs, _not_admitted_jobs, _too_small_shares):
             mistakes += find_mistakes(definition, missing, slurm_partition)
-    jobs = _distinct_jobs(definition, missing)
+    jobs = distinct_jobs(definition, missing)
     if slurm_partition is not None and not mistakes and not lacks:
-        mistakes += _refused_job(jobs, slurm_partition.partition)
+        mistakes += refused_job(jobs, slurm_partition.partition)
     if mistakes:
         raise InputError(*refusal(campaign, mistakes).problems, *lacks)
     if lacks:
@@ -413,77 +408,3 @@ def _not_admitted_jobs(
             f"found {widest.job_nodes} nodes; partition {name} allows {terms.most_nodes} in one job; use "
             f"{terms.most_nodes} or fewer",
         )
-
-
-def write_scripts(definition: Definition, checked: Checked, directory: Path) -> int:
-    """Write the scripts of the jobs that would be submitted, in their order; gives how many. Only the tokens in the
-    names of attempts and jobs will differ: here they are numbers.
-    """
-    batches = matrix.batches(checked.missing, definition.campaign.slurm.allocation)
-    jobs = [_prepare_unsubmitted(definition, batch) for batch in batches]
-    width = len(str(len(jobs)))
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        for number, (job, script) in enumerate(jobs, 1):
-            outputs.write_in_directory(directory / f"{number:0{width}}-{job.steps[0].run.id}.sbatch", script)
-    except OSError as error:
-        raise unwritten(error, f"{directory}: cannot be written: {error.strerror}; name another directory") from error
-    return len(jobs)
-
-
-def _prepare_unsubmitted(definition: Definition, batch: Sequence[Run]) -> tuple[scripts.JobScript, str]:
-    numbers = itertools.count(1)
-    return prepare(definition, {}, batch, {}, lambda: f"{next(numbers):08x}")
-
-
-def _distinct_jobs(definition: Definition, runs: Sequence[Run]) -> list[tuple[scripts.JobScript, str]]:
-    """One job of each different form among these runs with its script, the widest first; raises InputError if a script
-    cannot be made.
-    """
-    forms = {}
-    for batch in matrix.batches(runs, definition.campaign.slurm.allocation):
-        batch_geometries = [run.geometry for run in batch]
-        widest = (
-            max(geometry.nodes for geometry in batch_geometries),
-            max(each.processes_per_node for each in batch_geometries),
-        )
-        forms[(*widest, len(batch))] = batch
-    return [_prepare_unsubmitted(definition, forms[form]) for form in sorted(forms, reverse=True)[:MOST_TESTED]]
-
-
-def _refused_job(jobs: Sequence[tuple[scripts.JobScript, str]], partition: partitions.Partition) -> Iterator[Mistake]:
-    """sbatch's message for the first job that it would refuse."""
-    for job, script in jobs:
-        widest = max((step.run.geometry for step in job.steps), key=lambda geometry: geometry.nodes)
-        cause = sbatch.refusal(script)
-        # While nodes are down, Slurm refuses in a test what it would accept and let wait.
-        if not cause or (widest.nodes > partition.usable and partition.unusable):
-            continue
-        at, value = _refused_setting(job, cause)
-        problem = (
-            f"sbatch --test-only refuses a job of {widest.nodes} nodes with {widest.processes_per_node} processes "
-            f"each: {cause}"
-        )
-        if value:
-            values = partitions.known(str(at[1]), partition.name)
-            remedy = suggestion(value, values) if values else "correct it or remove it"
-            problem = f"found {value}; sbatch --test-only: {cause}; {remedy}"
-        yield Mistake(at, problem)
-        return
-
-
-def _refused_setting(job: scripts.JobScript, cause: str) -> tuple[Place, str]:
-    """The setting without which sbatch's message is another one, with its value; the whole section if there is none."""
-    slurm = job.slurm
-    omissions: list[tuple[Place, str, Slurm]] = [
-        (("slurm", field), getattr(slurm, field), replace(slurm, **{field: ""}))  # type: ignore[arg-type]
-        for field in keys.options(slurm).values()
-        if field != "partition"
-    ]
-    for index, word in enumerate(slurm.directives):
-        directives = (*slurm.directives[:index], *slurm.directives[index + 1 :])
-        omissions.append((("slurm", "directives", index), word, replace(slurm, directives=directives)))
-    for at, value, shorter in omissions:
-        if value and sbatch.refusal(scripts.render(replace(job, slurm=shorter))) != cause:
-            return at, value
-    return ("slurm",), ""

@@ -1,0 +1,93 @@
+"""Job scripts of runs that are not submitted: sbatch tests them, or they are written for the user to read."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from campaign.config.definition import Definition
+from campaign.config.slurm_keys import Slurm
+from campaign.core import keys, outputs
+from campaign.core.errors import unwritten
+from campaign.core.model import Run
+from campaign.core.schema import suggestion
+from campaign.core.strict_yaml import Place
+from campaign.pipeline.places import Mistake
+from campaign.plan import matrix
+from campaign.slurm import partitions, sbatch, scripts
+from campaign.slurm.submit import prepare
+
+MOST_TESTED = 16  # scripts passed to sbatch --test-only: the widest ones
+
+
+def write_scripts(definition: Definition, runs: Sequence[Run], directory: Path) -> int:
+    """Write the scripts of the jobs that would be submitted for these runs, in their order; gives how many. Only the
+    tokens in the names of attempts and jobs will differ: here they are numbers.
+    """
+    batches = matrix.batches(runs, definition.campaign.slurm.allocation)
+    jobs = [_prepare_unsubmitted(definition, batch) for batch in batches]
+    width = len(str(len(jobs)))
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for number, (job, script) in enumerate(jobs, 1):
+            outputs.write_in_directory(directory / f"{number:0{width}}-{job.steps[0].run.id}.sbatch", script)
+    except OSError as error:
+        raise unwritten(error, f"{directory}: cannot be written: {error.strerror}; name another directory") from error
+    return len(jobs)
+
+
+def _prepare_unsubmitted(definition: Definition, batch: Sequence[Run]) -> tuple[scripts.JobScript, str]:
+    numbers = itertools.count(1)
+    return prepare(definition, {}, batch, {}, lambda: f"{next(numbers):08x}")
+
+
+def distinct_jobs(definition: Definition, runs: Sequence[Run]) -> list[tuple[scripts.JobScript, str]]:
+    """One job of each different form among these runs with its script, the widest first; raises InputError if a script
+    cannot be made.
+    """
+    forms = {}
+    for batch in matrix.batches(runs, definition.campaign.slurm.allocation):
+        nodes = max(run.geometry.nodes for run in batch)
+        per_node = max(run.geometry.processes_per_node for run in batch)
+        forms[nodes, per_node, len(batch)] = batch
+    return [_prepare_unsubmitted(definition, forms[form]) for form in sorted(forms, reverse=True)[:MOST_TESTED]]
+
+
+def refused_job(jobs: Sequence[tuple[scripts.JobScript, str]], partition: partitions.Partition) -> Iterator[Mistake]:
+    """sbatch's message for the first job that it would refuse."""
+    for job, script in jobs:
+        widest = max((step.run.geometry for step in job.steps), key=lambda geometry: geometry.nodes)
+        cause = sbatch.refusal(script)
+        # While nodes are down, Slurm refuses in a test what it would accept and let wait.
+        if not cause or (widest.nodes > partition.usable and partition.unusable):
+            continue
+        at, value = _refused_setting(job, cause)
+        problem = (
+            f"sbatch --test-only refuses a job of {widest.nodes} nodes with {widest.processes_per_node} processes "
+            f"each: {cause}"
+        )
+        if value:
+            values = partitions.known(str(at[1]), partition.name)
+            remedy = suggestion(value, values) if values else "correct it or remove it"
+            problem = f"found {value}; sbatch --test-only: {cause}; {remedy}"
+        yield Mistake(at, problem)
+        return
+
+
+def _refused_setting(job: scripts.JobScript, cause: str) -> tuple[Place, str]:
+    """The setting without which sbatch's message is another one, with its value; the whole section if there is none."""
+    slurm = job.slurm
+    omissions: list[tuple[Place, str, Slurm]] = [
+        (("slurm", field), getattr(slurm, field), replace(slurm, **{field: ""}))  # type: ignore[arg-type]
+        for field in keys.options(slurm).values()
+        if field != "partition"
+    ]
+    for index, word in enumerate(slurm.directives):
+        directives = (*slurm.directives[:index], *slurm.directives[index + 1 :])
+        omissions.append((("slurm", "directives", index), word, replace(slurm, directives=directives)))
+    for at, value, shorter in omissions:
+        if value and sbatch.refusal(scripts.render(replace(job, slurm=shorter))) != cause:
+            return at, value
+    return ("slurm",), ""
