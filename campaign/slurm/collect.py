@@ -267,7 +267,10 @@ class Follower:
             return False
         if attempt.job_id is None:
             self._store.submitted(attempt.job, completion.job_id, "job id from the job's own record")
-        if completion.outcome == "terminated":
+        # Slurm may end the launcher before the job's script, which then only sees that the benchmark failed.
+        cancelled_at = float(self._store.cancelled() or 0)
+        is_cancelled = completion.outcome == "failed" and completion.started < cancelled_at <= completion.ended
+        if completion.outcome == "terminated" or is_cancelled:
             return self._by_slurm_word(attempt, completion)
         records, problem = import_results(self._paths, self._store, self._forms, attempt)
         stderrs = [folder / "stderr", *folder.glob("*/stderr")]  # of the run and its phases

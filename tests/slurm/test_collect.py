@@ -412,6 +412,24 @@ def test_a_job_that_somebody_else_cancels_is_cancelled(driver: Driving, cluster:
     assert driver.attempt(1).reason == "CANCELLED: the job was ended (SIGTERM)"
 
 
+def test_a_run_whose_launcher_is_ended_before_the_script_of_its_cancelled_job_is_cancelled(
+    driver: Driving, cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.fault("bench-sleep", 3000)
+    send_one(driver)
+    driver.wait_until_measured()
+    driver.store.note("cancel", jobs=[driver.attempt().job_id])
+    for process in cluster.processes():
+        words = Path(f"/proc/{process}/cmdline").read_text().split("\0")
+        if str(fake_slurm.MDTEST) in words[:2] or words[1:2] == ["3000"]:
+            os.kill(process, signal.SIGKILL)
+    cancelled = commands.Job(driver.attempt().job_id or "", driver.attempt().job, State.CANCELLED, "CANCELLED", "")
+    monkeypatch.setattr(commands, "queue", lambda *_: {cancelled.name: cancelled})
+    driver.follow()
+    assert driver.attempt().state is State.CANCELLED
+    assert driver.attempt().reason == "CANCELLED: the benchmark ended with status 137"
+
+
 def test_a_job_cancelled_before_it_began_is_cancelled(driver: Driving, cluster: Fake) -> None:
     cluster.fault("hold")
     driver.send()
