@@ -50,12 +50,12 @@ def disagreement(
     """
     if not values:
         return
-    (source, expected), *others = values.items()
-    differing = {source: value for source, value in others if not _agrees(value, expected, tolerance_s)}
-    if differing:
+    (source, expected), *other_values = values.items()
+    contrary_values = {source: value for source, value in other_values if not _agrees(value, expected, tolerance_s)}
+    if contrary_values:
         texts = [
             f"{_text(value)} ({source})" if message == _DIFFERS else _text(value)
-            for source, value in ({source: expected} | differing).items()
+            for source, value in ({source: expected} | contrary_values).items()
         ]
         yield violation(message, texts[0], listing(texts[1:]), **({"what": name} if "{what}" in message else {}))
 
@@ -99,7 +99,7 @@ def _final(case: Case) -> Accounting:
     return Accounting() if is_started_again(case) else accounting(case)
 
 
-def _ended(case: Case) -> Accounting:
+def _after_end(case: Case) -> Accounting:
     return _final(case) if accounting(case).ended else Accounting()
 
 
@@ -130,7 +130,7 @@ def _foreign_nodes(case: Case) -> str | None:
 
 def _exit_code(case: Case) -> str | None:
     """sacct's; it reports a cancelled job before its script has ended."""
-    row = _ended(case).allocation
+    row = _after_end(case).allocation
     return row.get("ExitCode") if step_state(row) in _WITH_EXIT_CODE else None
 
 
@@ -169,7 +169,7 @@ JOB_FACTS = (  # RUN-03
             "nodes that answered": _foreign_nodes,
             "scontrol during the job": lambda case: _sorted_nodes(_during("NodeList")(case)),
             "sacct": lambda case: _sorted_nodes(_final(case).allocation.get("NodeList")),
-            "scontrol after the job": lambda case: _sorted_nodes(_ended(case).job.get("NodeList")),
+            "scontrol after the job": lambda case: _sorted_nodes(_after_end(case).job.get("NodeList")),
         },
     ),
 )
@@ -269,13 +269,13 @@ SLURM_FACTS = (  # EVD-06
     ),
     Fact(
         "exit code of the job",
-        {"scontrol after the job": lambda case: _ended(case).job.get("ExitCode"), "sacct": _exit_code},
+        {"scontrol after the job": lambda case: _after_end(case).job.get("ExitCode"), "sacct": _exit_code},
     ),
     Fact(
         "state of the job",
         {
-            "scontrol after the job": lambda case: _ended(case).job.get("JobState"),
-            "sacct": lambda case: step_state(_ended(case).allocation),
+            "scontrol after the job": lambda case: _after_end(case).job.get("JobState"),
+            "sacct": lambda case: step_state(_after_end(case).allocation),
         },
     ),
     Fact(

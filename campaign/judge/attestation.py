@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from campaign.core.grouping import grouped
 from campaign.core.model import SRUN, Attestation, Finding, RankGroup
 from campaign.core.units import distinct_digits, listing
-from campaign.judge.findings import doubt, lifted_by_buyer, note, unchecked, violation
+from campaign.judge.findings import lifted_by_buyer, note, to_explain_if_full, unchecked, violation
 from campaign.results.case import Case
 from campaign.results.environment.facts import SHORT
 
@@ -201,7 +201,7 @@ def _check_idle_time(case: Case, attestation: Attestation) -> Iterator[Finding]:
     allowed_s, idle_s = max(IDLE_S, IDLE_SHARE * attestation.clock_s), attestation.clock_s - attestation.phases_s
     if idle_s > allowed_s:
         allowed, idle = distinct_digits(allowed_s, idle_s)
-        yield doubt(case.full)(
+        yield to_explain_if_full(case.full)(
             "much of the benchmark's {seconds} s lies outside its phases",
             f"at most {allowed} s",
             f"{idle} s",

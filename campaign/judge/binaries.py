@@ -142,7 +142,7 @@ def _allowed_children(case: Case, phase: str) -> frozenset[str]:
     """SHA-256 of the system's programs that the pack allows a phase's program to start."""
     name = next(command.program for command in case.run.launched if command.phase == phase)
     starts = next((program.starts for program in case.pack.programs if program.id == name), ())
-    paths = {f"{place}/{each}" for place in SYSTEM_DIRECTORIES for each in starts}
+    paths = {f"{place}/{file_name}" for place in SYSTEM_DIRECTORIES for file_name in starts}
     return frozenset(digest for digest, path in case.evidence.witness.programs.items() if path in paths)
 
 
@@ -380,14 +380,14 @@ def _check_replaced_functions(submission: Submission, finished: list[Case]) -> I
     subjects_by_library = grouped(
         ((path, listing(functions)), case.subject) for case in finished for path, functions in replaced_functions(case)
     )
-    for (path, taken), (subject, *_) in subjects_by_library.items():
+    for (path, function_names), (subject, *_) in subjects_by_library.items():
         in_environment = any(path in text for _, text in submission.campaign.slurm.environment)
         finding = lifted_by_buyer(
             "{library} is loaded before the C library or MPI and replaces {functions} (first in {attempt})",
             "the functions of the C library and MPI themselves, or of a library that the buyer accepts",
             path,
             library=path,
-            functions=taken,
+            functions=function_names,
             attempt=subject,
         )
         yield replace(finding, explained=_disclosure(submission, in_environment, path))

@@ -8,7 +8,15 @@ from campaign.config.rules.catalogue import Parameter, Quantity
 from campaign.core.model import Cell, Finding, Severity
 from campaign.core.units import distinct_digits, format_size
 from campaign.judge.conditions import WITHIN
-from campaign.judge.findings import at_full_size, doubt, not_printed, note, to_explain, unchecked, violation
+from campaign.judge.findings import (
+    at_full_size,
+    not_printed,
+    note,
+    to_explain,
+    to_explain_if_full,
+    unchecked,
+    violation,
+)
 from campaign.judge.rule import Needs, attempt_rule, campaign_rule
 from campaign.judge.submission import Submission
 from campaign.judge.timing import BYTES, faster_operations, or_more
@@ -154,7 +162,7 @@ def check_latency(case: Case) -> Iterator[Finding]:
     quick, unknown = faster_operations(case, floor)
     yield from unknown
     if quick:
-        yield (doubt(case.full) if case.run.geometry.nodes > 1 else note)(
+        yield (to_explain_if_full(case.full) if case.run.geometry.nodes > 1 else note)(
             "per-operation latency is below any network round trip: results come from cache or a local file system",
             or_more(floor),
             ", ".join(f"{name} {distinct_digits(seconds * 1e6, floor * 1e6)[0]} us" for name, seconds in quick.items()),
@@ -222,5 +230,7 @@ def check_server_operations(submission: Submission) -> Iterator[Finding]:
             unclear = "server-side counters were read too rarely to tell the stat phase from the others"
             unknown.setdefault(unclear, []).append(row.cell)
     for reason, cells in unknown.items():
-        yield from submission.over(unchecked, cells, reason)
-    yield from submission.over(note, cells_without_counters, "no server-side counters supplied under server_counters")
+        yield from submission.per_line(unchecked, cells, reason)
+    yield from submission.per_line(
+        note, cells_without_counters, "no server-side counters supplied under server_counters"
+    )

@@ -11,7 +11,7 @@ from operator import itemgetter
 from campaign.core.grouping import grouped
 from campaign.core.model import Finding, State
 from campaign.core.units import listing, utc
-from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
+from campaign.judge.findings import note, to_explain, to_explain_if_full, unchecked, violation
 from campaign.judge.job_facts import (
     PROBES,
     RESTORED,
@@ -289,7 +289,7 @@ def _check_machines(submission: Submission, finished: Sequence[Case]) -> Iterato
         if not any(
             names.keys() <= set(of_job) for of_job in grouped(subjects_and_names).values()
         ):  # GEO-04 reports these
-            yield doubt(submission.full)(
+            yield to_explain_if_full(submission.full)(
                 "one machine had the names of several nodes in different jobs",
                 "one name for each boot id",
                 f"{listing(names)} (boot id {boot})",

@@ -28,11 +28,11 @@ def check_cells(submission: Submission) -> Iterator[Finding]:
     for pattern in patterns([cell for cell in required_cells if not cell_counts[cell]], required_cells):
         yield violation("results are missing from the table", "each once", "absent", about=pattern)
     repeated_cells = [cell for cell, count in cell_counts.items() if count > 1]
-    yield from submission.over(
+    yield from submission.per_line(
         violation, repeated_cells, "results are in the table more than once", "each once", "several"
     )
     foreign = [cell for cell in cell_counts if cell not in set(required_cells)]
-    yield from submission.over(
+    yield from submission.per_line(
         violation,
         foreign,
         "the table has results that the rules do not ask for",
@@ -132,7 +132,7 @@ def check_traces(submission: Submission) -> Iterator[Finding]:
                     file=source.file,
                     line=source.line,
                 )
-    yield from submission.over(
+    yield from submission.per_line(
         violation, traceless, "values without a run and a log line", "a run and a log line", "none"
     )
-    yield from submission.over(unchecked, unread, "raw output was not read again")
+    yield from submission.per_line(unchecked, unread, "raw output was not read again")

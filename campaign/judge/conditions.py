@@ -76,13 +76,13 @@ def _check_size_condition(
     )
 
 
-def _applicable_conditions(case: Case, over: str = "") -> Iterator[tuple[Requirement, Condition]]:
+def _applicable_conditions(case: Case, scope: str = "") -> Iterator[tuple[Requirement, Condition]]:
     """The conditions for the run's launch condition and file configuration, with the planned values filled in."""
     planned = formulas.numbers(case.run.geometry, case.values)
     texts = {name: f"{number:.15g}" for name, number in planned.items()}
     for requirement in case.pack.requires:
         applies = case.run.launch in (requirement.launch or [case.run.launch])
-        if applies and requirement.over == over and case.run.files in (requirement.files or [case.run.files]):
+        if applies and requirement.over == scope and case.run.files in (requirement.files or [case.run.files]):
             yield requirement, Condition.parse(sweeps.fill(requirement.holds, texts))
 
 
@@ -177,9 +177,9 @@ def check_conditions_over_runs(submission: Submission) -> Iterator[Finding]:
     """Each condition with `over`, on the valid results of a table line, with the lines of the lowest and highest value;
     and conditions on operations computed across executions.
     """
-    for over in ("repetitions", "nodes"):
-        for cases in _valid_groups(submission, over):
-            for requirement, condition in _applicable_conditions(cases[0], over):
+    for scope in ("repetitions", "nodes"):
+        for cases in _valid_groups(submission, scope):
+            for requirement, condition in _applicable_conditions(cases[0], scope):
                 yield from _check_condition_over_runs(submission, cases, requirement, condition)
 
     if any(operation.across for operation in submission.pack.operations):
@@ -207,7 +207,7 @@ def _check_computed_conditions(submission: Submission) -> Iterator[Finding]:
             cells = [Cell(*line, operation.id) for operation in operations]
             if len(records) < len(operations):
                 wording = "clause {clause} requires {condition}: a value is missing"
-                yield from submission.over(unchecked, cells, wording, **texts)
+                yield from submission.per_line(unchecked, cells, wording, **texts)
                 continue
             values = ", ".join(
                 f"{name} {distinct_digits(record.value, *condition.limits)[0]}{_places(record)}"
@@ -216,13 +216,13 @@ def _check_computed_conditions(submission: Submission) -> Iterator[Finding]:
             numbers = recorded_numbers(case) | {name: record.value for name, record in records.items()}
             if missed := _missed_result_condition(condition, numbers):
                 form = _form_of(requirement, submission.full)
-                yield from submission.over(form, cells, FOUND, *missed, **texts, values=values)
+                yield from submission.per_line(form, cells, FOUND, *missed, **texts, values=values)
 
 
-def _valid_groups(submission: Submission, over: str) -> Iterator[list[Case]]:
+def _valid_groups(submission: Submission, scope: str) -> Iterator[list[Case]]:
     """The valid executions that a condition judges together."""
     for cases in valid_by_line(submission.results).values():
-        yield from [list(by_node(cases).values())] if over == "nodes" else repetitions(cases).values()
+        yield from [list(by_node(cases).values())] if scope == "nodes" else repetitions(cases).values()
 
 
 def _check_condition_over_runs(
@@ -232,12 +232,19 @@ def _check_condition_over_runs(
     operations = [operation for operation in cases[0].operations if operation.name in names]
     if len(operations) < len(names):
         return  # of another launch condition
-    records_by_name = {each.name: [record for case in cases if (record := case.result(each))] for each in operations}
-    cells = [cell for cell in cases[0].run.cells() if cell.operation in {each.id for each in operations}]
+    records_by_name = {
+        operation_of_case.name: [record for case in cases if (record := case.result(operation_of_case))]
+        for operation_of_case in operations
+    }
+    cells = [
+        cell
+        for cell in cases[0].run.cells()
+        if cell.operation in {operation_of_case.id for operation_of_case in operations}
+    ]
     texts = {"clause": requirement.clause, "condition": str(condition)}
     if min(map(len, records_by_name.values())) < 2:
         wording = "clause {clause} requires {condition}: fewer than two valid results of {over}"
-        yield from submission.over(unchecked, cells, wording, **texts, over=requirement.over)
+        yield from submission.per_line(unchecked, cells, wording, **texts, over=requirement.over)
         return
     numbers = {name: [record.value for record in records] for name, records in records_by_name.items()}
     values = "; ".join(f"{name} {_lowest_and_highest(records)}" for name, records in records_by_name.items())
@@ -250,7 +257,7 @@ def _check_condition_over_runs(
     except ValueError as error:
         missed = "", str(error)
     if missed:
-        yield from submission.over(form, cells, FOUND, *missed, **texts, values=values)
+        yield from submission.per_line(form, cells, FOUND, *missed, **texts, values=values)
 
 
 def _form_of(requirement: Requirement, full: bool) -> Form:
@@ -261,18 +268,20 @@ def _form_of(requirement: Requirement, full: bool) -> Form:
 def _named_records(case: Case, part: Case) -> dict[str, Record]:
     """Facts, records and operations, by their names in formulas; an operation has precedence over its record."""
     metered = case.of_energy if case.pack.energy.clause else ()
-    other_records = {formulas.name_of(each.operation): each for each in (*part.seen.facts, *part.records, *metered)}
+    other_records = {
+        formulas.name_of(result.operation): result for result in (*part.seen.facts, *part.records, *metered)
+    }
     return other_records | {operation.name: record for operation, record in case.results}
 
 
 def _lowest_and_highest(records: list[Record]) -> str:
     """The lowest and the highest value with their lines, and of how many."""
     ends = [choose(records, key=lambda record: record.value) for choose in (min, max)]
-    return " to ".join(f"{digits(each.value)}{_places(each)}" for each in ends) + f" of {len(records)} results"
+    return " to ".join(f"{digits(result.value)}{_places(result)}" for result in ends) + f" of {len(records)} results"
 
 
 def _places(record: Record) -> str:
-    places = dict.fromkeys(f"{each.source.file}:{each.source.line}" for each in record.measured_records)
+    places = dict.fromkeys(f"{part.source.file}:{part.source.line}" for part in record.measured_records)
     return f" ({', '.join(places)})"
 
 

@@ -134,12 +134,12 @@ def by_rules(
     """
     for rule, check in checks.items():
         if rule in rules and not (invalidating and rule in HARMLESS):
-            for found in check(judged_value):
-                if found.severity is Severity.ERROR or not invalidating:
-                    yield from of_rule(rule, subject, [found], concerned)
+            for rule_finding in check(judged_value):
+                if rule_finding.severity is Severity.ERROR or not invalidating:
+                    yield from of_rule(rule, subject, [rule_finding], concerned)
 
 
-def measured(
+def cases_of_runs(
     definition: Definition,
     runs: Sequence[Run],
     attempts: Sequence[Attempt],
@@ -148,7 +148,7 @@ def measured(
     evidence: Mapping[tuple[str, int], Evidence] = MappingProxyType({}),
 ) -> list[Case]:
     """Every ended attempt that counts for a planned run, to be judged with the campaign's answers to its findings."""
-    by_run, judging = matrix.attempts_by_run(runs, attempts), partial(_judged, definition.answers)
+    by_run, judging = matrix.attempts_by_run(runs, attempts), partial(_findings_with_answers, definition.answers)
     results = []
     for run in runs:
         for attempt in by_run[run.id]:
@@ -163,7 +163,7 @@ def measured(
     return results
 
 
-def _judged(answers: Answers, case: Case, invalidating: bool) -> Iterator[Finding]:
+def _findings_with_answers(answers: Answers, case: Case, invalidating: bool) -> Iterator[Finding]:
     """The findings about an attempt, with the campaign's answers."""
     for finding in judge(case, invalidating):
         yield with_answer(answers, finding, last_day([case.attempt]))
@@ -175,7 +175,7 @@ def judge_submission(submission: Submission) -> tuple[Finding, ...]:
     return with_answers(submission, findings)
 
 
-def judged(submission: Submission) -> Submission:
+def judge_campaign(submission: Submission) -> Submission:
     """The campaign with all findings: those about it as a whole, those of its rows, and rules that are not checked."""
     findings = judge_submission(submission)
     rows = with_findings(submission.rows, findings)
@@ -183,7 +183,7 @@ def judged(submission: Submission) -> Submission:
     return replace(submission, rows=rows, findings=(*findings, *other_findings))
 
 
-def judged_before(submission: Submission) -> Submission:
+def judge_plan(submission: Submission) -> Submission:
     """A campaign before it runs, with the findings that its file, programs, sources and partition decide."""
     rules = submission.pack.checks.keys() - OF_ENDED
     findings_before = [*by_rules(RULES, rules, submission, CAMPAIGN, concerned=cells_of_findings(submission))]

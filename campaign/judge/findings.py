@@ -72,7 +72,7 @@ def at_full_size(form: Form, full: bool) -> Form:
     return form if full else noted
 
 
-def doubt(full: bool) -> Form:
+def to_explain_if_full(full: bool) -> Form:
     """To be explained at full size; in a rehearsal a note."""
     return at_full_size(to_explain, full)
 
@@ -86,8 +86,13 @@ def of_rule(
     """The findings of a rule's function, with the rule's id. `subject`: what it is judged on; `concerned`: the cells of
     a finding.
     """
-    for each in findings:
-        yield replace(each, rule=rule, subject=each.subject or subject, cells=each.cells or concerned(each))
+    for rule_finding in findings:
+        yield replace(
+            rule_finding,
+            rule=rule,
+            subject=rule_finding.subject or subject,
+            cells=rule_finding.cells or concerned(rule_finding),
+        )
 
 
 def merged_phases(case: Case, findings_by_phase: Mapping[str, Sequence[Finding]]) -> Iterator[Finding]:

@@ -308,4 +308,4 @@ def check_offset_interpretation(submission: Submission) -> Iterator[Finding]:
     cells = [cell for run, _ in other_offsets for cell in run.cells()]
     run, offset = other_offsets[0]
     expected = f"-N {run.geometry.processes_per_node} (by the rules)"
-    yield from submission.over(form, cells, message, expected, f"-N {offset}", **values)
+    yield from submission.per_line(form, cells, message, expected, f"-N {offset}", **values)

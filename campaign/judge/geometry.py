@@ -12,12 +12,12 @@ from campaign.core.model import Finding
 from campaign.core.units import listing, plural
 from campaign.judge.attestation import attestations
 from campaign.judge.findings import (
-    doubt,
     first_problem,
     not_printed,
     note,
     processes_on,
     to_explain,
+    to_explain_if_full,
     unchecked,
     violation,
 )
@@ -206,7 +206,7 @@ def _shared_machine(case: Case, names: Sequence[str]) -> Finding:
             listing(names),
         )
     clients_text = ", each with its own client of the file system" if on_network else ""
-    return doubt(case.full)(
+    return to_explain_if_full(case.full)(
         f'several "nodes" run on one physical machine{clients_text}', "one machine per node", listing(names)
     )
 
@@ -275,6 +275,6 @@ def _check_idle_cores(submission: Submission, condition: LaunchCondition) -> Ite
     core_count = max(map(int, cores), default=0)
     used = min((case.run.geometry.processes_per_node for case in cases), default=core_count)
     if used < core_count:
-        yield doubt(submission.full)(
+        yield to_explain_if_full(submission.full)(
             "fewer processes per node than cores", f"{core_count} on each node", f"{used} on each node"
         )

@@ -11,7 +11,7 @@ from campaign.core.events import Event
 from campaign.core.grouping import grouped
 from campaign.core.model import Finding, Severity, State
 from campaign.core.units import listing, plural
-from campaign.judge.findings import doubt, note, to_explain, unchecked, unchecked_by_buyer, violation
+from campaign.judge.findings import note, to_explain, to_explain_if_full, unchecked, unchecked_by_buyer, violation
 from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import RECORDS, Submission
 
@@ -58,7 +58,7 @@ def check_attempts(submission: Submission) -> Iterator[Finding]:
         counts_text = ", ".join(f"{number} {outcome}" for outcome, number in sorted(counts.items()))
         yield note("attempts that the table does not report (kept on record): {counts}", counts=counts_text)
     if contradictory:
-        yield doubt(submission.full)(
+        yield to_explain_if_full(submission.full)(
             "attempts that are not used in the results have records that contradict each other",
             "records that agree",
             listing(contradictory),
@@ -74,7 +74,9 @@ def check_attempts(submission: Submission) -> Iterator[Finding]:
         yield unchecked("attempt folders not checked")
         return
     submitted = [attempt for attempt in submission.attempts if attempt.state not in (State.SUBMITTING, State.REFUSED)]
-    missing_folders = [each for each in submitted if (each.run, each.number) not in submission.folders]
+    missing_folders = [
+        kept_attempt for kept_attempt in submitted if (kept_attempt.run, kept_attempt.number) not in submission.folders
+    ]
     for name, numbers in grouped((attempt.run, attempt.number) for attempt in missing_folders).items():
         yield _missing_attempts(
             "raw output of attempts of {run} is missing", "raw output of every attempt", sorted(numbers), run=name
@@ -91,7 +93,7 @@ def _check_failed_with_results(submission: Submission) -> Iterator[Finding]:
         and len(case.results) == len(case.operations)
     ]
     if failed_attempts:
-        yield doubt(submission.full)(
+        yield to_explain_if_full(submission.full)(
             "attempts that did not end well have all their results in their output",
             "a part of the results, or none",
             listing(failed_attempts),
@@ -104,8 +106,8 @@ def _check_repeated_runs(submission: Submission) -> Iterator[Finding]:
     reported_cells = set(submission.cells)
     for name, cases in valid.items():
         if len(cases) > 1 and (cells := reported_cells.intersection(cases[0].run.cells())):
-            yield from submission.over(
-                doubt(submission.full),
+            yield from submission.per_line(
+                to_explain_if_full(submission.full),
                 cells,
                 "{run} was measured again although it had a valid result",
                 "one valid result of each repetition",
@@ -131,7 +133,7 @@ def check_hidden_measurements(submission: Submission) -> Iterator[Finding]:
         )
         cells = set(runs[attempt.run].cells() if attempt.run in runs else ()) & set(submission.cells)
         if cells:
-            yield from submission.over(hidden, cells)
+            yield from submission.per_line(hidden, cells)
         else:
             yield hidden()
 

@@ -69,14 +69,14 @@ def check_times(case: Case) -> Iterator[Finding]:
     if completion is None:
         yield unchecked("completion.json is missing")
         return
-    window, back = (completion.started, completion.ended), set_back_s(case)
-    printed, unclear = printed_times(case)
+    window, back_s = (completion.started, completion.ended), set_back_s(case)
+    output_times, unclear = printed_times(case)
     if unclear:
         yield unchecked(unclear)
-    for name, time in printed.items():
+    for name, time in output_times.items():
         values: dict[str, Value] = {"completion.json": window, "output": time}
-        yield from disagreement(name, values, TOLERANCE_S + back, "outside the run: the output's {what}")
-    yield from check_phases_fit(case, window[1] - window[0] + back, "phases in the output took longer than the run")
+        yield from disagreement(name, values, TOLERANCE_S + back_s, "outside the run: the output's {what}")
+    yield from check_phases_fit(case, window[1] - window[0] + back_s, "phases in the output took longer than the run")
     if is_started_again(case):
         yield unchecked(STARTED_AGAIN)
     if slurm_span(case) is None:
@@ -88,8 +88,8 @@ def check_phases_fit(case: Case, lasted_s: float, message: str) -> Iterator[Find
     """The phases of the output fit into the time that something lasted."""
     took = shortest_phases_s(case)
     if took > lasted_s + TOLERANCE_S:
-        most, found = distinct_digits(lasted_s, took)
-        yield violation(message, f"at most {most} s", f"{found} s")
+        longest, actual = distinct_digits(lasted_s, took)
+        yield violation(message, f"at most {longest} s", f"{actual} s")
 
 
 @attempt_rule(
@@ -109,16 +109,18 @@ def check_job(case: Case) -> Iterator[Finding]:
         return
     yield from compare(JOB_FACTS, case)
     yield from _check_job_name(case)
-    had, again = environment.job_nodes, is_started_again(case)
-    if again:
+    job_nodes, is_other_start = environment.job_nodes, is_started_again(case)
+    if is_other_start:
         yield unchecked(STARTED_AGAIN)
     elif not final.ended:
-        yield from _check_completing_nodes(final, had)
-    named = set(case.seen.node_names)
-    if len(had) == case.seen.nodes and named and named < set(had):
-        yield violation("the output names fewer nodes than it ran on", listing(had), listing(sorted(named)))
+        yield from _check_completing_nodes(final, job_nodes)
+    output_nodes = set(case.seen.node_names)
+    if len(job_nodes) == case.seen.nodes and output_nodes and output_nodes < set(job_nodes):
+        yield violation(
+            "the output names fewer nodes than it ran on", listing(job_nodes), listing(sorted(output_nodes))
+        )
     yield from _check_task_count(case)
-    if not again:
+    if not is_other_start:
         yield from _check_job_step(case)
 
 
@@ -157,13 +159,13 @@ def _check_task_count(case: Case) -> Iterator[Finding]:
             )
 
 
-def _check_completing_nodes(final: Accounting, had: Sequence[str]) -> Iterator[Finding]:
+def _check_completing_nodes(final: Accounting, job_nodes: Sequence[str]) -> Iterator[Finding]:
     """What slurmctld lists while a job is COMPLETING: the nodes whose Epilog still runs."""
     completing = expand_nodes(final.job.get("NodeList", "")) or ()
-    if set(completing) - set(had):
+    if set(completing) - set(job_nodes):
         yield violation(
             "Slurm lists nodes that were not in the job",
-            f"{listing(had)} or fewer while the job is COMPLETING",
+            f"{listing(job_nodes)} or fewer while the job is COMPLETING",
             listing(completing),
         )
     elif not final.allocation.get("NodeList"):
@@ -249,8 +251,8 @@ def check_records(case: Case) -> Iterator[Finding]:
     yield from _check_journal(case)
     yield from compare(ORDER, case)
     yield from _check_slurm(case)
-    around = case.evidence.environment
-    yield from around.once("file system", lambda: tuple(_check_file_system(around)))
+    environment = case.evidence.environment
+    yield from environment.once("file system", lambda: tuple(_check_file_system(environment)))
     if len(case.phases) > 1:  # also between them
         yield from _check_clock(case)
     yield from merged_phases(case, {name: [*_check_phase(phase)] for name, phase in case.phases.items()})
@@ -269,11 +271,11 @@ def _check_phase(case: Case) -> Iterator[Finding]:
     yield from check_attestations(case)
 
 
-def changed_file(place: str, recorded: str, found: str) -> Finding:
+def changed_file(place: str, recorded_hash: str, actual_hash: str) -> Finding:
     return violation(
         "{place} differs from the file whose hash the journal recorded at the end of the run",
-        recorded,
-        found,
+        recorded_hash,
+        actual_hash,
         place=quoted(place),
     )
 
@@ -285,10 +287,10 @@ def _check_journal(case: Case) -> Iterator[Finding]:
         yield unchecked("completion.json is missing: nothing to compare the other records with")
         return
     yield from compare(JOURNAL_TIMES, case)
-    back = set_back_s(case)
+    back_s = set_back_s(case)
     times = [(completion.started, completion.ended), *((phase.started, phase.ended) for phase in completion.phases)]
-    for started, ended in [(started, ended) for started, ended in times if ended + back < started][:1]:
-        yield violation("the run ended before it started", utc(started), utc(ended))
+    for start, end in [(start, end) for start, end in times if end + back_s < start][:1]:
+        yield violation("the run ended before it started", utc(start), utc(end))
 
 
 _CLOCK_SET = "the clock of the job's first node was set during the run"
@@ -349,9 +351,9 @@ def _check_step(case: Case) -> Iterator[Finding]:
         yield violation("sacct: the job step ran another program", program, step["JobName"])
     if (nodes := step.get("NNodes", "")).isdigit() and int(nodes) != case.run.geometry.nodes:
         yield violation("sacct: the job step had a different node count", case.run.geometry.nodes, nodes)
-    had, ran = expand_nodes(completion.nodes), expand_nodes(step.get("NodeList", ""))
-    if had and ran and set(ran) - set(had):
-        yield violation("sacct: the job step ran on nodes outside the job", listing(had), listing(ran))
+    job_nodes, ran = expand_nodes(completion.nodes), expand_nodes(step.get("NodeList", ""))
+    if job_nodes and ran and set(ran) - set(job_nodes):
+        yield violation("sacct: the job step ran on nodes outside the job", listing(job_nodes), listing(ran))
 
 
 def _check_step_end(case: Case, completion: Completion, step: Mapping[str, str]) -> Iterator[Finding]:
@@ -366,17 +368,19 @@ def _check_step_end(case: Case, completion: Completion, step: Mapping[str, str])
         return
     span = {"completion.json": (completion.started, completion.ended), "sacct": times}
     yield from disagreement("step", span, CONTROLLER_S, "sacct: the job step lies outside the run's time")
-    began, ended = times
-    lasted = ended - began + 1.0 + set_back_s(case)  # both times are cut to a second
+    start, end = times
+    lasted = end - start + 1.0 + set_back_s(case)  # both times are cut to a second
     yield from check_phases_fit(case, lasted, "phases in the output took longer than the job step in sacct")
 
 
-def _check_file_system(around: Environment) -> Iterator[Finding]:
+def _check_file_system(environment: Environment) -> Iterator[Finding]:
     """Mount table and statfs name the same kind of file system, node by node."""
-    statfs = around.by_node("fs.type")
-    for node, mounted in around.by_node("mount.type").items():
-        said = statfs.get(node, "").partition(" (")[0]
-        kinds = _KINDS.get(mounted), _KINDS.get(said)
+    statfs = environment.by_node("fs.type")
+    for node, mounted in environment.by_node("mount.type").items():
+        statfs_type = statfs.get(node, "").partition(" (")[0]
+        kinds = _KINDS.get(mounted), _KINDS.get(statfs_type)
         if None not in kinds and kinds[0] != kinds[1]:
-            yield violation("mount table and statfs name different file systems on {node}", mounted, said, node=node)
+            yield violation(
+                "mount table and statfs name different file systems on {node}", mounted, statfs_type, node=node
+            )
             return

@@ -16,7 +16,7 @@ from campaign.config.rules.pack import RulePack
 from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Finding, Severity, Status
 from campaign.core.units import digits, distinct_digits
-from campaign.judge.findings import doubt, note, unchecked, unprovable, violation
+from campaign.judge.findings import note, to_explain_if_full, unchecked, unprovable, violation
 from campaign.judge.projections import rows_by_line
 from campaign.judge.rule import Needs, campaign_rule
 from campaign.judge.submission import Submission
@@ -47,7 +47,7 @@ def check_one_run(submission: Submission) -> Iterator[Finding]:
                 "the operations come from several runs", "one run", ", ".join(origins), about="/".join((*line, "*"))
             )
     unknown = [row.cell for row in submission.measured_rows if not row.origin]
-    yield from submission.over(unchecked, unknown, "the table does not name the run of the value")
+    yield from submission.per_line(unchecked, unknown, "the table does not name the run of the value")
 
 
 def _check_iterations(submission: Submission) -> Iterator[Finding]:
@@ -76,8 +76,8 @@ def _check_iterations(submission: Submission) -> Iterator[Finding]:
                 about=cell,
             )
     for statistic, cells in unsaid.items():
-        yield from submission.over(
-            doubt(submission.full),
+        yield from submission.per_line(
+            to_explain_if_full(submission.full),
             cells,
             "measured in several iterations, but the rules do not say which to report: values of one line may come "
             "from different iterations",
@@ -99,7 +99,7 @@ def check_selection(submission: Submission) -> Iterator[Finding]:
     for cell, origin in ((row.cell, row.origin) for row in submission.rows if row.status is Status.MEASURED):
         cases = [case for case in by_line.get(cell.line, ()) if cell.operation in case.run.operations]
         if not cases or not origin:
-            yield from submission.over(unchecked, [cell], "no attempts on record to select from")
+            yield from submission.per_line(unchecked, [cell], "no attempts on record to select from")
         elif (best := selected(cases).subject) != origin:
             yield violation(
                 "the reported attempt is not the one with the {best} {name}",
@@ -138,15 +138,17 @@ def check_repetitions(submission: Submission) -> Iterator[Finding]:
         counts.setdefault((planned[row.cell], False), []).append(row.cell)
     for (number, is_shared), cells in sorted(counts.items()):
         if number == 0:
-            yield from submission.over(unchecked, cells, "the table has no repetition count")
+            yield from submission.per_line(unchecked, cells, "the table has no repetition count")
         elif number < enough:
             form, message = note, "too few repetitions for a confidence interval"
             if number < minimum:
-                form, message = doubt(submission.full), "fewer repetitions than the rules require"
-            yield from submission.over(form, cells, message, f"{enough} (the rules require at least {minimum})", number)
+                form, message = to_explain_if_full(submission.full), "fewer repetitions than the rules require"
+            yield from submission.per_line(
+                form, cells, message, f"{enough} (the rules require at least {minimum})", number
+            )
         elif is_shared:
             message = "repetitions shared jobs and are not independent"
-            yield from submission.over(note, cells, message, "one job per repetition", f"{number} repetitions")
+            yield from submission.per_line(note, cells, message, "one job per repetition", f"{number} repetitions")
 
 
 @campaign_rule(
@@ -174,7 +176,7 @@ def check_variation(submission: Submission) -> Iterator[Finding]:
     """
     parameter = submission.pack.parameter
     variation, explain, drift = (parameter("STA-04", name) for name in ("variation", "explain", "drift"))
-    form = doubt(submission.full)
+    form = to_explain_if_full(submission.full)
     rows = [row for row in submission.executed_rows if row.status is Status.MEASURED]
     for row in rows:
         cv = row.summary.cv
@@ -200,7 +202,7 @@ def check_variation(submission: Submission) -> Iterator[Finding]:
         if p < CHANCE:
             yield note("outliers present; none excluded", "", digits(value), about=cell)
     single = [row.cell for row in rows if row.summary.cv is None]
-    yield from submission.over(unchecked, single, "only one repetition: variability unknown")
+    yield from submission.per_line(unchecked, single, "only one repetition: variability unknown")
 
 
 def _values_by_time(row: Row) -> list[float]:
@@ -240,7 +242,7 @@ def check_file_configurations(submission: Submission) -> Iterator[Finding]:
                 if len(values) < 2:
                     yield unprovable("fewer than two file configurations have a value to compare", about=pattern)
                 elif max(values.values()) > factor * min(values.values()):
-                    yield doubt(submission.full)(
+                    yield to_explain_if_full(submission.full)(
                         "single-process rates differ by more than {factor}x between file configurations",
                         f"at most {factor:g}x",
                         ", ".join(f"{files} {digits(value)}" for files, value in values.items()),
@@ -344,14 +346,14 @@ def check_growth(submission: Submission) -> Iterator[Finding]:
                 cells_without_single.append(row.cell)
             elif rate is not None and rate > factor * processes * single > 0:
                 largest, actual, by = distinct_digits(factor * processes * single, rate, single)
-                yield doubt(submission.full)(
+                yield to_explain_if_full(submission.full)(
                     "more than {factor}x the rate of that many single processes",
                     f"at most {largest} {row.unit} ({factor:g} x {processes} processes x {by})",
                     f"{actual} {row.unit}",
                     about=row.cell,
                     factor=f"{factor:g}",
                 )
-    yield from submission.over(
+    yield from submission.per_line(
         unchecked, cells_without_single, "no single-process result, or process count, to compare with"
     )
 
@@ -371,14 +373,14 @@ def _check_not_worse(
         limit = values[other] * (1 - sign * margin)
         if sign * row.value < sign * limit:
             expected, actual, by = distinct_digits(limit, row.value, values[other])
-            yield doubt(submission.full)(
+            yield to_explain_if_full(submission.full)(
                 message,
                 f"{limits} {expected} {row.unit} ({name} {by}, {change} {show(Quantity.SHARE, margin)})",
                 f"{actual} {row.unit}",
                 about=row.cell,
                 margin=show(Quantity.SHARE, margin),
             )
-    yield from submission.over(unchecked, [row.cell for row, other in pairs if other not in values], missing)
+    yield from submission.per_line(unchecked, [row.cell for row, other in pairs if other not in values], missing)
 
 
 def _creation_operations(pack: RulePack, launch: str) -> dict[str, str]:

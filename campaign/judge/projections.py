@@ -13,7 +13,7 @@ from campaign.core import formula
 from campaign.core.grouping import grouped
 from campaign.core.model import Finding, Status
 from campaign.core.units import digits
-from campaign.judge.findings import cut, doubt, note, to_explain, unchecked, violation
+from campaign.judge.findings import cut, note, to_explain, to_explain_if_full, unchecked, violation
 from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row
@@ -45,7 +45,7 @@ def check_independent_lines(submission: Submission) -> Iterator[Finding]:
             if factor is None:
                 continue
             digit_count = sum(len(f"{value:.15g}".replace(".", "").lstrip("0")) for value in lines[line].values())
-            form = violation if digit_count >= LINES_CHANCE_DIGITS else doubt(submission.full)
+            form = violation if digit_count >= LINES_CHANCE_DIGITS else to_explain_if_full(submission.full)
             yield form(
                 "reported as measured, but every operation is equal to {line}"
                 if factor == 1

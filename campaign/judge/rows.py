@@ -82,14 +82,14 @@ def _add_findings(row: Row, findings: Sequence[Finding]) -> Row:
     return replace(row, findings=(*row.findings, *findings), status=Status.INVALID if blocked else row.status)
 
 
-def _fill_row(row: Row, campaign: Campaign, operation: Operation, tried: Sequence[Case]) -> Row:
+def _fill_row(row: Row, campaign: Campaign, operation: Operation, attempted: Sequence[Case]) -> Row:
     """The row with its number, or why it has none; still missing if nothing was `tried`."""
-    good = [result for result in tried if result.valid and result.complete]
+    good = [result for result in attempted if result.valid and result.complete]
     if good:
         nodes = by_node(good)
         result = of_nodes(nodes)
         cases_of_node, valid_cases = (
-            [case for case in cases if case.run.node == result.run.node] for cases in (tried, good)
+            [case for case in cases if case.run.node == result.run.node] for cases in (attempted, good)
         )
         row = _add_number(row, Status.MEASURED, result, operation, cases_of_node, valid_cases)
         results = {node: case.result(operation) for node, case in nodes.items() if node}
@@ -103,16 +103,16 @@ def _fill_row(row: Row, campaign: Campaign, operation: Operation, tried: Sequenc
         value = projection.value
         note = _projection_note(projection, value)
         return replace(row, status=Status.PROJECTED, run=None, value=value, note=note, projection=projection)
-    row = replace(row, attempts=len(tried))
+    row = replace(row, attempts=len(attempted))
     declined = next((declined.reason for declined in campaign.declined if matches(row.cell, declined.cells)), None)
     if declined is not None:  # RUN-08 reports problems of attempts without a result
-        attempts_text = f" ({units.plural(len(tried), 'attempt')}, none valid)" if tried else ""
+        attempts_text = f" ({units.plural(len(attempted), 'attempt')}, none valid)" if attempted else ""
         return replace(row, status=Status.DECLINED, note=f"{declined}{attempts_text}")
-    if not tried:
+    if not attempted:
         return row
-    last = tried[-1]
+    last = attempted[-1]
     if last.attempt.state is State.DONE and last.result(operation) is not None:
-        return _add_number(row, Status.INVALID, last, operation, tried, [])
+        return _add_number(row, Status.INVALID, last, operation, attempted, [])
     note = _failure_reason(last)
     return replace(row, status=Status.FAILED, run=last.run, attempt=last.attempt, note=note, findings=last.findings)
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from campaign.core.grouping import grouped
 from campaign.core.model import Completion, Finding, Severity, State
 from campaign.core.units import digits, listing, may_be_negative, utc
-from campaign.judge.findings import BUILTIN, at_full_size, doubt, note, to_explain, unchecked, violation
+from campaign.judge.findings import BUILTIN, at_full_size, note, to_explain, to_explain_if_full, unchecked, violation
 from campaign.judge.job_facts import (
     TOLERANCE_S,
     WITNESS,
@@ -45,7 +45,7 @@ def check_end(case: Case) -> Iterator[Finding]:
             "the run ended as {state}: {reason}", "done", state=case.attempt.state, reason=case.attempt.reason
         )
     elif case.evidence.completion and (line := case.evidence.completion.unended):
-        yield doubt(case.full)(
+        yield to_explain_if_full(case.full)(
             "the benchmark printed its last line, after all results, and did not end; the job ended it a minute later",
             "its processes end by themselves",
             line,
@@ -258,13 +258,13 @@ def check_energy(submission: Submission) -> Iterator[Finding]:
         level = energy_source.level or "not declared"
         cells = [row.cell for row in submission.planned_rows]
         wording = "the energy was measured by a lower level of the Green500's methods than clause {clause} requires"
-        yield from submission.over(form, cells, wording, f"level {demand.level}", level, clause=demand.clause)
+        yield from submission.per_line(form, cells, wording, f"level {demand.level}", level, clause=demand.clause)
     findings_and_cells = [
         (finding, cell) for case in results for finding in _check_run_energy(case) for cell in case.run.cells()
     ]
     cells_by_finding = grouped(((finding, finding.message), cell) for finding, cell in findings_and_cells)
     for (finding, _), of_finding in cells_by_finding.items():
-        yield from submission.over(lambda about, original=finding: replace(original, subject=about), of_finding)
+        yield from submission.per_line(lambda about, original=finding: replace(original, subject=about), of_finding)
 
 
 def _check_run_energy(case: Case) -> Iterator[Finding]:

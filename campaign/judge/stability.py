@@ -69,7 +69,7 @@ def check_environment(submission: Submission) -> Iterator[Finding]:
         if all(_is_same(item, first, text) for _, text in by_node):
             continue
         if change := _first_change(item, by_node):
-            texts = [_with_place(text, node, f"in {_first_of(by_node[node, text][0])}") for node, text in change]
+            texts = [_with_place(text, node, f"in {_first_attempt(by_node[node, text][0])}") for node, text in change]
             yield to_explain("{name} changed during the campaign", *texts, name=name)
         else:
             yield to_explain("{name} differs between nodes", *_differing_nodes(item, by_node), name=name)
@@ -167,5 +167,5 @@ def _with_place(text: str, node: str, attempts: str = "") -> str:
     return f"{cut(text)} ({where})" if where else cut(text)
 
 
-def _first_of(attempts: Sequence[str]) -> str:
+def _first_attempt(attempts: Sequence[str]) -> str:
     return attempts[0] + (f" and {len(attempts) - 1} more" if len(attempts) > 1 else "")

@@ -94,7 +94,7 @@ class Submission:
         """Whether it is of the RFP's size: what is inherent to a rehearsal is a note, not a violation."""
         return self.pack.profile == "full"
 
-    def over(self, form: Form, cells: Iterable[Cell], *texts: object, **values: object) -> Iterator[Finding]:
+    def per_line(self, form: Form, cells: Iterable[Cell], *texts: object, **values: object) -> Iterator[Finding]:
         """One finding with this form, texts and values for each line of the table, or for its concerned cells. Not for
         several lines: the finding of one line must not change with another line.
         """

@@ -12,7 +12,7 @@ from campaign.config.system import CONTACT, SYSTEM, gaps, placeholder
 from campaign.core.grouping import grouped
 from campaign.core.model import Finding, Severity
 from campaign.core.units import format_size, listing
-from campaign.judge.findings import at_full_size, cut, doubt, note, to_explain, unchecked, violation
+from campaign.judge.findings import at_full_size, cut, note, to_explain, to_explain_if_full, unchecked, violation
 from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import Submission
 from campaign.judge.timing import LOCAL
@@ -98,11 +98,16 @@ def check_file_system(submission: Submission) -> Iterator[Finding]:
     xfs …) described as shared is a violation on several nodes at full size; any other unnamed type: W; in a
     rehearsal noted. A text that names a shared file system describes no node-local one.
     """
-    written = [case for case in submission.results if any("{directory}" in word for word in case.run.arguments)]
-    by_target = mounted_types(written)
+    cases_with_files = [
+        case for case in submission.results if any("{directory}" in word for word in case.run.arguments)
+    ]
+    by_target = mounted_types(cases_with_files)
     file_system = dict(submission.campaign.system).get("file system", "")
     for target in submission.campaign.targets:
-        pattern, cases_of_target = f"{target.name}/*/*/*", [case for case in written if case.run.target == target.name]
+        pattern, cases_of_target = (
+            f"{target.name}/*/*/*",
+            [case for case in cases_with_files if case.run.target == target.name],
+        )
         described = [text for text in (file_system, target.description) if text and not placeholder(text)]
         kinds = by_target.get(target.name, [])
         if cases_of_target and not kinds:
@@ -199,7 +204,7 @@ def check_proposed(submission: Submission) -> Iterator[Finding]:
         elif other_values:
             label = name.replace("_", " ")
             is_size = name in _SIZES
-            yield doubt(submission.full)(
+            yield to_explain_if_full(submission.full)(
                 "the measured system differs from the proposed one: {name}",
                 f"{label} {format_size(proposed_value) if is_size else proposed_value}",
                 ", ".join(map(_memory_text if is_size else cut, other_values)),
@@ -273,13 +278,20 @@ _OF_FABRIC = ("fabric.", "net.ib", "net.hsn", "net.opa")
 
 def _check_contradictions(submission: Submission) -> Iterator[Finding]:
     """ENV-05: what the description says of the nodes fits what they recorded, or the difference is explained."""
-    environments = {id(each): each for each in (case.evidence.environment for case in submission.results)}
+    environments = {
+        id(job_environment): job_environment
+        for job_environment in (case.evidence.environment for case in submission.results)
+    }
     texts = {key: _MARKS.sub("", text) for key, text in submission.campaign.system if not placeholder(text)}
-    contradictions = (each for environment in environments.values() for each in _contradictions(texts, environment))
+    contradictions = (
+        job_environment
+        for environment in environments.values()
+        for job_environment in _contradictions(texts, environment)
+    )
     for (key, words), recorded_texts in grouped(
         ((key, words), cut(text)) for key, words, text in contradictions
     ).items():
-        yield doubt(submission.full)(
+        yield to_explain_if_full(submission.full)(
             "the description of the system contradicts what the nodes recorded: {key}",
             words,
             listing(dict.fromkeys(recorded_texts)),

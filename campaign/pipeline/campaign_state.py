@@ -47,7 +47,7 @@ def judge_recorded(
     """
     from campaign.judge import engine
 
-    return engine.judged(_gather_submission(definition, planned, store, source, chain))
+    return engine.judge_campaign(_gather_submission(definition, planned, store, source, chain))
 
 
 def judge_planned(definition: Definition, planned: planning.Plan, compared: ComparedSources) -> Submission:
@@ -58,7 +58,7 @@ def judge_planned(definition: Definition, planned: planning.Plan, compared: Comp
     submission = _gather_submission(definition, planned, None, modifications.planned_sources(campaign, *compared), None)
     own_source = None if campaign.benchmark.external else modifications.own_source()
     programs, today = modifications.programs(campaign), datetime.now(UTC).date()
-    return engine.judged_before(replace(submission, own_source=own_source, programs=programs, today=today))
+    return engine.judge_plan(replace(submission, own_source=own_source, programs=programs, today=today))
 
 
 def _gather_submission(
@@ -80,7 +80,9 @@ def _gather_submission(
         evidence = dict(store.evidence())
         for attempt, files in altered_files(paths, chain).items():
             evidence[attempt] = replace(evidence.get(attempt, NOTHING), altered=files)
-        results = engine.measured(definition, planned.runs, attempts, store.records(), store.observations(), evidence)
+        results = engine.cases_of_runs(
+            definition, planned.runs, attempts, store.records(), store.observations(), evidence
+        )
     rows = table_rows(campaign, pack, planned.runs, attempts, results)
     reported_attempts = {origin for row in rows for origin in (row.origin, *row.executions)}
     return Submission(

@@ -261,7 +261,7 @@ def _results_by_run(definition: Definition) -> adaptive.Results:
 
     @functools.cache
     def results_of_run(run: Run) -> list[Case]:
-        return engine.measured(definition, [run], attempts.get(run.id, []), records, observations, evidence)
+        return engine.cases_of_runs(definition, [run], attempts.get(run.id, []), records, observations, evidence)
 
     return results_of_run
 

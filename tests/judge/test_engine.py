@@ -230,7 +230,7 @@ def test_of_a_campaign_whose_every_run_failed_one_line_says_what_was_not_checked
     failed = Results(pack=builders.pack(checks=dict.fromkeys(rules, "9")))
     for run in failed.runs:
         failed.add_to(run, None, State.FAILED, "boom")
-    judged = engine.judged(failed.submission())
+    judged = engine.judge_campaign(failed.submission())
     assert {finding.rule for row in judged.rows for finding in row.findings} == {"RUN-01", "CMP-03"}
     unchecked = [finding for finding in judged.all_findings if not finding.checked]
     assert {finding.rule for finding in unchecked} == set(rules) - {"RUN-01", "CMP-03"}

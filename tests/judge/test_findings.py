@@ -15,7 +15,7 @@ from campaign.judge.findings import at_full_size, note, unchecked, violation
 PACKAGE = Path(campaign.__file__).parent
 OTHERS = {"about", "operation"}  # what else a form is given by name
 FORM = re.compile(
-    r"\(?(violation|to_explain|note|unchecked|doubt|at_full_size|form|_gone|functools\.partial|.*\.over)\b"
+    r"\(?(violation|to_explain|note|unchecked|to_explain_if_full|at_full_size|form|_missing_attempts|functools\.partial|.*\.per_line)\b"
 )
 
 

@@ -75,7 +75,9 @@ def told(root: Path, capture: str, geometry: Geometry, dialect: Dialect, files: 
         (own / name).write_text(printed)
     records, seen = output.read("mdtest", own, root)
     key = (run.id, 1)
-    results = engine.measured(Definition(campaign, pack), [run], [attempt], {key: tuple(records)}, {key: {"": seen}})
+    results = engine.cases_of_runs(
+        Definition(campaign, pack), [run], [attempt], {key: tuple(records)}, {key: {"": seen}}
+    )
     rows = table_rows(campaign, pack, [run], [attempt], results)
     again = {key: tuple(records)}
     whole = Submission(campaign, pack, (run,), (attempt,), tuple(results), tuple(rows), again=again)

@@ -71,7 +71,7 @@ class Results:
             self.observations[run.id, number] = {"": builders.observation(run, directory, **(seen or {}))}
 
     def measured(self) -> list[Case]:
-        return engine.measured(
+        return engine.cases_of_runs(
             Definition(self.campaign, self.pack, self.answers),
             self.runs,
             self.attempts,

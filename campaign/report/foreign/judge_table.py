@@ -159,11 +159,11 @@ def check_units(submission: Submission) -> Iterator[Finding]:
     units_and_rows = ((required_units[row.cell.operation], row) for row in rows if row.cell.operation in required_units)
     wrong = grouped(((unit, row.unit), row.cell) for unit, row in units_and_rows if row.unit != unit)
     for (expected, actual), cells in wrong.items():
-        yield from submission.over(violation, cells, "unit differs from the rule pack's", expected, actual)
+        yield from submission.per_line(violation, cells, "unit differs from the rule pack's", expected, actual)
     large = [row for row in rows if row.value is not None and row.value >= 10 * ROUND]
     rounded = [row.cell for row in large if row.value is not None and row.value % ROUND == 0]
     if len(large) >= FEWEST and 2 * len(rounded) > len(large):
-        yield from submission.over(
+        yield from submission.per_line(
             to_explain, rounded, "values are rounded without explanation", "as measured", f"multiples of {ROUND}"
         )
 
@@ -181,7 +181,7 @@ def check_size(submission: Submission) -> Iterator[Finding]:
     smaller = grouped((total, cell) for total, cell in totals if total is not None and total < required_total)
     for total, cells in smaller.items():
         wording = "fewer {unit} than the rules require"
-        yield from submission.over(violation, cells, wording, f"{required_total} or more", total, **wording_values)
+        yield from submission.per_line(violation, cells, wording, f"{required_total} or more", total, **wording_values)
     yield unchecked(_TABLE_ONLY)
 
 
@@ -216,7 +216,7 @@ def check_inflation(submission: Submission) -> Iterator[Finding]:
             f"{row.value:.10g}, compared with {comparison}",
             about=row.cell,
         )
-    yield from submission.over(unchecked, unsure, "actual operation count not in the table")
+    yield from submission.per_line(unchecked, unsure, "actual operation count not in the table")
 
 
 def check_physics(submission: Submission) -> Iterator[Finding]:
@@ -247,7 +247,9 @@ def check_physics(submission: Submission) -> Iterator[Finding]:
                 f"{rate_text} {row.unit}",
                 about=row.cell,
             )
-    yield from submission.over(unchecked, unsure, "the table does not give the processes and nodes, or the actual rate")
+    yield from submission.per_line(
+        unchecked, unsure, "the table does not give the processes and nodes, or the actual rate"
+    )
 
 
 def _values_of_separate_files(submission: Submission, row: Row) -> dict[str, float]:
