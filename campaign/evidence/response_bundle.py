@@ -22,7 +22,7 @@ from campaign.core.grouping import grouped
 from campaign.core.model import Finding, Move
 from campaign.core.strict_yaml import quoted
 from campaign.core.units import listing
-from campaign.evidence import bundle, compared, replay, verify, verify_text
+from campaign.evidence import bundle, derived_files, replay, verify, verify_text
 from campaign.evidence.bundle_decision import (
     MEANING,
     EvidenceAnswer,
@@ -232,7 +232,7 @@ def _check_parts_agree(
     bag: bagit.Bag, rfp: rfps.Rfp, submissions: Mapping[str, Submission], chains: Mapping[str, journal.Chain]
 ) -> Iterator[Finding]:
     """EVD-04: every part answers this RFP, in one campaign file, and the scores follow from the parts."""
-    files = {compared.text_of(bag.root / verify.PARTS / part / "data/campaign.yaml") for part in submissions}
+    files = {derived_files.read_text(bag.root / verify.PARTS / part / "data/campaign.yaml") for part in submissions}
     if len(files) > 1:
         yield violation("the parts are not of one campaign file", "one", len(files))
     packs = {part.id: part for part in rfp.parts}
@@ -246,7 +246,7 @@ def _check_parts_agree(
             measured_pack = f"{pack.id} {pack.version}"
             yield violation("{part}: another rule pack than the RFP's", packs[part].pack, measured_pack, part=part)
     heads = {part: chains[part].head for part in submissions}
-    stated_document = compared.object_of(compared.text_of(bag.root / RESPONSE) or "")
+    stated_document = derived_files.json_object(derived_files.read_text(bag.root / RESPONSE) or "")
     rederived_document = json.loads(replay.as_json(_response_document(rfp, submissions, heads)))
     if {**stated_document, "rfp": None} != {**rederived_document, "rfp": None}:
         yield violation("response.json cannot be reproduced from the parts")

@@ -28,7 +28,16 @@ from campaign.core.events import event_of
 from campaign.core.model import Finding, Severity
 from campaign.core.strict_yaml import quoted
 from campaign.core.units import format_duration, plural, utc
-from campaign.evidence import bundle, compared, provenance, replay
+from campaign.evidence import (
+    bundle,
+    buyers_accounting,
+    copies,
+    derived_files,
+    inventory,
+    job_scripts,
+    provenance,
+    replay,
+)
 from campaign.evidence.bundle_decision import BundleDecision, BundleFacts, VerifyOutcome, decide_on_bundle
 from campaign.evidence.terms import HEAD, NONCE, TIMESTAMP, OfferTerms, shown_proofs
 from campaign.judge import engine
@@ -171,7 +180,10 @@ def load_buyers_rules(buyer: Buyer) -> RulePack | None:
 
 def verify_bag(name: str, bag: bagit.Bag, buyer: Buyer) -> VerifiedBundle:
     """Verify a bundle that was read."""
-    buyers_pack, accounting_rows = load_buyers_rules(buyer), compared.accounting(buyer.sacct) if buyer.sacct else []
+    buyers_pack, accounting_rows = (
+        load_buyers_rules(buyer),
+        buyers_accounting.read_accounting(buyer.sacct) if buyer.sacct else [],
+    )
     accepted_by = partial(buyer.terms.accepted_by, part=buyer.part) if buyer.terms else NO_ANSWERS.accepted
     data = bag.root / "data"
     signature = read_signature(bag, buyer)
@@ -194,7 +206,7 @@ def verify_bag(name: str, bag: bagit.Bag, buyer: Buyer) -> VerifiedBundle:
         buyers_evaluation, problem = None, plain(text.replace(f"{data}/", "")[:2000])
     chain = (evaluation and evaluation.chain) or journal.read_chain(data / "results" / "journal.jsonl")
     if evaluation and differences is not None:
-        differences |= compared.planned_otherwise(data, bag, evaluation)
+        differences |= job_scripts.unplanned_attempts(data, bag, evaluation)
     stamp_files = (data / "results/timestamps" / f"{head}.tsr" for head in chain.heads)
     drivers_stamps = list(filter(Path.is_file, stamp_files if (data / "results/timestamps").is_dir() else ()))
     stamps_to_read = (*buyer.timestamps, *drivers_stamps[:: -(1 + len(drivers_stamps) // MOST_STAMPS)])
@@ -218,7 +230,7 @@ def verify_bag(name: str, bag: bagit.Bag, buyer: Buyer) -> VerifiedBundle:
         *(buyer.terms.missing_proofs(proofs) if buyer.terms else ()),
     )
     findings = (
-        *(of_rule("CMP-05", BUNDLE, compared.beside_tables(data, bag, evaluation)) if evaluation else ()),
+        *(of_rule("CMP-05", BUNDLE, inventory.check_inventory(data, bag, evaluation)) if evaluation else ()),
         *of_rule("EVD-01", BUNDLE, check_manifests(bag.problems)),
         *of_rule("EVD-03", BUNDLE, check_signature(signature, buyer.signers is not None)),
         *of_rule("EVD-04", BUNDLE, check_reevaluation(differences, reworded, problem, tool)),
@@ -251,10 +263,10 @@ def _check_evaluation(
     data, submission = bag.root / "data", evaluation.submission
     if buyer.terms:
         yield from of_rule("ENV-04", BUNDLE, buyer.terms.violated_terms(submission))
-    yield from of_rule("EVD-06", BUNDLE, compared.twice(data, bag, evaluation, tool))
+    yield from of_rule("EVD-06", BUNDLE, copies.check_copies(data, bag, evaluation, tool))
     if accounting_rows:
-        yield from of_rule("EVD-06", BUNDLE, compared.by_accounting(accounting_rows, submission))
-    yield from of_rule("INP-01", BUNDLE, compared.input_files(evaluation))
+        yield from of_rule("EVD-06", BUNDLE, buyers_accounting.check_accounting(accounting_rows, submission))
+    yield from of_rule("INP-01", BUNDLE, copies.check_input_files(evaluation))
     if "RUN-08" not in submission.pack.checks:  # under any rules: results may have been selected
         yield from of_rule("RUN-08", BUNDLE, check_hidden_measurements(submission))
     yield from of_rule("WVR-01", BUNDLE, _check_waivers(submission.campaign.waivers, buyer))
@@ -271,8 +283,8 @@ def _rederived_differences(
     """Derived files that differ in the bundle, and those that an earlier version only worded differently."""
     metadata = provenance.crate(evaluation, data, bag.info.get("Bagging-Date", ""))
     rederived = {**evaluation.files, **provenance.statements(data, evaluation, tool), provenance.CRATE: metadata}
-    differences = compared.differing(data, rederived)
-    if compared.is_earlier(tool) and compared.same_numbers(data, evaluation.files):
+    differences = derived_files.differing_files(data, rederived)
+    if derived_files.is_earlier_version(tool) and derived_files.has_same_numbers(data, evaluation.files):
         return {}, tuple(differences)
     return differences, ()
 
@@ -285,9 +297,9 @@ def _rederived_differences(
 )
 def check_manifests(problems: Sequence[str]) -> Iterator[Finding]:
     """The files compared with the lists of hashes (`campaign verify`)."""
-    for problem in problems[: compared.MOST_SHOWN]:
+    for problem in problems[: inventory.MOST_SHOWN]:
         yield violation(problem)
-    if (further := len(problems) - compared.MOST_SHOWN) > 0:
+    if (further := len(problems) - inventory.MOST_SHOWN) > 0:
         yield violation("and {count} more", count=further)
 
 

@@ -19,7 +19,7 @@ from campaign.core.bagit import Bag
 from campaign.core.errors import CampaignError, EnvironmentLacks
 from campaign.core.events import START, Event, hash_of
 from campaign.core.model import Planned, State
-from campaign.evidence import compared, replay
+from campaign.evidence import copies, replay
 from campaign.pipeline import campaign_state
 from campaign.results.store import Store
 from campaign.slurm import scripts
@@ -90,7 +90,7 @@ def look_at_everything(definition: Definition) -> None:
     submission = campaign_state.recorded_submission(definition)
     replay._render_files(submission)
     data = definition.paths.root.parent
-    list(compared._bound(data, Bag(data), chain.ends if chain else ()))
+    list(copies._check_output_hashes(data, Bag(data), chain.ends if chain else ()))
 
 
 def test_no_value_of_a_journal_ends_a_command_with_a_traceback(definition: Definition) -> None:

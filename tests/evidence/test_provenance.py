@@ -15,7 +15,7 @@ from in_toto_attestation.v1.statement_pb2 import Statement
 
 from campaign.core import bagit, resources
 from campaign.core.errors import InputError
-from campaign.evidence import compared, provenance, replay
+from campaign.evidence import copies, provenance, replay
 from campaign.evidence.replay import Evaluation
 from campaign.judge.submission import Submission
 from campaign.results.source import facts, modifications, trees
@@ -94,10 +94,10 @@ def test_the_archive_holds_the_tree_whose_hash_is_recorded(tmp_path: Path, evide
     (tmp_path / provenance.SOURCE).write_bytes(provenance.source_archive(same) or b"")
     assert trees.read(provenance.SOURCE, tmp_path).hash == own.tree
     assert resources.BENCHMARK.name == "bench-src"
-    assert list(compared._source(tmp_path, same)) == []
+    assert list(copies._check_source(tmp_path, same)) == []
     other = replace(same.submission.sources, builds=(replace(build, source_tree="0" * 64),))
     changed = replace(same, submission=replace(same.submission, sources=other))
-    (found,) = compared._source(tmp_path, changed)
+    (found,) = copies._check_source(tmp_path, changed)
     assert (found.expected, found.actual) == (f"tree {'0' * 64}", f"tree {own.tree}")
 
 

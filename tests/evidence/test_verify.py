@@ -23,7 +23,7 @@ from campaign.core import bagit, journal, signatures
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.events import Event
 from campaign.core.model import Finding, Paths
-from campaign.evidence import bundle, compared, replay, verify, verify_text
+from campaign.evidence import bundle, copies, derived_files, job_scripts, replay, verify, verify_text
 from campaign.evidence.verify import Buyer
 from campaign.results.cells import Row
 from campaign.results.store import Store
@@ -307,7 +307,7 @@ def test_a_script_of_an_earlier_version_is_not_checked_and_left_to_the_buyer(
     made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rendered_otherwise(monkeypatch)
-    for module in (compared, replay, scripts, verify):
+    for module in (copies, derived_files, job_scripts, replay, scripts, verify):
         monkeypatch.setattr(module, "__version__", "99.1.0")
     with verify.verify(made.root / "plain", NOTHING) as found:
         (told,) = [each for each in found.findings if each.rule == "EVD-06"]

@@ -31,7 +31,7 @@ from campaign.config.rules import format as rules_format
 from campaign.core import formula
 from campaign.core.keys import record
 from campaign.core.schema import KeyedMap
-from campaign.evidence import compared, terms, verify
+from campaign.evidence import copies, derived_files, inventory, terms, verify
 from campaign.judge import engine
 from campaign.judge.rule import Rule, rules_of
 from campaign.report import decision, printing
@@ -163,7 +163,7 @@ def _why() -> str:
 
 def _rules() -> dict[str, Rule]:
     """Every rule as its decorator says, those of bundles included."""
-    return rules_of((*engine.MODULES, compared, verify), *catalogue.Level)
+    return rules_of((*engine.MODULES, inventory, verify), *catalogue.Level)
 
 
 def _catalogue() -> str:
@@ -271,8 +271,9 @@ def as_when_made() -> Iterator[None]:
         tempfile.TemporaryDirectory() as folder,
         zipfile.ZipFile(BUNDLE) as archive,
         mock.patch.object(packs, "PACKS", Path(folder)),
-        mock.patch.object(compared, "differing", lambda *_: {}),
-        mock.patch.object(compared, "_scripts", lambda *_: ()),
+        mock.patch.object(derived_files, "differing_files", lambda *_: {}),
+        mock.patch.object(copies, "differing_files", lambda *_: {}),
+        mock.patch.object(copies, "check_scripts", lambda *_: ()),
         mock.patch.object(modifications, "own_source", built_from),
     ):
         for name in archive.namelist():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.evidence import compared
+from campaign.evidence import derived_files
 
 pytestmark = pytest.mark.unit
 AGAIN = "first line\nsecond line\nthird, which is rather long up to the number 30870\n"
@@ -14,7 +14,7 @@ AGAIN = "first line\nsecond line\nthird, which is rather long up to the number 3
 def difference(place: Path, kept: bytes | None) -> dict[str, str]:
     if kept is not None:
         (place / "table").write_bytes(kept)
-    return compared.differing(place, {"table": AGAIN})
+    return derived_files.differing_files(place, {"table": AGAIN})
 
 
 def test_a_file_that_is_the_same_does_not_differ(tmp_path: Path) -> None:
@@ -45,8 +45,8 @@ def test_a_file_that_this_machine_cannot_read_is_not_taken_for_a_missing_one(
         raise OSError(errno.EIO, "Input/output error", str(path))
 
     path = tmp_path / "job.sbatch"
-    assert compared.text_of(path) is None
+    assert derived_files.read_text(path) is None
     path.write_text("x")
     monkeypatch.setattr(Path, "read_bytes", refused)
     with pytest.raises(OSError, match="Input/output error"):
-        compared.text_of(path)
+        derived_files.read_text(path)

@@ -1,0 +1,105 @@
+"""Compares files of a bundle with what its evidence gives when they are derived again."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Mapping
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from campaign import __version__
+from campaign.core.errors import pass_on
+from campaign.core.strict_yaml import quoted
+from campaign.core.units import without_padding
+
+LARGEST_TEXT = 16 << 20  # bytes of a text that is compared
+SHOWN_BEFORE = 30  # characters of a line shown before the difference
+_NUMBER_KEYS = (
+    "target",
+    "launch",
+    "files",
+    "operation",
+    "value",
+    "unit",
+    "processes",
+    "nodes",
+    "run",
+    "attempt",
+    "source",
+)
+
+
+def read_text(path: Path, largest_bytes: int = LARGEST_TEXT) -> str | None:
+    """None if it does not exist, is not UTF-8, or is larger than any file that is compared."""
+    try:
+        return path.read_bytes().decode("utf-8") if path.stat().st_size <= largest_bytes else None
+    except UnicodeDecodeError:
+        return None
+    except OSError as error:
+        pass_on(error)
+        return None
+
+
+def json_object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def differing_files(data: Path, rederived: Mapping[str, str]) -> dict[str, str]:
+    """Files that differ when derived again, with the first differing line."""
+    differences: dict[str, str] = {}
+    for name, derived in rederived.items():
+        stored = read_text(data / name, LARGEST_TEXT + len(derived.encode()))
+        if stored is None:
+            differences[name] = "missing from the bundle, or not UTF-8"
+        elif stored != derived and (not name.endswith(".csv") or without_padding(stored) != without_padding(derived)):
+            differences[name] = _describe_difference(stored, derived)
+    return differences
+
+
+def first_difference(stored: str, derived: str) -> tuple[int, str, str]:
+    """The number of the first line that differs, and the line in both texts: "" behind the end of one."""
+    lines = (io.StringIO(text, newline="\n") for text in (stored, derived))
+    pairs = enumerate(zip_longest(*lines, fillvalue=""), 1)
+    return next((number, left, right) for number, (left, right) in pairs if left != right)
+
+
+def _describe_difference(stored: str, derived: str) -> str:
+    number, *lines = first_difference(stored, derived)
+    if "" in lines:
+        line_count, derived_line_count = (text.count("\n") + 1 for text in (stored, derived))
+        return f"it has {line_count} lines; re-evaluated it has {derived_line_count}"
+    first = next(place for place, (left, right) in enumerate(zip_longest(*lines)) if left != right)
+    start = max(0, first - SHOWN_BEFORE)
+    stored_line, derived_line = (quoted(f"{'…' * (start > 0)}{line[start:].strip()}"[:120]) for line in lines)
+    return f"line {number} is {stored_line}; re-evaluated it is {derived_line}"
+
+
+def is_earlier_version(tool: str) -> bool:
+    """Whether an earlier version of this program made the bundle, whose texts may differ."""
+    return bool(re.fullmatch(r"campaign \d+\.\d+\.\d+", tool)) and _version_numbers(tool) < _version_numbers(
+        __version__
+    )
+
+
+def _version_numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)]
+
+
+def has_same_numbers(data: Path, rederived: Mapping[str, str]) -> bool:
+    """Whether both tables have the same numbers from the same log lines, whatever else differs."""
+    name = "tables/table.json"
+    try:
+        stored, derived = (
+            [[cell[key] for key in _NUMBER_KEYS] for cell in json.loads(table)]
+            for table in (read_text(data / name) or "", rederived[name])
+        )
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return False
+    return stored == derived
