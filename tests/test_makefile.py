@@ -31,7 +31,7 @@ def make(programs: Path, *targets: str) -> subprocess.CompletedProcess[str]:
     surroundings = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")}
     command = [programs / "make", "--no-print-directory", "-C", ROOT, *targets]
     return subprocess.run(
-        command, env=surroundings | {"PATH": str(programs)}, capture_output=True, text=True, timeout=300
+        command, env=surroundings | {"PATH": str(programs)}, capture_output=True, text=True, timeout=800
     )
 
 
@@ -113,6 +113,6 @@ def test_a_python_that_is_too_old_or_has_no_venv_is_named(programs: Path) -> Non
     old.chmod(0o755)
     surroundings = os.environ | {"PATH": str(programs), "PYTHON": str(old)}
     command = [ROOT / ".ci" / "needs", "python:python3-venv"]
-    done = subprocess.run(command, env=surroundings, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, env=surroundings, capture_output=True, text=True, timeout=800)
     assert done.returncode == 1
     assert done.stderr.startswith("missing: Python 3.11 or later with venv (python3-venv)\n")

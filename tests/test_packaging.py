@@ -72,7 +72,7 @@ class Installed:
             if name not in ("PYTHONPATH", "XDG_DATA_HOME", "CAMPAIGN_BENCHMARK")
         }
         done = subprocess.run(
-            ["campaign", *words], cwd=self.home, env=kept | own, capture_output=True, text=True, timeout=300
+            ["campaign", *words], cwd=self.home, env=kept | own, capture_output=True, text=True, timeout=800
         )
         assert done.returncode == status, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
@@ -133,7 +133,7 @@ def _verifies_as_one_file_without_numpy(installed: Installed, bundle: Path) -> N
     alone = [*WITHOUT_NETWORK, sys.executable, "-I", "-S"]
     for module in ("numpy", "scipy", "yaml"):
         assert subprocess.run([*alone, "-c", f"import {module}"], capture_output=True).returncode == 1
-    done = subprocess.run([*alone, application, bundle, "--details"], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([*alone, application, bundle, "--details"], capture_output=True, text=True, timeout=800)
     expected = installed.call("verify", bundle, "--details", status=done.returncode)
     assert (done.stdout, done.stderr) == (expected.stdout, expected.stderr)
     assert "re-evaluated from raw logs: identical" in done.stdout

@@ -27,7 +27,7 @@ def git(checkout: Path, *words: str) -> None:
 
 def release(checkout: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, checkout / ".ci" / "release.py", checkout.with_name("dist")]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+    return subprocess.run(command, capture_output=True, text=True, timeout=800)
 
 
 @pytest.fixture

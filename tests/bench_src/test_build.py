@@ -150,7 +150,7 @@ def test_it_builds_with_mpich_and_runs(tmp_path: Path) -> None:
         "-d",
         tmp_path / "work",
     ]
-    reply = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    reply = subprocess.run(command, capture_output=True, text=True, timeout=800)
     assert (reply.returncode, "File creation" in reply.stdout) == (0, True)
 
 
@@ -171,8 +171,8 @@ def test_the_record_names_the_revision_and_whether_it_has_changes(tmp_path: Path
     git = ["git", "-C", str(tmp_path / "repo"), "-c", "user.name=x", "-c", "user.email=x"]
     (tmp_path / "repo" / ".gitignore").write_text("build/\n")
     for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message=all"]):
-        subprocess.run([*git, *words], check=True, timeout=300)
-    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, timeout=300, capture_output=True, text=True).stdout
+        subprocess.run([*git, *words], check=True, timeout=800)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, timeout=800, capture_output=True, text=True).stdout
     record = make(top)
     assert (record["revision"], record["dirty"]) == (head.strip(), False)
     other = top / "test" / "check.h"  # of the source, and nothing is compiled again

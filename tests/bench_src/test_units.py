@@ -60,7 +60,7 @@ HIST_BUCKETS = 32 * 60
 def compiled(library: Path, *options: str) -> ctypes.CDLL:
     sources = [str(SOURCES / name) for name in PURE]
     flags = ["-shared", "-fPIC", "-O1", "-std=c11", "-D_GNU_SOURCE", "-I", str(SOURCES), *options]
-    subprocess.run(["mpicc", *flags, "-o", library, *sources, "-lm"], check=True, timeout=300)
+    subprocess.run(["mpicc", *flags, "-o", library, *sources, "-lm"], check=True, timeout=800)
     return ctypes.CDLL(str(library))
 
 

@@ -42,7 +42,7 @@ def test_files_are_hashed_with_their_sizes_and_what_is_no_file_is_unread(tmp_pat
     box.write_bytes(b"x" * 100_000)
     words = [resources.witness(), "hash", box, tmp_path, tmp_path / "none"]
     environment = {"SLURMD_NODENAME": "n7"}
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=True, env=environment)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=800, check=True, env=environment)
     assert done.stdout.splitlines() == [
         f"n7 {hashlib.sha256(box.read_bytes()).hexdigest()} 100000 {box}",
         f"n7 unread 0 {tmp_path}",
@@ -387,7 +387,7 @@ def test_a_witness_that_waits_for_the_target_wakes_the_script_each_second(tmp_pa
 
 def test_a_witness_says_of_a_request_that_it_does_not_know_that_it_is_of_another_version(tmp_path: Path) -> None:
     command = [resources.witness(), "job", "-d", tmp_path, "-x", "/bench", "--", tmp_path]
-    done = subprocess.run(command, input=b"over\ninvent\tx\n", capture_output=True, timeout=300, check=True)
+    done = subprocess.run(command, input=b"over\ninvent\tx\n", capture_output=True, timeout=800, check=True)
     (said,) = done.stdout.decode().splitlines()
     assert said.startswith(
         f"{resources.witness()} does not know 'invent', which the job's script says: they are of differ"

@@ -66,7 +66,7 @@ class Terminal:
     def type(self, text: str) -> None:
         os.write(self.here, text.encode())
 
-    def wait_for(self, text: str, seconds: float = 300) -> str:
+    def wait_for(self, text: str, seconds: float = 800) -> str:
         """What is on the screen up to this text, which is taken off it."""
         end = time.monotonic() + seconds
         while text not in self.seen:
@@ -111,7 +111,7 @@ def test_in_fish_the_same_is_offered(directory: Path) -> None:
         env=surroundings(directory),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=800,
     )
     for part in done.stdout.split(": campaign ")[1:]:
         line, *offered = part.splitlines()

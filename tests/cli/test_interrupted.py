@@ -38,13 +38,13 @@ def started(folder: Path, *words: str) -> subprocess.Popen[str]:
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
     """Its exit status, and the last line that it said."""
-    _, err = process.communicate(timeout=300)
+    _, err = process.communicate(timeout=800)
     return process.returncode, (err.splitlines() or [""])[-1]
 
 
 def assert_completed(folder: Path, cluster: Fake) -> None:
     """The same command again measures what is missing, once."""
-    done = subprocess.run([CAMPAIGN, "run", "c.yaml", *CELLS], cwd=folder, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([CAMPAIGN, "run", "c.yaml", *CELLS], cwd=folder, capture_output=True, text=True, timeout=800)
     assert "scratch/single/shared/create: invalid 1000.000 ops/s (attempt" in done.stdout, done.stderr
     assert len(cluster.measured()) == 1
 
@@ -75,7 +75,7 @@ def test_a_run_that_is_interrupted_at_any_moment_of_its_start_says_so_and_nothin
         wait_for_handlers(driver)
         time.sleep(moment * 0.5 / 20)
         driver.send_signal(number)
-        _, err = driver.communicate(timeout=300)
+        _, err = driver.communicate(timeout=800)
         assert (driver.returncode, err.count("campaign: interrupted")) == (INTERRUPTED, 1), err
         assert "Traceback" not in err
     assert cluster.jobs() == []
@@ -90,7 +90,7 @@ def test_a_signal_once_all_was_said_does_not_change_the_status(number: signal.Si
         "sys.argv[1:] = ['rules']\n"
         "sys.exit(main())"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=800)
     assert (done.returncode, done.stderr) == (0, "")
     assert "crossroads-mdtest" in done.stdout
 
@@ -108,7 +108,7 @@ def test_a_signal_in_a_call_whose_errors_python_ignores_is_not_lost() -> None:
         "campaign.cli.main.main = main\n"
         "sys.exit(program.main())"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=800)
     assert (done.returncode, done.stderr) == (INTERRUPTED, "campaign: interrupted\n")
 
 
@@ -195,7 +195,7 @@ def test_a_run_under_nohup_goes_on_when_the_terminal_is_closed(tmp_path: Path, c
     wait_until(lambda: [job for job in cluster.jobs() if job["reason"] == "Priority"], "the job waits")
     driver.send_signal(signal.SIGHUP)
     cluster.mend("hold")
-    assert driver.wait(timeout=300) != INTERRUPTED
+    assert driver.wait(timeout=800) != INTERRUPTED
     assert len(cluster.measured()) == 1
 
 

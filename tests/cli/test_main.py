@@ -105,7 +105,7 @@ def test_every_verb_stands_in_the_readme() -> None:
 
 @pytest.mark.parametrize("words", [[], ["frobnicate"], ["run"], ["table", "x.yaml", "--colour"]])
 def test_wrong_usage_ends_with_status_2(words: list[str]) -> None:
-    assert subprocess.run([CAMPAIGN, *words], capture_output=True, timeout=300).returncode == USAGE
+    assert subprocess.run([CAMPAIGN, *words], capture_output=True, timeout=800).returncode == USAGE
 
 
 def test_diff_is_another_name_of_modifications() -> None:
@@ -246,7 +246,7 @@ def test_init_writes_a_file_that_plan_accepts(tmp_path: Path) -> None:
 
 def test_output_that_cannot_be_written_is_an_error(file: Path) -> None:
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run([CAMPAIGN, "table", file], stdout=full, stderr=subprocess.PIPE, text=True, timeout=300)
+        done = subprocess.run([CAMPAIGN, "table", file], stdout=full, stderr=subprocess.PIPE, text=True, timeout=800)
     assert done.returncode == ENVIRONMENT
     assert done.stderr == (
         "campaign: standard output: No space left on device; free space, then run the same command again\n"
@@ -256,19 +256,19 @@ def test_output_that_cannot_be_written_is_an_error(file: Path) -> None:
 @pytest.mark.parametrize(("words", "status"), [(["--version"], ENVIRONMENT), (["fly"], USAGE)])
 def test_nothing_is_said_of_streams_that_take_nothing(words: list[str], status: int) -> None:
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run([CAMPAIGN, *words], stdout=full, stderr=full, timeout=300)
+        done = subprocess.run([CAMPAIGN, *words], stdout=full, stderr=full, timeout=800)
     assert done.returncode == status
 
 
 @pytest.mark.parametrize(("umask", "mode"), [("000", 0o664), ("077", 0o600)])
 def test_what_is_written_is_never_writable_for_everybody(tmp_path: Path, umask: str, mode: int) -> None:
     command = f"umask {umask}; exec {CAMPAIGN} init new.yaml"
-    subprocess.run(["sh", "-c", command], cwd=tmp_path, timeout=300, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["sh", "-c", command], cwd=tmp_path, timeout=800, check=True, stdout=subprocess.DEVNULL)
     assert (tmp_path / "new.yaml").stat().st_mode & 0o777 == mode
 
 
 def test_closed_streams_are_none_of_the_files_that_are_written(file: Path) -> None:
-    done = subprocess.run(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", CAMPAIGN, "table", file], timeout=300)
+    done = subprocess.run(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", CAMPAIGN, "table", file], timeout=800)
     assert done.returncode == INCOMPLETE
 
 

@@ -515,6 +515,6 @@ def test_a_file_without_a_mistake_is_refused_by_neither_plan_nor_run_on_a_cluste
     (desk / "c.yaml").write_text(FILE.replace("/scratch/cli", str(target)))
     for words in (["plan", "c.yaml"], ["run", "c.yaml", "--only", "scratch/single/unique/create"]):
         done = subprocess.run(
-            [CAMPAIGN, *words], cwd=desk, env=environment, capture_output=True, text=True, timeout=300
+            [CAMPAIGN, *words], cwd=desk, env=environment, capture_output=True, text=True, timeout=800
         )
         assert done.returncode == OK, done.stderr

@@ -133,7 +133,7 @@ def call(desk: Path, sandbox: Sandbox, *words: str) -> subprocess.CompletedProce
 def plugins(sandbox: Sandbox) -> str:
     """Slurm's for MPI, which differ between its versions."""
     listed = subprocess.run(
-        ["srun", "--mpi=list"], env=os.environ | sandbox.environment(), capture_output=True, text=True, timeout=300
+        ["srun", "--mpi=list"], env=os.environ | sandbox.environment(), capture_output=True, text=True, timeout=800
     )
     return ", ".join(sorted(set(re.findall(r"none|cray_shasta|pmi2|pmix(?:_v\d+)?", listed.stdout + listed.stderr))))
 

@@ -249,7 +249,7 @@ def test_a_directory_is_not_printed(command: str, word: str, force: list[str], d
 def redirected(command: str) -> str:
     """Run a shell command, in which `campaign` is the program; gives its standard error."""
     done = subprocess.run(
-        ["sh", "-c", command.replace("campaign", str(CAMPAIGN))], stderr=subprocess.PIPE, text=True, timeout=300
+        ["sh", "-c", command.replace("campaign", str(CAMPAIGN))], stderr=subprocess.PIPE, text=True, timeout=800
     )
     return done.stderr
 
@@ -331,9 +331,9 @@ def test_a_workbook_needs_a_file(desk: Path) -> None:
 
 def test_the_program_itself_refuses_and_prints_as_its_verbs_do_in_the_tests(desk: Path) -> None:
     words = ["table", "c.yaml", "-o", "crossroads-mdtest.yaml", "--force"]
-    refused = subprocess.run([CAMPAIGN, *words], capture_output=True, text=True, timeout=300)
+    refused = subprocess.run([CAMPAIGN, *words], capture_output=True, text=True, timeout=800)
     assert (refused.returncode, "this command reads it" in refused.stderr) == (2, True)
-    printed = subprocess.run([CAMPAIGN, "check", "c.yaml", "--junit", "-"], capture_output=True, text=True, timeout=300)
+    printed = subprocess.run([CAMPAIGN, "check", "c.yaml", "--junit", "-"], capture_output=True, text=True, timeout=800)
     assert printed.stdout.startswith("<?xml")
     assert printed.stdout.endswith("</testsuites>\n")
 

@@ -168,7 +168,7 @@ def test_ctrl_c_reaches_all_parts_and_the_same_command_continues(tmp_path: Path,
     journal = tmp_path / "results/offer/slow/journal.jsonl"
     fake_slurm.wait_until(lambda: journal.exists() and "submitted" in journal.read_text(), "a job is submitted")
     os.kill(running.pid, signal.SIGINT)
-    told, _ = running.communicate(timeout=300)
+    told, _ = running.communicate(timeout=800)
     assert running.returncode == 130, told
     assert "campaign: interrupted" in told
     assert "'campaign run c.yaml --part " in told

@@ -31,7 +31,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
 
 
 def called(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([CAMPAIGN, *words], cwd=folder, capture_output=True, text=True, timeout=300)
+    return subprocess.run([CAMPAIGN, *words], cwd=folder, capture_output=True, text=True, timeout=800)
 
 
 def test_with_json_the_outcome_of_a_probe_is_on_standard_error(
@@ -103,7 +103,7 @@ def test_a_reader_that_has_gone_does_not_make_an_unfinished_campaign_look_finish
 ) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run([CAMPAIGN, verb, "c.yaml"], cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE, timeout=300)
+    done = subprocess.run([CAMPAIGN, verb, "c.yaml"], cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE, timeout=800)
     os.close(writing)
     assert done.returncode == status
 

@@ -108,7 +108,7 @@ def keys(tmp_path: Path) -> Path:
     """A buyer's key, a stranger's, and the list that holds the buyer's alone."""
     for name in ("buyer", "stranger"):
         command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(tmp_path / name)]
-        subprocess.run(command, check=True, timeout=300)
+        subprocess.run(command, check=True, timeout=800)
     public = (tmp_path / "buyer.pub").read_text()
     (tmp_path / "signers").write_text(f'buyer@site namespaces="{NAMESPACE}" {public}')
     return tmp_path
@@ -118,7 +118,7 @@ def sign(keys: Path, text: str, by: str = "buyer", namespace: str = NAMESPACE) -
     path = keys / "waiver.txt"
     path.write_text(text)
     command = ["ssh-keygen", "-q", "-Y", "sign", "-f", str(keys / by), "-n", namespace, str(path)]
-    subprocess.run(command, check=True, timeout=300, capture_output=True)
+    subprocess.run(command, check=True, timeout=800, capture_output=True)
     return path.with_name("waiver.txt.sig")
 
 

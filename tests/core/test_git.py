@@ -16,7 +16,7 @@ from campaign.core.git import Blob
 def call(top: Path, *words: str) -> str:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     command = ["git", "-C", str(top), "-c", "user.name=x", "-c", "user.email=x", *words]
-    done = subprocess.run(command, check=True, timeout=300, capture_output=True, text=True, env=environment)
+    done = subprocess.run(command, check=True, timeout=800, capture_output=True, text=True, env=environment)
     return done.stdout.strip()
 
 

@@ -17,7 +17,7 @@ SPACE = "a-namespace"
 def signed(tmp_path: Path) -> Path:
     """`text` with `text.sig`, beside the key `key` and the list `signers`."""
     key = tmp_path / "key"
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], timeout=300, check=True)
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], timeout=800, check=True)
     (tmp_path / "signers").write_text(f"somebody {key.with_suffix('.pub').read_text()}")
     text = tmp_path / "text"
     text.write_text("what is said\n")

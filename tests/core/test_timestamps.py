@@ -71,7 +71,7 @@ def url(authority: Path, tmp_path: Path) -> Iterator[str]:
             assert self.headers["Content-Type"] == "application/timestamp-query"
             request, reply = tmp_path / "posted", tmp_path / "answer"
             request.write_bytes(self.rfile.read(int(self.headers["Content-Length"])))
-            subprocess.run([authority / "stamp", request, reply], check=True, capture_output=True, timeout=300)
+            subprocess.run([authority / "stamp", request, reply], check=True, capture_output=True, timeout=800)
             self.send_response(503 if self.path == "/closed" else 200)
             self.end_headers()
             self.wfile.write(reply.read_bytes())

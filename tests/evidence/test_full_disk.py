@@ -27,7 +27,7 @@ def within(made: Made, place: Path, size: str, command: str) -> subprocess.Compl
     mount = f"mount -t tmpfs -o size={size} none '{place}' && {command}"
     return subprocess.run(
         ["unshare", "--map-root-user", "--mount", "sh", "-c", mount],
-        capture_output=True, text=True, timeout=300, env=made.environment,
+        capture_output=True, text=True, timeout=800, env=made.environment,
     )  # fmt: skip
 
 
@@ -55,7 +55,7 @@ def test_a_bundle_that_finds_no_room_at_any_moment_of_its_verification_is_not_ca
     files = [path for path in (made.root / "plain").rglob("*") if path.is_file()]
     size = sum(path.stat().st_size for path in files)
     packed = tmp_path / "plain.tar.gz"
-    subprocess.run(["tar", "-C", made.root, "-czf", packed, "plain"], check=True, timeout=300)
+    subprocess.run(["tar", "-C", made.root, "-czf", packed, "plain"], check=True, timeout=800)
     place = tmp_path / "small"
     place.mkdir()
     shares = (*(number / 100 for number in range(2, 50, 12)), *(number / 100 for number in range(50, 130, 4)))

@@ -210,7 +210,7 @@ class Offer:
             file.write("\n".join(["", "explanations:", *explained, ""]))
         bundled.redo(self.bag)
         key = tmp_path / "key"
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], timeout=300, check=True)
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], timeout=800, check=True)
         (self.bag / bagit.SIGNATURE).unlink()
         signatures.sign(self.bag / bagit.TAG_MANIFEST, key, bundle.NAMESPACE)
         self.terms = written(tmp_path)
@@ -391,7 +391,7 @@ def test_the_rfps_own_mdtest_reaches_status_0_though_it_prints_another_version(
     source_trees.write(tmp_path / "released", RELEASED)
     source_trees.write(tmp_path / "built", RELEASED)
     program = tmp_path / "built/mdtest"
-    subprocess.run(["cc", "-x", "c", "-o", program, "-"], input=PRINTS_1_8_3, text=True, check=True, timeout=300)
+    subprocess.run(["cc", "-x", "c", "-o", program, "-"], input=PRINTS_1_8_3, text=True, check=True, timeout=800)
     described = [name for name in SYSTEM if name != "tuning by users"]
     text = OFFERED.format(
         target=new_target(sandbox, "banner"),
@@ -409,7 +409,7 @@ def test_the_rfps_own_mdtest_reaches_status_0_though_it_prints_another_version(
     assert values == pytest.approx({"create": 2000, "stat": 9000, "remove": 3000}, rel=0.02)
     case.call("modifications")
     key = tmp_path / "key"
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], timeout=300, check=True)
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], timeout=800, check=True)
     case.call("bundle", "-o", str(tmp_path / "offer.zip"), "--sign", str(key))
 
     def buyer(*words: str | Path) -> subprocess.CompletedProcess[str]:

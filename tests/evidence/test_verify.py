@@ -787,7 +787,7 @@ def test_a_limit_of_open_files_is_told_and_is_no_fault_of_the_bundle(made: Made,
         [CAMPAIGN, "verify", made.root / "plain"],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=800,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files)),
     )
     assert done.returncode == 3

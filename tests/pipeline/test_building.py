@@ -30,7 +30,7 @@ def programs(tmp_path: Path) -> Path:
 def build(programs: Path, *words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
     surroundings = {"PATH": str(programs), "HOME": str(programs.parent), **variables}
     command = [CAMPAIGN, "build", "-o", programs.parent / "out", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, env=surroundings)
+    return subprocess.run(command, capture_output=True, text=True, timeout=800, env=surroundings)
 
 
 def test_without_an_mpi_it_says_how_to_name_one(programs: Path) -> None:

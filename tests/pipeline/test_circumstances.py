@@ -77,7 +77,7 @@ def test_a_slurmctld_that_stops_while_jobs_are_submitted_costs_time_and_nothing_
         wait_until(lambda: journal.exists() and '"uncertain"' in journal.read_text(), what="an sbatch that fails")
     finally:
         os.kill(pid, signal.SIGCONT)
-    said = in_one_line(driver.communicate(timeout=300)[1])
+    said = in_one_line(driver.communicate(timeout=800)[1])
     assert driver.returncode == 0, said
     assert "sbatch failed for 1 run, but the job may exist; asking Slurm: " in said
     assert "the same cause" not in said
@@ -103,7 +103,7 @@ def job_submit(sandbox: Sandbox, lua: str) -> Iterator[None]:
     variables = os.environ | sandbox.environment()
 
     def reread() -> None:
-        subprocess.run(["scontrol", "reconfigure"], env=variables, check=True, timeout=300)
+        subprocess.run(["scontrol", "reconfigure"], env=variables, check=True, timeout=800)
 
     conf.write_text(f"{before}JobSubmitPlugins=lua\n")
     try:
@@ -194,11 +194,11 @@ def test_a_job_that_waits_for_somebody_says_for_whom_and_starts_by_itself(tmp_pa
 def small(sandbox: Sandbox, name: str, limit: str) -> Iterator[Path]:
     """A file system with this limit, which all nodes see."""
     point = new_target(sandbox, name)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", limit, "small", point], check=True, timeout=300)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", limit, "small", point], check=True, timeout=800)
     try:
         yield point
     finally:
-        subprocess.run(["umount", "--lazy", point], check=True, timeout=300)
+        subprocess.run(["umount", "--lazy", point], check=True, timeout=800)
 
 
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")

@@ -120,11 +120,11 @@ def one_client(gluster: Sandbox) -> Iterator[Path]:
         gluster.layout.log("one-client"),
         point,
     ]
-    subprocess.run(client, check=True, timeout=300)
+    subprocess.run(client, check=True, timeout=800)
     try:
         yield point
     finally:
-        subprocess.run(["umount", "--lazy", point], check=True, timeout=300)
+        subprocess.run(["umount", "--lazy", point], check=True, timeout=800)
 
 
 def test_the_cache_of_one_client_posing_as_four_nodes_is_caught(
@@ -204,7 +204,7 @@ def restart(sandbox: Sandbox) -> None:
 
 def unmount(sandbox: Sandbox) -> None:
     enter = ["nsenter", "--mount", "--pid", "--target", str(process(sandbox, "client.node2").pid)]
-    subprocess.run([*enter, "umount", "--lazy", sandbox.layout.storage], check=True, timeout=300)
+    subprocess.run([*enter, "umount", "--lazy", sandbox.layout.storage], check=True, timeout=800)
 
 
 def fill(sandbox: Sandbox) -> None:
@@ -212,13 +212,13 @@ def fill(sandbox: Sandbox) -> None:
     for more in range(300, 3000, 300):  # the run may create as many before the limit is there
         used = os.statvfs(sandbox.layout.bricks)
         limit = f"remount,nr_inodes={used.f_files - used.f_ffree + more}"
-        if subprocess.run(["mount", "-o", limit, sandbox.layout.bricks], timeout=300, check=False).returncode == 0:
+        if subprocess.run(["mount", "-o", limit, sandbox.layout.bricks], timeout=800, check=False).returncode == 0:
             return
     raise AssertionError("the bricks cannot be limited")
 
 
 def room(sandbox: Sandbox) -> None:
-    subprocess.run(["mount", "-o", "remount,nr_inodes=1m", sandbox.layout.bricks], check=True, timeout=300)
+    subprocess.run(["mount", "-o", "remount,nr_inodes=1m", sandbox.layout.bricks], check=True, timeout=800)
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_a_fault_of_the_storage_fails_the_run_with_its_reason_and_the_next_one_c
     wait_until(lambda: created() - earlier)
     fault(broken)
     try:
-        driver.communicate(timeout=300)
+        driver.communicate(timeout=800)
     finally:
         driver.kill()
         repair(broken)

@@ -391,7 +391,7 @@ def test_a_pack_with_an_error_is_refused_with_its_place_before_anything_is_submi
     case = case_of(tmp_path, sandbox, "own-metadata", "pair: 4", packs=packs)
     (packs / "own-metadata.yaml").write_text(OWN.replace("{bytes} -d", "{byts} -d"))
     driver = case.start("run")
-    _, err = driver.communicate(timeout=300)
+    _, err = driver.communicate(timeout=800)
     assert driver.returncode == 2
     assert "own-metadata.yaml:7:12: arguments: found {byts}; allowed:" in err
     assert not case.results.exists()

@@ -116,7 +116,7 @@ def test_two_campaigns_on_one_target_never_overlap(tmp_path: Path, sandbox: Sand
     second = make_case(tmp_path, sandbox, "tenant2", target=first.target)
     drivers = [case.start("run", "--only", "scratch/[sn]*/shared/*") for case in (first, second)]
     for driver in drivers:
-        out, err = driver.communicate(timeout=300)
+        out, err = driver.communicate(timeout=800)
         assert driver.returncode == 0, out + err
     both = first.completions() + second.completions()
     assert len(both) == 4
@@ -133,7 +133,7 @@ def test_a_killed_driver_is_followed_by_one_that_loses_and_repeats_nothing(tmp_p
     driver = case.start("run", *only)
     wait_until(lambda: case.slurm("squeue", "-h", "-o", "%j").count("campaign-killed") == 1, what="the first job")
     driver.send_signal(signal.SIGKILL)
-    driver.communicate(timeout=300)
+    driver.communicate(timeout=800)
     case.call("run", *only)
     completions = case.completions()
     assert sorted(record["run"] for record in completions) == ["scratch.node.shared.r1", "scratch.single.shared.r1"]
@@ -165,7 +165,7 @@ def test_sbatch_failing_after_slurmctld_took_the_job_loses_and_repeats_nothing(
         time.sleep(14)  # sbatch gives up after 10 s
     finally:
         os.kill(controller, signal.SIGCONT)
-    out, err = driver.communicate(timeout=300)
+    out, err = driver.communicate(timeout=800)
     assert driver.returncode == 0, out + err
     assert len(case.completions()) == 1
 
@@ -177,7 +177,7 @@ def test_a_controller_restarted_under_way_changes_nothing(tmp_path: Path, own_sa
     os.kill(daemon(own_sandbox, "slurmctld"), signal.SIGTERM)
     wait_until(lambda: "slurmctld" in own_sandbox.status().dead, what="the controller to end")
     Sandbox.start(own_sandbox.layout.top, OWN)
-    out, err = driver.communicate(timeout=300)
+    out, err = driver.communicate(timeout=800)
     assert driver.returncode == 0, out + err
     assert len(case.completions()) == 3
 
@@ -191,7 +191,7 @@ def test_what_a_crashed_controller_forgot_is_completed_by_the_next_run(tmp_path:
     os.kill(killed, signal.SIGKILL)
     wait_until(lambda: not Path(f"/proc/{killed}").exists(), what="the controller's end")
     Sandbox.start(own_sandbox.layout.top, OWN)
-    driver.communicate(timeout=300)
+    driver.communicate(timeout=800)
     assert all(state["reason"] for state in case.states().values() if state["state"] not in ("done", "planned"))
     case.call("run", "--only", "scratch/[sn]*/*/*")
     measured = [row for row in case.table(status=1) if row["status"] == "measured"]
@@ -207,7 +207,7 @@ def test_a_lost_node_ends_in_a_reason_and_the_next_run_completes(tmp_path: Path,
     node = own_sandbox.status().nodes[1].name
     os.kill(daemon(own_sandbox, node), signal.SIGKILL)
     case.slurm("scontrol", "update", f"nodename={node}", "state=down", "reason=test")
-    driver.communicate(timeout=300)
+    driver.communicate(timeout=800)
     assert driver.returncode == 1
     state = case.states()["scratch.peak.shared.r1"]
     assert state["state"] in ("node_fail", "failed", "cancelled")
@@ -223,7 +223,7 @@ def test_a_job_that_asks_for_more_time_than_the_partition_allows_is_refused_and_
     case = make_case(tmp_path, own_sandbox, "toolong", limit="2m")
     case.slurm("scontrol", "update", "partitionname=sandbox", "MaxTime=5")
     refused = case.start("run")
-    _, err = refused.communicate(timeout=300)
+    _, err = refused.communicate(timeout=800)
     assert refused.returncode == 2
     assert "slurm.time: a job of 3 runs of 2m needs 7m; partition sandbox allows 5m; set a shorter slurm.time" in err
     assert not (case.results / "runs").exists()
@@ -238,7 +238,7 @@ def test_a_job_cancelled_by_someone_else_says_so_and_the_next_run_completes(tmp_
     # By Slurm's own list: the run may be over before another campaign command has started.
     jobs = [line.split() for line in case.slurm("squeue", "--noheader", "--format=%i %j").splitlines()]
     case.slurm("scancel", next(job for job, name in jobs if name.startswith("campaign-foreign-")))
-    driver.communicate(timeout=300)
+    driver.communicate(timeout=800)
     assert driver.returncode == 1
     state = case.states()["scratch.single.shared.r1"]
     assert state["state"] == "cancelled"
@@ -308,7 +308,7 @@ def test_a_template_that_changes_the_rank_offset_is_refused(tmp_path: Path, sand
     template.write_text(bent)
     case = make_case(tmp_path, sandbox, "bent", more=f"  template: {shlex.quote(str(template))}\n")
     driver = case.start("run")
-    _, err = driver.communicate(timeout=300)
+    _, err = driver.communicate(timeout=800)
     assert driver.returncode == 2
     assert "bent.j2" in err
     assert not list(case.results.glob("jobs/*"))

@@ -84,7 +84,7 @@ def test_a_campaign_that_searches_ends_by_itself_however_often_it_is_killed(tmp_
 
 def test_a_budget_ends_a_search_with_the_best_answer_so_far_which_is_marked(tmp_path: Path, sandbox: Sandbox) -> None:
     case = make(tmp_path, sandbox, "budget", "onefile", ", budget: 0.000001")
-    case.call("run", "--only", "scratch/node/*/create", timeout=300, status=None)
+    case.call("run", "--only", "scratch/node/*/create", timeout=800, status=None)
     node = json.loads(case.call("plan", "--json"))["searches"][0]
     assert node["decision"]["geometry"] is not None
     assert not node["decision"]["complete"] and not node["decision"]["confirmed"]

@@ -71,7 +71,7 @@ def test_a_run_during_which_slurm_suspended_the_job_is_no_result(tmp_path: Path,
         wait_until(is_said, what="status says it")
         (tmp_path / "go").touch()
         case.slurm("scontrol", "resume", job)
-        said = driver.communicate(timeout=300)[1]
+        said = driver.communicate(timeout=800)[1]
     finally:
         driver.kill()
     assert driver.returncode == 1, said
@@ -109,7 +109,7 @@ def test_a_benchmark_that_never_leaves_mpi_finalize_keeps_its_results_and_leaves
         for word in json.loads((BENCH / "build" / "build.json").read_text())["flags"].split()
         if word.startswith("-l")
     ]
-    subprocess.run(["mpicc", *objects, tmp_path / "hangs.c", "-o", program, *libraries], check=True, timeout=300)
+    subprocess.run(["mpicc", *objects, tmp_path / "hangs.c", "-o", program, *libraries], check=True, timeout=800)
     more = f"benchmark: {{executable: {program}, dialect: rank-offset}}"
     plain = make_case(tmp_path, sandbox, "endless", limit="10m", more=more)
     case = replace(plain, variables={"CAMPAIGN_BENCHMARK": str(that_looks_every(2, tmp_path / "built"))})
@@ -150,7 +150,7 @@ def test_a_driver_whose_campaign_is_cancelled_submits_nothing_more(
     driver = case.start("run", *words)
     wait_until(lambda: "submitted" in events(), what="a job")
     case.call("cancel")
-    said = driver.communicate(timeout=300)[1]
+    said = driver.communicate(timeout=800)[1]
     assert driver.returncode == 1
     again = f"the campaign was cancelled; nothing more is submitted. 'campaign run {case.file}' continues"
     assert " ".join(said.split()).count(again) == 1
@@ -164,7 +164,7 @@ def test_a_driver_whose_campaign_is_cancelled_submits_nothing_more(
     driver = case.start("run", "--only", "scratch/single/shared/*")
     wait_until(lambda: f"campaign-{name}" in case.slurm("squeue", "-h", "-t", "R", "-o", "%j"), what="a job")
     case.call("cancel")
-    driver.communicate(timeout=300)
+    driver.communicate(timeout=800)
 
 
 def test_one_cancel_ends_also_what_a_driver_is_submitting(tmp_path: Path, sandbox: Sandbox) -> None:
@@ -181,8 +181,8 @@ def test_one_cancel_ends_also_what_a_driver_is_submitting(tmp_path: Path, sandbo
     cancel = case.start("cancel")
     wait_until(lambda: '"event": "cancel"' in (case.results / "journal.jsonl").read_text(), what="the cancellation")
     (tmp_path / "go").touch()
-    said = "".join(cancel.communicate(timeout=300))
-    driver.communicate(timeout=300)
+    said = "".join(cancel.communicate(timeout=800))
+    driver.communicate(timeout=800)
     assert cancel.returncode == 0, said
     assert "cancelled 1 job" in said
     states = case.states()

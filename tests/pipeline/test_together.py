@@ -130,7 +130,7 @@ def test_where_the_load_fails_the_benchmark_is_ended_and_both_are_kept(tmp_path:
     other = ('program: fail, arguments: "after {processes}"', f'program: ior, arguments: "{SHORT}"')
     case = loaded(tmp_path, sandbox, "2 sleep 99", change, other, ("-p 3", "-p 100"))
     shutil.copy("/usr/bin/timeout", tmp_path / "fail")
-    case.call("run", status=None, timeout=300)
+    case.call("run", status=None, timeout=800)
     record, phases = phases_of(case)
     assert (record["outcome"], record["reason"]) == ("failed", "phase load: the benchmark ended with status 124")
     assert list(phases) == ["alone", "loaded", "load"]

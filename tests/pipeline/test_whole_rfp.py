@@ -59,7 +59,7 @@ def test_one_command_one_bundle_and_one_verdict_also_after_a_kill(tmp_path: Path
     began = case.results / "metadata/journal.jsonl"
     wait_until(lambda: began.exists() and "submitted" in began.read_text(), what="a job")
     first.kill()
-    first.communicate(timeout=300)
+    first.communicate(timeout=800)
 
     done = case.call("run", *chosen, status=None)
     for part in ("metadata", "bandwidth", "network"):

@@ -23,7 +23,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Case]:
     """A campaign that has run from beginning to end, on a cluster of its own that 6 processes fill."""
     with running(Shape(nodes=3, cpus=2)) as sandbox:
         case = make_case(tmp_path_factory.mktemp("whole"), sandbox, "whole", most="all")
-        case.call("run", timeout=300)
+        case.call("run", timeout=800)
         yield case
 
 

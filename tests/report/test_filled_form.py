@@ -132,7 +132,7 @@ def test_a_workbook_computes_its_score_from_the_filled_cells(tmp_path: Path, who
     assert book.calculation.fullCalcOnLoad and book["SSNI"]["H9"].value is None
     if shutil.which("soffice"):
         words = ["soffice", f"-env:UserInstallation=file://{tmp_path}/profile", "--headless", "--convert-to", "csv"]
-        subprocess.run([*words, "--outdir", tmp_path, path], check=True, timeout=300, capture_output=True)
+        subprocess.run([*words, "--outdir", tmp_path, path], check=True, timeout=800, capture_output=True)
         line = list(csv.reader(io.StringIO((tmp_path / "response.csv").read_text())))[8]
         weights = dict(zip(forms.SCORE, (0.5, 0.3, 0.2), strict=True))
         score = math.exp(math.fsum(weights[name] * math.log(rate / 20.5) for name, rate in known.items()))

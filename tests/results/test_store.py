@@ -613,7 +613,7 @@ def test_results_on_a_read_only_medium_are_read_by_their_journal_whatever_a_data
         doctored.execute("UPDATE attempts SET state = 'done'")
     read_only = 'mount --bind results results && mount -o remount,bind,ro results && exec "$@"'
     command = ["unshare", "--mount", "bash", "-c", read_only, "bash", sys.executable, "-c", READER]
-    reply = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=True)
+    reply = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=800, check=True)
     assert reply.stdout == (
         "[('scratch.peak.unique.r1', 'pending')] 0\n"
         "results/journal.jsonl: cannot be written: Read-only file system; the journal is written before "

@@ -29,7 +29,7 @@ FREE = 0o700
 
 def campaign(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "campaign", *map(str, arguments)]
-    return subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, timeout=300)
+    return subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, timeout=800)
 
 
 def state_naming(process: Process) -> str:
@@ -220,7 +220,7 @@ def test_another_user_cannot_lock_the_directory(sandbox_directory: Path) -> None
     with private.locked(sandbox_directory, make=True):
         pass
     become = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
-    done = subprocess.run([*become, "flock", sandbox_directory, "true"], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([*become, "flock", sandbox_directory, "true"], capture_output=True, text=True, timeout=800)
     assert "Permission denied" in done.stderr
     assert done.returncode != 0
 
@@ -275,7 +275,7 @@ def test_whatever_the_umask_the_directory_and_the_socket_that_starts_programs_ar
     assert sandbox_directory.stat().st_mode & 0o777 == FREE
     assert sandbox.layout.keeper_socket.stat().st_mode & 0o777 == 0o600
     done = subprocess.run(
-        ["srun", "hostname"], env=os.environ | sandbox.environment(), capture_output=True, text=True, timeout=300
+        ["srun", "hostname"], env=os.environ | sandbox.environment(), capture_output=True, text=True, timeout=800
     )
     assert done.stdout == "node1\n", done.stderr
     assert sandbox.stop()

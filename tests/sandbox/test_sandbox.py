@@ -48,14 +48,14 @@ int main(int argc, char **argv)
 """
 
 
-def wait_until(condition: Callable[[], object], seconds: float = 300.0) -> None:
+def wait_until(condition: Callable[[], object], seconds: float = 800.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"not within {seconds} s"
         time.sleep(0.02)
 
 
-def on(sandbox: Sandbox, *argv: str, seconds: float = 300.0) -> str:
+def on(sandbox: Sandbox, *argv: str, seconds: float = 800.0) -> str:
     """Run a command on the sandbox; returns what it prints."""
     result = subprocess.run(
         argv, env=os.environ | sandbox.environment(), capture_output=True, text=True, timeout=seconds
@@ -74,7 +74,7 @@ def command(*arguments: str | Path) -> list[str]:
 
 def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command(*arguments), env=os.environ | environment, capture_output=True, text=True, timeout=300
+        command(*arguments), env=os.environ | environment, capture_output=True, text=True, timeout=800
     )
 
 
@@ -153,7 +153,7 @@ def test_every_node_has_its_own_name_and_shared_memory_and_all_see_the_scratch(s
 
 def test_sixteen_mpi_ranks_see_four_hosts_every_time(sandbox: Sandbox, tmp_path: Path) -> None:
     (tmp_path / "hello.c").write_text(HELLO)
-    subprocess.run(["mpicc", "-o", tmp_path / "hello", tmp_path / "hello.c"], check=True, timeout=300)
+    subprocess.run(["mpicc", "-o", tmp_path / "hello", tmp_path / "hello.c"], check=True, timeout=800)
     for _ in range(2):
         printed = on(sandbox, "srun", "-N4", "-n16", "--ntasks-per-node=4", str(tmp_path / "hello"))
         assert sorted(printed.splitlines()) == sorted([f"node{node} 120" for node in (1, 2, 3, 4)] * 4)
@@ -177,17 +177,17 @@ def test_a_job_after_another_starts_once_that_has_ended(sandbox: Sandbox, tmp_pa
 def test_a_file_system_mounted_below_the_scratch_shows_up_on_the_nodes(sandbox: Sandbox) -> None:
     point = Path(sandbox.environment()["CAMPAIGN_SCRATCH"]) / "small"
     point.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "small", point], check=True, timeout=300)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "small", point], check=True, timeout=800)
     try:
         sizes = on(sandbox, "srun", "-N4", "stat", "--file-system", "--format=%b", str(point))
         assert sizes.split() == ["16"] * 4
     finally:
-        subprocess.run(["umount", point], check=True, timeout=300)
+        subprocess.run(["umount", point], check=True, timeout=800)
 
 
 def test_without_accounting_sacct_says_so(sandbox: Sandbox) -> None:
     result = subprocess.run(
-        ["sacct"], env=os.environ | sandbox.environment(), capture_output=True, text=True, timeout=300
+        ["sacct"], env=os.environ | sandbox.environment(), capture_output=True, text=True, timeout=800
     )
     assert (result.returncode, result.stderr) == (1, "Slurm accounting storage is disabled\n")
 
@@ -463,7 +463,7 @@ def test_status_says_the_same_in_words_and_in_json(sandbox: Sandbox) -> None:
 def test_env_is_what_a_shell_needs(sandbox: Sandbox) -> None:
     exports = run("env", "--dir", sandbox.layout.top).stdout
     script = f"{exports}\nsrun -N2 --label sh -c 'echo $SLURM_PMIX_FENCE'"
-    printed = subprocess.run(["sh", "-ec", script], capture_output=True, text=True, timeout=300, check=True).stdout
+    printed = subprocess.run(["sh", "-ec", script], capture_output=True, text=True, timeout=800, check=True).stdout
     assert sorted(printed.splitlines()) == ["0: ring", "1: ring"]
 
 
@@ -497,7 +497,7 @@ def as_user(sandbox_directory: Path) -> list[str]:
 def test_a_normal_user_gets_the_same_cluster(as_user: list[str], sandbox_directory: Path, tmp_path: Path) -> None:
     def call(verb: str) -> str:
         result = subprocess.run(
-            [*as_user, verb, "--dir", sandbox_directory], capture_output=True, text=True, timeout=300
+            [*as_user, verb, "--dir", sandbox_directory], capture_output=True, text=True, timeout=800
         )
         assert result.returncode == 0, result.stdout + result.stderr
         return result.stdout
@@ -511,7 +511,7 @@ def test_a_normal_user_gets_the_same_cluster(as_user: list[str], sandbox_directo
     script = f"{call('env')}\nsrun -N4 --label sh -c {shlex.quote(inside)}"
     become = as_user[: as_user.index("env") + 2] if "env" in as_user else ["env"]
     result = subprocess.run(
-        [*become, f"PATH={os.environ['PATH']}", "sh", "-ec", script], capture_output=True, text=True, timeout=300
+        [*become, f"PATH={os.environ['PATH']}", "sh", "-ec", script], capture_output=True, text=True, timeout=800
     )
     # Permissions bind its jobs, although they run where the user holds every capability.
     assert sorted(result.stdout.splitlines()) == sorted(
@@ -527,7 +527,7 @@ def test_a_user_without_user_namespaces_is_told_so(sandbox_directory: Path) -> N
     enter = ["unshare", "--user", "--map-user=1000", "--keep-caps", "sh", "-c", forbid, "sh"]
     drop = ["setpriv", "--inh-caps=-all", "--ambient-caps=-all", "--"]
     start = command("start", "--dir", sandbox_directory)
-    result = subprocess.run([*enter, *drop, *start], capture_output=True, text=True, timeout=300)
+    result = subprocess.run([*enter, *drop, *start], capture_output=True, text=True, timeout=800)
     assert result.returncode == ENVIRONMENT
     assert result.stderr.splitlines() == [
         "campaign: sandbox: user 1000 may not create namespaces on this machine; /proc/sys/user/max_user_namespaces "
@@ -540,7 +540,7 @@ def test_a_user_without_user_namespaces_is_told_so(sandbox_directory: Path) -> N
 def test_root_without_its_capabilities_is_told_so(sandbox_directory: Path) -> None:
     weak = ["unshare", "--user", "--map-root-user", "setpriv", "--inh-caps=-all", "--bounding-set=-all", "--"]
     start = command("start", "--dir", sandbox_directory)
-    result = subprocess.run([*weak, *start], capture_output=True, text=True, timeout=300)
+    result = subprocess.run([*weak, *start], capture_output=True, text=True, timeout=800)
     assert (result.returncode, result.stderr) == (
         ENVIRONMENT,
         "campaign: sandbox: root lacks the capability SYS_ADMIN (in a container?), needed for "
@@ -693,7 +693,7 @@ def test_a_process_with_the_pid_of_a_dead_one_is_not_taken_for_it() -> None:
 def test_what_a_killed_start_mounts_at_the_last_moment_does_not_stay(sandbox_directory: Path) -> None:
     late = sandbox_directory / "scratch"
     late.mkdir(parents=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "late", late], check=True, timeout=300)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "late", late], check=True, timeout=800)
     machine.remove_tree(late)
     assert left_behind(sandbox_directory / "scratch") == []
 

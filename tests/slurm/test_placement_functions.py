@@ -160,7 +160,7 @@ def test_a_probe_that_does_not_end_is_ended(tmp_path: Path) -> None:
     script = f"""{FUNCTIONS}
         campaign_probe_longest=0.1 campaign_words=1 campaign_nodes=1 campaign_per_node=1
         campaign_probe {tmp_path} {launcher}"""
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=800, check=False)
     assert (done.returncode, done.stdout) == (1, "the placement probe failed: it did not end in 0.1 s")
 
 

@@ -174,6 +174,6 @@ def test_variables_of_the_site_and_a_clock_that_is_set_back_are_not_held_against
 def test_a_slurm_conf_that_is_not_there_is_named_at_once(tmp_path: Path, site: Sandbox) -> None:
     case = campaign(tmp_path, site, "nowhere", "")
     case.variables["SLURM_CONF"] = str(tmp_path / "slurm.conf")
-    done = subprocess.run(case.command("run"), env=case.environment(), capture_output=True, text=True, timeout=300)
+    done = subprocess.run(case.command("run"), env=case.environment(), capture_output=True, text=True, timeout=800)
     assert done.returncode == 3
     assert f"SLURM_CONF={tmp_path}/slurm.conf: " in done.stderr

@@ -63,7 +63,7 @@ PARTS = st.sampled_from([
 def test_a_command_has_the_words_that_bash_gives_it(lines: list[str]) -> None:
     text = "".join(f"campaign_run {line}\n" for line in lines)
     shell = "campaign_run() { printf '%s\\0' \"$@\" END; }\n" + text
-    done = subprocess.run(["/bin/bash"], input=shell.encode(), capture_output=True, timeout=300, check=True)
+    done = subprocess.run(["/bin/bash"], input=shell.encode(), capture_output=True, timeout=800, check=True)
     by_bash = [each.split("\0")[:-1] for each in done.stdout.decode().split("END\0")[:-1]]
     found = [list(command.words[1:]) for command in script_text.commands(text)]
     assert found == by_bash

@@ -131,7 +131,7 @@ def test_the_rendered_script_has_nothing_that_shellcheck_finds(tmp_path: Path) -
     path = tmp_path / "job.sbatch"
     path.write_text(render(modules=("mpi",), environment=(("A", "b c"),), probe=True))
     shellcheck = Path(sys.executable).with_name("shellcheck")
-    done = subprocess.run([shellcheck, "--shell=bash", path], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run([shellcheck, "--shell=bash", path], capture_output=True, text=True, timeout=800, check=False)
     assert (done.returncode, done.stdout) == (0, "")
 
 
@@ -231,7 +231,7 @@ def execute(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
     path.write_text(text, encoding="utf-8")
     environment = os.environ | {"SLURM_JOB_ID": "1", "SLURM_JOB_NAME": JOB, "SLURM_JOB_NODELIST": "n1"}
     return subprocess.run(
-        ["/bin/bash", path], cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+        ["/bin/bash", path], cwd=folder, env=environment, capture_output=True, text=True, timeout=800, check=False
     )
 
 
@@ -270,7 +270,7 @@ def test_a_hostile_place_for_results_is_quoted_in_the_directives_too(tmp_path: P
     job = root / "jobs" / JOB
     job.mkdir(parents=True)
     (job / "job.sbatch").write_text(render(planned, root), encoding="utf-8")
-    subprocess.run(["sbatch", "--parsable", job / "job.sbatch"], capture_output=True, timeout=300, check=True)
+    subprocess.run(["sbatch", "--parsable", job / "job.sbatch"], capture_output=True, timeout=800, check=True)
     fake_slurm.wait_until(lambda: not cluster.running(), "the job has ended")
     assert (planned[0].folder / "completion.json").exists(), (job / "stderr").read_text()
     assert "end of the job, 0 of its runs failed" in (job / "stdout").read_text()

@@ -27,7 +27,7 @@ from tests.support import builders, driving, fake_slurm
 from tests.support.driving import Driving
 from tests.support.fake_slurm import Fake
 
-LIMIT_S = 300
+LIMIT_S = 800
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ openssl ts -reply -config {folder}/config -section one -signer {folder}/cert.pem
 
 
 def openssl(*words: str | Path) -> None:
-    subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True, timeout=300)
+    subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True, timeout=800)
 
 
 def certificate(folder: Path, config: Path, name: str) -> None:

@@ -57,7 +57,7 @@ def make(root: Path, repetitions: int = 1) -> Made:
     made = Made(root, {**os.environ, **fake_slurm.Fake(root / "fake").environment()})
     more = f"repetitions: {repetitions}\nnonce: buyer-2026\n"
     fake_slurm.campaign_file(root, "bundled", made.file.name, more)
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", made.key], timeout=300, check=True)
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", made.key], timeout=800, check=True)
     made.signers.write_text(f"vendor {made.key.with_suffix('.pub').read_text()}")
     done = made.call("run", made.file)
     assert done.returncode in (0, 1), done.stderr
@@ -72,14 +72,14 @@ def waived(made: Made) -> Made:
     `waived`; the buyer's key is in `buyers`.
     """
     root, key = made.root, made.root / "buyer"
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], timeout=300, check=True)
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], timeout=800, check=True)
     (root / "buyers").write_text(f"buyer {key.with_suffix('.pub').read_text()}")
     made.file.write_text(made.file.read_text() + WAIVERS.format(signers=root / "buyers", root=root))
     for number in (1, 2):
         text = made.call("check", made.file, "--waiver", str(number))
         assert text.returncode == 0, text.stderr
         words = ["ssh-keygen", "-q", "-Y", "sign", "-n", "campaign-waiver", "-f", key]
-        done = subprocess.run(words, input=text.stdout, capture_output=True, text=True, timeout=300, check=True)
+        done = subprocess.run(words, input=text.stdout, capture_output=True, text=True, timeout=800, check=True)
         (root / f"waiver-{number}.sig").write_text(done.stdout)
     done = made.call("bundle", made.file, "-o", root / "waived")
     assert done.returncode in (0, 1), done.stderr

@@ -61,7 +61,7 @@ class Case:
             text=True,
         )
 
-    def call(self, verb: str, *arguments: str, status: int | None = 0, timeout: float = 300) -> str:
+    def call(self, verb: str, *arguments: str, status: int | None = 0, timeout: float = 800) -> str:
         """Its standard output. A driver, which may wait for ever, has a process of its own."""
         words = (verb, self.file, *arguments)
         if verb in ("run", "rerun"):
@@ -88,7 +88,7 @@ class Case:
         return {row["run"]: row for row in json.loads(self.call("status", "--json", status=None))}
 
     def slurm(self, *command: str) -> str:
-        done = subprocess.run(command, env=self.environment(), capture_output=True, text=True, timeout=300, check=True)
+        done = subprocess.run(command, env=self.environment(), capture_output=True, text=True, timeout=800, check=True)
         return done.stdout
 
     def completions(self) -> list[dict[str, Any]]:
@@ -121,7 +121,7 @@ def new_target(sandbox: Sandbox, name: str) -> Path:
     return target
 
 
-def wait_until(true: Any, seconds: float = 300, what: str = "") -> None:
+def wait_until(true: Any, seconds: float = 800, what: str = "") -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, f"waited {seconds} s for {what or true}"

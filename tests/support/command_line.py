@@ -46,7 +46,7 @@ def call(
 
 
 def drive(
-    *words: str | Path, environment: Mapping[str, str] | None = None, cwd: Path | None = None, timeout: float = 300
+    *words: str | Path, environment: Mapping[str, str] | None = None, cwd: Path | None = None, timeout: float = 800
 ) -> subprocess.CompletedProcess[str]:
     """As `call`, in a process of its own, which is ended after so many seconds. It is a copy of this one, since to load
     the program takes longer than most of what a driver does.

@@ -22,7 +22,7 @@ from campaign.slurm import script_text, scripts
 from tests.support import builders, fake_slurm
 from tests.support.fake_slurm import Fake
 
-LIMIT_S = 300
+LIMIT_S = 800
 ONE = Geometry(1, 1)
 HOST = os.uname().nodename
 UNWRITABLE = f"{{target}} is not writable on {HOST}"

@@ -304,7 +304,7 @@ def test_reading_the_longest_outputs_takes_less_memory_than_is_documented(kind: 
     words = "import sys; from pathlib import Path; from campaign.results.parsers import output; "
     words += "output.read('mdtest', Path(sys.argv[1]), Path(sys.argv[1])); print(Path('/proc/self/status').read_text())"
     done = subprocess.run(
-        [sys.executable, "-c", words, folder], capture_output=True, text=True, check=True, timeout=300
+        [sys.executable, "-c", words, folder], capture_output=True, text=True, check=True, timeout=800
     )
     (most_kib,) = re.findall(r"^VmHWM:\s*([0-9]+) kB$", done.stdout, re.MULTILINE)
     assert int(most_kib) * 1024 < 300_000_000

@@ -55,13 +55,13 @@ def test_patches_of_git_apply(options: list[str], tmp_path: Path) -> None:
     git = ["git", "-C", str(tmp_path / "repo"), "-c", "user.name=x", "-c", "user.email=x"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message=old"]):
-        subprocess.run([*git, *words], check=True, timeout=300, env=environment)
+        subprocess.run([*git, *words], check=True, timeout=800, env=environment)
     for path in OLD.entries:
         (tmp_path / "repo" / path).unlink()
     source_trees.write(tmp_path / "repo", NEW)
-    subprocess.run([*git, "add", "--all"], check=True, timeout=300, env=environment)
+    subprocess.run([*git, "add", "--all"], check=True, timeout=800, env=environment)
     made = subprocess.run(
-        [*git, "diff", "--cached", *options], check=True, timeout=300, env=environment, capture_output=True
+        [*git, "diff", "--cached", *options], check=True, timeout=800, env=environment, capture_output=True
     ).stdout
     assert apply_patch(made, OLD.entries) == dict(NEW.entries)
 
@@ -76,7 +76,7 @@ def test_patches_of_diff_apply(tmp_path: Path) -> None:
     source_trees.write(tmp_path / "mdtest.orig", old)
     source_trees.write(tmp_path / "mdtest", new)
     made = subprocess.run(
-        ["diff", "-ruN", "mdtest.orig", "mdtest"], cwd=tmp_path, capture_output=True, timeout=300, env={"TZ": "UTC"}
+        ["diff", "-ruN", "mdtest.orig", "mdtest"], cwd=tmp_path, capture_output=True, timeout=800, env={"TZ": "UTC"}
     ).stdout
     assert apply_patch(made, old.entries) == dict(new.entries)
 

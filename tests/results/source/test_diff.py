@@ -23,7 +23,7 @@ def patch(old: Tree, new: Tree) -> bytes:
 def applied(program: list[str], old: Tree, text: bytes, top: Path) -> Tree:
     """What a program makes of the tree on disk when it is given the patch."""
     source_trees.write(top, old)
-    done = subprocess.run(program, input=text, cwd=top, capture_output=True, timeout=300)
+    done = subprocess.run(program, input=text, cwd=top, capture_output=True, timeout=800)
     assert done.returncode == 0, f"{done.stdout.decode()}\n{done.stderr.decode()}\n{text.decode(errors='replace')}"
     return trees.read(str(top), Path("/"))
 

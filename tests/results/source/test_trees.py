@@ -63,7 +63,7 @@ def zipped(top: Path) -> str:
 def git(top: Path, *words: str) -> str:
     command = ["git", "-C", str(top), "-c", "user.name=x", "-c", "user.email=x", *words]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=800, env=environment)
     return done.stdout.strip()
 
 

@@ -147,7 +147,7 @@ def campaign_file(folder: Path, name: str, file: str = "c.yaml", more: str = "")
     return path
 
 
-def wait_until(true: Callable[[], object], what: str, seconds: float = 300) -> None:
+def wait_until(true: Callable[[], object], what: str, seconds: float = 800) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, f"waited {seconds} s until {what}"
