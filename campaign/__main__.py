@@ -20,47 +20,47 @@ def main() -> int:
     `nohup` has a process ignore SIGHUP, which stays so.
     """
     usual = signal.SIG_DFL, signal.default_int_handler
-    ending = [each for each in ENDING if signal.getsignal(each) in usual]
-    _on(ending, _end)
-    sys.unraisablehook = _unraisable
+    ending = [number for number in ENDING if signal.getsignal(number) in usual]
+    _set_handlers(ending, _exit_interrupted)
+    sys.unraisablehook = _handle_unraisable
     from campaign.cli import main
 
     try:
-        _on(ending, signal.default_int_handler)
+        _set_handlers(ending, signal.default_int_handler)
         status = main.main()
     except BaseException as error:
-        if _interrupted(error):
-            _end()
+        if _is_interruption(error):
+            _exit_interrupted()
         raise
     finally:
-        _on(ending, signal.SIG_IGN)  # all was said: this process ends with its own status
+        _set_handlers(ending, signal.SIG_IGN)  # all was said: this process ends with its own status
     return status
 
 
-def _interrupted(error: BaseException | None) -> bool:
-    """Whether it comes of a signal: of another one while the first was told of, or of one that Python, which was
-    loading a module, made an error of.
+def _is_interruption(error: BaseException | None) -> bool:
+    """Whether an error was caused by a signal: directly, by a second signal while the first was reported, or by one
+    that Python turned into an ImportError.
     """
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None
 
 
-def _unraisable(given: sys.UnraisableHookArgs) -> None:
-    """Python ignores an interrupt in what it calls by itself, as it does while it loads modules: it comes again."""
-    if given.exc_type is KeyboardInterrupt:
+def _handle_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
+    """Send an interrupt again that Python ignored because it came in a callback, as while modules are loaded."""
+    if unraisable.exc_type is KeyboardInterrupt:
         signal.setitimer(signal.ITIMER_REAL, 0.01)
     else:
-        sys.__unraisablehook__(given)
+        sys.__unraisablehook__(unraisable)
 
 
-def _on(numbers: list[signal.Signals], handler: signal._HANDLER) -> None:
+def _set_handlers(numbers: list[signal.Signals], handler: signal._HANDLER) -> None:
     for number in numbers:
         signal.signal(number, handler)
 
 
-def _end(_number: int = 0, _frame: FrameType | None = None) -> NoReturn:
-    """Where nothing was begun yet."""
+def _exit_interrupted(_number: int = 0, _frame: FrameType | None = None) -> NoReturn:
+    """Print that the program was interrupted and end it, while there is nothing to clean up."""
     text, status = INTERRUPTED
     try:
         os.write(2, text)

@@ -64,8 +64,8 @@ class Help(argparse.HelpFormatter):
 
         def wrapped(line: str) -> str:
             number = re.match(r"(\d+ +)?", line)
-            below = indent + " " * (number.end() if number else 0)
-            return textwrap.fill(line, width, initial_indent=indent, subsequent_indent=below)
+            continuation_indent = indent + " " * (number.end() if number else 0)
+            return textwrap.fill(line, width, initial_indent=indent, subsequent_indent=continuation_indent)
 
         return "\n".join(map(wrapped, text.splitlines()))
 
@@ -94,17 +94,17 @@ class VerbParser(Parser):
     """Reports unknown options and arguments below the verb's own usage; the program's usage lists verbs only."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        known, unknown = super().parse_known_args(args, namespace)
+        parsed, unknown = super().parse_known_args(args, namespace)
         # Some versions of argparse give an optional argument no word that follows an option.
         optional = [action for action in self._actions if action.nargs == "?" and not action.option_strings]
         if len(unknown) == 1 and not _is_option(unknown[0]) and optional:
             (action,) = optional
-            if getattr(known, action.dest) is action.default:
-                setattr(known, action.dest, self._get_values(action, unknown))
-                return known, []
+            if getattr(parsed, action.dest) is action.default:
+                setattr(parsed, action.dest, self._get_values(action, unknown))
+                return parsed, []
         if unknown:
             self.error(self._unknown(unknown))
-        return known, unknown
+        return parsed, unknown
 
     def _unknown(self, words: Sequence[str]) -> str:
         from campaign.core.schema import suggestion
@@ -115,8 +115,8 @@ class VerbParser(Parser):
         options = [name for action in self._actions for name in action.option_strings]
         if option in MEANT_OPTIONS and MEANT_OPTIONS[option] in options:
             return f"unknown option {option}; did you mean {MEANT_OPTIONS[option]}?"
-        others = [name for name in options if name != "--help"]
-        return f"unknown option {option}; {suggestion(option, others, 0.6, ', '.join(options))}"
+        suggestions = [name for name in options if name != "--help"]
+        return f"unknown option {option}; {suggestion(option, suggestions, 0.6, ', '.join(options))}"
 
 
 def _is_option(word: str) -> bool:
@@ -500,7 +500,7 @@ def check_verb(*words: str) -> None:
         if any(name.startswith(verb) for name in TOP_OPTIONS):
             return
         raise InputError(f"unknown option {verb}; {suggestion(verb, TOP_OPTIONS, cutoff=0.6)}")
-    names = [name for each in VERBS for name in (each.name, *each.aliases)]
+    names = [name for verb_entry in VERBS for name in (verb_entry.name, *verb_entry.aliases)]
     if verb in names:
         return
     if verb in MEANT:
@@ -509,7 +509,7 @@ def check_verb(*words: str) -> None:
         raise InputError(f"the verb comes first: campaign {words[1]} {verb}")
     if verb.endswith((".yaml", ".yml")) and not nearest_name(verb, names, cutoff=0.6):
         raise InputError(f"the verb comes first: campaign plan {verb}")
-    allowed = ", ".join(each.name for each in VERBS)
+    allowed = ", ".join(verb_entry.name for verb_entry in VERBS)
     raise InputError(f"unknown verb {verb}; {suggestion(verb, names, 0.6, allowed)}")
 
 
@@ -525,10 +525,10 @@ def parser() -> argparse.ArgumentParser:
     for listed in VERBS:
         verb = _added(all_verbs, listed)
         if listed.verbs:
-            names = "|".join(each.name for each in listed.verbs)
+            names = "|".join(subverb.name for subverb in listed.verbs)
             verbs = verb.add_subparsers(metavar=names, required=True)
-            for each in listed.verbs:
-                _added(verbs, each)
+            for subverb in listed.verbs:
+                _added(verbs, subverb)
     return top
 
 
@@ -559,5 +559,5 @@ def _added(verbs: argparse._SubParsersAction[Any], listed: Verb) -> argparse.Arg
 def of_verb(top: argparse.ArgumentParser, name: str) -> argparse.ArgumentParser:
     """The parser of an existing verb."""
     verbs = next(action for action in top._actions if isinstance(action, argparse._SubParsersAction))
-    chosen: argparse.ArgumentParser = verbs.choices[name]
-    return chosen
+    verb_parser: argparse.ArgumentParser = verbs.choices[name]
+    return verb_parser

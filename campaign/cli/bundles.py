@@ -35,27 +35,30 @@ def pack(arguments: argparse.Namespace) -> int:
     selection, out = PartSelection(arguments), arguments.output
     bundle.check_place(out, arguments.force)
     if selection.response is None:
-        written = {part: _packed(arguments, out, part, arguments.force) for part in selection.parts}
-        contents = [plural(each.attempts, "attempt") for each in written.values()]
-        files = sum(each.files for each in written.values())
+        bundles = {part: _pack_part(arguments, out, part, arguments.force) for part in selection.parts}
+        contents = [plural(part_bundle.attempts, "attempt") for part_bundle in bundles.values()]
+        files = sum(part_bundle.files for part_bundle in bundles.values())
     else:
         with bundle.staging_directory(out) as place:
             root = place / "bag"
-            written = {part: _packed(arguments, root / verify.PARTS / part, part) for part in selection.parts}
-            files = response_bundle.write(selection.response.rfp, root, written, out, arguments.sign, arguments.force)
-        contents = [plural(len(written), "part")]
+            bundles = {part: _pack_part(arguments, root / verify.PARTS / part, part) for part in selection.parts}
+            files = response_bundle.write(selection.response.rfp, root, bundles, out, arguments.sign, arguments.force)
+        contents = [plural(len(bundles), "part")]
     show(f"wrote {out}: {plural(files, 'file')}, {', '.join(contents)}")
-    for part, each in written.items():
+    for part, part_bundle in bundles.items():
         of_part = f" of {part}" if selection.response else ""
-        if each.left_out:
-            show(f"{plural(each.left_out, 'attempt')}{of_part} without raw output: listing only in the bundle's index")
-        show(f"journal head{of_part} (send it to the buyer): {each.evaluation.head}")
+        if part_bundle.left_out:
+            excluded = plural(part_bundle.left_out, "attempt")
+            show(f"{excluded}{of_part} without raw output: listed only in the bundle's index")
+        show(f"journal head{of_part} (send it to the buyer): {part_bundle.evaluation.head}")
     show(f"verify:  campaign verify {typed(out)}")
-    selection.statuses = [_without_result(each, typed(arguments.file, part)) for part, each in written.items()]
+    selection.statuses = [
+        _part_status(part_bundle, typed(arguments.file, part)) for part, part_bundle in bundles.items()
+    ]
     return selection.end()
 
 
-def _packed(arguments: argparse.Namespace, out: Path, part: str, force: bool = False) -> bundle.WrittenBundle:
+def _pack_part(arguments: argparse.Namespace, out: Path, part: str, force: bool = False) -> bundle.WrittenBundle:
     bundle.check_place(out, force)
     definition, names = bundle.open_recorded(arguments.file, part)
     planned, attempts = campaign_state.recorded_plan(definition, say)
@@ -64,9 +67,9 @@ def _packed(arguments: argparse.Namespace, out: Path, part: str, force: bool = F
     return bundle.write(definition, names, planned, attempts, out, arguments.sign, force)
 
 
-def _without_result(written: bundle.WrittenBundle, file: str) -> int:
+def _part_status(part_bundle: bundle.WrittenBundle, file: str) -> int:
     """The exit status, which is explained where it is not 0."""
-    rows = written.evaluation.submission.rows
+    rows = part_bundle.evaluation.submission.rows
     if status := verdict(rows):
         show(f"{decision.status_counts(rows)}: no buyer accepts this bundle; 'campaign check {file}' says why")
     return status
@@ -74,52 +77,52 @@ def _without_result(written: bundle.WrittenBundle, file: str) -> int:
 
 def verify_bundle(arguments: argparse.Namespace) -> int:
     """Print the decision on a bundle, or that on all parts with their scores, and with --details each part."""
-    with _verified(arguments) as (response, parts):
-        compared = _compared(arguments, parts, response.rfp if response else None)
-        of_table = [verify_text.table_text(arguments.table, compared)] if compared and not arguments.json else []
+    with _verified_parts(arguments) as (response, parts):
+        comparison = _compare_table(arguments, parts, response.rfp if response else None)
+        table_lines = [verify_text.table_text(arguments.table, comparison)] if comparison and not arguments.json else []
         if arguments.json:
-            print(json.dumps(_verified_json(arguments, response, parts, compared), indent=1))
+            print(json.dumps(_verified_json(arguments, response, parts, comparison), indent=1))
         elif response:
-            of_scores = [scores_text(response.scored, columns(), arguments.details)] if response.scored else []
-            of_all = [
+            score_lines = [scores_text(response.scored, columns(), arguments.details)] if response.scored else []
+            response_lines = [
                 decision.decision_text(response.decision, columns()),
                 "",
                 *response_bundle.finding_lines(response),
-                *of_scores,
-                *of_table,
+                *score_lines,
+                *table_lines,
             ]
-            show("\n".join(of_all))
+            show("\n".join(response_lines))
         for part, verified in parts.items():
             _print_verified(arguments, verified, part, response is not None)
         if response and arguments.junit == STANDARD_OUTPUT:
             write(verify_text.as_junit(response.name, parts.values()), arguments.junit, arguments)
-        if of_table and not response:
-            show(*of_table)
+        if table_lines and not response:
+            show(*table_lines)
         status = response.exit_status if response else parts[arguments.part].decision.exit_status
-    return INCOMPLETE if compared and compared.differences else status
+    return INCOMPLETE if comparison and comparison.differences else status
 
 
 @contextmanager
-def _verified(arguments: argparse.Namespace) -> Iterator[tuple[response_bundle.VerifiedResponse | None, Parts]]:
+def _verified_parts(arguments: argparse.Namespace) -> Iterator[tuple[response_bundle.VerifiedResponse | None, Parts]]:
     """All parts of a bundle that answers an RFP; or a single part, without a response."""
-    asked, rfp = _asked(arguments)
-    verify.load_buyers_rules(asked)
+    demands, rfp = _buyers_demands(arguments)
+    verify.load_buyers_rules(demands)
     with verify.open_bundle(arguments.bundle) as bag:
         parts = verify.part_names(bag)
         if parts and not arguments.part:
             checked_files(arguments.junit, parts, True, arguments.force)
-            with response_bundle.verify_response(arguments.bundle.name, bag, asked, rfp) as response:
+            with response_bundle.verify_response(arguments.bundle.name, bag, demands, rfp) as response:
                 yield response, response.parts
         else:
             checked_files(arguments.junit, [arguments.part], False, arguments.force)
-            with verify.verify_part(arguments.bundle, bag, asked, arguments.part if parts else "") as verified:
+            with verify.verify_part(arguments.bundle, bag, demands, arguments.part if parts else "") as verified:
                 yield None, {arguments.part: verified}
 
 
 def _verified_json(
-    arguments: argparse.Namespace, response: response_bundle.VerifiedResponse | None, parts: Parts, compared: Compared
+    arguments: argparse.Namespace, response: response_bundle.VerifiedResponse | None, parts: Parts, comparison: Compared
 ) -> dict[str, Any]:
-    of_table = {"table": {"file": str(arguments.table), **asdict(compared)}} if compared else {}
+    of_table = {"table": {"file": str(arguments.table), **asdict(comparison)}} if comparison else {}
     of_parts = {part: verify_text.as_json(verified) for part, verified in parts.items()}
     if response is None:
         return of_parts[arguments.part] | of_table
@@ -150,9 +153,9 @@ def _print_verified(
         (say if arguments.json else show)(f"wrote {path}")
 
 
-def _asked(arguments: argparse.Namespace) -> tuple[verify.Buyer, Path | None]:
+def _buyers_demands(arguments: argparse.Namespace) -> tuple[verify.Buyer, Path | None]:
     """What the buyer asks, and the buyer's RFP: as the terms say, and the options where they are given."""
-    asked = verify.Buyer(
+    demands = verify.Buyer(
         arguments.signers,
         arguments.nonce,
         tuple(arguments.head),
@@ -163,19 +166,19 @@ def _asked(arguments: argparse.Namespace) -> tuple[verify.Buyer, Path | None]:
         sacct=arguments.sacct,
     )
     if not arguments.terms:
-        return asked, arguments.rfp
-    given = terms.load(arguments.terms)
-    asked = replace(
-        asked,
-        signers=asked.signers or given.signers,
-        nonce=asked.nonce or given.nonce,
-        heads=(*asked.heads, *given.heads),
-        rules=asked.rules or (None if given.is_of_rfp else given.rules),
-        waiver_signers=asked.waiver_signers or given.waiver_signers,
-        authority=asked.authority or given.authority,
-        terms=given,
+        return demands, arguments.rfp
+    buyers_terms = terms.load(arguments.terms)
+    demands = replace(
+        demands,
+        signers=demands.signers or buyers_terms.signers,
+        nonce=demands.nonce or buyers_terms.nonce,
+        heads=(*demands.heads, *buyers_terms.heads),
+        rules=demands.rules or (None if buyers_terms.is_of_rfp else buyers_terms.rules),
+        waiver_signers=demands.waiver_signers or buyers_terms.waiver_signers,
+        authority=demands.authority or buyers_terms.authority,
+        terms=buyers_terms,
     )
-    return asked, arguments.rfp or (Path(given.rules) if given.is_of_rfp else None)
+    return demands, arguments.rfp or (Path(buyers_terms.rules) if buyers_terms.is_of_rfp else None)
 
 
 def write_terms(arguments: argparse.Namespace) -> int:
@@ -192,15 +195,17 @@ def _file_name(output: Path, default: str) -> Path:
     return Path(default) if output == STANDARD_OUTPUT else output
 
 
-def _compared(arguments: argparse.Namespace, parts: Parts, rfp: rfps.Rfp | None) -> Compared:
+def _compare_table(arguments: argparse.Namespace, parts: Parts, rfp: rfps.Rfp | None) -> Compared:
     """The comparison of the table or form that was handed in with the bundle."""
-    judged = {part: each.vendors_evaluation.submission for part, each in parts.items() if each.vendors_evaluation}
-    if arguments.table is None or not judged:
+    submissions = {
+        part: verified.vendors_evaluation.submission for part, verified in parts.items() if verified.vendors_evaluation
+    }
+    if arguments.table is None or not submissions:
         return None
     mapping, _ = rfps.mapping_and_packs(arguments.mapping, arguments.table, "", arguments.part)
     if mapping is None and rfp is not None:
         mapping = rfp.form(arguments.table)
-    return submitted_table.compare(arguments.table, judged, mapping)
+    return submitted_table.compare(arguments.table, submissions, mapping)
 
 
 def show_head(arguments: argparse.Namespace) -> int:
@@ -229,13 +234,13 @@ def show_head(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _intact(
-    arguments: argparse.Namespace, asked: verify.Buyer, problem: str
+def _open_intact(
+    arguments: argparse.Namespace, demands: verify.Buyer, problem: str
 ) -> Iterator[tuple[verify.VerifiedBundle, Submission]]:
     """A bundle and its re-evaluated campaign. Raises InputError with the problem if the bundle was altered or cannot be
     re-evaluated.
     """
-    with verify.verify(arguments.bundle, asked, arguments.part) as verified:
+    with verify.verify(arguments.bundle, demands, arguments.part) as verified:
         if verified.evaluation is None or not verified.intact:
             raise InputError(f"{arguments.bundle}: {problem}; see 'campaign verify'")
         yield verified, verified.evaluation.submission
@@ -245,10 +250,10 @@ def draw_sample(arguments: argparse.Namespace) -> int:
     from campaign.evidence import sample
     from campaign.statistics import designs
 
-    asked = verify.Buyer(arguments.signers, waiver_signers=arguments.waiver_signers)
+    demands = verify.Buyer(arguments.signers, waiver_signers=arguments.waiver_signers)
     aims = sample.parse_aims(arguments.honest, arguments.catch)
-    fixed = designs.Design(arguments.cells, arguments.repetitions, _limit(arguments))
-    with _intact(arguments, asked, NOT_SAMPLED) as (verified, submission):
+    fixed = designs.Design(arguments.cells, arguments.repetitions, _min_share(arguments))
+    with _open_intact(arguments, demands, NOT_SAMPLED) as (verified, submission):
         offer = sample.offer_of(submission, arguments.bundle.name)
         challenge = sample.design_challenge(offer, verified.chain.head, arguments.seed, aims, fixed)
         settings = sample.challenge_settings(challenge, submission)
@@ -256,7 +261,7 @@ def draw_sample(arguments: argparse.Namespace) -> int:
         flat_settings = sample.flatten_settings(settings).items()
         machine_lines = [f"  {key}: {text}" for key, text in flat_settings if sample.is_machine_setting(key)]
         file = _file_name(arguments.output, "sample.yaml")
-        block = sample.sample_decision(challenge, offer, *_typed(arguments, file))
+        block = sample.sample_decision(challenge, offer, *_typed_files(arguments, file))
         show(f"{decision.decision_text(block, columns())}\n")
         print(f"cells to measure again: {' '.join(challenge.cells)}")
         show("\n".join(sample.design_remarks(challenge, offer)))
@@ -265,26 +270,26 @@ def draw_sample(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def _typed(arguments: argparse.Namespace, file: Path) -> tuple[str, str]:
+def _typed_files(arguments: argparse.Namespace, file: Path) -> tuple[str, str]:
     """A bundle, and the file of its sample."""
     return typed(arguments.bundle, arguments.part), typed(file)
 
 
-def _limit(arguments: argparse.Namespace) -> float:
+def _min_share(arguments: argparse.Namespace) -> float:
     """0: that of the design."""
-    given = parse_terms(None, arguments.at_least, False)
-    return given.min_share if given else 0.0
+    terms_of_acceptance = parse_terms(None, arguments.at_least, False)
+    return terms_of_acceptance.min_share if terms_of_acceptance else 0.0
 
 
 def accept(arguments: argparse.Namespace) -> int:
     from campaign.evidence import acceptance
 
-    asked = verify.Buyer(arguments.signers, waiver_signers=arguments.waiver_signers)
-    options = acceptance.AcceptanceOptions(tuple(arguments.allow), _limit(arguments), arguments.reported)
-    with _intact(arguments, asked, NOT_SAMPLED) as (verified, submission):
+    demands = verify.Buyer(arguments.signers, waiver_signers=arguments.waiver_signers)
+    options = acceptance.AcceptanceOptions(tuple(arguments.allow), _min_share(arguments), arguments.reported)
+    with _open_intact(arguments, demands, NOT_SAMPLED) as (verified, submission):
         outcome = acceptance.accept(arguments.challenge, submission, verified.chain.head, options, say)
         style = table_format(arguments)
-        block = acceptance.acceptance_decision(outcome, *_typed(arguments, arguments.challenge))
+        block = acceptance.acceptance_decision(outcome, *_typed_files(arguments, arguments.challenge))
         write_table(rendering.comparison_text(outcome.comparison, block, style, columns(arguments.output)), arguments)
         if texts := list(acceptance.condition_texts(outcome)):
             (show if style == "simple" else say)("\n".join(texts))
@@ -296,11 +301,11 @@ def accept(arguments: argparse.Namespace) -> int:
 
 def build_again(arguments: argparse.Namespace) -> int:
     problem = "the bundle was altered or cannot be re-evaluated, so its source was not built"
-    with _intact(arguments, verify.Buyer(), problem) as (_, submission):
+    with _open_intact(arguments, verify.Buyer(), problem) as (_, submission):
         options = (arguments.mpicc, arguments.cflags, arguments.foreign_source)
         rebuilt = provenance.rebuild(submission.campaign.path.parent, submission, *options)
     show(json.dumps(provenance.rebuilt_json(rebuilt), indent=1) if arguments.json else provenance.rebuilt_text(rebuilt))
-    return OK if all(one.identical for one in rebuilt) else INCOMPLETE
+    return OK if all(binary.identical for binary in rebuilt) else INCOMPLETE
 
 
 FUNCTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {

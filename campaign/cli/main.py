@@ -37,27 +37,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         use_streams()
         os.umask(os.umask(0o077) | 0o002)  # others must not be able to change results and scripts of jobs
     try:
-        return _do(words)
+        return _run_verb(words)
     except CampaignError as error:
-        _last(f"campaign: {error}")
+        _print_error(f"campaign: {error}")
         return error.exit_status
     except KeyboardInterrupt:
-        _last("campaign: interrupted")
+        _print_error("campaign: interrupted")
         return INTERRUPTED
     except OSError as error:
         if isinstance(error, BrokenPipeError) and is_stream(error):
             # The reader has gone, as in `campaign table | head`. Verbs whose status is used must not return OK.
             return INTERRUPTED if words[:1] and words[0] in TELLING else OK
-        _last(f"campaign: {_in_words(error)}")
+        _print_error(f"campaign: {_error_text(error)}")
         return ENVIRONMENT
     except MemoryError:
-        _last("campaign: this machine has not enough memory (ulimit -v, cgroup): use a larger one, or free memory")
+        _print_error(
+            "campaign: this machine has not enough memory (ulimit -v, cgroup): use a larger one, or free memory"
+        )
         return ENVIRONMENT
     finally:
         end_streams()
 
 
-def _do(words: Sequence[str]) -> int:
+def _run_verb(words: Sequence[str]) -> int:
     try:
         if words:
             check_verb(*words)
@@ -73,11 +75,11 @@ def _do(words: Sequence[str]) -> int:
     return status
 
 
-def _in_words(error: OSError) -> str:
+def _error_text(error: OSError) -> str:
     """Where something was refused (the file, or else the place in this program), and why."""
     if error.filename:
         if isinstance(error, PermissionError):
-            denied = _denied(Path(error.filename))
+            denied = _denied_path(Path(error.filename))
             owner, mode = users.name_of(denied.stat().st_uid), f"{stat.S_IMODE(denied.stat().st_mode):04o}"
             user = users.name_of(os.geteuid())
             return (
@@ -85,12 +87,12 @@ def _in_words(error: OSError) -> str:
                 "Change its permissions"
             )
         if isinstance(error, NotADirectoryError):
-            way = (*reversed(Path(error.filename).parents), Path(error.filename))
-            file = next((each for each in way if not each.is_dir()), way[-1])
-            return f"{way[-1]}: {file} is not a directory; move it away, then run the same command again"
+            paths = (*reversed(Path(error.filename).parents), Path(error.filename))
+            file = next((path for path in paths if not path.is_dir()), paths[-1])
+            return f"{paths[-1]}: {file} is not a directory; move it away, then run the same command again"
         if error.errno == errno.EMFILE:
-            most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-            return f"{error.filename}: {error.strerror}: this process may open {most} (ulimit -n); allow 64 or more"
+            limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+            return f"{error.filename}: {error.strerror}: this process may open {limit} (ulimit -n); allow 64 or more"
         return (
             f"{error.filename}: {error.strerror}; free space, then run the same command again"
             if is_full(error)
@@ -104,7 +106,7 @@ def _in_words(error: OSError) -> str:
     )
 
 
-def _denied(path: Path) -> Path:
+def _denied_path(path: Path) -> Path:
     """What this user may not enter, read or write: the outermost directory, otherwise the file or its directory."""
     closed = (place for place in reversed(path.absolute().parents) if not os.access(place, os.X_OK))
     if directory := next(closed, None):
@@ -112,7 +114,7 @@ def _denied(path: Path) -> Path:
     return path if path.exists() and not os.access(path, os.R_OK) else path.parent
 
 
-def _last(text: str) -> None:
+def _print_error(text: str) -> None:
     with suppress(OSError):  # the terminal was closed
         say(text)
 

@@ -73,20 +73,20 @@ def table_format(arguments: argparse.Namespace) -> str:
     Raises InputError if the file's name is that of a spreadsheet or of JSON and the format is not, or the other way
     round, and for decimal commas in another format than CSV.
     """
-    given, output = arguments.format, arguments.output
-    named = FORMAT_OF.get(output.suffix.lower(), "") if output else ""
-    if output and given and named in ("csv", "json", "xlsx") and given != named:
+    asked_format, output = arguments.format, arguments.output
+    name_format = FORMAT_OF.get(output.suffix.lower(), "") if output else ""
+    if output and asked_format and name_format in ("csv", "json", "xlsx") and asked_format != name_format:
         raise InputError(
-            f"{output}: the file name does not fit --format {given}; use --format {named}, or another name"
+            f"{output}: the file name does not fit --format {asked_format}; use --format {name_format}, or another name"
         )
-    if output and not given and output.suffix.lower() in NOT_WRITTEN:
+    if output and not asked_format and output.suffix.lower() in NOT_WRITTEN:
         raise InputError(
             f"{output}: tables are not written in this format; end the name with one of {', '.join(FORMAT_OF)}, or "
             "give --format"
         )
-    style: str = given or named or "simple"
+    style: str = asked_format or name_format or "simple"
     if arguments.decimal == "," and style != "csv":
-        in_file = f"name a .csv file without --format {given}" if given else "name a .csv file"
+        in_file = f"name a .csv file without --format {asked_format}" if asked_format else "name a .csv file"
         remedy = in_file if output else "add --format csv"
         raise InputError(f"--decimal ,: is for CSV, and the format is {style}; {remedy}")
     return style

@@ -39,10 +39,10 @@ class Importance(IntEnum):
 
 def display(root: Path, verbose: bool = False, quiet: bool = False, stream: TextIO | None = None) -> Lines:
     """The display for results in `root`: redrawn in place if the terminal can, otherwise plain lines."""
-    shown = stream or sys.stderr
+    terminal = stream or sys.stderr
     level = Importance.ALWAYS if quiet else Importance.DETAIL if verbose else Importance.NORMAL
-    alive = shown.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown", "")
-    return (Live if alive and not quiet else Lines)(shown, Log(root), level)
+    alive = terminal.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown", "")
+    return (Live if alive and not quiet else Lines)(terminal, Log(root), level)
 
 
 def _has_ended(last: Attempt | None) -> bool:
@@ -65,8 +65,8 @@ def describe(attempt: Attempt, values: Sequence[RunValue] = ()) -> str:
         return attempt.in_words
     by_unit = grouped((value.unit, f"{value.operation} {digits(value.number)}") for value in values[:MOST_VALUES])
     texts = [f"{', '.join(names)} {unit}" for unit, names in by_unit.items()]
-    more = len(values) - MOST_VALUES
-    return "; ".join([*texts, f"{more} more"] if more > 0 else texts)
+    further_count = len(values) - MOST_VALUES
+    return "; ".join([*texts, f"{further_count} more"] if further_count > 0 else texts)
 
 
 def nodes_and_processes(geometry: Geometry) -> str:
@@ -115,8 +115,8 @@ class Log:
             return error.strerror or str(error)
 
     def write(self, text: str) -> None:
-        now = time.strftime("%Y-%m-%d %H:%M:%S")
-        self._kept += [f"{now} {line}\n" for line in text.splitlines() or [""]]
+        time_text = time.strftime("%Y-%m-%d %H:%M:%S")
+        self._kept += [f"{time_text} {line}\n" for line in text.splitlines() or [""]]
         if self.begun:
             with suppress(OSError), self.path.open("a", encoding="utf-8") as file:  # a campaign needs no log
                 file.writelines(self._kept)
@@ -134,27 +134,27 @@ class Lines:
         self._named = False
 
     def say(self, text: str) -> None:
-        self._tell(text, Importance.NORMAL)
+        self._write_line(text, Importance.NORMAL)
 
     def warn(self, text: str) -> None:
         """A message about the program itself: it stops."""
-        self._tell(f"campaign: {text}", Importance.ALWAYS)
+        self._write_line(f"campaign: {text}", Importance.ALWAYS)
 
     def result(self, text: str) -> None:
         """Part of the output."""
         show(text)
         self._log.write(text)
 
-    def _tell(self, text: str, level: Importance) -> None:
+    def _write_line(self, text: str, level: Importance) -> None:
         if self._log.begun and not self._named:
             self._named = True
-            if why := self._log.refused():
-                self._tell(
-                    f"no log is kept: {self._log.path}: {why}; move it away, and 'campaign run' keeps one again",
+            if problem := self._log.refused():
+                self._write_line(
+                    f"no log is kept: {self._log.path}: {problem}; move it away, and 'campaign run' keeps one again",
                     Importance.ALWAYS,
                 )
             else:
-                self._tell(f"log: {self._log.path}", Importance.NORMAL)
+                self._write_line(f"log: {self._log.path}", Importance.NORMAL)
         self._log.write(text)
         if level >= self._level:
             self._print(folded(text, self._stream))
@@ -165,56 +165,56 @@ class Lines:
 
     def show(self, progress: Progress) -> None:
         for text, level in self._changes(progress):
-            self._tell(text, level)
+            self._write_line(text, level)
 
     def _changes(self, progress: Progress) -> Iterator[tuple[str, Importance]]:
         """What has changed since the last call, with its importance."""
         for run in progress.runs:
             last, before = _last(progress, run), self._seen.get(run.id)
-            if last is None or (before and _as_shown(before) == _as_shown(last)):
+            if last is None or (before and _shown_state(before) == _shown_state(last)):
                 continue
             self._seen[run.id] = last
-            done = self._done(progress)
+            ended_count = self._count_text(progress)
             if not _has_ended(last):
-                if self._waits_anew(last):
+                if self._is_new_wait(last):
                     yield f"job {last.job_id} is waiting: {last.reason}", Importance.NORMAL
                 processes = f"{nodes_and_processes(run.geometry)} processes"
-                yield f"{done} {run.id} ({processes}), attempt {last.number}: {last.in_words}", Importance.DETAIL
+                yield f"{ended_count} {run.id} ({processes}), attempt {last.number}: {last.in_words}", Importance.DETAIL
             elif last.state is State.CANCELLED:
                 self._cancelled.append(last)
-                yield f"{done} {run.id}: {last.in_words}", Importance.DETAIL
+                yield f"{ended_count} {run.id}: {last.in_words}", Importance.DETAIL
             else:
                 outcome = describe(last, progress.values.get((run.id, last.number), ()))
                 importance = Importance.NORMAL if last.state is State.DONE else Importance.ALWAYS
-                yield f"{done} {run.id}: {outcome}{remaining(progress)}", importance
+                yield f"{ended_count} {run.id}: {outcome}{remaining(progress)}", importance
 
         if self._cancelled and not any((last := _last(progress, run)) and last.state.active for run in progress.runs):
-            yield f"{self._done(progress)} {_together(self._cancelled)}", Importance.ALWAYS
+            yield f"{self._count_text(progress)} {_cancelled_text(self._cancelled)}", Importance.ALWAYS
             self._cancelled = []
 
-    def _done(self, progress: Progress) -> str:
+    def _count_text(self, progress: Progress) -> str:
         """`[3/12]`: the runs whose end was shown."""
         return f"[{sum(_has_ended(self._seen.get(run.id)) for run in progress.runs)}/{len(progress.runs)}]"
 
-    def _waits_anew(self, attempt: Attempt) -> bool:
+    def _is_new_wait(self, attempt: Attempt) -> bool:
         """Whether its job waits for a reason that was not printed yet."""
         own_turn = waits_for_turn(attempt.job_id)
         if attempt.state is not State.PENDING or attempt.reason in (*IDLE, own_turn):
             return False
-        now = (attempt.job, attempt.reason)
-        new = now not in self._waits
-        self._waits.add(now)
+        wait = (attempt.job, attempt.reason)
+        new = wait not in self._waits
+        self._waits.add(wait)
         return new
 
     def close(self) -> None:
         """End the display; texts are still printed."""
 
 
-def _as_shown(attempt: Attempt) -> tuple[int, State, str]:
+def _shown_state(attempt: Attempt) -> tuple[int, State, str]:
     return attempt.number, attempt.state, attempt.reason
 
 
-def _together(cancelled: Sequence[Attempt]) -> str:
+def _cancelled_text(cancelled: Sequence[Attempt]) -> str:
     """Cancelled attempts in one line; why was printed before, or the user cancelled."""
     first, last = cancelled[0], cancelled[-1]
     if len(cancelled) == 1:
@@ -244,15 +244,15 @@ class Live(Lines):
         from rich.markup import escape
         from rich.table import Table
 
-        done = sum(_has_ended(_last(progress, run)) for run in progress.runs)
+        ended_count = sum(_has_ended(_last(progress, run)) for run in progress.runs)
         elapsed = format_duration(round(time.monotonic() - self._began))
-        title = f"{done} of {len(progress.runs)} runs finished, {elapsed} elapsed" + remaining(progress)
+        title = f"{ended_count} of {len(progress.runs)} runs finished, {elapsed} elapsed" + remaining(progress)
         grid = Table(title=title, title_justify="left", box=None)
         rows = list(self._under_way(progress))
-        most = self._console.size.width // 2  # of a name, so that there is room for the state
+        name_width = self._console.size.width // 2  # of a name, so that there is room for the state
         for place, column in enumerate(("run", "nodes × ranks/node", "job", "state")):
             widest = max((len(row[place]) for row in rows), default=0) if column != "state" else 0
-            grid.add_column(column, no_wrap=True, overflow="ellipsis", min_width=min(widest, most))
+            grid.add_column(column, no_wrap=True, overflow="ellipsis", min_width=min(widest, name_width))
         for *texts, state, style in rows:
             grid.add_row(*texts, escape(state), style=style)  # Slurm's words may contain rich's markup
         self._live.update(grid)

@@ -35,13 +35,13 @@ def commands(arguments: argparse.Namespace, words: Sequence[str], parts: Sequenc
     _, verb = arguments.do
     program = [sys.executable, "-P", "-m", "campaign", verb, str(arguments.file)]
     options = [f"--{flag.replace('_', '-')}" for flag in FLAGS if getattr(arguments, flag)]
-    chosen = {}
+    commands_by_part = {}
     for part in parts:
         of_part = [*(cell for name, _, cell in cells if name == part), *statuses]
         if of_part or not words:
-            named = of_part if verb == "rerun" else [f"--only={word}" for word in of_part]
-            chosen[part] = [*program, *named, "--part", part, *options]
-    return chosen
+            selection_words = of_part if verb == "rerun" else [f"--only={word}" for word in of_part]
+            commands_by_part[part] = [*program, *selection_words, "--part", part, *options]
+    return commands_by_part
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +51,16 @@ class RunLimits:
     jobs: int
     node_h: float | None
 
-    def options(self, part: str, others: Iterable[Definition], workers: int) -> list[str] | None:
+    def options(self, part: str, other_parts: Iterable[Definition], workers: int) -> list[str] | None:
         """What these others leave to a part, of which so many run at the same time; None if it is nothing."""
-        others = list(others)
-        jobs = (self.jobs - sum(len(active_jobs(other)) for other in others)) // workers
+        other_parts = list(other_parts)
+        jobs = (self.jobs - sum(len(active_jobs(other)) for other in other_parts)) // workers
         if jobs < 1:
             say(f"{part}: not run: --max-jobs is {self.jobs}, and the jobs of the other parts leave it none")
             return None
         if self.node_h is None:
             return ["--max-jobs", str(jobs)]
-        node_h = self.node_h - sum(map(used_node_h, others))
+        node_h = self.node_h - sum(map(used_node_h, other_parts))
         if node_h <= 0:
             say(f"{part}: not run: --max-node-hours is {self.node_h:.15g}, which the other parts have used or reserved")
             return None
@@ -68,13 +68,15 @@ class RunLimits:
         return ["--max-jobs", str(jobs), "--max-node-hours", repr(node_h)]
 
 
-def run(parts: Mapping[str, Definition], chosen: Mapping[str, list[str]], limits: RunLimits, is_detached: bool) -> int:
+def run(
+    parts: Mapping[str, Definition], commands_by_part: Mapping[str, list[str]], limits: RunLimits, is_detached: bool
+) -> int:
     """Run these commands of parts; gives the worst exit status. Their lines begin with the part's name.
 
     Parts whose jobs go on without them, or which share node-hours, run one after another: each gets what is left.
     """
     is_in_turn = is_detached or limits.node_h is not None
-    queues = [list(chosen)] if is_in_turn else list(groups(parts, list(chosen)))
+    queues = [list(commands_by_part)] if is_in_turn else list(groups(parts, list(commands_by_part)))
     workers = max(1, min(len(queues), limits.jobs))
     running: dict[str, subprocess.Popen[str]] = {}
     interrupted = Event()
@@ -84,14 +86,18 @@ def run(parts: Mapping[str, Definition], chosen: Mapping[str, list[str]], limits
         for part in queue:
             if interrupted.is_set():
                 return INTERRUPTED
-            others = (definition for other, definition in parts.items() if other != part and other not in running)
-            options = limits.options(part, others, workers)
+            other_parts = (definition for other, definition in parts.items() if other != part and other not in running)
+            options = limits.options(part, other_parts, workers)
             if options is None:
                 worst = max(worst, INCOMPLETE)
                 continue
             # In a group of its own: Ctrl-C reaches this program, which passes it on.
             with subprocess.Popen(
-                [*chosen[part], *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, process_group=0
+                [*commands_by_part[part], *options],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                process_group=0,
             ) as running[part]:
                 for line in running[part].stdout or ():
                     show(f"{part}: {line.rstrip()}")
@@ -102,30 +108,30 @@ def run(parts: Mapping[str, Definition], chosen: Mapping[str, list[str]], limits
 
     with ThreadPoolExecutor(workers) as threads:
         following = [threads.submit(follow, queue) for queue in queues]
-        while not all(each.done() for each in following):
+        while not all(future.done() for future in following):
             try:
                 wait(following)
             except KeyboardInterrupt:  # the parts say what they leave
                 interrupted.set()
                 for child in list(running.values()):
                     child.send_signal(signal.SIGINT)
-        return max((each.result() for each in following), default=OK)
+        return max((future.result() for future in following), default=OK)
 
 
-def groups(parts: Mapping[str, Definition], chosen: Sequence[str]) -> Iterator[list[str]]:
+def groups(parts: Mapping[str, Definition], selected_parts: Sequence[str]) -> Iterator[list[str]]:
     """Parts that disturb each other, in their order: those with a common partition, storage or directory."""
-    left = list(chosen)
+    left = list(selected_parts)
     while left:
         group = [left.pop(0)]
-        shared = _used(parts[group[0]])
-        while joined := [part for part in left if shared & _used(parts[part])]:
+        group_resources = _resources(parts[group[0]])
+        while joined := [part for part in left if group_resources & _resources(parts[part])]:
             group += joined
-            shared |= {each for part in joined for each in _used(parts[part])}
+            group_resources |= {resource for part in joined for resource in _resources(parts[part])}
             left = [part for part in left if part not in joined]
-        yield [part for part in chosen if part in group]
+        yield [part for part in selected_parts if part in group]
 
 
-def _used(part: Definition) -> set[tuple[str, str]]:
+def _resources(part: Definition) -> set[tuple[str, str]]:
     campaign = part.campaign
     targets = {("storage", target.storage or target.directory) for target in campaign.targets}
     return {("partition", campaign.slurm.partition), *targets}

@@ -153,10 +153,10 @@ def fill(arguments: argparse.Namespace) -> int:
     if response := selection.response:
         absent = [part.id for part in response.rfp.parts if part not in response.parts]
         mapping = mapping or response.rfp.form(form)
-    judged = {
+    submissions = {
         part: campaign_state.current_submission(definition, say) for part, definition in selection.definitions().items()
     }
-    content, cells = filled_form.fill_form(form, judged, mapping, absent, arguments.decimal)
+    content, cells = filled_form.fill_form(form, submissions, mapping, absent, arguments.decimal)
     number = sum(cell.value is not None for cell in cells)
     write(content, out, arguments, f": {number} of {plural(len(cells), 'cell')} filled")
     if out != STANDARD_OUTPUT:
@@ -164,7 +164,7 @@ def fill(arguments: argparse.Namespace) -> int:
     empty = grouped((cell.reason, cell) for cell in cells if cell.value is None)
     for reason, left in empty.items():
         show(f"left empty ({reason}): {listing(f'{cell.place.spot} {cell.place.entry.name}' for cell in left)}")
-    if not all(submission.full for submission in judged.values()):
+    if not all(submission.full for submission in submissions.values()):
         say(f"{out}: rehearsal size: not a compliant result")
     return INCOMPLETE if empty else OK
 
@@ -203,13 +203,13 @@ def _findings_text(
         write(text, junit_file, arguments)
     if arguments.json:
         return findings_view.findings_json(submission.pack, submission.all_findings, ascii_only=True)
-    asked = clauses.open_questions(compliance_matrix(submission))
-    return "\n".join([findings_view.check_text(submission, block, columns()), *(["", asked] if asked else [])])
+    questions = clauses.open_questions(compliance_matrix(submission))
+    return "\n".join([findings_view.check_text(submission, block, columns()), *(["", questions] if questions else [])])
 
 
 def _check_status(submission: Submission) -> int:
     """A violated rule about the campaign counts like one about a cell."""
-    return INCOMPLETE if any(each.violated for each in submission.all_findings) else verdict(submission.rows)
+    return INCOMPLETE if any(finding.violated for finding in submission.all_findings) else verdict(submission.rows)
 
 
 def _print_waiver(definition: Definition, number: int) -> None:
@@ -217,8 +217,8 @@ def _print_waiver(definition: Definition, number: int) -> None:
     if not waivers:
         raise InputError(f"--waiver {number}: the campaign file has no waivers; add one under waivers")
     if not 1 <= number <= len(waivers):
-        there = plural(len(waivers), "waiver")
-        raise InputError(f"--waiver {number}: the campaign file has {there}; allowed: 1 to {len(waivers)}")
+        waiver_count = plural(len(waivers), "waiver")
+        raise InputError(f"--waiver {number}: the campaign file has {waiver_count}; allowed: 1 to {len(waivers)}")
     sys.stdout.write(statement(definition.campaign.name, definition.pack.id, waivers[number - 1]))
 
 
@@ -260,7 +260,7 @@ def compare(arguments: argparse.Namespace) -> int:
             for part in first
             if all(part in parts for _, parts in offers)
         }
-    _say_unequal(paths, offers)
+    _say_other_answers(paths, offers)
     names, width = list(map(typed, paths)), columns(arguments.output)
     texts = {
         part: rendering.comparison_text(comparison, rendering.comparison_decision(comparison, names), style, width)
@@ -269,7 +269,7 @@ def compare(arguments: argparse.Namespace) -> int:
     scored = [scores.compute_scores(rfp, scores.offer_figures(parts)) for _, parts in offers] if rfp else []
     write_table(rfp_response.comparison_text(style, rfp, texts, paths, scored), arguments)
     is_complete = comparisons and all(parts.keys() >= first.keys() for _, parts in offers)
-    return OK if is_complete and all(each.passed for each in comparisons.values()) else INCOMPLETE
+    return OK if is_complete and all(comparison.passed for comparison in comparisons.values()) else INCOMPLETE
 
 
 PartsOfOffer = tuple[rfps.Rfp | None, Mapping[str, Offer]]  # the RFP that an offer answers, and its parts
@@ -281,7 +281,7 @@ def _offers(arguments: argparse.Namespace, stack: ExitStack) -> list[PartsOfOffe
     mapping, pack = rfps.mapping_and_packs(
         arguments.mapping, arguments.campaigns[-1], arguments.rules, arguments.of_part
     )
-    form = (mapping, {part: packs.load(each) for part, each in pack.items()}) if mapping else None
+    form = (mapping, {part: packs.load(pack_id) for part, pack_id in pack.items()}) if mapping else None
     return [(None, {"": offer_files.load_offer(path, form)}) for path in arguments.campaigns]
 
 
@@ -297,7 +297,7 @@ def _parts_of_offer(stack: ExitStack, path: Path) -> PartsOfOffer:
     return rfps.load(bag.root / response_bundle.RFP), offers
 
 
-def _say_unequal(paths: Sequence[Path], offers: Sequence[PartsOfOffer]) -> None:
+def _say_other_answers(paths: Sequence[Path], offers: Sequence[PartsOfOffer]) -> None:
     """Offers that answer another RFP than the first, or not all of it."""
     first, _ = offers[0]
     for path, (rfp, parts) in zip(paths, offers, strict=True):
@@ -316,14 +316,14 @@ def show_modifications(arguments: argparse.Namespace) -> int:
 
 
 def _show_modifications(definition: Definition, directory: Path | None) -> int:
-    compared, patch = modifications.compare(definition.campaign)
-    recorded = begun(definition.paths)
-    if recorded:
-        modifications.keep(definition.paths, compared, patch, definition.pack.build)
+    differences, patch = modifications.compare(definition.campaign)
+    is_begun = begun(definition.paths)
+    if is_begun:
+        modifications.keep(definition.paths, differences, patch, definition.pack.build)
     modified = (
         modifications.recorded_sources(definition.paths)
-        if recorded
-        else modifications.planned_sources(definition.campaign, compared, patch)
+        if is_begun
+        else modifications.planned_sources(definition.campaign, differences, patch)
     )
     submission = campaign_state.current_submission(definition, say, modified)
     ran = contents.execution_sections(submission.results)

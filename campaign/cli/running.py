@@ -44,7 +44,7 @@ def plan(arguments: argparse.Namespace) -> int:
     for part, definition in selection:
         checked = preflight.check(definition, planning.plan(definition), Request())
         attempts, directory = campaign_state.recorded_attempts(definition), selection.place(part, arguments.scripts)
-        written = unsubmitted.write_scripts(definition, checked.missing, directory) if directory else None
+        script_count = unsubmitted.write_scripts(definition, checked.missing, directory) if directory else None
         if arguments.json:
             text = _plan_json(definition, checked)
         else:
@@ -53,16 +53,18 @@ def plan(arguments: argparse.Namespace) -> int:
             text += f"\n\n{views.forecast_text(checked.submission, columns())}\n"
         selection.add(part, text)
         _say_notes(definition, checked, attempts)
-        if written is not None:
-            say(f"wrote {plural(written, 'job script')} to {directory}")
+        if script_count is not None:
+            say(f"wrote {plural(script_count, 'job script')} to {directory}")
         selection.statuses.append(_plan_status(arguments, definition, checked))
     print(selection.text(), end="")
     return selection.end()
 
 
 def _plan_json(definition: Definition, checked: preflight.Checked) -> str:
-    findings = (each for each in checked.submission.all_findings if each.violated or each.asks or each.at_full)
-    findings_json = [findings_view.finding_json(definition.pack, each) for each in findings]
+    findings = (
+        finding for finding in checked.submission.all_findings if finding.violated or finding.asks or finding.at_full
+    )
+    findings_json = [findings_view.finding_json(definition.pack, finding) for finding in findings]
     return json.dumps({**planning.plan_json(definition, checked.plan), "findings": findings_json}, indent=1) + "\n"
 
 
@@ -177,9 +179,9 @@ def _notified_of_stop(arguments: argparse.Namespace, name: str, subject: str) ->
     try:
         yield
     except BaseException as error:
-        ended = error.exit_status if isinstance(error, CampaignError) else INTERRUPTED
-        why = str(error) or type(error).__name__
-        notify(arguments.notify, name, ended, f"{subject}: stopped with status {ended}: {why}")
+        exit_status = error.exit_status if isinstance(error, CampaignError) else INTERRUPTED
+        reason = str(error) or type(error).__name__
+        notify(arguments.notify, name, exit_status, f"{subject}: stopped with status {exit_status}: {reason}")
         raise
 
 
@@ -194,7 +196,7 @@ def _run_part(arguments: argparse.Namespace, request: Request, sandbox_stops: bo
         try:
             status = _drive(arguments, definition, request)
         except KeyboardInterrupt:
-            _say_interrupted(_left_behind(definition, arguments, sandbox_stops), definition)
+            _say_interrupted(_interruption_text(definition, arguments, sandbox_stops), definition)
             status = INTERRUPTED
     if not request.detach:
         outcome = f"campaign {name}: ended with status {status}; results: {definition.paths.root}"
@@ -230,16 +232,16 @@ def _drive(arguments: argparse.Namespace, definition: Definition, request: Reque
     display = progress.display(definition.paths.root, arguments.verbose, arguments.quiet)
     with waiting.told_to(display.say):
         with closing(display):
-            done = run.run(definition, request, display)
+            submission = run.run(definition, request, display)
         if request.detach:
             _print_submitted(definition, arguments)
             return OK
         file = typed(arguments.file, arguments.part)
         cells = matrix.cells(definition.campaign, definition.pack)
-        texts = _cell_lines(done.rows, cells) if request.chooses else _conclusion(done, file)
+        texts = _cell_lines(submission.rows, cells) if request.chooses else _conclusion(submission, file)
         for text in [*texts, f"results: {definition.paths.root}; details: 'campaign check {file}'"]:
             display.result(text)
-    return verdict(done.rows)
+    return verdict(submission.rows)
 
 
 def _node_hours(text: str | None) -> float | None:
@@ -268,7 +270,7 @@ def _say_interrupted(text: str, definition: Definition | None = None) -> None:
         say(f"campaign: {text}")
 
 
-def _left_behind(definition: Definition, arguments: argparse.Namespace, sandbox_stops: bool) -> str:
+def _interruption_text(definition: Definition, arguments: argparse.Namespace, sandbox_stops: bool) -> str:
     """What an interrupted driver leaves behind."""
     file = typed(arguments.file, arguments.part)
     try:
@@ -279,11 +281,11 @@ def _left_behind(definition: Definition, arguments: argparse.Namespace, sandbox_
         )
     if not ids:
         return f"interrupted; no job of this campaign is in Slurm; 'campaign run {file}' submits what is missing"
-    jobs, named = plural(len(ids), "job"), ", ".join(ids)
+    jobs, job_ids = plural(len(ids), "job"), ", ".join(ids)
     if sandbox_stops:
-        return f"interrupted; the sandbox is stopped with {jobs} of this campaign: {named}"
+        return f"interrupted; the sandbox is stopped with {jobs} of this campaign: {job_ids}"
     return (
-        f"interrupted; {jobs} of this campaign in Slurm: {named}. 'campaign run {file}' continues, 'campaign cancel "
+        f"interrupted; {jobs} of this campaign in Slurm: {job_ids}. 'campaign run {file}' continues, 'campaign cancel "
         f"{file}' cancels them"
     )
 
@@ -303,19 +305,22 @@ def _print_submitted(definition: Definition, arguments: argparse.Namespace) -> N
         )
 
 
-def _conclusion(done: Submission, file: str) -> list[str]:
+def _conclusion(submission: Submission, file: str) -> list[str]:
     """The table, and below it what follows from it."""
-    block = decision.run_decision(decision.campaign_decision(done, file), done.campaign.path, file)
-    text = table.table_text(done.rows, done.campaign, done.pack, "simple", columns())
+    block = decision.run_decision(decision.campaign_decision(submission, file), submission.campaign.path, file)
+    text = table.table_text(submission.rows, submission.campaign, submission.pack, "simple", columns())
     return [text, "", decision.decision_text(block, columns())]
 
 
-def _cell_lines(rows: Sequence[Row], known: Sequence[Cell]) -> list[str]:
+def _cell_lines(rows: Sequence[Row], all_cells: Sequence[Cell]) -> list[str]:
     """The outcome of cells: a line for each with a number, and for each cause of those without one. `known`: all."""
-    alike = grouped(
+    rows_by_outcome = grouped(
         (str(row.cell) if row.value is not None else causes.generalize_cause(row.note), row) for row in rows
     )
-    return [_cell_line(same[0], ", ".join(patterns([row.cell for row in same], known))) for same in alike.values()]
+    return [
+        _cell_line(equal_rows[0], ", ".join(patterns([row.cell for row in equal_rows], all_cells)))
+        for equal_rows in rows_by_outcome.values()
+    ]
 
 
 def _cell_line(row: Row, cells: str) -> str:
@@ -335,7 +340,7 @@ def _cell_line(row: Row, cells: str) -> str:
 
 
 def status(arguments: argparse.Namespace) -> int:
-    selection, shown = PartSelection(arguments, "json" if arguments.json else ""), None
+    selection, printed_texts = PartSelection(arguments, "json" if arguments.json else ""), None
     parts = selection.definitions()
     while True:
         goes_on = any(map(_is_driven, parts.values()))  # asked before: what it does last is shown
@@ -346,11 +351,11 @@ def status(arguments: argparse.Namespace) -> int:
             goes_on = goes_on or any(state["active"] for state in states)
             selection.texts[part] = text
             selection.statuses.append(status)
-        if selection.texts != shown:
+        if selection.texts != printed_texts:
             _print_states(selection, arguments.json)
         if not arguments.watch or not goes_on:
             return selection.end()
-        shown = selection.texts
+        printed_texts = selection.texts
         time.sleep(2)
 
 

@@ -27,7 +27,7 @@ class PartSelection:
     def __init__(self, arguments: argparse.Namespace, style: str = "") -> None:
         self._file, self._style, part = arguments.file, style, getattr(arguments, "part", "")
         self.response = response.read(self._file) if not part and has_key(self._file, "parts") else None
-        self.parts = tuple(each.id for each in self.response.parts) if self.response else (part,)
+        self.parts = tuple(response_part.id for response_part in self.response.parts) if self.response else (part,)
         self.texts: dict[str, str] = {}
         self.statuses: list[int] = []
 
