@@ -27,29 +27,10 @@ from campaign.core.strict_yaml import (
     describe_node,
     quoted,
 )
+from campaign.core.yaml_readings import EXPONENT, NUMBER, WRITTEN_NUMBER, reads_as
 
 # What an escape in double quotes can insert into a text.
 _UNPRINTABLE = "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
-
-_NUMBER = "a number"
-
-# Patterns are compiled on first use, which keeps the start of the program quick.
-_OTHERWISE = [
-    (r"(?i:y|yes|on|true)", "true"),
-    (r"(?i:n|no|off|false)", "false"),
-    (r"(?i:~|null|)", "nothing"),
-    (r"0|-?[1-9][0-9]*", _NUMBER),
-    (r"[-+]?(0o[0-7]+|0[0-7_]+)", "an octal number"),
-    (r"[-+]?0x[0-9a-fA-F_]+", "a hexadecimal number"),
-    (r"[-+]?0b[01_]+", "a binary number"),
-    (r"[-+]?[1-9][0-9_]*_[0-9_]*", "a number without its underscores"),
-    (r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?", "a number in base 60"),
-    (r"[-+]?([0-9][0-9_]*\.?|\.[0-9])[0-9_]*([eE][-+]?[0-9]+)?", _NUMBER),
-    (r"(?i:[-+]?\.inf|\.nan)", _NUMBER),
-    (r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?", "a date"),
-]
-_WRITTEN_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?"  # can be taken as a text without surprise
-_EXPONENT = r"(e-?[0-9]+)?"
 
 
 class Schema(Protocol):
@@ -64,11 +45,6 @@ class Schema(Protocol):
 def read(kind: Schema, document: Document) -> Any:
     """Read the whole document as `kind`."""
     return kind.read(document.root, (), document)
-
-
-def reads_as(text: str) -> str | None:
-    """What YAML would read a plain scalar as, if not as a text ("true", "a number in base 60"); None for a text."""
-    return next((reading for pattern, reading in _OTHERWISE if re.fullmatch(pattern, text)), None)
 
 
 def _refuse(node: YamlNode, at: Place, document: Document, allowed: str) -> None:
@@ -102,7 +78,7 @@ class Text:
         except ValueError as error:
             problem = str(error)
         otherwise = reads_as(text) if node.plain else None
-        if otherwise and not (self.numbers and re.fullmatch(_WRITTEN_NUMBER + _EXPONENT * self.exponents, text)):
+        if otherwise and not (self.numbers and re.fullmatch(WRITTEN_NUMBER + EXPONENT * self.exponents, text)):
             problem = self._read_otherwise(text, otherwise, bool(problem))
         if problem:
             return document.problem(at, problem, node)
@@ -113,7 +89,7 @@ class Text:
         value_text = quoted(text, plain=True)
         if not wrong:
             return f"found {value_text}, which YAML reads as {reading}; put it in quotes: {quoted(text)}"
-        if self.unit and reading == _NUMBER:
+        if self.unit and reading == NUMBER:
             return f"found {value_text}, which has no {self.unit}; allowed: {self.allowed}"
         return _found_read_as(found=value_text, reading=reading, allowed=self.allowed)
 
@@ -189,7 +165,7 @@ class Number:
         if intended := nearest_name(node.text, self.words):
             return document.problem(at, f"found {value_text}; did you mean {intended}?", node)
         reading = reads_as(node.text)
-        if reading in (None, _NUMBER, "nothing"):
+        if reading in (None, NUMBER, "nothing"):
             return _refuse(node, at, document, self.allowed)
         return document.problem(at, _found_read_as(found=value_text, reading=reading, allowed=self.allowed), node)
 

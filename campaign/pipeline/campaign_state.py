@@ -23,9 +23,10 @@ from campaign.judge.submission import Submission
 from campaign.pipeline import planning
 from campaign.results.completion import unused_measurement
 from campaign.results.environment.facts import NOTHING
+from campaign.results.file_hashes import altered_files
 from campaign.results.source import modifications
 from campaign.results.source.facts import Sources
-from campaign.results.store import Store, altered_files, begun
+from campaign.results.store import Store, begun
 from campaign.slurm import commands
 from campaign.slurm.collect import Follower, import_all, open_store, read_again, without_results
 

@@ -13,31 +13,36 @@ import itertools
 import json
 import os
 import sqlite3
-import stat
 import sys
-import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from campaign.core import atomic, journal, untrusted
+from campaign.core import atomic, journal
 from campaign.core.decode import decode, dumps
 from campaign.core.errors import EnvironmentLacks, MachineLacks, NoRoom, pass_on_limit
 from campaign.core.events import START, Event
 from campaign.core.grouping import grouped
 from campaign.core.model import (
     Attempt,
-    Iteration,
     Outputs,
     Paths,
     Planned,
     Record,
-    Source,
     State,
 )
-from campaign.results.environment.facts import NOTHING, Accounting, Altered, Environment, Evidence, Facts, Witness
+from campaign.results.environment.facts import NOTHING, Accounting, Environment, Evidence, Facts, Witness
+from campaign.results.file_hashes import digests
+from campaign.results.stored_rows import (
+    INSERT_RECORD,
+    RECORD_COLUMNS,
+    RECORD_FIELDS,
+    SELECT_ATTEMPTS,
+    stored_attempt,
+    stored_record,
+)
 
 SCHEMA = Path(__file__).with_name("schema.sql")
 FORMAT = 13  # of these tables: the database's user_version
@@ -62,44 +67,6 @@ _PROJECTION: Mapping[str, tuple[str, ...]] = {
 Records = Mapping[tuple[str, int], tuple[Record, ...]]  # by run and number of the attempt
 
 
-def digests(folder: Path, changed_since: float = 0.0) -> dict[str, str]:
-    """The SHA-256 of every plain file in an attempt's folder, by relative path. Unreadable files are left out, and
-    those that the kernel has not seen changed since then (seconds since 1970).
-    """
-    digest_by_name = {}
-    for directory, _, names in os.walk(folder, onerror=pass_on_limit):
-        for path in (Path(directory, name) for name in names):
-            try:
-                status = path.lstat()
-                if stat.S_ISREG(status.st_mode) and status.st_ctime >= changed_since:
-                    digest_by_name[_in_utf8(path.relative_to(folder))] = untrusted.digest(path)
-            except OSError as error:
-                pass_on_limit(error)
-    return dict(sorted(digest_by_name.items()))
-
-
-def altered_files(paths: Paths, chain: journal.Chain) -> dict[tuple[str, int], tuple[Altered, ...]]:
-    """The files of successful attempts that differ from the hashes in the journal, by run and number."""
-    altered_by_attempt = {}
-    for event in journal.events_at(paths.journal, chain.ends):
-        attempt, files, since = (event["run"], event["number"]), event.get("files", {}), event["time"]
-        folder = paths.attempt(*attempt)
-        if event["state"] == State.DONE and any(_touched(f"{folder}/{name}", since) for name in files):
-            digests_now = digests(folder, since)
-            differences = (Altered(name, old, digests_now.get(name, old)) for name, old in files.items())
-            altered_by_attempt[attempt] = tuple(file for file in differences if file.recorded != file.found)
-    return {attempt: files for attempt, files in altered_by_attempt.items() if files}
-
-
-def _touched(path: str, since: float) -> bool:
-    """Whether a file may have been changed since then. One that is not found may have a name that is not UTF-8."""
-    try:
-        return os.lstat(path).st_ctime >= since
-    except (OSError, ValueError) as error:
-        pass_on_limit(error)
-        return True
-
-
 def _new_file(path: Path) -> Path:
     """Creates an empty file of this name; where that is in use, even by a link, with .2 or a higher number after it."""
     for number in itertools.count(1):
@@ -113,11 +80,6 @@ def _new_file(path: Path) -> Path:
             raise EnvironmentLacks(f"{free}: cannot be written: {error.strerror}") from error
         break
     return free
-
-
-def _in_utf8(name: Path) -> str:
-    """A name of any bytes; those that are no UTF-8 as \\xff."""
-    return os.fsencode(name).decode(errors="backslashreplace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,8 +411,8 @@ class Store(AbstractContextManager["Store"]):
 
     def _attempts(self, condition: str = "", values: Sequence[Any] = ()) -> list[Attempt]:
         with self._storage_errors():
-            rows = self._sql(f"{_ATTEMPTS} {condition} ORDER BY a.run, a.number", values)
-            return [_attempt(row) for row in rows]
+            rows = self._sql(f"{SELECT_ATTEMPTS} {condition} ORDER BY a.run, a.number", values)
+            return [stored_attempt(row) for row in rows]
 
     def attempts(self) -> list[Attempt]:
         """All attempts, by run and number."""
@@ -488,12 +450,12 @@ class Store(AbstractContextManager["Store"]):
             rows = [
                 (
                     *(run, attempt, record.source.file, record.source.line, dumps(record.each)),
-                    *(getattr(record, name) for name in _RECORD_FIELDS),
+                    *(getattr(record, name) for name in RECORD_FIELDS),
                 )
                 for record in records
             ]
             with self._storage_errors():
-                self._db.executemany(_INSERT_RECORD, rows)
+                self._db.executemany(INSERT_RECORD, rows)
             self._sql("INSERT OR REPLACE INTO observations VALUES (?, ?, ?)", (run, attempt, dumps(outputs)))
             environment = evidence.environment.once("stored", lambda: _stored(evidence.environment))
             shared = (*environment, _hashed(evidence.witness))
@@ -547,8 +509,8 @@ class Store(AbstractContextManager["Store"]):
     def records(self) -> dict[tuple[str, int], tuple[Record, ...]]:
         """All records by (run, attempt)."""
         with self._storage_errors():
-            rows = self._db.execute(f"SELECT {', '.join(_RECORD_COLUMNS)} FROM records ORDER BY rowid")
-            by_attempt = grouped(map(_record, rows))
+            rows = self._db.execute(f"SELECT {', '.join(RECORD_COLUMNS)} FROM records ORDER BY rowid")
+            by_attempt = grouped(map(stored_record, rows))
             return {key: tuple(records) for key, records in by_attempt.items()}
 
     def observations(self) -> dict[tuple[str, int], Outputs]:
@@ -604,55 +566,6 @@ def _hashed(value: Any) -> tuple[str, str]:
 def _stored(environment: Environment) -> tuple[tuple[str, str], ...]:
     """The environment of a job, and the facts, which are the same in all jobs until a node changes."""
     return _hashed(replace(environment, facts={})), _hashed(environment.facts)
-
-
-# Columns that are no field of the dataclass, or text of a field of another type.
-_STORED = {"run": str, "attempt": int, "file": str, "line": int, "each": str, "state": str}
-
-
-@functools.cache
-def _check_kinds(dataclass_type: type, columns: tuple[str, ...], kinds: tuple[type, ...]) -> None:
-    """Raises TypeError where a column has a value of another kind than the dataclass's field of its name: SQLite stores
-    any. Rows mostly have the same kinds, so that few are checked.
-    """
-    hints = typing.get_type_hints(dataclass_type) | _STORED
-    for column, kind in zip(columns, kinds, strict=True):
-        allowed = typing.get_args(hints[column]) or (hints[column],)
-        if not any(
-            issubclass(kind, int if allowed_kind is bool else (int, float) if allowed_kind is float else allowed_kind)
-            for allowed_kind in allowed
-        ):
-            raise TypeError(f"{column} is of type {kind.__name__}")
-
-
-def _attempt(row: sqlite3.Row) -> Attempt:
-    _check_kinds(Attempt, _ATTEMPT_FIELDS, tuple(map(type, row)))
-    run, number, token, job, fingerprint, state, *remaining = row
-    return Attempt(run, number, token, job, fingerprint, State(state), *remaining)
-
-
-def _record(row: sqlite3.Row) -> tuple[tuple[str, int], Record]:
-    _check_kinds(Record, _RECORD_COLUMNS, tuple(map(type, row)))
-    run, attempt, file, line, iterations_json, operation, value, unit, *remaining = row
-    record = Record(sys.intern(operation), value, sys.intern(unit), Source(sys.intern(file), line), *remaining)
-    if iterations_json != "[]":  # as most are
-        record = replace(record, each=decode(tuple[Iteration, ...], json.loads(iterations_json)))
-    return (run, attempt), record
-
-
-_DERIVED = ("source", "parts", "iteration", "each")  # stored in another way, or not part of an output
-# The fields of a record up to `iteration`, in their order.
-_RECORD_FIELDS = tuple(field.name for field in fields(Record) if field.name not in _DERIVED)
-_RECORD_COLUMNS = ("run", "attempt", "file", "line", "each", *_RECORD_FIELDS)
-_INSERT_RECORD = f"INSERT INTO records ({', '.join(_RECORD_COLUMNS)}) VALUES ({', '.join('?' * len(_RECORD_COLUMNS))})"
-_ATTEMPT_FIELDS = (
-    *("run", "number", "token", "job", "fingerprint", "state", "reason", "job_id", "submitted", "started"),
-    "ended",
-)
-_ATTEMPTS = (
-    "SELECT a.run, a.number, a.token, a.job, a.fingerprint, a.state, a.reason, j.job_id, j.created, a.started, "
-    "a.ended FROM attempts a JOIN jobs j ON j.name = a.job "
-)
 
 
 def _damaged(database: Path, problem: object) -> EnvironmentLacks:

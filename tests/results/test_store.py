@@ -24,7 +24,7 @@ from campaign.core import atomic, journal
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.events import Event
 from campaign.core.model import Attempt, OutputRemark, Paths, Planned, State
-from campaign.results import store
+from campaign.results import file_hashes, store
 from campaign.results.environment.facts import NOTHING, Altered
 from campaign.results.store import Store
 from tests.support import builders
@@ -640,13 +640,13 @@ def test_a_file_that_was_changed_after_the_attempts_end_is_found(tmp_path: Path,
         file = paths.attempt(attempt.run, attempt.number) / os.fsdecode(name)
         file.parent.mkdir(parents=True)
         file.write_text("as measured")
-        recorded = store.digests(paths.attempt(attempt.run, attempt.number))
+        recorded = file_hashes.digests(paths.attempt(attempt.run, attempt.number))
         opened.record_end(attempt, State.DONE, "")
-    assert store.altered_files(paths, journal.read_chain(paths.journal)) == {}
+    assert file_hashes.altered_files(paths, journal.read_chain(paths.journal)) == {}
     file.write_text("as wanted")
     shown = name.decode(errors="backslashreplace")
-    now = store.digests(paths.attempt(attempt.run, attempt.number))[shown]
-    assert store.altered_files(paths, journal.read_chain(paths.journal)) == {
+    now = file_hashes.digests(paths.attempt(attempt.run, attempt.number))[shown]
+    assert file_hashes.altered_files(paths, journal.read_chain(paths.journal)) == {
         (attempt.run, attempt.number): (Altered(shown, recorded[shown], now),)
     }
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from campaign.core import bagit
 from campaign.evidence import provenance, replay
-from campaign.results.store import digests
+from campaign.results.file_hashes import digests
 from tests.support import command_line, fake_slurm
 
 WAIVERS = """

@@ -23,7 +23,7 @@ from campaign.core.model import Run
 from campaign.pipeline import planning
 from campaign.plan import matrix
 from campaign.results.environment.facts import SHORT
-from campaign.results.store import digests
+from campaign.results.file_hashes import digests
 from campaign.slurm import scripts
 from campaign.slurm.submit import prepare
 from tests.support.bundled import Made

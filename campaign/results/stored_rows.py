@@ -1,0 +1,63 @@
+"""Rows of the database: the columns of attempts and records, and the objects that rows are."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sqlite3
+import sys
+import typing
+from dataclasses import fields, replace
+
+from campaign.core.decode import decode
+from campaign.core.model import Attempt, Iteration, Record, Source, State
+
+# Columns that are no field of the dataclass, or text of a field of another type.
+_STORED = {"run": str, "attempt": int, "file": str, "line": int, "each": str, "state": str}
+
+
+@functools.cache
+def _check_kinds(dataclass_type: type, columns: tuple[str, ...], kinds: tuple[type, ...]) -> None:
+    """Raises TypeError where a column has a value of another kind than the dataclass's field of its name: SQLite stores
+    any. Rows mostly have the same kinds, so that few are checked.
+    """
+    hints = typing.get_type_hints(dataclass_type) | _STORED
+    for column, kind in zip(columns, kinds, strict=True):
+        allowed = typing.get_args(hints[column]) or (hints[column],)
+        if not any(
+            issubclass(kind, int if allowed_kind is bool else (int, float) if allowed_kind is float else allowed_kind)
+            for allowed_kind in allowed
+        ):
+            raise TypeError(f"{column} is of type {kind.__name__}")
+
+
+def stored_attempt(row: sqlite3.Row) -> Attempt:
+    """The attempt of a row of SELECT_ATTEMPTS. Raises TypeError where a column has a value of another kind."""
+    _check_kinds(Attempt, _ATTEMPT_FIELDS, tuple(map(type, row)))
+    run, number, token, job, fingerprint, state, *remaining = row
+    return Attempt(run, number, token, job, fingerprint, State(state), *remaining)
+
+
+def stored_record(row: sqlite3.Row) -> tuple[tuple[str, int], Record]:
+    """Run and number of the attempt, and the record, of a row with RECORD_COLUMNS. Raises as `stored_attempt`."""
+    _check_kinds(Record, RECORD_COLUMNS, tuple(map(type, row)))
+    run, attempt, file, line, iterations_json, operation, value, unit, *remaining = row
+    record = Record(sys.intern(operation), value, sys.intern(unit), Source(sys.intern(file), line), *remaining)
+    if iterations_json != "[]":  # as most are
+        record = replace(record, each=decode(tuple[Iteration, ...], json.loads(iterations_json)))
+    return (run, attempt), record
+
+
+_DERIVED = ("source", "parts", "iteration", "each")  # stored in another way, or not part of an output
+# The fields of a record up to `iteration`, in their order.
+RECORD_FIELDS = tuple(field.name for field in fields(Record) if field.name not in _DERIVED)
+RECORD_COLUMNS = ("run", "attempt", "file", "line", "each", *RECORD_FIELDS)
+INSERT_RECORD = f"INSERT INTO records ({', '.join(RECORD_COLUMNS)}) VALUES ({', '.join('?' * len(RECORD_COLUMNS))})"
+_ATTEMPT_FIELDS = (
+    *("run", "number", "token", "job", "fingerprint", "state", "reason", "job_id", "submitted", "started"),
+    "ended",
+)
+SELECT_ATTEMPTS = (
+    "SELECT a.run, a.number, a.token, a.job, a.fingerprint, a.state, a.reason, j.job_id, j.created, a.started, "
+    "a.ended FROM attempts a JOIN jobs j ON j.name = a.job "
+)
