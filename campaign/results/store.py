@@ -35,14 +35,7 @@ from campaign.core.model import (
 )
 from campaign.results.environment.facts import NOTHING, Accounting, Environment, Evidence, Facts, Witness
 from campaign.results.file_hashes import digests
-from campaign.results.stored_rows import (
-    INSERT_RECORD,
-    RECORD_COLUMNS,
-    RECORD_FIELDS,
-    SELECT_ATTEMPTS,
-    stored_attempt,
-    stored_record,
-)
+from campaign.results.stored_rows import RECORD_COLUMNS, RECORD_FIELDS, stored_attempt, stored_record
 
 SCHEMA = Path(__file__).with_name("schema.sql")
 FORMAT = 13  # of these tables: the database's user_version
@@ -63,6 +56,12 @@ _PROJECTION: Mapping[str, tuple[str, ...]] = {
     ),
     "cancel": ("INSERT OR REPLACE INTO meta VALUES ('cancelled', :time)",),
 }
+
+_INSERT_RECORD = f"INSERT INTO records ({', '.join(RECORD_COLUMNS)}) VALUES ({', '.join('?' * len(RECORD_COLUMNS))})"
+_SELECT_ATTEMPTS = (
+    "SELECT a.run, a.number, a.token, a.job, a.fingerprint, a.state, a.reason, j.job_id, j.created, a.started, "
+    "a.ended FROM attempts a JOIN jobs j ON j.name = a.job "
+)
 
 Records = Mapping[tuple[str, int], tuple[Record, ...]]  # by run and number of the attempt
 
@@ -411,7 +410,7 @@ class Store(AbstractContextManager["Store"]):
 
     def _attempts(self, condition: str = "", values: Sequence[Any] = ()) -> list[Attempt]:
         with self._storage_errors():
-            rows = self._sql(f"{SELECT_ATTEMPTS} {condition} ORDER BY a.run, a.number", values)
+            rows = self._sql(f"{_SELECT_ATTEMPTS} {condition} ORDER BY a.run, a.number", values)
             return [stored_attempt(row) for row in rows]
 
     def attempts(self) -> list[Attempt]:
@@ -455,7 +454,7 @@ class Store(AbstractContextManager["Store"]):
                 for record in records
             ]
             with self._storage_errors():
-                self._db.executemany(INSERT_RECORD, rows)
+                self._db.executemany(_INSERT_RECORD, rows)
             self._sql("INSERT OR REPLACE INTO observations VALUES (?, ?, ?)", (run, attempt, dumps(outputs)))
             environment = evidence.environment.once("stored", lambda: _stored(evidence.environment))
             shared = (*environment, _hashed(evidence.witness))

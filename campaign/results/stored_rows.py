@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import json
-import sqlite3
 import sys
 import typing
+from collections.abc import Sequence
 from dataclasses import fields, replace
+from typing import Any
 
 from campaign.core.decode import decode
 from campaign.core.model import Attempt, Iteration, Record, Source, State
@@ -31,14 +32,14 @@ def _check_kinds(dataclass_type: type, columns: tuple[str, ...], kinds: tuple[ty
             raise TypeError(f"{column} is of type {kind.__name__}")
 
 
-def stored_attempt(row: sqlite3.Row) -> Attempt:
-    """The attempt of a row of SELECT_ATTEMPTS. Raises TypeError where a column has a value of another kind."""
-    _check_kinds(Attempt, _ATTEMPT_FIELDS, tuple(map(type, row)))
+def stored_attempt(row: Sequence[Any]) -> Attempt:
+    """The attempt of a row with ATTEMPT_FIELDS. Raises TypeError where a column has a value of another kind."""
+    _check_kinds(Attempt, ATTEMPT_FIELDS, tuple(map(type, row)))
     run, number, token, job, fingerprint, state, *remaining = row
     return Attempt(run, number, token, job, fingerprint, State(state), *remaining)
 
 
-def stored_record(row: sqlite3.Row) -> tuple[tuple[str, int], Record]:
+def stored_record(row: Sequence[Any]) -> tuple[tuple[str, int], Record]:
     """Run and number of the attempt, and the record, of a row with RECORD_COLUMNS. Raises as `stored_attempt`."""
     _check_kinds(Record, RECORD_COLUMNS, tuple(map(type, row)))
     run, attempt, file, line, iterations_json, operation, value, unit, *remaining = row
@@ -52,12 +53,7 @@ _DERIVED = ("source", "parts", "iteration", "each")  # stored in another way, or
 # The fields of a record up to `iteration`, in their order.
 RECORD_FIELDS = tuple(field.name for field in fields(Record) if field.name not in _DERIVED)
 RECORD_COLUMNS = ("run", "attempt", "file", "line", "each", *RECORD_FIELDS)
-INSERT_RECORD = f"INSERT INTO records ({', '.join(RECORD_COLUMNS)}) VALUES ({', '.join('?' * len(RECORD_COLUMNS))})"
-_ATTEMPT_FIELDS = (
+ATTEMPT_FIELDS = (
     *("run", "number", "token", "job", "fingerprint", "state", "reason", "job_id", "submitted", "started"),
     "ended",
-)
-SELECT_ATTEMPTS = (
-    "SELECT a.run, a.number, a.token, a.job, a.fingerprint, a.state, a.reason, j.job_id, j.created, a.started, "
-    "a.ended FROM attempts a JOIN jobs j ON j.name = a.job "
 )
