@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from campaign.cli import completion
-from campaign.cli.arguments import check_verb, of_verb, parser
+from campaign.cli.arguments import check_verb, parser
 from campaign.cli.output import columns, show, write
+from campaign.cli.parsing import find_verb_parser
 from campaign.config import init, rfp
 from campaign.config.rules import packs, text
 from campaign.core import outputs, resources
@@ -64,7 +65,7 @@ def show_help(arguments: argparse.Namespace) -> int:
     top = parser()
     if arguments.verb is not None:
         check_verb(arguments.verb)
-        top = of_verb(top, arguments.verb)
+        top = find_verb_parser(top, arguments.verb)
     top.print_help()
     return OK
 

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import pytest
 
-from campaign.cli import arguments, bundles, results, running, sandbox, selection, verbs
+from campaign.cli import arguments, bundles, parsing, results, running, sandbox, selection, verbs
 from campaign.cli.main import main
 from campaign.core import users
 from campaign.core.errors import ENVIRONMENT, INCOMPLETE, USAGE
@@ -312,7 +312,7 @@ def test_cells_after_a_run_are_said_a_line_for_each_number_and_for_each_cause() 
 def test_help_fits_a_narrow_terminal(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     top = arguments.parser()
-    text = (arguments.of_verb(top, verb) if verb else top).format_help()
+    text = (parsing.find_verb_parser(top, verb) if verb else top).format_help()
     assert [line for line in text.splitlines() if len(line) > 60] == []
 
 

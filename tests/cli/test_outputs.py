@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from campaign.cli import arguments
-from campaign.cli.arguments import Option, Verb
 from campaign.cli.main import main
+from campaign.cli.parsing import Option, Verb
 from campaign.core import outputs
 from campaign.core.errors import InputError
 from campaign.core.resources import PACKS
