@@ -220,7 +220,7 @@ def test_a_part_gets_what_the_others_leave_of_the_limits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     others = [open_campaign(rfp.write(tmp_path), part) for part in PARTS]
-    monkeypatch.setattr(queues, "jobs_under_way", lambda _: ["7", "8"])
+    monkeypatch.setattr(queues, "active_jobs", lambda _: ["7", "8"])
     monkeypatch.setattr(queues, "used_node_h", lambda _: 0.75)
     assert RunLimits(10, None).options("later", others, 2) == ["--max-jobs", "3"]
     assert RunLimits(10, 2.0).options("later", others, 1) == ["--max-jobs", "6", "--max-node-hours", "0.5"]
@@ -295,6 +295,7 @@ def test_an_offer_that_leaves_out_a_part_of_the_first_is_not_as_good(
             "format": None,
             "output": None,
             "decimal": ".",
+            "unequal": False,
         }
         return results.compare(Namespace(campaigns=[Path(name) for name in names], force=False, **terms))
 
