@@ -76,7 +76,7 @@ def claims(summary: Path, name: str) -> Iterator[Claim]:
             ["published", "production", "all", each.id, by_record[each.record].value, each.unit] for each in table
         )
         file.flush()
-        for finding in judge_table.findings_of(judge_table.read(Path(file.name), PACK)):
+        for finding in judge_table.table_findings(judge_table.read_submission(Path(file.name), PACK)):
             if finding.checked and finding.rule not in OF_EVERY_SUMMARY and finding.cells:
                 operation = next((each for each in table if each.id == finding.cells[0].operation), None)
                 line = by_record[operation.record].source.line if operation else 0

@@ -560,7 +560,7 @@ def test_a_program_of_several_has_optional_flags_of_its_own(load: Load, phased: 
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("key_text", "message"),
     [
         ("program_arguments: {ior: [-q]}", '6:39: benchmark.program_arguments.ior[0]: found -q in "-q"; allowed: '),
         (

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from campaign.plan.search.records import DRIFT, Outcome, SearchRequest, Settings
-from tests.support.searched import NODE, Machine, decided, knee_at
+from tests.support.searched import NODE, Machine, decided, knee_at, seed_of
 
 
 class Disturbed(Machine):
@@ -21,7 +21,7 @@ class Disturbed(Machine):
     def __getitem__(self, request: SearchRequest) -> Outcome:
         outcome = super().__getitem__(request)
         assert outcome.rate
-        return Outcome(outcome.rate * self.slows(random.Random(str(request)).random()), outcome.node_s)
+        return Outcome(outcome.rate * self.slows(random.Random(seed_of(request)).random()), outcome.node_s)
 
 
 def test_a_change_in_time_is_said_with_its_size_and_what_it_means_for_the_minimum() -> None:

@@ -15,7 +15,7 @@ from campaign.plan.search import curve, inference, records
 from campaign.plan.search.records import Settings
 from campaign.plan.search.space import SearchSpace
 from tests.bench import search_families
-from tests.support.searched import Curve, Machine, decided, knee_at
+from tests.support.searched import Curve, Machine, decided, knee_at, seed_of
 
 
 def even_in_groups(one: Geometry) -> float:
@@ -81,7 +81,7 @@ def test_disturbed_runs_do_not_move_the_minimum(seed: str) -> None:
     class Disturbed(Machine):
         def __getitem__(self, request: records.SearchRequest) -> records.Outcome:
             point = super().__getitem__(request)
-            slow = random.Random(f"slow{seed}{request}").random() < 0.08
+            slow = random.Random(f"slow{seed}{seed_of(request)}").random() < 0.08
             return replace(point, rate=point.rate * 0.4) if slow and point.rate else point
 
     decision = decided(SearchSpace(1, 1, 32), Disturbed(knee_at(16), 0.01, seed), Settings(seed))
