@@ -137,12 +137,12 @@ def released(text: str, style: str) -> str:
     """A laid-out text in which the stand-ins become the escape sequences of a tabulate format."""
     rules = style_rules(style)
 
-    def put(match: re.Match[str]) -> str:
+    def escape_match(match: re.Match[str]) -> str:
         character = _SPECIAL[ord(match[2]) - 0xE000]
         escaped = rules.written.get(character, character)
         return escaped if match[1] is None else match[1] + rules.first.get(character, escaped)
 
-    return _SHIELD.sub(put, text)
+    return _SHIELD.sub(escape_match, text)
 
 
 def paragraph(text: str, style: str) -> str:

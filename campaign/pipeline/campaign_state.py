@@ -101,10 +101,10 @@ def _gather_submission(
         ),
         journal=chain,
         folders=frozenset((a.run, a.number) for a in attempts if paths.attempt(a.run, a.number).is_dir()),
-        unused=frozenset((each.run, each.number) for each in attempts if _is_unused(definition, each)),
+        unused=frozenset((attempt.run, attempt.number) for attempt in attempts if _is_unused(definition, attempt)),
         sources=source or modifications.recorded_sources(paths),
         own_source=modifications.own_source()
-        if any(each.seen.program.startswith(BUILTIN) for each in results)
+        if any(case.seen.program.startswith(BUILTIN) for case in results)
         else None,
         answers=definition.answers,
         partition=planned.partition,

@@ -135,7 +135,7 @@ def run(definition: Definition, request: Request, display: Display) -> Submissio
     with Store(definition.paths) as store, atomic.locked(definition.paths.root, atomic.AMONG_OTHERS):
         # What an earlier driver had no time to submit failed with that driver, not for a cause of its own.
         ended_tokens = frozenset(
-            each.token for each in store.attempts() if not each.state.active or each.job_id is None
+            attempt.token for attempt in store.attempts() if not attempt.state.active or attempt.job_id is None
         )
         driver = Driver(
             definition, store, display, ended_tokens, store.cancelled(), Stamping(definition, store, display.warn)
@@ -152,8 +152,8 @@ def run(definition: Definition, request: Request, display: Display) -> Submissio
                 planned = _measure(driver, planned, request)
         attempts = store.attempts()
         driver.stamping.step(attempts, last=True)
-        for target in dict.fromkeys(each.directory for each in campaign.targets):
-            if directories := left_on(definition.paths, target, attempts):
+        for target_directory in dict.fromkeys(target.directory for target in campaign.targets):
+            if directories := left_on(definition.paths, target_directory, attempts):
                 display.warn(
                     f"left on the target, as a job could not remove it: {', '.join(directories)}; the next job removes "
                     "it, or remove it yourself"
@@ -381,7 +381,9 @@ def first_without_space(runs: Sequence[Run], attempts: Sequence[Attempt], before
     """The first attempt, without those `before`, that found a file system full, as all later ones will."""
     ids = {run.id for run in runs}
     new = (attempt for attempt in attempts if attempt.run in ids and attempt.token not in before)
-    return next((each for each in new if each.state is State.FAILED and _NO_SPACE.search(each.reason)), None)
+    return next(
+        (attempt for attempt in new if attempt.state is State.FAILED and _NO_SPACE.search(attempt.reason)), None
+    )
 
 
 def same_cause(runs: Sequence[Run], attempts: Sequence[Attempt], before: Collection[str]) -> str | None:

@@ -83,8 +83,8 @@ class ReportedCause(NamedTuple):
 def check_text(submission: Submission, block: decision.DecisionBlock, width: int = printing.WIDEST) -> str:
     """`check`'s output: the decision, the findings, and how many rules are kept."""
     pack, findings = submission.pack, submission.all_findings
-    below = (_clause_meanings(pack, findings), rules_summary(pack, findings))
-    return f"{decision.decision_text(block, width)}\n\n{_rendered(pack, findings, submission.rows, width, below)}"
+    text_below = (_clause_meanings(pack, findings), rules_summary(pack, findings))
+    return f"{decision.decision_text(block, width)}\n\n{_rendered(pack, findings, submission.rows, width, text_below)}"
 
 
 def findings_text(
@@ -95,13 +95,13 @@ def findings_text(
 
 
 def _rendered(
-    pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row], width: int, below: Sequence[str] = ()
+    pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row], width: int, text_below: Sequence[str] = ()
 ) -> str:
     def fold(text: str, indent: int, continuation: int) -> str:
         return "\n".join(printing.wrap(text, width, " " * indent, " " * continuation))
 
     groups = _reported_groups(pack, findings, rows)
-    text = resources.rendered("findings.txt.j2", groups=groups, below=filter(None, below), fold=fold)
+    text = resources.rendered("findings.txt.j2", groups=groups, below=filter(None, text_below), fold=fold)
     return text.rstrip("\n")
 
 
@@ -125,13 +125,15 @@ def _reported_groups(
     """
     guided: set[str] = set()
     for number, of_group in sorted(grouped((_group_number(finding), finding) for finding in findings).items()):
-        group, reported = GROUPS[number], list[ReportedCause]()
+        group, reported_causes = GROUPS[number], list[ReportedCause]()
         for rule, of_rule in itertools.groupby(_equal_findings(of_group, rows), key=lambda cause: cause[0]):
-            reported += [_reported_cause(pack, text, equal_findings, rows) for _, text, equal_findings in of_rule]
+            reported_causes += [
+                _reported_cause(pack, text, equal_findings, rows) for _, text, equal_findings in of_rule
+            ]
             if group.guided and rule not in guided and (entry := CATALOGUE.get(rule)):
                 guided.add(rule)
-                reported[-1].details.extend([f"why it matters: {entry.why}", f"what to do: {entry.remedy}"])
-        yield group.title, reported
+                reported_causes[-1].details.extend([f"why it matters: {entry.why}", f"what to do: {entry.remedy}"])
+        yield group.title, reported_causes
 
 
 def _equal_findings(findings: Sequence[Finding], rows: Sequence[Row]) -> Iterator[tuple[str, str, list[Finding]]]:
@@ -139,10 +141,10 @@ def _equal_findings(findings: Sequence[Finding], rows: Sequence[Row]) -> Iterato
     one sentence about all their rules.
     """
     # Rows already name the cells.
-    named = [replace(finding, operation="") for finding in findings] if rows else findings
+    findings_by_cause = [replace(finding, operation="") for finding in findings] if rows else findings
     by_cause = grouped(
         ((finding.rule if finding.checked else "", text.message, finding.explained or finding.waived), finding)
-        for finding, text in zip(findings, causes.merge_causes(named), strict=True)
+        for finding, text in zip(findings, causes.merge_causes(findings_by_cause), strict=True)
     )
     for (rule, text, _), equal_findings in by_cause.items():
         yield rule, text, equal_findings

@@ -234,7 +234,10 @@ COLUMNS: tuple[Column[Row], ...] = (
             Column(
                 "by_node",
                 lambda row: (
-                    {node: {"kwh": each.kwh, "peak_kw": each.peak_kw} for node, each in row.energy_by_node.items()}
+                    {
+                        node: {"kwh": energy.kwh, "peak_kw": energy.peak_kw}
+                        for node, energy in row.energy_by_node.items()
+                    }
                     or None
                 ),
                 is_optional=True,
@@ -283,10 +286,10 @@ def _part_json(part: Record) -> dict[str, Any]:
 
 def left_out(campaign: Campaign, cells: Iterable[Cell]) -> bool:
     """Whether all cells are declined or projected, so that nothing is measured for them."""
-    without = [declined.cells for declined in campaign.declined] + [
+    declined_patterns = [declined.cells for declined in campaign.declined] + [
         projection.cells for projection in campaign.projections
     ]
-    return all(any(matches(cell, pattern) for pattern in without) for cell in cells)
+    return all(any(matches(cell, pattern) for pattern in declined_patterns) for cell in cells)
 
 
 _WIDE = sorted(itertools.product((False, True), repeat=4), key=sum, reverse=True)  # which parts are *, most first
@@ -294,15 +297,15 @@ _WIDE = sorted(itertools.product((False, True), repeat=4), key=sum, reverse=True
 
 def patterns(cells: Iterable[Cell], universe: Iterable[Cell]) -> list[str]:
     """Patterns that match exactly these cells, each as wide as possible, in the cells' order."""
-    wanted = dict.fromkeys(cells)
-    others = [cell for cell in dict.fromkeys(universe) if cell not in wanted]
+    wanted_cells = dict.fromkeys(cells)
+    further_cells = [cell for cell in dict.fromkeys(universe) if cell not in wanted_cells]
     globs: list[str] = []
-    for cell in wanted:
+    for cell in wanted_cells:
         if any(matches(cell, glob) for glob in globs):
             continue
         candidates = (_glob(cell, wide) for wide in _WIDE)
-        glob = next(glob for glob in candidates if not any(matches(other, glob) for other in others))
-        targets = {other.target for other in wanted if matches(other, glob)}
+        glob = next(glob for glob in candidates if not any(matches(other, glob) for other in further_cells))
+        targets = {other.target for other in wanted_cells if matches(other, glob)}
         if len(targets) == 1 and glob != "*/*/*/*":  # the only target is named, as people would
             glob = "/".join((cell.target, *glob.split("/")[1:]))
         globs.append(glob)

@@ -57,6 +57,6 @@ def unused_measurement(paths: Paths, attempt: Attempt) -> Completion | None:
     return completion if completion is not None and completion.ended_well else None
 
 
-def displayed(given: dict[str, Any]) -> dict[str, Any]:
+def displayed(fields: dict[str, Any]) -> dict[str, Any]:
     """An object whose texts can be shown."""
-    return {name: printable_line(value) if isinstance(value, str) else value for name, value in given.items()}
+    return {name: printable_line(value) if isinstance(value, str) else value for name, value in fields.items()}
