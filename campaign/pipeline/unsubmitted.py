@@ -69,7 +69,7 @@ def refused_job(jobs: Sequence[tuple[scripts.JobScript, str]], partition: partit
             f"each: {cause}"
         )
         if value:
-            values = partitions.known(str(at[1]), partition.name)
+            values = partitions.known_names(str(at[1]), partition.name)
             remedy = suggestion(value, values) if values else "correct it or remove it"
             problem = f"found {value}; sbatch --test-only: {cause}; {remedy}"
         yield Mistake(at, problem)

@@ -41,32 +41,32 @@ class Accountant:
 
         If Slurm does not answer, it is asked again when another job ends, and by the next command.
         """
-        ended = [job for job in self._store.jobs().values() if job.name not in active and self._is_open(job)]
-        now = self._clock()
-        for job in ended:
+        ended_jobs = [job for job in self._store.jobs().values() if job.name not in active and self._is_open(job)]
+        now_s = self._clock()
+        for job in ended_jobs:
             if job.name not in self._since:
-                self._since[job.name] = now
+                self._since[job.name] = now_s
                 self._silent = False
         if self._silent:
             return False
         try:
-            for job in ended:
-                if self._ask(job, waited_s=now - self._since[job.name]):
+            for job in ended_jobs:
+                if self._ask(job, waited_s=now_s - self._since[job.name]):
                     self._closed.add(job.name)
         except EnvironmentLacks:
             self._silent = True
             return False
-        return any(job.name not in self._closed for job in ended)
+        return any(job.name not in self._closed for job in ended_jobs)
 
     def _is_open(self, job: StoredJob) -> bool:
         if job.name in self._closed or job.job_id is None or not self._paths.jobs(job.name).is_dir():
             return False
-        record = self._recorded(job)
+        record = self._read_record(job)
         if record is not None and _is_final(record):
             self._closed.add(job.name)
         return job.name not in self._closed
 
-    def _recorded(self, job: StoredJob) -> Accounting | None:
+    def _read_record(self, job: StoredJob) -> Accounting | None:
         return reading.read_accounting(self._paths.jobs(job.name) / "accounting.json")
 
     def _ask(self, job: StoredJob, waited_s: float) -> bool:
@@ -79,7 +79,7 @@ class Accountant:
             self._explain(answer, job, waited_s)
             return False
         if not answer.job and not answer.steps:
-            answer = replace(self._recorded(job) or answer, problems=("Slurm no longer has a record of the job",))
+            answer = replace(self._read_record(job) or answer, problems=("Slurm no longer has a record of the job",))
         _write(self._paths.jobs(job.name) / "accounting.json", answer)
         import_accounting(self._paths, self._store, job.name)
         return True

@@ -472,7 +472,7 @@ def waits_for_turn(job: object) -> str:
 
 
 def _with_nodes(reason: str, nodes: Sequence[partitions.Unusable]) -> str:
-    return f"{reason}; {partitions.told(nodes)}" if nodes else reason
+    return f"{reason}; {partitions.out_of_service_text(nodes)}" if nodes else reason
 
 
 def _last_error(folder: Path) -> str:

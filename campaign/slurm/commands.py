@@ -59,8 +59,10 @@ def environment(command: str, base: Mapping[str, str] = os.environ) -> dict[str,
     """The environment for one of Slurm's commands: an inherited SBATCH_TIMELIMIT would override the script. A job gets
     the names of the submitter's variables: further ones in it were set by Slurm.
     """
-    own = {k: v for k, v in base.items() if k in _KEPT or not _SCRUBBED.match(k) or _MODULES.match(k)}
-    return own | ({"CAMPAIGN_SUBMITTED_WITH": " ".join(own)} if command == "sbatch" else {"SLURM_TIME_FORMAT": "%s"})
+    kept_variables = {k: v for k, v in base.items() if k in _KEPT or not _SCRUBBED.match(k) or _MODULES.match(k)}
+    return kept_variables | (
+        {"CAMPAIGN_SUBMITTED_WITH": " ".join(kept_variables)} if command == "sbatch" else {"SLURM_TIME_FORMAT": "%s"}
+    )
 
 
 def call(
@@ -99,10 +101,10 @@ def call(
         except BaseException:
             process.kill()
             raise
-    said = err.decode(errors="replace")
-    if process.returncode < 0 and not said:  # SIGPIPE, because slurmctld hung up
-        said = f"ended by {signal.Signals(-process.returncode).name} without a message"
-    return Reply(process.returncode, out.decode(errors="replace"), said)
+    message = err.decode(errors="replace")
+    if process.returncode < 0 and not message:  # SIGPIPE, because slurmctld hung up
+        message = f"ended by {signal.Signals(-process.returncode).name} without a message"
+    return Reply(process.returncode, out.decode(errors="replace"), message)
 
 
 def _outputs(
@@ -125,8 +127,8 @@ def _outputs(
         return process.communicate(timeout=timeout_s - patience_s)
     except subprocess.TimeoutExpired as expired:
         lines = (expired.stderr or b"").decode(errors="replace").strip().splitlines()
-        said = f"; it said: {lines[-1]}" if lines else ""
-        raise UnknownState(f"{command} did not answer within {timeout_s:g} s{said}") from None
+        last_line = f"; it said: {lines[-1]}" if lines else ""
+        raise UnknownState(f"{command} did not answer within {timeout_s:g} s{last_line}") from None
 
 
 def _read_configuration(path: Path) -> None:
@@ -163,7 +165,7 @@ def answer(arguments: Sequence[str], unless: str | None = None) -> str | None:
 # answer. So each field is requested with a random mark after it, and answers are split only at these marks.
 
 MARK = f"@{secrets.token_hex(8)}@"
-_told: set[str] = set()  # commands whose unreadable rows were already reported
+_reported_commands: set[str] = set()  # commands whose unreadable rows were already reported
 
 
 def marked(letters: str) -> str:
@@ -180,18 +182,18 @@ def rows(command: str, out: str, width: int, counts: Sequence[int] = (0,)) -> It
     """The rows of an answer, each with so many fields, those at `counts` in digits. Other lines, such as a site's
     greeting, and unreadable rows are left out and reported once; UnknownState if there are no others.
     """
-    *fields, rest = out.split(MARK)
-    found, unread = 0, [rest]
+    *fields, after_last = out.split(MARK)
+    row_count, unread = 0, [after_last]
     for start in range(0, len(fields), width):
         row = fields[start : start + width]
         between, _, row[0] = row[0].rpartition("\n")  # an id, or a list of nodes
         unread.append(between)
         if len(row) == width and row[0] and all(row[place].isdigit() for place in counts):
-            found += 1
+            row_count += 1
             yield tuple(row)
         else:
             unread.append("|".join(row))
-    tell(command, [text for text in unread if text.strip()], found)
+    tell(command, [text for text in unread if text.strip()], row_count)
 
 
 def tell(command: str, unread: Sequence[str], read: int) -> None:
@@ -201,8 +203,8 @@ def tell(command: str, unread: Sequence[str], read: int) -> None:
     text = unread[0].strip()
     if not read:
         raise UnknownState(f"unexpected output of {command}: {text!r}")
-    if command not in _told:
-        _told.add(command)
+    if command not in _reported_commands:
+        _reported_commands.add(command)
         waiting.tell(
             f"{len(unread)} parts of what {command} answers cannot be read and are left out, the first is: {text!r}"
         )
@@ -278,9 +280,9 @@ _NO_ACCOUNTING = "disabled"  # in sacct's message if the site has no accounting
 Wanted = Mapping[str, str | None]
 
 
-def queue(wanted: Wanted) -> dict[str, Job]:
+def queue(recorded_jobs: Wanted) -> dict[str, Job]:
     """Those of these jobs that slurmctld still knows, by recorded name, including ended ones; with one query."""
-    return _found(wanted, my_jobs("--states=all")) if wanted else {}
+    return jobs_by_recorded_name(recorded_jobs, my_jobs("--states=all")) if recorded_jobs else {}
 
 
 def my_jobs(*options: str) -> list[Job]:
@@ -288,16 +290,20 @@ def my_jobs(*options: str) -> list[Job]:
     return parse_queue(ask(["squeue", "--noheader", "--me", "--all", *options, marked(_QUEUE_FIELDS)]))
 
 
-def _found(wanted: Wanted, jobs: Iterable[Job]) -> dict[str, Job]:
+def jobs_by_recorded_name(recorded_jobs: Wanted, jobs: Iterable[Job]) -> dict[str, Job]:
     """Jobs by id if it is known, and always by the token in the recorded name, since ids are reused. A renamed job is
     recognised by the name of the directory that it was submitted in.
     """
-    found: dict[str, Job] = {}
+    jobs_by_name: dict[str, Job] = {}
     for job in jobs:
         for name in {job.name, _folder(job.directory)}:
-            if name in wanted and wanted[name] in (None, job.id) and (name not in found or job.state.active):
-                found[name] = job
-    return found
+            if (
+                name in recorded_jobs
+                and recorded_jobs[name] in (None, job.id)
+                and (name not in jobs_by_name or job.state.active)
+            ):
+                jobs_by_name[name] = job
+    return jobs_by_name
 
 
 def _folder(directory: str) -> str:
@@ -307,30 +313,39 @@ def _folder(directory: str) -> str:
 def parse_queue(out: str) -> list[Job]:
     jobs = []
     for job_id, word, reason, partition, directory, name, comment in rows("squeue", out, 7):
-        why = "" if reason == "None" else reason
+        explanation = "" if reason == "None" else reason
         if word not in STATES:
-            why = f"unknown Slurm state {word}"
-        jobs.append(Job(job_id, name, STATES.get(word, State.RUNNING), word, why, comment, partition, directory))
+            explanation = f"unknown Slurm state {word}"
+        jobs.append(
+            Job(job_id, name, STATES.get(word, State.RUNNING), word, explanation, comment, partition, directory)
+        )
     return jobs
 
 
-def accounting(wanted: Wanted, since: float) -> dict[str, Job] | None:
+def accounting(recorded_jobs: Wanted, submitted_after: float) -> dict[str, Job] | None:
     """The accounting's record of these jobs, by recorded name, if submitted after `since`; None if there is no
     accounting.
     """
     jobs: list[Job] = []
-    ids = [job_id for job_id in wanted.values() if job_id]
-    names = [name for name, job_id in wanted.items() if not job_id]
+    ids = [job_id for job_id in recorded_jobs.values() if job_id]
+    names = [name for name, job_id in recorded_jobs.items() if not job_id]
     for option, words in (("jobs", sorted(ids)), ("name", sorted(names))):
         for start in range(0, len(words), _IN_ONE_WORD):
-            chosen = f"--{option}={','.join(words[start : start + _IN_ONE_WORD])}"
+            selection = f"--{option}={','.join(words[start : start + _IN_ONE_WORD])}"
             fields = parsable(("JobIDRaw", "State", "ExitCode", "WorkDir", "JobName"))
-            command = ["sacct", "--allocations", "--noheader", f"--starttime=uts{int(since) - 60}", chosen, *fields]
+            command = [
+                "sacct",
+                "--allocations",
+                "--noheader",
+                f"--starttime=uts{int(submitted_after) - 60}",
+                selection,
+                *fields,
+            ]
             out = answer(command, unless=_NO_ACCOUNTING)
             if out is None:
                 return None
             jobs += parse_accounting(out)
-    return _found(wanted, jobs)
+    return jobs_by_recorded_name(recorded_jobs, jobs)
 
 
 def parse_accounting(out: str) -> list[Job]:
@@ -359,14 +374,14 @@ STEP_FIELDS = (
 
 def accounted_steps(job_id: str, name: str) -> list[dict[str, str]] | None:
     """A job that was submitted with this name, and its steps, in the accounting; None if there is no accounting."""
-    asked = parsable((*STEP_FIELDS, "WorkDir"))
-    out = answer(["sacct", "--noheader", f"--jobs={job_id}", *asked], unless=_NO_ACCOUNTING)
+    format_options = parsable((*STEP_FIELDS, "WorkDir"))
+    out = answer(["sacct", "--noheader", f"--jobs={job_id}", *format_options], unless=_NO_ACCOUNTING)
     if out is None:
         return None
-    found = list(rows("sacct", out, len(STEP_FIELDS) + 1, counts=()))
-    if not any(name in (row[1], _folder(row[-1])) for row in found):
+    step_rows = list(rows("sacct", out, len(STEP_FIELDS) + 1, counts=()))
+    if not any(name in (row[1], _folder(row[-1])) for row in step_rows):
         return []
-    return [dict(zip(STEP_FIELDS, row, strict=False)) for row in found]
+    return [dict(zip(STEP_FIELDS, row, strict=False)) for row in step_rows]
 
 
 def cancel(job_ids: Sequence[str]) -> None:

@@ -52,13 +52,13 @@ class ChosenNodes:
 
     def takes(self, node: str, features: Collection[str]) -> bool:
         """Whether a node may be used. What cannot be evaluated excludes no node."""
-        wanted = set(re.split(r"[&,|]", self.constraint))
-        if _ALL.fullmatch(self.constraint) and not wanted <= set(features):
+        wanted_features = set(re.split(r"[&,|]", self.constraint))
+        if _ALL.fullmatch(self.constraint) and not wanted_features <= set(features):
             return False
-        if _ANY.fullmatch(self.constraint) and wanted.isdisjoint(features):
+        if _ANY.fullmatch(self.constraint) and wanted_features.isdisjoint(features):
             return False
-        named, excluded = expand_nodes(self.named), expand_nodes(self.excluded)
-        return (named is None or node in named) and (excluded is None or node not in excluded)
+        named_nodes, excluded_nodes = expand_nodes(self.named), expand_nodes(self.excluded)
+        return (named_nodes is None or node in named_nodes) and (excluded_nodes is None or node not in excluded_nodes)
 
     def __str__(self) -> str:
         """`with constraint milan, on n[1-4]`; "" if all nodes are selected."""
@@ -76,9 +76,9 @@ class ChosenNodes:
         return f"{', '.join(texts)} cannot be evaluated here: counted as if it excluded no node" if texts else ""
 
     @staticmethod
-    def of(slurm: Slurm) -> ChosenNodes:
-        given = dict(word.removeprefix("--").split("=", 1) for word in slurm.directives if "=" in word)
-        return ChosenNodes(slurm.constraint, given.get("nodelist", ""), given.get("exclude", ""))
+    def from_settings(slurm: Slurm) -> ChosenNodes:
+        directive_values = dict(word.removeprefix("--").split("=", 1) for word in slurm.directives if "=" in word)
+        return ChosenNodes(slurm.constraint, directive_values.get("nodelist", ""), directive_values.get("exclude", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +94,8 @@ class Unusable:
 
     def __str__(self) -> str:
         words = [self.reason, f"set by {self.by}" if self.by else "", f"at {utc(self.since)}" if self.since else ""]
-        told = " ".join(filter(None, words))
-        return f"{self.node} ({self.state}{f': {told}' if told else ''})"
+        text = " ".join(filter(None, words))
+        return f"{self.node} ({self.state}{f': {text}' if text else ''})"
 
     @property
     def by_script(self) -> bool:
@@ -115,9 +115,9 @@ class NodeKind:
 
     def __str__(self) -> str:
         """`4 with 64 cores, 251.4GiB, gpu:2 (cpu, milan)`"""
-        has = [plural(self.cores, "core"), format_size(self.memory_mib << 20), self.gres]
+        resources = [plural(self.cores, "core"), format_size(self.memory_mib << 20), self.gres]
         features = f" ({', '.join(self.features)})" if self.features else ""
-        return f"{self.nodes} with {', '.join(filter(None, has))}{features}"
+        return f"{self.nodes} with {', '.join(filter(None, resources))}{features}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,16 +151,18 @@ class Partition:
         if not self.nodes:
             return f"partition {name} has no nodes"
         usable = f"{'all' if self.usable == self.nodes else self.usable} usable"
-        each = f"{usable} with {self.cores_per_node} cores each" if len(self.kinds) < 2 else f"{usable}, not alike"
-        parts = [f"partition {name}: {plural(self.nodes, 'node')}, {each if self.usable else 'none usable'}"]
+        nodes_text = (
+            f"{usable} with {self.cores_per_node} cores each" if len(self.kinds) < 2 else f"{usable}, not alike"
+        )
+        parts = [f"partition {name}: {plural(self.nodes, 'node')}, {nodes_text if self.usable else 'none usable'}"]
         if len(self.kinds) > 1:
             parts += [
                 listing(map(str, self.kinds)),
                 f"the smallest counts: {self.cores_per_node} cores per node; slurm.constraint chooses one kind",
             ]
-        for why in dict.fromkeys(node.why for node in self.unusable):
-            nodes = [str(node) for node in self.unusable if node.why == why]
-            parts.append(f"{len(nodes)} {why}: {listing(nodes)}")
+        for reason in dict.fromkeys(node.why for node in self.unusable):
+            nodes = [str(node) for node in self.unusable if node.why == reason]
+            parts.append(f"{len(nodes)} {reason}: {listing(nodes)}")
         return "; ".join(filter(None, (*parts, self.unclear)))
 
 
@@ -190,7 +192,7 @@ class Shown:
 def ask(slurm: Slurm) -> Shown:
     """Ask for the partition that the campaign file names, or the default one. Raises as `read`."""
     row = row_of(slurm.partition)
-    return Shown(described(row, slurm.reservation, ChosenNodes.of(slurm)), terms_of(row))
+    return Shown(described(row, slurm.reservation, ChosenNodes.from_settings(slurm)), terms_of(row))
 
 
 def read(name: str, reservation: str = "", choice: ChosenNodes | None = None) -> Partition:
@@ -202,19 +204,21 @@ def read(name: str, reservation: str = "", choice: ChosenNodes | None = None) ->
 
 def row_of(name: str) -> dict[str, str]:
     """scontrol's fields of a partition; of the default one for an empty name."""
-    shown = commands.answer(["scontrol", "--oneliner", "show", "partition", *([name] if name else [])], "not found")
-    if shown is None:
-        known = [row["PartitionName"] for row in rows(commands.ask(["scontrol", "--oneliner", "show", "partition"]))]
-        raise NotInSlurm("partition", f"found {name}; Slurm has no such partition; {suggestion(name, known)}")
-    found = rows(shown)
+    output = commands.answer(["scontrol", "--oneliner", "show", "partition", *([name] if name else [])], "not found")
+    if output is None:
+        partition_names = [
+            row["PartitionName"] for row in rows(commands.ask(["scontrol", "--oneliner", "show", "partition"]))
+        ]
+        raise NotInSlurm("partition", f"found {name}; Slurm has no such partition; {suggestion(name, partition_names)}")
+    partitions = rows(output)
     if not name:
-        names = ", ".join(row["PartitionName"] for row in found)
-        found = [row for row in found if row.get("Default") == "YES"]
-        if not found:
+        names = ", ".join(row["PartitionName"] for row in partitions)
+        partitions = [row for row in partitions if row.get("Default") == "YES"]
+        if not partitions:
             raise EnvironmentLacks(f"Slurm has no default partition; set slurm.partition to one of: {names or 'none'}")
-    if not found:
-        raise UnknownState(f"unexpected output of scontrol: {shown.strip()!r}")
-    return found[0]
+    if not partitions:
+        raise UnknownState(f"unexpected output of scontrol: {output.strip()!r}")
+    return partitions[0]
 
 
 def described(row: Mapping[str, str], reservation: str, choice: ChosenNodes) -> Partition:
@@ -224,17 +228,17 @@ def described(row: Mapping[str, str], reservation: str, choice: ChosenNodes) -> 
 
 
 def _nodes(partition: str, *options: str) -> str:
-    chosen = [f"--partition={partition}"] if partition else []
-    return commands.ask(["sinfo", "--noheader", "--exact", *chosen, *options, commands.marked(_NODE_FIELDS)])
+    partition_option = [f"--partition={partition}"] if partition else []
+    return commands.ask(["sinfo", "--noheader", "--exact", *partition_option, *options, commands.marked(_NODE_FIELDS)])
 
 
 def out_of_service(partition: str) -> tuple[Unusable, ...]:
     """Its nodes that are down or drained; those of all partitions for an empty name."""
-    found = parse({"PartitionName": partition}, _nodes(partition, "--states=down,drain,fail"))
-    return tuple(dict.fromkeys(found.unusable))
+    partition_state = parse({"PartitionName": partition}, _nodes(partition, "--states=down,drain,fail"))
+    return tuple(dict.fromkeys(partition_state.unusable))
 
 
-def told(nodes: Sequence[Unusable]) -> str:
+def out_of_service_text(nodes: Sequence[Unusable]) -> str:
     """The first few, and what to do."""
     names = listing(map(str, nodes), NODES_TOLD)
     if failed := [node.node for node in nodes if node.by_script]:
@@ -257,24 +261,24 @@ def architecture(partition: str) -> str:
     """The architecture of a partition's first node, as `uname -m` prints it; "" if Slurm does not report it."""
     names = commands.ask(["sinfo", "--noheader", f"--partition={partition}", "--format=%N"]).split()
     first = (expand_nodes(names[0]) or ())[:1] if names else ()
-    shown = commands.ask(["scontrol", "--oneliner", "show", "node", *first]) if first else ""
-    match = re.search(r"\bArch=(\S+)", shown)
+    output = commands.ask(["scontrol", "--oneliner", "show", "node", *first]) if first else ""
+    match = re.search(r"\bArch=(\S+)", output)
     return match[1] if match else ""
 
 
-def rows(shown: str) -> list[dict[str, str]]:
+def rows(output: str) -> list[dict[str, str]]:
     """The fields of each partition in scontrol's output."""
-    return [dict(re.findall(r"(\w+)=(\S*)", line)) for line in shown.splitlines() if "PartitionName=" in line]
+    return [dict(re.findall(r"(\w+)=(\S*)", line)) for line in output.splitlines() if "PartitionName=" in line]
 
 
 def _reserved(reservation: str) -> frozenset[str]:
     """The nodes of a reservation."""
-    shown = commands.answer(["scontrol", "--oneliner", "show", "reservation", reservation], "not found")
-    if shown is None:
+    output = commands.answer(["scontrol", "--oneliner", "show", "reservation", reservation], "not found")
+    if output is None:
         raise NotInSlurm(
             "reservation", f"found {reservation}; Slurm has no such reservation; remove the key or correct it"
         )
-    nodes = re.search(r"\bNodes=(\S+)", shown)
+    nodes = re.search(r"\bNodes=(\S+)", output)
     if not nodes or nodes[1] == "(null)":
         return frozenset()
     return frozenset(commands.ask(["scontrol", "show", "hostnames", nodes[1]]).split())
@@ -286,39 +290,50 @@ def parse(
     """`reserved`: the nodes of the reservation that jobs run in, if there is one."""
     choice = choice or ChosenNodes()
     # Usable nodes by what makes a difference.
-    alike: dict[tuple[int, int, str], list[tuple[int, set[str]]]] = {}  # with their features
+    groups_by_kind: dict[tuple[int, int, str], list[tuple[int, set[str]]]] = {}  # with their features
     unusable: list[Unusable] = []
     names_usable: list[str] = []
-    known: set[str] = set()  # features
+    known_features: set[str] = set()  # features
     met = False  # whether a node has the selected features
     unread = []
-    for names, *numbers, features, gres, state, by, since, reason in commands.rows("sinfo", sinfo, 11, (1, 2, 3, 4)):
-        has = set(features.split(",")) - {"", "(null)"}
-        given = (reason, by, int(since) if since.isdigit() else None) if reason not in ("", "none") else ()
+    for names, *numbers, features, gres, state, by, since_s, reason in commands.rows("sinfo", sinfo, 11, (1, 2, 3, 4)):
+        node_features = set(features.split(",")) - {"", "(null)"}
+        details = (reason, by, int(since_s) if since_s.isdigit() else None) if reason not in ("", "none") else ()
         nodes = expand_nodes(names)
-        chosen = [node for node in nodes or () if choice.takes(node, has)]
-        away = [Unusable(node, why, state, *given) for node in chosen if (why := _why_unusable(node, state, reserved))]
+        selected = [node for node in nodes or () if choice.takes(node, node_features)]
+        unusable_here = [
+            Unusable(node, reason_unusable, state, *details)
+            for node in selected
+            if (reason_unusable := _why_unusable(node, state, reserved))
+        ]
         if nodes is None:
             unread.append(names)
-        elif usable := len(chosen) - len(away):
+        elif usable := len(selected) - len(unusable_here):
             cpus, sockets, cores, memory = map(int, numbers)
             # A CPU may be a hardware thread, of which a core has several.
             kind = min(cpus, sockets * cores), memory, gres.replace("(null)", "")
-            alike.setdefault(kind, []).append((usable, has))
-        unusable += away
-        names_away = {each.node for each in away}
-        names_usable += [node for node in chosen if node not in names_away]
-        known |= has
-        met |= ChosenNodes(choice.constraint).takes("", has)
-    commands.tell("sinfo", unread, len(alike) + len(unusable))
+            groups_by_kind.setdefault(kind, []).append((usable, node_features))
+        unusable += unusable_here
+        names_away = {node_away.node for node_away in unusable_here}
+        names_usable += [node for node in selected if node not in names_away]
+        known_features |= node_features
+        met |= ChosenNodes(choice.constraint).takes("", node_features)
+    commands.tell("sinfo", unread, len(groups_by_kind) + len(unusable))
     kinds = tuple(
-        NodeKind(sum(count for count, _ in groups), *kind, tuple(sorted(set.intersection(*(has for _, has in groups)))))
-        for kind, groups in sorted(alike.items())
+        NodeKind(
+            sum(count for count, _ in groups),
+            *kind,
+            tuple(sorted(set.intersection(*(node_features for _, node_features in groups)))),
+        )
+        for kind, groups in sorted(groups_by_kind.items())
     )
     if sinfo.strip() and not met:
-        others = suggestion(choice.constraint, sorted(known)) if known else "remove the key or correct it"
+        alternatives = (
+            suggestion(choice.constraint, sorted(known_features)) if known_features else "remove the key or correct it"
+        )
         raise NotInSlurm(
-            "constraint", f"found {choice.constraint}; no node of partition {row['PartitionName']} has it; {others}"
+            "constraint",
+            f"found {choice.constraint}; no node of partition {row['PartitionName']} has it; {alternatives}",
         )
     return Partition(
         name=row["PartitionName"],
@@ -364,17 +379,17 @@ def terms_of(row: Mapping[str, str]) -> Admission:
     """`row`: scontrol's fields of the partition."""
 
     def names(word: str) -> dict[str, tuple[str, ...]]:
-        given = {"account": row.get(f"{word}Accounts"), "qos": row.get(f"{word}Qos")}
-        return {key: tuple(text.lower().split(",")) for key, text in given.items() if text not in (None, "", "ALL")}
+        values = {"account": row.get(f"{word}Accounts"), "qos": row.get(f"{word}Qos")}
+        return {key: tuple(text.lower().split(",")) for key, text in values.items() if text not in (None, "", "ALL")}
 
-    most, qos = row.get("MaxNodes", ""), row.get("QoS", "N/A")
+    max_nodes, qos = row.get("MaxNodes", ""), row.get("QoS", "N/A")
     return Admission(
-        row.get("State", UP), names("Allow"), names("Deny"), int(most) if most.isdigit() else None,
+        row.get("State", UP), names("Allow"), names("Deny"), int(max_nodes) if max_nodes.isdigit() else None,
         "" if qos == "N/A" else qos,
     )  # fmt: skip
 
 
-def known(key: str, partition: str) -> list[str]:
+def known_names(key: str, partition: str) -> list[str]:
     """The accounts or QOS that this user may name, or the features of a partition's nodes; empty if Slurm does not list
     them, and for other settings.
     """

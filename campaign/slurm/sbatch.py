@@ -65,11 +65,11 @@ class SbatchAnswer:
     def refused(self) -> bool:
         return self.job_id is None and not self.uncertain and not self.passes
 
-    def is_full(self, others: bool) -> bool:
+    def is_full(self, has_other_jobs: bool) -> bool:
         """Whether a limit on the number of jobs was reached, so that the job will be accepted later. `others`: whether
         there are jobs that may have reached it: Slurm has one message for this and for permanent limits.
         """
-        return self.refused and bool(_FULL.search(self.message) or (others and _POLICY in self.message))
+        return self.refused and bool(_FULL.search(self.message) or (has_other_jobs and _POLICY in self.message))
 
 
 def submit(script: Path, after: Sequence[str] = (), slow: Callable[[float], None] | None = None) -> SbatchAnswer:
@@ -85,7 +85,7 @@ def submit(script: Path, after: Sequence[str] = (), slow: Callable[[float], None
 def parse(reply: commands.Reply) -> SbatchAnswer:
     """A site's greeting on lines of its own is tolerated; the id must be alone on exactly one line."""
     if reply.status != 0:
-        text, passes = _said(reply), _passes(reply)
+        text, passes = message_of(reply), _passes(reply)
         return SbatchAnswer(None, text, uncertain=passes or not _REFUSES.search(text), passes=passes)
     ids = [match[1] for line in reply.out.splitlines() if (match := _JOB_ID.match(line.strip()))]
     if len(ids) != 1:
@@ -102,13 +102,13 @@ def refusal(script: str) -> str:
         path.write_text(script, encoding="utf-8")
         for _, pause_s in zip(range(TESTS), pauses(), strict=False):
             reply = commands.call(["sbatch", "--test-only", str(path)], TIMEOUT_S)
-            if reply.status == 0 or _FOR_NOW.search(_said(reply).splitlines()[-1]):
+            if reply.status == 0 or _FOR_NOW.search(message_of(reply).splitlines()[-1]):
                 return ""
-            why = "; ".join(filter(None, _SAYS_WHO.sub("", _said(reply)).splitlines()))
+            message = "; ".join(filter(None, _SAYS_WHO.sub("", message_of(reply)).splitlines()))
             if not _passes(reply):
-                return why
+                return message
             time.sleep(pause_s)
-    raise UnknownState(f"sbatch --test-only failed with status {reply.status}: {why}")
+    raise UnknownState(f"sbatch --test-only failed with status {reply.status}: {message}")
 
 
 def pauses() -> Iterator[float]:
@@ -119,13 +119,13 @@ def pauses() -> Iterator[float]:
         pause_s = min(2 * pause_s, longest_s)
 
 
-def _said(reply: commands.Reply) -> str:
+def message_of(reply: commands.Reply) -> str:
     silent = commands.command_silent(command="sbatch", status=reply.status)
     return reply.err.strip() or reply.out.strip() or silent
 
 
 def _passes(reply: commands.Reply) -> bool:
-    return reply.status < 0 or bool(_PASSES.search(_said(reply).splitlines()[-1]))
+    return reply.status < 0 or bool(_PASSES.search(message_of(reply).splitlines()[-1]))
 
 
 # --- reasons for which a job waits

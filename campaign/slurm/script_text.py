@@ -52,9 +52,9 @@ def directive(text: str, key: str) -> str:
 
 def commands(text: str) -> Iterator[ScriptCommand]:
     """The job's own commands in a script: its beginning and end, its runs, and their settings."""
-    line, counted = 1, 0
+    line, counted_to = 1, 0
     for match in _COMMAND.finditer(text):
-        line, counted = line + text.count("\n", counted, match.start()), match.start()
+        line, counted_to = line + text.count("\n", counted_to, match.start()), match.start()
         if match["unread"]:
             yield ScriptCommand(line, match[0].strip(), (match[0].strip(),))
             continue
@@ -77,12 +77,12 @@ def without_texts(text: str) -> str:
 
 def steps(text: str) -> dict[str, tuple[str, ...]]:
     """The words that execute each run, by its attempt's token; None if a script has it twice."""
-    found: dict[str, tuple[str, ...]] = {}
+    words_by_token: dict[str, tuple[str, ...]] = {}
     for command in commands(text):
         if command.words[0] == STEP:
             token = command.words[3] if len(command.words) > 3 else ""
-            found[token] = () if token in found else command.words
-    return found
+            words_by_token[token] = () if token in words_by_token else command.words
+    return words_by_token
 
 
 def executes(words: Sequence[str], run: Run, token: str) -> bool:

@@ -63,20 +63,20 @@ def each_command(run: Run, slurm: Slurm, token: str) -> list[tuple[str, ...]]:
     return [_phase(run, replace(command, end=""), slurm, token) for command in run.commands]
 
 
-def _phase(run: Run, command: Command, slurm: Slurm, token: str, told: str = "") -> tuple[str, ...]:
+def _phase(run: Run, command: Command, slurm: Slurm, token: str, probe_text: str = "") -> tuple[str, ...]:
     """The words of a run's step that execute one of its commands. `told`: what `_probe` says of it, if it is other
     than for the run.
     """
     begins = script_text.BESIDE if command.beside else script_text.PHASE
     marks = (
         (begins, command.phase),
-        (script_text.TOLD, told),
+        (script_text.TOLD, probe_text),
         (script_text.FILE, command.file),
         (script_text.LAST_LINE, command.end),
     )
-    named = (f"{mark}{name}" for mark, name in marks if name)
+    marked_words = (f"{mark}{name}" for mark, name in marks if name)
     placed = () if command.untimed else launcher(run, slurm, command)
-    return (*named, *placed, *command.words(run.attempt_directory(token)))
+    return (*marked_words, *placed, *command.words(run.attempt_directory(token)))
 
 
 def described(run: Run, attempt: int, token: str, job: str) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def described(run: Run, attempt: int, token: str, job: str) -> dict[str, Any]:
         "processes": run.geometry.processes,
         "processes_per_node": run.geometry.processes_per_node,
         **command_lines(run, token),
-        **({"inputs": {each.id: each.sha256 for each in run.inputs}} if run.inputs else {}),
+        **({"inputs": {input_file.id: input_file.sha256 for input_file in run.inputs}} if run.inputs else {}),
     }
 
 
@@ -100,12 +100,12 @@ def command_lines(run: Run, token: str) -> dict[str, Any]:
     directory, (first, *_) = run.attempt_directory(token), run.commands
     phases = [
         {
-            "phase": each.phase,
-            **({"beside": True} if each.beside else {}),
-            **({"nodes": each.geometry.nodes, "processes": each.geometry.processes} if each.geometry else {}),
-            "argv": list(each.words(directory)),
+            "phase": command.phase,
+            **({"beside": True} if command.beside else {}),
+            **({"nodes": command.geometry.nodes, "processes": command.geometry.processes} if command.geometry else {}),
+            "argv": list(command.words(directory)),
         }
-        for each in run.commands
+        for command in run.commands
     ]
     return {"argv": list(first.words(directory)), **({"phases": phases} if first.phase else {})}
 
@@ -116,11 +116,11 @@ def launcher(run: Run, slurm: Slurm, command: Command = _PLAIN) -> tuple[str, ..
     if not run.launcher.is_srun:
         numbers = {name: str(getattr(geometry, name)) for name in GEOMETRY}
         return (run.launcher.program, *(sweeps.fill(word, numbers) for word in run.launcher.placement), *options)
-    several = run.job_nodes > geometry.nodes
+    has_further_nodes = run.job_nodes > geometry.nodes
     distributed = any(word.startswith("--distribution=") for word in options)
     return (
         run.launcher.program,
-        *((f"--relative={command.first_node}",) if several else ()),
+        *((f"--relative={command.first_node}",) if has_further_nodes else ()),
         f"--nodes={geometry.nodes}",
         f"--ntasks={geometry.processes}",
         f"--ntasks-per-node={geometry.processes_per_node}",
@@ -138,9 +138,9 @@ def exported(run: Run, slurm: Slurm) -> list[tuple[str, str]]:
     latter tell the job's processes on the nodes what to record, and METERS what they read.
     """
     of_rules = {name: value for name, value in run.environment if value}
-    asked = {ASKED_NAMES: ":".join(name for name, _ in run.environment)} if run.environment else {}
+    asked_variables = {ASKED_NAMES: ":".join(name for name, _ in run.environment)} if run.environment else {}
     meters = {METERS: run.energy} if run.energy not in ("", SLURM) else {}
-    return sorted({**dict(slurm.environment), **of_rules, **asked, **meters}.items())
+    return sorted({**dict(slurm.environment), **of_rules, **asked_variables, **meters}.items())
 
 
 def job_limit_s(slurm: Slurm, runs: int) -> int:
@@ -159,7 +159,7 @@ def directives(job: JobScript) -> tuple[str, ...]:
     geometries = [step.run.geometry_of(command) for step in job.steps for command in step.run.launched]
     log = folder.replace("%", "%%")  # which sbatch expands in the names of these two files
     node = job.steps[0].run.node
-    own = [word for word in slurm.directives if not (node and word.startswith("--nodelist="))]
+    other_directives = [word for word in slurm.directives if not (node and word.startswith("--nodelist="))]
     of_keys = {option: getattr(slurm, field) for option, field in keys.options(slurm).items()}
     options = [
         f"--job-name={job.name}",
@@ -177,7 +177,7 @@ def directives(job: JobScript) -> tuple[str, ...]:
         *(f"--{name}={_directive(value)}" for name, value in of_keys.items() if value),
         *([f"--nodelist={node}"] if node else []),
         *([f"--gres={job.steps[0].run.gres}"] if job.steps[0].run.gres else []),
-        *own,
+        *other_directives,
     ]
     return tuple(sorted(options))
 
@@ -238,9 +238,9 @@ def render_probe(job: JobScript, directories: Sequence[str], launches: Sequence[
     """The script that asks the nodes of such a job what they see of these directories and of the benchmark, and starts
     it by one launch after another until one gives so many ranks. In their words {directory} is a directory of its own.
     """
-    own = f"{directories[0].rstrip('/')}/{job.name}"
-    filled = [[word.replace("{directory}", own) for word in words] for words in launches]
-    return _filled(PROBE, job, directories=directories, launches=filled, ranks=ranks, own=own)
+    own_directory = f"{directories[0].rstrip('/')}/{job.name}"
+    filled = [[word.replace("{directory}", own_directory) for word in words] for words in launches]
+    return _filled(PROBE, job, directories=directories, launches=filled, ranks=ranks, own=own_directory)
 
 
 def _filled(template: Path, job: JobScript, **values: object) -> str:
@@ -311,8 +311,11 @@ def verify(text: str, job: JobScript, template: str) -> list[str]:
 
 
 def _problems(text: str, job: JobScript) -> Iterator[str]:
-    given, planned = script_text.directives(text), directives(job)
-    lacking, added = [word for word in planned if word not in given], [word for word in given if word not in planned]
+    found_directives, planned = script_text.directives(text), directives(job)
+    lacking, added = (
+        [word for word in planned if word not in found_directives],
+        [word for word in found_directives if word not in planned],
+    )
     yield from (f"the script lacks '#SBATCH {word}'; copy this line from job.sbatch.j2" for word in lacking)
     yield from (f"the script adds '#SBATCH {word}', which is not planned; put it in slurm.directives" for word in added)
     if not text.startswith("#!/bin/bash\n"):
@@ -321,35 +324,35 @@ def _problems(text: str, job: JobScript) -> Iterator[str]:
     if included not in text:
         yield f"the script does not include {INCLUDED} unchanged; include it as job.sbatch.j2 does"
         return
-    around = text.replace(included, "\n" * included.count("\n"))
-    sets = _SETS.findall(script_text.without_texts(around))
+    own_text = text.replace(included, "\n" * included.count("\n"))
+    sets = _SETS.findall(script_text.without_texts(own_text))
     yield from (f"the script sets {name}, which is reserved; remove it" for name in sets)
     begin = shlex.join((script_text.BEGIN, *_begin(job)))
-    wanted, begun, ended = {step.token: step for step in job.steps}, False, False
+    missing_steps, has_begin, has_end = {step.token: step for step in job.steps}, False, False
     hashed = shlex.join((script_text.INPUTS, *_inputs(job))) if _inputs(job) else ""
-    for command in script_text.commands(around):
+    for command in script_text.commands(own_text):
         name, raw, place = command.words[0].split()[0], command.raw, f"line {command.line} of the script"
-        ended = ended or raw == script_text.END
+        has_end = has_end or raw == script_text.END
         if name == script_text.BEGIN:
-            if raw != begin or begun:
+            if raw != begin or has_begin:
                 yield f"{place}: {raw}; expected {begin}, once"
-            begun = True
-        elif name == script_text.STEP and (len(command.words) < 4 or command.words[3] not in wanted):
+            has_begin = True
+        elif name == script_text.STEP and (len(command.words) < 4 or command.words[3] not in missing_steps):
             yield f"{place}: {raw}: not planned, or duplicated"
         elif raw == hashed:
             hashed = ""
-        elif name == script_text.STEP and not begun:
+        elif name == script_text.STEP and not has_begin:
             yield f"{place}: campaign_run before campaign_begin"
         elif name == script_text.STEP:
-            differences = _differences(job, wanted.pop(command.words[3]), command.words, raw)
+            differences = _differences(job, missing_steps.pop(command.words[3]), command.words, raw)
             yield from (f"{place}: {difference}" for difference in differences)
-    if not begun:
+    if not has_begin:
         yield "no campaign_begin line; copy it from job.sbatch.j2"
     if hashed:
         yield f"no line {hashed}, so input files would not be hashed; copy the line from job.sbatch.j2"
-    if not ended:
+    if not has_end:
         yield "no campaign_end line; copy it from job.sbatch.j2"
-    for step in wanted.values():
+    for step in missing_steps.values():
         yield (
             f"no campaign_run line for {step.run.id}, so the script would not execute it; copy the loop from "
             "job.sbatch.j2"
@@ -360,22 +363,22 @@ def _phases(job: JobScript, step: Planned) -> Iterator[tuple[str, ...]]:
     """The words of each command of a step."""
     of_run = _probe(job, step.run)
     for command in step.run.commands:
-        told = _probe(job, step.run, command)
-        yield _phase(step.run, command, job.slurm, step.token, told if told != of_run else "")
+        probe_text = _probe(job, step.run, command)
+        yield _phase(step.run, command, job.slurm, step.token, probe_text if probe_text != of_run else "")
 
 
 def _begin(job: JobScript) -> tuple[str, ...]:
     """The words of the line that begins the job."""
     run = job.steps[0].run
-    return (job.witness, str(int(job.probe)), str(job.folder), run.directory, run.executable, *_beside(job))
+    return (job.witness, str(int(job.probe)), str(job.folder), run.directory, run.executable, *_further_programs(job))
 
 
 def _inputs(job: JobScript) -> list[str]:
     """What all runs of the job read."""
-    return [each.path for each in job.steps[0].run.inputs]
+    return [input_file.path for input_file in job.steps[0].run.inputs]
 
 
-def _beside(job: JobScript) -> tuple[str, ...]:
+def _further_programs(job: JobScript) -> tuple[str, ...]:
     """What else ranks of the job may execute, which its nodes hash: the prefix, and further programs of a pack."""
     run = job.steps[0].run
     programs = [command.executable for command in run.launched if command.executable != run.executable]
@@ -387,19 +390,19 @@ def _probe(job: JobScript, run: Run, command: Command = _PLAIN) -> str:
     launcher has.
     """
     geometry, words = run.geometry_of(command), len(launcher(run, job.slurm, command))
-    each = f"{geometry.blocks[-1]}+{geometry.larger}" if geometry.larger else geometry.processes_per_node
-    return f"{int(job.probe)}:{geometry.nodes}:{each}:{words}"
+    processes_per_node = f"{geometry.blocks[-1]}+{geometry.larger}" if geometry.larger else geometry.processes_per_node
+    return f"{int(job.probe)}:{geometry.nodes}:{processes_per_node}:{words}"
 
 
 def _launchers(job: JobScript) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """What places ranks in the job but for the srun that starts the witnesses, each with what `_probe` tells of it."""
-    found = (
+    launchers = (
         (_probe(job, step.run, command), launcher(step.run, job.slurm, command))
         for step in job.steps
         for command in step.run.commands
         if not command.untimed and step.run.launcher.program != SRUN.program
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(launchers))
 
 
 def _differences(job: JobScript, step: Planned, actual: tuple[str, ...], raw: str) -> Iterator[str]:

@@ -78,7 +78,7 @@ def send(
     with store.transaction():
         batches = matrix.batches(() if room.closed() else tuple(choose()), definition.campaign.slurm.allocation)
         attempts = store.attempts() if batches else []
-        known = grouped((attempt.run, attempt) for attempt in attempts)
+        attempts_by_run = grouped((attempt.run, attempt) for attempt in attempts)
         targets = dict.fromkeys(batch[0].directory for batch in batches)
         left = {target: left_on(definition.paths, target, attempts) for target in targets}
         if room.wait is None:
@@ -86,7 +86,7 @@ def send(
         prepared = []
         for batch in batches:
             # The first job on a target clears it.
-            job, script = prepare(definition, known, batch, left.pop(batch[0].directory, {}))
+            job, script = prepare(definition, attempts_by_run, batch, left.pop(batch[0].directory, {}))
             # Thousands of scripts share the functions in their middle.
             prepared.append((job, script.partition(scripts.functions())))
         for job, parts in prepared:
@@ -94,13 +94,13 @@ def send(
     jobs = [job for job, _ in prepared]
     room.unsent.update(job.name for job in jobs)
     sender = _Sender(definition, store, {job.name for job in jobs}, room, say)
-    sent = []
+    submissions = []
     try:
         for job in jobs:
             if room.closed() or sender.given_up:
                 break
-            sent.append(sender.send(job))
-        return tuple(sent)
+            submissions.append(sender.send(job))
+        return tuple(submissions)
     finally:
         for name in sorted(room.unsent):
             _give_up_all(definition.paths, store, name, sender.given_up or "not submitted: the driver stopped first")
@@ -146,10 +146,10 @@ class _Sender:
                 answer = self._settled(job, answer)
             if answer.uncertain or not answer.passes or answer.job_id or self._lasts() or room.closed():
                 break
-            again = self._anew(job, answer)
-            if again is None:
+            replacement = self._replace_job(job, answer)
+            if replacement is None:
                 break
-            job = again
+            job = replacement
         if not answer.passes:
             self._pauses, self._troubled = sbatch.pauses(), math.inf
         elif not answer.job_id and self._lasts():
@@ -170,9 +170,9 @@ class _Sender:
         """
         if job.steps[0].run.shares_target:
             return []
-        apart = matrix.independent_targets(self._opened.campaign.targets, job.steps[0].run.target)
-        previous = [job_id for other, job_id in self._latest.items() if other not in apart]
-        ids = {self._jobs[name].job_id for name in self._under_way if self._jobs[name].target not in apart}
+        independent = matrix.independent_targets(self._opened.campaign.targets, job.steps[0].run.target)
+        previous = [job_id for other, job_id in self._latest.items() if other not in independent]
+        ids = {self._jobs[name].job_id for name in self._under_way if self._jobs[name].target not in independent}
         mark = scripts.target_mark(job.steps[0].run.directory)
         ids |= {other.id for other in self._others if other.comment == mark and other.name not in self._new}
         return list(dict.fromkeys([*previous, *sorted(job_id for job_id in ids if job_id)]))
@@ -192,19 +192,19 @@ class _Sender:
         )
         absent = 0
         while absent < ABSENT_TIMES and not self._lasts() and not self._room.closed():
-            self._rest(job)
+            self._pause(job)
             with contextlib.suppress(UnknownState):
-                if (found := commands.queue({job.name: None}).get(job.name)) is not None:
-                    return sbatch.SbatchAnswer(found.id, "")
+                if (queued_job := commands.queue({job.name: None}).get(job.name)) is not None:
+                    return sbatch.SbatchAnswer(queued_job.id, "")
                 absent += 1
         return replace(answer, uncertain=absent < ABSENT_TIMES)
 
-    def _rest(self, job: scripts.JobScript) -> None:
+    def _pause(self, job: scripts.JobScript) -> None:
         """Pause, longer each time until sbatch works again; meanwhile jobs are followed, except this one."""
-        room, until = self._room, time.monotonic() + next(self._pauses)
+        room, deadline = self._room, time.monotonic() + next(self._pauses)
         room.unsent.add(job.name)
         try:
-            while (left_s := until - time.monotonic()) > 0 and not room.closed():
+            while (left_s := deadline - time.monotonic()) > 0 and not room.closed():
                 if room.wait is None:
                     time.sleep(min(left_s, 1.0))
                 else:
@@ -212,7 +212,7 @@ class _Sender:
         finally:  # if interrupted, nobody knows of this job
             room.unsent.discard(job.name)
 
-    def _anew(self, job: scripts.JobScript, answer: sbatch.SbatchAnswer) -> scripts.JobScript | None:
+    def _replace_job(self, job: scripts.JobScript, answer: sbatch.SbatchAnswer) -> scripts.JobScript | None:
         """A job of the same runs, replacing one that Slurm does not have: if that arrives late, it finds its attempts
         claimed. None if it has arrived.
         """
@@ -220,11 +220,11 @@ class _Sender:
             if not _give_up_all(self._paths, self._store, job.name, not_submitted(job.name, answer.message)):
                 return None
             runs = [step.run for step in job.steps]
-            known = grouped((attempt.run, attempt) for attempt in self._store.attempts())
-            again, script = prepare(self._opened, known, runs, job.steps[0].stale)
-            _plan(self._store, again, script)
+            attempts_by_run = grouped((attempt.run, attempt) for attempt in self._store.attempts())
+            replacement, script = prepare(self._opened, attempts_by_run, runs, job.steps[0].stale)
+            _plan(self._store, replacement, script)
         self._say(f"Slurm has no job named {job.name}; submitting its {plural(len(runs), 'run')} again")
-        return again
+        return replacement
 
     def _tell_slow(self, waited_s: float) -> None:
         if not self._slow:
@@ -239,35 +239,36 @@ class _Sender:
         """Record sbatch's answer and report it."""
         runs, store = plural(len(job.steps), "run"), self._store
         refused = False
-        said = f"whether Slurm has {runs} is not known yet; asking on while the others run"
+        message = f"whether Slurm has {runs} is not known yet; asking on while the others run"
         if answer.job_id:
             store.submitted(job.name, answer.job_id, answer.message)
-            said = f"submitted job {answer.job_id}: {runs} ({job.steps[0].run.id} first)"
-            said += f"; sbatch says: {answer.message}" if answer.message else ""
+            message = f"submitted job {answer.job_id}: {runs} ({job.steps[0].run.id} first)"
+            message += f"; sbatch says: {answer.message}" if answer.message else ""
         elif not answer.uncertain:
             reason = not_submitted(job.name, answer.message)
             if answer.refused:
                 reason = f"Slurm refused the job: {answer.message}"
             if _give_up_all(self._paths, store, job.name, reason):
                 refused = answer.refused
-                said = f"Slurm refused {runs}: {answer.message}" if refused else reason
+                message = f"Slurm refused {runs}: {answer.message}" if refused else reason
             else:  # the job has measured all the same
                 store.note("uncertain", job=job.name, message=answer.message)
-        self._say(said)
+        self._say(message)
         return Sent(tuple(step.run for step in job.steps), refused)
 
-    def _wait_for_room(self, job: scripts.JobScript, why: str, fewer_than: int, longest_s: float = math.inf) -> None:
+    def _wait_for_room(self, job: scripts.JobScript, reason: str, fewer_than: int, longest_s: float = math.inf) -> None:
         """Wait until the campaign has fewer jobs than this, or for so long."""
         room = self._room
         assert room.wait is not None
-        until = time.monotonic() + longest_s
+        deadline = time.monotonic() + longest_s
         room.unsent.add(job.name)
-        if why != self._waits_for:
+        if reason != self._waits_for:
             self._say(
-                f"{plural(len(room.unsent), 'job')} not submitted yet, waiting for room in the queue: {one_line(why)}"
+                f"{plural(len(room.unsent), 'job')} not submitted yet, waiting for room in the queue: "
+                f"{one_line(reason)}"
             )
-            self._waits_for = why
-        while self._active >= fewer_than and time.monotonic() <= until:
+            self._waits_for = reason
+        while self._active >= fewer_than and time.monotonic() <= deadline:
             room.wait()
             self._active = len(_active(self._store) - room.unsent)
 
@@ -282,13 +283,13 @@ def left_on(paths: Paths, target: str, attempts: Sequence[Attempt]) -> dict[str,
     because it was read-only or full; with their inodes. A directory that others created in its place is left out.
     """
     try:
-        there = {entry.name for entry in os.scandir(target)}
+        present = {entry.name for entry in os.scandir(target)}
     except OSError:
         return {}
     return {
         directory: inode
         for attempt in attempts
-        if (name := directory_name(attempt.token)) in there
+        if (name := directory_name(attempt.token)) in present
         and not attempt.state.active
         and (inode := _inode(paths, attempt)) is not None
         and _is_directory(directory := f"{target.rstrip('/')}/{name}", inode)
@@ -298,10 +299,10 @@ def left_on(paths: Paths, target: str, attempts: Sequence[Attempt]) -> dict[str,
 def _is_directory(path: str, inode: str) -> bool:
     """Whether it is a directory with this inode, or with any if that is unknown; a link is not."""
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except OSError:
         return False
-    return stat.S_ISDIR(found.st_mode) and inode in ("", str(found.st_ino))
+    return stat.S_ISDIR(status.st_mode) and inode in ("", str(status.st_ino))
 
 
 def _inode(paths: Paths, attempt: Attempt) -> str | None:
@@ -317,7 +318,7 @@ def _inode(paths: Paths, attempt: Attempt) -> str | None:
 
 def prepare(
     definition: Definition,
-    known: Mapping[str, Sequence[Attempt]],
+    attempts_by_run: Mapping[str, Sequence[Attempt]],
     batch: Sequence[Run],
     left: Mapping[str, str],
     token: Callable[[], str] | None = None,
@@ -330,7 +331,7 @@ def prepare(
     token = token or (lambda: journal.challenge(campaign.nonce) + secrets.token_hex(4))
     steps = []
     for run in batch:
-        earlier = known.get(run.id, ())
+        earlier = attempts_by_run.get(run.id, ())
         number = _next_number(paths, run, earlier)
         stale = {
             run.attempt_directory(attempt.token): inode
@@ -360,10 +361,10 @@ def script_of(
     title = f"campaign {campaign.name}, rules {pack.id} version {pack.version}, profile {campaign.profile}"
     clause = pack.offset_clause
     target = steps[0].run.target
-    counters = next((each.server_counters for each in campaign.targets if each.name == target), "")
-    apart = matrix.independent_targets(campaign.targets, target)
-    own = {target} if steps[0].run.shares_target else set[str]()
-    independent = tuple(scripts.target_mark(each.directory) for each in campaign.targets if each.name in apart | own)
+    counters = next((entry.server_counters for entry in campaign.targets if entry.name == target), "")
+    targets = matrix.independent_targets(campaign.targets, target)
+    targets |= {target} if steps[0].run.shares_target else set[str]()
+    independent = tuple(scripts.target_mark(entry.directory) for entry in campaign.targets if entry.name in targets)
     return scripts.JobScript(
         title,
         name,
@@ -436,9 +437,9 @@ def described(folder: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def not_submitted(job: str, said: str) -> str:
+def not_submitted(job: str, sbatch_text: str) -> str:
     """The message about a job that Slurm does not have, from sbatch's answer."""
-    return not_submitted_text(job) + (f" (sbatch said: {said})" if said else "")
+    return not_submitted_text(job) + (f" (sbatch said: {sbatch_text})" if sbatch_text else "")
 
 
 def not_submitted_text(job: object) -> str:
@@ -475,8 +476,8 @@ def may_still_submit(job: StoredJob) -> bool:
 def is_running(driver: str) -> bool:
     """Whether a driver is another process of this machine that has not ended."""
     host, pid, start = ("", "", "", *driver.rsplit(":", 2))[-3:]
-    known = host == socket.gethostname() and pid.isdecimal() and start.isdecimal()
-    return known and int(pid) != os.getpid() and Process(int(pid), int(start)).alive()
+    is_of_this_machine = host == socket.gethostname() and pid.isdecimal() and start.isdecimal()
+    return is_of_this_machine and int(pid) != os.getpid() and Process(int(pid), int(start)).alive()
 
 
 def give_up(paths: Paths, store: Store, attempt: Attempt, state: State, reason: str) -> bool:

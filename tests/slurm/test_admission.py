@@ -71,12 +71,12 @@ def test_what_a_user_may_name_is_listed(
     key: str, printed: str, names: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commands, "call", lambda command: commands.Reply(0, printed, ""))
-    assert partitions.known(key, "batch") == names
+    assert partitions.known_names(key, "batch") == names
 
 
 def test_nothing_is_listed_where_the_site_keeps_no_accounts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "call", lambda command: commands.Reply(1, "", "no accounting"))
-    assert partitions.known("qos", "batch") == []
+    assert partitions.known_names("qos", "batch") == []
 
 
 def test_of_a_user_without_a_name_slurm_is_asked_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,5 +88,5 @@ def test_of_a_user_without_a_name_slurm_is_asked_by_number(monkeypatch: pytest.M
         return commands.Reply(0, "", "")
 
     monkeypatch.setattr(commands, "call", call)
-    assert partitions.known("qos", "batch") == []
+    assert partitions.known_names("qos", "batch") == []
     assert f"user={os.getuid()}" in asked[0]

@@ -25,9 +25,9 @@ JOB = some.tuples(some.integers(1, 10**8).map(str), some.sampled_from(sorted(STA
 
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
-    commands._told.clear()
+    commands._reported_commands.clear()
     yield
-    commands._told.clear()
+    commands._reported_commands.clear()
 
 
 @given(some.lists(JOB))
