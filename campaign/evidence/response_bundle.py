@@ -30,6 +30,7 @@ from campaign.evidence.bundle_decision import (
     decision_block,
     permitted_conclusion,
 )
+from campaign.evidence.journal_checks import check_time_stamps
 from campaign.evidence.terms import PROOFS
 from campaign.judge.findings import note, of_rule, unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
@@ -188,7 +189,7 @@ def verify_response(
         findings = (
             *of_rule("EVD-01", verify.BUNDLE, verify.check_manifests(bag.problems)),
             *of_rule("CMP-05", verify.BUNDLE, _check_contents(bag, parts)),
-            *of_rule("EVD-02", verify.BUNDLE, verify.check_time_stamps(bag, journal.Chain(), other_stamps)),
+            *of_rule("EVD-02", verify.BUNDLE, check_time_stamps(bag, journal.Chain(), other_stamps)),
             *of_rule("EVD-03", verify.BUNDLE, verify.check_signature(signature, buyer.signers is not None)),
             *of_rule("EVD-04", verify.BUNDLE, _check_parts_agree(bag, rfp, submissions, chains) if rfp else ()),
             *of_rule("EVD-05", verify.BUNDLE, rfp_findings),

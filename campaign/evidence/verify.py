@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import re
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
-from itertools import islice
 from pathlib import Path
 
 from campaign import __version__
@@ -24,10 +21,8 @@ from campaign.config.waivers import NO_ANSWERS, Waiver
 from campaign.core import bagit, journal, signatures, temporary, timestamps
 from campaign.core.errors import CampaignError, InputError, no_room, pass_on
 from campaign.core.escaping import plain
-from campaign.core.events import event_of
 from campaign.core.model import Finding, Severity
 from campaign.core.strict_yaml import quoted
-from campaign.core.units import format_duration, plural, utc
 from campaign.evidence import (
     bundle,
     buyers_accounting,
@@ -39,18 +34,16 @@ from campaign.evidence import (
     replay,
 )
 from campaign.evidence.bundle_decision import BundleDecision, BundleFacts, VerifyOutcome, decide_on_bundle
+from campaign.evidence.journal_checks import check_journal, check_time_stamps, is_stamped_in_time
 from campaign.evidence.terms import HEAD, NONCE, TIMESTAMP, OfferTerms, shown_proofs
 from campaign.judge import engine
-from campaign.judge.findings import CAMPAIGN, note, of_rule, to_explain, unchecked, unchecked_by_buyer, violation
+from campaign.judge.findings import CAMPAIGN, note, of_rule, unchecked, unchecked_by_buyer, violation
 from campaign.judge.history import check_hidden_measurements, lost_by_recovery
 from campaign.judge.rule import bundle_rule
 
 PARTS = "data/parts"  # of a bundle that answers an RFP: a bundle for each
 BUNDLE = "bundle"  # the subject of findings about it
-CLOCKS_S = 60.0  # how much the driver's clock may be behind the authority's
 MOST_STAMPS = 1000  # of those in a bundle that are read, which takes a hundredth of a second each
-LATE_S = 3600.0  # how long after the last event a head may be stamped, and still count as sent while it ran
-FUTURE_S = 3600.0  # how much the driver's clock may be ahead of this machine's
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +173,8 @@ def load_buyers_rules(buyer: Buyer) -> RulePack | None:
 
 def verify_bag(name: str, bag: bagit.Bag, buyer: Buyer) -> VerifiedBundle:
     """Verify a bundle that was read."""
-    buyers_pack, accounting_rows = (
-        load_buyers_rules(buyer),
-        buyers_accounting.read_accounting(buyer.sacct) if buyer.sacct else [],
-    )
+    buyers_pack = load_buyers_rules(buyer)
+    accounting_rows = buyers_accounting.read_accounting(buyer.sacct) if buyer.sacct else []
     accepted_by = partial(buyer.terms.accepted_by, part=buyer.part) if buyer.terms else NO_ANSWERS.accepted
     data = bag.root / "data"
     signature = read_signature(bag, buyer)
@@ -215,7 +206,7 @@ def verify_bag(name: str, bag: bagit.Bag, buyer: Buyer) -> VerifiedBundle:
     has_proof = {
         NONCE: buyer.nonce is not None and buyer.nonce == chain.nonce,
         HEAD: any(head in chain.heads for head in buyer.heads),
-        TIMESTAMP: any(_is_stamped_in_time(stamp, chain) for stamp in stamps.values()),
+        TIMESTAMP: any(is_stamped_in_time(stamp, chain) for stamp in stamps.values()),
         **dict.fromkeys(shown_proofs(buyer.terms, chain.head) if buyer.terms else (), True),
     }
     proofs = tuple(proof for proof, is_given in has_proof.items() if is_given)
@@ -223,7 +214,7 @@ def verify_bag(name: str, bag: bagit.Bag, buyer: Buyer) -> VerifiedBundle:
     # Reported under any rules: lines of the journal may have been lost.
     lost = chain.recovered if evaluation and "EVD-02" not in evaluation.submission.pack.checks else ()
     journal_findings = (
-        *_check_journal(chain, buyer, bag.info.get("Journal-Head", "none"), has_received_head),
+        *check_journal(chain, buyer.nonce, buyer.heads, bag.info.get("Journal-Head", "none"), has_received_head),
         *check_time_stamps(bag, chain, stamps),
         *([note(_STAMPS_UNREAD)] if drivers_stamps and not buyer.authority else []),
         *(finding for event in lost for finding in lost_by_recovery(event)),
@@ -384,99 +375,3 @@ def _check_waivers(waivers: Sequence[Waiver], buyer: Buyer) -> Iterator[Finding]
         yield unchecked_by_buyer(
             "waivers have no effect: pass the keys of those who may grant them with --waiver-signers"
         )
-
-
-def _is_stamped_in_time(stamp: timestamps.Stamp, chain: journal.Chain) -> bool:
-    """Whether a head was stamped while the campaign ran: a later time stamp says nothing about what was left out."""
-    return stamp.digest in chain.heads and stamp.time is not None and stamp.time.timestamp() < chain.latest + LATE_S
-
-
-def check_time_stamps(
-    bag: bagit.Bag, chain: journal.Chain, stamps: Mapping[Path, timestamps.Stamp]
-) -> Iterator[Finding]:
-    """EVD-02: what each time stamp proves to have existed at its time."""
-    times: dict[str, list[datetime]] = {}  # by head
-    for path, stamp in stamps.items():
-        if stamp.problem or stamp.time is None:
-            yield violation("{path}: not a valid time stamp: {why}", path=path.name, why=stamp.problem)
-        elif stamp.digest == bag.digests.get(bagit.TAG_MANIFEST):
-            yield note("the bundle existed at {time}", time=f"{stamp.time:%Y-%m-%d %H:%M:%S}")
-        elif stamp.digest not in chain.heads:
-            yield violation(
-                "{path}: this time stamp belongs neither to the bundle nor to its journal",
-                "a head of the journal",
-                stamp.digest,
-                path=path.name,
-            )
-        else:
-            times.setdefault(stamp.digest, []).append(stamp.time)
-    if times:
-        numbers = {head: number for number, head in enumerate(chain.heads, 1) if head in times}
-        yield from _check_stamped_events(
-            bag.root / "data", sorted((numbers[head], min(stamp_times)) for head, stamp_times in times.items())
-        )
-
-
-def _check_stamped_events(data: Path, stamps: Sequence[tuple[int, datetime]]) -> Iterator[Finding]:
-    """Each event existed before the first time stamp that covers it; runs not long before."""
-    longest_s, place, (covered_events, covered_at) = 0.0, 0, stamps[-1]
-    with (data / "results/journal.jsonl").open("rb") as file:
-        for number, event in enumerate(filter(None, map(event_of, islice(file, covered_events))), 1):
-            place += number > stamps[place][0]
-            stamp_time = stamps[place][1]
-            if event["time"] > stamp_time.timestamp() + CLOCKS_S:
-                yield violation(
-                    "event {event} of the journal is later than a time stamp that covers it",
-                    f"before {utc(stamp_time.timestamp())}",
-                    utc(event["time"]),
-                    event=number,
-                )
-                return
-            if event["event"] == "ended" and event["ended"]:
-                longest_s = max(longest_s, stamp_time.timestamp() - event["ended"])
-    yield note(
-        "{count} prove that the first {events} events of the journal existed at {time}; their runs had ended at most "
-        "{wait} earlier",
-        events=covered_events,
-        time=f"{covered_at:%Y-%m-%d %H:%M:%S} UTC",
-        count=plural(len(stamps), "time stamp"),
-        wait=format_duration(round(longest_s)),
-    )
-
-
-def _check_journal(chain: journal.Chain, buyer: Buyer, stated_head: str, has_received_head: bool) -> Iterator[Finding]:
-    """EVD-02, with what only the buyer knows."""
-    if chain.problem:
-        yield violation("journal.jsonl: {problem}", problem=chain.problem)
-        return
-    if stated_head != (chain.head or "none"):
-        yield violation(
-            "bag-info.txt: Journal-Head differs from the journal's last hash", chain.head or "none", stated_head
-        )
-    if chain.latest > time.time() + FUTURE_S:
-        yield violation(
-            "the journal has events in the future: a clock was changed, at the vendor's site or here",
-            f"before {utc(time.time())}",
-            utc(chain.latest),
-        )
-    if buyer.nonce is not None and chain.nonce != buyer.nonce:
-        yield violation("the journal does not start with the nonce you gave", buyer.nonce, chain.nonce or "none")
-    if buyer.nonce is None and not has_received_head:
-        yield unchecked_by_buyer(
-            "the journal may have been rewritten: pass the nonce that you issued (--nonce) or a journal head that you "
-            "received (--head)"
-        )
-    for head in buyer.heads:
-        if head in chain.earlier:
-            yield to_explain(
-                "the journal head sent during the campaign belongs to a line after lost ones: it proves nothing about "
-                "what was recorded before them",
-                "a head of the journal",
-                head,
-            )
-        elif head not in chain.heads:
-            yield violation(
-                "the journal head sent during the campaign is missing: the journal was rewritten afterwards",
-                head,
-                chain.head or "an empty journal",
-            )
