@@ -297,7 +297,7 @@ def test_an_offer_that_leaves_out_a_part_of_the_first_is_not_as_good(
             "decimal": ".",
             "unequal": False,
         }
-        return results.compare(Namespace(campaigns=[Path(name) for name in names], force=False, unequal=False, **terms))
+        return results.compare(Namespace(campaigns=[Path(name) for name in names], force=False, **terms))
 
     assert compared("whole", "whole") == 0
     assert compared("less", "whole") == 0
