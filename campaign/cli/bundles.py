@@ -10,11 +10,11 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from campaign.cli.output import STANDARD_OUTPUT, columns, say, show, table_format, verdict, write, write_table
+from campaign.cli.output import STANDARD_OUTPUT, columns, rows_exit_status, say, show, table_format, write, write_table
 from campaign.cli.selection import PartSelection, checked_files, file_of, place_of
 from campaign.config import rfp as rfps
 from campaign.core import atomic, journal, timestamps
-from campaign.core.errors import INCOMPLETE, OK, InputError, typed
+from campaign.core.errors import INCOMPLETE, OK, InputError, typed_path
 from campaign.core.units import plural
 from campaign.evidence import bundle, provenance, response_bundle, submitted_table, terms, verify, verify_text
 from campaign.judge.submission import Submission
@@ -51,9 +51,9 @@ def pack(arguments: argparse.Namespace) -> int:
             excluded = plural(part_bundle.left_out, "attempt")
             show(f"{excluded}{of_part} without raw output: listed only in the bundle's index")
         show(f"journal head{of_part} (send it to the buyer): {part_bundle.evaluation.head}")
-    show(f"verify:  campaign verify {typed(out)}")
+    show(f"verify:  campaign verify {typed_path(out)}")
     selection.statuses = [
-        _part_status(part_bundle, typed(arguments.file, part)) for part, part_bundle in bundles.items()
+        _part_status(part_bundle, typed_path(arguments.file, part)) for part, part_bundle in bundles.items()
     ]
     return selection.end()
 
@@ -70,14 +70,14 @@ def _pack_part(arguments: argparse.Namespace, out: Path, part: str, force: bool 
 def _part_status(part_bundle: bundle.WrittenBundle, file: str) -> int:
     """The exit status, which is explained where it is not 0."""
     rows = part_bundle.evaluation.submission.rows
-    if status := verdict(rows):
+    if status := rows_exit_status(rows):
         show(f"{decision.status_counts(rows)}: no buyer accepts this bundle; 'campaign check {file}' says why")
     return status
 
 
 def verify_bundle(arguments: argparse.Namespace) -> int:
     """Print the decision on a bundle, or that on all parts with their scores, and with --details each part."""
-    with _verified_parts(arguments) as (response, parts):
+    with _verify_parts(arguments) as (response, parts):
         comparison = _compare_table(arguments, parts, response.rfp if response else None)
         table_lines = [verify_text.table_text(arguments.table, comparison)] if comparison and not arguments.json else []
         if arguments.json:
@@ -103,7 +103,7 @@ def verify_bundle(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _verified_parts(arguments: argparse.Namespace) -> Iterator[tuple[response_bundle.VerifiedResponse | None, Parts]]:
+def _verify_parts(arguments: argparse.Namespace) -> Iterator[tuple[response_bundle.VerifiedResponse | None, Parts]]:
     """All parts of a bundle that answers an RFP; or a single part, without a response."""
     demands, rfp = _buyers_demands(arguments)
     verify.load_buyers_rules(demands)
@@ -183,9 +183,8 @@ def _buyers_demands(arguments: argparse.Namespace) -> tuple[verify.Buyer, Path |
 
 def write_terms(arguments: argparse.Namespace) -> int:
     file = _file_name(arguments.file, "terms.yaml")
-    remark = (
-        f": replace the nonce, put the vendors' keys next to it, then 'campaign verify BUNDLE --terms {typed(file)}'"
-    )
+    verify_command = f"campaign verify BUNDLE --terms {typed_path(file)}"
+    remark = f": replace the nonce, put the vendors' keys next to it, then '{verify_command}'"
     write(terms.new_terms(arguments.rules, file.name), arguments.file, arguments, remark)
     return OK
 
@@ -215,7 +214,7 @@ def show_head(arguments: argparse.Namespace) -> int:
         if not begun(definition.paths):
             raise InputError(
                 f"no journal: campaign {definition.campaign.name} has not been run; start with 'campaign run "
-                f"{typed(arguments.file, part)}'"
+                f"{typed_path(arguments.file, part)}'"
             )
         chain = journal.read_chain(definition.paths.journal)
         if chain.problem:
@@ -272,7 +271,7 @@ def draw_sample(arguments: argparse.Namespace) -> int:
 
 def _typed_files(arguments: argparse.Namespace, file: Path) -> tuple[str, str]:
     """A bundle, and the file of its sample."""
-    return typed(arguments.bundle, arguments.part), typed(file)
+    return typed_path(arguments.bundle, arguments.part), typed_path(file)
 
 
 def _min_share(arguments: argparse.Namespace) -> float:

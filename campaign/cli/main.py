@@ -18,7 +18,7 @@ from traceback import extract_tb
 from typing import Any, TextIO
 
 from campaign.cli.arguments import check_verb, parser
-from campaign.cli.output import check_outputs, prepared, say
+from campaign.cli.output import check_outputs, prepare_outputs, say
 from campaign.core import users, waiting
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, CampaignError, is_full
 
@@ -65,7 +65,7 @@ def _run_verb(words: Sequence[str]) -> int:
             check_verb(*words)
         arguments = parser().parse_args(words)
         notices = (lambda _: None) if "--json" in words else say  # nobody reads messages beside data
-        with prepared(arguments), waiting.told_to(notices):
+        with prepare_outputs(arguments), waiting.replace_listener(notices):
             module, name = arguments.do
             verb: Callable[[argparse.Namespace], int] = import_module(f"campaign.cli.{module}").FUNCTIONS[name]
             check_outputs(arguments)
@@ -147,11 +147,11 @@ def use_streams() -> None:
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(descriptor, True)
     os.close(descriptor)
-    _used[:] = [_opened_stream(1, OUTPUT, sys.stdout), _opened_stream(2, ERRORS, sys.stderr)]
+    _used[:] = [_wrap_stream(1, OUTPUT, sys.stdout), _wrap_stream(2, ERRORS, sys.stderr)]
     sys.stdout, sys.stderr = _used
 
 
-def _opened_stream(descriptor: int, words: str, before: TextIO | None) -> TextIO:
+def _wrap_stream(descriptor: int, words: str, before: TextIO | None) -> TextIO:
     if before is None:  # it was closed
         return os.fdopen(descriptor, "w", closefd=False)
     before.flush()

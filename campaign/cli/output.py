@@ -42,8 +42,8 @@ def columns(output: Path | None = None) -> int:
     return max(FEWEST, min(get_terminal_size().columns, PIPE))
 
 
-def folded(text: str, stream: TextIO) -> str:
-    """On a terminal, folded to its width, with continuation lines indented; otherwise the text as it is."""
+def fold_to_terminal(text: str, stream: TextIO) -> str:
+    """The text; on a terminal, folded to its width, with continuation lines indented."""
     if not stream.isatty():
         return text
     width = max(FEWEST, get_terminal_size().columns)
@@ -59,12 +59,12 @@ def _fold(line: str, width: int) -> str:
 
 def show(text: str) -> None:
     """Print on standard output."""
-    print(folded(text, sys.stdout))
+    print(fold_to_terminal(text, sys.stdout))
 
 
 def say(text: str) -> None:
     """Print on standard error."""
-    print(folded(text, sys.stderr), file=sys.stderr, flush=True)
+    print(fold_to_terminal(text, sys.stderr), file=sys.stderr, flush=True)
 
 
 def table_format(arguments: argparse.Namespace) -> str:
@@ -110,9 +110,9 @@ _stdout: list[TextIO] = []  # while an output is printed, the place for it
 
 
 @contextmanager
-def prepared(arguments: argparse.Namespace) -> Iterator[None]:
-    """For the time of a command: what it reads is known. If an output is `-`, everything else that it prints goes to
-    standard error.
+def prepare_outputs(arguments: argparse.Namespace) -> Iterator[None]:
+    """A context for a command that writes files: no output may replace a file that the command reads. If an output
+    is `-`, everything else that it prints goes to standard error.
     """
     kinds: dict[str, str] = arguments.outputs
     for name in kinds:
@@ -177,7 +177,7 @@ def write(content: str | bytes, output: Path | None, arguments: argparse.Namespa
         stream.buffer.write(content)
 
 
-def verdict(rows: Iterable[Row]) -> int:
+def rows_exit_status(rows: Iterable[Row]) -> int:
     """The exit status: whether every cell has a result."""
     good = ("measured", "projected", "declined")
     return OK if all(row.status in good for row in rows) else INCOMPLETE

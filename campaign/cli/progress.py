@@ -15,7 +15,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TextIO
 
-from campaign.cli.output import folded, show
+from campaign.cli.output import fold_to_terminal, show
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Geometry, Run, State
 from campaign.core.units import digits, format_duration, plural
@@ -52,7 +52,7 @@ def _has_ended(last: Attempt | None) -> bool:
     return last.state is not State.REFUSED or not last.reason.startswith(not_submitted_text(last.job))
 
 
-def _last(progress: Progress, run: Run) -> Attempt | None:
+def _latest_attempt(progress: Progress, run: Run) -> Attempt | None:
     attempts = progress.attempts.get(run.id, [])
     return attempts[-1] if attempts else None
 
@@ -73,7 +73,7 @@ def nodes_and_processes(geometry: Geometry) -> str:
     return str(geometry) if geometry.larger else f"{geometry.nodes} × {geometry.processes_per_node}"
 
 
-def remaining(progress: Progress) -> str:
+def time_left_text(progress: Progress) -> str:
     left = progress.time_left()
     if left is None:
         return ""
@@ -157,7 +157,7 @@ class Lines:
                 self._write_line(f"log: {self._log.path}", Importance.NORMAL)
         self._log.write(text)
         if level >= self._level:
-            self._print(folded(text, self._stream))
+            self._print(fold_to_terminal(text, self._stream))
 
     def _print(self, text: str) -> None:
         with _closed_terminal():
@@ -170,7 +170,7 @@ class Lines:
     def _changes(self, progress: Progress) -> Iterator[tuple[str, Importance]]:
         """What has changed since the last call, with its importance."""
         for run in progress.runs:
-            last, before = _last(progress, run), self._seen.get(run.id)
+            last, before = _latest_attempt(progress, run), self._seen.get(run.id)
             if last is None or (before and _shown_state(before) == _shown_state(last)):
                 continue
             self._seen[run.id] = last
@@ -186,9 +186,11 @@ class Lines:
             else:
                 outcome = describe(last, progress.values.get((run.id, last.number), ()))
                 importance = Importance.NORMAL if last.state is State.DONE else Importance.ALWAYS
-                yield f"{ended_count} {run.id}: {outcome}{remaining(progress)}", importance
+                yield f"{ended_count} {run.id}: {outcome}{time_left_text(progress)}", importance
 
-        if self._cancelled and not any((last := _last(progress, run)) and last.state.active for run in progress.runs):
+        if self._cancelled and not any(
+            (last := _latest_attempt(progress, run)) and last.state.active for run in progress.runs
+        ):
             yield f"{self._count_text(progress)} {_cancelled_text(self._cancelled)}", Importance.ALWAYS
             self._cancelled = []
 
@@ -244,9 +246,9 @@ class Live(Lines):
         from rich.markup import escape
         from rich.table import Table
 
-        ended_count = sum(_has_ended(_last(progress, run)) for run in progress.runs)
+        ended_count = sum(_has_ended(_latest_attempt(progress, run)) for run in progress.runs)
         elapsed = format_duration(round(time.monotonic() - self._began))
-        title = f"{ended_count} of {len(progress.runs)} runs finished, {elapsed} elapsed" + remaining(progress)
+        title = f"{ended_count} of {len(progress.runs)} runs finished, {elapsed} elapsed" + time_left_text(progress)
         grid = Table(title=title, title_justify="left", box=None)
         rows = list(self._under_way(progress))
         name_width = self._console.size.width // 2  # of a name, so that there is room for the state
@@ -261,7 +263,7 @@ class Live(Lines):
         """Name, geometry, job, state and style of the runs that have not ended, as many as fit the screen. Ended runs
         remain above, one line each.
         """
-        left = [(run, last) for run in progress.runs if not _has_ended(last := _last(progress, run))]
+        left = [(run, last) for run in progress.runs if not _has_ended(last := _latest_attempt(progress, run))]
         for run, last in left[: max(4, self._console.size.height - 4)]:
             job, state, style = "", "", "dim"
             if last is not None:

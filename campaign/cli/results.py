@@ -12,10 +12,10 @@ from pathlib import Path
 from campaign.cli.output import (
     STANDARD_OUTPUT,
     columns,
+    rows_exit_status,
     say,
     show,
     table_format,
-    verdict,
     with_decimals,
     write,
     write_table,
@@ -27,7 +27,7 @@ from campaign.config.response import read
 from campaign.config.rules import packs
 from campaign.config.waivers import statement
 from campaign.core import outputs
-from campaign.core.errors import INCOMPLETE, OK, InputError, typed
+from campaign.core.errors import INCOMPLETE, OK, InputError, typed_path
 from campaign.core.grouping import grouped
 from campaign.core.model import Paths
 from campaign.core.units import listing, plural
@@ -72,7 +72,7 @@ def print_table(arguments: argparse.Namespace) -> int:
             selection.texts[part] = content
         else:
             write(content, places[part], arguments)
-        selection.statuses.append(verdict(submissions[part].rows))
+        selection.statuses.append(rows_exit_status(submissions[part].rows))
     scored = [] if arguments.clauses else rfp_response.response_scores(selection.response, submissions)
     if is_one_file:
         write_table(selection.text(scored), arguments)
@@ -121,7 +121,7 @@ def report(arguments: argparse.Namespace) -> int:
         submissions[part] = campaign_state.current_submission(definition, say)
         directories[part] = selection.place(part, arguments.output) or definition.paths.report
         _write_report(directories[part], submissions[part], arguments.pdf)
-        selection.statuses.append(verdict(submissions[part].rows))
+        selection.statuses.append(rows_exit_status(submissions[part].rows))
     if response := selection.response:
         if scored := rfp_response.response_scores(response, submissions):
             show(f"\n{rfp_response.scores_text(scored, columns())}")
@@ -181,7 +181,7 @@ def check(arguments: argparse.Namespace) -> int:
             _print_waiver(definition, arguments.waiver)
             continue
         submissions[part] = submission = campaign_state.submission_from_outputs(definition, say)
-        block = decision.campaign_decision(submission, typed(arguments.file, part))
+        block = decision.campaign_decision(submission, typed_path(arguments.file, part))
         selection.add(part, _findings_text(arguments, submission, block, None if junit_response else junit_files[part]))
         selection.statuses.append(_check_status(submission))
     print(selection.text(), end="")
@@ -209,7 +209,11 @@ def _findings_text(
 
 def _check_status(submission: Submission) -> int:
     """A violated rule about the campaign counts like one about a cell."""
-    return INCOMPLETE if any(finding.violated for finding in submission.all_findings) else verdict(submission.rows)
+    return (
+        INCOMPLETE
+        if any(finding.violated for finding in submission.all_findings)
+        else rows_exit_status(submission.rows)
+    )
 
 
 def _print_waiver(definition: Definition, number: int) -> None:
@@ -261,7 +265,7 @@ def compare(arguments: argparse.Namespace) -> int:
             if all(part in parts for _, parts in offers)
         }
     _say_other_answers(paths, offers)
-    names, width = list(map(typed, paths)), columns(arguments.output)
+    names, width = list(map(typed_path, paths)), columns(arguments.output)
     texts = {
         part: rendering.comparison_text(comparison, rendering.comparison_decision(comparison, names), style, width)
         for part, comparison in comparisons.items()

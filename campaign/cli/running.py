@@ -16,12 +16,12 @@ from dataclasses import replace
 from typing import Any
 
 from campaign.cli import progress, queues
-from campaign.cli.output import columns, say, show, verdict
+from campaign.cli.output import columns, rows_exit_status, say, show
 from campaign.cli.selection import PartSelection
 from campaign.config.definition import Definition, open_campaign
 from campaign.core import waiting
 from campaign.core.atomic import locked
-from campaign.core.errors import ENVIRONMENT, INCOMPLETE, INTERRUPTED, OK, CampaignError, InputError, typed
+from campaign.core.errors import ENVIRONMENT, INCOMPLETE, INTERRUPTED, OK, CampaignError, InputError, typed_path
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Cell, State, Status
 from campaign.core.units import listing, plural
@@ -104,12 +104,12 @@ def _probe(definition: Definition, checked: preflight.Checked, print_passed: Cal
 
 def run_campaign(arguments: argparse.Namespace) -> int:
     words = [*arguments.only, *["failed"] * arguments.failed]
-    with _sandbox(arguments) as stops:
+    with _optional_sandbox(arguments) as stops:
         return _run(arguments, words, Request.from_words(words), stops)
 
 
 @contextmanager
-def _sandbox(arguments: argparse.Namespace) -> Iterator[bool]:
+def _optional_sandbox(arguments: argparse.Namespace) -> Iterator[bool]:
     """With --sandbox, a Slurm to run on: the one that answers, otherwise a new sandbox, which is stopped at the end.
     Gives whether it is.
     """
@@ -151,15 +151,15 @@ def _run(arguments: argparse.Namespace, words: Sequence[str], request: Request, 
         detach=arguments.detach,
         keep_going=arguments.keep_going,
         despite_violations=arguments.despite_violations,
-        most_node_h=_node_hours(arguments.max_node_hours),
-        most_jobs=_jobs(arguments.max_jobs),
+        most_node_h=_parse_node_hours(arguments.max_node_hours),
+        most_jobs=_parse_job_count(arguments.max_jobs),
     )
     selection = PartSelection(arguments)
     if selection.response is None:
         return _run_part(arguments, request, sandbox_stops)
     rfp, definitions = selection.response.rfp.id, selection.definitions()
     limits = queues.RunLimits(request.most_jobs, request.most_node_h)
-    with _notified_of_stop(arguments, rfp, f"campaign for RFP {rfp}"):
+    with _notify_of_stop(arguments, rfp, f"campaign for RFP {rfp}"):
         status = queues.run(definitions, queues.commands(arguments, words, selection.parts), limits, request.detach)
         if not arguments.detach and status != INTERRUPTED:
             submissions = {
@@ -174,7 +174,7 @@ def _run(arguments: argparse.Namespace, words: Sequence[str], request: Request, 
 
 
 @contextmanager
-def _notified_of_stop(arguments: argparse.Namespace, name: str, subject: str) -> Iterator[None]:
+def _notify_of_stop(arguments: argparse.Namespace, name: str, subject: str) -> Iterator[None]:
     """Notifies the user of an error."""
     try:
         yield
@@ -192,7 +192,7 @@ def _run_part(arguments: argparse.Namespace, request: Request, sandbox_stops: bo
         _say_interrupted("interrupted; this command has submitted nothing")
         return INTERRUPTED
     name = definition.campaign.name
-    with _notified_of_stop(arguments, name, f"campaign {name}"):
+    with _notify_of_stop(arguments, name, f"campaign {name}"):
         try:
             status = _drive(arguments, definition, request)
         except KeyboardInterrupt:
@@ -230,21 +230,21 @@ def notify(command: str | None, name: str, status: int, text: str) -> None:
 def _drive(arguments: argparse.Namespace, definition: Definition, request: Request) -> int:
     """Follow the campaign to its end; gives the exit status."""
     display = progress.display(definition.paths.root, arguments.verbose, arguments.quiet)
-    with waiting.told_to(display.say):
+    with waiting.replace_listener(display.say):
         with closing(display):
             submission = run.run(definition, request, display)
         if request.detach:
             _print_submitted(definition, arguments)
             return OK
-        file = typed(arguments.file, arguments.part)
+        file = typed_path(arguments.file, arguments.part)
         cells = matrix.cells(definition.campaign, definition.pack)
         texts = _cell_lines(submission.rows, cells) if request.chooses else _conclusion(submission, file)
         for text in [*texts, f"results: {definition.paths.root}; details: 'campaign check {file}'"]:
             display.result(text)
-    return verdict(submission.rows)
+    return rows_exit_status(submission.rows)
 
 
-def _node_hours(text: str | None) -> float | None:
+def _parse_node_hours(text: str | None) -> float | None:
     if text is None:
         return None
     try:
@@ -256,7 +256,7 @@ def _node_hours(text: str | None) -> float | None:
     return number
 
 
-def _jobs(text: str) -> int:
+def _parse_job_count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) > 0):
         raise InputError(f'--max-jobs: found "{text}"; allowed: a whole number above 0, such as 50')
     return int(text)
@@ -272,7 +272,7 @@ def _say_interrupted(text: str, definition: Definition | None = None) -> None:
 
 def _interruption_text(definition: Definition, arguments: argparse.Namespace, sandbox_stops: bool) -> str:
     """What an interrupted driver leaves behind."""
-    file = typed(arguments.file, arguments.part)
+    file = typed_path(arguments.file, arguments.part)
     try:
         ids = campaign_state.active_jobs(definition)
     except KeyboardInterrupt:
@@ -293,7 +293,7 @@ def _interruption_text(definition: Definition, arguments: argparse.Namespace, sa
 def _print_submitted(definition: Definition, arguments: argparse.Namespace) -> None:
     ids = campaign_state.active_jobs(definition)
     if ids:
-        file = typed(arguments.file, arguments.part)
+        file = typed_path(arguments.file, arguments.part)
         show(
             f"{plural(len(ids), 'job')} of this campaign in Slurm: {listing(ids)}\n'campaign status {file}' shows "
             f"them, 'campaign run {file}' follows them"
@@ -301,7 +301,7 @@ def _print_submitted(definition: Definition, arguments: argparse.Namespace) -> N
     else:
         show(
             "no job of this campaign is in Slurm: nothing is left to run, or Slurm refused all jobs\n'campaign status "
-            f"{typed(arguments.file, arguments.part)}' shows all runs"
+            f"{typed_path(arguments.file, arguments.part)}' shows all runs"
         )
 
 
@@ -371,7 +371,7 @@ def _print_states(selection: PartSelection, as_json: bool) -> None:
 def _states(definition: Definition) -> tuple[list[dict[str, Any]], int]:
     """The runs' states, and the exit status. What they are judged by takes memory that their table needs."""
     submission = campaign_state.current_submission(definition, say)
-    return views.run_states(submission), verdict(submission.rows)
+    return views.run_states(submission), rows_exit_status(submission.rows)
 
 
 def _is_driven(definition: Definition) -> bool:

@@ -19,7 +19,7 @@ NOT_RUNNING = 1
 
 def start(args: argparse.Namespace) -> int:
     shape = Shape(args.nodes, args.cpus, args.accounting, args.partition, args.epilog, Storage.parse(args.storage))
-    print(_started(Sandbox.start(args.dir, shape, args.owner), args.dir))
+    print(_start_message(Sandbox.start(args.dir, shape, args.owner), args.dir))
     return OK
 
 
@@ -52,7 +52,7 @@ def print_environment(args: argparse.Namespace) -> int:
     return OK
 
 
-def _started(sandbox: Sandbox, directory: str | None) -> str:
+def _start_message(sandbox: Sandbox, directory: str | None) -> str:
     option = _option(directory)
     status = sandbox.status()
     return (

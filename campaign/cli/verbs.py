@@ -15,14 +15,14 @@ from campaign.cli.parsing import find_verb_parser
 from campaign.config import init, rfp
 from campaign.config.rules import packs, text
 from campaign.core import outputs, resources
-from campaign.core.errors import INCOMPLETE, OK, InputError, typed
+from campaign.core.errors import INCOMPLETE, OK, InputError, typed_path
 from campaign.core.strict_yaml import has_key
 from campaign.pipeline import building, places
 from campaign.report import samples
 
 
 def write_campaign_file(arguments: argparse.Namespace) -> int:
-    remark = f": replace the texts in <angle brackets>, then run 'campaign plan {typed(arguments.file)}'"
+    remark = f": replace the texts in <angle brackets>, then run 'campaign plan {typed_path(arguments.file)}'"
     write(init.text_for(arguments.file, arguments.rules, places.site()), arguments.file, arguments, remark)
     return OK
 

@@ -22,7 +22,7 @@ from campaign.config.search import check_projections, check_search
 from campaign.config.values import BUILTIN, PACK, absolute_path
 from campaign.config.waivers import NAMESPACE, NO_ANSWERS, Answers, Granted, Waiver, statement
 from campaign.core import keys, schema, untrusted
-from campaign.core.errors import InputError, pass_on_limit, typed
+from campaign.core.errors import InputError, pass_on_limit, typed_path
 from campaign.core.model import Input, Launcher, Paths, matches
 from campaign.core.resources import BENCHMARK
 from campaign.core.strict_yaml import Document, Place, Scalar, nodes, quoted
@@ -118,11 +118,11 @@ def load(path: Path | str, part: str = "") -> tuple[Campaign, RulePack]:
         near = schema.nearest_name(path.name, [other.name for other in path.parent.glob("*.yaml")], cutoff=0.8)
         if near:
             raise InputError(f"{path}: not found; did you mean {path.with_name(near)}?")
-        raise InputError(f"{path}: not found; 'campaign init {typed(path)}' writes a new one")
+        raise InputError(f"{path}: not found; 'campaign init {typed_path(path)}' writes a new one")
     if path.suffix.lower() in OTHERS:
         raise InputError(f"{path}: not a campaign file: {OTHERS[path.suffix.lower()]}")
     document = Document.open(path)
-    response_and_part = _part(path, document, resolution.current().part or part)
+    response_and_part = _find_part(path, document, resolution.current().part or part)
     if response_and_part is not None:
         document = response.document_of(*response_and_part)
     values = schema.read(SCHEMA, document)
@@ -149,7 +149,7 @@ def load(path: Path | str, part: str = "") -> tuple[Campaign, RulePack]:
             values.require(values["build"], [category.id for category in pack.builds], "build")
         else:
             values.problem(f"rule pack {pack.id} has no categories of builds; remove the key", "build")
-        if (settled := _settled(values, pack, launch)) is not None:
+        if (settled := _settle_pack(values, pack, launch)) is not None:
             for section in ("declined", "projections", "explanations", "waivers"):
                 check.cells(section, values, settled)
             check.answers(values, settled)
@@ -183,7 +183,7 @@ def load(path: Path | str, part: str = "") -> tuple[Campaign, RulePack]:
     return replace(campaign, inputs=tuple(_merged_inputs(campaign.inputs, settled))), settled
 
 
-def _part(path: Path, document: Document, part: str) -> tuple[response.Response, Part] | None:
+def _find_part(path: Path, document: Document, part: str) -> tuple[response.Response, Part] | None:
     """The file and its part; None if it answers one rule pack."""
     if not document.has("parts"):
         if part:
@@ -214,7 +214,7 @@ def _pack(values: schema.Values, path: Path, version: int | None) -> RulePack | 
     return pack
 
 
-def _settled(values: schema.Values, pack: RulePack, launch: dict[str, Wanted]) -> RulePack | None:
+def _settle_pack(values: schema.Values, pack: RulePack, launch: dict[str, Wanted]) -> RulePack | None:
     """The pack with the campaign's values; None if they do not fit."""
     variables = {variable.id: variable for variable in pack.variables}
     accepted_values = {}
@@ -311,7 +311,7 @@ def _refuse_secrets(document: Document) -> None:
 
 
 def _secret_in(at: Place, text: str) -> str:
-    """The secret in a value, or the name that tells of one; "" if there is none."""
+    """A password in a value of the campaign file, or the name of a variable for a secret; "" if there is none."""
     if _LOGIN.search(text):
         return quoted(_LOGIN.sub("://...@", text))
     place, names = "/".join(map(str, at)), list[str]()

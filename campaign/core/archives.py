@@ -1,7 +1,7 @@
 """Reads the members of a .zip or .tar archive from another party, one after another, within limits.
 
 Nothing is unpacked to disk and no link is followed. A tar is read as a stream without seeking, and members that are
-skipped count towards the limits. Names are given as in the archive: the caller checks them, at least with `leads_out`.
+skipped count towards the limits. Names are given as in the archive: the caller checks them, at least with `is_outside`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import IO, Any
 
-from campaign.core.errors import CampaignError, InputError, pass_on
+from campaign.core.errors import CampaignError, InputError, reraise_machine_problem
 
 LARGEST_HEADER = 1 << 20  # bytes; a tar member's long name and attributes are read into memory
 MOST_READS_BEYOND = 8  # reads past an archive's end
@@ -105,7 +105,7 @@ class Member:
         return data
 
 
-def leads_out(name: str) -> bool:
+def is_outside(name: str) -> bool:
     """Whether a name is absolute, or leads out of the directory in which it is used."""
     return name.startswith("/") or ".." in name.split("/")
 
@@ -130,7 +130,7 @@ def _damage(error_type: type[Damaged]) -> Iterator[None]:
     except (CampaignError, Damaged):
         raise
     except Exception as error:
-        pass_on(error)
+        reraise_machine_problem(error)
         raise error_type(str(error)[:200] or type(error).__name__) from error
 
 
@@ -140,13 +140,13 @@ def _members(stack: ExitStack, path: Path, limits: Limits) -> Iterator[Member]:
     stream.seek(0)
     if start.startswith(_ZIPPED):
         _check_directory(stream, limits)
-        return _of_zip(stack.enter_context(zipfile.ZipFile(stream)))
+        return _zip_members(stack.enter_context(zipfile.ZipFile(stream)))
     content: IO[bytes] = stream
     for magic, (name, unpacked) in _COMPRESSED.items():
         if name in limits.compressed and start.startswith(magic):
             content = stack.enter_context(unpacked(stream))
     bounded: Any = _BoundedStream(content, limits)
-    return _of_tar(stack.enter_context(tarfile.open(fileobj=bounded, mode="r|", tarinfo=_bounded_header(limits))))
+    return _tar_members(stack.enter_context(tarfile.open(fileobj=bounded, mode="r|", tarinfo=_bounded_header(limits))))
 
 
 def _check_directory(stream: IO[bytes], limits: Limits) -> None:
@@ -177,7 +177,7 @@ def count_members(members: Iterator[Member], limits: Limits) -> Iterator[Member]
         yield member
 
 
-def _of_zip(archive: zipfile.ZipFile) -> Iterator[Member]:
+def _zip_members(archive: zipfile.ZipFile) -> Iterator[Member]:
     for info in archive.infolist():
         mode = info.external_attr >> 16
         problem = ""
@@ -195,7 +195,7 @@ def _of_zip(archive: zipfile.ZipFile) -> Iterator[Member]:
         )
 
 
-def _of_tar(archive: tarfile.TarFile) -> Iterator[Member]:
+def _tar_members(archive: tarfile.TarFile) -> Iterator[Member]:
     for info in archive:
         yield Member(
             info.name,

@@ -52,14 +52,15 @@ def locked(directory: str | Path, lock_mode: int = ALONE) -> Iterator[OSError | 
     """
     descriptor, tries = os.open(directory, os.O_RDONLY | os.O_DIRECTORY), _TRIES if lock_mode == AMONG_OTHERS else 1
     try:
-        while isinstance(refused := _refusal(descriptor, lock_mode), BlockingIOError) and (tries := tries - 1):
+        while isinstance(refused := _try_lock(descriptor, lock_mode), BlockingIOError) and (tries := tries - 1):
             time.sleep(_PAUSE_S)
         yield refused
     finally:
         os.close(descriptor)
 
 
-def _refusal(descriptor: int, lock_mode: int) -> OSError | None:
+def _try_lock(descriptor: int, lock_mode: int) -> OSError | None:
+    """Lock an open directory without waiting; gives the error if that is refused, None if it is locked."""
     try:
         fcntl.flock(descriptor, lock_mode | fcntl.LOCK_NB)
     except OSError as error:

@@ -115,7 +115,7 @@ def finish(root: Path, info: Mapping[str, str]) -> None:
 
 def pack(root: Path, archive: Path) -> None:
     """Write a bag as one .zip or .tar.gz, in a folder named like the archive. The same bag gives the same bytes."""
-    top = _folder_of(archive)
+    top = _archive_folder(archive)
     if archive.name.lower().endswith(".zip"):
         with ZipFile(archive, "x") as file:
             for name, entry in files(root):
@@ -139,7 +139,7 @@ def is_archive(path: Path) -> bool:
     return path.name.lower().endswith(_ARCHIVES)
 
 
-def _folder_of(archive: Path) -> str:
+def _archive_folder(archive: Path) -> str:
     """The folder inside the archive: the archive's name, unless it is unusable or a name of the bag's own."""
     ending = next((ending for ending in _ARCHIVES if archive.name.lower().endswith(ending)), "")
     name = archive.name[: len(archive.name) - len(ending)]
@@ -168,7 +168,7 @@ def read(path: Path, into: Path) -> Bag:
             nested_bags = [file.parent for file in path.glob("*/bagit.txt")]
             remedy = f"did you mean {nested_bags[0]}?" if len(nested_bags) == 1 else _GIVE
             raise InputError(f"{path}: not a bundle: bagit.txt not found; {remedy}")
-        _copy(_Intake(bag), _members_of(path), top="")
+        _copy(_Intake(bag), _directory_members(path), top="")
     elif path.is_file():
         _read_archive(bag, path)
     else:
@@ -208,7 +208,7 @@ class _Intake:
                 copied += len(data)
                 self.total += len(data)
                 if self.total > self.most:
-                    raise InputError(too_much(self.most))
+                    raise InputError(size_problem(self.most))
                 digest.update(data)
                 with writing_member(name):
                     _write(out, data)
@@ -243,7 +243,7 @@ class _Intake:
             raise _Refused(f"{quoted(name)}: its directory differs from {quoted(other)} in upper and lower case only")
 
 
-def too_much(max_bytes: int) -> str:
+def size_problem(max_bytes: int) -> str:
     if max_bytes == LARGEST_BAG:
         return f"the bundle has more than {max_bytes} bytes"
     return f"the bundle has more than {max_bytes} bytes, {MOST_RATIO} times its archive: a decompression bomb"
@@ -275,7 +275,7 @@ def unfit_name_reason(name: str) -> str:
         return f"its name has {len(name)} characters; allowed: 1 to {LONGEST_NAME} bytes"
     if len(parts) > DEEPEST:
         return f"more than {DEEPEST} nested directories"
-    if archives.leads_out(name):
+    if archives.is_outside(name):
         return "its path points outside the bundle"
     if "" in parts or "." in parts or "\\" in name or re.match(r"[A-Za-z]:", name):
         return "its path is not a plain relative path"
@@ -286,8 +286,8 @@ def unfit_name_reason(name: str) -> str:
     return ""
 
 
-def _members_of(root: Path) -> Iterator[archives.Member]:
-    """What is in a directory; only directories with a fit name are entered."""
+def _directory_members(root: Path) -> Iterator[archives.Member]:
+    """Each file and directory below `root`; only directories with an allowed name are entered."""
     waiting = [(root, "")]
     while waiting:
         folder, prefix = waiting.pop()
@@ -308,7 +308,7 @@ def open_member(path: str) -> IO[bytes]:
 def _read_archive(bag: Bag, path: Path) -> None:
     max_bytes = min(LARGEST_BAG, max(RATIO_FROM, path.stat().st_size * MOST_RATIO))
     # Besides the files there are headers, and members that are not copied.
-    limits = archives.Limits("the bundle", MOST_FILES, max_bytes + max_bytes // 8 + RATIO_FROM, too_much(max_bytes))
+    limits = archives.Limits("the bundle", MOST_FILES, max_bytes + max_bytes // 8 + RATIO_FROM, size_problem(max_bytes))
     try:
         with archives.open_archive(path, limits) as members:
             _copy(_Intake(bag, most=max_bytes), members)

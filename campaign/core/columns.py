@@ -32,7 +32,7 @@ class Column(Generic[Item]):
 
 
 def record(columns: Sequence[Column[Item]], item: Item) -> dict[str, Any]:
-    """An object of JSON."""
+    """The JSON object of an item: each column's value by its name, and nested objects for columns of columns."""
     values = ((column, column.value(item)) for column in columns)
     return {
         column.name: record(column.columns, value) if column.columns and value is not None else value
@@ -41,8 +41,8 @@ def record(columns: Sequence[Column[Item]], item: Item) -> dict[str, Any]:
     }
 
 
-def flattened(columns: Sequence[Column[Any]], entry: Mapping[str, Any]) -> dict[str, Any]:
-    """An object of JSON, which another party may have written, with the columns of CSV."""
+def add_csv_fields(columns: Sequence[Column[Any]], entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON object of an item, which another party may have written, and the CSV columns that are nested in it."""
     return {**entry, **dict(_fields(columns, entry))}
 
 
@@ -58,7 +58,7 @@ def _fields(columns: Sequence[Column[Any]], entry: Mapping[str, Any]) -> Iterato
             )
 
 
-def in_csv(columns: Sequence[Column[Any]]) -> tuple[str, ...]:
+def csv_names(columns: Sequence[Column[Any]]) -> tuple[str, ...]:
     """The names of the columns of CSV, in their order."""
     leaves = [column_leaf for column in columns for column_leaf in (column.columns or (column,))]
     return tuple(

@@ -44,7 +44,7 @@ def decode(kind: type[Decoded], data: Any, pass_over_unknown: bool = False) -> D
     `pass_over_unknown`: ignore further fields, which a later version may have written.
     """
     try:
-        decoded: Decoded = _reader(cast(Any, kind), pass_over_unknown)(data)
+        decoded: Decoded = _converter(cast(Any, kind), pass_over_unknown)(data)
     except _WrongError as wrong:
         raise ValueError(f"{kind.__name__.strip('_').lower()}{wrong.at}: {wrong.says}") from wrong
     return decoded
@@ -59,18 +59,18 @@ class _WrongError(Exception):
 
 
 @functools.cache
-def _reader(kind: Any, pass_over: bool) -> Callable[[Any], Any]:
-    """What makes a `kind` of a decoded value."""
+def _converter(kind: Any, pass_over: bool) -> Callable[[Any], Any]:
+    """The function that converts a value of parsed JSON to this type. `pass_over`: ignore unknown fields."""
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if origin in (types.UnionType, typing.Union):
-        inner_reader = _reader(inner[0], pass_over)
+        inner_reader = _converter(inner[0], pass_over)
         return lambda value: None if value is None else inner_reader(value)
     if kind == tuple[str, ...]:
         return _words
     if origin is tuple:
-        return functools.partial(_tuple, _reader(inner[0], pass_over))
+        return functools.partial(_tuple, _converter(inner[0], pass_over))
     if origin is Mapping:
-        return functools.partial(_mapping, _reader(inner[1], pass_over))
+        return functools.partial(_mapping, _converter(inner[1], pass_over))
     if is_dataclass(kind):
         return functools.partial(_dataclass, kind, pass_over)
     return kind if issubclass(kind, StrEnum) else functools.partial(_scalar, kind)
@@ -79,7 +79,7 @@ def _reader(kind: Any, pass_over: bool) -> Callable[[Any], Any]:
 @functools.cache
 def _field_readers(kind: Any, pass_over: bool) -> dict[str, Callable[[Any], Any]]:
     hints = typing.get_type_hints(kind)
-    return {field.name: _reader(hints[field.name], pass_over) for field in fields(kind)}
+    return {field.name: _converter(hints[field.name], pass_over) for field in fields(kind)}
 
 
 def _scalar(kind: type, value: Any) -> Any:

@@ -62,18 +62,18 @@ def is_full(error: OSError) -> bool:
     return error.errno in _FULL
 
 
-def of_machine(error: BaseException | None) -> bool:
+def is_machine_problem(error: BaseException | None) -> bool:
     """Whether an error, or its cause, is this machine's problem and not a fault of the file being read."""
     if error is None or isinstance(error, MachineLacks | MemoryError):
         return error is not None
-    return (isinstance(error, OSError) and error.errno in _OF_MACHINE) or of_machine(error.__cause__)
+    return (isinstance(error, OSError) and error.errno in _OF_MACHINE) or is_machine_problem(error.__cause__)
 
 
-def pass_on(error: Exception) -> None:
+def reraise_machine_problem(error: Exception) -> None:
     """Raise the error again if it is this machine's problem."""
-    if isinstance(error, OSError | MemoryError | MachineLacks) and of_machine(error):
+    if isinstance(error, OSError | MemoryError | MachineLacks) and is_machine_problem(error):
         raise error
-    if of_machine(error):
+    if is_machine_problem(error):
         raise MachineLacks(str(error)) from error
 
 
@@ -84,7 +84,7 @@ def pass_on_limit(error: Exception) -> None:
 
 
 @contextmanager
-def no_room(text: str) -> Iterator[None]:
+def convert_full_disk(text: str) -> Iterator[None]:
     """Turn any error from a full file system into NoRoom with this text, whichever file it names."""
     try:
         yield
@@ -94,7 +94,7 @@ def no_room(text: str) -> Iterator[None]:
         raise NoRoom(text) from error
 
 
-def unwritten(error: OSError, text: str) -> CampaignError:
+def write_error(error: OSError, text: str) -> CampaignError:
     """The error to raise, with this text, where a file named by the user cannot be written: InputError if the name is
     wrong, MachineLacks if the machine lacks something.
     """
@@ -103,11 +103,11 @@ def unwritten(error: OSError, text: str) -> CampaignError:
     return NoRoom(text) if is_full(error) else EnvironmentLacks(text)
 
 
-def too_long(length: object, longest: object) -> str:
+def length_problem(length: object, longest: object) -> str:
     return f"found {length} characters; allowed: up to {longest}"
 
 
-def typed(path: Path | str, part: str = "") -> str:
+def typed_path(path: Path | str, part: str = "") -> str:
     """A path as typed in a command that a message gives in single quotes: itself in double quotes if it needs any.
     `part`: of the campaign file.
     """

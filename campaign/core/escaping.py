@@ -1,7 +1,7 @@
 """Texts of others (names, notes, messages of programs) in formats that people open: shown as the text that they are.
 
 `plain` replaces what cannot be displayed, or looks like another letter. In printed tables, each character that a format
-may interpret is replaced by a stand-in from Unicode's private use area while the table is laid out; `released` then
+may interpret is replaced by a stand-in from Unicode's private use area while the table is laid out; `unshield` then
 replaces the stand-in by the format's escape sequence. So no layout ever sees a separator inside a cell. Pure.
 """
 
@@ -111,8 +111,8 @@ def style_rules(style: str) -> _Way:
 
 
 def plain(text: str) -> str:
-    """On one line; invisible characters become their numbers, as in `\x1b`, and so does what looks like a letter of the
-    word that it is in: a name that reads as another shows it.
+    """The text on one line, in which invisible characters become their numbers, as in `\x1b`. So does what looks like
+    a letter of the word that it is in: a name that reads as another shows it.
     """
     return _ESCAPED.sub(_number, _BREAK.sub(" ", text).replace("\t", " "))
 
@@ -128,12 +128,12 @@ def spreadsheet(text: str) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def shielded(text: str, style: str) -> str:
+def shield(text: str, style: str) -> str:
     """`plain`, with a stand-in for each character that a format may interpret. Cached: many cells are alike."""
     return (spreadsheet if style == "tsv" else plain)(text).translate(_SHIELDED)
 
 
-def released(text: str, style: str) -> str:
+def unshield(text: str, style: str) -> str:
     """A laid-out text in which the stand-ins become the escape sequences of a tabulate format."""
     rules = style_rules(style)
 
@@ -147,7 +147,7 @@ def released(text: str, style: str) -> str:
 
 def paragraph(text: str, style: str) -> str:
     """A shielded text above or below a table."""
-    text = shielded(text, style).strip()
+    text = shield(text, style).strip()
     return f"<p>{text}</p>" if style_rules(style) is _HTML else text
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from campaign.core.errors import too_long
+from campaign.core.errors import length_problem
 
 LONGEST = 500  # characters
 ALLOWED = (
@@ -51,7 +51,7 @@ class Undefined(ValueError):
 
 def names(text: str) -> tuple[str, ...]:
     """The names that a formula needs values for, in order. Raises ValueError if it is not a formula."""
-    return tuple(dict.fromkeys(operand_names(_parsed(text))))
+    return tuple(dict.fromkeys(operand_names(_parse_expression(text))))
 
 
 def aggregated_name(name: str) -> str:
@@ -70,7 +70,7 @@ def value(text: str, inputs: Mapping[str, float]) -> float:
     if missing:
         raise ValueError(f"no value for {', '.join(missing)}")
     try:
-        result = _compute(_parsed(text), inputs)
+        result = _compute(_parse_expression(text), inputs)
     except (ArithmeticError, ValueError) as error:
         raise Undefined(f"{text} cannot be computed: {error}") from error
     if not math.isfinite(result):
@@ -133,9 +133,9 @@ class Condition:
 
 
 @lru_cache(maxsize=1000)  # the same formula is computed with many numbers
-def _parsed(text: str) -> ast.expr:
+def _parse_expression(text: str) -> ast.expr:
     if len(text) > LONGEST:
-        raise ValueError(too_long(length=len(text), longest=LONGEST))
+        raise ValueError(length_problem(length=len(text), longest=LONGEST))
     text_of_python = _AT.sub(_AT_OF_PYTHON, _PERCENT.sub(r"(\1/100)", text.strip()).replace("^", "**"))
     text_of_python = _NAME.sub(r"_\g<0>", text_of_python)  # an operation may be called `is` or `in`
     try:
@@ -189,7 +189,7 @@ def _compute(node: ast.expr, inputs: Mapping[str, float]) -> float:
 
 
 def _operation(node: ast.expr) -> tuple[Callable[[Sequence[float]], float], list[ast.expr]]:
-    """What is computed of which parts."""
+    """The function that a node of a formula applies, and the nodes of its arguments."""
     match node:
         case ast.BinOp() if type(node.op) in _OPERATORS:
             return lambda parts: _OPERATORS[type(node.op)](*parts), [node.left, node.right]

@@ -82,7 +82,7 @@ def difference(old: Sequence[File], new: Sequence[File]) -> bytes:
         return _git(folder, "diff-tree", *form, "refs/heads/0", "refs/heads/1")
 
 
-def patched(files: Sequence[File], patch: bytes) -> list[tuple[Blob, bytes]]:
+def apply_patch(files: Sequence[File], patch: bytes) -> list[tuple[Blob, bytes]]:
     """The files after `git apply`, done without a work tree: another party's patch writes no file. Raises ValueError
     with git's message if it does not apply.
     """

@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 
 from campaign.core import events, untrusted
-from campaign.core.errors import EnvironmentLacks, NoRoom, is_full, pass_on
+from campaign.core.errors import EnvironmentLacks, NoRoom, is_full, reraise_machine_problem
 from campaign.core.strict_yaml import quoted
 
 RESTORE = "restore it from a backup, or keep what the rest of it proves with 'campaign collect FILE --recover'"
@@ -184,7 +184,7 @@ def read_chain(path: Path) -> Chain:
         for _ in reading.sound():
             pass
     except OSError as error:
-        pass_on(error)
+        reraise_machine_problem(error)
         return Chain(problem=f"cannot be read: {error.strerror}")
     return reading.chain
 

@@ -11,7 +11,7 @@ import re
 from functools import cached_property, lru_cache
 from typing import cast
 
-from campaign.core.errors import too_long
+from campaign.core.errors import length_problem
 
 LONGEST = 400  # characters of a pattern
 
@@ -40,7 +40,7 @@ def compile(text: str) -> LinePattern:
     import re2
 
     if len(text) > LONGEST:
-        raise ValueError(too_long(length=len(text), longest=LONGEST))
+        raise ValueError(length_problem(length=len(text), longest=LONGEST))
     if text.startswith("^") or (text.endswith("$") and not text.endswith(r"\$")):
         bare = text.removeprefix("^").removesuffix("$")
         raise ValueError(f"{text}: a pattern always matches the whole line; remove ^ and $: {bare}")

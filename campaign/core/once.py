@@ -19,7 +19,7 @@ class Once:
         return {}
 
     def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
-        """What `make` gave when it was first asked for under this key, which has all that it depends on."""
+        """The value that `make` computes, computed once per key; the key holds everything that the value depends on."""
         values = self._known
         value: _Made = values[key] if key in values else values.setdefault(key, make())
         return value

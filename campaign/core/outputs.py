@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign.core import atomic
-from campaign.core.errors import InputError, unwritten
+from campaign.core.errors import InputError, write_error
 
 _DEVICES = (Path("/dev"), Path("/dev/fd"))
 _STANDARD_OUTPUT = 1
@@ -85,7 +85,7 @@ def write(path: Path, content: str | bytes, force: bool) -> None:
     check(path, force)
     try:
         if _is_stream(path):
-            with open(_opened_stream(path), "wb") as stream:
+            with open(_open_stream(path), "wb") as stream:
                 stream.write(content.encode() if isinstance(content, str) else content)
         else:
             atomic.write(path.resolve(), content)  # the file behind a link is replaced, not the link
@@ -94,7 +94,7 @@ def write(path: Path, content: str | bytes, force: bool) -> None:
             raise InputError(
                 f"{path}: directory {path.parent} does not exist; create it or name another file"
             ) from error
-        raise unwritten(error, f"{path}: cannot be written: {error.strerror}") from error
+        raise write_error(error, f"{path}: cannot be written: {error.strerror}") from error
 
 
 def write_in_directory(path: Path, content: str | bytes) -> None:
@@ -114,7 +114,7 @@ def is_standard_output(path: Path) -> bool:
     return _identity(path) == (status.st_dev, status.st_ino)
 
 
-def _opened_stream(path: Path) -> int:
+def _open_stream(path: Path) -> int:
     """A descriptor for writing at the end of a stream. One that the process has open keeps its place in the file."""
     place = path.absolute()
     if place == Path("/dev/stderr"):

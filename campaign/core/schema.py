@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from campaign.core import units
-from campaign.core.errors import too_long
+from campaign.core.errors import length_problem
 from campaign.core.strict_yaml import (
     Broken,
     Document,
@@ -97,7 +97,7 @@ class Text:
         if not text:
             raise ValueError(f'found ""; allowed: {self.allowed}')
         if len(text) > self.longest:
-            raise ValueError(too_long(length=len(text), longest=self.longest))
+            raise ValueError(length_problem(length=len(text), longest=self.longest))
         if match := re.search(_UNPRINTABLE, text.replace("\t", " ") if self.tabs else text):
             raise ValueError(f"found the character U+{ord(match[0]):04X}; allowed: {self.allowed}")
         if "\n" in text and not self.lines:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from campaign.core.errors import no_room
+from campaign.core.errors import convert_full_disk
 
 
 def full() -> str:
@@ -26,5 +26,5 @@ def directory(prefix: str) -> Iterator[Path]:
     """An empty directory, removed at the end. Raises NoRoom for any error from a full file system within the
     context.
     """
-    with no_room(full()), tempfile.TemporaryDirectory(prefix=prefix) as place:
+    with convert_full_disk(full()), tempfile.TemporaryDirectory(prefix=prefix) as place:
         yield Path(place)

@@ -182,12 +182,12 @@ def list_of(entry_form: Form) -> Form:
 
 
 def object_of(fields: Mapping[str, Form]) -> Form:
-    """Further fields are not checked."""
+    """The form of a JSON object with these fields; further fields are not checked."""
     return Form(lambda value: isinstance(value, dict), "an object", fields=fields)
 
 
 def or_null(form: Form) -> Form:
-    """A field that may be null, or missing."""
+    """The form of a field that may also be null, or missing."""
     return form._replace(
         fits=lambda value: value is None or form.fits(value), allowed=f"{form.allowed}, or null", optional=True
     )

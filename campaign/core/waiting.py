@@ -11,7 +11,7 @@ _listeners: list[Callable[[str], None]] = []
 
 
 @contextmanager
-def told_to(listener: Callable[[str], None]) -> Iterator[None]:
+def replace_listener(listener: Callable[[str], None]) -> Iterator[None]:
     """Within the context, this listener replaces any other."""
     _listeners.append(listener)
     try:
@@ -20,6 +20,6 @@ def told_to(listener: Callable[[str], None]) -> Iterator[None]:
         _listeners.pop()
 
 
-def tell(text: str) -> None:
+def tell_listener(text: str) -> None:
     for listener in _listeners[-1:]:
         listener(text)

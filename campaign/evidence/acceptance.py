@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from campaign.core import temporary
-from campaign.core.errors import INCOMPLETE, OK, InputError, typed
+from campaign.core.errors import INCOMPLETE, OK, InputError, typed_path
 from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Finding, State
 from campaign.core.units import distinct_digits, listing, plural, utc
@@ -101,7 +101,7 @@ def accept(
     changed_settings = _changed_settings(challenge, file, submission)
     definition, names = bundle.open_recorded(file)
     if not begun(definition.paths):
-        raise InputError(f"{file}: not measured yet; run it on the installed system: 'campaign run {typed(file)}'")
+        raise InputError(f"{file}: not measured yet; run it on the installed system: 'campaign run {typed_path(file)}'")
     with temporary.directory("campaign-accept.") as folder:
         answer = folder / "answer"
         bundle.write(definition, names, *campaign_state.recorded_plan(definition, say), answer, None)

@@ -36,7 +36,7 @@ from campaign.config.definition import Definition, digest_of_input, open_campaig
 from campaign.config.format import Campaign
 from campaign.core import bagit, events, outputs, signatures, untrusted
 from campaign.core.atomic import locked
-from campaign.core.errors import InputError, no_room, typed, unwritten
+from campaign.core.errors import InputError, convert_full_disk, typed_path, write_error
 from campaign.core.model import Attempt, Paths, Run, State
 from campaign.core.units import plural
 from campaign.evidence import provenance, replay
@@ -158,8 +158,8 @@ def staging_directory(out: Path) -> Iterator[Path]:
         _remove_abandoned(parent, prefix)
         place = tempfile.TemporaryDirectory(prefix=prefix, dir=parent)
     except OSError as error:
-        raise unwritten(error, f"{out}: cannot be written: {error.strerror}") from error
-    with no_room(f"{out}: cannot be written: {os.strerror(errno.ENOSPC)}"), place, locked(place.name):
+        raise write_error(error, f"{out}: cannot be written: {error.strerror}") from error
+    with convert_full_disk(f"{out}: cannot be written: {os.strerror(errno.ENOSPC)}"), place, locked(place.name):
         yield Path(place.name)
 
 
@@ -178,13 +178,13 @@ def _check_ended(definition: Definition, attempts: Sequence[Attempt]) -> None:
     if not begun(definition.paths):
         raise InputError(
             f"nothing to bundle: campaign {definition.campaign.name} has not been run; start with 'campaign run "
-            f"{typed(definition.campaign.path, definition.campaign.part)}'"
+            f"{typed_path(definition.campaign.path, definition.campaign.part)}'"
         )
     if active := [attempt for attempt in attempts if attempt.state.active]:
         raise InputError(
             f"{plural(len(active), 'attempt')} not ended (first: {active[0].run}); wait with 'campaign run "
-            f"{typed(definition.campaign.path, definition.campaign.part)}' or stop with "
-            f"'campaign cancel {typed(definition.campaign.path, definition.campaign.part)}'"
+            f"{typed_path(definition.campaign.path, definition.campaign.part)}' or stop with "
+            f"'campaign cancel {typed_path(definition.campaign.path, definition.campaign.part)}'"
         )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from campaign import __version__
 from campaign.config.definition import digest_of_input
 from campaign.core import bagit, journal
-from campaign.core.errors import CampaignError, pass_on
+from campaign.core.errors import CampaignError, reraise_machine_problem
 from campaign.core.model import Finding, State
 from campaign.core.strict_yaml import quoted
 from campaign.core.units import listing, utc
@@ -63,7 +63,7 @@ def _check_source(data: Path, evaluation: replay.Evaluation) -> Iterator[Finding
     try:
         tree = provenance.read_source(data).hash
     except CampaignError as error:
-        pass_on(error)
+        reraise_machine_problem(error)
         yield violation(_SOURCE_DIFFERS, "an archive of the source", str(error).replace(f"{data}/", "")[:500])
         return
     if tree not in recorded_trees:

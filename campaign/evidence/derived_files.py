@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign import __version__
-from campaign.core.errors import pass_on
+from campaign.core.errors import reraise_machine_problem
 from campaign.core.strict_yaml import quoted
 from campaign.core.units import without_padding
 
@@ -39,7 +39,7 @@ def read_text(path: Path, largest_bytes: int = LARGEST_TEXT) -> str | None:
     except UnicodeDecodeError:
         return None
     except OSError as error:
-        pass_on(error)
+        reraise_machine_problem(error)
         return None
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from campaign import __version__
 from campaign.core import bagit
-from campaign.core.errors import CampaignError, pass_on
+from campaign.core.errors import CampaignError, reraise_machine_problem
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Finding, Paths, Planned, Run
 from campaign.core.strict_yaml import quoted
@@ -109,7 +109,7 @@ def _compare_with_plan(
         try:
             planned_text = _render_again(text, job, attempts, directories, submission)
         except (CampaignError, ValueError) as error:
-            pass_on(error)
+            reraise_machine_problem(error)
             if origin:
                 failing.setdefault((origin, str(error)), []).append(place)
             else:

@@ -19,7 +19,7 @@ from campaign.config.rules import packs
 from campaign.config.rules.pack import RulePack
 from campaign.config.waivers import NO_ANSWERS, Waiver
 from campaign.core import bagit, journal, signatures, temporary, timestamps
-from campaign.core.errors import CampaignError, InputError, no_room, pass_on
+from campaign.core.errors import CampaignError, InputError, convert_full_disk, reraise_machine_problem
 from campaign.core.escaping import plain
 from campaign.core.model import Finding, Severity
 from campaign.core.strict_yaml import quoted
@@ -115,7 +115,7 @@ def open_bundle(path: Path) -> Iterator[bagit.Bag]:
     """A bundle, copied into a private directory and compared with its manifests. Raises InputError if it cannot be
     one.
     """
-    with tempfile.TemporaryDirectory(prefix="campaign-verify.") as place, no_room(temporary.full()):
+    with tempfile.TemporaryDirectory(prefix="campaign-verify.") as place, convert_full_disk(temporary.full()):
         yield bagit.read(path, Path(place))
 
 
@@ -192,7 +192,7 @@ def verify_bag(name: str, bag: bagit.Bag, buyer: Buyer) -> VerifiedBundle:
                 buyers_evaluation = replay.evaluate(data, chain, terms)
         differences, reworded = _rederived_differences(data, bag, evaluation, tool)
     except Exception as error:  # whatever a doctored file brings about is its fault, and must not end the verification
-        pass_on(error)
+        reraise_machine_problem(error)
         text = str(error) if isinstance(error, CampaignError | ValueError) else f"{type(error).__name__}: {error}"
         buyers_evaluation, problem = None, plain(text.replace(f"{data}/", "")[:2000])
     chain = (evaluation and evaluation.chain) or journal.read_chain(data / "results" / "journal.jsonl")

@@ -16,7 +16,7 @@ from campaign.config import resolution
 from campaign.config.definition import Definition
 from campaign.config.format import Campaign
 from campaign.core import journal
-from campaign.core.errors import EnvironmentLacks, InputError, UnknownState, pass_on_limit, typed
+from campaign.core.errors import EnvironmentLacks, InputError, UnknownState, pass_on_limit, typed_path
 from campaign.core.model import Attempt, State
 from campaign.judge.findings import BUILTIN
 from campaign.judge.submission import Submission
@@ -258,7 +258,7 @@ def collect(definition: Definition) -> tuple[int, journal.Chain | None]:
     if not begun(definition.paths):
         raise InputError(
             f"campaign {definition.campaign.name} has no results yet; start with 'campaign run "
-            f"{typed(definition.campaign.path, definition.campaign.part)}'"
+            f"{typed_path(definition.campaign.path, definition.campaign.part)}'"
         )
     with Store(definition.paths) as store, store.transaction():
         store.rebuild()

@@ -15,7 +15,7 @@ from campaign.config.definition import BY_PACK, Definition, digest_of_input
 from campaign.config.format import Campaign
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core import journal, units
-from campaign.core.errors import EnvironmentLacks, InputError, typed
+from campaign.core.errors import EnvironmentLacks, InputError, typed_path
 from campaign.core.model import Attempt, Run
 from campaign.core.strict_yaml import Place, path_text
 from campaign.judge.findings import processes_on
@@ -87,7 +87,7 @@ def preflight(definition: Definition, planned: planning.Plan, request: Request) 
     """For `run`: raise all reasons why the campaign cannot be submitted."""
     checked = check(definition, planned, request)
     if checked.refused and not request.despite_violations:
-        file = typed(definition.campaign.path, definition.campaign.part)
+        file = typed_path(definition.campaign.path, definition.campaign.part)
         raise InputError(
             *checked.refused,
             f"these runs would have to be measured again; change the campaign file ('campaign plan {file}' says more), "

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from campaign.config.definition import Definition
 from campaign.core import journal, untrusted
-from campaign.core.errors import EnvironmentLacks, unwritten
+from campaign.core.errors import EnvironmentLacks, write_error
 from campaign.core.events import Event
 from campaign.core.journal import DAMAGED, Salvage
 from campaign.core.model import Paths
@@ -79,7 +79,7 @@ def _rewrite_journal(paths: Paths, known_bytes: int) -> Event | None:
             journal.sync(written_file)
         new.replace(path)
     except OSError as error:
-        raise unwritten(error, f"{error.filename or path}: cannot be written: {error.strerror}") from error
+        raise write_error(error, f"{error.filename or path}: cannot be written: {error.strerror}") from error
     finally:
         new.unlink(missing_ok=True)
     return event

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from campaign.config.definition import Definition
 from campaign.core import atomic, journal, timestamps
-from campaign.core.errors import NoRoom, UnknownState, typed
+from campaign.core.errors import NoRoom, UnknownState, typed_path
 from campaign.core.model import Attempt, Run, State
 from campaign.core.units import plural
 from campaign.judge.submission import Submission
@@ -328,7 +328,7 @@ class _Work:
         if driver.is_cancelled():
             driver.display.warn(
                 "the campaign was cancelled; nothing more is submitted. 'campaign run "
-                f"{typed(driver.definition.campaign.path, driver.definition.campaign.part)}' continues"
+                f"{typed_path(driver.definition.campaign.path, driver.definition.campaign.part)}' continues"
             )
             commands.cancel(_active_jobs(active))  # submitted since
             return True

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
-from campaign.core.errors import typed
+from campaign.core.errors import typed_path
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Finding, State
 from campaign.core.units import count_by_kind, listing, plural
@@ -52,7 +52,7 @@ class Contents(Submission):
     @property
     def decision(self) -> DecisionBlock:
         """The buyer's, or else the vendor's."""
-        return self.of_buyer or campaign_decision(self, typed(self.campaign.path.name, self.campaign.part))
+        return self.of_buyer or campaign_decision(self, typed_path(self.campaign.path.name, self.campaign.part))
 
     @property
     def root(self) -> Path:

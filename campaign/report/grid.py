@@ -18,8 +18,8 @@ def table_cells(columns: Sequence[Column[Item]], items: Sequence[Item]) -> list[
 def grid_text(columns: Sequence[Column[Item]], items: Sequence[Item], style: str, width: int = printing.WIDEST) -> str:
     """In a format of tabulate. The first column is a text."""
     table = printing.TextTable(
-        [escaping.shielded(column.name, style) for column in columns],
-        [[escaping.shielded(text, style) for text in line] for line in table_cells(columns, items)],
+        [escaping.shield(column.name, style) for column in columns],
+        [[escaping.shield(text, style) for text in line] for line in table_cells(columns, items)],
         [not place or column.is_text for place, column in enumerate(columns)],
     )
     shown_places = [

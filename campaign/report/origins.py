@@ -38,7 +38,7 @@ def anchor(row: Row) -> str:
 
 
 def describe_origin(row: Row) -> str:
-    """`1234.567 ops/s, attempt 2 of scratch.node.unique.r1, job 17, runs/…/stdout line 14`."""
+    """Where a number comes from: `1234.5 ops/s, attempt 2 of scratch.node.unique.r1, job 17, runs/…/stdout line 14`."""
     if row.record is None or row.attempt is None or row.run is None:
         return str(row.cell)
     source = " and ".join(f"{part.source.file} line {part.source.line}" for part in row.record.measured_records)

@@ -139,7 +139,7 @@ def paragraph(text: str, style: str, width: int, indent: int = 0) -> str:
 
 def document(parts: Sequence[str], style: str) -> str:
     """Tables and paragraphs one below another, ready to be shown."""
-    return escaping.released(escaping.below_each_other(parts, style), style)
+    return escaping.unshield(escaping.below_each_other(parts, style), style)
 
 
 # --- fitted into a width
@@ -156,7 +156,7 @@ class TextTable:
     @property
     def width(self) -> int:
         columns = zip(self.headers, *self.lines, strict=True)
-        return sum(map(_widest, columns)) + GAP * (len(self.headers) - 1)
+        return sum(map(_longest_line, columns)) + GAP * (len(self.headers) - 1)
 
     def columns(self, places: Sequence[int]) -> TextTable:
         return TextTable(
@@ -169,7 +169,7 @@ class TextTable:
 class _Folding(textwrap.TextWrapper):
     """Breaks names of cells and paths after a slash too, if necessary."""
 
-    wordsep_simple_re = re.compile(rf"([ \n]+)|(?<=[/{escaping.shielded('/', 'simple')}])(?=[^\s])")
+    wordsep_simple_re = re.compile(rf"([ \n]+)|(?<=[/{escaping.shield('/', 'simple')}])(?=[^\s])")
 
 
 def wrap(text: str, width: int, first: str, continuation: str) -> list[str]:
@@ -190,11 +190,13 @@ def split_table(table: TextTable, width: int) -> list[TextTable]:
     """
     table = replace(table, headers=_narrow(table.headers, table.lines))
     headed = [(place, table.headers[place]) for place, text in enumerate(table.texts) if text]
-    natural = {place: _widest([header, *(line[place] for line in table.lines)]) for place, header in headed}
+    natural = {place: _longest_line([header, *(line[place] for line in table.lines)]) for place, header in headed}
     numbers = [place for place, text in enumerate(table.texts) if not text]
     numbers_width = table.columns(numbers).width + GAP if numbers else 0
     room = width - numbers_width - GAP * (len(natural) - 1)
-    word_widths = {place: _widest(word for line in table.lines for word in line[place].split()) for place in natural}
+    word_widths = {
+        place: _longest_line(word for line in table.lines for word in line[place].split()) for place in natural
+    }
     widths = _text_widths(
         natural, {place: max(word_widths[place], MIN_TEXT_WIDTHS[min(place, 1)]) for place in natural}, room
     )
@@ -226,7 +228,7 @@ def _fold_cells(body: Sequence[Sequence[str]], limits: dict[int, int]) -> list[l
 
 def _fold(text: str, width: int, deeper: int) -> str:
     """A cell in lines; those after the first are indented like it, and `deeper`."""
-    if _widest([text]) <= width:
+    if _longest_line([text]) <= width:
         return text
     indent = " " * (len(text) - len(text.lstrip()))
     lines = _Folding(
@@ -241,7 +243,7 @@ def _fold(text: str, width: int, deeper: int) -> str:
 
 def _narrow(headers: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
     """Headers folded to the width of the column below them, as far as whole words permit."""
-    widths = [max(HEADER, _widest(line[place] for line in body)) for place in range(len(headers))]
+    widths = [max(HEADER, _longest_line(line[place] for line in body)) for place in range(len(headers))]
     return ["\n".join(wrap(text, width, "", "")) for text, width in zip(headers, widths, strict=True)]
 
 
@@ -257,5 +259,5 @@ def _table_parts(table: TextTable, width: int) -> Iterator[TextTable]:
     yield table.columns(part)
 
 
-def _widest(texts: Iterable[str]) -> int:
+def _longest_line(texts: Iterable[str]) -> int:
     return max((len(line) for text in texts for line in text.split("\n")), default=0)

@@ -17,7 +17,7 @@ from campaign.config.response import Response
 from campaign.config.rfp import Part, Rfp
 from campaign.core import outputs, units
 from campaign.core.columns import Column
-from campaign.core.errors import typed, unwritten
+from campaign.core.errors import typed_path, write_error
 from campaign.judge.submission import Submission
 from campaign.report import decision, grid, page, printing, scores, table
 from campaign.report.decision import VENDOR, Compliance, Question, Readiness, Step
@@ -67,18 +67,20 @@ def _as_json(response: Response, texts: Mapping[str, str], scored: Sequence[Scor
 def response_decision(response: Response, parts: Mapping[str, Submission], file: Path | str) -> decision.DecisionBlock:
     """For the vendor, from the results and findings of all parts. `file`: the campaign file, as it is typed."""
     rfp, unanswered = response.rfp, [part.id for part in response.unanswered]
-    blocks = {part: decision.campaign_decision(submission, typed(file, part)) for part, submission in parts.items()}
+    blocks = {
+        part: decision.campaign_decision(submission, typed_path(file, part)) for part, submission in parts.items()
+    }
     states = {part: Readiness(block.headline) for part, block in blocks.items()}
     order = worst_first(states)
     worst = states[order[0]]
     rows = [row for submission in parts.values() for row in submission.rows]
     is_complete = not unanswered and decision.completeness(rows).answer == "yes"
-    steps = [Step(VENDOR, f"add {part} to the parts in {typed(file)}") for part in unanswered[:1]]
+    steps = [Step(VENDOR, f"add {part} to the parts in {typed_path(file)}") for part in unanswered[:1]]
     if worst is not Readiness.READY:
-        steps.append(Step(VENDOR, f"campaign check {typed(file, order[0])}"))
+        steps.append(Step(VENDOR, f"campaign check {typed_path(file, order[0])}"))
     elif not unanswered:
         name = parts[order[0]].campaign.name
-        steps.append(Step(VENDOR, f"campaign bundle {typed(file)} -o {name}.zip --sign KEY"))
+        steps.append(Step(VENDOR, f"campaign bundle {typed_path(file)} -o {name}.zip --sign KEY"))
     return decision.DecisionBlock(
         Readiness.NOT_READY if unanswered else worst,
         (f"RFP {rfp.id} {rfp.version}",),
@@ -172,7 +174,7 @@ def write_page(
     folded = [
         {
             "part": part,
-            "decision": decision.campaign_decision(submission, typed(submission.campaign.path.name, part.id)),
+            "decision": decision.campaign_decision(submission, typed_path(submission.campaign.path.name, part.id)),
             "table": table.table_text(submission.rows, submission.campaign, submission.pack, "simple", details=True),
             "link": os.path.relpath(reports[part.id] / "index.html", directory),
         }
@@ -196,5 +198,5 @@ def write_page(
             page.render_page(TEMPLATE, **variables),
         )
     except OSError as error:
-        raise unwritten(error, f"{path}: cannot be written: {error.strerror}") from error
+        raise write_error(error, f"{path}: cannot be written: {error.strerror}") from error
     return path

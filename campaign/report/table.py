@@ -14,7 +14,7 @@ from campaign.config.rules.pack import RulePack
 from campaign.config.rules.packs import digest_of_own
 from campaign.core import units
 from campaign.core.columns import Column
-from campaign.core.errors import typed
+from campaign.core.errors import typed_path
 from campaign.core.grouping import grouped
 from campaign.core.model import Status
 from campaign.report import grid, notes, printing
@@ -84,7 +84,7 @@ def table_text(
     if not details and (
         hidden := notes.hidden_notes([[line.cells for line in of_target] for of_target in placed], pack)
     ):
-        last.append(f"{hidden}: 'campaign table {typed(campaign.path, campaign.part)} --details' prints them")
+        last.append(f"{hidden}: 'campaign table {typed_path(campaign.path, campaign.part)} --details' prints them")
     texts_below = (printing.paragraph(text, style, width, indent=4) for text in last)
     return printing.document([*parts, *texts_below, printing.paragraph(ROUNDING, style, width)], style)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign.core import outputs
-from campaign.core.errors import EnvironmentLacks, unwritten
+from campaign.core.errors import EnvironmentLacks, write_error
 from campaign.plan import adaptive
 from campaign.report import page, table
 from campaign.report.contents import Contents
@@ -61,7 +61,7 @@ def write_report(directory: Path, contents: Contents) -> Path:
         path = directory / "index.html"
         outputs.write_in_directory(path, page.page_html(directory, contents, pictures, models, summaries))
     except OSError as error:
-        raise unwritten(error, f"{error.filename or directory}: cannot be written: {error.strerror}") from error
+        raise write_error(error, f"{error.filename or directory}: cannot be written: {error.strerror}") from error
     return path
 
 

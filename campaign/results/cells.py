@@ -271,12 +271,12 @@ COLUMNS: tuple[Column[Row], ...] = (
         ),
     ),
 )
-IN_CSV = columns.in_csv(COLUMNS)
+IN_CSV = columns.csv_names(COLUMNS)
 
 
 def flattened(row: Row) -> dict[str, Any]:
     """The columns of the CSV form, None where a row has none."""
-    return dict.fromkeys(IN_CSV) | columns.flattened(COLUMNS, row.as_json())
+    return dict.fromkeys(IN_CSV) | columns.add_csv_fields(COLUMNS, row.as_json())
 
 
 def _part_json(part: Record) -> dict[str, Any]:

@@ -106,7 +106,7 @@ class Store(AbstractContextManager["Store"]):
         self._path = paths.database
         self.chain: journal.Chain | None = None  # of the journal, where the last reading began with its first line
         self._unsynced = False  # whether the disk may lack events of this transaction
-        _examine(paths)
+        _refuse_directories(paths)
         try:
             paths.root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -533,14 +533,14 @@ def begun(paths: Paths) -> bool:
     """Whether a campaign has recorded anything. Raises EnvironmentLacks if only the database is left, or something else
     is in its place.
     """
-    _examine(paths)
+    _refuse_directories(paths)
     if not paths.journal.exists() and paths.database.exists():
         with Store(paths):
             pass
     return paths.journal.exists()
 
 
-def _examine(paths: Paths) -> None:
+def _refuse_directories(paths: Paths) -> None:
     """Raises EnvironmentLacks if something else is in the place of the journal or of the database."""
     if os.path.isdir(paths.journal):  # noqa: PTH112  # never raises, as Path.is_dir does
         raise EnvironmentLacks(

@@ -119,7 +119,7 @@ def _outputs(
     if slow:
         slow(patience_s)
     else:
-        waiting.tell(
+        waiting.tell_listener(
             f"waiting for {command}, which has not answered for {round(patience_s)} s; given up after "
             f"{round(timeout_s)} s"
         )
@@ -205,7 +205,7 @@ def tell(command: str, unread: Sequence[str], read: int) -> None:
         raise UnknownState(f"unexpected output of {command}: {text!r}")
     if command not in _reported_commands:
         _reported_commands.add(command)
-        waiting.tell(
+        waiting.tell_listener(
             f"{len(unread)} parts of what {command} answers cannot be read and are left out, the first is: {text!r}"
         )
 

@@ -48,13 +48,13 @@ class Differences:
         return min(1.0, 2 * self._chance(fewer_pairs))
 
     def bounds(self, miss_probability: float) -> tuple[float, float] | None:
-        """Lower and upper limit of the difference, each missed with probability `each` at most; None: too few
+        """Lower and upper limit of the difference, each missed with at most this probability; None: too few
         values.
         """
         if not self.ordered or self._chance(0) > miss_probability:
             return None
         low, high = 0, len(self.ordered) // 2
-        while low < high:  # the highest count of pairs whose probability is within `each`
+        while low < high:  # the highest count of pairs whose probability is low enough
             middle = (low + high + 1) // 2
             low, high = (middle, high) if self._chance(middle) <= miss_probability else (low, middle - 1)
         return self.ordered[low], self.ordered[-1 - low]

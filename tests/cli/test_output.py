@@ -18,7 +18,7 @@ class Terminal(io.StringIO):
 
 def test_lines_are_folded_between_words_and_go_on_indented(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
-    lines = output.folded(f"short\n{LINE}", Terminal()).split("\n")
+    lines = output.fold_to_terminal(f"short\n{LINE}", Terminal()).split("\n")
     assert lines[0] == "short"
     assert all(len(line) <= 60 for line in lines)
     assert [line[:6].count(" ") for line in lines[1:]] == [2, 6]
@@ -27,12 +27,12 @@ def test_lines_are_folded_between_words_and_go_on_indented(monkeypatch: pytest.M
 
 def test_a_path_is_never_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
-    assert "/a-long-directory" * 6 in output.folded(f"results: {'/a-long-directory' * 6}", Terminal())
+    assert "/a-long-directory" * 6 in output.fold_to_terminal(f"results: {'/a-long-directory' * 6}", Terminal())
 
 
 def test_a_pipe_gets_lines_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
-    assert output.folded(LINE, io.StringIO()) == LINE
+    assert output.fold_to_terminal(LINE, io.StringIO()) == LINE
 
 
 @pytest.mark.parametrize(("columns", "width"), [("80", 80), ("200", 100), ("10", 40)])

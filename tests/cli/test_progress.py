@@ -110,7 +110,7 @@ def test_a_log_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_the_time_left_is_said_as_exactly_as_it_is_known(left: TimeLeft | None, said: str) -> None:
-    assert progress.remaining(shown(left=left)) == said
+    assert progress.time_left_text(shown(left=left)) == said
 
 
 def test_an_attempt_in_words() -> None:

@@ -91,7 +91,7 @@ def test_a_sparse_file_is_not_to_be_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "out"), [("/a", True), ("../a", True), ("a/../b", True), ("a..b/c", False)])
 def test_a_name_that_leads_out_is_known(name: str, out: bool) -> None:
-    assert archives.leads_out(name) is out
+    assert archives.is_outside(name) is out
 
 
 def test_a_member_shorter_than_it_says_is_damage() -> None:

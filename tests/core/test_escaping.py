@@ -125,7 +125,7 @@ def innocent(text: str, style: str) -> str:
     """Letters that take the room of a text and are broken where it is: at blanks and behind slashes."""
 
     def spelled(shown: re.Match[str]) -> str:
-        return "/" if shown[0] == "/" else "a" * len(escaping.shielded(shown[0], style))
+        return "/" if shown[0] == "/" else "a" * len(escaping.shield(shown[0], style))
 
     return re.sub(r"[^\t\n\v\f\r ]", spelled, text)
 

@@ -55,7 +55,7 @@ def test_what_cannot_be_read_beside_jobs_is_left_out_and_told_once() -> None:
     mark = commands.MARK
     out = f"Welcome!\n7{mark}x{mark}\nmany{mark}y{mark}\n8{mark}z{mark}\nGood bye\n"
     told: list[str] = []
-    with waiting.told_to(told.append):
+    with waiting.replace_listener(told.append):
         assert [*commands.rows("squeue", out, 2)] == [("7", "x"), ("8", "z")]
         assert [*commands.rows("squeue", out, 2)] == [("7", "x"), ("8", "z")]
     assert told == ["3 parts of what squeue answers cannot be read and are left out, the first is: 'Good bye'"]

@@ -144,7 +144,7 @@ def test_a_wait_for_a_slow_command_is_told_once(cluster: Fake, monkeypatch: pyte
     monkeypatch.setattr(commands.call, "__defaults__", (4.0, *(commands.call.__defaults__ or ())[1:]))
     told: list[str] = []
     cluster.fault("squeue-hangs", 60)
-    with waiting.told_to(told.append), pytest.raises(UnknownState):
+    with waiting.replace_listener(told.append), pytest.raises(UnknownState):
         commands.queue({"one": None})
     assert [re.sub("for [0-9]+ s", "for N s", text) for text in told] == [
         "waiting for squeue, which has not answered for N s; given up after 4 s"

@@ -205,7 +205,7 @@ def _variable_values(pack: Values, profile: str) -> dict[str, str]:
     return {entry["id"]: entry[profile] for entry in pack.entries("variables") if entry["id"] and entry[profile]}
 
 
-def _sampled(pack: Values, profile: str) -> dict[str, tuple[str, ...]] | None:
+def _sweep_values(pack: Values, profile: str) -> dict[str, tuple[str, ...]] | None:
     """The values of each sweep; if they depend on the geometry, only the first. None if they cannot be determined."""
     expanded = {}
     for entry in pack.entries("sweeps"):
@@ -264,7 +264,7 @@ def _check_statistics(pack: Values) -> None:
 
 def _check_expanded(pack: Values, profile: str) -> bool:
     """Check that the expanded ids of operations are unique and fit for a cell's name. False if there was a problem."""
-    variables, sampled = _variable_values(pack, profile), _sampled(pack, profile)
+    variables, sampled = _variable_values(pack, profile), _sweep_values(pack, profile)
     if sampled is None:
         return False
     everywhere = set(program_check.ids(pack, "launch"))

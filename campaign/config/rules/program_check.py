@@ -212,6 +212,7 @@ def _launched_phases(pack: Values) -> list[str]:
 
 
 def check_demands(pack: Values) -> None:
+    """Report mistakes in what a pack demands: requirements, environment, energy and builds."""
     _check_requirements(pack)
     _check_environment(pack)
     _check_energy(pack)
@@ -325,9 +326,7 @@ def _check_builds(pack: Values) -> None:
 
 
 def _output_names(pack: Values, phase: str | None) -> list[str]:
-    """The names of records and facts that the output of a phase has. One that is read by code has none here: operations
-    name its results.
-    """
+    """The names of records and facts in the output of a phase, as formulas write them."""
     launched = [entry["program"] for entry in pack.entries("phases") if entry["id"] == phase]
     launched_programs = [program for program in pack.entries("programs") if program["id"] in launched]
     described = [

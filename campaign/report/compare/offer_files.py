@@ -168,7 +168,7 @@ def _offer_of_bundle(source: str, files: Mapping[str, bytes]) -> Offer:
 def _bundle_file(name: str) -> str | None:
     """Which of the wanted files a member of an archive is: at its top, or in its only top folder."""
     name = name.removeprefix("./")
-    if archives.leads_out(name):
+    if archives.is_outside(name):
         return None
     _, _, path_in_folder = name.partition("/")
     return next((file for file in (TABLE, MANIFEST, RFP) if file in (name, path_in_folder)), None)

@@ -375,10 +375,10 @@ COLUMNS: tuple[Column[CellComparison], ...] = (
 
 def comparison_csv(comparison: OfferComparison) -> str:
     """A line for each cell of each offer except the first."""
-    names = columns.in_csv(COLUMNS)
+    names = columns.csv_names(COLUMNS)
     lines = (
         dict.fromkeys(names)
-        | columns.flattened(COLUMNS, columns.record(COLUMNS, cell))
+        | columns.add_csv_fields(COLUMNS, columns.record(COLUMNS, cell))
         | {"first": "A", "offer": offer_letter(place), "fails": "yes" if cell.fails else "no"}
         for place, of_offer in enumerate(comparison.cells, 1)
         for cell in of_offer

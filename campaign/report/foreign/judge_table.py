@@ -80,7 +80,7 @@ def _json_entries(path: Path, data: bytes) -> list[table_file.TabularRow]:
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{path}: not a table; expected a list of objects as 'campaign table --format json' writes it")
     return [
-        table_file.TabularRow(f"{path}: entry {number}", columns.flattened(COLUMNS, row))
+        table_file.TabularRow(f"{path}: entry {number}", columns.add_csv_fields(COLUMNS, row))
         for number, row in enumerate(rows, 1)
     ]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from campaign.config.format import Target
 from campaign.core.columns import Column
-from campaign.core.errors import typed
+from campaign.core.errors import typed_path
 from campaign.core.model import Status
 from campaign.core.units import digits
 from campaign.report import notes, table
@@ -102,7 +102,7 @@ def _write_summary(sheets: Sheets) -> None:
             ),
         ),
         ("How to check", "open the raw output at the line given on the sheet Provenance: it contains the value"),
-        ("", f"campaign check {typed(campaign.path.name)}: re-reads all raw output and re-checks every rule"),
+        ("", f"campaign check {typed_path(campaign.path.name)}: re-reads all raw output and re-checks every rule"),
         ("", "campaign verify BUNDLE: does the same offline on the submitted bundle and compares the results"),
     ]
     for number, (name, value) in enumerate(facts, 1):

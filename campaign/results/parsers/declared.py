@@ -74,7 +74,7 @@ class _DeclaredReader:
             (line_pattern.compile(passage.after), line_pattern.compile(passage.until)) for passage in form.passages
         ]
         self._explained = [(line_pattern.compile(pattern), says) for pattern, says in form.explain]
-        self._within: line_pattern.LinePattern | None = None  # the pattern of the last line of the current passage
+        self._passage_end: line_pattern.LinePattern | None = None  # the pattern of the last line of the current passage
 
     def read(self, text: str) -> None:
         raise NotImplementedError
@@ -105,11 +105,11 @@ class _DeclaredReader:
 
     def _is_in_passage(self, line: str) -> bool:
         """Whether a line is in one of the pack's passages, including their first and last lines."""
-        if self._within is None:
-            self._within = next((last for first, last in self._passages if first.fullmatch(line)), None)
-            return self._within is not None
-        if self._within.fullmatch(line):
-            self._within = None
+        if self._passage_end is None:
+            self._passage_end = next((last for first, last in self._passages if first.fullmatch(line)), None)
+            return self._passage_end is not None
+        if self._passage_end.fullmatch(line):
+            self._passage_end = None
         return True
 
 

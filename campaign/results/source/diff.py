@@ -114,5 +114,5 @@ def apply_patch(patch: bytes, tree: Mapping[str, TreeEntry]) -> dict[str, TreeEn
         return dict(tree)
     if any(len(size) > 9 or int(size) > LARGEST_FILE for size in _SIZE.findall(patch)):
         raise ValueError(f"binary content of more than {LARGEST_FILE} bytes")
-    files = git.patched([(entry.path, entry.mode, entry.data) for entry in tree.values()], patch)
+    files = git.apply_patch([(entry.path, entry.mode, entry.data) for entry in tree.values()], patch)
     return {blob.path: TreeEntry(blob.path, blob.mode, data) for blob, data in files}

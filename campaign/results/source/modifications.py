@@ -22,7 +22,7 @@ from campaign import __version__
 from campaign.config.format import Campaign, SourceTrees
 from campaign.config.rules.builds import BuildCategory
 from campaign.core import atomic, outputs, resources, untrusted
-from campaign.core.errors import EnvironmentLacks, InputError, unwritten
+from campaign.core.errors import EnvironmentLacks, InputError, write_error
 from campaign.core.grouping import grouped
 from campaign.core.model import ChangeClass, Paths
 from campaign.core.strict_yaml import Place
@@ -268,7 +268,7 @@ def write(
         outputs.write_in_directory(directory / FACTS, facts.as_text(sources))
     except OSError as error:
         place = error.filename or directory
-        raise unwritten(error, f"{place}: cannot be written: {error.strerror}") from error
+        raise write_error(error, f"{place}: cannot be written: {error.strerror}") from error
 
 
 def text(sources: facts.Sources, category: BuildCategory | None = None, ran: Sequence[Section] = ()) -> str:

@@ -165,7 +165,7 @@ def _collected(name: str, items: Iterable[Item], strip: bool = False, max_bytes:
 
 def _check_path(name: str, path: str) -> None:
     parts = path.split("/")
-    if archives.leads_out(path) or "" in parts or "." in parts or "\0" in path:
+    if archives.is_outside(path) or "" in parts or "." in parts or "\0" in path:
         raise InputError(f"{name}: path {displayed_path(path)!r} not allowed; expected paths inside the tree")
     if len(path) > LONGEST_PATH:
         raise InputError(f"{name}: path of {len(path)} characters; allowed: up to {LONGEST_PATH}")
