@@ -10,17 +10,17 @@ campaign_count_by() { # COMMAND
     campaign_counters=$1
 }
 
-# One line of counters.jsonl: what the servers have counted so far. WHEN is begin, end, sample, or the phase that has
+# One fact of a run: what the servers have counted so far. WHEN is begin, end, sample, or the phase that has
 # ended.
 campaign_count() { # FOLDER WHEN
-    "$campaign_program" count "$1/counters.jsonl" "$campaign_counters" "$2"
+    "$campaign_program" count "$1" "$campaign_counters" "$2"
 }
 
 # Counts between the phases of a benchmark that lets it be done; of another, once a second while it runs.
 campaign_count_along() { # FOLDER PROBE
     [[ -n $campaign_counters ]] || return 0
     # shellcheck disable=SC2016,SC2089  # the shell that runs it expands $1
-    printf -v BENCH_BETWEEN_PHASES '%q count %q %q "$1"' "$campaign_program" "$1/counters.jsonl" "$campaign_counters"
+    printf -v BENCH_BETWEEN_PHASES '%q count %q %q "$1"' "$campaign_program" "$1" "$campaign_counters"
     # shellcheck disable=SC2090
     export BENCH_BETWEEN_PHASES
     campaign_count "$1" begin

@@ -33,7 +33,7 @@ campaign_failures=0   # runs of it
 campaign_job_folder=''
 campaign_pid=''       # the launcher that is running
 campaign_closing=''   # the folder of the run before, whose record is being written
-campaign_launched=()  # of that run: folder and launcher of each phase, a word on each line, whose launcher was not asked before
+campaign_launched=()  # of that run: name and launcher of each phase, a word on each line, whose launcher was not asked before
 campaign_look_s=30   # seconds between two looks whether a benchmark has printed its last line and does not end
 campaign_stopped=''   # when Slurm announced that it suspends the job, which has not gone on since
 campaign_suspended='' # of the run: from when and until when it was, a pair of times after another
@@ -102,7 +102,7 @@ campaign_begin() {
     campaign_job_folder=$1
     if [[ ${SLURM_RESTART_COUNT:-0} -gt 0 ]]; then
         campaign_refusal="Slurm restarted the job (restart ${SLURM_RESTART_COUNT}): its measurements would not be one run"
-    elif [[ -e $1/environment.json ]]; then
+    elif [[ -e $1/facts.jsonl ]]; then
         campaign_refusal=$campaign_forgotten
     fi
     [[ -z $campaign_refusal ]] || return
@@ -131,7 +131,7 @@ campaign_run() {
         campaign_failures=$((campaign_failures + 1))
         return
     fi
-    campaign_tell open "$folder" "${directory%/*}"
+    campaign_ask begin "$folder" "${directory%/*}" && campaign_refusal=${campaign_refusal:-$REPLY}
     campaign_say "$run, attempt $attempt: $*"
     campaign_suspended=''
     campaign_now
@@ -183,18 +183,20 @@ campaign_judge() { # what became of campaign_run, whose variables it uses
     [[ $outcome == 'done' ]] || { campaign_failures=$((campaign_failures + 1)) && expected=(); }
 }
 
-# The run's record, of campaign_run, whose variables it uses. It takes its name once the witness has written the rest, while
-# the next run's launcher starts.
+# How the run ended, of campaign_run, whose variables it uses. facts.jsonl takes its name once the witness has written the rest,
+# while the next run's launcher starts.
 campaign_record() {
     local record=("$run" "$attempt" "$token" "$outcome" "${reason:0:campaign_longest}" "$status" "$started" "$ended" "$uptime"
         "$campaign_suspended" "${leftover:-0}" "$unended" "${phases[@]}")
+    campaign_ended=true
     if ! campaign_complete "${record[@]}"; then
+        campaign_ended=false
         # The driver looks there where an attempt has no record.
         [[ $outcome != refused ]] || printf '%s\n' "$reason" >>"$folder/stderr"
         outcome="$outcome, but its record cannot be written"
         campaign_failures=$((campaign_failures + 1))
     fi
-    campaign_tell close "$made" "${expected[@]}"
+    campaign_tell close "$made" "$campaign_ended" "${expected[@]}"
     campaign_closing=$folder
     campaign_launched=("${launched[@]}")
     campaign_say "$run, attempt $attempt: $outcome ${reason:+($reason)}"
@@ -212,8 +214,8 @@ campaign_recorded() {
     campaign_ask closed
     [[ -z $REPLY ]] || campaign_ask_first=yes # the witnesses do not see all ranks where they should be
     [[ $REPLY != part || -n $campaign_over ]] || campaign_ask_afterwards
-    if [[ -f $campaign_closing/completion.json.new ]]; then
-        mv -- "$campaign_closing/completion.json.new" "$campaign_closing/completion.json"
+    if [[ $campaign_ended == true && -f $campaign_closing/facts.jsonl.new ]]; then
+        mv -- "$campaign_closing/facts.jsonl.new" "$campaign_closing/facts.jsonl"
     fi
     campaign_closing=''
 }
@@ -230,9 +232,9 @@ campaign_phase() {
     [[ -z $name ]] || mkdir -- "$place"
     if [[ $1 != campaign_* ]]; then
         if [[ $probe == 0 ]]; then
-            campaign_ask_for_variables "$place" "$@"
+            campaign_ask_for_variables "$@"
         else
-            campaign_prepare "$place" "$@" || return 1
+            campaign_prepare "$@" || return 1
         fi
     fi
     [[ -z $campaign_over ]] || return 1 # it came while the placement was probed
@@ -349,7 +351,7 @@ campaign_wait() { # PID: its status
 campaign_end() {
     campaign_recorded
     campaign_dismiss_witness
-    [[ -z $campaign_ahead ]] || rm -rf -- "$campaign_job_folder/placement" # of this start
+    [[ -z $campaign_ahead && $campaign_probes -eq 0 ]] || rm -rf -- "$campaign_job_folder/placement" # of this start
     campaign_say "end of the job, $campaign_failures of its runs failed"
     [[ $campaign_failures -eq 0 ]]
     exit

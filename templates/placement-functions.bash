@@ -8,6 +8,7 @@ campaign_words=''
 campaign_probe_longest=300   # seconds: a step that is never launched must not hold the job until its limit
 campaign_launchers=()        # those that are asked before the job's first run: what campaign_geometry is told, a word on each line
 declare -A campaign_probed=() # by launcher: the folder with what was found of its placement
+campaign_probes=0             # that were begun for one run
 campaign_ahead=''            # the process that asks before the first run
 campaign_ask_first=''        # each launcher is asked before a run: the ranks of one before were not all seen in their places
 
@@ -30,17 +31,25 @@ campaign_probe() { # FOLDER LAUNCHER...
     "$campaign_program" placed "$folder/placement.txt" "$campaign_nodes" "$campaign_per_node" && return
     local each=$campaign_per_node
     [[ $each != *+* ]] || each="$((${each%+*} + 1)) or ${each%+*}"
-    printf 'the ranks are not block-placed and even on %d nodes with %s each: see placement.txt' "$campaign_nodes" "$each"
+    printf 'the ranks are not block-placed and even on %d nodes with %s each: see facts.jsonl' "$campaign_nodes" "$each"
     return 1
 }
 
-# The same launcher places the ranks of all runs of a job alike, so it is asked once; $reason says what is wrong.
-campaign_probe_once() { # FOLDER LAUNCHER...
-    local launcher="${*:2:campaign_words}" before
-    before=${campaign_probed[$launcher]:-}
-    [[ -n $before ]] && cp -- "$before/placement.txt" "$before/placement.err" "$1" && return
-    reason=$(campaign_probe "$@") || return
-    campaign_probed[$launcher]=$1
+campaign_probe_folder() { # a new one, into REPLY
+    campaign_probes=$((campaign_probes + 1))
+    REPLY=$campaign_job_folder/placement/run$campaign_probes
+    mkdir -p -- "$REPLY"
+}
+
+# The same launcher places the ranks of all runs of a job alike, so it is asked once. The folder with what was found into REPLY;
+# $reason says what is wrong.
+campaign_probe_once() { # LAUNCHER...
+    local launcher="${*:1:campaign_words}"
+    REPLY=${campaign_probed[$launcher]:-}
+    [[ -z $REPLY ]] || return 0
+    campaign_probe_folder
+    reason=$(campaign_probe "$REPLY" "$@") || return
+    campaign_probed[$launcher]=$REPLY
 }
 
 # shellcheck disable=SC2329  # called where launchers have options of the user's
@@ -82,37 +91,42 @@ campaign_probed_ahead() {
 
 # Before a phase is launched: has its ranks looked at, or asks its launcher where it places them. The witnesses look at
 # all phases of a run from before the first one on.
-campaign_prepare() { # FOLDER LAUNCHER...; uses campaign_run's variables
-    local launcher
+campaign_prepare() { # LAUNCHER...; uses campaign_run's variables
+    local launcher status
     if [[ -z $watched ]]; then
         watched=yes
-        campaign_tell watch "$2"
+        campaign_tell watch "$1"
         campaign_ask ready || REPLY='no witness'
         blind=$REPLY
     fi
-    if [[ $2 != srun || -n $campaign_ask_first$blind ]]; then
-        campaign_probe_once "$@" && return
-        campaign_look_for_loss "$1/placement.err"
-        return 1
+    if [[ $1 != srun || -n $campaign_ask_first$blind ]]; then
+        campaign_probe_once "$@"
+        status=$?
+        "$campaign_program" probed "$folder" "$name" "$REPLY"
+        [[ $status -eq 0 ]] || campaign_look_for_loss "$REPLY/placement.err"
+        return "$status"
     fi
-    printf -v launcher '%s\n' "$1" "$told" "${@:2:campaign_words}"
+    printf -v launcher '%s\n' "$name" "$told" "${@:1:campaign_words}"
     launched+=("${launcher%$'\n'}")
     expected+=("$campaign_nodes:$campaign_per_node:$name")
 }
 
-# Another launcher than the srun that starts the witnesses may give its ranks other variables than theirs: placement.txt says
-# which. What it does not say is unknown, and no reason to measure nothing.
-campaign_ask_for_variables() { # FOLDER LAUNCHER...
-    [[ $2 != srun ]] || return 0
-    campaign_probe_once "$@" || { reason='' && rm -f -- "$1/placement.txt"; }
+# Another launcher than the srun that starts the witnesses may give its ranks other variables than theirs: what it does not say of
+# them is unknown, and no reason to measure nothing.
+campaign_ask_for_variables() { # LAUNCHER...
+    [[ $1 != srun ]] || return 0
+    campaign_probe_once "$@" || { reason='' && return; }
+    "$campaign_program" probed "$folder" "$name" "$REPLY"
 }
 
-# Of a run whose ranks were not all seen, once nothing runs: its launchers' answers stand beside its output.
+# Of a run whose ranks were not all seen, once nothing runs: its launchers' answers are among its facts.
 campaign_ask_afterwards() {
     local phase words=()
     for phase in "${campaign_launched[@]}"; do
-        mapfile -t words < <(printf '%s\n' "$phase") # folder, what campaign_geometry is told, launcher
+        mapfile -t words < <(printf '%s\n' "$phase") # phase, what campaign_geometry is told, launcher
         campaign_geometry "${words[1]}"
-        campaign_probe "${words[0]}" "${words[@]:2}" >/dev/null
+        campaign_probe_folder
+        campaign_probe "$REPLY" "${words[@]:2}" >/dev/null
+        "$campaign_program" probed "$campaign_closing" "${words[0]}" "$REPLY"
     done
 }

@@ -1,5 +1,5 @@
 # What looks at the job from outside of its benchmark: the program `witness` (bench-src/witness), of which one process on
-# this node obeys the script and starts one on each node. It writes environment.json and ran.txt.
+# this node obeys the script and starts one on each node. It writes the facts of the job and of its runs.
 # shellcheck disable=SC2034,SC2154  # it shares its variables
 
 campaign_program=''  # the witness's

@@ -198,9 +198,9 @@ char *around_look(struct around *around, const struct job *job, int64_t started_
     else if (!job->watches)
         nodes_stop();
     around->ended_s = record_now_s();
-    int error = record_write(job->folder, around, NULL);
+    int error = record_job(job->folder, around);
     if (error != 0)
-        warn("cannot write '%s/environment.json': %s", job->folder, strerror(-error));
+        warn("cannot write '%s/facts.jsonl': %s", job->folder, strerror(-error));
     char *missing = seen_as(around, "missing"), *apart = seen_as(around, "apart"), *refusal = NULL;
     if (missing != NULL)
         refusal = text_of("%s does not exist on %s; create it where all nodes see it", job->directory, missing);

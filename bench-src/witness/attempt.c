@@ -6,20 +6,18 @@
 #include "witness/nodes.h"
 #include "witness/script.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const char mute[] = "not watched: in an earlier run of this job the witnesses had not answered in time";
 
-/* From "open" on until all of it is written. */
+/* From "begin" on until all of it is written. */
 struct attempt {
     int run; /* its number; 0: none yet */
     char *folder, *directory, *problem;
-    bool watched, closing, written;
-    struct own own;
+    bool watched, made, ended, closing, written; /* made: its directory; ended: how it ended is recorded */
+    struct space after;
     struct gathered seen;
     char **expected; /* "NODES:RANKS:PHASE" */
     size_t expected_count;
@@ -53,14 +51,13 @@ void attempt_keep(const struct told *told)
             gather_add(&serve.attempts[i].seen, told);
 }
 
-static void write_record(const struct attempt *attempt)
+static void report(const struct attempt *attempt, int error)
 {
-    int error = record_write(attempt->folder, serve.around, &attempt->own);
     if (error != 0)
-        warn("cannot write '%s/environment.json': %s", attempt->folder, strerror(-error));
+        warn("cannot write '%s/facts.jsonl': %s", attempt->folder, strerror(-error));
 }
 
-void attempt_open(const char *folder, const char *directory)
+void attempt_begin(const char *folder, const char *directory)
 {
     serve.runs++;
     struct attempt *attempt = current();
@@ -74,8 +71,8 @@ void attempt_open(const char *folder, const char *directory)
     *attempt = (struct attempt){.run = serve.runs, .seen.nodes = nodes_count()};
     attempt->folder = text_of("%s", folder);
     attempt->directory = text_of("%s", directory);
-    attempt->own = (struct own){.made = "null", .before = record_space(directory)};
-    write_record(attempt);
+    const struct space before = record_space(directory);
+    report(attempt, record_begin(folder, serve.around, &before));
 }
 
 /* Why not all have said it. Where they run and do not answer, no later run of the job waits for them again. */
@@ -114,39 +111,51 @@ static void judge_placement(struct attempt *attempt)
     }
 }
 
-static void write_ranks(const struct attempt *attempt)
+/* Of each phase that has ranks in these lines. */
+static void emit_ranks(char *const *ranks, size_t count)
 {
-    char *path = text_of("%s/ran.txt", attempt->folder);
-    FILE *file = fopen(path, "we");
-    bool failed = file == NULL;
-    for (size_t i = 0; !failed && i < attempt->seen.rank_count; i++)
-        failed = fprintf(file, "%s\n", attempt->seen.ranks[i]) < 0;
-    if (file != NULL)
-        failed = fclose(file) != 0 || failed;
-    if (failed)
-        warn("cannot write '%s': %s", path, strerror(errno));
-    free(path);
+    char **phases = NULL;
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        int behind = 0;
+        sscanf(ranks[i], "%*s %*s %*s%n", &behind);
+        const char *phase = ranks[i] + behind + (ranks[i][behind] == ' ');
+        bool is_known = false;
+        for (size_t k = 0; k < used && !is_known; k++)
+            is_known = strcmp(phases[k], phase) == 0;
+        if (is_known)
+            continue;
+        phases = text_grow(phases, used, sizeof *phases);
+        phases[used++] = (char *)phase;
+        gather_emit_ranks(ranks, count, phase,
+                          (struct fact){.source = "ranks", .phase = phase[0] == '\0' ? NULL : phase, .name = "executed"});
+    }
+    free(phases);
 }
 
-/* A line for each reading: NODE, and what it said. */
-static void write_energy(const struct attempt *attempt)
+/* A fact for each reading of a node. */
+static void emit_energy(const struct gathered *seen)
 {
-    char *path = text_of("%s/energy.txt", attempt->folder);
-    FILE *file = gather_said(&attempt->seen, "energy") > 0 ? fopen(path, "we") : NULL;
-    bool failed = false;
-    for (int node = 0; file != NULL && node < attempt->seen.nodes; node++) {
-        const char *said = gather_of(&attempt->seen, "energy", node), *name = gather_of(&attempt->seen, "name", node);
-        char *all = text_of("%s", said == NULL ? "" : said), *rest = all;
-        for (char *line; (line = text_part(&rest, ';')) != NULL;)
-            if (name != NULL && line[0] != '\0')
-                failed = fprintf(file, "%s %s\n", name, line + (line[0] == ' ')) < 0 || failed;
+    for (int node = 0; node < seen->nodes; node++) {
+        const char *said = gather_of(seen, "energy", node), *name = gather_of(seen, "name", node);
+        char *all = text_of("%s", said == NULL || name == NULL ? "" : said), *rest = all;
+        for (char *line; (line = text_part(&rest, ';')) != NULL;) {
+            char *text = line + (line[0] == ' '), *time = text_part(&text, ' '), *kind = text_part(&text, ' ');
+            if (text != NULL)
+                facts_text((struct fact){.source = "meter", .node = name, .name = kind, .time_s = strtod(time, NULL)}, text);
+        }
         free(all);
     }
-    if (file != NULL)
-        failed = fclose(file) != 0 || failed;
-    if (failed || (file == NULL && gather_said(&attempt->seen, "energy") > 0))
-        warn("cannot write '%s': %s", path, strerror(errno));
-    free(path);
+}
+
+static void emit_seen(const struct attempt *attempt)
+{
+    facts_bool((struct fact){.source = "ranks", .name = "watched"}, true);
+    gather_emit(&attempt->seen, "ranks");
+    emit_ranks(attempt->seen.ranks, attempt->seen.rank_count);
+    if (attempt->problem != NULL)
+        facts_text((struct fact){.source = "ranks", .name = "problem"}, attempt->problem);
+    emit_energy(&attempt->seen);
 }
 
 static void finish(struct attempt *attempt)
@@ -154,21 +163,17 @@ static void finish(struct attempt *attempt)
     attempt->written = true;
     gather_sort(attempt->seen.ranks, attempt->seen.rank_count);
     judge_placement(attempt);
-    if (attempt->watched) {
-        write_ranks(attempt);
-        write_energy(attempt);
-        attempt->own.ran = &attempt->seen;
-        attempt->own.problem = attempt->problem;
+    int error = facts_open(attempt->folder, false);
+    if (error == 0) {
+        facts_bool((struct fact){.source = "job", .name = "made"}, attempt->made);
+        record_emit_space("after", &attempt->after);
+        if (attempt->watched)
+            emit_seen(attempt);
+        error = facts_close(true);
     }
-    write_record(attempt);
-    if (attempt->placed != PLACED_EVENLY)
-        return;
-    char *from = text_of("%s/completion.json.new", attempt->folder), *to = text_of("%s/completion.json", attempt->folder);
-    struct stat made;
-    if (lstat(from, &made) == 0 && S_ISREG(made.st_mode) && rename(from, to) != 0)
-        warn("cannot write '%s': %s", to, strerror(errno));
-    free(from);
-    free(to);
+    report(attempt, error);
+    if (attempt->placed == PLACED_EVENLY && attempt->ended)
+        report(attempt, facts_complete(attempt->folder));
 }
 
 void attempt_watch(const char *launcher)
@@ -192,11 +197,12 @@ void attempt_watch(const char *launcher)
     nodes_tell("run %d\t%s\t%s\n", attempt->run, attempt->folder, launcher);
 }
 
-void attempt_close(const char *made, char *expected)
+void attempt_close(bool made, bool ended, char *expected)
 {
     struct attempt *attempt = current();
-    attempt->own.made = strcmp(made, "true") == 0 ? "true" : "false";
-    attempt->own.after = record_space(attempt->directory);
+    attempt->made = made;
+    attempt->ended = ended;
+    attempt->after = record_space(attempt->directory);
     for (char *each; (each = text_part(&expected, '\t')) != NULL;) {
         attempt->expected = text_grow(attempt->expected, attempt->expected_count, sizeof *attempt->expected);
         attempt->expected[attempt->expected_count++] = text_of("%s", each);

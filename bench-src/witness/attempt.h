@@ -12,10 +12,10 @@ void attempt_serve(const struct job *job, const struct around *around);
 void attempt_keep(const struct told *told);
 
 /* The words of job.h. Those that ask something give the answer. */
-void attempt_open(const char *folder, const char *directory);
+void attempt_begin(const char *folder, const char *directory);
 void attempt_watch(const char *launcher);
 const char *attempt_ready(void);
-void attempt_close(const char *made, char *expected);
+void attempt_close(bool made, bool ended, char *expected);
 const char *attempt_closed(void);
 
 /* Writes the records of those of which all has been said. */

@@ -1,20 +1,17 @@
-/* completion: completion.json. */
+/* completion: how a run ended. */
 #include "witness/completion.h"
 
 #include "common/die.h"
 #include "common/emit.h"
-#include "witness/record.h"
+#include "witness/facts.h"
 #include "witness/text.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum kind {
     TEXT,
@@ -43,73 +40,90 @@ static const struct member of_phase[] = {
 };
 enum { RUN_WORDS = sizeof of_run / sizeof *of_run, PHASE_WORDS = sizeof of_phase / sizeof *of_phase };
 
-/* Each of these gives whether the word is what it should be. */
-static bool emit_whole(const char *key, const char *word)
+static bool is_whole(const char *word)
 {
     char *rest;
     errno = 0;
-    long long value = strtoll(word, &rest, 10);
-    emit_int(key, value);
+    strtoll(word, &rest, 10);
     return rest != word && *rest == '\0' && errno == 0;
 }
 
-static bool emit_time(const char *key, const char *word)
+static bool is_time(const char *word)
 {
     char *rest;
     double value = strtod(word, &rest);
-    emit_real(key, value, 6);
     return rest != word && *rest == '\0' && isfinite(value);
 }
 
-static bool emit_times(const char *key, const char *word)
+/* Gives each of several times to `with`; whether all are times. */
+static bool for_each_time(const char *word, void (*with)(double time_s))
 {
     bool right = true;
     char *copy = text_of("%s", word), *rest = copy;
-    emit_group(key, '[');
     for (char *time; (time = text_part(&rest, ' ')) != NULL;)
-        if (time[0] != '\0')
-            right = emit_time(NULL, time) && right;
-    emit_group_end(']');
+        if (time[0] != '\0') {
+            right = right && is_time(time);
+            with(strtod(time, NULL));
+        }
     free(copy);
     return right;
 }
 
-static bool emit_member(const struct member *member, const char *word)
+static void pass_over(double time_s)
 {
-    if (member->optional && word[0] == '\0')
-        return true;
+    (void)time_s;
+}
+
+static void emit_time(double time_s)
+{
+    emit_real(NULL, time_s, 6);
+}
+
+static bool is_left_out(const struct member *member, const char *word)
+{
+    return member->optional && word[0] == '\0';
+}
+
+static bool is_right(const struct member *member, const char *word)
+{
     switch (member->kind) {
-    case WHOLE: return emit_whole(member->key, word);
-    case SECONDS: return emit_time(member->key, word);
-    case TIMES: return emit_times(member->key, word);
-    default: record_cut(member->key, word); return true;
+    case WHOLE: return is_whole(word);
+    case SECONDS: return is_time(word);
+    case TIMES: return for_each_time(word, pass_over);
+    default: return true;
     }
 }
 
-/* NULL, or the key of the first word that is not what it should be. */
-static const char *emit_members(const struct member *members, size_t count, char **words)
+static void emit_member(const struct member *member, const char *phase, const char *word)
 {
-    const char *wrong = NULL;
-    for (size_t i = 0; i < count; i++)
-        if (!emit_member(&members[i], words[i]) && wrong == NULL)
-            wrong = members[i].key;
-    return wrong;
+    struct fact fact = {.source = "job", .phase = phase, .name = member->key};
+    if (is_left_out(member, word))
+        return;
+    fact.unit = member->kind == SECONDS || member->kind == TIMES ? "s" : NULL;
+    switch (member->kind) {
+    case WHOLE: facts_int(fact, strtoll(word, NULL, 10)); break;
+    case SECONDS: facts_real(fact, strtod(word, NULL)); break;
+    case TIMES:
+        facts_begin(&fact);
+        emit_group("value", '[');
+        for_each_time(word, emit_time);
+        emit_group_end(']');
+        facts_end(&fact);
+        break;
+    default: facts_text(fact, word);
+    }
 }
 
-static const char *emit_phases(char **words)
+/* The key of the first word that is not what it should be; NULL for none. */
+static const char *wrong_word(char **words)
 {
-    const char *wrong = NULL;
-    if (words[0] == NULL)
-        return NULL;
-    emit_group("phases", '[');
-    for (; words[0] != NULL; words += PHASE_WORDS) {
-        emit_group(NULL, '{');
-        const char *of_this = emit_members(of_phase, PHASE_WORDS, words);
-        wrong = wrong == NULL ? of_this : wrong;
-        emit_group_end('}');
-    }
-    emit_group_end(']');
-    return wrong;
+    for (size_t i = 0; i < RUN_WORDS; i++)
+        if (!is_right(&of_run[i], words[i]))
+            return of_run[i].key;
+    for (size_t i = 0; words[RUN_WORDS + i] != NULL; i++)
+        if (!is_right(&of_phase[i % PHASE_WORDS], words[RUN_WORDS + i]))
+            return of_phase[i % PHASE_WORDS].key;
+    return NULL;
 }
 
 static void emit_slurm(void)
@@ -118,19 +132,20 @@ static void emit_slurm(void)
         {"job_id", "SLURM_JOB_ID"}, {"job_name", "SLURM_JOB_NAME"}, {"cluster", "SLURM_CLUSTER_NAME"}, {"nodes", "SLURM_JOB_NODELIST"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *value = getenv(names[i][1]);
-        record_cut(names[i][0], value == NULL ? "" : value);
+        facts_text((struct fact){.source = "job", .name = names[i][0]}, value == NULL ? "" : value);
     }
     const char *restarts = getenv("SLURM_RESTART_COUNT");
-    emit_int("restart_count", restarts == NULL ? 0 : atoi(restarts));
+    facts_int((struct fact){.source = "job", .name = "restart_count"}, restarts == NULL ? 0 : atoi(restarts));
 }
 
-/* Has all of a file on the disk: 0 or -errno. */
-static int put_on_disk(const char *path)
+static void emit_words(char **words)
 {
-    int fd = open(path, O_WRONLY | O_CLOEXEC), error = fd < 0 || fsync(fd) != 0 ? -errno : 0;
-    if (fd >= 0 && close(fd) != 0 && error == 0)
-        error = -errno;
-    return error;
+    for (size_t i = 0; i < RUN_WORDS; i++)
+        emit_member(&of_run[i], NULL, words[i]);
+    emit_slurm();
+    for (words += RUN_WORDS; words[0] != NULL; words += PHASE_WORDS)
+        for (size_t i = 1; i < PHASE_WORDS; i++)
+            emit_member(&of_phase[i], words[0], words[i]);
 }
 
 int completion_write(const char *folder, char **words)
@@ -138,30 +153,21 @@ int completion_write(const char *folder, char **words)
     size_t count = 0;
     signal(SIGTERM, SIG_IGN); /* a job that ends is recorded */
     signal(SIGINT, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a file that is too large for the user's limit is an error then */
     while (words[count] != NULL)
         count++;
     if (count < RUN_WORDS || (count - RUN_WORDS) % PHASE_WORDS != 0)
         return usage_error("a completion has %d words, and %d for each phase; found %zu", RUN_WORDS, PHASE_WORDS, count);
-    char *path = text_of("%s/completion.json.new", folder);
-    const char *wrong = NULL;
-    int error = emit_document(path);
+    const char *wrong = wrong_word(words);
+    if (wrong != NULL) {
+        warn("cannot write '%s/facts.jsonl': %s is not a number", folder, wrong);
+        return EXIT_CODE_FAILED;
+    }
+    int error = facts_open(folder, false);
     if (error == 0) {
-        emit_int("format", 1);
-        wrong = emit_members(of_run, RUN_WORDS, words);
-        emit_slurm();
-        const char *of_phases = emit_phases(words + RUN_WORDS);
-        wrong = wrong == NULL ? of_phases : wrong;
-        error = emit_document_end();
-        if (error == 0)
-            error = put_on_disk(path);
-        if (error != 0 || wrong != NULL)
-            unlink(path);
+        emit_words(words);
+        error = facts_close(true);
     }
     if (error != 0)
-        warn("cannot write '%s': %s", path, strerror(-error));
-    else if (wrong != NULL)
-        warn("cannot write '%s': %s is not a number", path, wrong);
-    free(path);
-    return error == 0 && wrong == NULL ? EXIT_CODE_OK : EXIT_CODE_FAILED;
+        warn("cannot write '%s/facts.jsonl': %s", folder, strerror(-error));
+    return error == 0 ? EXIT_CODE_OK : EXIT_CODE_FAILED;
 }

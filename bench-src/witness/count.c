@@ -4,6 +4,7 @@
 #include "common/die.h"
 #include "common/emit.h"
 #include "witness/ask.h"
+#include "witness/facts.h"
 #include "witness/record.h"
 
 #include <ctype.h>
@@ -64,7 +65,7 @@ static void emit_counts(char *said)
     }
 }
 
-int count_add(const char *path, const char *command, const char *when)
+int count_add(const char *folder, const char *command, const char *when)
 {
     char *words[] = {"bash", "-c", text_of("exec 2>&1\n%s", command), NULL};
     struct asked asked;
@@ -74,20 +75,24 @@ int count_add(const char *path, const char *command, const char *when)
     while (asked.said.used > 0 && asked.said.bytes[asked.said.used - 1] == '\n')
         asked.said.bytes[--asked.said.used] = '\0';
     char *problem = problem_of(&asked, asked.said.bytes);
-    int error = emit_append(path);
-    emit_line(NULL);
-    emit_real("time", record_now_s(), 6);
-    emit_string("when", when);
-    emit_group("counts", '{');
-    if (problem == NULL)
+    struct fact fact = {.source = "servers", .phase = when, .unit = "operations", .time_s = record_now_s()};
+    int error = facts_open(folder, false);
+    if (error == 0 && problem == NULL) {
+        fact.name = "operations";
+        facts_begin(&fact);
+        emit_group("value", '{');
         emit_counts(asked.said.bytes);
-    emit_group_end('}');
-    record_cut("problem", problem == NULL ? "" : problem);
-    emit_line_end();
+        emit_group_end('}');
+        facts_end(&fact);
+    } else if (error == 0) {
+        fact.name = "problem";
+        fact.unit = NULL;
+        facts_text(fact, problem);
+    }
     if (error == 0)
-        error = emit_close();
+        error = facts_close(false);
     if (error != 0)
-        warn("cannot write '%s': %s", path, strerror(-error));
+        warn("cannot write '%s/facts.jsonl': %s", folder, strerror(-error));
     text_free(&asked.said);
     free(problem);
     free(words[2]);

@@ -2,5 +2,5 @@
  * for each operation. */
 #pragma once
 
-/* Adds a line of counters.jsonl. when: begin, end, sample, or the phase that has ended. Returns the exit status. */
-int count_add(const char *path, const char *command, const char *when);
+/* Adds a fact of an attempt's folder. when: begin, end, sample, or the phase that has ended. Returns the exit status. */
+int count_add(const char *folder, const char *command, const char *when);

@@ -1,8 +1,6 @@
 /* gather: facts by node. */
 #include "witness/gather.h"
 
-#include "common/emit.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,28 +90,27 @@ int gather_said(const struct gathered *gathered, const char *name)
     return said;
 }
 
-static void add_range(struct text *ranges, int first, int last)
-{
-    if (last < 0)
-        return;
-    text_add(ranges, first == last ? "%s%d" : "%s%d-%d", ranges->used > 0 ? "," : "", first, last);
-}
-
-/* What some nodes say, by their places among those that said anything. */
+/* What some nodes say. */
 struct value {
     const char *text;
-    struct text ranges;
-    int first, last;
+    struct node_list nodes;
 };
 
-static void emit_fact(const struct gathered *gathered, const struct gather_fact *fact, const int *place)
+/* NULL where it did not say it. */
+static const char *name_of(const struct gathered *gathered, int node)
+{
+    const char *name = gather_of(gathered, "name", node);
+    return name == NULL ? gather_of(gathered, "ready", node) : name;
+}
+
+static void emit_fact(const struct gathered *gathered, const struct gather_fact *fact, const char *source)
 {
     struct value values[MOST_VALUES] = {{0}};
     int count = 0, dropped = 0;
     for (int node = 0; node < gathered->nodes; node++) {
-        const char *text = fact->of[node].text.bytes;
+        const char *text = fact->of[node].text.bytes, *name = name_of(gathered, node);
         int at = 0;
-        if (text == NULL)
+        if (text == NULL || name == NULL)
             continue;
         while (at < count && strcmp(values[at].text, text) != 0)
             at++;
@@ -122,28 +119,19 @@ static void emit_fact(const struct gathered *gathered, const struct gather_fact 
             continue;
         }
         if (at == count)
-            values[count++] = (struct value){.text = text, .first = 0, .last = -1};
-        if (values[at].last != place[node] - 1 || values[at].last < 0) {
-            add_range(&values[at].ranges, values[at].first, values[at].last);
-            values[at].first = place[node];
-        }
-        values[at].last = place[node];
+            values[count++].text = text;
+        node_list_add(&values[at].nodes, name);
     }
-    emit_group(fact->name, '[');
     for (int i = 0; i < count; i++) {
-        add_range(&values[i].ranges, values[i].first, values[i].last);
-        emit_group(NULL, '{');
-        emit_string("nodes", values[i].ranges.bytes);
-        emit_string("value", values[i].text);
-        emit_group_end('}');
-        text_free(&values[i].ranges);
+        char *nodes = node_list_end(&values[i].nodes);
+        facts_text((struct fact){.source = source, .node = nodes, .name = fact->name}, values[i].text);
+        free(nodes);
     }
     if (dropped > 0) {
-        emit_group(NULL, '{');
-        emit_int("dropped", dropped);
-        emit_group_end('}');
+        char *name = text_of("dropped.%s", fact->name);
+        facts_int((struct fact){.source = source, .name = name, .unit = "nodes"}, dropped);
+        free(name);
     }
-    emit_group_end(']');
 }
 
 static bool said_anything(const struct gathered *gathered, int node)
@@ -154,47 +142,97 @@ static bool said_anything(const struct gathered *gathered, int node)
     return false;
 }
 
-void gather_emit(const struct gathered *gathered)
+/* Which nodes said anything, and what each says for itself. */
+static void emit_nodes(const struct gathered *gathered, const char *source)
 {
-    static const char *const one_by_one[] = {"name", "hostname", "clock", "boot", "ready", "end", "energy"};
-    int *place = zeroed((size_t)gathered->nodes, sizeof *place), places = 0, first = 0, last = -1;
-    struct text incomplete = {0};
-    emit_group("nodes", '[');
+    static const char *const one_by_one[] = {"hostname", "clock", "boot"};
+    struct node_list answered = {0};
+    int nameless = 0;
     for (int node = 0; node < gathered->nodes; node++) {
-        if (!said_anything(gathered, node))
-            continue;
-        const char *name = gather_of(gathered, "name", node), *hostname = gather_of(gathered, "hostname", node);
-        name = name == NULL ? gather_of(gathered, "ready", node) : name;
-        place[node] = places++;
-        emit_group(NULL, '{');
-        emit_string("name", name);
-        if (hostname != NULL && (name == NULL || strcmp(hostname, name) != 0))
-            emit_string("hostname", hostname);
-        emit_string("clock", gather_of(gathered, "clock", node));
-        emit_string("boot", gather_of(gathered, "boot", node));
-        emit_group_end('}');
-        if (gather_of(gathered, "end", node) != NULL)
-            continue;
-        if (last < 0 || last != place[node] - 1) {
-            add_range(&incomplete, first, last);
-            first = place[node];
+        const char *name = name_of(gathered, node);
+        if (name != NULL)
+            node_list_add(&answered, name);
+        nameless += name == NULL && said_anything(gathered, node);
+    }
+    char *nodes = node_list_end(&answered);
+    if (nodes[0] != '\0')
+        facts_bool((struct fact){.source = source, .node = nodes, .name = "answered"}, true);
+    free(nodes);
+    if (nameless > 0)
+        facts_int((struct fact){.source = source, .name = "nameless", .unit = "nodes"}, nameless);
+    for (size_t i = 0; i < sizeof one_by_one / sizeof *one_by_one; i++)
+        for (int node = 0; node < gathered->nodes; node++) {
+            const char *name = name_of(gathered, node), *text = gather_of(gathered, one_by_one[i], node);
+            if (name != NULL && text != NULL && strcmp(text, name) != 0)
+                facts_text((struct fact){.source = source, .node = name, .name = one_by_one[i]}, text);
         }
-        last = place[node];
-    }
-    add_range(&incomplete, first, last);
-    emit_group_end(']');
-    emit_string("incomplete", incomplete.used > 0 ? incomplete.bytes : "");
-    emit_group("facts", '{');
+}
+
+void gather_emit(const struct gathered *gathered, const char *source)
+{
+    static const char *const elsewhere[] = {"name", "hostname", "clock", "boot", "ready", "energy"};
+    emit_nodes(gathered, source);
     for (size_t i = 0; i < gathered->count; i++) {
-        bool apart = false;
-        for (size_t k = 0; k < sizeof one_by_one / sizeof *one_by_one; k++)
-            apart = apart || strcmp(gathered->facts[i].name, one_by_one[k]) == 0;
-        if (!apart)
-            emit_fact(gathered, &gathered->facts[i], place);
+        bool is_elsewhere = false;
+        for (size_t k = 0; k < sizeof elsewhere / sizeof *elsewhere; k++)
+            is_elsewhere = is_elsewhere || strcmp(gathered->facts[i].name, elsewhere[k]) == 0;
+        if (!is_elsewhere)
+            emit_fact(gathered, &gathered->facts[i], source);
     }
-    emit_group_end('}');
-    text_free(&incomplete);
-    free(place);
+}
+
+/* A line "RANK NODE [WORD [PHASE]]" taken apart; what is not there is NULL, but for the phase. */
+struct rank_line {
+    char *copy;
+    const char *node, *word, *phase;
+    int rank;
+};
+
+static struct rank_line rank_line(const char *line)
+{
+    struct rank_line parts = {.copy = text_of("%s", line)};
+    char *rest = parts.copy, *rank = text_part(&rest, ' ');
+    parts.rank = atoi(rank);
+    parts.node = text_part(&rest, ' ');
+    parts.word = text_part(&rest, ' ');
+    parts.phase = rest == NULL ? "" : rest;
+    return parts;
+}
+
+static bool same_place(const struct rank_line *one, const struct rank_line *other)
+{
+    bool same_word = one->word == NULL || other->word == NULL ? one->word == other->word : strcmp(one->word, other->word) == 0;
+    return same_word && strcmp(one->node, other->node) == 0;
+}
+
+void gather_emit_ranks(char *const *ranks, size_t count, const char *phase, struct fact fact)
+{
+    struct rank_line first = {0};
+    int last = 0;
+    for (size_t i = 0; i <= count; i++) {
+        struct rank_line next = {0};
+        if (i < count)
+            next = rank_line(ranks[i]);
+        bool belongs = next.node != NULL && strcmp(next.phase, phase) == 0;
+        if (belongs && first.copy != NULL && next.rank == last + 1 && same_place(&next, &first)) {
+            last = next.rank;
+            belongs = false;
+        } else if ((belongs || i == count) && first.copy != NULL) {
+            char *numbers = first.rank == last ? text_of("%d", last) : text_of("%d-%d", first.rank, last);
+            fact.node = first.node;
+            fact.rank = numbers;
+            facts_text(fact, first.word);
+            free(numbers);
+            free(first.copy);
+            first = (struct rank_line){0};
+        }
+        if (belongs) {
+            first = next;
+            last = next.rank;
+        } else {
+            free(next.copy);
+        }
+    }
 }
 
 static int by_rank(const void *left, const void *right)

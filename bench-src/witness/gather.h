@@ -1,7 +1,7 @@
 /* gather: what the nodes said, put together: who they are one by one, everything else once for all nodes that say the same. */
 #pragma once
 
-#include "witness/text.h"
+#include "witness/facts.h"
 
 #include <stdbool.h>
 
@@ -42,8 +42,11 @@ const char *gather_of(const struct gathered *gathered, const char *name, int nod
 /* How many nodes said it. */
 int gather_said(const struct gathered *gathered, const char *name);
 
-/* Members "nodes", "incomplete" and "facts". */
-void gather_emit(const struct gathered *gathered);
+/* Facts of a source: each value once, with the nodes that say so. */
+void gather_emit(const struct gathered *gathered, const char *source);
+
+/* Facts of the ranks of a phase in sorted lines: the third word of each, or null, once for successive ranks of a node. */
+void gather_emit_ranks(char *const *ranks, size_t count, const char *phase, struct fact fact);
 
 /* In the order of the ranks: lines that begin with "RANK NODE". */
 void gather_sort(char **ranks, size_t count);

@@ -4,12 +4,12 @@
 #include "common/die.h"
 #include "common/sha256.h"
 #include "witness/ask.h"
+#include "witness/facts.h"
 #include "witness/nodes.h"
 #include "witness/say.h"
 #include "witness/script.h"
 #include "witness/text.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -42,6 +42,23 @@ static void take_all(struct asked *step)
     }
 }
 
+/* Of lines "NODE SHA-256 SIZE PATH". */
+static void record_hashes(const char *folder, char *lines)
+{
+    int error = facts_open(folder, false);
+    for (char *rest = lines, *line; error == 0 && (line = text_part(&rest, '\n')) != NULL;) {
+        char *path = line, *node = text_part(&path, ' '), *hash = text_part(&path, ' '), *size = text_part(&path, ' ');
+        if (path == NULL)
+            continue;
+        facts_text((struct fact){.source = "inputs", .node = node, .name = path}, hash);
+        facts_int((struct fact){.source = "inputs", .node = node, .name = path, .unit = "bytes"}, atoll(size));
+    }
+    if (error == 0)
+        error = facts_close(false);
+    if (error != 0)
+        warn("cannot write '%s/facts.jsonl': %s", folder, strerror(-error));
+}
+
 void inputs_hash(const char *folder)
 {
     char own[4096], *nodes = text_of("--nodes=%d", nodes_count()), *tasks = text_of("--ntasks=%d", nodes_count());
@@ -67,14 +84,8 @@ void inputs_hash(const char *folder)
         ask_start(&step, words, NULL, false, NULL);
         take_all(&step);
         ask_end(&step);
-        char *name = text_of("%s/inputs.txt", folder);
-        FILE *file = fopen(name, "we");
-        if (file == NULL || fputs(step.said.bytes == NULL ? "" : step.said.bytes, file) < 0)
-            warn("cannot write '%s': %s", name, strerror(errno));
-        if (file != NULL && fclose(file) != 0)
-            warn("cannot write '%s': %s", name, strerror(errno));
+        record_hashes(folder, step.said.bytes);
         text_free(&step.said);
-        free(name);
     }
     free(words);
     free(paths);

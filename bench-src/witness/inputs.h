@@ -4,7 +4,7 @@
 /* Before all else, with tabs between the paths. */
 void inputs_are(const char *paths);
 
-/* Into inputs.txt of an attempt's folder, a line for each node and file. A node that does not answer has none. */
+/* Facts of an attempt's folder: hash and size for each node and file. A node that does not answer has none. */
 void inputs_hash(const char *folder);
 
 /* On a node: the lines of these files. Returns the exit status. */

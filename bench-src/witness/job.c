@@ -67,9 +67,10 @@ static void obey(char *line)
         take_target();
     } else if (strcmp(word, "around") == 0) {
         look_around();
-    } else if (strcmp(word, "open") == 0 && rest != NULL) {
+    } else if (strcmp(word, "begin") == 0 && rest != NULL) {
         char *folder = text_part(&rest, '\t');
-        attempt_open(folder, rest == NULL ? "" : rest);
+        attempt_begin(folder, rest == NULL ? "" : rest);
+        script_answer("%s", "");
     } else if (strcmp(word, "inputs") == 0 && rest != NULL) {
         inputs_are(rest);
     } else if (strcmp(word, "hash") == 0 && rest != NULL) {
@@ -82,8 +83,8 @@ static void obey(char *line)
     } else if (strcmp(word, "phase") == 0) {
         nodes_tell("phase\n");
     } else if (strcmp(word, "close") == 0 && rest != NULL) {
-        char *made = text_part(&rest, '\t');
-        attempt_close(made, rest);
+        char *made = text_part(&rest, '\t'), *ended = text_part(&rest, '\t');
+        attempt_close(strcmp(made, "true") == 0, ended != NULL && strcmp(ended, "true") == 0, rest);
     } else if (strcmp(word, "closed") == 0) {
         script_answer("%s", attempt_closed());
     } else if (strcmp(word, "leave") == 0) {

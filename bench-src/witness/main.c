@@ -7,11 +7,12 @@
  *                                              runs launchers of so many words each at the same time (launch.h)
  *   witness make|within|clear|stale DIRECTORY...  the directories of attempts on the target (owned.h)
  *   witness complete FOLDER WORD...            how a run has ended (completion.h)
- *   witness count FILE COMMAND WHEN            what the target's servers have counted (count.h)
+ *   witness count FOLDER COMMAND WHEN          what the target's servers have counted (count.h)
  *   witness hash FILE...                       a line for each file: the node, its SHA-256, its size and its path
  *   witness where                              a rank that says its number, its node and the loader's variables that it has: what a
  *                                              launcher makes of a geometry and of an environment
- *   witness placed FILE NODES RANKS            whether the ranks in a file of such lines are in even blocks; sorts it */
+ *   witness placed FILE NODES RANKS            whether the ranks in a file of such lines are in even blocks; sorts it
+ *   witness probed FOLDER PHASE DIRECTORY      such lines, and what the launcher complained, as facts of an attempt */
 #include "common/die.h"
 #include "common/sha256.h"
 #include "witness/completion.h"
@@ -45,10 +46,11 @@ static const char usage[] =
     "       witness make|clear DIRECTORY\n"
     "       witness within|stale DIRECTORY [INODE]\n"
     "       witness complete FOLDER WORD...\n"
-    "       witness count FILE COMMAND WHEN\n"
+    "       witness count FOLDER COMMAND WHEN\n"
     "       witness hash FILE...\n"
     "       witness where\n"
-    "       witness placed FILE NODES RANKS_ON_EACH\n";
+    "       witness placed FILE NODES RANKS_ON_EACH\n"
+    "       witness probed FOLDER PHASE DIRECTORY\n";
 
 static void say_variable(const char *name, const char *value)
 {
@@ -119,26 +121,81 @@ static int where(void)
     return fflush(stdout) == 0 ? EXIT_CODE_OK : EXIT_CODE_FAILED;
 }
 
+struct lines {
+    char **list;
+    size_t count;
+};
+
+static void read_lines(struct lines *lines, FILE *file)
+{
+    char line[4096];
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        lines->list = text_grow(lines->list, lines->count, sizeof *lines->list);
+        lines->list[lines->count++] = text_of("%.*s", (int)strcspn(line, "\n"), line);
+    }
+}
+
+static void free_lines(struct lines *lines)
+{
+    for (size_t i = 0; i < lines->count; i++)
+        free(lines->list[i]);
+    free(lines->list);
+}
+
 static int placed(const char *path, int nodes, const char *on_each)
 {
-    char **ranks = NULL, line[4096];
-    size_t count = 0;
+    struct lines ranks = {0};
     FILE *file = fopen(path, "r+e");
     if (file == NULL)
         return usage_error("cannot open '%s': %s", path, strerror(errno));
-    while (fgets(line, sizeof line, file) != NULL) {
-        ranks = text_grow(ranks, count, sizeof *ranks);
-        ranks[count++] = text_of("%.*s", (int)strcspn(line, "\n"), line);
-    }
-    gather_sort(ranks, count);
+    read_lines(&ranks, file);
+    gather_sort(ranks.list, ranks.count);
     rewind(file);
-    for (size_t i = 0; i < count; i++)
-        fprintf(file, "%s\n", ranks[i]);
-    bool is = fclose(file) == 0 && gather_placed(ranks, count, "", nodes, on_each) == PLACED_EVENLY;
-    for (size_t i = 0; i < count; i++)
-        free(ranks[i]);
-    free(ranks);
+    for (size_t i = 0; i < ranks.count; i++)
+        fprintf(file, "%s\n", ranks.list[i]);
+    bool is = fclose(file) == 0 && gather_placed(ranks.list, ranks.count, "", nodes, on_each) == PLACED_EVENLY;
+    free_lines(&ranks);
     return is ? EXIT_CODE_OK : EXIT_CODE_FAILED;
+}
+
+/* "RANK NODE", and perhaps a word */
+static bool is_of_rank(const char *line)
+{
+    size_t digits = strspn(line, "0123456789"), words = 1;
+    for (const char *at = line; *at != '\0'; at++)
+        words += *at == ' ';
+    return digits > 0 && line[digits] == ' ' && words <= 3;
+}
+
+static int probed(const char *folder, const char *phase, const char *directory)
+{
+    struct fact fact = {.source = "probe", .phase = phase[0] == '\0' ? NULL : phase};
+    char *path = text_of("%s/placement.txt", directory), *complaint = text_line("%s/placement.err", directory);
+    struct lines ranks = {0};
+    FILE *file = fopen(path, "re");
+    read_lines(&ranks, file);
+    if (file != NULL)
+        fclose(file);
+    gather_sort(ranks.list, ranks.count);
+    int error = facts_open(folder, false);
+    if (error == 0) {
+        fact.name = "problem";
+        for (size_t i = 0; i < ranks.count; i++)
+            if (!is_of_rank(ranks.list[i]))
+                facts_text(fact, ranks.list[i]);
+        fact.name = "loader";
+        gather_emit_ranks(ranks.list, ranks.count, "", fact);
+        fact.name = "stderr";
+        if (complaint != NULL)
+            facts_text(fact, complaint);
+        error = facts_close(true);
+    }
+    if (error != 0)
+        warn("cannot write '%s/facts.jsonl': %s", folder, strerror(-error));
+    free_lines(&ranks);
+    free(complaint);
+    free(path);
+    return error == 0 ? EXIT_CODE_OK : EXIT_CODE_FAILED;
 }
 
 /* Modes of words alone, which the job's script executes; -1 where it is none of them. */
@@ -148,6 +205,8 @@ static int words_alone(const char *mode, int count, char **words)
         return where();
     if (strcmp(mode, "placed") == 0 && count == 3)
         return placed(words[0], atoi(words[1]), words[2]);
+    if (strcmp(mode, "probed") == 0 && count == 3)
+        return probed(words[0], words[1], words[2]);
     if (strcmp(mode, "hash") == 0 && count > 0)
         return inputs_say(words, count);
     if (strcmp(mode, "complete") == 0 && count > 0)

@@ -1,11 +1,9 @@
-/* record: environment.json. */
+/* record: the facts of a job. */
 #include "witness/record.h"
 
-#include "common/emit.h"
-#include "witness/say.h"
+#include "witness/facts.h"
 #include "witness/variables.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,107 +49,89 @@ int record_other_jobs(char *lines, const char *mark, const char *own_id, char *c
     return others;
 }
 
-void record_cut(const char *key, const char *value)
+void record_emit_space(const char *when, const struct space *space)
 {
-    bool longer = strlen(value) > TEXT_LONGEST;
-    char *text = text_of("%.*s%s", TEXT_LONGEST, value, longer ? " ... (cut)" : "");
-    for (char *at = text; *at != '\0'; at++)
-        if (iscntrl((unsigned char)*at))
-            *at = ' ';
-    emit_string(key, text);
-    free(text);
-}
-
-static void emit_space(const char *key, const struct space *space)
-{
-    if (!space->known) {
-        emit_null(key);
-        return;
+    const struct {
+        const char *name, *unit;
+        uint64_t value;
+    } counts[] = {
+        {"block_size", "bytes", space->block_size_bytes}, {"blocks", "blocks", space->blocks},
+        {"free", "blocks", space->free},                  {"available", "blocks", space->available},
+        {"inodes", "inodes", space->inodes},              {"inodes_free", "inodes", space->inodes_free},
+    };
+    for (size_t i = 0; space->known && i < sizeof counts / sizeof *counts; i++) {
+        char *name = text_of("%s.%s", when, counts[i].name);
+        facts_int((struct fact){.source = "target", .name = name, .unit = counts[i].unit, .time_s = space->time_s},
+                  (int64_t)counts[i].value);
+        free(name);
     }
-    emit_group(key, '{');
-    emit_real("time", space->time_s, 6);
-    emit_int("block_size", (int64_t)space->block_size_bytes);
-    emit_int("blocks", (int64_t)space->blocks);
-    emit_int("free", (int64_t)space->free);
-    emit_int("available", (int64_t)space->available);
-    emit_int("inodes", (int64_t)space->inodes);
-    emit_int("inodes_free", (int64_t)space->inodes_free);
-    emit_group_end('}');
 }
 
-static void emit_pairs(const char *key, char **pairs)
+static struct fact of_host(const char *name)
 {
-    emit_group(key, '{');
+    return (struct fact){.source = "host", .name = name};
+}
+
+static void emit_named(const char *beginning, const char *name, const char *value)
+{
+    char *fact = text_of("%s.%s", beginning, name);
+    facts_text(of_host(fact), value);
+    free(fact);
+}
+
+static void emit_variable(const char *name, const char *value)
+{
+    emit_named("env", name, value);
+}
+
+static void emit_set_by_slurm(const char *name)
+{
+    facts_text(of_host("set_by_slurm"), name);
+}
+
+static void emit_pairs(const char *beginning, char **pairs)
+{
     for (size_t i = 0; pairs != NULL && pairs[i] != NULL; i += 2)
-        record_cut(pairs[i], pairs[i + 1]);
-    emit_group_end('}');
-}
-
-static void emit_name(const char *name)
-{
-    emit_string(NULL, name);
+        emit_named(beginning, pairs[i], pairs[i + 1]);
 }
 
 static void emit_around(const struct around *around)
 {
     char host[256] = "";
     gethostname(host, sizeof host - 1);
-    emit_int("format", 2);
-    emit_real("started", around->started_s, 6);
-    emit_real("ended", around->ended_s, 6);
-    emit_string("host", host);
-    emit_string("directory", around->directory);
-    emit_string("executable", around->executable);
-    emit_space("space", &around->space);
-    record_cut("job", around->job);
-    emit_known("other_jobs", around->other_jobs);
+    facts_real((struct fact){.source = "host", .name = "started", .unit = "s"}, around->started_s);
+    facts_real((struct fact){.source = "host", .name = "ended", .unit = "s"}, around->ended_s);
+    facts_text(of_host("hostname"), host);
+    facts_text(of_host("directory"), around->directory);
+    facts_text(of_host("executable"), around->executable);
     emit_pairs("software", around->software);
     emit_pairs("storage", around->storage);
-    emit_group("environment", '{');
-    variables_each(record_cut);
-    emit_group_end('}');
-    emit_group("set_by_slurm", '[');
-    variables_set_by_slurm(around->first.bytes, around->first.used, getenv("CAMPAIGN_SUBMITTED_WITH"), emit_name);
-    emit_group_end(']');
-    gather_emit(&around->nodes);
-    emit_group("problems", '[');
+    variables_each(emit_variable);
+    variables_set_by_slurm(around->first.bytes, around->first.used, getenv("CAMPAIGN_SUBMITTED_WITH"), emit_set_by_slurm);
     for (size_t i = 0; around->problems != NULL && around->problems[i] != NULL; i++)
-        record_cut(NULL, around->problems[i]);
-    emit_group_end(']');
+        facts_text(of_host("problem"), around->problems[i]);
+    facts_text((struct fact){.source = "slurm", .name = "job"}, around->job);
+    facts_known((struct fact){.source = "slurm", .name = "other_jobs"}, around->other_jobs);
+    record_emit_space("space", &around->space);
+    gather_emit(&around->nodes, "node");
 }
 
-static void emit_own(const struct own *own)
+int record_job(const char *folder, const struct around *around)
 {
-    if (strcmp(own->made, "null") == 0)
-        emit_null("made");
-    else
-        emit_bool("made", strcmp(own->made, "true") == 0);
-    emit_space("before", &own->before);
-    emit_space("after", &own->after);
-    if (own->ran == NULL)
-        return;
-    emit_group("ran", '{');
-    gather_emit(own->ran);
-    emit_group("problems", '[');
-    if (own->problem != NULL)
-        record_cut(NULL, own->problem);
-    emit_group_end(']');
-    emit_group_end('}');
+    int error = facts_open(folder, true);
+    if (error != 0)
+        return error;
+    emit_around(around);
+    error = facts_close(false);
+    return error == 0 ? facts_complete(folder) : error;
 }
 
-int record_write(const char *folder, const struct around *around, const struct own *own)
+int record_begin(const char *folder, const struct around *around, const struct space *before)
 {
-    char *path = text_of("%s/environment.json", folder), *new_path = text_of("%s/environment.json.new", folder);
-    int error = emit_document(new_path);
-    if (error == 0) {
-        if (own != NULL)
-            emit_own(own);
-        emit_around(around);
-        error = emit_document_end();
-    }
-    if (error == 0 && rename(new_path, path) != 0)
-        error = -errno;
-    free(path);
-    free(new_path);
-    return error;
+    int error = facts_open(folder, false);
+    if (error != 0)
+        return error;
+    emit_around(around);
+    record_emit_space("before", before);
+    return facts_close(false);
 }

@@ -1,5 +1,4 @@
-/* record: environment.json of docs/formats.md: what a job found around itself before its first run, and for each run its own
- * part beside that. */
+/* record: the facts of a job's surroundings before its first run, and what a run adds (docs/formats.md). */
 #pragma once
 
 #include "witness/gather.h"
@@ -29,20 +28,15 @@ struct around {
     struct gathered nodes;
 };
 
-/* What a run adds. made: it created its directory, "true", "false", or "null" before that is known. */
-struct own {
-    const char *made;
-    struct space before, after;
-    const struct gathered *ran; /* NULL where nobody looked */
-    const char *problem;        /* why not all was seen, or NULL */
-};
+/* FOLDER/facts.jsonl of the job: 0 or -errno. */
+int record_job(const char *folder, const struct around *around);
 
-/* Replaces FOLDER/environment.json, own being NULL for the job's: 0 or -errno. */
-int record_write(const char *folder, const struct around *around, const struct own *own);
+/* Begins the facts of an attempt's folder with those of its job and the target's space: 0 or -errno. */
+int record_begin(const char *folder, const struct around *around, const struct space *before);
+
+/* "before", or "after". */
+void record_emit_space(const char *when, const struct space *space);
 
 /* Pure: how many other jobs there are in lines of "MARK ID COMMENT", but for those with a comment of the list. What does not
  * begin with the mark belongs to a comment of several lines. */
 int record_other_jobs(char *lines, const char *mark, const char *own_id, char *const *independent, int count);
-
-/* A member of a JSON line or document: a text on one line, and not endless. */
-void record_cut(const char *key, const char *value);

@@ -472,7 +472,7 @@ class PhaseTimes:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """completion.json, written by the job when a run has ended."""
+    """How an attempt ended, by the facts of its job."""
 
     outcome: str  # done | failed | refused | terminated
     reason: str

@@ -47,7 +47,7 @@ LARGEST_INPUT = 1 << 20  # bytes of an input file that is copied; of a larger on
 NAMESPACE = "campaign-bundle"  # of ssh-keygen -Y
 ALWAYS_INCLUDED = (
     "attempt.json",
-    "completion.json",
+    "facts.jsonl",
 )  # of an attempt that does not count too: that it was, and how it ended
 NOT_MEASURED = (State.SUPERSEDED, State.REFUSED)
 # The parts of the results that are evidence.

@@ -14,12 +14,13 @@ from campaign.core.model import Finding, State
 from campaign.core.strict_yaml import quoted
 from campaign.core.units import listing, utc
 from campaign.evidence import provenance, replay
-from campaign.evidence.derived_files import differing_files, json_object, read_text
+from campaign.evidence.derived_files import differing_files, read_text
 from campaign.evidence.job_scripts import check_command_lines, check_scripts
 from campaign.judge.findings import unchecked, violation
 from campaign.judge.job_facts import CONTROLLER_S
 from campaign.judge.job_records import changed_file
 from campaign.judge.submission import Submission
+from campaign.results.environment import facts_file
 from campaign.results.source import facts, modifications
 
 _SOURCE_DIFFERS = "source/benchmark.tar.gz belongs to no recorded build"
@@ -124,16 +125,15 @@ def _check_challenge(submission: Submission) -> Iterator[Finding]:
 
 
 def _check_environments(data: Path, evaluation: replay.Evaluation) -> Iterator[Finding]:
-    """An attempt's environment is its job's, except for the attempt's own fields."""
+    """The facts of an attempt begin with those of its job, unless it has none of them."""
     for job, attempts in groupby(evaluation.submission.attempts, lambda attempt: attempt.job):
-        original = f"jobs/{job}/environment.json"
-        if (text := read_text(data / "results" / original)) is None:
+        original = f"jobs/{job}/{facts_file.NAME}"
+        if (of_job := read_text(data / "results" / original)) is None:
             continue
-        of_job = json_object(text)
         for attempt in attempts:
-            place = f"runs/{attempt.run}/{attempt.number}/environment.json"
-            if (copy := read_text(data / "results" / place)) is None:
+            place = f"runs/{attempt.run}/{attempt.number}/{facts_file.NAME}"
+            copy = read_text(data / "results" / place)
+            if copy is None or copy.startswith(of_job):
                 continue
-            entries = json_object(copy).items()
-            if {key: value for key, value in entries if key not in ("made", "before", "after", "ran")} != of_job:
+            if facts_file.parse(copy.encode()).of("host"):
                 yield violation("{place} differs from {original}", place=place, original=original)

@@ -20,12 +20,11 @@ from campaign.judge.rule import bundle_rule
 MOST_SHOWN = 20  # problems of one kind
 ATTEMPT_FILES = frozenset(
     {
-        "attempt.json", "bench.jsonl", "claim", "completion.json", "count.bash", "counters.jsonl", "directory-made",
-        "energy.txt", "environment.json", "inputs.txt", "job.sbatch",
-        "placement.err", "placement.txt", "ran.txt", "stderr", "stdout",
+        "attempt.json", "bench.jsonl", "claim", "count.bash", "directory-made", "facts.jsonl", "facts.jsonl.new",
+        "job.sbatch", "stderr", "stdout",
     }
 )  # fmt: skip
-JOB_FILES = frozenset({"accounting.json", "environment.json", "job.sbatch", "stderr", "stdout", "waiting"})
+JOB_FILES = frozenset({"accounting.json", "facts.jsonl", "job.sbatch", "stderr", "stdout", "waiting"})
 
 
 @bundle_rule(
@@ -101,7 +100,7 @@ def _is_result_file(first: str, names: Sequence[str], jobs: set[str]) -> bool:
     if first != "results" or not bundle.is_evidence(names[0]):
         return False
     if names[0] == "jobs":
-        return names[1] in jobs and len(names) == 3 and names[2] in JOB_FILES
+        return names[1] in jobs and (names[2] == "placement" or (len(names) == 3 and names[2] in JOB_FILES))
     if names[0] == "timestamps":
         return len(names) == 2 and re.fullmatch(r"[0-9a-f]{64}\.ts[qr]", names[1]) is not None
     return names[0] != "runs" or (

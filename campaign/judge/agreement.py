@@ -155,8 +155,8 @@ JOB_FACTS = (  # RUN-03
         {
             "submitted": lambda case: case.attempt.job_id,
             "output": lambda case: case.seen.job_id,
-            "completion.json": _completion(lambda completion: completion.job_id),
-            "environment.json": _variable("SLURM_JOB_ID"),
+            "job in facts.jsonl": _completion(lambda completion: completion.job_id),
+            "host in facts.jsonl": _variable("SLURM_JOB_ID"),
             "scontrol during the job": _during("JobId"),
             "scontrol after the job": _after("JobId"),
         },
@@ -164,8 +164,8 @@ JOB_FACTS = (  # RUN-03
     Fact(
         "node list",
         {
-            "completion.json": _completion(lambda completion: _sorted_nodes(completion.nodes)),
-            "environment.json": lambda case: _sorted_nodes(_variable("SLURM_JOB_NODELIST")(case)),
+            "job in facts.jsonl": _completion(lambda completion: _sorted_nodes(completion.nodes)),
+            "host in facts.jsonl": lambda case: _sorted_nodes(_variable("SLURM_JOB_NODELIST")(case)),
             "nodes that answered": _foreign_nodes,
             "scontrol during the job": lambda case: _sorted_nodes(_during("NodeList")(case)),
             "sacct": lambda case: _sorted_nodes(_final(case).allocation.get("NodeList")),
@@ -177,8 +177,8 @@ JOB_NAME = Fact(
     "job name",
     {
         "submitted": lambda case: case.attempt.job,
-        "completion.json": _completion(lambda completion: completion.job_name),
-        "environment.json": _variable("SLURM_JOB_NAME"),
+        "job in facts.jsonl": _completion(lambda completion: completion.job_name),
+        "host in facts.jsonl": _variable("SLURM_JOB_NAME"),
         "scontrol during the job": _during("JobName"),
         "scontrol after the job": _after("JobName"),
     },
@@ -188,7 +188,7 @@ RUN_TIMES = (  # RUN-02
         "submission",
         {
             "journal": lambda case: (case.attempt.submitted, None),
-            "completion.json": _completion(lambda completion: completion.started),
+            "job in facts.jsonl": _completion(lambda completion: completion.started),
         },
         CONTROLLER_S,
         "the run began before its job was submitted",
@@ -197,7 +197,7 @@ RUN_TIMES = (  # RUN-02
         "time of the job",
         {
             "scontrol": lambda case: slurm_span(case) or (None, None),
-            "completion.json": _completion(lambda completion: (completion.started, completion.ended)),
+            "job in facts.jsonl": _completion(lambda completion: (completion.started, completion.ended)),
         },
         CONTROLLER_S,
         "the run's times lie outside those of its job",
@@ -207,7 +207,7 @@ JOURNAL_TIMES = (  # EVD-06
     Fact(
         "start",
         {
-            "completion.json": _completion(lambda completion: completion.started),
+            "job in facts.jsonl": _completion(lambda completion: completion.started),
             "journal": _journaled(lambda case: case.attempt.started),
         },
         SAME_S,
@@ -216,7 +216,7 @@ JOURNAL_TIMES = (  # EVD-06
     Fact(
         "end",
         {
-            "completion.json": _completion(lambda completion: completion.ended),
+            "job in facts.jsonl": _completion(lambda completion: completion.ended),
             "journal": _journaled(lambda case: case.attempt.ended),
         },
         SAME_S,
@@ -228,15 +228,15 @@ ORDER = (  # EVD-06
     Fact(
         "environment",
         {
-            "completion.json": _completion(lambda completion: (None, completion.started + TOLERANCE_S)),
-            "environment.json": lambda case: case.evidence.environment.started,
+            "job in facts.jsonl": _completion(lambda completion: (None, completion.started + TOLERANCE_S)),
+            "host in facts.jsonl": lambda case: case.evidence.environment.started,
         },
         message=_WRONG_TIME,
     ),
     Fact(
         "state of the file system before the run",
         {
-            "completion.json": _completion(lambda completion: (None, completion.started + TOLERANCE_S)),
+            "job in facts.jsonl": _completion(lambda completion: (None, completion.started + TOLERANCE_S)),
             "before": lambda case: case.evidence.before.time if case.evidence.before else None,
         },
         message=_WRONG_TIME,
@@ -244,7 +244,7 @@ ORDER = (  # EVD-06
     Fact(
         "state of the file system after the run",
         {
-            "completion.json": _completion(lambda completion: (completion.ended - TOLERANCE_S, None)),
+            "job in facts.jsonl": _completion(lambda completion: (completion.ended - TOLERANCE_S, None)),
             "after": lambda case: case.evidence.after.time if case.evidence.after else None,
         },
         message=_WRONG_TIME,
@@ -254,7 +254,7 @@ SLURM_FACTS = (  # EVD-06
     Fact(
         "partition",
         {
-            "environment.json": _variable("SLURM_JOB_PARTITION"),
+            "host in facts.jsonl": _variable("SLURM_JOB_PARTITION"),
             "scontrol during the job": _during("Partition"),
             "scontrol after the job": _after("Partition"),
         },
@@ -281,7 +281,7 @@ SLURM_FACTS = (  # EVD-06
     Fact(
         "number of restarts of the job",
         {
-            "completion.json": _completion(lambda completion: str(completion.restart_count)),
+            "job in facts.jsonl": _completion(lambda completion: str(completion.restart_count)),
             "scontrol after the job": lambda case: _after("Restarts")(case) if case.evidence.completion else None,
             "scontrol during the job": lambda case: _during("Restarts")(case) if case.evidence.completion else None,
         },

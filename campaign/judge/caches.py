@@ -183,7 +183,7 @@ def check_latency(case: Case) -> Iterator[Finding]:
     needs=Needs.NUMBERS,
 )
 def check_server_operations(submission: Submission) -> Iterator[Finding]:
-    """For stat on several nodes, the operations that the servers counted (`counters.jsonl`, or `server_counters` of the
+    """For stat on several nodes, the operations that the servers counted (`facts.jsonl`, or `server_counters` of the
     campaign file). Noted: files shared by all processes, which each node opened itself; no counters at all.
 
     Checked only if the servers were asked during the run, or the campaign file gives their counters: clients cannot
@@ -223,7 +223,7 @@ def check_server_operations(submission: Submission) -> Iterator[Finding]:
             yield form(
                 message,
                 f"at least {threshold:g} for each of {stats} stat calls",
-                f"{served.most} server operations (from {counter.log.name if counter else 'counters.jsonl'})",
+                f"{served.most} server operations (from {counter.log.name if counter else 'facts.jsonl'})",
                 about=row.cell,
             )
         elif served.least < threshold * stats:

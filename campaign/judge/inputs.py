@@ -83,7 +83,7 @@ def check_required_variables(case: Case) -> Iterator[Finding]:
     is_about_run=True,
 )
 def check_inputs(case: Case) -> Iterator[Finding]:
-    """The SHA-256 of each file, as each node found it right before the run (`inputs.txt`): the pack's, otherwise the
+    """The SHA-256 of each file, as each node found it right before the run (`facts.jsonl`): the pack's, otherwise the
     campaign file's, otherwise the first plan's. A node that hashed none is a violation.
     """
     if not case.run.inputs:
@@ -113,7 +113,7 @@ def check_inputs(case: Case) -> Iterator[Finding]:
         if missing := [name for name in nodes if name not in hashed]:
             yield violation(
                 "input {input} was not hashed before the run on {nodes}: {path}",
-                f"a line of inputs.txt for each of {plural(len(nodes), 'node')}",
+                f"a line of facts.jsonl for each of {plural(len(nodes), 'node')}",
                 _missing_hashes(case, input_file, hashes),
                 input=input_file.id,
                 nodes=listing(missing),
@@ -125,7 +125,7 @@ def check_inputs(case: Case) -> Iterator[Finding]:
 def _other_file(case: Case, same_hashes: list[HashedInput]) -> str:
     """Another file, the nodes that read it, and the first line that says so."""
     first, nodes = same_hashes[0], listing([hashed_input.node for hashed_input in same_hashes])
-    place = f"runs/{case.run.id}/{case.attempt.number}/inputs.txt:{first.line}"
+    place = f"runs/{case.run.id}/{case.attempt.number}/facts.jsonl:{first.line}"
     return f"{first.sha256} ({plural(first.size, 'byte')}) on {nodes}, {place}"
 
 

@@ -67,14 +67,14 @@ def check_times(case: Case) -> Iterator[Finding]:
     """
     completion = case.evidence.completion
     if completion is None:
-        yield unchecked("completion.json is missing")
+        yield unchecked("facts.jsonl is missing")
         return
     window, back_s = (completion.started, completion.ended), set_back_s(case)
     output_times, unclear = printed_times(case)
     if unclear:
         yield unchecked(unclear)
     for name, time in output_times.items():
-        values: dict[str, Value] = {"completion.json": window, "output": time}
+        values: dict[str, Value] = {"job in facts.jsonl": window, "output": time}
         yield from disagreement(name, values, TOLERANCE_S + back_s, "outside the run: the output's {what}")
     yield from check_phases_fit(case, window[1] - window[0] + back_s, "phases in the output took longer than the run")
     if is_started_again(case):
@@ -146,7 +146,7 @@ def _check_task_count(case: Case) -> Iterator[Finding]:
         yield not_printed(case)("process count not in the output")
         return
     tasks_by_source = {
-        "environment.json": case.evidence.environment.variables.get("SLURM_NTASKS"),
+        "host in facts.jsonl": case.evidence.environment.variables.get("SLURM_NTASKS"),
         "scontrol": accounting(case).job.get("NumTasks"),
     }
     for source, tasks in tasks_by_source.items():
@@ -284,7 +284,7 @@ def _check_journal(case: Case) -> Iterator[Finding]:
     """The journal's record of the attempt against the job's."""
     completion = case.evidence.completion
     if completion is None:
-        yield unchecked("completion.json is missing: nothing to compare the other records with")
+        yield unchecked("facts.jsonl is missing: nothing to compare the other records with")
         return
     yield from compare(JOURNAL_TIMES, case)
     back_s = set_back_s(case)
@@ -366,7 +366,7 @@ def _check_step_end(case: Case, completion: Completion, step: Mapping[str, str])
         yield violation("the run is recorded as done, but sacct shows an error of its job step", "0:0", code)
     if (times := times_of_step(step)) is None:
         return
-    span = {"completion.json": (completion.started, completion.ended), "sacct": times}
+    span = {"job in facts.jsonl": (completion.started, completion.ended), "sacct": times}
     yield from disagreement("step", span, CONTROLLER_S, "sacct: the job step lies outside the run's time")
     start, end = times
     lasted = end - start + 1.0 + set_back_s(case)  # both times are cut to a second

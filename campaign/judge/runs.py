@@ -213,7 +213,7 @@ def _suspensions(case: Case, completion: Completion) -> Iterator[str]:
     for start, end in zip(times[::2], times[1::2], strict=False):
         if start > completion.ended or end < completion.started:
             continue  # before the benchmark was started, or after it had ended
-        yield f"{end - start:.0f} s from {utc(start)} (completion.json)"
+        yield f"{end - start:.0f} s from {utc(start)} (facts.jsonl)"
     for step in accounting(case).steps:
         if _may_have_ranks(case, step) and _suspended_time(step):
             # Within the run: the steps of other runs of the job begin right after it, or end right before it.

@@ -15,6 +15,7 @@ from campaign.core.model import Paths
 from campaign.core.units import listing
 from campaign.judge.history import lost_by_recovery
 from campaign.pipeline.campaign_state import Say
+from campaign.results.environment import facts_file
 from campaign.results.store import Store, begun
 from campaign.slurm import submit
 
@@ -97,5 +98,5 @@ def _unfinished_jobs(paths: Paths, event: Event) -> Iterator[str]:
     for name in event["unnamed"]:
         folder = paths.runs / name
         job = submit.described(folder).get("job")
-        if job and not (folder / "completion.json").exists():
+        if job and not facts_file.has_ended(folder):
             yield str(job)

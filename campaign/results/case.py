@@ -29,7 +29,7 @@ from campaign.core.model import (
     State,
     record_key,
 )
-from campaign.results.environment import energy
+from campaign.results.environment import energy, facts_file
 from campaign.results.environment.facts import EXECUTABLE, NOTHING, Evidence, ExecutedFile, Metered
 
 Judge = Callable[["Case", bool], Iterable[Finding]]  # the rules' findings; if True, only those that may make it invalid
@@ -191,10 +191,9 @@ class Case:
     @property
     def of_energy(self) -> tuple[Record, ...]:
         """Energy and peak power as records."""
-        place = f"jobs/{self.attempt.job}/accounting.json"
-        return energy.records(
-            self.metered, place if self.run.energy == energy.SLURM else f"runs/{self.subject}/{energy.FILE}"
-        )
+        accounted = self.run.energy == energy.SLURM
+        place = f"jobs/{self.attempt.job}/accounting.json" if accounted else f"runs/{self.subject}/{facts_file.NAME}"
+        return energy.records(self.metered, place)
 
     @cached_property
     def programs(self) -> tuple[ExecutedFile, ...]:

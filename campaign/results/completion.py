@@ -1,53 +1,51 @@
-"""The job's own record of an attempt, completion.json, which another party may have damaged."""
+"""How an attempt ended, by the job's own facts, which another party may have damaged."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from campaign.core.decode import decode
+from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Completion, Paths, PhaseTimes, State
+from campaign.results.environment import facts_file
+from campaign.results.environment.facts_file import NAME, FactLine, FactsFile
 from campaign.results.parsers.lines import printable_line
-
-NAME = "completion.json"
-LARGEST_COMPLETION = 1 << 20  # bytes
 
 
 def read_completion(folder: Path, token: str | None = None) -> Completion | None:
-    """The job's record of an attempt, None while there is none. Raises ValueError if it is damaged or, where a token is
-    given, another attempt's; OSError if it cannot be read.
+    """How the attempt in a folder ended, None while it has not. Raises ValueError as `completion_of`."""
+    return completion_of(facts_file.read(folder), folder, token) if facts_file.has_ended(folder) else None
+
+
+def completion_of(file: FactsFile, folder: Path, token: str | None = None) -> Completion | None:
+    """How the attempt with these facts ended, None while it has not. Raises ValueError if the facts are damaged or,
+    where a token is given, another attempt's.
     """
     path = folder / NAME
-    if not path.exists():
+    if not file.ended:
         return None
+    if file.refusal:
+        raise ValueError(f"{path}: {file.refusal}")
+    phases = grouped((fact.phase, fact) for fact in file.of("job"))
     try:
-        if not path.is_file() or path.is_symlink() or path.stat().st_size > LARGEST_COMPLETION:
-            raise ValueError(f"not a regular file of at most {LARGEST_COMPLETION} bytes")
-        data: Any = json.loads(path.read_text(encoding="utf-8"), object_hook=displayed)
-    except FileNotFoundError:
-        return None
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: cannot be read: {error}") from error
-    if not isinstance(data, dict):
-        raise ValueError(f"{path}: not a JSON object")
-    if data.get("format") != 1:
-        raise ValueError(f"{path}: found format {data.get('format')!r}; allowed: 1")
-    if token is not None and data.get("token") != token:
-        raise ValueError(
-            f"{path}: belongs to another attempt: its token is {data.get('token')!r}, this attempt's is {token!r}"
-        )
-    try:
-        completion = decode(Completion, data, pass_over_unknown=True)
+        data = _values(phases.pop("", []))
+        if token is not None and data.get("token") != token:
+            raise ValueError(
+                f"belongs to another attempt: its token is {data.get('token')!r}, this attempt's is {token!r}"
+            )
+        times = [{"phase": phase, **_values(of_phase)} for phase, of_phase in phases.items()]
+        completion = decode(Completion, {**data, "phases": times}, pass_over_unknown=True)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
-    times = PhaseTimes("", completion.exit_status, completion.started, completion.ended, completion.uptime)
-    return replace(completion, phases=completion.phases or (times,))
+    once = PhaseTimes("", completion.exit_status, completion.started, completion.ended, completion.uptime)
+    return replace(completion, phases=completion.phases or (once,))
 
 
 def unused_measurement(paths: Paths, attempt: Attempt) -> Completion | None:
-    """The job's record of a benchmark that ended well, of an attempt with another recorded end."""
+    """How a benchmark ended that ended well, of an attempt with another recorded end."""
     if attempt.state.active or attempt.state is State.DONE:
         return None
     try:
@@ -57,6 +55,9 @@ def unused_measurement(paths: Paths, attempt: Attempt) -> Completion | None:
     return completion if completion is not None and completion.ended_well else None
 
 
-def displayed(fields: dict[str, Any]) -> dict[str, Any]:
-    """An object whose texts can be shown."""
-    return {name: printable_line(value) if isinstance(value, str) else value for name, value in fields.items()}
+def _values(facts: list[FactLine]) -> Mapping[str, Any]:
+    """The values of facts by name, with texts that can be shown. Raises ValueError if one is there twice."""
+    values = {fact.name: printable_line(fact.value) if isinstance(fact.value, str) else fact.value for fact in facts}
+    if len(values) < len(facts):
+        raise ValueError("a fact of the job is there twice")
+    return values

@@ -1,6 +1,6 @@
 """Imports what has ended: by the job's own record first, by Slurm's word if there is none.
 
-An absent job is not a completed one. An attempt ends by its completion.json; Slurm explains an end without one; an
+An absent job is not a completed one. An attempt ends by its facts.jsonl; Slurm explains an end without one; an
 attempt that is gone from Slurm too is `lost`, after a grace period in which a slow file system may still show the
 record. The readers of outputs are imported where they are used: a driver submits its jobs before.
 """
@@ -15,9 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 from campaign.config.rules.output_format import Form
 from campaign.core.errors import UnknownState, pass_on_limit
@@ -25,9 +23,9 @@ from campaign.core.grouping import grouped
 from campaign.core.job_states import STATES, STOPPED
 from campaign.core.model import Attempt, Completion, Observation, OutputRemark, Paths, Record, State
 from campaign.core.units import format_duration, listing
-from campaign.results.completion import read_completion
-from campaign.results.environment import energy, reading
-from campaign.results.environment.facts import Evidence, Witness
+from campaign.results.completion import completion_of, read_completion
+from campaign.results.environment import facts_file, reading
+from campaign.results.environment.facts import Evidence
 from campaign.results.parsers.lines import follows_from_end, printable_line
 from campaign.results.store import Store, StoredJob
 from campaign.slurm import commands, partitions, sbatch
@@ -35,7 +33,7 @@ from campaign.slurm.accounting import Accountant, import_accounting
 from campaign.slurm.submit import ABSENT_TIMES, give_up, may_still_submit, not_submitted
 
 GRACE_S = 5.0  # after Slurm reports the end of a job, until a missing record counts as missing
-LARGEST_PLACEMENT = 64 << 20  # bytes: a line for each rank
+LARGEST_TEXT = 64 << 20  # bytes
 SAME_CLOCK_S = 60.0  # by how much slurmctld's clock may be slow
 RUNAWAY_S = 600.0  # how long the accounting may call a job active that squeue and scontrol do not know
 _LIMIT = re.compile(r"^#SBATCH --time=(\d+)$", re.MULTILINE)
@@ -52,7 +50,7 @@ def import_results(
 
     folder = paths.attempt(attempt.run, attempt.number)
     records, parsed = output.read_phases(forms, folder, paths.root)
-    evidence, problems = read_evidence(folder, attempt.token, parsed)
+    evidence, problems = read_evidence(folder, attempt.token)
     of_records = tuple(_against_record(folder, attempt, evidence.completion, problems))
     outputs = {
         phase: replace(_with_placement(seen, evidence.placement.get(phase, ())), errors=(*seen.errors, *of_records))
@@ -66,62 +64,16 @@ def import_results(
     return records, "".join(map(str, (*of_program, *of_stderr, *errors)[:1]))
 
 
-def read_evidence(folder: Path, token: str, phases: Iterable[str]) -> tuple[Evidence, tuple[str, ...]]:
-    """What the job recorded around an execution of these phases (without the accounting, which belongs to the job), and
-    which of its files are damaged or cannot be read.
+def read_evidence(folder: Path, token: str) -> tuple[Evidence, tuple[str, ...]]:
+    """What the job recorded around an execution (without the accounting, which belongs to the job), and what is damaged
+    of how it ended.
     """
-    captured = reading.read(folder / "environment.json")
-    problems: list[str] = []
-
-    def read(reader: Callable[[], _Read], absent: _Read) -> _Read:
-        try:
-            return reader()
-        except ValueError as error:
-            problems.append(str(error))
-        except OSError as error:
-            pass_on_limit(error)
-            problems.append(f"{error.filename}: cannot be read: {error.strerror}")
-        return absent
-
-    ran = read(lambda: _content(folder / "ran.txt"), "")
-    probed = {phase: read(partial(_content, folder / phase / "placement.txt"), "") for phase in phases}
-    hashed = read(lambda: _content(folder / "inputs.txt"), "")
-    seen = replace(captured.witness, ranks=reading.ranks_of(ran))
-    evidence = replace(
-        captured,
-        completion=read(lambda: read_completion(folder, token), None),
-        served=read(lambda: reading.read_counters(folder / "counters.jsonl"), {}),
-        placement={phase: nodes for phase, text in probed.items() if (nodes := _placement(text, seen, phase))},
-        loader_variables={
-            phase: variables for phase, text in probed.items() if (variables := _loader_variables(text)) is not None
-        },
-        witness=seen,
-        inputs=tuple(reading.inputs_of(hashed)),
-        energy=energy.of_readings(read(lambda: _content(folder / energy.FILE), "")),
-    )
-    return evidence, tuple(problems)
-
-
-_Read = TypeVar("_Read")
-
-
-def _placement(text: str, seen: Witness, phase: str) -> tuple[str, ...]:
-    """The node of each rank: as seen during the run, otherwise as found by the job's test program before."""
-    lines = [line.split() for line in text.splitlines()]
-    complete = all(len(words) in (2, 3) for words in lines)
-    probed = tuple(printable_line(words[1]) for words in lines) if complete else ()
-    placement = seen.placement(phase)
-    return placement if len(placement) >= len(probed) else probed
-
-
-def _loader_variables(probed: str) -> tuple[str, ...] | None:
-    """What lines RANK NODE NAME=DIGITS,... say of the ranks' variables, where "-" is none of them; None if a rank's are
-    not recorded.
-    """
-    lines = [line.split() for line in probed.splitlines()]
-    if not lines or any(len(words) != 3 for words in lines):
-        return None
-    return tuple(sorted({printable_line(pair) for *_, pairs in lines for pair in pairs.split(",")} - {"-"}))
+    file = facts_file.read(folder)
+    try:
+        completion, problems = completion_of(file, folder, token), tuple[str, ...]()
+    except ValueError as error:
+        completion, problems = None, (str(error),)
+    return replace(reading.evidence_of(file), completion=completion), problems
 
 
 def _content(path: Path) -> str:
@@ -129,7 +81,7 @@ def _content(path: Path) -> str:
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size  # reading makes room for all that is asked for
-            return file.read(min(LARGEST_PLACEMENT, size)).decode(errors="replace")
+            return file.read(min(LARGEST_TEXT, size)).decode(errors="replace")
     except (FileNotFoundError, NotADirectoryError):
         return ""
 
@@ -183,7 +135,7 @@ def _against_record(
     """Contradictions between the job's own record and an attempt recorded as done."""
     if attempt.state is not State.DONE:
         return
-    path = f"{folder.name}/completion.json"
+    path = f"{folder.name}/{facts_file.NAME}"
     if problems:
         yield from map(OutputRemark, problems)
     elif completion is None:

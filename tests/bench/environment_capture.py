@@ -48,7 +48,7 @@ def main() -> Iterator[Row]:
             ),
             f"{NODES} nodes put together": (lambda: witness.around(folder, said, NODES), BAR_FOLD_S),
             f"{NODES} nodes parsed by the driver": (
-                lambda: reading.parse((folder / "environment.json").read_bytes()),
+                lambda: reading.read(folder),
                 BAR_READ_S,
             ),
         }
@@ -58,7 +58,7 @@ def main() -> Iterator[Row]:
                 began = time.monotonic()
                 task()
                 times[name].append(time.monotonic() - began)
-        size = (folder / "environment.json").stat().st_size
+        size = (folder / "facts.jsonl").stat().st_size
     rows = [(name, statistics.median(times[name]), bar) for name, (_, bar) in tasks.items()]
     body = [[name, f"{median:.3f}", f"{bar:.1f}" if bar else "none"] for name, median, bar in rows]
     print(tabulate(body, ["what", "median s", "bar s"], disable_numparse=True))

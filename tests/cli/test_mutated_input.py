@@ -23,8 +23,8 @@ from tests.support.mutations import mutate
 STATUSES = {0, 1, 2, 3, 4}  # all that the help of the verbs names, but for an interruption
 ATTEMPT = "runs/scratch.peak.unique.r1/1"
 RECORDS = (
-    *("campaign.db", "journal.jsonl", "plan.json", f"{ATTEMPT}/attempt.json", f"{ATTEMPT}/completion.json"),
-    *(f"{ATTEMPT}/environment.json", f"{ATTEMPT}/bench.jsonl", f"{ATTEMPT}/stdout", f"{ATTEMPT}/directory-made"),
+    *("campaign.db", "journal.jsonl", "plan.json", f"{ATTEMPT}/attempt.json", f"{ATTEMPT}/facts.jsonl"),
+    *(f"{ATTEMPT}/bench.jsonl", f"{ATTEMPT}/stdout", f"{ATTEMPT}/directory-made"),
 )
 TABLES = ("table.csv", "table.json", "table.xlsx", "index.html")
 FORM, MAPPING = "crossroads-mdtest.csv", "crossroads-mdtest.yaml"

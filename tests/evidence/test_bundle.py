@@ -47,7 +47,7 @@ def test_a_bundle_has_the_evidence_and_what_follows_from_it(made: Made) -> None:
         assert (made.root / "plain/data/tables" / f"clauses.{form}").read_text() == printed
     attempt = "data/results/runs/scratch.peak.unique.r1/1"
     inside = {name.removeprefix(f"{attempt}/") for name in names if name.startswith(attempt)}
-    assert {"attempt.json", "completion.json", "environment.json", "job.sbatch", "stdout", "stderr"} <= inside
+    assert {"attempt.json", "facts.jsonl", "job.sbatch", "stdout", "stderr"} <= inside
     assert {"data/results/journal.jsonl", "data/results/plan.json"} <= names
     assert not any("campaign.db" in name or "report" in name for name in names)
 

@@ -17,7 +17,7 @@ from campaign.core import journal, timestamps
 from campaign.core.timestamps import Stamp
 from campaign.evidence import verify
 from campaign.evidence.verify import Buyer
-from tests.support import authority, bundled, reference
+from tests.support import authority, bundled, facts, reference
 from tests.support.bundled import Made
 
 RUN = "data/results/runs/scratch.peak.shared.r1/1"
@@ -33,12 +33,17 @@ def job_of(bag: Path) -> Path:
     return bag / "data/results/jobs" / json.loads((bag / RUN / "attempt.json").read_text())["job"]
 
 
+def times_of(bag: Path) -> dict[str, float]:
+    return {fact["name"]: fact["value"] for fact in facts.of(bag / RUN, "job")}
+
+
 def run_that_lasted_longer(bag: Path) -> None:
-    edited(bag / RUN / "completion.json", lambda record: record.update(ended=record["ended"] + 30))
+    ended = times_of(bag)["ended"]
+    facts.set_value(bag / RUN / "facts.jsonl", "job", "ended", ended + 30)
 
 
 def run_that_ended_before_it_began(bag: Path) -> None:
-    edited(bag / RUN / "completion.json", lambda record: record.update(ended=record["started"] - 1))
+    facts.set_value(bag / RUN / "facts.jsonl", "job", "ended", times_of(bag)["started"] - 1)
 
 
 def another_partition_after_the_job(bag: Path) -> None:
@@ -46,7 +51,7 @@ def another_partition_after_the_job(bag: Path) -> None:
 
 
 def environment_of_one_attempt(bag: Path) -> None:
-    edited(bag / RUN / "environment.json", lambda record: record["environment"].update(UCX_TLS="shm"))
+    facts.set_value(bag / RUN / "facts.jsonl", "host", "env.PATH", "/opt/fast")
 
 
 def script_of_the_job(bag: Path) -> None:
@@ -232,16 +237,27 @@ def test_the_challenge_of_the_buyer_is_in_every_attempts_name(made: Made, tmp_pa
     assert any(text.startswith("attempts without the buyer's challenge in their names") for text in told)
 
 
+END, SURROUNDINGS = "facts of how a run ended", "other facts"  # of facts.jsonl
+
+
+def kind_of(path: Path, line: bytes) -> str:
+    if path.name != "facts.jsonl":
+        return path.name
+    return END if b'"source": "job"' in line else SURROUNDINGS
+
+
 def issued_later(bag: Path, without: str = "") -> None:
     """Another nonce under the old logs: its challenge in the place of the old one in all files, but for one kind."""
     old, new = journal.challenge("buyer-2026"), journal.challenge("another")
+
+    def changed(path: Path, line: bytes) -> bytes:
+        if kind_of(path, line) == without:
+            return line
+        return line.replace(old.encode(), new.encode()).replace(b"buyer-2026", b"another")
+
     for path in bag.rglob("*"):
-        if (
-            path.is_file()
-            and path.name != without
-            and (old.encode() in (data := path.read_bytes()) or b"buyer-2026" in data)
-        ):
-            path.write_bytes(data.replace(old.encode(), new.encode()).replace(b"buyer-2026", b"another"))
+        if path.is_file() and (old.encode() in (data := path.read_bytes()) or b"buyer-2026" in data):
+            path.write_bytes(b"".join(changed(path, line) for line in data.splitlines(keepends=True)))
     for path in sorted(bag.rglob(f"*{old}*"), key=lambda path: -len(path.parts)):
         path.rename(path.with_name(path.name.replace(old, new)))
     bundled.rechain(journal_of(bag), {})
@@ -253,8 +269,8 @@ def issued_later(bag: Path, without: str = "") -> None:
     [
         ("stdout", {"FLG-03", "FLG-05"}),
         ("job.sbatch", {"EVD-04", "EVD-06"}),
-        ("completion.json", {"RUN-06"}),
-        ("environment.json", {"RUN-03"}),
+        (END, {"RUN-06"}),
+        (SURROUNDINGS, {"RUN-03"}),
         ("accounting.json", {"RUN-03"}),
         ("attempt.json", {"EVD-04"}),
     ],

@@ -28,7 +28,7 @@ from campaign.evidence.verify import Buyer
 from campaign.results.cells import Row
 from campaign.results.store import Store
 from campaign.slurm import scripts
-from tests.support import bundled
+from tests.support import bundled, facts
 from tests.support.bundled import Made
 from tests.support.command_line import CAMPAIGN
 
@@ -175,8 +175,8 @@ def findings_removed(bag: Path) -> None:
 
 
 def completion_record(bag: Path) -> None:
-    path = bag / "data/results/runs/scratch.peak.shared.r1/1/completion.json"
-    path.write_text(path.read_text().replace('"exit_status": 0', '"exit_status": 1'))
+    path = bag / "data/results/runs/scratch.peak.shared.r1/1/facts.jsonl"
+    facts.set_value(path, "job", "exit_status", 1)
 
 
 def attempt_removed(bag: Path) -> None:

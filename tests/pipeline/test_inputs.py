@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ import pytest
 
 from campaign.sandbox.cluster import Sandbox
 from tests.pipeline.test_declared_packs import case_of
-from tests.support import bundled, command_line, fake_slurm
+from tests.support import bundled, command_line, facts, fake_slurm
 from tests.support.command_line import drive
 
 FIRST, SECOND = "scratch.single.shared.r1", "scratch.single.unique.r1"
@@ -43,7 +44,12 @@ class Swapped:
         return done
 
     def hashed(self, run: str) -> list[str]:
-        return (self.folder / f"results/swapped/runs/{run}/1/inputs.txt").read_text().splitlines()
+        """NODE SHA-256 SIZE PATH of each file."""
+        found = facts.of(self.folder / f"results/swapped/runs/{run}/1", "inputs")
+        return [
+            f"{hash_['node']} {hash_['value']} {size['value']} {size['name']}"
+            for hash_, size in zip(found[::2], found[1::2], strict=True)
+        ]
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +77,8 @@ def test_an_input_that_was_swapped_by_one_byte_is_a_violation(swapped: Swapped) 
     one = next(each for each in found if each["subject"] == f"{SECOND}/1")
     assert one["message"] == f"input box differs from the file of the first plan: {swapped.box}"
     assert one["expected"] == f"SHA-256 {swapped.first}"
-    assert one["actual"] == f"{digest(swapped.box)} (14 bytes) on n1, runs/{SECOND}/1/inputs.txt:1"
+    place = re.escape(f"{digest(swapped.box)} (14 bytes) on n1, runs/{SECOND}/1/facts.jsonl:")
+    assert re.fullmatch(place + "[0-9]+", one["actual"])
 
 
 def test_a_bundle_takes_no_changed_input(swapped: Swapped, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from campaign.core.processes import Process
+from campaign.results.environment import reading
 from campaign.results.parsers.bench_jsonl import timelines
 from campaign.sandbox import storage
 from campaign.sandbox.cluster import Sandbox
@@ -61,10 +61,10 @@ def judged(case: Case, *cells: str) -> list[Said]:
 def test_honest_runs_pass_and_the_servers_confirm_them(tmp_path: Path, gluster: Sandbox) -> None:
     case = on_storage(tmp_path, gluster, "honest", 4, 1)
     honest = judged(case, SHARED, UNIQUE, ONE_FILE, "scratch/node/shared/*")
-    facts = json.loads((case.results / "runs/scratch.peak.shared.r1/1/environment.json").read_text())["facts"]
-    assert [entry["value"] for entry in facts["mount.type"]] == ["fuse.glusterfs"]
-    assert len(facts["mount.device"]) == 4
-    (client,) = (entry["value"] for entry in facts["gluster.client"])
+    found = reading.read(case.results / "runs/scratch.peak.shared.r1/1").environment
+    assert found.values("mount.type") == ("fuse.glusterfs",)
+    assert len(found.values("mount.device")) == 4
+    (client,) = found.values("gluster.client")
     assert "brick2/options/remote-host 127.0.0.1" in client
     assert "cache/options/md-cache-timeout 30" in client
     for said in honest:

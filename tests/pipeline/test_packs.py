@@ -17,6 +17,7 @@ from campaign.config.rules.output_format import BUILT_IN
 from campaign.core.units import plural
 from campaign.results.parsers.bench_jsonl import timelines
 from campaign.sandbox.cluster import Sandbox
+from tests.support import facts
 from tests.support.bench_binary import build
 from tests.support.cases import Case, new_target
 from tests.support.command_line import call
@@ -409,7 +410,7 @@ def test_an_external_ior_is_read_from_its_text_and_placed_where_the_job_saw_it(
     case = case_of(tmp_path, sandbox, "ior-cache-ladder", setting.launch, setting.variables, more)
     case.call("run", "--only", "scratch/nodes/synced/*")
     folder = case.results / "runs" / "scratch.nodes.synced.r1" / "1"
-    nodes = [line.split()[1] for line in (folder / "ran.txt").read_text().splitlines()]
+    nodes = facts.nodes_of_ranks(folder)
     assert nodes == [nodes[0]] * 2 + [nodes[2]] * 2
     rows = [row for row in case.table(status=1) if row["status"] == "measured"]
     assert {row["operation"] for row in rows} == {"write", "read"}

@@ -10,6 +10,7 @@ import pytest
 
 from campaign.sandbox.cluster import Sandbox
 from tests.pipeline.test_declared_packs import with_program
+from tests.support import facts
 from tests.support.cases import Case
 
 pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(600)]
@@ -64,10 +65,9 @@ def test_each_phase_runs_with_its_own_counts_and_the_variables_that_its_ranks_ha
     case.call("run", status=None)
     rows = case.table(status=None)
     assert {(row["status"], row["nodes"], row["processes"]) for row in rows} == {("measured", 4, 8)}
-    (folder,) = (path.parent for path in case.results.glob("runs/*/*/completion.json"))
+    (folder,) = (path.parent for path in case.results.glob("runs/*/*/facts.jsonl"))
     assert (folder / "prepare" / "stdout").read_text() == "prepared by 1\n"
-    ran = [line.split() for line in (folder / "ran.txt").read_text().splitlines()]
-    nodes = {name: sorted(line[1] for line in ran if line[-1] == name) for name in ("prepare", "generate", "read")}
+    nodes = {name: sorted(facts.nodes_of_ranks(folder, name)) for name in ("prepare", "generate", "read")}
     assert nodes.pop("prepare") in (["node1"], [])  # it may have ended before it was seen
     assert nodes == {
         "generate": ["node1", "node1", "node2"],

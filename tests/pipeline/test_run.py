@@ -19,6 +19,7 @@ import pytest
 
 from campaign.sandbox.cluster import Sandbox
 from campaign.sandbox.layout import Shape
+from tests.support import facts
 from tests.support.cases import Case, make_case, wait_until
 from tests.support.sandbox_fixture import OWN, running
 
@@ -77,8 +78,7 @@ def test_an_external_binary_is_asked_for_its_dialect_and_seen_where_it_runs(tmp_
     more = f"benchmark:\n  executable: {binary}\n"
     case = make_case(tmp_path, sandbox, "external", more=more)
     case.call("run", "--only", "scratch/peak/unique/*")
-    seen = (case.results / "runs/scratch.peak.unique.r1/1/ran.txt").read_text()
-    nodes = [line.split()[1] for line in seen.splitlines()]
+    nodes = facts.nodes_of_ranks(case.results / "runs/scratch.peak.unique.r1/1")
     assert nodes == [nodes[0]] * 2 + [nodes[2]] * 2
     assert nodes[0] != nodes[2]
     rows = [row for row in case.table(status=1) if row["status"] == "measured"]
@@ -348,10 +348,10 @@ def test_raw_output_that_was_changed_or_removed_makes_the_number_invalid(tmp_pat
     before = case.table(status=1)
     assert before[0]["status"] == "measured"
     for file, old, new, told in (
-        ("completion.json", '"exit_status": 0', '"exit_status": 9', "recorded as done"),
-        ("completion.json", '"restart_count": 0', '"restart_count": 3', "recorded as done"),
+        ("facts.jsonl", '"exit_status", "value": 0', '"exit_status", "value": 9', "recorded as done"),
+        ("facts.jsonl", '"restart_count", "value": 0', '"restart_count", "value": 3', "recorded as done"),
         ("bench.jsonl", None, None, "bench.jsonl"),
-        ("completion.json", None, None, "completion.json"),
+        ("facts.jsonl", None, None, "facts.jsonl"),
     ):
         path = case.results / "runs/scratch.single.shared.r1/1" / file
         text = path.read_text()

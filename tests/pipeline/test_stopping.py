@@ -82,7 +82,7 @@ def test_a_run_during_which_slurm_suspended_the_job_is_no_result(tmp_path: Path,
     findings = json.loads(case.call("check", "--json", status=1))
     (about,) = (finding for finding in findings if finding["rule"] == "RUN-01")
     assert about["message"] == "Slurm suspended the job during the run: that time counts in its results"
-    assert re.match(r"\d+ s from .* UTC \(completion.json\)", about["actual"])
+    assert re.match(r"\d+ s from .* UTC \(facts.jsonl\)", about["actual"])
     assert (about["severity"], about["subject"]) == ("E", f"{first['run']}/{first['attempt']}")
 
 

@@ -94,7 +94,7 @@ def test_a_load_runs_beside_the_benchmark_on_other_nodes_and_the_accounting_has_
     _, phases = phases_of(case)
     assert list(phases) == ["alone", "loaded", "load", "after"]
     assert phases["load"]["started"] < phases["loaded"]["ended"] < phases["load"]["ended"] <= phases["after"]["started"]
-    (folder,) = (path.parent for path in case.results.glob("runs/*/*/completion.json"))
+    (folder,) = (path.parent for path in case.results.glob("runs/*/*/facts.jsonl"))
     lines = {name: (folder / name / "bench.jsonl").read_text() for name in ("alone", "loaded", "load")}
     on = {
         name: {f"node{number}" for number in range(1, 5) if f'"node{number}"' in text} for name, text in lines.items()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from campaign.results.completion import read_completion
 from campaign.results.environment import reading, slurm_text
 from campaign.sandbox.layout import Shape
 from tests.support import command_line
@@ -50,8 +51,9 @@ def test_a_campaign_is_compared_as_its_results_say_without_asking_slurm(whole: C
 
 def test_each_attempt_has_its_nodes_on_record_and_each_job_slurms_word_of_it(whole: Case) -> None:
     for folder in whole.results.glob("runs/*/1"):
-        found = reading.read(folder / "environment.json")
-        asked = slurm_text.expand_nodes(json.loads((folder / "completion.json").read_text())["nodes"])
+        found, completion = reading.read(folder), read_completion(folder)
+        assert completion is not None
+        asked = slurm_text.expand_nodes(completion.nodes)
         assert tuple(node.name for node in found.environment.nodes) == asked
         assert (found.environment.problems, found.environment.incomplete, found.made) == ((), (), True)
         assert found.before is not None and found.after is not None

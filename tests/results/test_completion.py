@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,10 +9,11 @@ import pytest
 from campaign.core.model import Completion, PhaseTimes
 from campaign.results.completion import read_completion
 from tests.support.builders import COMPLETION
+from tests.support.facts import ended, text, write
 
 
 def test_a_record_is_read(tmp_path: Path) -> None:
-    (tmp_path / "completion.json").write_text(json.dumps(COMPLETION))
+    write(tmp_path, *ended(COMPLETION))
     phases = (PhaseTimes("", 0, 1.5, 2.5),)
     assert read_completion(tmp_path, "t") == Completion("done", "", 0, 1.5, 2.5, "7", "j", "n1", 0, 0, phases=phases)
 
@@ -23,15 +23,19 @@ def test_no_record_is_none(tmp_path: Path) -> None:
 
 
 UNREADABLE = {
-    "a torn one": ('{"format": 1, ', "cannot be read: Expecting property name"),
-    "one of another format": (json.dumps(COMPLETION | {"format": 2}), "found format 2; allowed: 1"),
+    "one that says something twice": (
+        text(*ended(COMPLETION), *ended({"outcome": "failed"})),
+        "a fact of the job is there twice",
+    ),
+    "a torn one": ('{"format": 1, ', "not JSON: Expecting property name"),
+    "one of another format": ('{"format": 2}\n', "format 2; expected 1"),
     "another attempt's": (
-        json.dumps(COMPLETION | {"token": "other"}),
+        text(*ended(COMPLETION | {"token": "other"})),
         "belongs to another attempt: its token is 'other', this attempt's is 't'",
     ),
-    "one that lacks something": (json.dumps({"format": 1, "token": "t"}), "completion: field 'outcome' is missing"),
+    "one that lacks something": (text(*ended({"token": "t"})), "completion: field 'outcome' is missing"),
     "one with a number beyond all numbers": (
-        json.dumps(COMPLETION | {"exit_status": float("inf")}),
+        text(*ended(COMPLETION | {"exit_status": float("inf")})),
         "completion.exit_status: found inf; allowed: int",
     ),
 }
@@ -39,8 +43,8 @@ UNREADABLE = {
 
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_a_record_that_is_wrong_is_said_to_be(tmp_path: Path, name: str) -> None:
-    text, problem = UNREADABLE[name]
-    (tmp_path / "completion.json").write_text(text)
-    with pytest.raises(ValueError, match="completion") as caught:
+    content, problem = UNREADABLE[name]
+    (tmp_path / "facts.jsonl").write_text(content)
+    with pytest.raises(ValueError, match="facts") as caught:
         read_completion(tmp_path, "t")
-    assert str(caught.value).startswith(f"{tmp_path}/completion.json: {problem}")
+    assert str(caught.value).startswith(f"{tmp_path}/facts.jsonl: {problem}")

@@ -21,7 +21,7 @@ from campaign.core.units import utc
 from campaign.results.store import Store
 from campaign.slurm import collect, commands
 from campaign.slurm.collect import read_evidence
-from tests.support import builders, fake_slurm
+from tests.support import builders, facts, fake_slurm
 from tests.support.driving import Driving
 from tests.support.fake_slurm import Fake
 
@@ -85,7 +85,8 @@ def test_results_come_in_while_slurm_does_not_answer(driver: Driving, cluster: F
 def test_an_attempts_times_are_those_of_its_record(driver: Driving) -> None:
     send_one(driver)
     driver.follow()
-    record = json.loads((driver.folder() / "completion.json").read_text())
+    record = facts.end_of(driver.folder())
+    assert record is not None
     assert (driver.attempt().started, driver.attempt().ended) == (record["started"], record["ended"])
 
 
@@ -154,10 +155,10 @@ def test_what_is_out_of_service_is_told_of_a_job_that_waits_for_it(driver: Drivi
 def test_a_damaged_record_ends_the_attempt_with_what_is_wrong(driver: Driving, cluster: Fake) -> None:
     cluster.fault("hold")
     send_one(driver)
-    (driver.folder() / "completion.json").write_text("{")
+    (driver.folder() / "facts.jsonl").write_text("{")
     driver.follow()
     assert driver.attempt().state is State.FAILED
-    assert "completion.json: cannot be read" in driver.attempt().reason
+    assert "facts.jsonl: not JSON" in driver.attempt().reason
 
 
 def test_a_job_id_that_no_driver_wrote_down_comes_from_the_jobs_own_record(driver: Driving, cluster: Fake) -> None:
@@ -225,8 +226,9 @@ def test_the_placement_of_a_benchmark_that_does_not_tell_it_comes_from_the_probe
     folder = driver.folder()
     text = (folder / "stdout").read_text().replace("mdtest-4.1.0+dev", "mdtest-1.8.4").replace("Nodemap: 1\n", "")
     (folder / "stdout").write_text(text.replace("with 1 total task(s) on 1 node(s)", "with 4 total task(s) on 2 nodes"))
-    (folder / "ran.txt").unlink()  # what was seen of the ranks themselves goes before
-    (folder / "placement.txt").write_text(probed)
+    # What was seen of the ranks themselves goes before.
+    others = [fact for fact in facts.written(folder) if fact["source"] not in ("probe", "ranks")]
+    facts.write(folder, *others, *facts.probe(probed))
     collect.import_results(driver.paths, driver.store, {"": "mdtest"}, driver.attempt())
     ((seen,),) = (outputs.values() for outputs in driver.store.observations().values())
     assert (seen.placement, seen.processes_per_node) == (placement, per_node)
@@ -252,10 +254,9 @@ def test_what_the_launcher_set_is_known_of_each_phase_whose_probe_recorded_every
     send_one(driver)
     driver.follow()
     folder = driver.folder()
-    (folder / "placement.txt").write_text(probed)
-    (folder / "write").mkdir()
-    (folder / "write" / "placement.txt").write_text(of_phase)
-    evidence, problems = collect.read_evidence(folder, driver.attempt().token, ("", "write"))
+    others = [fact for fact in facts.written(folder) if fact["source"] != "probe"]
+    facts.write(folder, *others, *facts.probe(probed), *facts.probe(of_phase, "write"))
+    evidence, problems = collect.read_evidence(folder, driver.attempt().token)
     assert (evidence.loader_variables, problems) == (variables, ())
     assert evidence.placement.get("write", ()) == tuple(line.split()[1] for line in of_phase.splitlines())
 
@@ -299,7 +300,7 @@ def test_an_output_without_results_is_that_of_a_run_that_failed(
     driver: Driving, cluster: Fake, stdout: Callable[[str], str], state: State
 ) -> None:
     send_one(driver)
-    record = driver.folder() / "completion.json"
+    record = driver.folder() / "facts.jsonl"
     fake_slurm.wait_until(record.exists, "the run has ended")
     printed = driver.folder() / "stdout"
     printed.write_text(stdout(printed.read_text()))
@@ -463,7 +464,7 @@ def test_a_record_that_a_slow_file_system_shows_late_counts(
     monkeypatch.setattr(collect, "GRACE_S", 60)
     send_one(driver)
     all_ended(cluster)
-    hidden = driver.folder() / "completion.json"
+    hidden = driver.folder() / "facts.jsonl"
     hidden.rename(driver.folder() / "hidden")
     for _ in range(20):
         driver.step()
@@ -705,10 +706,9 @@ def test_an_end_that_two_drivers_see_is_written_once(driver: Driving, cluster: F
     assert driver.states() == [State.DONE, State.DONE]
 
 
-@pytest.mark.parametrize("name", ["ran.txt", "placement.txt", "counters.jsonl"])
-def test_a_record_that_cannot_be_read_is_told_and_not_taken_for_missing(tmp_path: Path, name: str) -> None:
-    assert read_evidence(tmp_path, "t", ("",))[1] == ()
-    (tmp_path / name).symlink_to(name)
-    assert read_evidence(tmp_path, "t", ("",))[1] == (
-        f"{tmp_path}/{name}: cannot be read: Too many levels of symbolic links",
+def test_a_record_that_cannot_be_read_is_told_and_not_taken_for_missing(tmp_path: Path) -> None:
+    assert read_evidence(tmp_path, "t")[1] == ()
+    (tmp_path / "facts.jsonl").symlink_to("facts.jsonl")
+    assert read_evidence(tmp_path, "t")[1] == (
+        f"{tmp_path}/facts.jsonl: cannot be read: Too many levels of symbolic links",
     )

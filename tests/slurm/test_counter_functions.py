@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from typing import Any
 
 import pytest
 
+from tests.support import facts
 from tests.support.fake_slurm import wait_until
 from tests.support.jobs import LIMIT_S, Job, cluster, job
 
@@ -16,8 +16,11 @@ __all__ = ["cluster", "job"]  # fixtures
 
 
 def counted(job: Job) -> list[dict[str, Any]]:
-    lines = (job.steps[0].folder / "counters.jsonl").read_text().splitlines()
-    return [{name: json.loads(line)[name] for name in ("when", "counts", "problem")} for line in lines]
+    nothing, keys = {"counts": {}, "problem": ""}, {"operations": "counts", "problem": "problem"}
+    return [
+        {**nothing, "when": fact["phase"], keys[fact["name"]]: fact["value"]}
+        for fact in facts.of(job.steps[0].folder, "servers")
+    ]
 
 
 def test_the_servers_are_asked_before_and_after_and_the_benchmark_can_ask_between(job: Job) -> None:
@@ -26,6 +29,7 @@ def test_the_servers_are_asked_before_and_after_and_the_benchmark_can_ask_betwee
     counts = {"create": 7, "stat": 1}
     assert counted(job) == [{"when": when, "counts": counts, "problem": ""} for when in ("begin", "end")]
     ((_, environment),) = job.cluster.launched()
+    (job.steps[0].folder / "facts.jsonl").rename(job.steps[0].folder / "facts.jsonl.new")  # as during the run
     asked = ["bash", "-c", environment["BENCH_BETWEEN_PHASES"], "sh", "stat"]
     subprocess.run(asked, env={"PATH": os.environ["PATH"], "SLURM_JOB_ID": "5"}, check=True, timeout=LIMIT_S)
     assert counted(job)[-1] == {"when": "stat", "counts": {"create": 7, "stat": 5}, "problem": ""}
@@ -36,7 +40,7 @@ def test_an_external_benchmark_is_sampled_while_it_runs(job: Job) -> None:
     job.counters, job.probe = "echo stat 1", True
     job.cluster.fault("bench-waits")
     process = job.plan().start()
-    rows = job.steps[0].folder / "counters.jsonl"
+    rows = job.steps[0].folder / "facts.jsonl.new"
     wait_until(lambda: rows.exists() and '"sample"' in rows.read_text(), "it is sampled")
     job.cluster.mend("bench-waits")
     assert process.wait(LIMIT_S) == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -21,7 +20,7 @@ from campaign.core import resources
 from campaign.core.model import Command, Geometry
 from campaign.results.completion import read_completion
 from campaign.results.environment import reading
-from tests.support import fake_slurm
+from tests.support import facts, fake_slurm
 from tests.support.bench_faults import library
 from tests.support.examples import examples
 from tests.support.fake_slurm import Fake
@@ -123,8 +122,8 @@ def test_no_mode_that_a_umask_gives_keeps_the_job_from_its_files_or_lets_others_
     job.environment |= {"BASH_ENV": str(tmp_path / "environment")}
     assert job.plan().run() == 0, job.out() + job.complain()
     made = [path for path in job.steps[0].folder.iterdir() if path.name != "placement"]
-    modes = {path.name: path.stat().st_mode & 0o777 for path in (*made, job.folder / "environment.json")}
-    assert modes.keys() >= {"claim", "completion.json", "environment.json", "stderr", "stdout"}
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (*made, job.folder / "facts.jsonl")}
+    assert modes.keys() >= {"claim", "facts.jsonl", "stderr", "stdout"}
     assert {name for name, mode in modes.items() if mode & 0o002 or mode & 0o600 != 0o600} == set()
 
 
@@ -161,7 +160,7 @@ def test_a_run_that_ends_well_leaves_its_record_and_nothing_on_the_target(job: J
     began, ended = record.pop("uptime")
     assert 0 < began <= ended
     assert record == {
-        "format": 1,
+        "made": True,
         "run": "scratch.peak.unique.r1",
         "attempt": 1,
         "token": "11",
@@ -178,7 +177,7 @@ def test_a_run_that_ends_well_leaves_its_record_and_nothing_on_the_target(job: J
     }
     assert job.left() == []
     assert sorted(path.name for path in job.steps[0].folder.iterdir()) == [
-        "claim", "completion.json", "directory-made", "environment.json", "stderr", "stdout",
+        "claim", "directory-made", "facts.jsonl", "stderr", "stdout",
     ]  # fmt: skip
     assert job.complain() == ""
 
@@ -194,7 +193,7 @@ def test_a_bash_without_a_clock_of_its_own_records_the_same(job: Job, tmp_path: 
     assert before < record["started"] < record["ended"] < time.time()
     assert float(job.out().split()[0]) > before
     assert job.complain() == ""
-    found = reading.read(job.steps[0].folder / "environment.json")
+    found = reading.read(job.steps[0].folder)
     assert found.environment.problems == ()
     assert found.before is not None and found.after is not None
 
@@ -330,7 +329,7 @@ def test_a_run_whose_witness_dies_meanwhile_leaves_its_record(job: Job) -> None:
 
 def test_a_record_that_cannot_be_written_makes_the_job_fail(job: Job) -> None:
     job.plan()
-    (job.steps[0].folder / "completion.json.new").mkdir()
+    (job.steps[0].folder / "facts.jsonl.new").mkdir()
     assert job.run() == 1
     assert "done, but its record cannot be written" in job.out()
     assert (job.steps[0].folder / "stderr").read_text() == ""
@@ -374,7 +373,7 @@ def test_a_job_that_slurm_started_again_measures_nothing(job: Job) -> None:
 def test_a_job_that_slurm_forgot_and_started_again_measures_nothing(job: Job) -> None:
     """A slurmctld that lost its state counts no restart. What the first start recorded stays as it is."""
     job.plan(runs=2)
-    recorded = job.folder / "environment.json"
+    recorded = job.folder / "facts.jsonl"
     recorded.write_text("{}\n")
     (job.steps[0].folder / "claim").mkdir()
     assert job.run() == 1
@@ -580,16 +579,15 @@ def test_a_module_command_may_use_what_is_not_set_and_change_the_locale(job: Job
 def test_the_environment_is_recorded_without_secrets(job: Job) -> None:
     job.environment |= {"SLURM_JWT": "secret", "OMPI_MCA_btl": 'tcp "x"\n\\', "HOME_SWEET": "no", "LD_PRELOAD_": "ü"}
     job.plan(runs=2).run()
-    texts = [(step.folder / "environment.json").read_text() for step in job.steps]
-    recorded, other = (json.loads(text) for text in texts)
-    assert recorded["format"] == 2
+    of_job = (job.folder / "facts.jsonl").read_text()
+    assert of_job.startswith('{"format": 1}\n')
+    assert all((step.folder / "facts.jsonl").read_text().startswith(of_job) for step in job.steps)
+    recorded = {fact["name"]: fact["value"] for fact in facts.of(job.steps[0].folder, "host")}
     assert recorded["directory"] == str(job.target)
-    own = {"before", "after"}
-    assert {key: recorded[key] for key in recorded.keys() - own} == {key: other[key] for key in other.keys() - own}
-    assert recorded["environment"]["OMPI_MCA_btl"] == 'tcp "x" \\'
-    assert recorded["environment"]["LD_PRELOAD_"] == "ü"
-    assert recorded["environment"]["SLURM_JOB_ID"] == "1"
-    assert {"SLURM_JWT", "HOME_SWEET"}.isdisjoint(recorded["environment"])
+    assert recorded["env.OMPI_MCA_btl"] == 'tcp "x" \\'
+    assert recorded["env.LD_PRELOAD_"] == "ü"
+    assert recorded["env.SLURM_JOB_ID"] == "1"
+    assert {"env.SLURM_JWT", "env.HOME_SWEET"}.isdisjoint(recorded)
 
 
 def completion(
@@ -608,9 +606,10 @@ def completion(
 def reasons(texts: list[bytes]) -> list[str]:
     """What the records have of each reason."""
     with TemporaryDirectory() as folder:
-        made = Path(folder) / "completion.json.new"
-        done = ((completion(made.parent, reason=text).returncode, made.read_bytes()) for text in texts)
-        return [json.loads(record)["reason"] for status, record in done if status == 0]
+        statuses = [completion(Path(folder), reason=text).returncode for text in texts]
+        recorded = [fact["value"] for fact in facts.of(Path(folder), "job") if fact["name"] == "reason"]
+        assert len(recorded) == statuses.count(0)
+        return recorded
 
 
 @settings(max_examples=examples(15))
@@ -632,7 +631,9 @@ def test_a_record_has_each_word_where_it_belongs(tmp_path: Path, monkeypatch: py
         tmp_path, *phases[0], *phases[1], uptime="4 6", suspended="10.6 10.7 ", unended="last", status="-1"
     )
     assert (done.returncode, done.stderr) == (0, b"")
-    record = json.loads((tmp_path / "completion.json.new").read_text())
+    (tmp_path / "facts.jsonl.new").rename(tmp_path / "facts.jsonl")
+    record = facts.end_of(tmp_path)
+    assert record is not None
     assert record["suspended"] == [10.6, 10.7]
     assert (record["uptime"], record["unended"], record["exit_status"], record["restart_count"]) == (
         [4, 6],
@@ -648,7 +649,9 @@ def test_a_record_has_each_word_where_it_belongs(tmp_path: Path, monkeypatch: py
 
 def test_what_a_run_has_not_is_not_in_its_record(tmp_path: Path) -> None:
     assert completion(tmp_path).returncode == 0
-    record = json.loads((tmp_path / "completion.json.new").read_text())
+    (tmp_path / "facts.jsonl.new").rename(tmp_path / "facts.jsonl")
+    record = facts.end_of(tmp_path)
+    assert record is not None
     assert record.keys().isdisjoint({"uptime", "unended", "phases"})
     assert record["suspended"] == []
 
@@ -677,7 +680,7 @@ def test_a_phase_of_too_few_words_leaves_no_record(tmp_path: Path) -> None:
 
 
 def test_a_record_that_does_not_reach_the_disk_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"LD_PRELOAD": library("faulty_io"), "FAULT_CALL": "fsync", "FAULT_PATH": "completion"}.items():
+    for name, value in {"LD_PRELOAD": library("faulty_io"), "FAULT_CALL": "fsync", "FAULT_PATH": "facts"}.items():
         monkeypatch.setenv(name, str(value))
     done = completion(tmp_path)
     assert done.returncode == 1
@@ -888,7 +891,7 @@ def test_the_ranks_of_each_phase_that_were_not_seen_are_asked_for_where_it_ran(t
     assert (job.run(), job.end_of()) == (0, ("done", "")), job.complain()
     asked = [next(word for word in words if word.startswith("--relative")) for words, _ in cluster.launched()]
     assert asked == ["--relative=0", f"--relative={ONE.nodes}"] * 2
-    assert {path.parent.name for path in job.steps[0].folder.rglob("placement.txt")} == {"write", "read"}
+    assert {fact["phase"] for fact in facts.of(job.steps[0].folder, "probe")} == {"write", "read"}
 
 
 def test_a_phase_with_counts_of_its_own_is_launched_expected_and_asked_for_with_them(
@@ -906,9 +909,7 @@ def test_a_phase_with_counts_of_its_own_is_launched_expected_and_asked_for_with_
     folder = job.steps[0].folder
     printed = [(folder / name / "stdout").read_text().splitlines() for name in ("prepare", "solve")]
     assert printed == [["1 1"], [f"{ONE.nodes} {ONE.processes_per_node}"] * ONE.processes]
-    assert [len((folder / name / "placement.txt").read_text().splitlines()) for name in ("prepare", "solve")] == [
-        1, ONE.processes
-    ]  # fmt: skip
+    assert [len(facts.probed(folder, name)) for name in ("prepare", "solve")] == [1, ONE.processes]
 
 
 @pytest.mark.parametrize("word", ["phase=io\n", "beside=x", "phase=", "end=1", "file=a"])

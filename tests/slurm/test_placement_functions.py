@@ -13,7 +13,7 @@ from campaign.core import resources
 from campaign.core.model import Geometry
 from campaign.slurm import scripts
 from tests.slurm.test_witness_functions import program, watched
-from tests.support import builders, fake_slurm
+from tests.support import builders, facts, fake_slurm
 from tests.support.jobs import FUNCTIONS, Job, cluster, job
 
 __all__ = ["cluster", "job"]  # fixtures
@@ -28,7 +28,7 @@ def probes(job: Job) -> list[str]:
 
 
 def placements(job: Job) -> list[list[str]]:
-    return [(step.folder / "placement.txt").read_text().splitlines() for step in job.steps]
+    return [facts.probed(step.folder) for step in job.steps]
 
 
 @pytest.mark.parametrize("geometry", [Geometry(1, 1), Geometry(1, 4), Geometry(2, 8), Geometry(3, 3), Geometry(3, 7)])
@@ -57,7 +57,7 @@ def test_where_nobody_looks_the_launcher_is_asked_before_the_run_once_for_a_geom
 def test_ranks_that_were_all_seen_are_not_asked_for(job: Job) -> None:
     watched(job, program(job, "bench"))
     assert probes(job) == ["run"]
-    assert not (job.steps[0].folder / "placement.txt").exists()
+    assert placements(job) == [[]]
 
 
 def test_a_run_whose_ranks_were_not_all_seen_is_recorded_once_nothing_runs_and_later_launchers_are_asked_before(
@@ -81,7 +81,7 @@ def test_any_other_placement_is_found_out_after_a_run_and_refused_from_then_on(j
     words = {"executable": str(program(job, "bench")), "arguments": ("1",)}
     job.steps = [replace(step, run=builders.with_words(step.run, **words)) for step in job.steps]
     assert job.run() == 1
-    reason = "the ranks are not block-placed and even on 2 nodes with 2 each: see placement.txt"
+    reason = "the ranks are not block-placed and even on 2 nodes with 2 each: see facts.jsonl"
     assert [job.end_of(number) for number in (1, 2, 3)] == [("done", ""), ("done", ""), ("refused", reason)]
     assert probes(job) == ["run", "run", "--ntasks=4"]
     assert job.left() == []
@@ -111,7 +111,7 @@ def test_launchers_with_options_of_the_users_are_asked_before_the_first_run_and_
 def test_the_probe_refuses_any_other_placement(job: Job, placement: str) -> None:
     job.cluster.fault("placement", placement)
     assert job.plan_with_mpirun(Geometry(2, 8)).run() == 1
-    reason = "the ranks are not block-placed and even on 2 nodes with 4 each: see placement.txt"
+    reason = "the ranks are not block-placed and even on 2 nodes with 4 each: see facts.jsonl"
     assert job.end_of() == ("refused", reason)
     assert probes(job) == ["--ntasks=8"] * 2  # before the first run, and again when its turn came
     assert job.left() == []
@@ -145,7 +145,7 @@ def test_the_built_in_benchmark_runs_where_its_launcher_does_not_answer(job: Job
     _set_by(job, "", before='case "$*" in *" where") echo "0 n1 -"; echo "1 n1"; exit 1 ;; esac')
     assert job.run() == 0, job.out() + job.complain()
     assert job.end_of() == ("done", "")
-    assert not (job.steps[0].folder / "placement.txt").exists()
+    assert placements(job) == [[]]
 
 
 def test_a_run_that_the_srun_of_the_witnesses_starts_is_not_launched_twice(job: Job) -> None:

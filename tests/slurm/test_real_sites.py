@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from campaign.results.environment import reading
 from campaign.sandbox import slurmconf
 from campaign.sandbox.cluster import Sandbox
 from campaign.sandbox.layout import Layout, Shape
@@ -161,7 +162,7 @@ def test_variables_of_the_site_and_a_clock_that_is_set_back_are_not_held_against
     told = {rule: [one for one in findings if one["rule"] == rule] for rule in ("ENV-02", "EVD-06", "RUN-02")}
     (variables,) = [one["actual"] for one in told["ENV-02"] if "OMPI_MCA_mpi_yield_when_idle" in one["actual"]]
     assert "OMPI_MCA_plm_slurm_args" not in variables
-    assert "OMPI_MCA_plm_slurm_args" in json.loads(first.with_name("environment.json").read_text())["set_by_slurm"]
+    assert "OMPI_MCA_plm_slurm_args" in reading.read(first.parent).environment.set_by_slurm
     set_back = [one for one in told["EVD-06"] if "clock" in one["message"]]
     assert [(one["severity"], one["subject"]) for one in set_back] == [("W", "scratch.single.shared.r1/1")], (
         "the benchmark, whose clock nobody set, says so: without it, it would be noted"

@@ -272,7 +272,7 @@ def test_a_hostile_place_for_results_is_quoted_in_the_directives_too(tmp_path: P
     (job / "job.sbatch").write_text(render(planned, root), encoding="utf-8")
     subprocess.run(["sbatch", "--parsable", job / "job.sbatch"], capture_output=True, timeout=800, check=True)
     fake_slurm.wait_until(lambda: not cluster.running(), "the job has ended")
-    assert (planned[0].folder / "completion.json").exists(), (job / "stderr").read_text()
+    assert (planned[0].folder / "facts.jsonl").exists(), (job / "stderr").read_text()
     assert "end of the job, 0 of its runs failed" in (job / "stdout").read_text()
     assert [path.name for path in tmp_path.rglob("pwned")] == []
 

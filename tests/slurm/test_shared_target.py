@@ -85,7 +85,7 @@ def test_what_the_submitting_machine_does_not_see_or_say_refuses_nothing(
 def test_the_nodes_of_a_job_look_for_a_file_that_the_first_one_made(job: Job) -> None:
     job.environment["SLURM_JOB_NUM_NODES"] = "2"
     assert job.plan().run() == 0
-    assert reading.read(job.folder / "environment.json").environment.by_node("target.seen") == {
+    assert reading.read(job.folder).environment.by_node("target.seen") == {
         "n1": "shared",
         "n2": "shared",
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 import signal
@@ -17,7 +16,7 @@ from campaign.core.model import Geometry, Launcher
 from campaign.results.environment import reading
 from campaign.results.environment.facts import Evidence, HashedInput
 from campaign.slurm.collect import read_evidence
-from tests.support import builders, fake_slurm
+from tests.support import builders, facts, fake_slurm
 from tests.support.bench_binary import SOURCES, make
 from tests.support.fake_slurm import Fake
 from tests.support.jobs import LIMIT_S, Job, cluster, job
@@ -26,7 +25,7 @@ __all__ = ["cluster", "job"]  # fixtures
 
 
 def recorded(job: Job, number: int = 1) -> Evidence:
-    return reading.read(job.steps[number - 1].folder / "environment.json")
+    return reading.read(job.steps[number - 1].folder)
 
 
 # --- a job's record
@@ -65,21 +64,23 @@ def test_all_nodes_hash_the_input_files_before_each_run(job: Job) -> None:
     assert job.complain() == ""
     wanted = hashlib.sha256(box.read_bytes()).hexdigest()
     for step in job.steps:
-        evidence, problems = read_evidence(step.folder, step.token, ("",))
+        evidence, problems = read_evidence(step.folder, step.token)
         assert problems == ()
+        first = evidence.inputs[0].line
         assert evidence.inputs == (
-            HashedInput("n1", str(box), wanted, 8, 1),
-            HashedInput("n1", str(none), "", 0, 2),
-            HashedInput("n2", str(box), wanted, 8, 3),
-            HashedInput("n2", str(none), "", 0, 4),
+            HashedInput("n1", str(box), wanted, 8, first),
+            HashedInput("n1", str(none), "", 0, first + 2),
+            HashedInput("n2", str(box), wanted, 8, first + 4),
+            HashedInput("n2", str(none), "", 0, first + 6),
         )
+        assert wanted in (step.folder / "facts.jsonl").read_text().splitlines()[first - 1]
 
 
 def test_nodes_that_do_not_hash_the_input_files_fail_no_run(job: Job) -> None:
     job.cluster.fault("hash-fails")
     job.plan().read(job.root / "box")
     assert job.run() == 0
-    assert (job.steps[0].folder / "inputs.txt").read_text() == ""
+    assert facts.of(job.steps[0].folder, "inputs") == []
 
 
 def test_a_witness_of_another_version_refuses_what_it_cannot_do(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +98,7 @@ def test_a_witness_of_another_version_refuses_what_it_cannot_do(job: Job, monkey
 
 def test_a_job_leaves_only_its_record(job: Job) -> None:
     job.plan().run()
-    assert sorted(path.name for path in job.folder.iterdir()) == ["environment.json", "job.sbatch", "stderr", "stdout"]
+    assert sorted(path.name for path in job.folder.iterdir()) == ["facts.jsonl", "job.sbatch", "stderr", "stdout"]
 
 
 def test_nodes_that_cannot_be_asked_are_recorded_and_fail_no_run(job: Job) -> None:
@@ -141,8 +142,9 @@ def test_no_secret_is_written_down(job: Job) -> None:
     job.environment |= HARMLESS
     job.environment |= {name: value if "hush" in value else f"hush{value}" for name, value in SECRETS.items()}
     job.plan().run()
-    text = (job.steps[0].folder / "environment.json").read_text()
-    assert HARMLESS.items() <= json.loads(text)["environment"].items()
+    text = (job.steps[0].folder / "facts.jsonl").read_text()
+    recorded = {fact["name"].removeprefix("env."): fact["value"] for fact in facts.of(job.steps[0].folder, "host")}
+    assert HARMLESS.items() <= recorded.items()
     assert "hush" not in text
     assert not any(name in text for name in SECRETS)
 
@@ -208,7 +210,7 @@ def watched(
     words = {"executable": str(executable), "arguments": ("5",), "prefix": prefix, "environment": environment}
     job.steps = [replace(step, run=builders.with_words(step.run, launcher=launcher, **words)) for step in job.steps]
     assert job.run() == 0, job.out() + job.complain()
-    witness = read_evidence(job.steps[0].folder, job.steps[0].token, ("",))[0].witness
+    witness = read_evidence(job.steps[0].folder, job.steps[0].token)[0].witness
     assert witness.problems == ()
     assert witness.placement() == ("n1", "n1", "n2", "n2")
     names = {digest: Path(path).name for digest, path in witness.programs.items()}
@@ -220,9 +222,9 @@ def test_the_job_sees_what_its_ranks_execute_and_load(job: Job) -> None:
     programs, ranks = watched(job, path)
     assert programs == {hashlib.sha256(path.read_bytes()).hexdigest(): str(path)}
     assert ranks == [("bench",)] * 4
-    libraries = read_evidence(job.steps[0].folder, job.steps[0].token, ("",))[0].witness.libraries
+    libraries = read_evidence(job.steps[0].folder, job.steps[0].token)[0].witness.libraries
     assert any(name.startswith("libc.so") for name in libraries)
-    assert not list(job.steps[0].folder.glob("ran.[!t]*"))
+    assert not list(job.steps[0].folder.glob("ran.*"))
 
 
 def test_the_sanitizers_find_nothing_in_the_witnesses_of_a_job(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,7 +240,7 @@ def test_another_program_under_the_name_of_the_declared_one_is_seen_as_what_it_i
     other = program(job, "other")
     _, ranks = watched(job, program(job, "bench", f'sleep 0.2; exec -a "$0" {other} "$@"'))
     assert all(executed[-1] == "other" for executed in ranks)
-    environment = read_evidence(job.steps[0].folder, job.steps[0].token, ("",))[0].environment
+    environment = read_evidence(job.steps[0].folder, job.steps[0].token)[0].environment
     assert environment.values("executable.interpreter")[0].startswith("/usr/bin/bash ")
 
 
@@ -246,15 +248,15 @@ def test_a_wrapper_before_the_benchmark_is_hashed_with_its_interpreter(job: Job)
     wrapper, path = program(job, "wrapper", 'sleep 0.2; exec "$@"'), program(job, "bench")
     _, ranks = watched(job, path, str(wrapper))
     assert {words[-1] for words in ranks} == {"bench"} < {word for words in ranks for word in words} | {"bash", "sleep"}
-    facts = read_evidence(job.steps[0].folder, job.steps[0].token, ("",))[0].environment
-    assert facts.values("prefix.1.wrapper") == (f"{wrapper} {hashlib.sha256(wrapper.read_bytes()).hexdigest()}",)
-    assert facts.values("prefix.1.wrapper.interpreter")[0].startswith("/usr/bin/bash ")
+    environment = read_evidence(job.steps[0].folder, job.steps[0].token)[0].environment
+    assert environment.values("prefix.1.wrapper") == (f"{wrapper} {hashlib.sha256(wrapper.read_bytes()).hexdigest()}",)
+    assert environment.values("prefix.1.wrapper.interpreter")[0].startswith("/usr/bin/bash ")
 
 
 def test_a_rank_that_preloads_a_library_is_seen(job: Job) -> None:
     preload = job.root / "none.so"
     watched(job, program(job, "bench"), "env", f"LD_PRELOAD={preload}")
-    witness = read_evidence(job.steps[0].folder, job.steps[0].token, ("",))[0].witness
+    witness = read_evidence(job.steps[0].folder, job.steps[0].token)[0].witness
     assert witness.preloads == {"LD_PRELOAD": (str(preload),)}
 
 
@@ -263,7 +265,7 @@ def test_the_variables_of_the_rules_are_recorded_also_where_a_rank_lacks_them(jo
     set_by_rules = (("GMX_X", "1 2"), ("OMP_PLACES", ""), ("GMX_OLD", None))
     prefix = program(job, "wrap", '[ "$SLURM_PROCID" != 3 ] || unset GMX_X\nexec "$@"')
     watched(job, program(job, "bench"), "/bin/bash", str(prefix), environment=set_by_rules)
-    witness = read_evidence(job.steps[0].folder, job.steps[0].token, ("",))[0].witness
+    witness = read_evidence(job.steps[0].folder, job.steps[0].token)[0].witness
     assert {name: set(values) for name, values in witness.variables.items()} == {
         "GMX_X": {"1 2", ""}, "OMP_PLACES": {""}, "GMX_OLD": {""}
     }  # fmt: skip
@@ -278,7 +280,7 @@ def test_one_step_looks_at_all_runs_of_a_job_each_by_itself(job: Job) -> None:
         for step, path in zip(job.steps, (first, second), strict=True)
     ]
     assert job.run() == 0, job.out() + job.complain()
-    seen = [read_evidence(step.folder, step.token, ("",))[0].witness for step in job.steps]
+    seen = [read_evidence(step.folder, step.token)[0].witness for step in job.steps]
     assert [list(witness.programs.values()) for witness in seen] == [[str(first)], [str(second)]]
     assert [(len(witness.ranks), witness.problems) for witness in seen] == [(4, ())] * 2
     assert job.cluster.witnesses() == 1
@@ -295,7 +297,7 @@ def test_witnesses_that_ended_are_started_again_for_the_next_run(job: Job) -> No
         for step, program in zip(job.steps, (kill, path), strict=True)
     ]
     assert job.run() == 0, job.out() + job.complain()
-    seen = [read_evidence(step.folder, step.token, ("",))[0].witness for step in job.steps]
+    seen = [read_evidence(step.folder, step.token)[0].witness for step in job.steps]
     assert seen[0].problems != () and seen[1].problems == ()
     assert list(seen[1].programs.values()) == [str(path)]
     assert job.cluster.witnesses() == 2
@@ -305,7 +307,7 @@ def test_a_run_goes_on_where_nobody_can_look(job: Job) -> None:
     job.probe, job.environment["SLURMD_NODENAME"] = True, "n1"
     job.cluster.fault("witness-fails", "srun: error: no step can be made")
     assert job.plan(geometry=Geometry(2, 4)).run() == 0
-    evidence = read_evidence(job.steps[0].folder, job.steps[0].token, ("",))[0]
+    evidence = read_evidence(job.steps[0].folder, job.steps[0].token)[0]
     seen = "no answer from the witness of n1, n2: srun: error: no step can be made"
     assert (evidence.witness.watched, evidence.witness.problems) == (True, (seen,))
     told = "srun, by which the nodes are asked, ended with status 1: srun: error: no step can be made"
@@ -317,11 +319,11 @@ def test_witnesses_that_do_not_answer_are_waited_for_once_a_job(job: Job) -> Non
     job.constants = {"campaign_answer_s": 1, "campaign_ready_s": 1}
     job.cluster.fault("witness-hangs")
     assert job.plan(3, Geometry(2, 4)).run() == 0
-    problems = [read_evidence(step.folder, step.token, ("",))[0].witness.problems for step in job.steps]
+    problems = [read_evidence(step.folder, step.token)[0].witness.problems for step in job.steps]
     never = "not watched: in an earlier run of this job the witnesses had not answered in time"
     assert problems == [("no answer from the witness of n1, n2 within 1 s",), (never,), (never,)]
     assert job.cluster.witnesses() == 2  # for the environment, and for the first run
-    told = read_evidence(job.steps[0].folder, job.steps[0].token, ("",))[0].environment
+    told = read_evidence(job.steps[0].folder, job.steps[0].token)[0].environment
     assert told.problems == ("the nodes had 1 s to answer; no answer from n2",)
 
 
@@ -334,7 +336,7 @@ def test_witnesses_that_do_not_tell_of_a_run_are_waited_for_once_a_job(job: Job)
         replace(step, run=builders.with_words(step.run, executable=str(stop), arguments=())) for step in job.steps
     ]
     assert job.run() == 0, job.out() + job.complain()
-    problems = [read_evidence(step.folder, step.token, ("",))[0].witness.problems for step in job.steps]
+    problems = [read_evidence(step.folder, step.token)[0].witness.problems for step in job.steps]
     assert all(problem.startswith("no answer from the witness of n1, n2") for problem in problems[0])
     assert problems[-1] == ("not watched: in an earlier run of this job the witnesses had not answered in time",)
     assert job.cluster.witnesses() == 1

@@ -41,9 +41,8 @@ GEOMETRIES = {
     "max": Geometry(4, 32),
 }
 
-# A job's completion.json.
+# How an attempt ended.
 COMPLETION: dict[str, Any] = {
-    "format": 1,
     "token": "t",
     "outcome": "done",
     "reason": "",

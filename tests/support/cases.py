@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign.sandbox.cluster import Sandbox
-from tests.support import command_line
+from tests.support import command_line, facts
 from tests.support.command_line import CAMPAIGN
 
 FILE = """
@@ -92,7 +92,8 @@ class Case:
         return done.stdout
 
     def completions(self) -> list[dict[str, Any]]:
-        return [json.loads(path.read_text()) for path in sorted(self.results.glob("runs/*/*/completion.json"))]
+        folders = sorted(path.parent for path in self.results.glob("runs/*/*/facts.jsonl"))
+        return list(filter(None, map(facts.end_of, folders)))
 
 
 def make_case(

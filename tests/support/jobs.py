@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -19,7 +18,7 @@ from campaign.core import resources
 from campaign.core.model import Geometry, Input, Launcher, Planned
 from campaign.core.resources import TEMPLATES
 from campaign.slurm import script_text, scripts
-from tests.support import builders, fake_slurm
+from tests.support import builders, facts, fake_slurm
 from tests.support.fake_slurm import Fake
 
 LIMIT_S = 800
@@ -128,8 +127,7 @@ class Job:
         return (self.folder / "stderr").read_text()
 
     def record(self, number: int = 1) -> dict[str, Any] | None:
-        path = self.steps[number - 1].folder / "completion.json"
-        return json.loads(path.read_text()) if path.exists() else None
+        return facts.end_of(self.steps[number - 1].folder)
 
     def end_of(self, number: int = 1) -> tuple[str, str]:
         """(outcome, reason) of a run."""

@@ -26,15 +26,14 @@ from campaign.results.environment.facts import SHORT
 from campaign.results.file_hashes import digests
 from campaign.slurm import scripts
 from campaign.slurm.submit import prepare
+from tests.support import facts
 from tests.support.bundled import Made
+from tests.support.facts import Fact, fact
 
 NONCE = "buyer-2026"  # of the seed
 RUNS_OF_ONE = 12  # of a target and repetition
 LARGEST_JOB = 24  # runs
-# Times in an environment.json: of the file system after the run, and all others.
-_STAMP = re.compile(r'("(after|before|space)": {\s*"time": |"(?:started|ended|clock)": "?)[0-9.]+')
 _COPIED = ("stdout", "stderr", "directory-made")
-_OWN = ("made", "before", "after", "ran")  # of an attempt's environment.json: the rest is its job's
 
 
 @dataclass(frozen=True)
@@ -90,21 +89,30 @@ def _of_job(text: str, before: tuple[str, str], now: tuple[str, str]) -> str:
 
 
 def _at(text: str, ended: float) -> str:
-    """A record of an execution that ended then, and before which its surroundings were recorded."""
-    text = _STAMP.sub(lambda match: match[1] + str(ended + (0.5 if match[2] == "after" else -3.0)), text)
+    """The output of an execution that ended then."""
     for word, moment in (("started", ended - 1.5), ("finished", ended)):
         stamp = datetime.fromtimestamp(moment, UTC).strftime("%m/%d/%Y %H:%M:%S")
         text = re.sub(rf"(?<=-- {word} at )[0-9/]+ [0-9:]+", stamp, text)
     return text
 
 
-def _ranks(run: Run, program: str) -> str:
-    """The lines of ran.txt of witnesses that saw every rank. How many those of the seed saw depends on how busy the
-    machine was.
+def _fact_at(line: Fact, ended: float) -> Fact:
+    """A fact of an execution that ended then, and before which its surroundings were recorded."""
+    moment = ended + (0.5 if line["name"].startswith("after.") else -3.0)
+    if line["source"] == "host" and line["name"] in ("started", "ended"):
+        return {**line, "value": moment}
+    if line["name"] == "clock":
+        return {**line, "value": str(moment)}
+    return {**line, "time": moment} if "time" in line else line
+
+
+def _ranks(run: Run, program: str) -> list[Fact]:
+    """The facts of witnesses that saw every rank. How many those of the seed saw depends on how busy the machine
+    was.
     """
     geometry = run.geometry
     nodes = (f"n{rank // geometry.processes_per_node + 1}" for rank in range(geometry.processes))
-    return "".join(f"{rank} {node} {program[:SHORT]}\n" for rank, node in enumerate(nodes))
+    return [fact("ranks", "executed", program[:SHORT], node=node, rank=str(rank)) for rank, node in enumerate(nodes)]
 
 
 class _Writer:
@@ -113,10 +121,11 @@ class _Writer:
         # What the fake launcher starts for each rank: a script of the shell.
         shell = Path("/bin/bash").resolve()
         self._shell = hashlib.sha256(shell.read_bytes()).hexdigest()
-        facts = {f"program.{self._shell}": str(shell), "library.bash": f"{shell} {self._shell}"}
-        told = {name: [{"nodes": "0", "value": value}] for name, value in facts.items()}
-        nodes = [{"name": "n1", "hostname": None, "clock": None, "boot": None}]
-        self._ran = {"nodes": nodes, "incomplete": "", "facts": told, "problems": []}
+        self._ran = [
+            fact("ranks", "watched", True),
+            fact("ranks", f"program.{self._shell}", str(shell), node="n1"),
+            fact("ranks", "library.bash", f"{shell} {self._shell}", node="n1"),
+        ]
         self._jobs = 0
         self._tokens = 0
         self._previous = START
@@ -152,10 +161,15 @@ class _Writer:
         self.event(event="job", job=job.name, target=target, submitter=submitter, attempts=attempts)
         self.event(event="submitted", job=job.name, job_id=number, message="")
         before = self._seed_folder(batch[0], pattern)
-        other = json.loads((before / "completion.json").read_text())["job_name"]
-        known = json.loads((before / "completion.json").read_text())["job_id"]
-        for name in ("environment.json", "accounting.json", "stdout", "stderr"):
-            text = _at((self._seed.paths.jobs(other) / name).read_text(), self._time + 4)
+        completion = facts.end_of(before)
+        assert completion is not None
+        other, known = completion["job_name"], completion["job_id"]
+        seed = self._seed.paths.jobs(other)
+        around = facts.text(*(_fact_at(line, self._time + 4) for line in facts.written(seed)))
+        texts = {
+            name: _at((seed / name).read_text(), self._time + 4) for name in ("accounting.json", "stdout", "stderr")
+        }
+        for name, text in {**texts, "facts.jsonl": around}.items():
             (job.folder / name).write_text(_of_job(text, (other, known), (job.name, number)))
         for step in job.steps:
             self._attempt(step.run, step.token, step.folder, job, number, pattern)
@@ -167,7 +181,8 @@ class _Writer:
         self, run: Run, token: str, folder: Path, job: scripts.JobScript, number: str, pattern: dict[str, Run]
     ) -> None:
         source = self._seed_folder(run, pattern)
-        completion = json.loads((source / "completion.json").read_text())
+        completion = facts.end_of(source)
+        assert completion is not None
         folder.mkdir(parents=True)
         (folder / "claim").mkdir()
         self._time += 4
@@ -177,12 +192,6 @@ class _Writer:
             text = (source / name).read_text().replace(old, run.attempt_directory(token))
             text = text.replace(f"/{completion['token']}", f"/{token}")
             (folder / name).write_text(_of_job(_at(text, self._time), before, (job.name, number)))
-        own = json.loads(_at((source / "environment.json").read_text(), self._time))
-        (folder / "ran.txt").write_text(_ranks(run, self._shell))
-        own["ran"] = self._ran
-        texts = [f"{json.dumps(name)}: {json.dumps(own[name])}" for name in _OWN]
-        of_job = (job.folder / "environment.json").read_text()
-        (folder / "environment.json").write_text(f"{{{', '.join(texts)}, {of_job[1:]}")
         described = {"format": 1, **scripts.described(run, 1, token, job.name), "notes": run.notes}
         (folder / "attempt.json").write_text(json.dumps(described, indent=1) + "\n")
         (folder / "job.sbatch").hardlink_to(job.folder / "job.sbatch")
@@ -195,5 +204,12 @@ class _Writer:
             "job_id": number,
             "job_name": job.name,
         }
-        (folder / "completion.json").write_text(json.dumps({**completion, **own, **ended}) + "\n")
+        space = [
+            _fact_at(line, self._time)
+            for line in facts.of(source, "target")
+            if line["name"].startswith(("before.", "after."))
+        ]
+        seen = (*self._ran, *_ranks(run, self._shell))
+        text = facts.text(*space, *facts.ended({**completion, **own, **ended}), *seen).partition("\n")[2]
+        (folder / "facts.jsonl").write_text((job.folder / "facts.jsonl").read_text() + text)
         self.event(event="ended", run=run.id, number=1, state="done", reason="", **ended, files=digests(folder))

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from campaign.core import resources
-from campaign.results.environment import reading
+from campaign.results.environment import facts_file, reading
 from campaign.results.environment.facts import Environment
 
 LIMIT_S = 60
@@ -38,11 +38,11 @@ def facts_of(
 
 def gathered(folder: Path, lines: bytes, nodes: int = 1, **variables: str) -> Environment:
     """What the job makes of the lines of its nodes."""
-    return reading.parse(around(folder, lines, nodes, **variables)[0]).environment
+    return reading.evidence_of(facts_file.parse(around(folder, lines, nodes, **variables)[0])).environment
 
 
 def around(folder: Path, lines: bytes, nodes: int = 1, *words: str, **variables: str) -> tuple[bytes, str]:
-    """The job's environment.json, and what it answers to its script."""
+    """The job's facts.jsonl, and what it answers to its script."""
     programs = folder / "programs"
     programs.mkdir(exist_ok=True)
     (folder / "lines").write_bytes(lines)
@@ -60,6 +60,7 @@ def around(folder: Path, lines: bytes, nodes: int = 1, *words: str, **variables:
         process.stdout.readline()  # there is no such target
         answer = process.stdout.readline()  # it ends when its input does
         assert process.communicate(timeout=LIMIT_S) == (b"", b"")
-    content = (folder / "environment.json").read_bytes()
-    json.loads(content.decode("utf-8"))
+    content = (folder / facts_file.NAME).read_bytes()
+    for line in content.decode("utf-8").splitlines():
+        json.loads(line)
     return content, answer.decode().strip()

@@ -1,4 +1,4 @@
-"""The energy of an execution, from the readings of its nodes' meters (energy.txt) or from Slurm's accounting. Pure.
+"""The energy of an execution, from the readings of its nodes' meters or from Slurm's accounting. Pure.
 
 A number stands only where every node was read around the whole run; otherwise `problem` says what is missing.
 """
@@ -15,15 +15,15 @@ from campaign.core.grouping import grouped
 from campaign.core.model import Command, Completion, Record, Source
 from campaign.core.units import listing
 from campaign.results.environment.facts import Accounting, Metered
+from campaign.results.environment.facts_file import FactLine
 
-FILE = "energy.txt"
 SLURM = "slurm"
 ZONE_W = 1000.0  # no zone of RAPL takes more: a counter that this could turn over between two readings says nothing
 SHORTEST_S = 1.0  # between two readings that tell a power
 NONE_W, ABSURD = 0, 1 << 62  # what Slurm says without a plugin, and NO_VAL64 of some versions
 STEP_S = 2.0  # how far the accounting's whole seconds may be from the job's times
 
-_LINE = re.compile(r"(\S{1,255}) (\d{1,12}(?:\.\d{1,9})?) (rapl|command|problem) (.{1,4000})")
+_KINDS = frozenset({"rapl", "command", "problem"})
 _ZONE = re.compile(r"(intel-rapl:[0-9:]{1,20})=([a-z0-9-]{1,40})=([0-9]{1,19})=([0-9]{1,19})")
 _PRINTED = re.compile(r"(-?[0-9]{1,18}(?:\.[0-9]{1,9})?(?:[eE][+-]?[0-9]{1,2})?) *(J|kJ|MJ|Wh|kWh|W|kW)")
 _JOULES = {"J": 1.0, "kJ": 1e3, "MJ": 1e6, "Wh": 3.6e3, "kWh": 3.6e6}
@@ -45,24 +45,25 @@ class _Taken:
     turned_over: int = 0
 
 
-def of_readings(text: str) -> Metered | None:
-    """From the lines of energy.txt, which may come from anybody; None if there are none."""
-    matches = [match for match in map(_LINE.fullmatch, text.splitlines()) if match]
-    nodes = grouped((match[1], (float(match[2]), match[3], match[4])) for match in matches)
+def of_readings(readings: Sequence[FactLine]) -> Metered | None:
+    """From the facts of the meters; None if there are none."""
+    taken = [fact for fact in readings if fact.name in _KINDS and isinstance(fact.value, str) and fact.node]
+    nodes = grouped((fact.node, (fact.time, fact.name, str(fact.value))) for fact in taken)
     if not nodes:
         return None
     intervals, names = list[_Taken](), tuple(nodes)
-    for node, readings in nodes.items():
+    for node, of_node in nodes.items():
         try:
-            intervals += _intervals(sorted(readings))
+            intervals += _intervals(sorted(of_node))
         except ValueError as error:
-            return Metered(nodes=names, problem=f"{node}: {error}")
+            return Metered(nodes=names, line=taken[0].line, problem=f"{node}: {error}")
     return Metered(
         joules=sum(each.joules for each in intervals),
-        peak_w=_peak(intervals) if len(matches) > 2 * len(nodes) else None,
+        peak_w=_peak(intervals) if len(taken) > 2 * len(nodes) else None,
         nodes=names,
-        began=max(min(readings)[0] for readings in nodes.values()),
-        ended=min(max(readings)[0] for readings in nodes.values()),
+        line=taken[0].line,
+        began=max(min(of_node)[0] for of_node in nodes.values()),
+        ended=min(max(of_node)[0] for of_node in nodes.values()),
         turned_over=sum(each.turned_over for each in intervals),
     )
 
@@ -169,4 +170,6 @@ def consumption(row: Mapping[str, str]) -> float | None:
 def records(metered: Metered, file: str) -> tuple[Record, ...]:
     """The numbers as records, which conditions name."""
     numbers = zip(ENERGY, (metered.kwh, metered.peak_kw), ("kWh", "kW"), strict=True)
-    return tuple(Record(name, value, unit, Source(file, 1)) for name, value, unit in numbers if value is not None)
+    return tuple(
+        Record(name, value, unit, Source(file, metered.line)) for name, value, unit in numbers if value is not None
+    )

@@ -63,7 +63,7 @@ class FileSystemSpace:
 EXECUTABLE = "executable.sha256"  # a fact
 PREFIX = "prefix."  # facts about the words before the benchmark
 UNREAD = "unread"  # in place of a hash that took too long
-SHORT = 16  # digits of a hash in ran.txt and placement.txt
+SHORT = 16  # digits of the hash of a file that a rank executed
 
 
 Facts = Mapping[str, tuple[Value, ...]]  # what nodes reported, by name
@@ -264,6 +264,7 @@ class Metered:
     ended: float = 0.0
     turned_over: int = 0  # how often a counter began again at 0, which is accounted for
     problem: str = ""
+    line: int = 1  # of facts.jsonl: the first reading
 
     @property
     def kwh(self) -> float | None:
@@ -291,7 +292,7 @@ class HashedInput:
     path: str
     sha256: str
     size: int
-    line: int  # of inputs.txt
+    line: int  # of facts.jsonl
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,322 +1,340 @@
-"""Reads environment.json, accounting.json and counters.jsonl.
+"""The facts of an attempt or a job -> what is known of its environment; and accounting.json.
 
-They may come from an untrusted source: they are read within limits, and errors in them become problems in words, never
-exceptions.
+They may come from anybody: errors in them become problems in words, never exceptions.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
 from campaign.core import untrusted
-from campaign.core.errors import pass_on_limit
-from campaign.results.environment import facts
-from campaign.results.environment.slurm_text import MOST_NODES, slurm_fields
+from campaign.core.grouping import grouped
+from campaign.core.units import ranges
+from campaign.results.environment import energy, facts, facts_file
+from campaign.results.environment.facts_file import NAME, FactLine, FactsFile, clean
+from campaign.results.environment.slurm_text import MOST_NODES, expand_nodes, slurm_fields
 
-FORMAT = 2
 ACCOUNTING_FORMAT = 1
-LARGEST_BYTES = 16 << 20  # of an environment.json: 1,000 nodes take about 100 KB
+LARGEST_ACCOUNTING = 16 << 20  # bytes
 MOST_TEXTS = 2_000  # facts, variables, values of one fact
-MOST_PROBLEMS = 20
-LONGEST = 8_192  # characters of one text; the job cuts at 4,000 bytes
-_OF_ATTEMPT = ("made", "before", "after", "ran")  # parts of a record that are not its job's
+MOST_RANKS = 2_000_000
 _PASSING = "state."  # facts that change from moment to moment, and are compared with nothing
+_ABOUT_NODES = frozenset({"answered", "hostname", "clock", "boot", "end"})
 _COUNTS = tuple(field.name for field in fields(facts.FileSystemSpace) if field.name != "time")
 
 Taken = TypeVar("Taken")
 
 
-# --- environment.json
+class _Problems(list[str]):
+    """What is wrong, in words that begin with the place."""
 
+    def add(self, place: str, problem: object) -> None:
+        if len(self) < facts_file.MOST_PROBLEMS:
+            self.append(f"{place}: {problem}")
 
-def read(path: Path) -> facts.Evidence:
-    """Read an attempt's or a job's environment.json. Raises nothing."""
-    content, problem = _load(path)
-    if problem:
-        return facts.Evidence(facts.Environment(problems=(f"{path.name}: {problem}",)))
-    return parse(content, path.name)
+    def of(self, fact: FactLine, problem: object) -> None:
+        self.add(f"{NAME}:{fact.line}", problem)
 
+    def texts(self, place: str, entries: Sequence[tuple[str, Any]]) -> list[tuple[str, str]]:
+        """Those entries whose values are texts, up to MOST_TEXTS."""
+        if len(entries) > MOST_TEXTS:
+            self.add(place, f"{len(entries)} entries; only the first {MOST_TEXTS} were read")
+        for name, value in entries[:MOST_TEXTS]:
+            if not isinstance(value, str):
+                self.add(place, f"{name[:80]}: {untrusted.short(value)} is not a string")
+        return [(clean(name), clean(value)) for name, value in entries[:MOST_TEXTS] if isinstance(value, str)]
 
-def parse(content: bytes, name: str = "environment.json") -> facts.Evidence:
-    """Parse an environment.json. Errors are in the environment's problems."""
-    try:
-        data = _object(content, FORMAT)
-        environment = _environment(json.dumps({key: data[key] for key in data if key not in _OF_ATTEMPT}), name)
-        witness = _witness(json.dumps(data.get("ran")), name)
-    except (untrusted.WrongField, RecursionError) as wrong:
-        return facts.Evidence(facts.Environment(problems=(f"{name}: {wrong}",)))
-    reader = _PartsReader(data, name)
-    made = reader.take("made", reader.fields.truth, None)
-    before, after = reader.space("before"), reader.space("after")
-    if reader.problems:
-        environment = replace(environment, problems=(*environment.problems, *reader.problems))
-    return facts.Evidence(environment, made, before, after, witness=witness)
-
-
-@lru_cache(maxsize=4)  # attempts of one program see the same
-def _witness(ran: str, name: str) -> facts.Witness:
-    """What was seen of the ranks, but for `ranks`; empty if the job did not look."""
-    data = json.loads(ran)
-    if not isinstance(data, dict):
-        return facts.Witness()
-    reader = _PartsReader(data, name)
-    recorded = reader.observed(len(reader.nodes()))
-    seen = {fact: tuple(dict.fromkeys(value.text for value in values)) for fact, values in recorded.items()}
-
-    def under(prefix: str) -> dict[str, tuple[str, ...]]:
-        return {fact.removeprefix(prefix): values for fact, values in seen.items() if fact.startswith(prefix)}
-
-    programs = {digest: ", ".join(paths) for digest, paths in under("program.").items()}
-    of_ranks, unset = under("env."), under("unset.")
-    variables = {name: (*of_ranks.get(name, ()), *("",) * (name in unset)) for name in {**of_ranks, **unset}}
-    preloads = {name: values for name, values in of_ranks.items() if name.startswith("LD_")}
-    threads = of_ranks.get("OMP_NUM_THREADS", ())
-    problems = (*reader.words("problems"), *reader.problems)
-    return facts.Witness(True, programs, under("library."), preloads, threads, variables, problems=problems)
-
-
-_RANK = re.compile(r"([0-9]{1,9}) (\S{1,255}) ([0-9a-f]{16}(?:,[0-9a-f]{16})*)(?: ([a-z0-9-]{1,40}))?")
-
-
-def ranks_of(text: str) -> dict[str, str]:
-    """A witness's `ranks`, from the lines of ran.txt: RANK NODE HASH,HASH [PHASE]; others are ignored."""
-    matches = filter(None, map(_RANK.fullmatch, text.splitlines()))
-    return {f"{int(match[1])} {match[4] or ''}".rstrip(): f"{match[2]} {match[3]}" for match in matches}
-
-
-_HASHED = re.compile(r"(\S{1,255}) ([0-9a-f]{64}|unread) ([0-9]{1,18}) (/.{1,4096})")
-
-
-def inputs_of(text: str) -> Iterator[facts.HashedInput]:
-    """What inputs.txt says, in lines NODE SHA-256 SIZE PATH; others are ignored."""
-    for number, line in enumerate(text.splitlines(), 1):
-        if match := _HASHED.fullmatch(line):
-            node, digest, size, path = match.groups()
-            yield facts.HashedInput(clean(node), clean(path), "" if digest == "unread" else digest, int(size), number)
-
-
-@lru_cache(maxsize=4)  # the attempts of a job repeat its record
-def _environment(of_job: str, name: str) -> facts.Environment:
-    reader = _PartsReader(json.loads(of_job), name)
-    nodes = reader.nodes()
-    observed = reader.observed(len(nodes))
-    return facts.Environment(
-        recorded=True,
-        started=reader.take("started", reader.fields.number_of, None),
-        ended=reader.take("ended", reader.fields.number_of, None),
-        directory=reader.text("directory"),
-        nodes=nodes,
-        incomplete=reader.indices("incomplete", len(nodes)),
-        facts={name: values for name, values in observed.items() if not name.startswith(_PASSING)},
-        variables=reader.texts("environment"),
-        set_by_slurm=reader.words("set_by_slurm"),
-        job=slurm_fields(reader.text("job")),
-        other_jobs=reader.take("other_jobs", reader.fields.count, None),
-        software=reader.texts("software"),
-        storage=reader.texts("storage"),
-        space=reader.space("space"),
-        problems=(*reader.words("problems"), *reader.problems),  # last: reading the others adds to them
-    )
-
-
-class _PartsReader:
-    """Takes parts out of a JSON object; invalid ones are left out and reported in `problems`."""
-
-    def __init__(self, data: Mapping[str, Any], name: str) -> None:
-        self.fields, self._name = untrusted.JsonFields(data), name
-        self.problems: list[str] = []
-
-    def problem(self, text: str) -> None:
-        if len(self.problems) < MOST_PROBLEMS:
-            self.problems.append(f"{self._name}: {text}")
-
-    def take(self, key: str, get: Callable[[str], Taken], absent: Taken) -> Taken:
-        """The value of a key; `absent` if it is missing or null, or invalid, which is a problem."""
-        if self.fields.get(key) is None:
-            return absent
+    def take(self, place: str, get: Callable[[str], Taken], key: str, absent: Taken) -> Taken:
+        """The value of a field; `absent` if it is invalid."""
         try:
             return get(key)
         except untrusted.WrongField as wrong:
-            self.problem(str(wrong))
+            self.add(place, wrong)
             return absent
 
-    def text(self, key: str) -> str:
-        return clean(self.take(key, self.fields.text, ""))
 
-    def words(self, key: str) -> tuple[str, ...]:
-        words: tuple[str, ...] = ()
-        return tuple(clean(word) for word in self.take(key, self.fields.words, words)[:MOST_TEXTS])
+class _SourceFacts:
+    """The facts of one source; those that are not as they should be become problems."""
 
-    def _entries(self, key: str) -> list[tuple[str, Any]]:
-        """Names and values of an object, up to MOST_TEXTS."""
-        none: Mapping[str, Any] = {}
-        entries = self.take(key, self.fields.entries, none)
-        if len(entries) > MOST_TEXTS:
-            self.problem(f"{key}: {len(entries)} entries; only the first {MOST_TEXTS} were read")
-        return [(clean(name), value) for name, value in list(entries.items())[:MOST_TEXTS]]
+    def __init__(self, file: FactsFile, source: str, problems: _Problems) -> None:
+        self.facts, self.problems, self._place = file.of(source), problems, f"{NAME}: {source}"
+        self.by_name = grouped((fact.name, fact) for fact in self.facts)
 
-    def texts(self, key: str) -> dict[str, str]:
-        """An object of texts."""
-        texts = {}
-        for name, text in self._entries(key):
-            if isinstance(text, str):
-                texts[name] = clean(text)
-            else:
-                self.problem(f"{key}.{name[:80]}: {untrusted.short(text)} is not a string")
-        return texts
+    def take(self, name: str, get: Callable[[untrusted.JsonFields, str], Taken], absent: Taken) -> Taken:
+        """The value of a fact; `absent` if there is none or it is null, or invalid, which is a problem."""
+        fact = self.by_name.get(name, [None])[0]
+        if fact is None or fact.value is None:
+            return absent
+        value = untrusted.JsonFields({name: fact.value})
+        return self.problems.take(f"{NAME}:{fact.line}", lambda key: get(value, key), name, absent)
 
-    def space(self, key: str) -> facts.FileSystemSpace | None:
-        return self.take(key, self._space, None)
+    def text(self, name: str) -> str:
+        return self.take(name, untrusted.JsonFields.text, "")
 
-    def _space(self, key: str) -> facts.FileSystemSpace:
-        value = self.fields.get(key)
-        given = untrusted.JsonFields.from_value(value)
+    def number(self, name: str) -> float | None:
+        return self.take(name, untrusted.JsonFields.optional, None)
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """The texts of all facts with the name."""
+        entries = [(name, fact.value) for fact in self.by_name.get(name, ())]
+        return tuple(text for _, text in self.problems.texts(self._place, entries))
+
+    def texts(self, beginning: str) -> dict[str, str]:
+        """The texts of the facts whose names begin so, by the rest of their names."""
+        names = [name for name in self.by_name if name.startswith(beginning)]
+        entries = [(name.removeprefix(beginning), self.by_name[name][0].value) for name in names]
+        return dict(self.problems.texts(self._place, entries))
+
+    def space(self, when: str) -> facts.FileSystemSpace | None:
+        parts = {count: self.by_name[f"{when}.{count}"][0] for count in _COUNTS if f"{when}.{count}" in self.by_name}
+        if not parts:
+            return None
+        first = next(iter(parts.values()))
+        counts = untrusted.JsonFields({count: fact.value for count, fact in parts.items()})
         try:
-            return facts.FileSystemSpace(given.number_of("time"), *(given.count(name) for name in _COUNTS))
-        except untrusted.WrongField:
-            raise untrusted.WrongField(
-                f"{key}: {untrusted.short(value)} does not describe the space of a file system"
-            ) from None
+            return facts.FileSystemSpace(first.time, *map(counts.count, _COUNTS))
+        except untrusted.WrongField as wrong:
+            self.problems.of(first, f"{when} does not describe the space of a file system: {wrong}")
+            return None
 
-    def nodes(self) -> tuple[facts.Node, ...]:
-        nodes = self.fields.data.get("nodes", [])
-        if not isinstance(nodes, list) or len(nodes) > MOST_NODES:
-            self.problem(f"nodes: not a list of at most {MOST_NODES} nodes")
-            return ()
-        return tuple(self._node(number, node) for number, node in enumerate(nodes))
 
-    def _node(self, number: int, value: Any) -> facts.Node:
-        texts = {
-            key: clean(text)
-            for key, text in untrusted.JsonFields.from_value(value).data.items()
-            if isinstance(text, str)
-        }
-        if "name" not in texts:
-            self.problem(f"nodes[{number}]: {untrusted.short(value)} has no name")
-            return facts.Node("", "")
-        clock = texts.get("clock", "")
+# --- the facts of an attempt or a job
+
+
+def read(folder: Path) -> facts.Evidence:
+    """What the facts in a folder say. Raises nothing."""
+    return evidence_of(facts_file.read(folder))
+
+
+def evidence_of(file: FactsFile) -> facts.Evidence:
+    """What the facts say, but for how the attempt ended."""
+    problems = _Problems()
+    host, job, target = (_SourceFacts(file, source, problems) for source in ("host", "job", "target"))
+    environment = _environment(file, host, target) if host.facts else facts.Environment()
+    if not host.facts and not file.refusal:
+        problems.add(NAME, "no facts about the nodes")
+    made = job.take("made", untrusted.JsonFields.truth, None)
+    before, after = target.space("before"), target.space("after")
+    witness = _witness(_SourceFacts(file, "ranks", _Problems()))
+    probes = grouped((fact.phase, fact) for fact in file.of("probe"))
+    return facts.Evidence(
+        replace(environment, problems=(*environment.problems, *file.problems, *problems)),
+        made,
+        before,
+        after,
+        placement=dict(_placements(probes, witness)),
+        loader_variables=dict(_loader_variables(probes)),
+        witness=witness,
+        served=served(samples(file.of("servers"))),
+        energy=energy.of_readings(file.of("meter")),
+        inputs=tuple(_inputs(file.of("inputs"))),
+    )
+
+
+def _environment(file: FactsFile, host: _SourceFacts, target: _SourceFacts) -> facts.Environment:
+    """The problems that the job recorded are in it, not those of reading."""
+    slurm, node = (_SourceFacts(file, source, host.problems) for source in ("slurm", "node"))
+    names = tuple(
+        dict.fromkeys(name for fact in node.by_name.get("answered", ()) for name in _nodes(fact, host.problems))
+    )
+    complete = {name for fact in node.by_name.get("end", ()) for name in _nodes(fact, host.problems)}
+    observed = _Observed(names, node).values()
+    return facts.Environment(
+        recorded=True,
+        started=host.number("started"),
+        ended=host.number("ended"),
+        directory=host.text("directory"),
+        nodes=tuple(_described(names, node)),
+        incomplete=tuple(number for number, name in enumerate(names) if name not in complete),
+        facts={name: values for name, values in observed if not name.startswith(_PASSING)},
+        variables=host.texts("env."),
+        set_by_slurm=host.words("set_by_slurm"),
+        job=slurm_fields(slurm.text("job")),
+        other_jobs=slurm.take("other_jobs", untrusted.JsonFields.count, None),
+        software=host.texts("software."),
+        storage=host.texts("storage."),
+        space=target.space("space"),
+        problems=host.words("problem"),
+    )
+
+
+def _nodes(fact: FactLine, problems: _Problems) -> tuple[str, ...]:
+    """The nodes that a fact is about."""
+    names = expand_nodes(fact.node)
+    if names is None:
+        problems.of(fact, f"{fact.name}: {fact.node!r:.60} is not a list of at most {MOST_NODES} nodes")
+    return names or ()
+
+
+def _described(names: Sequence[str], node: _SourceFacts) -> Iterator[facts.Node]:
+    """The nodes with what each says of itself alone."""
+    hostnames, clocks, boots = (
+        {fact.node: str(fact.value) for fact in node.by_name.get(key, ())} for key in ("hostname", "clock", "boot")
+    )
+    for name in names:
+        clock = clocks.get(name, "")
         seconds = float(clock) if re.fullmatch(r"\d{1,12}(\.\d{1,9})?", clock) else None
-        return facts.Node(texts["name"], texts.get("hostname", texts["name"]), seconds, texts.get("boot", ""))
+        yield facts.Node(name, hostnames.get(name, name), seconds, boots.get(name, ""))
 
-    def indices(self, key: str, nodes: int) -> tuple[int, ...]:
-        try:
-            return facts.indices(self.take(key, self.fields.text, ""), nodes)
-        except ValueError as error:
-            self.problem(f"{key}: {error}")
-            return ()
 
-    def observed(self, nodes: int) -> dict[str, tuple[facts.Value, ...]]:
-        return {name: tuple(self._values(f"facts.{name[:80]}", given, nodes)) for name, given in self._entries("facts")}
+class _Observed:
+    """The values of facts on the nodes that answered, by their places in the list of those."""
 
-    def _values(self, key: str, values: Any, nodes: int) -> Iterator[facts.Value]:
-        if not isinstance(values, list) or len(values) > MOST_TEXTS:
-            self.problem(f"{key}: not a list of at most {MOST_TEXTS} values")
-            return
+    def __init__(self, names: Sequence[str], node: _SourceFacts) -> None:
+        self._places = {name: place for place, name in enumerate(names)}
+        self._node, self._problems = node, node.problems
+        self._indices: dict[str, tuple[int, ...]] = {}  # by list of nodes: facts share a few of them
+
+    def values(self) -> Iterator[tuple[str, tuple[facts.Value, ...]]]:
+        """By name, up to MOST_TEXTS names, each with up to so many values."""
+        names = [name for name in self._node.by_name if name not in _ABOUT_NODES]
+        if len(names) > MOST_TEXTS:
+            self._problems.add(NAME, f"{len(names)} facts of nodes; only the first {MOST_TEXTS} were read")
+        for name in names[:MOST_TEXTS]:
+            found = self._node.by_name[name]
+            if name == "nameless":
+                self._problems.of(found[0], f"the names of {untrusted.short(found[0].value)} nodes are not known")
+            elif name.startswith("dropped."):
+                dropped = untrusted.short(found[0].value)
+                self._problems.of(found[0], f"{name[8:88]}: the job dropped the values of {dropped} nodes")
+            else:
+                yield name, tuple(self._of_fact(found))
+
+    def _of_fact(self, found: Sequence[FactLine]) -> Iterator[facts.Value]:
         seen: set[int] = set()
-        for value in values:
-            try:
-                yield _value(value, nodes, seen)
-            except ValueError as error:
-                self.problem(f"{key}: {error}")
+        for fact in found[:MOST_TEXTS]:
+            indices = self._indices_of(fact)
+            if not isinstance(fact.value, str) or not indices:
+                self._problems.of(fact, f"{fact.name[:80]}: not a text of nodes that answered")
+            elif not seen.isdisjoint(indices):
+                self._problems.of(fact, f"{fact.name[:80]}: two values for one node")
+            else:
+                seen.update(indices)
+                yield facts.Value(_as_ranges(indices), fact.value)
+
+    def _indices_of(self, fact: FactLine) -> tuple[int, ...]:
+        if fact.node not in self._indices:
+            names = _nodes(fact, self._problems)
+            known = sorted({self._places[name] for name in names if name in self._places})
+            self._indices[fact.node] = tuple(known) if len(known) == len(names) else ()
+        return self._indices[fact.node]
 
 
-def _value(given: Any, nodes: int, seen: set[int]) -> facts.Value:
-    """A fact's value on nodes that are not in `seen`, to which they are added. Raises ValueError."""
-    text, ranges, dropped = map(untrusted.JsonFields.from_value(given).get, ("value", "nodes", "dropped"))
-    if isinstance(dropped, int):
-        raise ValueError(f"the job dropped the values of {dropped} nodes")
-    if not isinstance(text, str) or not isinstance(ranges, str):
-        raise ValueError(f"{untrusted.short(given)} is not a value with its nodes")
-    members = facts.indices(ranges, nodes)
-    if not seen.isdisjoint(members):
-        raise ValueError("two values for one node")
-    seen.update(members)
-    return facts.Value(ranges, clean(text))
+def _as_ranges(indices: Sequence[int]) -> str:
+    """Ascending numbers as "0-2,5"."""
+    spans: list[list[int]] = []
+    for index in indices:
+        if spans and spans[-1][1] == index - 1:
+            spans[-1][1] = index
+        else:
+            spans.append([index, index])
+    return ",".join(f"{low}-{high}" if high > low else f"{low}" for low, high in spans)
 
 
-# --- accounting.json
+# --- what was seen of the ranks, and asked of their launcher
+
+_EXECUTED = re.compile(r"[0-9a-f]{16}(?:,[0-9a-f]{16})*")
+_PHASE = re.compile(r"[a-z0-9-]{0,40}")
+_NODE = re.compile(r"\S{1,255}")
 
 
-def read_accounting(path: Path) -> facts.Accounting | None:
-    """Read jobs/<job>/accounting.json; None if it does not exist. Raises nothing."""
-    if not path.exists():
-        return None
-    content, problem = _load(path)
-    if problem:
-        return facts.Accounting(problems=(f"{path.name}: {problem}",))
-    return parse_accounting(content, path.name)
+def _witness(source: _SourceFacts) -> facts.Witness:
+    """What was seen of the ranks; empty if the job did not look."""
+    if not source.take("watched", untrusted.JsonFields.truth, False):
+        return facts.Witness()
+    seen = {name: source.words(name) for name in source.by_name if "." in name}
+
+    def under(prefix: str) -> dict[str, tuple[str, ...]]:
+        return {
+            name.removeprefix(prefix): tuple(dict.fromkeys(texts))
+            for name, texts in seen.items()
+            if name.startswith(prefix)
+        }
+
+    of_ranks, unset = under("env."), under("unset.")
+    return facts.Witness(
+        watched=True,
+        programs={digest: ", ".join(paths) for digest, paths in under("program.").items()},
+        libraries=under("library."),
+        preloads={name: values for name, values in of_ranks.items() if name.startswith("LD_")},
+        threads=of_ranks.get("OMP_NUM_THREADS", ()),
+        variables={name: (*of_ranks.get(name, ()), *("",) * (name in unset)) for name in {**of_ranks, **unset}},
+        ranks=dict(_executed(source)),
+        problems=(*source.words("problem"), *source.problems),
+    )
 
 
-def parse_accounting(content: bytes, name: str = "accounting.json") -> facts.Accounting:
-    """Parse an accounting.json; errors are in its problems."""
+def _executed(source: _SourceFacts) -> Iterator[tuple[str, str]]:
+    """As `Witness.ranks`."""
+    for fact in source.by_name.get("executed", ()):
+        text = fact.value if isinstance(fact.value, str) else ""
+        if _EXECUTED.fullmatch(text) and _NODE.fullmatch(fact.node) and _PHASE.fullmatch(fact.phase):
+            yield from ((f"{rank} {fact.phase}".rstrip(), f"{fact.node} {text}") for rank in _ranks(fact))
+        else:
+            source.problems.of(fact, "not the files that ranks of a node executed")
+
+
+def _ranks(fact: FactLine) -> Iterator[int]:
+    """The ranks that a fact is about, up to MOST_RANKS."""
     try:
-        data = _object(content, ACCOUNTING_FORMAT)
-        steps = data.get("steps", [])
-        if not isinstance(steps, list) or len(steps) > MOST_TEXTS:
-            raise untrusted.WrongField(f"steps: not a list of at most {MOST_TEXTS}")
-    except untrusted.WrongField as wrong:
-        return facts.Accounting(problems=(f"{name}: {wrong}",))
-    reader = _PartsReader(data, name)
-    asked = reader.take("asked", reader.fields.number_of, 0.0)
-    job, met_by_job = reader.texts("job"), reader.words("problems")
-    rows = [_PartsReader({"steps": row}, name) for row in steps]
-    steps = tuple(row.texts("steps") for row in rows)
-    problems = (*met_by_job, *reader.problems, *(problem for row in rows for problem in row.problems))
-    return facts.Accounting(asked, job, data.get("accounting") is True, steps, problems[:MOST_PROBLEMS])
+        spans = ranges(fact.rank)
+    except ValueError:
+        return
+    for span in spans:
+        yield from (rank for rank in span if rank < MOST_RANKS)
 
 
-# --- what JSON may hold
+def _of_ranks(probe: Sequence[FactLine]) -> list[FactLine]:
+    """What the launcher's test program said of its ranks; nothing if that is incomplete."""
+    return [] if any(fact.name == "problem" for fact in probe) else [fact for fact in probe if fact.name == "loader"]
 
 
-def clean(text: str) -> str:
-    """A text that can be stored and shown: no lone surrogates, no control characters, limited length."""
-    text = text if len(text) <= LONGEST else f"{text[:LONGEST]} ... (cut)"
-    text = text.encode("utf-8", "replace").decode("utf-8")
-    return text if text.isprintable() else "".join(char if char.isprintable() else " " for char in text)
+def _placements(
+    probes: Mapping[str, Sequence[FactLine]], witness: facts.Witness
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """By phase, the node of each rank: as seen during the run, otherwise as found by the job's test program before."""
+    for phase in dict.fromkeys([*(executed.phase for executed in witness.executed()), *probes]):
+        probed = tuple(fact.node for fact in _of_ranks(probes.get(phase, ())) for _ in _ranks(fact))
+        seen = witness.placement(phase)
+        if nodes := seen if len(seen) >= len(probed) else probed:
+            yield phase, nodes
 
 
-def _load(path: Path) -> tuple[bytes, str]:
-    """The content of a plain file within limits, and its problem."""
-    try:
-        content, size = untrusted.read(path, LARGEST_BYTES)
-    except FileNotFoundError:
-        return b"", "not found"
-    except (OSError, ValueError) as error:
-        pass_on_limit(error)
-        return b"", f"cannot be read: {error}"
-    except untrusted.NotPlain:
-        content, size = b"", LARGEST_BYTES + 1
-    return (content, "") if size <= LARGEST_BYTES else (b"", f"not a regular file of at most {LARGEST_BYTES} bytes")
+def _loader_variables(probes: Mapping[str, Sequence[FactLine]]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """By phase, NAME=DIGITS of the loader's variables that ranks had, where "-" is none of them. A phase of which a
+    rank's are not recorded is left out.
+    """
+    for phase, probe in probes.items():
+        texts = [fact.value for fact in _of_ranks(probe)]
+        if texts and all(isinstance(text, str) for text in texts):
+            yield phase, tuple(sorted({pair for text in texts for pair in text.split(",")} - {"-"}))
 
 
-def _object(content: bytes, form: int) -> dict[str, Any]:
-    """The object in a file of this format. Raises WrongField."""
-    try:
-        data = json.loads(content.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise untrusted.WrongField(f"not JSON: {error}") from None
-    if not isinstance(data, dict):
-        raise untrusted.WrongField("not a JSON object")
-    if data.get("format") != form:
-        raise untrusted.WrongField(f"format {untrusted.short(data.get('format'))}; expected {form}")
-    return data
+# --- input files
+
+_HASH = re.compile("[0-9a-f]{64}")
 
 
-# --- counters.jsonl: the counters of a target's servers at several times during an execution
+def _inputs(hashes: Sequence[FactLine]) -> Iterator[facts.HashedInput]:
+    """The input files as nodes found them: a fact with the hash, and one with the size."""
+    for (node, path), about in grouped(((fact.node, fact.name), fact) for fact in hashes).items():
+        digest = next((fact for fact in about if isinstance(fact.value, str)), None)
+        size = next((fact.value for fact in about if type(fact.value) is int and 0 <= fact.value < 1 << 63), 0)
+        if digest and (digest.value == facts.UNREAD or _HASH.fullmatch(digest.value)):
+            yield facts.HashedInput(node, path, digest.value.removeprefix(facts.UNREAD), size, digest.line)
+
+
+# --- the counters of a target's servers at several times during an execution
 #
-# A line with the name of a phase was written when that phase had ended, before the next one began. A benchmark that
+# A reading with the name of a phase was taken when that phase had ended, before the next one began. A benchmark that
 # cannot do this was sampled while it ran: then the servers' counters show when it created its last file and removed its
 # first one, and what they did in between, as exactly as the samples are dense.
 
-LARGEST_COUNTERS = 64 << 20  # a day of samples is 20 MB
 PHASES = ("create", "stat", "remove")
 
 
@@ -326,26 +344,18 @@ class Count:
     counts: Mapping[str, int]
 
 
-def read_counters(path: Path) -> dict[str, facts.Served]:
-    """What the servers did in each phase, as far as the file shows: it may come from anybody. Raises OSError if a file
-    that exists cannot be read.
-    """
+def samples(readings: Sequence[FactLine]) -> list[Count]:
+    """The readings in their order; of one that failed, no counts."""
+    return list(filter(None, map(_sample, readings)))
+
+
+def _sample(reading: FactLine) -> Count | None:
+    """None if it is no reading."""
+    counts = untrusted.JsonFields.from_value(reading.value)
     try:
-        content, size = untrusted.read(path, LARGEST_COUNTERS)
-    except (FileNotFoundError, NotADirectoryError, untrusted.NotPlain):
-        return {}
-    return {} if size > LARGEST_COUNTERS else served(samples(content))
-
-
-def samples(content: bytes) -> list[Count]:
-    """The complete lines with numbers."""
-    found = []
-    for line in content.splitlines():
-        with suppress(ValueError, RecursionError):
-            said = untrusted.JsonFields.from_value(json.loads(line.decode("utf-8")))
-            counts = untrusted.JsonFields(said.entries("counts"))
-            found.append(Count(said.text("when"), {kind: counts.count(kind) for kind in counts.data}))
-    return found
+        return Count(reading.phase, {kind: counts.count(kind) for kind in counts.data})
+    except untrusted.WrongField:
+        return None
 
 
 def served(found: Sequence[Count]) -> dict[str, facts.Served]:
@@ -384,3 +394,40 @@ def _served_between(found: Sequence[Count]) -> facts.Served | None:
     before, after = creating[-1], removing[0]
     inner = max(0, stats[after - 1] - stats[before + 1]) if after - 1 > before else 0
     return facts.Served(inner, stats[after] - stats[before])
+
+
+# --- accounting.json
+
+
+def read_accounting(path: Path) -> facts.Accounting | None:
+    """Read jobs/<job>/accounting.json; None if it does not exist. Raises nothing."""
+    if not path.exists():
+        return None
+    content, problem = facts_file.load(path, LARGEST_ACCOUNTING)
+    return facts.Accounting(problems=(f"{path.name}: {problem}",)) if problem else parse_accounting(content, path.name)
+
+
+def parse_accounting(content: bytes, name: str = "accounting.json") -> facts.Accounting:
+    """Parse an accounting.json; errors are in its problems."""
+    try:
+        given = untrusted.JsonFields(facts_file.object_of(content))
+        steps = given.data.get("steps", [])
+        if given.get("format") != ACCOUNTING_FORMAT:
+            raise ValueError(f"format {untrusted.short(given.get('format'))}; expected {ACCOUNTING_FORMAT}")
+        if not isinstance(steps, list) or len(steps) > MOST_TEXTS:
+            raise ValueError(f"steps: not a list of at most {MOST_TEXTS}")
+    except ValueError as wrong:
+        return facts.Accounting(problems=(f"{name}: {wrong}",))
+    problems = _Problems()
+
+    def texts(fields: untrusted.JsonFields, key: str) -> dict[str, str]:
+        none: Mapping[str, Any] = {}
+        entries = none if fields.get(key) is None else problems.take(name, fields.entries, key, none)
+        return dict(problems.texts(f"{name}: {key}", tuple(entries.items())))
+
+    asked = problems.take(name, given.optional, "asked", None) or 0.0
+    recorded = [("problems", word) for word in given.data.get("problems") or ()]
+    words = tuple(text for _, text in problems.texts(name, recorded))
+    job, rows = texts(given, "job"), tuple(texts(untrusted.JsonFields({"steps": row}), "steps") for row in steps)
+    shown = (*words, *problems)[: facts_file.MOST_PROBLEMS]
+    return facts.Accounting(asked, job, given.get("accounting") is True, rows, shown)

@@ -23,7 +23,8 @@ from campaign.core import decode, untrusted
 from campaign.core.errors import InputError, pass_on_limit
 from campaign.core.grouping import grouped
 from campaign.core.model import Observation, OutputRemark, PhaseTimes, Record, Source, record_key
-from campaign.results.completion import NAME, read_completion
+from campaign.results.completion import completion_of
+from campaign.results.environment import facts_file
 from campaign.results.parsers import bench_jsonl, declared
 from campaign.results.parsers.lines import NO_END, Notes, Parsed, printable_line
 
@@ -334,30 +335,23 @@ def value_text(value: Any) -> str:
     return printable_line(shlex.join(value) if isinstance(value, tuple) else str(value))
 
 
-# --- the times that the job measured around a launch, from its completion.json
+# --- the times that the job measured around a launch
 
 _STEP_S = 0.01  # of the kernel's time since the start of the system, read at the beginning and at the end
 
 
 def wall_times(folder: Path, root: Path, phase: str = "") -> list[Record]:
     """The time from the launch to its end, and how far it may be wrong. None if the job did not record it, or its
-    record is damaged, which is told where that is read as evidence.
+    facts are damaged, which is told where they are read as evidence.
     """
-    path = folder / NAME
-    completion, text = None, ""
+    file = facts_file.read(folder)
     try:
-        completion = read_completion(folder)
-        text = path.read_text(encoding="utf-8") if completion else ""
-    except (ValueError, OSError) as error:
-        pass_on_limit(error)
-    times = (
-        next((phase_times for phase_times in completion.phases if phase_times.phase == phase), None)
-        if completion
-        else None
-    )
-    mark = f'"{phase}"' if phase else '"ended"'
-    line = text.count("\n", 0, max(text.find(mark), 0)) + 1
-    return list(_times(times, Source(path.relative_to(root).as_posix(), line))) if times else []
+        completion = completion_of(file, folder)
+    except ValueError:
+        return []
+    times = next((of_phase for of_phase in completion.phases if of_phase.phase == phase), None) if completion else None
+    line = next((fact.line for fact in file.of("job") if (fact.phase, fact.name) == (phase, "ended")), 1)
+    return list(_times(times, Source((folder / facts_file.NAME).relative_to(root).as_posix(), line))) if times else []
 
 
 def _times(times: PhaseTimes, source: Source) -> Iterator[Record]:

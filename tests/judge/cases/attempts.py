@@ -600,7 +600,7 @@ EXAMPLES: list[Example] = [
         SUSPENDED,
         suspended((120.0, 132.4)),
         "not suspended",
-        "12 s from 1970-01-01 00:02:00 UTC (completion.json)",
+        "12 s from 1970-01-01 00:02:00 UTC (facts.jsonl)",
     ),
     broken("RUN-01", SUSPENDED, suspended(None, step="00:00:12"), "not suspended", "00:00:12 in step 17.0 (sacct)"),
     broken("RUN-01", SUSPENDED, suspended((), step="1-00:00:00"), "not suspended", "1-00:00:00 in step 17.0 (sacct)"),

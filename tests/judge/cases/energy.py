@@ -75,7 +75,7 @@ EXAMPLES: list[Example] = [
     unchecked("RUN-10", "nobody measures", metered(source=EnergySource())),
     unchecked("RUN-10", "a node was not read", metered(None, problem="no readings of n2")),
     broken("RES-01", "clause 4.2 requires energy <= 0.0002; found energy 0.00025 (runs/scratch.peak.unique.r1/1/"
-           "energy.txt:1)",
+           "facts.jsonl:1)",
            conditioned("energy <= 0.0002", 900.0), "<= 0.0002", "0.00025", "scratch.peak.unique.r1/1"),
     kept("RES-01", "an energy below its limit", conditioned("energy <= 0.0003", 900.0)),
     unchecked("RES-01", "an energy that nobody measured", conditioned("energy <= 0.0003", None)),

@@ -32,20 +32,20 @@ EXAMPLES: list[Example] = [
         "input box differs from the file of the rule pack: /work/box.in",
         hashed(("n1", OWN, 13), ("n2", OTHER, 14)),
         f"SHA-256 {OWN}",
-        f"{OTHER} (14 bytes) on n2, runs/{NAME}/inputs.txt:2",
+        f"{OTHER} (14 bytes) on n2, runs/{NAME}/facts.jsonl:2",
     ),
     broken(
         "INP-01",
         "input box was not hashed before the run on n2: /work/box.in",
         hashed(("n1", OWN, 13)),
-        "a line of inputs.txt for each of 2 nodes",
+        "a line of facts.jsonl for each of 2 nodes",
         "no such line",
     ),
     broken(
         "INP-01",
         "input box was not hashed before the run on n1: /work/box.in",
         hashed(("n1", "", 0), ("n2", OWN, 13)),
-        "a line of inputs.txt for each of 2 nodes",
+        "a line of facts.jsonl for each of 2 nodes",
         "not readable on n1",
     ),
     unchecked(

@@ -88,7 +88,7 @@ DESCRIBED: list[Example] = [
     honest("the virtual cluster of one machine", ON_A_VIRTUAL_MACHINE,
            node="virtual node of 8 CPUs; all nodes share the 2 cores and the memory of the machine",
            network="shared memory and the loopback interface of the machine",
-           operating_system="Debian; kernel and settings are in environment.json of each attempt"),
+           operating_system="Debian; kernel and settings are in facts.jsonl of each attempt"),
     honest("marks, sockets and threads", ON_XEON,
            node="2 sockets with Intel Xeon Platinum 8480+ of 56 cores (224 threads), 768 GiB DDR5, 3.2 TB NVMe"),
     honest("a series, and a size behind the family's name", FACTS, node="dual-socket AMD EPYC 9004, 1536 GB in total"),

@@ -223,7 +223,7 @@ EXAMPLES: list[Example] = [
         "servers performed fewer operations than clients issued: results come from cache",
         asked(Served(0, 2**20 - 1)),
         "at least 1 for each of 1048576 stat calls",
-        "1048575 server operations (from counters.jsonl)",
+        "1048575 server operations (from facts.jsonl)",
         "scratch/peak/unique/stat",
     ),
     disclosed(
@@ -232,7 +232,7 @@ EXAMPLES: list[Example] = [
         "whatever the rank offset",
         asked(Served(5, 5), "onefile"),
         "at least 1 for each of 1048576 stat calls",
-        "5 server operations (from counters.jsonl)",
+        "5 server operations (from facts.jsonl)",
         "scratch/peak/onefile/stat",
     ),
     kept("CCH-02", "the servers say the same", asked(Served(2**20, 2**20))),

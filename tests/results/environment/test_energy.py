@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -9,22 +10,25 @@ import pytest
 from campaign.core.model import Completion
 from campaign.results.environment import energy
 from campaign.results.environment.facts import Accounting, Metered
+from campaign.results.environment.facts_file import FactLine
 from tests.support import builders
 
 RANGE_UJ = 262_143_328_850
 
 
-def readings(node: str, *values: str, kind: str = "command", apart: float = 10) -> str:
-    return "".join(f"{node} {1000 + apart * number} {kind} {value}\n" for number, value in enumerate(values))
+def readings(node: str, *values: str, kind: str = "command", apart: float = 10) -> list[FactLine]:
+    return [
+        FactLine(number, "meter", kind, value, node, time=1000 + apart * number) for number, value in enumerate(values)
+    ]
 
 
-def counters(*values_uj: int, node: str = "n1", span: int = RANGE_UJ, apart: float = 10) -> str:
+def counters(*values_uj: int, node: str = "n1", span: int = RANGE_UJ, apart: float = 10) -> list[FactLine]:
     zones = [f"intel-rapl:0=package-0={value}={span}" for value in values_uj]
     return readings(node, *zones, kind="rapl", apart=apart)
 
 
-def of(text: str) -> Metered:
-    found = energy.of_readings(text)
+def of(facts: Sequence[FactLine]) -> Metered:
+    found = energy.of_readings(facts)
     assert found is not None
     return found
 
@@ -98,7 +102,7 @@ def test_the_readings_must_cover_all_nodes_and_the_whole_run() -> None:
 
 
 def test_other_lines_are_left_out() -> None:
-    assert energy.of_readings("nothing of a meter\n") is None
+    assert energy.of_readings([FactLine(1, "meter", "nothing", "of a meter", "n1")]) is None
 
 
 # --- Slurm's accounting

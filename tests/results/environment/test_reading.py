@@ -1,9 +1,11 @@
-"""environment.json and accounting.json: read within bounds, whatever they hold."""
+"""facts.jsonl and accounting.json: read within bounds, whatever they hold."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,54 +15,68 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaign.core.decode import decode, dumps
-from campaign.results.environment import reading
+from campaign.results.completion import read_completion
+from campaign.results.environment import facts_file, reading
 from campaign.results.environment.facts import Accounting, Environment, Evidence, FileSystemSpace, Node, Served, Value
-from campaign.results.environment.reading import LARGEST_BYTES, parse
+from campaign.results.environment.facts_file import LARGEST_BYTES
 from campaign.results.environment.slurm_text import expand_nodes, slurm_fields
 from tests.support import builders
+from tests.support.facts import Fact, ended, fact, probe, text
 
-SPACE = {"time": 1.5, "block_size": 4096, "blocks": 10, "free": 9, "available": 8, "inodes": 7, "inodes_free": 6}
-GIVEN: dict[str, Any] = {
-    "made": True,
-    "before": SPACE,
-    "after": None,
-    "format": 2,
-    "started": 100.0,
-    "ended": 101.0,
-    "host": "h1",
-    "directory": "/scratch",
-    "executable": "/opt/mdtest",
-    "space": SPACE,
-    "job": "JobId=17 JobName=two words Comment=(null) NodeList=n[1-2]",
-    "other_jobs": 3,
-    "software": {"srun": "slurm 23.11"},
-    "storage": {"lfs osts": "OBDS:; 0: scratch-OST0000 ACTIVE"},
-    "environment": {"SLURM_JOB_ID": "17", "OMPI_MCA_plm_slurm_args": "--external-launcher"},
-    "set_by_slurm": ["OMPI_MCA_plm_slurm_args"],
-    "nodes": [
-        {"name": "n1", "hostname": "h1", "clock": "99.0", "boot": "ab"},
-        {"name": "n2", "clock": "100.500000", "boot": "cd"},
-        {"name": "n3", "clock": None, "boot": None},
-    ],
-    "incomplete": "2",
-    "facts": {
-        "cpu.model": [{"nodes": "0-1", "value": "A"}, {"nodes": "2", "value": "B"}],
-        "state.load": [{"nodes": "0-2", "value": "3"}],  # changes from moment to moment: not part of the environment
-    },
-    "problems": ["srun said no"],
-}
+SPACE = {"block_size": 4096, "blocks": 10, "free": 9, "available": 8, "inodes": 7, "inodes_free": 6}
 
 
-def read(**changes: Any) -> Evidence:
-    return parse(json.dumps(GIVEN | changes).encode())
+def space(when: str, **changes: Any) -> list[Fact]:
+    return [fact("target", f"{when}.{name}", value, time=1.5) for name, value in (SPACE | changes).items()]
 
 
-def test_a_part_that_is_nested_too_deeply_is_a_problem() -> None:
-    deep = b"[" * 100_000 + b"]" * 100_000
-    assert parse(b'{"format": 2, "ran": %b}' % deep).environment.problems
-    for depth in range(900, 1100, 7):
-        nested = b"[" * depth + b"]" * depth
-        assert not parse(b'{"format": 2, "ran": %b}' % nested).witness.watched
+GIVEN: list[Fact] = [
+    fact("host", "started", 100.0, unit="s"),
+    fact("host", "ended", 101.0, unit="s"),
+    fact("host", "hostname", "h1"),
+    fact("host", "directory", "/scratch"),
+    fact("host", "executable", "/opt/mdtest"),
+    fact("host", "software.srun", "slurm 23.11"),
+    fact("host", "storage.lfs osts", "OBDS:; 0: scratch-OST0000 ACTIVE"),
+    fact("host", "env.SLURM_JOB_ID", "17"),
+    fact("host", "env.OMPI_MCA_plm_slurm_args", "--external-launcher"),
+    fact("host", "set_by_slurm", "OMPI_MCA_plm_slurm_args"),
+    fact("host", "problem", "srun said no"),
+    fact("slurm", "job", "JobId=17 JobName=two words Comment=(null) NodeList=n[1-2]"),
+    fact("slurm", "other_jobs", 3),
+    *space("space"),
+    fact("node", "answered", True, node="n[1-3]"),
+    fact("node", "hostname", "h1", node="n1"),
+    fact("node", "clock", "99.0", node="n1"),
+    fact("node", "clock", "100.500000", node="n2"),
+    fact("node", "boot", "ab", node="n1"),
+    fact("node", "boot", "cd", node="n2"),
+    fact("node", "cpu.model", "A", node="n[1-2]"),
+    fact("node", "cpu.model", "B", node="n3"),
+    fact("node", "state.load", "3", node="n[1-3]"),  # changes from moment to moment: not part of the environment
+    fact("node", "end", "yes", node="n[1-2]"),
+    *space("before"),
+    fact("job", "made", True),
+]
+
+
+def parse(content: bytes) -> Evidence:
+    return reading.evidence_of(facts_file.parse(content))
+
+
+def read(*changes: Fact) -> Evidence:
+    """With other facts in place of those with the same name."""
+    names = {(line["source"], line["name"]) for line in changes}
+    kept = [line for line in GIVEN if (line["source"], line["name"]) not in names]
+    return parse(text(*kept, *changes).encode())
+
+
+def test_a_line_that_is_nested_too_deeply_is_a_problem_of_it_alone() -> None:
+    for depth in (100_000, *range(900, 1100, 7)):
+        nested = b'{"source": "ranks", "name": "watched", "value": ' + b"[" * depth + b"]" * depth + b"}\n"
+        found = parse(text(*GIVEN).encode() + nested)
+        assert not found.witness.watched
+        assert found.environment.directory == "/scratch"
 
 
 def test_a_whole_file_is_read() -> None:
@@ -98,57 +114,70 @@ def test_a_fact_is_found_by_node_and_by_how_many_say_it() -> None:
 def test_a_clock_is_off_by_what_lies_outside_of_the_time_of_asking() -> None:
     found = read().environment
     assert [found.clock_offset(name) for name in ("n1", "n2", "n3", "n4")] == [-1.0, 0.0, 0.0, 0.0]
-    late = read(nodes=[{"name": "n1", "clock": "161.0"}]).environment
+    late = read(fact("node", "clock", "161.0", node="n1")).environment
     assert late.clock_offset("n1") == 60.0
 
 
-WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "a text that is a number": ({"job": 7}, "job: 7 is not a string"),
-    "a time that is a text": ({"started": "now"}, "started: 'now' is not a number ≥ 0"),
-    "a time beyond all": ({"ended": 1e400}, "ended: inf is not a number ≥ 0"),
-    "a count that is true": ({"other_jobs": True}, "other_jobs: True is not a whole number ≥ 0"),
-    "variables that are a list": ({"environment": []}, "environment: list is not an object"),
-    "a variable that is a number": ({"environment": {"A": 1}}, "environment.A: 1 is not a string"),
-    "nodes that are none": ({"nodes": {}}, "nodes: not a list of at most 100000 nodes"),
-    "a node without a name": ({"nodes": [{}]}, "nodes[0]: dict has no name"),
-    "facts that are none": ({"facts": 1}, "facts: 1 is not an object"),
-    "a value that is none": ({"facts": {"a": [{"nodes": "0"}]}}, "facts.a: dict is not a value with its nodes"),
+WRONG: dict[str, tuple[Sequence[Fact], str]] = {
+    "a text that is a number": ([fact("slurm", "job", 7)], "job: 7 is not a string"),
+    "a time that is a text": ([fact("host", "started", "now")], "started: 'now' is not a number ≥ 0"),
+    "a time beyond all": ([fact("host", "ended", 1e400)], "ended: inf is not a number ≥ 0"),
+    "a count that is true": ([fact("slurm", "other_jobs", True)], "other_jobs: True is not a whole number ≥ 0"),
+    "a variable that is a number": ([fact("host", "env.A", 1)], "host: A: 1 is not a string"),
+    "nodes that are none": (
+        [fact("node", "answered", True, node="n[")],
+        "answered: 'n[' is not a list of at most 100000 nodes",
+    ),
+    "a node without a name": ([fact("node", "nameless", 1)], "the names of 1 nodes are not known"),
+    "a value that is none": ([fact("node", "a", None, node="n1")], "a: not a text of nodes that answered"),
     "values of nodes that are not there": (
-        {"facts": {"a": [{"nodes": "0-3", "value": "x"}]}},
-        "facts.a: '0-3': not ascending, or beyond the last of 3 nodes (counted from 0)",
+        [fact("node", "a", "x", node="n[1-4]")],
+        "a: not a text of nodes that answered",
     ),
     "values of a million nodes": (
-        {"facts": {"a": [{"nodes": "0-999999", "value": "x"}]}},
-        "facts.a: '0-999999': not ascending, or beyond the last of 3 nodes (counted from 0)",
+        [fact("node", "a", "x", node="n[1-999999]")],
+        "a: 'n[1-999999]' is not a list of at most 100000 nodes",
     ),
     "two values of one node": (
-        {"facts": {"a": [{"nodes": "0-1", "value": "x"}, {"nodes": "1", "value": "y"}]}},
-        "facts.a: two values for one node",
+        [fact("node", "a", "x", node="n[1-2]"), fact("node", "a", "y", node="n2")],
+        "a: two values for one node",
     ),
-    "values that were not kept": (
-        {"facts": {"a": [{"dropped": 7}]}},
-        "facts.a: the job dropped the values of 7 nodes",
-    ),
+    "values that were not kept": ([fact("node", "dropped.a", 7)], "a: the job dropped the values of 7 nodes"),
     "a space without inodes": (
-        {"before": SPACE | {"inodes": None}},
-        "before: dict does not describe the space of a file system",
+        space("before", inodes=None),
+        "before does not describe the space of a file system: inodes: None is not a whole number ≥ 0",
     ),
     "a space of less than nothing": (
-        {"after": SPACE | {"free": -1}},
-        "after: dict does not describe the space of a file system",
+        space("after", free=-1),
+        "after does not describe the space of a file system: free: -1 is not a whole number ≥ 0",
     ),
-    "made by something else": ({"made": "yes"}, "made: 'yes' is not true or false"),
-    "problems that are none": ({"problems": "no"}, "problems: 'no' is not a list of strings"),
+    "made by something else": ([fact("job", "made", "yes")], "made: 'yes' is not true or false"),
+    "problems that are none": ([fact("host", "problem", 3)], "host: problem: 3 is not a string"),
+    "a fact without a source": ([{"source": "", "name": "a"}], "source: '' is not a text"),
+    "a time of a fact that is a text": ([fact("host", "a", 1, time="now")], "time: 'now' is not a number ≥ 0"),
 }
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_not_as_it_should_be_is_a_problem_and_the_rest_is_read(name: str) -> None:
     changes, problem = WRONG[name]
-    found = read(**changes)
-    said = [*found.environment.problems, *read().environment.problems]
-    assert f"environment.json: {problem}" in said
+    found = read(*changes)
+    assert any(
+        re.fullmatch(rf"facts\.jsonl:( |[0-9]+: ){re.escape(problem)}", said) for said in found.environment.problems
+    )
     assert found.environment.directory == "/scratch"
+
+
+def test_damaged_lines_are_named_and_the_others_read() -> None:
+    header, *lines = text(*GIVEN).splitlines()
+    found = parse(
+        "\n".join([header, '{"source": "host", "na', *lines, "[]", "\udcff"]).encode(errors="surrogateescape")
+    )
+    last = len(lines) + 3
+    begin, kind, *_ = [said for said in found.environment.problems if said != "srun said no"]
+    assert begin.startswith("facts.jsonl:2: not JSON: Unterminated string")
+    assert kind == f"facts.jsonl:{last}: not a JSON object"
+    assert found.environment.nodes == read().environment.nodes
 
 
 @pytest.mark.parametrize(
@@ -156,13 +185,14 @@ def test_what_is_not_as_it_should_be_is_a_problem_and_the_rest_is_read(name: str
     [
         (b"", "not JSON: Expecting value: line 1 column 1 (char 0)"),
         (b"[]", "not a JSON object"),
-        (b'{"format": 3}', "format 3; expected 2"),
-        (b'{"format": true}', "format True; expected 2"),
+        (b'{"format": 2}', "format 2; expected 1"),
+        (b'{"format": true}', "format True; expected 1"),
         (b"\xff", "not JSON: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
+        (b'{"format": 1}\n', "no facts about the nodes"),
     ],
 )
 def test_a_file_that_is_none_of_ours_is_a_problem(content: bytes, problem: str) -> None:
-    assert parse(content).environment == Environment(problems=(f"environment.json: {problem}",))
+    assert parse(content).environment == Environment(problems=(f"facts.jsonl: {problem}",))
 
 
 JSON = st.recursive(
@@ -170,11 +200,31 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
     max_leaves=12,
 )
+OTHERS = [
+    fact("ranks", "watched", True),
+    fact("ranks", "executed", "0" * 16, node="n1", rank="0"),
+    *probe("0 n1 -"),
+    fact("inputs", "/box", "a" * 64, node="n1"),
+    fact("meter", "command", "5 J", node="n1", time=1.0),
+    fact("servers", "operations", {"stat": 1}, phase="stat"),
+]
 
 
-@given(st.dictionaries(st.sampled_from(sorted(GIVEN)), JSON))
-def test_whatever_stands_in_its_fields_nothing_is_raised_and_it_can_be_stored(changes: dict[str, Any]) -> None:
-    found = parse(json.dumps(GIVEN | changes).encode())
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([*GIVEN, *OTHERS]),
+            st.sampled_from(["source", "node", "rank", "phase", "name", "value", "unit", "time"]),
+            JSON,
+        ),
+        max_size=5,
+    )
+)
+def test_whatever_stands_in_its_fields_nothing_is_raised_and_it_can_be_stored(
+    changes: list[tuple[Fact, str, object]],
+) -> None:
+    others = [{**line, key: value} for line, key, value in changes]
+    found = parse(text(*GIVEN, *OTHERS, *others).encode())
     assert decode(Evidence, json.loads(dumps(found))) == found
     dumps(found).encode("utf-8")
 
@@ -182,10 +232,7 @@ def test_whatever_stands_in_its_fields_nothing_is_raised_and_it_can_be_stored(ch
 @given(st.binary(max_size=200))
 def test_no_bytes_raise_anything(content: bytes) -> None:
     assert not parse(content).environment.recorded
-
-
-def test_a_deep_file_is_a_problem() -> None:
-    assert not parse(b'{"format": 2, "facts": ' + b"[" * 100_000).environment.recorded
+    assert not parse(b'{"format": 1}\n' + content).environment.recorded
 
 
 def test_what_is_kept_comes_back() -> None:
@@ -195,9 +242,9 @@ def test_what_is_kept_comes_back() -> None:
 
 @pytest.mark.parametrize("make", ["absent", "link", "pipe", "folder", "large"])
 def test_only_a_plain_file_of_bounded_size_is_read(tmp_path: Path, make: str) -> None:
-    path = tmp_path / "environment.json"
+    path = tmp_path / "facts.jsonl"
     if make == "link":
-        (tmp_path / "other").write_text(json.dumps(GIVEN))
+        (tmp_path / "other").write_text(text(*GIVEN))
         path.symlink_to("other")
     elif make == "pipe":
         os.mkfifo(path)
@@ -206,9 +253,15 @@ def test_only_a_plain_file_of_bounded_size_is_read(tmp_path: Path, make: str) ->
     elif make == "large":
         with path.open("wb") as file:
             file.truncate(LARGEST_BYTES + 1)
-    found = reading.read(path)
+    found = reading.read(tmp_path)
     assert not found.environment.recorded
-    assert found.environment.problems[0].startswith("environment.json: ")
+    assert found.environment.problems[0].startswith("facts.jsonl: ")
+
+
+def test_an_attempt_that_has_not_ended_has_the_facts_that_are_there(tmp_path: Path) -> None:
+    (tmp_path / "facts.jsonl.new").write_text(text(*GIVEN, *ended(builders.COMPLETION)))
+    assert reading.read(tmp_path).environment == read().environment
+    assert read_completion(tmp_path) is None
 
 
 # --- Slurm's words
@@ -273,20 +326,19 @@ def test_no_bytes_of_an_accounting_raise_anything(content: bytes) -> None:
     assert reading.parse_accounting(content).problems
 
 
-# --- counters.jsonl
+# --- the servers' counters
 
 
-def lines(*rows: tuple[str, int, int, int]) -> bytes:
-    """Of moments with their counts of creates, stats and removes."""
-    counts = [{"create": create, "stat": stat, "remove": remove} for _, create, stat, remove in rows]
-    return b"\n".join(
-        json.dumps({"time": 1.5, "when": row[0], "counts": count, "problem": ""}).encode()
-        for row, count in zip(rows, counts, strict=True)
-    )
+def readings(*rows: tuple[str, int, int, int]) -> list[Fact]:
+    """At moments with their counts of creates, stats and removes."""
+    return [
+        fact("servers", "operations", {"create": create, "stat": stat, "remove": remove}, phase=when, time=1.5)
+        for when, create, stat, remove in rows
+    ]
 
 
 def phases(*rows: tuple[str, int, int, int]) -> dict[str, Served]:
-    return reading.served(reading.samples(lines(*rows)))
+    return dict(parse(text(*readings(*rows)).encode()).served)
 
 
 def test_counts_after_each_phase_tell_exactly_what_the_servers_did_in_it() -> None:
@@ -315,21 +367,17 @@ def test_servers_that_started_anew_or_files_of_others_tell_nothing() -> None:
     assert phases(("sample", 0, 0, 0), ("sample", 50, 50, 10), ("sample", 60, 99, 60), ("sample", 70, 99, 60)) == {}
 
 
-def test_what_is_no_count_is_passed_over(tmp_path: Path) -> None:
-    bad = [
-        b"{",
-        b"[]",
-        b'{"when": 1, "counts": {}}',
-        b'{"when": "stat", "counts": {"stat": true}}',
-        b"\xff",
-        b"[" * 9999,
-    ]
-    good = lines(("begin", 0, 0, 0), ("create", 1, 0, 0), ("stat", 1, 7, 0))
-    path = tmp_path / "counters.jsonl"
-    path.write_bytes(b"\n".join([*bad, good]))
-    assert reading.read_counters(path)["stat"] == Served(7, 7)
-    assert reading.read_counters(tmp_path / "absent") == {}
-    assert reading.read_counters(tmp_path) == {}
+def test_what_is_no_count_is_passed_over() -> None:
+    bad = [[], "a", {"stat": True}, {"stat": -1}]
+    good = readings(("begin", 0, 0, 0), ("create", 1, 0, 0), ("stat", 1, 7, 0))
+    wrong = [fact("servers", "operations", value, phase="stat") for value in bad]
+    assert parse(text(*wrong, *good).encode()).served["stat"] == Served(7, 7)
+
+
+def test_where_a_reading_failed_nothing_is_known() -> None:
+    failed = fact("servers", "problem", "no servers", phase="stat", time=1.5)
+    before, after = readings(("begin", 0, 0, 0), ("create", 1, 0, 0)), readings(("remove", 1, 9, 1))
+    assert parse(text(*before, failed, *after).encode()).served == {}
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9)), max_size=12), st.integers(0, 11))

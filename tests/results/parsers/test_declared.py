@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from tests.support import captures
 from tests.support.builders import COMPLETION
 from tests.support.captures import DATA, declared_form
 from tests.support.examples import examples
+from tests.support.facts import ended, write
 
 CAPTURES = DATA / "declared"
 ALL = [capture.path.name for capture in captures.find() if capture.applet == "declared"]
@@ -597,13 +597,13 @@ def test_the_job_gives_the_time_of_a_launch(tmp_path: Path) -> None:
     (tmp_path / "stdout").write_text("rate: 5\n")
     taking = form("text", RATE, wall=True)
     assert [each.operation for each in output.read(taking, tmp_path, tmp_path)[0]] == ["rate"]
-    record = json.dumps({**COMPLETION, "started": 100.0, "ended": 112.5, "uptime": [7.00, 19.48]}, indent=0)
-    (tmp_path / "completion.json").write_text(record)
+    record = ended({**COMPLETION, "started": 100.0, "ended": 112.5, "uptime": [7.00, 19.48]})
+    write(tmp_path, *record)
     found = {each.operation: each for each in output.read(taking, tmp_path, tmp_path)[0]}
-    line = record[: record.index("ended")].count("\n") + 1
+    line = [fact["name"] for fact in record].index("ended") + 2
     assert (found["wall"].value, found["wall"].unit, found["wall"].source.line) == (12.5, "s", line)
     assert found["wall-uncertainty"].value == pytest.approx(0.03)
-    (tmp_path / "completion.json").write_text(record[:40])
+    write(tmp_path, *record[:4])
     assert [each.operation for each in output.read(taking, tmp_path, tmp_path)[0]] == ["rate"]
 
 
@@ -613,7 +613,7 @@ def test_the_uncertainty_of_a_phase_is_that_of_its_own_clock(tmp_path: Path) -> 
         {"phase": "two", "exit_status": 0, "started": 113.0, "ended": 183.0},  # of a job that recorded only the run's
     ]
     record = {**COMPLETION, "started": 100.0, "ended": 190.0, "uptime": [7.00, 97.00], "phases": phases}
-    (tmp_path / "completion.json").write_text(json.dumps(record))
+    write(tmp_path, *ended(record))
     found = {each.operation: each.value for each in output.wall_times(tmp_path, tmp_path, "one")}
     assert found == {"wall": pytest.approx(12.5), "wall-uncertainty": pytest.approx(0.03)}
     assert [each.operation for each in output.wall_times(tmp_path, tmp_path, "two")] == ["wall"]
