@@ -206,9 +206,9 @@ def _condition_facts(case: Case) -> Iterator[tuple[str, str]]:
         "binary": [text[:SHORT] for text in (*environment.values("executable.sha256"), case.seen.binary_sha256 or "")],
         **{
             name: [text.rpartition(" ")[2][:SHORT] for text in environment.values(name)]
-            for name in environment.under("library.")
+            for name in environment.fact_names("library.")
         },
-        **{f"variable.{name}": [environment.told(name)] for name in tuning_variables(environment)},
+        **{f"variable.{name}": [environment.fact_text(name)] for name in tuning_variables(environment)},
         **{f"preload.{name}": [text] for name, text in preloaded_libraries(case)},
     }
     yield from ((key, text) for key, texts in facts.items() for text in texts if text)

@@ -135,5 +135,5 @@ def _check_environments(data: Path, evaluation: replay.Evaluation) -> Iterator[F
             copy = read_text(data / "results" / place)
             if copy is None or copy.startswith(of_job):
                 continue
-            if facts_file.parse(copy.encode()).of("host"):
+            if facts_file.parse(copy.encode()).from_source("host"):
                 yield violation("{place} differs from {original}", place=place, original=original)

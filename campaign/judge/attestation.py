@@ -93,7 +93,7 @@ def _check_libraries(case: Case, group: RankGroup) -> Iterator[Finding]:
     if "" in loaded_hashes or not group.objects:
         return  # a file that could not be read
     other_libraries = []
-    for name in environment.under("library."):
+    for name in environment.fact_names("library."):
         path, _, digest = environment.by_node(name).get(group.first_node, "").rpartition(" ")
         if re.fullmatch(r"[0-9a-f]{64}", digest) and digest not in loaded_hashes:
             other_libraries.append(path)
@@ -135,7 +135,7 @@ def note_other_directories(cases: Iterable[Case]) -> Iterator[Finding]:
     first_attempts: dict[tuple[str, ...], str] = {}  # the first attempt with these files
     for phase, attestation in (pair for case in cases for pair in attestations(case)):
         environment = phase.evidence.environment
-        libraries = (text for name in environment.under("library.") for text in environment.values(name))
+        libraries = (text for name in environment.fact_names("library.") for text in environment.values(name))
         linked = {text.rpartition(" ")[0].rpartition("/")[0] for text in libraries}
         for group in attestation.groups:
             known_directories = linked | {path.rpartition("/")[0] for path in group.functions.values()}

@@ -103,7 +103,7 @@ def _declared_hashes(case: Case, programs: Mapping[str, _DeclaredProgram]) -> st
 def prefix_files(case: Case) -> tuple[ExecutedFile, ...]:
     """The files of the prefix (programs, scripts, images) and the interpreters of scripts."""
     environment = case.evidence.environment
-    of_scripts = (INTERPRETER, *(name for name in environment.under(PREFIX) if name.endswith(".interpreter")))
+    of_scripts = (INTERPRETER, *(name for name in environment.fact_names(PREFIX) if name.endswith(".interpreter")))
     names = (*_prefix_facts(case), *(name for name in of_scripts if environment.values(name)))
     return tuple(environment.file(environment.values(name)[0].rpartition(" ")[0], name) for name in names)
 
@@ -111,7 +111,7 @@ def prefix_files(case: Case) -> tuple[ExecutedFile, ...]:
 def _prefix_facts(case: Case) -> list[str]:
     """The facts about files of the prefix that are not programs themselves."""
     launched = {command.executable for command in case.run.launched}
-    return [name for name, (path, _) in case.evidence.environment.beside.items() if path not in launched]
+    return [name for name, (path, _) in case.evidence.environment.hashed_files.items() if path not in launched]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def _declared_program(case: Case, path: str, before: Set[str]) -> _DeclaredProgr
     if path == case.run.executable:
         hashes, interpreters = frozenset(environment.values(EXECUTABLE)), environment.values(INTERPRETER)
     else:
-        name = next((name for name, (prefix_path, _) in environment.beside.items() if prefix_path == path), "")
+        name = next((name for name, (prefix_path, _) in environment.hashed_files.items() if prefix_path == path), "")
         hashes, interpreters = _hashes(case, [name]), environment.values(f"{name}.interpreter")
     if not interpreters:
         return _DeclaredProgram(hashes)
@@ -292,7 +292,7 @@ def check_build_record(submission: Submission) -> Iterator[Finding]:
             yield from check_compiler(case, digest, build.compiler)
         build_fields: dict[str, object] = {"compiler": build.compiler, "flags": build.flags}
         if cases:  # the job records the libraries that it finds
-            has_libraries = any(case.evidence.environment.under("library.") for case in cases)
+            has_libraries = any(case.evidence.environment.fact_names("library.") for case in cases)
             build_fields["libraries"] = build.libraries or has_libraries
         lacking = [name for name, value in build_fields.items() if not value]
         present_names = ", ".join(name for name, value in build_fields.items() if value)

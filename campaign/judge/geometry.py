@@ -146,7 +146,9 @@ def check_topology(case: Case) -> Iterator[Finding]:
     groups = [group for _, attestation in attestations(case) for group in attestation.groups]
     inside = {name: text for group in groups for name, text in group.variables.items()}
     yield from (
-        _faking_variable(name, inside[name]) for name in filter(_FAKING.fullmatch, inside) if not environment.told(name)
+        _faking_variable(name, inside[name])
+        for name in filter(_FAKING.fullmatch, inside)
+        if not environment.fact_text(name)
     )
     yield from environment.once("job is real", lambda: tuple(_check_job_environment(environment)))
     # By the output, or by the job's test before it, in the order of their first ranks.
@@ -154,7 +156,7 @@ def check_topology(case: Case) -> Iterator[Finding]:
     if not names:
         yield not_printed(case)("node names not in the output")
         return
-    spoke, job_nodes = environment.answered, environment.job_nodes
+    spoke, job_nodes = environment.answering_nodes, environment.job_nodes
     # Also where its ranks ran, as processes on the nodes saw them.
     seen = dict.fromkeys((*names, *case.evidence.witness.nodes))
     if foreign := [name for name in seen if name not in spoke and name not in job_nodes]:
@@ -176,14 +178,14 @@ def _check_job_environment(environment: Environment) -> Iterator[Finding]:
     """The variables, the number of nodes, and what was preloaded, as the job and its nodes report it."""
     of_nodes = (fact.removeprefix("env.") for fact in environment.facts)
     for name in filter(_FAKING.fullmatch, dict.fromkeys((*environment.variables, *of_nodes))):
-        yield _faking_variable(name, environment.told(name))
+        yield _faking_variable(name, environment.fact_text(name))
     job_nodes = environment.job_nodes
     for name in ("SLURM_NNODES", "SLURM_JOB_NUM_NODES"):
-        text = environment.told(name)
+        text = environment.fact_text(name)
         if text.isdigit() and int(text) != len(job_nodes):
             yield violation("{name} differs from the job's node count", len(job_nodes), text, name=name)
     for name in ("LD_PRELOAD", "LD_AUDIT", "ld.so.preload"):
-        text = environment.told(name) or " ".join(environment.values(name))
+        text = environment.fact_text(name) or " ".join(environment.values(name))
         if text and _FAKING_LIBRARY.search(text):
             yield violation("{name} preloads a library that fakes names, times or topology", "none", text, name=name)
         elif text:

@@ -181,6 +181,6 @@ def check_tuning(submission: Submission) -> Iterator[Finding]:
 
 def tuning_variables(environment: Environment) -> set[str]:
     """The variables by which a user tuned MPI, the network or the loader."""
-    of_ranks = (name.removeprefix("env.") for name in environment.under("env."))
+    of_ranks = (name.removeprefix("env.") for name in environment.fact_names("env."))
     names = {*environment.variables, *of_ranks}.difference(environment.set_by_slurm)
     return {name for name in names if _TUNES.fullmatch(name)}

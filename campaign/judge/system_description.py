@@ -310,12 +310,15 @@ def _contradictions(texts: Mapping[str, str], environment: Environment) -> Itera
 
 
 def _missing_adapters(texts: Mapping[str, str], environment: Environment) -> Iterator[tuple[str, str, str]]:
-    adapters = listing(fact for fact in environment.under("net.") if "operstate" in " ".join(environment.values(fact)))
+    adapters = listing(
+        fact for fact in environment.fact_names("net.") if "operstate" in " ".join(environment.values(fact))
+    )
     for key in ("node", "network"):
         text = texts.get(key, "").casefold()
         # The network may lead to the storage through nodes with both kinds of adapters.
         elsewhere = key == "network" and _OTHER_NETWORK.search(text)
-        if (fabric := _FABRIC_WORDS.search(text)) and not elsewhere and not any(map(environment.under, _OF_FABRIC)):
+        has_adapter = any(map(environment.fact_names, _OF_FABRIC))
+        if (fabric := _FABRIC_WORDS.search(text)) and not elsewhere and not has_adapter:
             yield key, fabric[0], f"no such adapter ({adapters or 'none at all'})"
 
 

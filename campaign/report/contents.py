@@ -215,7 +215,7 @@ def _executed_files(case: Case) -> Iterator[_Line]:
     for digest, path in witness.programs.items():
         yield "executed by ranks", path, digest
     environment = case.evidence.environment
-    library_facts = {name: environment.values(name) for name in environment.under(_LIBRARY)}
+    library_facts = {name: environment.values(name) for name in environment.fact_names(_LIBRARY)}
     loaded_libraries = {f"{_LIBRARY}{name}": values for name, values in witness.libraries.items()}
     for _, values in sorted((library_facts | loaded_libraries).items()):  # where ranks were observed: what they loaded
         for value in values:

@@ -203,7 +203,7 @@ class Case:
             output = self.outputs.get(command.phase)
             digests[command.executable] = digests.get(command.executable) or (output and output.binary_sha256) or ""
         environment = self.evidence.environment
-        facts = {path: name for name, (path, _) in environment.beside.items()} | {self.run.executable: EXECUTABLE}
+        facts = {path: name for name, (path, _) in environment.hashed_files.items()} | {self.run.executable: EXECUTABLE}
         return tuple(environment.file(path, facts.get(path, ""), digest) for path, digest in digests.items())
 
     @cached_property

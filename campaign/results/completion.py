@@ -25,11 +25,11 @@ def completion_of(file: FactsFile, folder: Path, token: str | None = None) -> Co
     where a token is given, another attempt's.
     """
     path = folder / NAME
-    if not file.ended:
+    if not file.is_ended:
         return None
     if file.refusal:
         raise ValueError(f"{path}: {file.refusal}")
-    phases = grouped((fact.phase, fact) for fact in file.of("job"))
+    phases = grouped((fact.phase, fact) for fact in file.from_source("job"))
     try:
         data = _values(phases.pop("", []))
         if token is not None and data.get("token") != token:
@@ -40,8 +40,8 @@ def completion_of(file: FactsFile, folder: Path, token: str | None = None) -> Co
         completion = decode(Completion, {**data, "phases": times}, pass_over_unknown=True)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
-    once = PhaseTimes("", completion.exit_status, completion.started, completion.ended, completion.uptime)
-    return replace(completion, phases=completion.phases or (once,))
+    only_phase = PhaseTimes("", completion.exit_status, completion.started, completion.ended, completion.uptime)
+    return replace(completion, phases=completion.phases or (only_phase,))
 
 
 def unused_measurement(paths: Paths, attempt: Attempt) -> Completion | None:

@@ -109,12 +109,12 @@ def open_store(paths: Paths, forms: Mapping[str, Form]) -> Store:
 
 def import_all(paths: Paths, store: Store, forms: Mapping[str, Form]) -> int:
     """Parse every ended attempt's raw output again; gives their number."""
-    ended = [attempt for attempt in store.attempts() if not attempt.state.active]
-    for job, of_job in grouped((attempt.job, attempt) for attempt in ended).items():
+    ended_attempts = [attempt for attempt in store.attempts() if not attempt.state.active]
+    for job, of_job in grouped((attempt.job, attempt) for attempt in ended_attempts).items():
         for attempt in of_job:
             import_results(paths, store, forms, attempt)
         import_accounting(paths, store, job)
-    return len(ended)
+    return len(ended_attempts)
 
 
 def read_again(
@@ -280,38 +280,40 @@ class Follower:
     # --- Slurm's word
 
     def _ask_slurm(self, attempts: list[Attempt]) -> None:
-        wanted = {attempt.job: attempt.job_id for attempt in attempts}
+        job_ids = {attempt.job: attempt.job_id for attempt in attempts}
         stored = self._store.jobs()
         try:
-            jobs = commands.queue(wanted)
+            jobs = commands.queue(job_ids)
         except UnknownState as error:
             self._trouble(error)
             self._back_off()
             return
         before = {(attempt.token, attempt.state, attempt.reason) for attempt in attempts}
         self._away.clear()
-        lost = [name for name in wanted if name not in jobs and (wanted[name] or not may_still_submit(stored[name]))]
+        lost = [name for name in job_ids if name not in jobs and (job_ids[name] or not may_still_submit(stored[name]))]
         self._absent = {name: self._absent.get(name, 0) + 1 for name in lost}
-        gone = [name for name in lost if self._absent[name] >= ABSENT_TIMES]
+        absent_jobs = [name for name in lost if self._absent[name] >= ABSENT_TIMES]
         try:
-            remembered = self._remembered([stored[name] for name in gone])
+            remembered = self._remembered([stored[name] for name in absent_jobs])
             self._trouble(None)
         except UnknownState as error:  # squeue may answer while the accounting does not
             self._trouble(error)
-            gone, remembered = [], {}
+            absent_jobs, remembered = [], {}
         for name, job in jobs.items():
-            if wanted[name] is None:
+            if job_ids[name] is None:
                 self._store.submitted(name, job.id, "job id found by the job's name")
         for attempt in attempts:
-            if (found := jobs.get(attempt.job)) and found.state.active:
+            if (job_found := jobs.get(attempt.job)) and job_found.state.active:
                 self._ended_since.pop(attempt.token, None)
-                self._by_active(attempt, found)
-            elif found:
-                self._by_end(attempt, stored[attempt.job], found)
-            elif attempt.job in gone:
+                self._by_active(attempt, job_found)
+            elif job_found:
+                self._by_end(attempt, stored[attempt.job], job_found)
+            elif attempt.job in absent_jobs:
                 self._by_absence(attempt, stored[attempt.job], remembered.get(attempt.job))
-        changed = not before <= {(each.token, each.state, each.reason) for each in self._store.under_way()}
-        if changed or len(lost) > len(gone):
+        has_changed = not before <= {
+            (attempt_now.token, attempt_now.state, attempt_now.reason) for attempt_now in self._store.under_way()
+        }
+        if has_changed or len(lost) > len(absent_jobs):
             self._interval = QUERY_S[0]
             self._next_query = self._clock() + self._interval
         else:
@@ -338,8 +340,8 @@ class Follower:
     def _by_active(self, attempt: Attempt, job: commands.Job) -> None:
         if job.state is not State.RUNNING:
             reason = sbatch.in_words(job.reason, job.id)
-            away = self._out_of_service(job.partition) if sbatch.lacks_nodes(job.reason) else ()
-            self._observe(attempt, State.PENDING, _with_nodes(reason, away))
+            nodes_away = self._out_of_service(job.partition) if sbatch.lacks_nodes(job.reason) else ()
+            self._observe(attempt, State.PENDING, _with_nodes(reason, nodes_away))
         elif (self._paths.attempt(attempt.run, attempt.number) / "claim").is_dir():
             stopped = f"Slurm says {job.word}: the result will be invalid" if job.word in STOPPED else ""
             self._observe(attempt, State.RUNNING, stopped or (job.reason if job.word not in STATES else ""))
@@ -355,13 +357,13 @@ class Follower:
         """The job has ended and this attempt has no record: final at once if it was never claimed, otherwise after a
         grace period.
         """
-        why = f"{self._word(attempt, job)}{f' ({job.reason})' if job.reason and job.reason != job.word else ''}"
+        slurm_text = f"{self._word(attempt, job)}{f' ({job.reason})' if job.reason and job.reason != job.word else ''}"
         state = State.LOST if job.state is State.DONE else job.state
-        before: str = f"job {job.id}: {why} before this run started"
+        before: str = f"job {job.id}: {slurm_text} before this run started"
         if state is State.CANCELLED:  # Slurm also calls a job so whose Prolog failed, which no user has cancelled
-            since = stored.created - SAME_CLOCK_S
-            nodes = [each for each in self._out_of_service(job.partition) if each.by_script]
-            before = _with_nodes(before, [each for each in nodes if (each.since or 0) >= since])
+            submitted_after = stored.created - SAME_CLOCK_S
+            nodes = [node for node in self._out_of_service(job.partition) if node.by_script]
+            before = _with_nodes(before, [node for node in nodes if (node.since or 0) >= submitted_after])
         elif state is State.FAILED and not (output := self._paths.jobs(attempt.job) / "stdout").exists():
             before += (
                 f"; its node did not create {output}: check that all nodes see the results directory ('campaign plan "
@@ -374,7 +376,7 @@ class Follower:
         folder = self._paths.attempt(attempt.run, attempt.number)
         if (folder / "stdout").exists():
             import_results(self._paths, self._store, self._forms, attempt)
-        self._end(attempt, state, f"job {job.id}: {why} during this run" + _last_error(folder))
+        self._end(attempt, state, f"job {job.id}: {slurm_text} during this run" + _last_error(folder))
 
     def _by_absence(self, attempt: Attempt, stored: StoredJob, job: commands.Job | None) -> None:
         """squeue does not know the job: not submitted, or ended long ago. `job`: by the accounting."""
@@ -399,9 +401,9 @@ class Follower:
         """What the accounting says about jobs, by name; nothing if the site has none."""
         if not jobs or not self._has_accounting:
             return {}
-        found = commands.accounting({job.name: job.job_id for job in jobs}, min(job.created for job in jobs))
-        self._has_accounting = found is not None
-        return found or {}
+        jobs_by_name = commands.accounting({job.name: job.job_id for job in jobs}, min(job.created for job in jobs))
+        self._has_accounting = jobs_by_name is not None
+        return jobs_by_name or {}
 
 
 def without_results(completion: Completion, records: Iterable[Record], required: Mapping[str, Set[str]]) -> str:
@@ -410,11 +412,11 @@ def without_results(completion: Completion, records: Iterable[Record], required:
     ran = {times.phase for times in completion.phases}
     for phase, results in required.items():
         if phase in ran and names.isdisjoint(results):
-            named = listing(sorted(name.rpartition("/")[2] for name in results))
+            result_names = listing(sorted(name.rpartition("/")[2] for name in results))
             of_phase = f"phase {phase}: " if phase else ""
             return (
                 f"{of_phase}the benchmark ended with status {completion.exit_status} and gave none of its results "
-                f"({named})"
+                f"({result_names})"
             )
     return ""
 

@@ -47,8 +47,8 @@ class _Taken:
 
 def of_readings(readings: Sequence[FactLine]) -> Metered | None:
     """From the facts of the meters; None if there are none."""
-    taken = [fact for fact in readings if fact.name in _KINDS and isinstance(fact.value, str) and fact.node]
-    nodes = grouped((fact.node, (fact.time, fact.name, str(fact.value))) for fact in taken)
+    meter_facts = [fact for fact in readings if fact.name in _KINDS and isinstance(fact.value, str) and fact.node]
+    nodes = grouped((fact.node, (fact.time, fact.name, str(fact.value))) for fact in meter_facts)
     if not nodes:
         return None
     intervals, names = list[_Taken](), tuple(nodes)
@@ -56,15 +56,15 @@ def of_readings(readings: Sequence[FactLine]) -> Metered | None:
         try:
             intervals += _intervals(sorted(of_node))
         except ValueError as error:
-            return Metered(nodes=names, line=taken[0].line, problem=f"{node}: {error}")
+            return Metered(nodes=names, line=meter_facts[0].line, problem=f"{node}: {error}")
     return Metered(
-        joules=sum(each.joules for each in intervals),
-        peak_w=_peak(intervals) if len(taken) > 2 * len(nodes) else None,
+        joules=sum(interval.joules for interval in intervals),
+        peak_w=_peak(intervals) if len(meter_facts) > 2 * len(nodes) else None,
         nodes=names,
-        line=taken[0].line,
+        line=meter_facts[0].line,
         began=max(min(of_node)[0] for of_node in nodes.values()),
         ended=min(max(of_node)[0] for of_node in nodes.values()),
-        turned_over=sum(each.turned_over for each in intervals),
+        turned_over=sum(interval.turned_over for interval in intervals),
     )
 
 
@@ -75,11 +75,11 @@ def _intervals(readings: Sequence[_MeterReading]) -> Iterator[_Taken]:
     if len(readings) < 2:
         raise ValueError("one reading alone")
     for before, after in itertools.pairwise(readings):
-        yield (counted_energy if after[1] == "rapl" else _printed)(before, after)
+        yield (counted_energy if after[1] == "rapl" else _reported_energy)(before, after)
 
 
 def counted_energy(before: _MeterReading, after: _MeterReading) -> _Taken:
-    first, last = ({zone[1]: zone for zone in _ZONE.finditer(each[2])} for each in (before, after))
+    first, last = ({zone[1]: zone for zone in _ZONE.finditer(reading[2])} for reading in (before, after))
     if first.keys() != last.keys() or not first:
         raise ValueError("the zones of RAPL differ between two readings")
     joules, turned_over, seconds = 0.0, 0, after[0] - before[0]
@@ -94,7 +94,7 @@ def counted_energy(before: _MeterReading, after: _MeterReading) -> _Taken:
     return _Taken(before[0], after[0], joules, joules / seconds if seconds >= SHORTEST_S else 0.0, turned_over)
 
 
-def _printed(before: _MeterReading, after: _MeterReading) -> _Taken:
+def _reported_energy(before: _MeterReading, after: _MeterReading) -> _Taken:
     seconds, (first, unit), (last, other) = after[0] - before[0], _number(before[2]), _number(after[2])
     if (unit in _WATTS) != (other in _WATTS):
         raise ValueError("the command printed an energy once and a power once")
@@ -116,7 +116,9 @@ def _number(text: str) -> tuple[float, str]:
 
 def _peak(intervals: Sequence[_Taken]) -> float:
     """The highest power of all nodes together."""
-    changes = [(each.began, each.peak_w) for each in intervals] + [(each.ended, -each.peak_w) for each in intervals]
+    changes = [(interval.began, interval.peak_w) for interval in intervals] + [
+        (interval.ended, -interval.peak_w) for interval in intervals
+    ]
     return max(itertools.accumulate(change for _, change in sorted(changes)))
 
 
@@ -139,7 +141,7 @@ def accounted(accounting: Accounting | None, completion: Completion | None, comm
     if accounting is None or completion is None or not accounting.steps:
         return Metered(problem="Slurm's accounting has no steps of the job")
     names = [command.step for command in commands]
-    steps = [row for row in accounting.steps if row.get("JobName") in names and _within(row, completion)]
+    steps = [row for row in accounting.steps if row.get("JobName") in names and _is_within_run(row, completion)]
     if len(steps) != len(names):
         return Metered(problem=f"Slurm's accounting has {len(steps)} steps of this run, which has {len(names)}")
     consumed = [consumption(row) for row in steps]
@@ -148,7 +150,7 @@ def accounted(accounting: Accounting | None, completion: Completion | None, comm
     return Metered(joules=sum(filter(None, consumed)))
 
 
-def _within(row: Mapping[str, str], completion: Completion) -> bool:
+def _is_within_run(row: Mapping[str, str], completion: Completion) -> bool:
     times = [row.get("Start", ""), row.get("End", "")]
     if "." not in row.get("JobIDRaw", "") or not all(text.isdigit() for text in times):
         return False

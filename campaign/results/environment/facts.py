@@ -39,12 +39,12 @@ class Value:
 @lru_cache(maxsize=1024)  # the nodes of a job share a few of them
 def indices(ranges: str, nodes: int = MOST_NODES) -> tuple[int, ...]:
     """The indices in "0-2,5". Raises ValueError unless they are ascending and below `nodes`."""
-    found: list[int] = []
+    node_indices: list[int] = []
     for span in units.ranges(ranges) if ranges else ():
-        if not span or span[-1] >= nodes or (found and span[0] <= found[-1]):
+        if not span or span[-1] >= nodes or (node_indices and span[0] <= node_indices[-1]):
             raise ValueError(f"{ranges!r:.60}: not ascending, or beyond the last of {nodes} nodes (counted from 0)")
-        found.extend(span)
-    return tuple(found)
+        node_indices.extend(span)
+    return tuple(node_indices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +100,20 @@ class Environment(Once):
     space: FileSystemSpace | None = None
     problems: tuple[str, ...] = ()  # of the job, or of reading its record
 
-    def told(self, name: str) -> str:
+    def fact_text(self, name: str) -> str:
         """The different values of a fact or a variable, from the nodes or the job script; "" if unknown."""
         values = self.values(f"env.{name}") or self.values(name)
         return " ".join(values) if values else self.variables.get(name, "")
 
     @cached_property
-    def answered(self) -> Mapping[str, Node]:
+    def answering_nodes(self) -> Mapping[str, Node]:
         """The nodes that answered, by each of their names."""
-        named = {name: node for node in self.nodes for name in (node.hostname, node.hostname.partition(".")[0])}
-        return named | {node.name: node for node in self.nodes}  # several of a virtual cluster share a host's name
+        nodes_by_hostname = {
+            name: node for node in self.nodes for name in (node.hostname, node.hostname.partition(".")[0])
+        }
+        return nodes_by_hostname | {
+            node.name: node for node in self.nodes
+        }  # several of a virtual cluster share a host's name
 
     @cached_property
     def job_nodes(self) -> tuple[str, ...]:
@@ -120,41 +124,41 @@ class Environment(Once):
     def silent(self) -> tuple[str, ...]:
         """The nodes of the job that did not answer completely."""
         cut = {self.nodes[node] for node in self.incomplete}
-        return tuple([name for name in self.job_nodes if self.answered.get(name) in {None, *cut}])
+        return tuple([name for name in self.job_nodes if self.answering_nodes.get(name) in {None, *cut}])
 
     def values(self, fact: str) -> tuple[str, ...]:
         """The different values of a fact, most nodes first."""
-        found = self.facts.get(fact, ())
-        ordered = sorted(found, key=lambda value: -len(value.indices)) if len(found) > 1 else found
+        indices = self.facts.get(fact, ())
+        ordered = sorted(indices, key=lambda value: -len(value.indices)) if len(indices) > 1 else indices
         return tuple([value.text for value in ordered])
 
     def by_node(self, fact: str) -> Mapping[str, str]:
         """A fact's value on each node that reported it, by the node's name."""
         return {self.nodes[node].name: value.text for value in self.facts.get(fact, ()) for node in value.indices}
 
-    def file(self, path: str, fact: str, told: str = "") -> ExecutedFile:
+    def file(self, path: str, fact: str, reported_digest: str = "") -> ExecutedFile:
         """A file whose hash a fact gives. `told`: the one that its ranks reported."""
-        return self.once(("file", path, fact, told), lambda: self._file(path, fact, told))
+        return self.once(("file", path, fact, reported_digest), lambda: self._file(path, fact, reported_digest))
 
-    def _file(self, path: str, fact: str, told: str) -> ExecutedFile:
+    def _file(self, path: str, fact: str, reported_digest: str) -> ExecutedFile:
         hashes = {node: text.rpartition(" ")[2] for node, text in self.by_node(fact).items()}
-        known = {node: digest for node, digest in hashes.items() if digest != UNREAD}
-        return ExecutedFile(path, known, told or next(iter(known.values()), ""))
+        digest_by_node = {node: digest for node, digest in hashes.items() if digest != UNREAD}
+        return ExecutedFile(path, digest_by_node, reported_digest or next(iter(digest_by_node.values()), ""))
 
     @property
     def devices(self) -> tuple[tuple[int, ...], ...]:
         """The bytes of memory of each accelerator of a node, once for all nodes that have the same."""
         sizes = (text.split() for text in self.values("device.memory"))
-        return tuple(tuple(int(size) << 20 for size in each if size.isdecimal()) for each in sizes)
+        return tuple(tuple(int(size) << 20 for size in cache_sizes if size.isdecimal()) for cache_sizes in sizes)
 
-    def under(self, beginning: str) -> tuple[str, ...]:
-        """The facts whose names begin so."""
-        return self.once(("under", beginning), lambda: tuple(name for name in self.facts if name.startswith(beginning)))
+    def fact_names(self, prefix: str) -> tuple[str, ...]:
+        """The facts whose names begin with this prefix."""
+        return self.once(("fact names", prefix), lambda: tuple(name for name in self.facts if name.startswith(prefix)))
 
     @cached_property
-    def beside(self) -> Mapping[str, tuple[str, str]]:
+    def hashed_files(self) -> Mapping[str, tuple[str, str]]:
         """Path and SHA-256 of the files that the job hashed besides the executable, by the names of their facts."""
-        names = [name for name in self.under(PREFIX) if not name.endswith(".interpreter") and self.values(name)]
+        names = [name for name in self.fact_names(PREFIX) if not name.endswith(".interpreter") and self.values(name)]
         split = {name: self.values(name)[0].rpartition(" ") for name in names}
         return {name: (path, digest) for name, (path, _, digest) in split.items()}
 
@@ -228,11 +232,13 @@ class Witness:
 
     def executed(self) -> Iterator[Executed]:
         """What each rank of each phase executed."""
-        whole = {digest[:SHORT]: digest for digest in self.programs}
+        full_digests = {digest[:SHORT]: digest for digest in self.programs}
         for key, text in self.ranks.items():
             rank, _, phase = key.partition(" ")
             node, _, digests = text.partition(" ")
-            yield Executed(int(rank), phase, node, tuple(whole.get(digest, digest) for digest in digests.split(",")))
+            yield Executed(
+                int(rank), phase, node, tuple(full_digests.get(digest, digest) for digest in digests.split(","))
+            )
 
     @property
     def nodes(self) -> Iterator[str]:
@@ -241,7 +247,7 @@ class Witness:
 
     def placement(self, phase: str = "") -> tuple[str, ...]:
         """The node of each rank of a phase; empty unless all ranks were observed."""
-        nodes = {each.rank: each.node for each in self.executed() if each.phase == phase}
+        nodes = {cache_sizes.rank: cache_sizes.node for cache_sizes in self.executed() if cache_sizes.phase == phase}
         return tuple(nodes[rank] for rank in range(len(nodes))) if nodes.keys() == set(range(len(nodes))) else ()
 
 

@@ -49,7 +49,7 @@ class FactsFile:
     """`refusal`: why nothing was read, "" if something was. `problems`: the damaged lines, and the refusal."""
 
     facts: tuple[FactLine, ...] = ()
-    ended: bool = False  # the attempt: all of its facts are there
+    is_ended: bool = False  # the attempt: all of its facts are there
     refusal: str = ""
     problems: tuple[str, ...] = ()
 
@@ -57,7 +57,7 @@ class FactsFile:
     def _by_source(self) -> Mapping[str, list[FactLine]]:
         return grouped((fact.source, fact) for fact in self.facts)
 
-    def of(self, source: str) -> tuple[FactLine, ...]:
+    def from_source(self, source: str) -> tuple[FactLine, ...]:
         return tuple(self._by_source.get(source, ()))
 
 
@@ -70,9 +70,9 @@ def read(folder: Path) -> FactsFile:
     """The facts in the folder of an attempt or a job; of an attempt that has not ended, those that there are. Raises
     nothing.
     """
-    ended = has_ended(folder)
-    content, problem = load(folder / (NAME if ended else UNFINISHED), LARGEST_BYTES)
-    return _refused(problem, ended) if problem else parse(content, ended)
+    is_ended = has_ended(folder)
+    content, problem = load(folder / (NAME if is_ended else UNFINISHED), LARGEST_BYTES)
+    return _refused(problem, is_ended) if problem else parse(content, is_ended)
 
 
 def load(path: Path, most_bytes: int) -> tuple[bytes, str]:
@@ -89,15 +89,15 @@ def load(path: Path, most_bytes: int) -> tuple[bytes, str]:
     return (content, "") if size <= most_bytes else (b"", f"not a regular file of at most {most_bytes} bytes")
 
 
-def parse(content: bytes, ended: bool = True) -> FactsFile:
+def parse(content: bytes, is_ended: bool = True) -> FactsFile:
     """The facts in the lines of a file whose first line has its format."""
     first, *lines = content.split(b"\n")
     try:
         form = object_of(first).get("format")
     except ValueError as error:
-        return _refused(str(error), ended)
+        return _refused(str(error), is_ended)
     if form != FORMAT or form is True:
-        return _refused(f"format {untrusted.short(form)}; expected {FORMAT}", ended)
+        return _refused(f"format {untrusted.short(form)}; expected {FORMAT}", is_ended)
     facts, problems = list[FactLine](), list[str]()
     for number, line in enumerate(lines, 2):
         try:
@@ -105,11 +105,11 @@ def parse(content: bytes, ended: bool = True) -> FactsFile:
                 facts.append(_fact(number, object_of(line)))
         except ValueError as error:
             problems.append(f"{NAME}:{number}: {error}")
-    return FactsFile(tuple(facts), ended, "", tuple(problems[:MOST_PROBLEMS]))
+    return FactsFile(tuple(facts), is_ended, "", tuple(problems[:MOST_PROBLEMS]))
 
 
-def _refused(reason: str, ended: bool = False) -> FactsFile:
-    return FactsFile((), ended, reason, (f"{NAME}: {reason}",))
+def _refused(reason: str, is_ended: bool = False) -> FactsFile:
+    return FactsFile((), is_ended, reason, (f"{NAME}: {reason}",))
 
 
 def object_of(content: bytes) -> Mapping[str, Any]:

@@ -37,7 +37,7 @@ class _Problems(list[str]):
         if len(self) < facts_file.MOST_PROBLEMS:
             self.append(f"{place}: {problem}")
 
-    def of(self, fact: FactLine, problem: object) -> None:
+    def at_fact(self, fact: FactLine, problem: object) -> None:
         self.add(f"{NAME}:{fact.line}", problem)
 
     def texts(self, place: str, entries: Sequence[tuple[str, Any]]) -> list[tuple[str, str]]:
@@ -62,7 +62,7 @@ class _SourceFacts:
     """The facts of one source; those that are not as they should be become problems."""
 
     def __init__(self, file: FactsFile, source: str, problems: _Problems) -> None:
-        self.facts, self.problems, self._place = file.of(source), problems, f"{NAME}: {source}"
+        self.facts, self.problems, self._place = file.from_source(source), problems, f"{NAME}: {source}"
         self.by_name = grouped((fact.name, fact) for fact in self.facts)
 
     def take(self, name: str, get: Callable[[untrusted.JsonFields, str], Taken], absent: Taken) -> Taken:
@@ -99,7 +99,7 @@ class _SourceFacts:
         try:
             return facts.FileSystemSpace(first.time, *map(counts.count, _COUNTS))
         except untrusted.WrongField as wrong:
-            self.problems.of(first, f"{when} does not describe the space of a file system: {wrong}")
+            self.problems.at_fact(first, f"{when} does not describe the space of a file system: {wrong}")
             return None
 
 
@@ -118,21 +118,21 @@ def evidence_of(file: FactsFile) -> facts.Evidence:
     environment = _environment(file, host, target) if host.facts else facts.Environment()
     if not host.facts and not file.refusal:
         problems.add(NAME, "no facts about the nodes")
-    made = job.take("made", untrusted.JsonFields.truth, None)
+    is_made = job.take("made", untrusted.JsonFields.truth, None)
     before, after = target.space("before"), target.space("after")
     witness = _witness(_SourceFacts(file, "ranks", _Problems()))
-    probes = grouped((fact.phase, fact) for fact in file.of("probe"))
+    probes = grouped((fact.phase, fact) for fact in file.from_source("probe"))
     return facts.Evidence(
         replace(environment, problems=(*environment.problems, *file.problems, *problems)),
-        made,
+        is_made,
         before,
         after,
         placement=dict(_placements(probes, witness)),
         loader_variables=dict(_loader_variables(probes)),
         witness=witness,
-        served=served(samples(file.of("servers"))),
-        energy=energy.of_readings(file.of("meter")),
-        inputs=tuple(_inputs(file.of("inputs"))),
+        served=served(samples(file.from_source("servers"))),
+        energy=energy.of_readings(file.from_source("meter")),
+        inputs=tuple(_inputs(file.from_source("inputs"))),
     )
 
 
@@ -167,7 +167,7 @@ def _nodes(fact: FactLine, problems: _Problems) -> tuple[str, ...]:
     """The nodes that a fact is about."""
     names = expand_nodes(fact.node)
     if names is None:
-        problems.of(fact, f"{fact.name}: {fact.node!r:.60} is not a list of at most {MOST_NODES} nodes")
+        problems.at_fact(fact, f"{fact.name}: {fact.node!r:.60} is not a list of at most {MOST_NODES} nodes")
     return names or ()
 
 
@@ -196,23 +196,25 @@ class _Observed:
         if len(names) > MOST_TEXTS:
             self._problems.add(NAME, f"{len(names)} facts of nodes; only the first {MOST_TEXTS} were read")
         for name in names[:MOST_TEXTS]:
-            found = self._node.by_name[name]
+            node_facts = self._node.by_name[name]
             if name == "nameless":
-                self._problems.of(found[0], f"the names of {untrusted.short(found[0].value)} nodes are not known")
+                self._problems.at_fact(
+                    node_facts[0], f"the names of {untrusted.short(node_facts[0].value)} nodes are not known"
+                )
             elif name.startswith("dropped."):
-                dropped = untrusted.short(found[0].value)
-                self._problems.of(found[0], f"{name[8:88]}: the job dropped the values of {dropped} nodes")
+                dropped = untrusted.short(node_facts[0].value)
+                self._problems.at_fact(node_facts[0], f"{name[8:88]}: the job dropped the values of {dropped} nodes")
             else:
-                yield name, tuple(self._of_fact(found))
+                yield name, tuple(self._of_fact(node_facts))
 
-    def _of_fact(self, found: Sequence[FactLine]) -> Iterator[facts.Value]:
+    def _of_fact(self, node_facts: Sequence[FactLine]) -> Iterator[facts.Value]:
         seen: set[int] = set()
-        for fact in found[:MOST_TEXTS]:
+        for fact in node_facts[:MOST_TEXTS]:
             indices = self._indices_of(fact)
             if not isinstance(fact.value, str) or not indices:
-                self._problems.of(fact, f"{fact.name[:80]}: not a text of nodes that answered")
+                self._problems.at_fact(fact, f"{fact.name[:80]}: not a text of nodes that answered")
             elif not seen.isdisjoint(indices):
-                self._problems.of(fact, f"{fact.name[:80]}: two values for one node")
+                self._problems.at_fact(fact, f"{fact.name[:80]}: two values for one node")
             else:
                 seen.update(indices)
                 yield facts.Value(_as_ranges(indices), fact.value)
@@ -220,8 +222,8 @@ class _Observed:
     def _indices_of(self, fact: FactLine) -> tuple[int, ...]:
         if fact.node not in self._indices:
             names = _nodes(fact, self._problems)
-            known = sorted({self._places[name] for name in names if name in self._places})
-            self._indices[fact.node] = tuple(known) if len(known) == len(names) else ()
+            places = sorted({self._places[name] for name in names if name in self._places})
+            self._indices[fact.node] = tuple(places) if len(places) == len(names) else ()
         return self._indices[fact.node]
 
 
@@ -249,18 +251,18 @@ def _witness(source: _SourceFacts) -> facts.Witness:
         return facts.Witness()
     seen = {name: source.words(name) for name in source.by_name if "." in name}
 
-    def under(prefix: str) -> dict[str, tuple[str, ...]]:
+    def values_with_prefix(prefix: str) -> dict[str, tuple[str, ...]]:
         return {
             name.removeprefix(prefix): tuple(dict.fromkeys(texts))
             for name, texts in seen.items()
             if name.startswith(prefix)
         }
 
-    of_ranks, unset = under("env."), under("unset.")
+    of_ranks, unset = values_with_prefix("env."), values_with_prefix("unset.")
     return facts.Witness(
         watched=True,
-        programs={digest: ", ".join(paths) for digest, paths in under("program.").items()},
-        libraries=under("library."),
+        programs={digest: ", ".join(paths) for digest, paths in values_with_prefix("program.").items()},
+        libraries=values_with_prefix("library."),
         preloads={name: values for name, values in of_ranks.items() if name.startswith("LD_")},
         threads=of_ranks.get("OMP_NUM_THREADS", ()),
         variables={name: (*of_ranks.get(name, ()), *("",) * (name in unset)) for name in {**of_ranks, **unset}},
@@ -276,7 +278,7 @@ def _executed(source: _SourceFacts) -> Iterator[tuple[str, str]]:
         if _EXECUTED.fullmatch(text) and _NODE.fullmatch(fact.node) and _PHASE.fullmatch(fact.phase):
             yield from ((f"{rank} {fact.phase}".rstrip(), f"{fact.node} {text}") for rank in _ranks(fact))
         else:
-            source.problems.of(fact, "not the files that ranks of a node executed")
+            source.problems.at_fact(fact, "not the files that ranks of a node executed")
 
 
 def _ranks(fact: FactLine) -> Iterator[int]:
@@ -322,9 +324,9 @@ _HASH = re.compile("[0-9a-f]{64}")
 
 def _inputs(hashes: Sequence[FactLine]) -> Iterator[facts.HashedInput]:
     """The input files as nodes found them: a fact with the hash, and one with the size."""
-    for (node, path), about in grouped(((fact.node, fact.name), fact) for fact in hashes).items():
-        digest = next((fact for fact in about if isinstance(fact.value, str)), None)
-        size = next((fact.value for fact in about if type(fact.value) is int and 0 <= fact.value < 1 << 63), 0)
+    for (node, path), file_facts in grouped(((fact.node, fact.name), fact) for fact in hashes).items():
+        digest = next((fact for fact in file_facts if isinstance(fact.value, str)), None)
+        size = next((fact.value for fact in file_facts if type(fact.value) is int and 0 <= fact.value < 1 << 63), 0)
         if digest and (digest.value == facts.UNREAD or _HASH.fullmatch(digest.value)):
             yield facts.HashedInput(node, path, digest.value.removeprefix(facts.UNREAD), size, digest.line)
 
@@ -358,31 +360,31 @@ def _sample(reading: FactLine) -> Count | None:
         return None
 
 
-def served(found: Sequence[Count]) -> dict[str, facts.Served]:
+def served(counts: Sequence[Count]) -> dict[str, facts.Served]:
     """Operations of a phase's own kind, by phase; of several iterations, those with the fewest. Empty if servers were
     restarted.
     """
     if any(
-        later.counts.get(kind, 0) < count for sooner, later in pairwise(found) for kind, count in sooner.counts.items()
+        after.counts.get(kind, 0) < count for before, after in pairwise(counts) for kind, count in before.counts.items()
     ):
         return {}
-    known = {}
+    served_by_phase = {}
     for phase in PHASES:
         did = [
-            later.counts[phase] - sooner.counts[phase]
-            for sooner, later in pairwise(found)
-            if later.when == phase and phase in sooner.counts and phase in later.counts
+            after.counts[phase] - before.counts[phase]
+            for before, after in pairwise(counts)
+            if after.when == phase and phase in before.counts and phase in after.counts
         ]
         if did:
-            known[phase] = facts.Served(min(did), min(did))
-    if not known and (between := _served_between(found)):
-        known["stat"] = between
-    return known
+            served_by_phase[phase] = facts.Served(min(did), min(did))
+    if not served_by_phase and (between := _served_between(counts)):
+        served_by_phase["stat"] = between
+    return served_by_phase
 
 
-def _served_between(found: Sequence[Count]) -> facts.Served | None:
+def _served_between(counts: Sequence[Count]) -> facts.Served | None:
     """The stats between the creation of the last file and the removal of the first."""
-    usable = [sample for sample in found if all(phase in sample.counts for phase in PHASES)]
+    usable = [sample for sample in counts if all(phase in sample.counts for phase in PHASES)]
     if len(usable) < 2:
         return None
     first, last = usable[0].counts, usable[-1].counts
@@ -410,10 +412,10 @@ def read_accounting(path: Path) -> facts.Accounting | None:
 def parse_accounting(content: bytes, name: str = "accounting.json") -> facts.Accounting:
     """Parse an accounting.json; errors are in its problems."""
     try:
-        given = untrusted.JsonFields(facts_file.object_of(content))
-        steps = given.data.get("steps", [])
-        if given.get("format") != ACCOUNTING_FORMAT:
-            raise ValueError(f"format {untrusted.short(given.get('format'))}; expected {ACCOUNTING_FORMAT}")
+        accounting_fields = untrusted.JsonFields(facts_file.object_of(content))
+        steps = accounting_fields.data.get("steps", [])
+        if accounting_fields.get("format") != ACCOUNTING_FORMAT:
+            raise ValueError(f"format {untrusted.short(accounting_fields.get('format'))}; expected {ACCOUNTING_FORMAT}")
         if not isinstance(steps, list) or len(steps) > MOST_TEXTS:
             raise ValueError(f"steps: not a list of at most {MOST_TEXTS}")
     except ValueError as wrong:
@@ -425,9 +427,12 @@ def parse_accounting(content: bytes, name: str = "accounting.json") -> facts.Acc
         entries = none if fields.get(key) is None else problems.take(name, fields.entries, key, none)
         return dict(problems.texts(f"{name}: {key}", tuple(entries.items())))
 
-    asked = problems.take(name, given.optional, "asked", None) or 0.0
-    recorded = [("problems", word) for word in given.data.get("problems") or ()]
-    words = tuple(text for _, text in problems.texts(name, recorded))
-    job, rows = texts(given, "job"), tuple(texts(untrusted.JsonFields({"steps": row}), "steps") for row in steps)
-    shown = (*words, *problems)[: facts_file.MOST_PROBLEMS]
-    return facts.Accounting(asked, job, given.get("accounting") is True, rows, shown)
+    asked_at = problems.take(name, accounting_fields.optional, "asked", None) or 0.0
+    recorded_problems = [("problems", word) for word in accounting_fields.data.get("problems") or ()]
+    words = tuple(text for _, text in problems.texts(name, recorded_problems))
+    job, rows = (
+        texts(accounting_fields, "job"),
+        tuple(texts(untrusted.JsonFields({"steps": row}), "steps") for row in steps),
+    )
+    problem_texts = (*words, *problems)[: facts_file.MOST_PROBLEMS]
+    return facts.Accounting(asked_at, job, accounting_fields.get("accounting") is True, rows, problem_texts)

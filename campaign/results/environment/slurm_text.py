@@ -16,12 +16,12 @@ def slurm_fields(oneline: str) -> dict[str, str]:
     field begins.
     """
     name = _NAME.search(oneline)
-    rest = oneline[: name.start()] + oneline[name.end() :] if name else oneline
-    marks = list(_KEY.finditer(rest))
-    ends = [*(mark.start() for mark in marks[1:]), len(rest)]
+    remaining = oneline[: name.start()] + oneline[name.end() :] if name else oneline
+    marks = list(_KEY.finditer(remaining))
+    ends = [*(mark.start() for mark in marks[1:]), len(remaining)]
     fields: dict[str, str] = {}
     for mark, end in zip(marks, ends, strict=False):
-        fields.setdefault(mark[1], rest[mark.end() : end].strip())
+        fields.setdefault(mark[1], remaining[mark.end() : end].strip())
     return fields | ({"JobName": name[0].strip()} if name else {})
 
 

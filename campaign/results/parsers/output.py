@@ -350,7 +350,7 @@ def wall_times(folder: Path, root: Path, phase: str = "") -> list[Record]:
     except ValueError:
         return []
     times = next((of_phase for of_phase in completion.phases if of_phase.phase == phase), None) if completion else None
-    line = next((fact.line for fact in file.of("job") if (fact.phase, fact.name) == (phase, "ended")), 1)
+    line = next((fact.line for fact in file.from_source("job") if (fact.phase, fact.name) == (phase, "ended")), 1)
     return list(_times(times, Source((folder / facts_file.NAME).relative_to(root).as_posix(), line))) if times else []
 
 
