@@ -72,7 +72,7 @@ PROCESSES = {"system", "popen", "fork", "forkpty", "posix_spawn", "posix_spawnp"
 @dataclass(frozen=True)
 class Import:
     importer: str  # core.git, report.workbook: two levels at most
-    name: str  # campaign.core.model, yaml
+    name: str  # campaign.core.runs, yaml
     top: bool  # at the top level of its module
     place: str
 
@@ -143,7 +143,7 @@ def test_no_circle_between_modules() -> None:
 
 
 def imported(path: Path) -> Iterator[str]:
-    """What may be modules: `from campaign.core import model` names campaign.core.model, or a name in campaign.core."""
+    """What may be modules: `from campaign.core import runs` names campaign.core.runs, or a name in campaign.core."""
     for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)

@@ -17,7 +17,7 @@ from typing import TextIO
 
 from campaign.cli.output import fold_to_terminal, show
 from campaign.core.grouping import grouped
-from campaign.core.model import Attempt, Geometry, Run, State
+from campaign.core.runs import Attempt, Geometry, Run, State
 from campaign.core.units import digits, format_duration, plural
 from campaign.pipeline.run import Progress, RunValue
 from campaign.slurm.collect import waits_for_turn

@@ -29,7 +29,7 @@ from campaign.config.waivers import statement
 from campaign.core import outputs
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed_path
 from campaign.core.grouping import grouped
-from campaign.core.model import Paths
+from campaign.core.paths import Paths
 from campaign.core.units import listing, plural
 from campaign.evidence import response_bundle, verify
 from campaign.judge.compliance import compliance_matrix

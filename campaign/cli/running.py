@@ -23,7 +23,7 @@ from campaign.core import waiting
 from campaign.core.atomic import locked
 from campaign.core.errors import ENVIRONMENT, INCOMPLETE, INTERRUPTED, OK, CampaignError, InputError, typed_path
 from campaign.core.grouping import grouped
-from campaign.core.model import Attempt, Cell, State, Status
+from campaign.core.runs import Attempt, Cell, State, Status
 from campaign.core.units import listing, plural
 from campaign.judge.submission import Submission
 from campaign.pipeline import campaign_state, outdated, planning, preflight, probe, recovery, run, unsubmitted

@@ -10,7 +10,7 @@ from pathlib import Path
 from campaign.config.rules.pack import RulePack
 from campaign.config.values import BUILTIN, absolute_path, is_there
 from campaign.core import units
-from campaign.core.model import matches
+from campaign.core.runs import matches
 from campaign.core.schema import Values, suggestion
 from campaign.core.strict_yaml import quoted
 

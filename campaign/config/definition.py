@@ -23,8 +23,9 @@ from campaign.config.values import BUILTIN, PACK, absolute_path
 from campaign.config.waivers import NAMESPACE, NO_ANSWERS, Answers, Granted, Waiver, statement
 from campaign.core import keys, schema, untrusted
 from campaign.core.errors import InputError, pass_on_limit, typed_path
-from campaign.core.model import Input, Launcher, Paths, matches
+from campaign.core.paths import Paths
 from campaign.core.resources import BENCHMARK
+from campaign.core.runs import Input, Launcher, matches
 from campaign.core.strict_yaml import Document, Place, Scalar, nodes, quoted
 
 # Files of this program, and spreadsheets, that users give instead of the campaign file.

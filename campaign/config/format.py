@@ -18,7 +18,7 @@ from campaign.config.slurm_keys import Slurm
 from campaign.config.system import Proposed
 from campaign.config.waivers import Explanation, Waiver
 from campaign.core.keys import key, needed, record, switch
-from campaign.core.model import Input, Launcher
+from campaign.core.runs import Input, Launcher
 from campaign.core.schema import Choice, Field, KeyedMap, ListOf, MapOf, Number, OneOf, Text, matching
 from campaign.core.strict_yaml import Document, Place
 

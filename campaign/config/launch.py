@@ -10,7 +10,7 @@ from campaign.config.rules.entries import LaunchCondition
 from campaign.config.rules.pack import RulePack
 from campaign.config.search import NotRun, Searched, processes_uneven
 from campaign.config.values import ALL, PROJECTED, SEARCH
-from campaign.core.model import Geometry
+from campaign.core.runs import Geometry
 from campaign.core.schema import Values, nearest_name, suggestion
 
 

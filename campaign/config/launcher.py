@@ -13,7 +13,7 @@ from campaign.config.rules.kinds import GEOMETRY
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.sweeps import names
 from campaign.config.values import absolute_path
-from campaign.core.model import Launcher
+from campaign.core.runs import Launcher
 from campaign.core.schema import Field, KeyedMap, ListOf, Text, Values, full_match, matching, suggestion
 from campaign.core.strict_yaml import quoted
 

@@ -11,7 +11,7 @@ from campaign.config import check, values
 from campaign.config.rules.pack import RulePack
 from campaign.core import formula
 from campaign.core.keys import key, needed, record
-from campaign.core.model import Geometry, matches
+from campaign.core.runs import Geometry, matches
 from campaign.core.schema import Choice, ListOf, MapOf, Number, Text, Values, matching
 from campaign.core.strict_yaml import Place, quoted
 

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from campaign.config import values
 from campaign.config.rules.kinds import RULE
+from campaign.core.findings import Finding
 from campaign.core.keys import key, needed
-from campaign.core.model import Cell, Finding
+from campaign.core.runs import Cell
 
 NAMESPACE = "campaign-waiver"  # for ssh-keygen -Y
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import orjson
 
-from campaign.core.model import State
+from campaign.core.runs import State
 from campaign.core.untrusted import Form, list_of, matching, object_of, problems
 
 FORMAT = 1  # of an event

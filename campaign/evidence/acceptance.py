@@ -16,8 +16,9 @@ from pathlib import Path
 
 from campaign.core import temporary
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed_path
+from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
-from campaign.core.model import Cell, Finding, State
+from campaign.core.runs import Cell, State
 from campaign.core.units import distinct_digits, listing, plural, utc
 from campaign.evidence import bundle, sample, verify
 from campaign.evidence.bundle_decision import NOT_FULLY_CHECKED

@@ -37,7 +37,8 @@ from campaign.config.format import Campaign
 from campaign.core import bagit, events, outputs, signatures, untrusted
 from campaign.core.atomic import locked
 from campaign.core.errors import InputError, convert_full_disk, typed_path, write_error
-from campaign.core.model import Attempt, Paths, Run, State
+from campaign.core.paths import Paths
+from campaign.core.runs import Attempt, Run, State
 from campaign.core.units import plural
 from campaign.evidence import provenance, replay
 from campaign.pipeline import planning

@@ -9,8 +9,8 @@ from enum import StrEnum
 from typing import Any
 
 from campaign.core.errors import INCOMPLETE, OK
+from campaign.core.findings import Finding, Move
 from campaign.core.grouping import grouped
-from campaign.core.model import Finding, Move
 from campaign.core.units import listing
 from campaign.evidence import terms as buyers
 from campaign.evidence.replay import RulesCopy

@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 
 from campaign.core import untrusted
 from campaign.core.errors import InputError
+from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
-from campaign.core.model import Finding, Severity
 from campaign.core.units import listing
 from campaign.judge import engine
 from campaign.judge.findings import CAMPAIGN, to_explain, violation

@@ -10,7 +10,8 @@ from campaign import __version__
 from campaign.config.definition import digest_of_input
 from campaign.core import bagit, journal
 from campaign.core.errors import CampaignError, reraise_machine_problem
-from campaign.core.model import Finding, State
+from campaign.core.findings import Finding
+from campaign.core.runs import State
 from campaign.core.strict_yaml import quoted
 from campaign.core.units import listing, utc
 from campaign.evidence import provenance, replay

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign.core import bagit
-from campaign.core.model import Finding, Severity
+from campaign.core.findings import Finding, Severity
 from campaign.core.strict_yaml import quoted
 from campaign.evidence import bundle, provenance, replay
 from campaign.evidence.derived_files import read_text

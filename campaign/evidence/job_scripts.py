@@ -11,8 +11,10 @@ from pathlib import Path
 from campaign import __version__
 from campaign.core import bagit
 from campaign.core.errors import CampaignError, reraise_machine_problem
+from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
-from campaign.core.model import Attempt, Finding, Paths, Planned, Run
+from campaign.core.paths import Paths
+from campaign.core.runs import Attempt, Planned, Run
 from campaign.core.strict_yaml import quoted
 from campaign.core.units import listing
 from campaign.evidence import replay

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from campaign.core import bagit
 from campaign.core.events import event_of
+from campaign.core.findings import Finding
 from campaign.core.journal import Chain
-from campaign.core.model import Finding
 from campaign.core.timestamps import Stamp
 from campaign.core.units import format_duration, plural, utc
 from campaign.judge.findings import note, to_explain, unchecked_by_buyer, violation

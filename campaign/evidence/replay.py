@@ -25,8 +25,10 @@ from campaign.config.waivers import NO_ANSWERS
 from campaign.core import bagit
 from campaign.core.decode import decode
 from campaign.core.errors import InputError
+from campaign.core.findings import Finding
 from campaign.core.journal import Chain
-from campaign.core.model import Cell, Finding, Paths
+from campaign.core.paths import Paths
+from campaign.core.runs import Cell
 from campaign.core.strict_yaml import quoted
 from campaign.judge.compliance import compliance_matrix
 from campaign.judge.findings import unchecked_by_buyer, violation

@@ -18,8 +18,8 @@ from campaign.config import rfp as rfps
 from campaign.core import bagit, journal, timestamps
 from campaign.core.errors import CampaignError, InputError
 from campaign.core.escaping import plain
+from campaign.core.findings import Finding, Move
 from campaign.core.grouping import grouped
-from campaign.core.model import Finding, Move
 from campaign.core.strict_yaml import quoted
 from campaign.core.units import listing
 from campaign.evidence import bundle, derived_files, replay, verify, verify_text

@@ -22,7 +22,7 @@ from campaign.config.values import parse_percent
 from campaign.core import decode
 from campaign.core.errors import InputError
 from campaign.core.grouping import grouped
-from campaign.core.model import Cell, Status
+from campaign.core.runs import Cell, Status
 from campaign.core.strict_yaml import Document, plain, quoted
 from campaign.core.units import plural
 from campaign.judge.submission import Submission

@@ -18,8 +18,9 @@ from campaign.config import format, values
 from campaign.config.rules import packs
 from campaign.config.rules.kinds import RULE
 from campaign.core import keys, schema
+from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
-from campaign.core.model import Cell, Finding, Severity, matches
+from campaign.core.runs import Cell, matches
 from campaign.core.strict_yaml import has_key
 from campaign.core.units import listing
 from campaign.judge.findings import unchecked_by_buyer, violation

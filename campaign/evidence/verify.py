@@ -21,7 +21,7 @@ from campaign.config.waivers import NO_ANSWERS, Waiver
 from campaign.core import bagit, journal, signatures, temporary, timestamps
 from campaign.core.errors import CampaignError, InputError, convert_full_disk, reraise_machine_problem
 from campaign.core.escaping import plain
-from campaign.core.model import Finding, Severity
+from campaign.core.findings import Finding, Severity
 from campaign.core.strict_yaml import quoted
 from campaign.evidence import (
     bundle,

@@ -10,9 +10,9 @@ from typing import Any
 
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core.escaping import plain
+from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
 from campaign.core.journal import Chain
-from campaign.core.model import Finding, Severity
 from campaign.core.units import POINT_AS_SEPARATOR, plural
 from campaign.evidence import terms
 from campaign.evidence.replay import Evaluation

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from campaign.core.model import Completion, Finding, State
+from campaign.core.findings import Finding
+from campaign.core.records import Completion
+from campaign.core.runs import State
 from campaign.core.units import listing, utc
 from campaign.judge.findings import cut, violation
 from campaign.judge.job_facts import CONTROLLER_S, TOLERANCE_S, accounting, is_started_again, seconds, step_state

@@ -10,7 +10,8 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 
 from campaign.config.waivers import Answers, Explanation, Granted, Waiver
-from campaign.core.model import Attempt, Cell, Finding, Severity, matches
+from campaign.core.findings import Finding, Severity
+from campaign.core.runs import Attempt, Cell, matches
 from campaign.judge.findings import CAMPAIGN, note, violation
 from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import Submission

@@ -11,8 +11,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 
+from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
-from campaign.core.model import SRUN, Attestation, Finding, RankGroup
+from campaign.core.records import Attestation, RankGroup
+from campaign.core.runs import SRUN
 from campaign.core.units import distinct_digits, listing
 from campaign.judge.findings import lifted_by_buyer, note, to_explain_if_full, unchecked, violation
 from campaign.results.case import Case

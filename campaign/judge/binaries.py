@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
+from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
-from campaign.core.model import Finding, State
+from campaign.core.runs import State
 from campaign.core.units import listing, plural
 from campaign.judge.attestation import (
     PRELOADS,

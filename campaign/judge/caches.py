@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from campaign.config.rules.catalogue import Parameter, Quantity
-from campaign.core.model import Cell, Finding, Severity
+from campaign.core.findings import Finding, Severity
+from campaign.core.runs import Cell
 from campaign.core.units import distinct_digits, format_size
 from campaign.judge.conditions import WITHIN
 from campaign.judge.findings import (

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 
+from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
-from campaign.core.model import Finding, State
+from campaign.core.runs import State
 from campaign.core.units import listing, utc
 from campaign.judge.findings import note, to_explain, to_explain_if_full, unchecked, violation
 from campaign.judge.job_facts import (

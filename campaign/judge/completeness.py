@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from campaign.core.model import Finding, State, Status
+from campaign.core.findings import Finding
+from campaign.core.runs import State, Status
 from campaign.judge.findings import to_explain, unchecked, violation
 from campaign.judge.rule import Needs, campaign_rule
 from campaign.judge.submission import Submission

@@ -10,7 +10,8 @@ from typing import Any
 
 from campaign.config.rules.entries import CheckedBy, Clause
 from campaign.config.rules.pack import RulePack
-from campaign.core.model import Finding, Status
+from campaign.core.findings import Finding
+from campaign.core.runs import Status
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row, patterns
 

@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from campaign.config.rules import formulas, sweeps
 from campaign.config.rules.entries import Requirement
+from campaign.core.findings import Finding
 from campaign.core.formula import Condition, aggregate, aggregated_name, value
 from campaign.core.grouping import grouped
-from campaign.core.model import Cell, Finding, Record
+from campaign.core.records import Record
+from campaign.core.runs import Cell
 from campaign.core.units import digits, distinct_digits
 from campaign.judge.findings import Form, at_full_size, to_explain, unchecked, violation
 from campaign.judge.rule import DecidedBy, Needs, attempt_rule, campaign_rule

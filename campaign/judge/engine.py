@@ -17,8 +17,10 @@ from campaign.config.definition import Definition
 from campaign.config.rules.catalogue import CATALOGUE, Level
 from campaign.config.rules.pack import RulePack
 from campaign.config.waivers import Answers
+from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
-from campaign.core.model import Attempt, Cell, Finding, Observation, Outputs, Record, Run, Severity, State, Status
+from campaign.core.records import Observation, Outputs, Record
+from campaign.core.runs import Attempt, Cell, Run, State, Status
 from campaign.judge import (
     answers,
     binaries,

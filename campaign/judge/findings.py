@@ -8,7 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from campaign.core.model import Cell, Finding, Move, Severity
+from campaign.core.findings import Finding, Move, Severity
+from campaign.core.runs import Cell
 from campaign.core.units import plural
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from campaign.config.rules.pack import RulePack
+from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
-from campaign.core.model import Finding, Run, Severity
+from campaign.core.runs import Run
 from campaign.core.units import distinct_digits
 from campaign.judge.findings import not_printed, note, to_explain, violation
 from campaign.judge.rule import DecidedBy, attempt_rule, campaign_rule

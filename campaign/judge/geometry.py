@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from campaign.config.rules.entries import LaunchCondition
+from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
-from campaign.core.model import Finding
 from campaign.core.units import listing, plural
 from campaign.judge.attestation import attestations
 from campaign.judge.findings import (

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 
 from campaign.config.rules.packs import digest_of_own
 from campaign.core.events import Event
+from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
-from campaign.core.model import Finding, Severity, State
+from campaign.core.runs import State
 from campaign.core.units import listing, plural
 from campaign.judge.findings import note, to_explain, to_explain_if_full, unchecked, unchecked_by_buyer, violation
 from campaign.judge.rule import campaign_rule

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 
 from campaign.config.system import ADMINISTRATOR_TUNING, USER_TUNING, placeholder
+from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
-from campaign.core.model import ASKED_NAMES, Finding, Input, Severity
+from campaign.core.runs import ASKED_NAMES, Input
 from campaign.core.units import listing, plural
 from campaign.judge.attestation import attestations
 from campaign.judge.findings import to_explain_if_full, unchecked, violation

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from campaign.core.model import Record
+from campaign.core.records import Record
 from campaign.judge.timing import RATE, phase_s
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting, Environment

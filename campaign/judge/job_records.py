@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from campaign.core.model import Completion, Finding
+from campaign.core.findings import Finding
+from campaign.core.records import Completion
 from campaign.core.strict_yaml import quoted
 from campaign.core.units import distinct_digits, listing, utc
 from campaign.judge.agreement import (

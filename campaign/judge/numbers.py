@@ -13,8 +13,9 @@ from dataclasses import replace
 from campaign.config.rules.catalogue import Parameter, Quantity, show
 from campaign.config.rules.output_format import ONE_ITERATION
 from campaign.config.rules.pack import RulePack
+from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
-from campaign.core.model import Cell, Finding, Severity, Status
+from campaign.core.runs import Cell, Status
 from campaign.core.units import digits, distinct_digits
 from campaign.judge.findings import note, to_explain_if_full, unchecked, unprovable, violation
 from campaign.judge.projections import rows_by_line

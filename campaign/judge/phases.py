@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from campaign.config.rules.catalogue import Parameter, Quantity, show
-from campaign.core.model import Command, Completion, Finding, State
+from campaign.core.findings import Finding
+from campaign.core.records import Completion
+from campaign.core.runs import Command, State
 from campaign.core.units import distinct_digits, listing
 from campaign.judge.findings import note, to_explain, to_explain_if_full, unchecked, violation
 from campaign.judge.job_facts import (

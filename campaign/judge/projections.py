@@ -10,8 +10,9 @@ from pathlib import Path
 
 from campaign.config.search import Projection
 from campaign.core import formula
+from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
-from campaign.core.model import Finding, Status
+from campaign.core.runs import Status
 from campaign.core.units import digits
 from campaign.judge.findings import cut, note, to_explain, to_explain_if_full, unchecked, violation
 from campaign.judge.rule import campaign_rule

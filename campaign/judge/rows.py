@@ -13,8 +13,10 @@ from campaign.config.rules.entries import Operation
 from campaign.config.rules.pack import RulePack
 from campaign.config.search import Projection
 from campaign.core import formula, units
+from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
-from campaign.core.model import Attempt, Cell, Finding, Record, Run, State, Status, matches
+from campaign.core.records import Record
+from campaign.core.runs import Attempt, Cell, Run, State, Status, matches
 from campaign.plan import matrix
 from campaign.results.case import Case, by_node, of_nodes, valid_by_line
 from campaign.results.cells import Basis, Row

@@ -14,7 +14,7 @@ from types import MappingProxyType, ModuleType
 from typing import TypeVar
 
 from campaign.config.rules.catalogue import Level, Parameter, RuleEntry
-from campaign.core.model import Finding, Severity
+from campaign.core.findings import Finding, Severity
 
 Check = TypeVar("Check", bound=Callable[..., Iterator[Finding]])
 

@@ -7,8 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
-from campaign.core.model import Completion, Finding, Severity, State
+from campaign.core.records import Completion
+from campaign.core.runs import State
 from campaign.core.units import digits, listing, may_be_negative, utc
 from campaign.judge.findings import BUILTIN, at_full_size, note, to_explain, to_explain_if_full, unchecked, violation
 from campaign.judge.job_facts import (

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Set
 
 from campaign.config.rules.builds import BUILDING, FORBIDDEN, UNKNOWN
-from campaign.core.model import ChangeClass, Finding
+from campaign.core.findings import ChangeClass, Finding
 from campaign.core.units import listing, plural
 from campaign.judge.binaries import binary_sha256, finished_cases
 from campaign.judge.findings import BUILTIN, left_to_buyer, note, to_explain, unchecked, violation

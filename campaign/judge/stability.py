@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
+from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
-from campaign.core.model import Finding, Severity
 from campaign.core.units import listing, plural
 from campaign.judge.findings import cut, to_explain, unchecked
 from campaign.judge.rule import campaign_rule

@@ -16,9 +16,11 @@ from campaign.config.format import Campaign
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.pack import RulePack
 from campaign.config.waivers import NO_ANSWERS, Answers
+from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
 from campaign.core.journal import Chain
-from campaign.core.model import Attempt, Cell, Finding, Record, Run, Status
+from campaign.core.records import Record
+from campaign.core.runs import Attempt, Cell, Run, Status
 from campaign.judge.findings import Form
 from campaign.plan.adaptive import SearchProgress, all_runs
 from campaign.results.case import Case

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 from campaign.config.system import CONTACT, SYSTEM, gaps, placeholder
+from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
-from campaign.core.model import Finding, Severity
 from campaign.core.units import format_size, listing
 from campaign.judge.findings import at_full_size, cut, note, to_explain, to_explain_if_full, unchecked, violation
 from campaign.judge.rule import campaign_rule

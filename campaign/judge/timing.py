@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 
 from campaign.config.rules.catalogue import Parameter, Quantity, parse, show
 from campaign.config.rules.entries import Operation
-from campaign.core.model import Finding, Record, Severity
+from campaign.core.findings import Finding, Severity
+from campaign.core.records import Record
 from campaign.core.units import digits, distinct_digits
 from campaign.judge.findings import (
     BUILTIN,

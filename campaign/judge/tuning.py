@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from campaign.core.model import Finding, Geometry, Status, matches
+from campaign.core.findings import Finding
+from campaign.core.runs import Geometry, Status, matches
 from campaign.judge.findings import note, to_explain, to_explain_if_full, unchecked, violation
 from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import Submission

@@ -17,7 +17,7 @@ from campaign.config.definition import Definition
 from campaign.config.format import Campaign
 from campaign.core import journal
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState, pass_on_limit, typed_path
-from campaign.core.model import Attempt, State
+from campaign.core.runs import Attempt, State
 from campaign.judge.findings import BUILTIN
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning

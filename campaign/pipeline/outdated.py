@@ -12,7 +12,7 @@ from typing import Any
 from campaign.config.definition import Definition
 from campaign.config.slurm_keys import Slurm
 from campaign.core import keys
-from campaign.core.model import ASKED_NAMES, Attempt, Command, Run, State, directory_name
+from campaign.core.runs import ASKED_NAMES, Attempt, Command, Run, State, directory_name
 from campaign.core.units import plural
 from campaign.pipeline.planning import Plan
 from campaign.plan import matrix

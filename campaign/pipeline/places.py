@@ -19,7 +19,7 @@ from campaign.config.definition import Definition
 from campaign.config.format import Campaign
 from campaign.config.values import forbidden
 from campaign.core.errors import InputError
-from campaign.core.model import Paths
+from campaign.core.paths import Paths
 from campaign.core.strict_yaml import Place, path_text
 from campaign.slurm import partitions
 

@@ -22,7 +22,7 @@ from campaign.core import atomic, journal, resources
 from campaign.core.decode import decode
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.grouping import grouped
-from campaign.core.model import Geometry, Input, Run
+from campaign.core.runs import Geometry, Input, Run
 from campaign.pipeline import places
 from campaign.pipeline.places import Mistake, refusal
 from campaign.plan import adaptive, matrix

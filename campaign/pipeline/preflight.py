@@ -16,7 +16,7 @@ from campaign.config.format import Campaign
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core import journal, units
 from campaign.core.errors import EnvironmentLacks, InputError, typed_path
-from campaign.core.model import Attempt, Run
+from campaign.core.runs import Attempt, Run
 from campaign.core.strict_yaml import Place, path_text
 from campaign.judge.findings import processes_on
 from campaign.judge.flags import paths_outside_target

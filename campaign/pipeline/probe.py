@@ -18,7 +18,7 @@ from campaign.config.launcher import PLACEMENTS
 from campaign.config.slurm_keys import Slurm
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.grouping import grouped
-from campaign.core.model import SRUN, Command, Geometry, Launcher, Run, State
+from campaign.core.runs import SRUN, Command, Geometry, Launcher, Run, State
 from campaign.core.units import plural
 from campaign.pipeline.places import nearest
 from campaign.pipeline.preflight import Checked

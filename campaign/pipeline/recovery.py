@@ -11,7 +11,7 @@ from campaign.core import journal, untrusted
 from campaign.core.errors import EnvironmentLacks, write_error
 from campaign.core.events import Event
 from campaign.core.journal import DAMAGED, Salvage
-from campaign.core.model import Paths
+from campaign.core.paths import Paths
 from campaign.core.units import listing
 from campaign.judge.history import lost_by_recovery
 from campaign.pipeline.campaign_state import Say

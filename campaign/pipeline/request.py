@@ -12,7 +12,8 @@ from campaign.config.format import Campaign
 from campaign.config.slurm_keys import Slurm
 from campaign.core.errors import InputError
 from campaign.core.grouping import grouped
-from campaign.core.model import Attempt, Cell, Paths, Run, Status, matches
+from campaign.core.paths import Paths
+from campaign.core.runs import Attempt, Cell, Run, Status, matches
 from campaign.core.schema import nearest_name, suggestion
 from campaign.core.units import digits, plural
 from campaign.plan import matrix

@@ -17,7 +17,7 @@ from typing import Protocol
 from campaign.config.definition import Definition
 from campaign.core import atomic, journal, timestamps
 from campaign.core.errors import NoRoom, UnknownState, typed_path
-from campaign.core.model import Attempt, Run, State
+from campaign.core.runs import Attempt, Run, State
 from campaign.core.units import plural
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning

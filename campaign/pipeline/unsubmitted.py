@@ -11,7 +11,7 @@ from campaign.config.definition import Definition
 from campaign.config.slurm_keys import Slurm
 from campaign.core import keys, outputs
 from campaign.core.errors import write_error
-from campaign.core.model import Run
+from campaign.core.runs import Run
 from campaign.core.schema import suggestion
 from campaign.core.strict_yaml import Place
 from campaign.pipeline.places import Mistake

@@ -20,7 +20,7 @@ from campaign.config.rules.pack import RulePack
 from campaign.config.search import Searched
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.grouping import grouped
-from campaign.core.model import Cell, Run, State
+from campaign.core.runs import Cell, Run, State
 from campaign.plan import matrix
 from campaign.plan.search import records
 from campaign.plan.search.space import SearchSpace, grid

@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from campaign.core.errors import EnvironmentLacks, InputError
-from campaign.core.model import Geometry
+from campaign.core.runs import Geometry
 from campaign.results.parsers import mdtest_text
 
 

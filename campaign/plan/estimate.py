@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from campaign.config.format import Campaign, Target
-from campaign.core.model import Attempt, Run, State
+from campaign.core.runs import Attempt, Run, State
 from campaign.core.units import digits, format_duration, plural
 from campaign.plan import adaptive, matrix
 

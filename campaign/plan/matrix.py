@@ -22,7 +22,7 @@ from campaign.config.rules.programs import Phase
 from campaign.core import keys
 from campaign.core.errors import InputError
 from campaign.core.grouping import grouped
-from campaign.core.model import SRUN, Attempt, Cell, Command, Geometry, Launcher, Run
+from campaign.core.runs import SRUN, Attempt, Cell, Command, Geometry, Launcher, Run
 from campaign.plan.dialect import Dialect, offset_argument
 from campaign.plan.search.records import SearchRequest
 

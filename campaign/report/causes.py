@@ -7,8 +7,8 @@ import re
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 
+from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
-from campaign.core.model import Finding
 from campaign.results.cells import Row
 
 LISTED = 6  # different values that one text lists

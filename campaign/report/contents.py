@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from campaign.core.errors import typed_path
+from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
-from campaign.core.model import Attempt, Finding, State
+from campaign.core.runs import Attempt, State
 from campaign.core.units import count_by_kind, listing, plural
 from campaign.judge.binaries import prefix_files
 from campaign.judge.compliance import ClauseLine, compliance_matrix

@@ -16,8 +16,9 @@ from pathlib import Path
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.pack import RulePack
 from campaign.core import escaping, units
+from campaign.core.findings import Finding, Move, Severity
 from campaign.core.grouping import grouped
-from campaign.core.model import Finding, Move, Severity, Status
+from campaign.core.runs import Status
 from campaign.judge.engine import BUNDLE_RULES
 from campaign.judge.submission import Submission
 from campaign.report import printing

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from campaign.config.rules.catalogue import CATALOGUE, PRACTICE
 from campaign.config.rules.pack import RulePack
 from campaign.core import resources, units
+from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
-from campaign.core.model import Finding, Severity
 from campaign.judge.submission import Submission
 from campaign.report import causes, decision, printing
 from campaign.results.cells import Row, patterns

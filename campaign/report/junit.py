@@ -13,8 +13,8 @@ from xml.etree import ElementTree
 
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core.escaping import plain
+from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
-from campaign.core.model import Finding, Severity
 from campaign.judge.submission import Submission
 from campaign.report import causes
 

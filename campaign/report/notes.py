@@ -10,8 +10,9 @@ from statistics import fmean, median
 
 from campaign.config.rules.pack import RulePack
 from campaign.core import units
+from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
-from campaign.core.model import Cell, Finding, Severity, State, Status
+from campaign.core.runs import Cell, State, Status
 from campaign.report import causes
 from campaign.results.cells import Row, patterns
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign.core import untrusted
-from campaign.core.model import Record
+from campaign.core.records import Record
 from campaign.report.contents import Contents
 from campaign.results.case import Case
 from campaign.results.cells import Row

@@ -17,8 +17,9 @@ from campaign import __version__
 from campaign.config.format import Target
 from campaign.config.rules.pack import RulePack
 from campaign.core import escaping, resources, units
+from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
-from campaign.core.model import Finding, Run, Status
+from campaign.core.runs import Run, Status
 from campaign.report import causes, clauses, decision, notes, origins, table
 from campaign.report.contents import Contents
 from campaign.report.plots import svg

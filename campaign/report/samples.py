@@ -12,7 +12,7 @@ from campaign.config.rules.programs import Program
 from campaign.core import line_pattern, resources
 from campaign.core.columns import Column
 from campaign.core.errors import InputError
-from campaign.core.model import Observation, Record
+from campaign.core.records import Observation, Record
 from campaign.report import grid
 from campaign.results import case
 from campaign.results.parsers import output

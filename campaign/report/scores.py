@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from campaign.config.rfp import Rfp, Score
 from campaign.core import formula
-from campaign.core.model import matches
+from campaign.core.runs import matches
 from campaign.judge.submission import Submission
 from campaign.report.compare.offers import Offer
 from campaign.report.origins import describe_origin

@@ -16,7 +16,7 @@ from campaign.core import units
 from campaign.core.columns import Column
 from campaign.core.errors import typed_path
 from campaign.core.grouping import grouped
-from campaign.core.model import Status
+from campaign.core.runs import Status
 from campaign.report import grid, notes, printing
 from campaign.results.cells import COLUMNS, IN_CSV, Row, flattened
 

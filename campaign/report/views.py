@@ -14,7 +14,7 @@ from campaign.config.format import Campaign
 from campaign.core import resources, units
 from campaign.core.columns import Column
 from campaign.core.grouping import grouped
-from campaign.core.model import Attempt, Run
+from campaign.core.runs import Attempt, Run
 from campaign.judge.submission import Submission
 from campaign.pipeline.planning import Plan
 from campaign.plan import matrix

@@ -16,19 +16,10 @@ from campaign.config.rules.kinds import MEDIAN
 from campaign.config.rules.output_format import ONE_ITERATION
 from campaign.config.rules.pack import RulePack
 from campaign.core import formula
+from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
-from campaign.core.model import (
-    Attempt,
-    Command,
-    Finding,
-    Iteration,
-    Observation,
-    Outputs,
-    Record,
-    Run,
-    State,
-    record_key,
-)
+from campaign.core.records import Iteration, Observation, Outputs, Record, record_key
+from campaign.core.runs import Attempt, Command, Run, State
 from campaign.results.environment import energy, facts_file
 from campaign.results.environment.facts import EXECUTABLE, NOTHING, Evidence, ExecutedFile, Metered
 

@@ -12,7 +12,9 @@ from campaign.config.format import Campaign
 from campaign.config.search import Projection
 from campaign.core import columns, units
 from campaign.core.columns import Column
-from campaign.core.model import Attempt, Cell, Finding, Geometry, Record, Run, Status, matches
+from campaign.core.findings import Finding
+from campaign.core.records import Record
+from campaign.core.runs import Attempt, Cell, Geometry, Run, Status, matches
 from campaign.results.environment.facts import Metered
 from campaign.statistics import intervals
 

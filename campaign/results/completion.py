@@ -9,7 +9,9 @@ from typing import Any
 
 from campaign.core.decode import decode
 from campaign.core.grouping import grouped
-from campaign.core.model import Attempt, Completion, Paths, PhaseTimes, State
+from campaign.core.paths import Paths
+from campaign.core.records import Completion, PhaseTimes
+from campaign.core.runs import Attempt, State
 from campaign.results.environment import facts_file
 from campaign.results.environment.facts_file import NAME, FactLine, FactsFile
 from campaign.results.parsers.lines import printable_line

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from campaign.core import journal, untrusted
 from campaign.core.errors import pass_on_limit
-from campaign.core.model import Paths, State
+from campaign.core.paths import Paths
+from campaign.core.runs import State
 from campaign.results.environment.facts import Altered
 
 

@@ -62,7 +62,7 @@ CREATE TABLE records (
 CREATE TABLE observations (
     run     TEXT NOT NULL,
     attempt INTEGER NOT NULL,
-    data    TEXT NOT NULL,            -- model.Observation as JSON
+    data    TEXT NOT NULL,            -- Observation as JSON
     PRIMARY KEY (run, attempt),
     FOREIGN KEY (run, attempt) REFERENCES attempts (run, number)
 );

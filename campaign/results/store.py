@@ -25,14 +25,9 @@ from campaign.core.decode import decode, dumps
 from campaign.core.errors import EnvironmentLacks, MachineLacks, NoRoom, pass_on_limit
 from campaign.core.events import START, Event
 from campaign.core.grouping import grouped
-from campaign.core.model import (
-    Attempt,
-    Outputs,
-    Paths,
-    Planned,
-    Record,
-    State,
-)
+from campaign.core.paths import Paths
+from campaign.core.records import Outputs, Record
+from campaign.core.runs import Attempt, Planned, State
 from campaign.results.environment.facts import NOTHING, Accounting, Environment, Evidence, Facts, Witness
 from campaign.results.file_hashes import digests
 from campaign.results.stored_rows import RECORD_COLUMNS, RECORD_FIELDS, stored_attempt, stored_record

@@ -11,7 +11,8 @@ from dataclasses import fields, replace
 from typing import Any
 
 from campaign.core.decode import decode
-from campaign.core.model import Attempt, Iteration, Record, Source, State
+from campaign.core.records import Iteration, Record, Source
+from campaign.core.runs import Attempt, State
 
 # Columns that are no field of the dataclass, or text of a field of another type.
 _STORED = {"run": str, "attempt": int, "file": str, "line": int, "each": str, "state": str}

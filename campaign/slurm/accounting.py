@@ -15,7 +15,7 @@ from pathlib import Path
 
 from campaign.core import atomic
 from campaign.core.errors import EnvironmentLacks
-from campaign.core.model import Paths
+from campaign.core.paths import Paths
 from campaign.results.environment import reading
 from campaign.results.environment.facts import Accounting
 from campaign.results.store import Store, StoredJob

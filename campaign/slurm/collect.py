@@ -21,7 +21,9 @@ from campaign.config.rules.output_format import Form
 from campaign.core.errors import UnknownState, pass_on_limit
 from campaign.core.grouping import grouped
 from campaign.core.job_states import STATES, STOPPED
-from campaign.core.model import Attempt, Completion, Observation, OutputRemark, Paths, Record, State
+from campaign.core.paths import Paths
+from campaign.core.records import Completion, Observation, OutputRemark, Record
+from campaign.core.runs import Attempt, State
 from campaign.core.units import format_duration, listing
 from campaign.results.completion import completion_of, read_completion
 from campaign.results.environment import facts_file, reading

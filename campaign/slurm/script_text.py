@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from campaign.core.model import Run
+from campaign.core.runs import Run
 
 # What the line that begins the job and those of its runs begin with, and what marks phases, their geometry, files and
 # last lines of outputs in these. A phase that starts together with the one before it has BESIDE in place of PHASE.

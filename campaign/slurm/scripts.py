@@ -22,8 +22,8 @@ from campaign.config.rules.kinds import GEOMETRY
 from campaign.config.slurm_keys import Slurm
 from campaign.core import keys, resources
 from campaign.core.errors import InputError
-from campaign.core.model import ASKED_NAMES, SRUN, Command, Planned, Run
 from campaign.core.resources import TEMPLATES
+from campaign.core.runs import ASKED_NAMES, SRUN, Command, Planned, Run
 from campaign.results.environment.energy import SLURM
 from campaign.slurm import script_text
 

@@ -26,8 +26,9 @@ from campaign.config.rules.pack import RulePack
 from campaign.core import atomic, journal, resources
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.grouping import grouped
-from campaign.core.model import Attempt, Paths, Planned, Run, State, directory_name
+from campaign.core.paths import Paths
 from campaign.core.processes import Process
+from campaign.core.runs import Attempt, Planned, Run, State, directory_name
 from campaign.core.units import plural
 from campaign.plan import matrix
 from campaign.results.store import Store, StoredJob

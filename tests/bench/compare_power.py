@@ -26,7 +26,7 @@ from dataclasses import dataclass, fields
 from tabulate import tabulate
 
 from campaign.config.rules.catalogue import CATALOGUE
-from campaign.core.model import Cell, Status
+from campaign.core.runs import Cell, Status
 from campaign.judge.numbers import CHANCE
 from campaign.report.compare import verdicts
 from campaign.report.compare.comparison import CellComparison, CellVerdict, Terms

@@ -20,7 +20,7 @@ from functools import partial
 
 from tabulate import tabulate
 
-from campaign.core.model import Cell, Status
+from campaign.core.runs import Cell, Status
 from campaign.report.compare import verdicts
 from campaign.report.compare.offers import Offer, OfferedCell
 from campaign.statistics import intervals, scaling

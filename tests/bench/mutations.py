@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 from tabulate import tabulate
 
-from campaign.core.model import Observation, Record
+from campaign.core.records import Observation, Record
 from campaign.results.parsers.lines import Parsed
 from tests.bench.machine import FULL
 from tests.bench.table import Row

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from campaign.core.model import Geometry
+from campaign.core.runs import Geometry
 from campaign.plan import dialect
 from campaign.results.parsers import mdtest_text
 from campaign.sandbox.cluster import Sandbox

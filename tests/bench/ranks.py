@@ -26,7 +26,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from campaign.core.model import Geometry
+from campaign.core.runs import Geometry
 from campaign.plan import dialect
 from campaign.sandbox.cluster import Sandbox
 from campaign.sandbox.layout import Shape

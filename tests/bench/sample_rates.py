@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from tabulate import tabulate
 
-from campaign.core.model import Cell, Status
+from campaign.core.runs import Cell, Status
 from campaign.evidence import acceptance, sample
 from campaign.report.compare.comparison import CellVerdict
 from campaign.report.compare.offers import Offer, OfferedCell

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from campaign.core.model import Paths
+from campaign.core.paths import Paths
 from tests.bench.table import Row
 from tests.support import bundled, large
 from tests.support.bundled import Made

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import scipy  # its parts are loaded where they are used
 from tabulate import tabulate
 
-from campaign.core.model import Geometry
+from campaign.core.runs import Geometry
 from campaign.plan.search import procedure
 from campaign.plan.search.records import CONFIRM, CountChoice, Outcome, SearchRequest, Settings
 from campaign.plan.search.space import SearchSpace, octaves

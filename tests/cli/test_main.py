@@ -17,7 +17,7 @@ from campaign.cli import arguments, bundles, parsing, results, running, sandbox,
 from campaign.cli.main import main
 from campaign.core import users
 from campaign.core.errors import ENVIRONMENT, INCOMPLETE, USAGE
-from campaign.core.model import State
+from campaign.core.runs import State
 from tests.support import reference
 from tests.support.command_line import CAMPAIGN, call
 from tests.support.results import Results

@@ -20,7 +20,7 @@ from campaign.cli import queues, results
 from campaign.cli.queues import RunLimits, groups
 from campaign.config import rfp as rfps
 from campaign.config.definition import open_campaign
-from campaign.core.model import Cell, Status
+from campaign.core.runs import Cell, Status
 from campaign.report.compare.offers import Offer, OfferedCell
 from tests.support import command_line, fake_slurm, rfp
 from tests.support.command_line import CAMPAIGN

@@ -14,7 +14,7 @@ import pytest
 
 from campaign.cli import progress
 from campaign.cli.progress import Importance, Lines, Live, Log
-from campaign.core.model import Attempt, Run, State
+from campaign.core.runs import Attempt, Run, State
 from campaign.pipeline.run import Progress, RunValue
 from campaign.plan.estimate import TimeLeft
 from tests.support import builders

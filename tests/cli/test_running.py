@@ -15,7 +15,7 @@ import pytest
 from campaign.cli import running
 from campaign.cli.main import main
 from campaign.core.atomic import AMONG_OTHERS, locked
-from campaign.core.model import Paths
+from campaign.core.paths import Paths
 from campaign.pipeline import probe
 from campaign.results.store import Store
 from tests.support import fake_slurm

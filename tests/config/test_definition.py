@@ -9,7 +9,7 @@ from campaign.config import definition, init, resolution
 from campaign.config.rules import packs, text
 from campaign.core import resources
 from campaign.core.errors import InputError
-from campaign.core.model import Input
+from campaign.core.runs import Input
 from campaign.core.strict_yaml import Document
 
 

@@ -9,7 +9,7 @@ from campaign.config import init
 from campaign.config.launch import AllCores
 from campaign.config.rules import packs
 from campaign.core import resources
-from campaign.core.model import Geometry
+from campaign.core.runs import Geometry
 
 CROSSROADS = """\
 # A campaign: the benchmark mdtest by the run rules crossroads-mdtest, version 1

@@ -8,7 +8,7 @@ import pytest
 
 from campaign.config import definition as config
 from campaign.core.errors import InputError
-from campaign.core.model import SRUN, Launcher
+from campaign.core.runs import SRUN, Launcher
 
 PACK = (Path(__file__).parents[2] / "rules" / "stream.yaml").read_text()
 LAUNCHERS = """

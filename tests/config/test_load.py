@@ -18,7 +18,7 @@ from campaign.config.values import DIRECTORY, PATH, RESULTS
 from campaign.config.values import LAUNCH as LAUNCH_FORM
 from campaign.core import units
 from campaign.core.errors import InputError
-from campaign.core.model import Geometry
+from campaign.core.runs import Geometry
 from tests.support import schemas
 from tests.support.examples import examples
 

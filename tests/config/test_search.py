@@ -10,7 +10,7 @@ from campaign.config import definition as config
 from campaign.config.format import Campaign
 from campaign.config.search import NotRun, Searched, SearchSettings
 from campaign.core.errors import InputError
-from campaign.core.model import Geometry
+from campaign.core.runs import Geometry
 
 HEAD = """name: demo
 rules: crossroads-mdtest

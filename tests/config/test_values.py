@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from campaign.config import values
 from campaign.config.launch import AllCores
-from campaign.core.model import Geometry
+from campaign.core.runs import Geometry
 
 
 @pytest.mark.parametrize(

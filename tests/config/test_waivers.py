@@ -14,7 +14,8 @@ from campaign.config.definition import open_campaign
 from campaign.config.waivers import NAMESPACE, NO_ANSWERS, Answers, Explanation, Granted, Waiver, statement
 from campaign.core import signatures
 from campaign.core.errors import InputError
-from campaign.core.model import Severity, Status
+from campaign.core.findings import Severity
+from campaign.core.runs import Status
 from campaign.judge import engine
 from campaign.report import notes
 from tests.support import builders

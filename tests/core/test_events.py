@@ -18,7 +18,7 @@ from campaign.core import journal
 from campaign.core.bagit import Bag
 from campaign.core.errors import CampaignError, EnvironmentLacks
 from campaign.core.events import START, Event, hash_of
-from campaign.core.model import Planned, State
+from campaign.core.runs import Planned, State
 from campaign.evidence import copies, replay
 from campaign.pipeline import campaign_state
 from campaign.results.store import Store

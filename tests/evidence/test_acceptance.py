@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from campaign.core.errors import InputError
-from campaign.core.model import Finding, Severity, State, Status
+from campaign.core.findings import Finding, Severity
+from campaign.core.runs import State, Status
 from campaign.core.strict_yaml import Document
 from campaign.evidence import acceptance, sample
 from campaign.evidence.acceptance import AcceptanceOptions, SampleOutcome, accept, decide_sample

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from campaign.core.model import Finding, Move, Severity, Status
+from campaign.core.findings import Finding, Move, Severity
+from campaign.core.runs import Status
 from campaign.evidence.bundle_decision import BundleDecision, BundleFacts, Seal, VerifyOutcome, decide_on_bundle
 from campaign.evidence.replay import RulesCopy
 from campaign.judge.submission import Submission

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from campaign.cli.main import main
-from campaign.core.model import Finding
+from campaign.core.findings import Finding
 from campaign.evidence import buyers_accounting, verify
 from campaign.evidence.verify import Buyer
 from campaign.sandbox.cluster import Sandbox

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from campaign.core.events import Event, hash_of
-from campaign.core.model import Finding
+from campaign.core.findings import Finding
 from campaign.core.processes import Process
 from campaign.evidence import verify
 from campaign.evidence.verify import Buyer, VerifiedBundle

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from campaign.core.model import Finding, Severity
+from campaign.core.findings import Finding, Severity
 from campaign.evidence import replay
 from tests.support.results import everything
 

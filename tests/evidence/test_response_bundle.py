@@ -16,7 +16,7 @@ import pytest
 
 from campaign.config import rfp as rfps
 from campaign.core import bagit, resources
-from campaign.core.model import Finding, Move, Severity
+from campaign.core.findings import Finding, Move, Severity
 from campaign.evidence import response_bundle, verify
 from campaign.evidence.response_bundle import VerifiedResponse
 from campaign.report.decision import Step

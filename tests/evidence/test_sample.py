@@ -13,7 +13,7 @@ import pytest
 from campaign.cli.main import main
 from campaign.config.definition import open_campaign
 from campaign.core.errors import InputError
-from campaign.core.model import Cell, Input, Status
+from campaign.core.runs import Cell, Input, Status
 from campaign.core.strict_yaml import Document
 from campaign.evidence import sample
 from campaign.report.compare.offers import Offer, OfferedCell

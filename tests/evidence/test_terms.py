@@ -15,7 +15,8 @@ import pytest
 from campaign.config.system import SYSTEM
 from campaign.core import bagit, resources, signatures
 from campaign.core.errors import InputError
-from campaign.core.model import Cell, Finding, Move, Severity
+from campaign.core.findings import Finding, Move, Severity
+from campaign.core.runs import Cell
 from campaign.evidence import bundle, terms, verify
 from campaign.evidence.terms import OfferTerms
 from campaign.sandbox.cluster import Sandbox

@@ -22,7 +22,8 @@ from campaign import __version__
 from campaign.core import bagit, journal, signatures
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.events import Event
-from campaign.core.model import Finding, Paths
+from campaign.core.findings import Finding
+from campaign.core.paths import Paths
 from campaign.evidence import bundle, copies, derived_files, job_scripts, replay, verify, verify_text
 from campaign.evidence.verify import Buyer
 from campaign.results.cells import Row

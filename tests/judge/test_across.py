@@ -10,7 +10,8 @@ import pytest
 
 from campaign.config.format import Declined
 from campaign.config.rules.entries import Operation
-from campaign.core.model import Finding, Severity, State, Status
+from campaign.core.findings import Finding, Severity
+from campaign.core.runs import State, Status
 from campaign.judge.completeness import check_traces
 from campaign.judge.numbers import check_repetitions, check_variation
 from campaign.judge.rows import with_findings

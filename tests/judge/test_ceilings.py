@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from campaign.core.model import Geometry
+from campaign.core.runs import Geometry
 from campaign.judge.timing import adapter_bandwidth, check_limits
 from campaign.results.environment.facts import Environment
 from tests.judge.cases.attempts import case

@@ -8,7 +8,8 @@ import pytest
 
 from campaign.config.format import Campaign
 from campaign.config.rules.entries import CheckedBy, Clause
-from campaign.core.model import Cell, Finding, Severity, State
+from campaign.core.findings import Finding, Severity
+from campaign.core.runs import Cell, State
 from campaign.judge import engine
 from campaign.judge.compliance import ClauseLine, ClauseState, compliance_matrix, count_states
 from campaign.judge.submission import Submission

@@ -9,7 +9,9 @@ import pytest
 from campaign.config.rules import packs
 from campaign.config.rules.pack import settle
 from campaign.core import resources
-from campaign.core.model import Geometry, Record, Severity, Source
+from campaign.core.findings import Severity
+from campaign.core.records import Record, Source
+from campaign.core.runs import Geometry
 from campaign.judge.conditions import check_result_conditions
 from campaign.plan import matrix
 from campaign.results.case import Case

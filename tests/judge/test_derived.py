@@ -8,19 +8,9 @@ import pytest
 
 from campaign.config.rules.entries import Operation, Requirement
 from campaign.config.rules.programs import Phase, Program
-from campaign.core.model import (
-    Cell,
-    Command,
-    Finding,
-    Observation,
-    OutputRemark,
-    PhaseTimes,
-    Record,
-    Severity,
-    Source,
-    State,
-    Status,
-)  # fmt: skip
+from campaign.core.findings import Finding, Severity
+from campaign.core.records import Observation, OutputRemark, PhaseTimes, Record, Source
+from campaign.core.runs import Cell, Command, State, Status  # fmt: skip
 from campaign.judge.engine import judge
 from campaign.judge.rows import with_findings
 from campaign.results.case import Case

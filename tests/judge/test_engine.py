@@ -11,7 +11,9 @@ import pytest
 from campaign.config.rules import packs
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.entries import Variable
-from campaign.core.model import Finding, Geometry, Observation, OutputRemark, Severity, State
+from campaign.core.findings import Finding, Severity
+from campaign.core.records import Observation, OutputRemark
+from campaign.core.runs import Geometry, State
 from campaign.judge import engine
 from campaign.judge.tuning import check_confirmation
 from campaign.report import decision, findings_view

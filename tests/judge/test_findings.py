@@ -9,7 +9,7 @@ from pathlib import Path
 from string import Formatter
 
 import campaign
-from campaign.core.model import Severity
+from campaign.core.findings import Severity
 from campaign.judge.findings import at_full_size, note, unchecked, violation
 
 PACKAGE = Path(campaign.__file__).parent

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from campaign.config.format import Declined
 from campaign.config.rules import packs
 from campaign.config.rules.entries import Selection
-from campaign.core.model import State, Status
+from campaign.core.runs import State, Status
 from campaign.judge.rows import table_rows
 from tests.support import builders
 from tests.support.examples import examples

@@ -17,7 +17,7 @@ from tests.pipeline.test_declared_packs import case_of
 from tests.support.command_line import call
 
 READER = """
-from campaign.core.model import Observation, Record, Source
+from campaign.core.records import Observation, Record, Source
 from campaign.results.parsers.lines import Notes
 
 

@@ -10,7 +10,7 @@ import pytest
 from campaign.config.definition import open_campaign
 from campaign.config.rules import packs
 from campaign.core import resources
-from campaign.core.model import Finding, Severity
+from campaign.core.findings import Finding, Severity
 from campaign.judge import engine
 from campaign.judge.job_facts import CONTROLLER_S
 from campaign.pipeline import campaign_state, planning

@@ -12,7 +12,7 @@ from campaign.config.definition import Definition, open_campaign
 from campaign.config.system import Proposed
 from campaign.core import events, journal, resources
 from campaign.core.errors import EnvironmentLacks
-from campaign.core.model import Launcher
+from campaign.core.runs import Launcher
 from campaign.pipeline import planning
 
 FILE = """

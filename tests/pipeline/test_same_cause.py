@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from campaign.core.model import Attempt, Run, State
+from campaign.core.runs import Attempt, Run, State
 from campaign.pipeline.run import same_cause
 from tests.support import builders
 

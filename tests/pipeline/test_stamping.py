@@ -12,7 +12,7 @@ from campaign.config.definition import Definition
 from campaign.config.format import EvidenceSettings
 from campaign.core import timestamps
 from campaign.core.events import hash_of
-from campaign.core.model import State
+from campaign.core.runs import State
 from campaign.core.units import parse_duration
 from campaign.evidence import verify
 from campaign.evidence.verify import Buyer

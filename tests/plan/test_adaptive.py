@@ -12,7 +12,7 @@ from campaign.config.format import Campaign, Declined
 from campaign.config.rules.pack import RulePack
 from campaign.config.search import Searched, SearchSettings
 from campaign.core.errors import EnvironmentLacks
-from campaign.core.model import Geometry, Run, State
+from campaign.core.runs import Geometry, Run, State
 from campaign.plan import adaptive, matrix
 from campaign.plan.search.records import SearchRequest
 from campaign.plan.search.space import SearchSpace

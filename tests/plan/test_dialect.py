@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState
-from campaign.core.model import Geometry
+from campaign.core.runs import Geometry
 from campaign.plan.dialect import Dialect, expected_shift, identify, of_file, of_output, offset_argument
 
 DATA = Path(__file__).parents[1] / "data" / "mdtest"

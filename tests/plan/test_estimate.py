@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from campaign.config.format import Campaign, Sequential
 from campaign.config.search import SearchSettings
-from campaign.core.model import Attempt, Run, State
+from campaign.core.runs import Attempt, Run, State
 from campaign.plan.adaptive import SearchProgress
 from campaign.plan.estimate import Estimate, estimate
 from tests.plan.test_adaptive import campaign, driven, look, wanted

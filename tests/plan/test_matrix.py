@@ -14,7 +14,7 @@ from campaign.config.rules import packs, programs
 from campaign.config.slurm_keys import Slurm
 from campaign.config.system import Proposed
 from campaign.core.errors import InputError
-from campaign.core.model import Cell, Geometry, Input, Launcher, Run
+from campaign.core.runs import Cell, Geometry, Input, Launcher, Run
 from campaign.plan import matrix
 from campaign.plan.dialect import Dialect, offset_argument
 from tests.support import builders

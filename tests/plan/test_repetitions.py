@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from campaign.config.format import Campaign, Sequential
-from campaign.core.model import Run, State
+from campaign.core.runs import Run, State
 from campaign.plan import adaptive
 from campaign.results.case import Case
 from tests.plan.test_adaptive import ended

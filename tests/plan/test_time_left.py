@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from campaign.config.format import Target
-from campaign.core.model import Geometry, Run, State
+from campaign.core.runs import Geometry, Run, State
 from campaign.plan import matrix
 from campaign.plan.estimate import RunLengths, TimeLeft, seconds_of_targets, time_left
 from tests.support import builders

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from campaign.core.model import Cell, Finding, Severity
+from campaign.core.findings import Finding, Severity
+from campaign.core.runs import Cell
 from campaign.report import causes
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from campaign.core.model import State
+from campaign.core.runs import State
 from campaign.report.decision import status_counts
 from tests.report.test_write import contents
 from tests.support import builders

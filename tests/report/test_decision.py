@@ -12,7 +12,8 @@ import pytest
 
 from campaign.config.response import Response
 from campaign.config.rfp import Part, Rfp
-from campaign.core.model import Finding, Move, Severity, Status
+from campaign.core.findings import Finding, Move, Severity
+from campaign.core.runs import Status
 from campaign.evidence import acceptance, sample
 from campaign.evidence.acceptance import SampleOutcome
 from campaign.evidence.bundle_decision import BundleDecision, BundleFacts, decide_on_bundle

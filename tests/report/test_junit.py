@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from campaign.cli.main import main
-from campaign.core.model import Finding, Severity
+from campaign.core.findings import Finding, Severity
 from campaign.judge.findings import of_rule, to_explain, unchecked
 from campaign.report import junit
 

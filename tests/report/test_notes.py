@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from campaign.core.model import Finding, Severity, Status
+from campaign.core.findings import Finding, Severity
+from campaign.core.runs import Status
 from campaign.report import causes, notes, table
 from campaign.results.cells import Row
 from campaign.statistics import intervals

@@ -11,7 +11,8 @@ import pytest
 
 from campaign.config.response import Response
 from campaign.config.rfp import Part, Rfp
-from campaign.core.model import Finding, Severity, Status
+from campaign.core.findings import Finding, Severity
+from campaign.core.runs import Status
 from campaign.report import rfp_response
 from campaign.report.decision import DecisionBlock
 from campaign.report.scores import Scored

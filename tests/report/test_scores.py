@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from campaign.config import rfp
-from campaign.core.model import Cell, Status
+from campaign.core.runs import Cell, Status
 from campaign.report.compare.offers import Offer, OfferedCell
 from campaign.report.scores import Figure, Scored, compute_scores, offer_figures
 from tests.support.rfp import RFP

@@ -17,7 +17,8 @@ from campaign.config.rules import packs
 from campaign.config.rules.pack import RulePack, settle
 from campaign.core import units
 from campaign.core.errors import InputError
-from campaign.core.model import Cell, Finding, Geometry, Severity, Status
+from campaign.core.findings import Finding, Severity
+from campaign.core.runs import Cell, Geometry, Status
 from campaign.judge.rows import table_rows
 from campaign.report import printing, table
 from campaign.report.foreign import table_file

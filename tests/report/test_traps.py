@@ -11,7 +11,8 @@ import pytest
 from campaign.config.definition import Definition
 from campaign.config.rules import packs
 from campaign.config.rules.pack import settle
-from campaign.core.model import Finding, Geometry, Severity, Status
+from campaign.core.findings import Finding, Severity
+from campaign.core.runs import Geometry, Status
 from campaign.judge import engine
 from campaign.judge.rows import table_rows, with_findings
 from campaign.judge.submission import Submission

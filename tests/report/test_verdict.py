@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from campaign.core.model import Finding, Severity, Status
+from campaign.core.findings import Finding, Severity
+from campaign.core.runs import Status
 from campaign.report.contents import Contents
 from campaign.report.decision import Compliance, Verdict, compliance_verdict
 from tests.report.test_write import FINDING, contents

@@ -10,7 +10,8 @@ from campaign.config.launch import AllCores
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.entries import Variable
 from campaign.config.search import SearchSettings
-from campaign.core.model import Finding, Severity, State
+from campaign.core.findings import Finding, Severity
+from campaign.core.runs import State
 from campaign.judge import engine
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning

@@ -20,7 +20,7 @@ from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.entries import Plot
 from campaign.config.search import Projection
 from campaign.core.errors import InputError
-from campaign.core.model import Finding, Severity
+from campaign.core.findings import Finding, Severity
 from campaign.report import origins
 from campaign.report.contents import Contents, Section
 from campaign.report.decision import Compliance, DecisionBlock, Question, Step

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaign.core.model import Cell, Status, matches
+from campaign.core.runs import Cell, Status, matches
 from campaign.results.cells import Row, patterns
 
 CELL = Cell("scratch", "node", "unique", "stat")

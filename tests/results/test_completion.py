@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.core.model import Completion, PhaseTimes
+from campaign.core.records import Completion, PhaseTimes
 from campaign.results.completion import read_completion
 from tests.support.builders import COMPLETION
 from tests.support.facts import ended, text, write

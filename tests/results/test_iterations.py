@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from campaign.config.rules.entries import Operation, Selection
-from campaign.core.model import Iteration, Record, Source
+from campaign.core.records import Iteration, Record, Source
 from campaign.report.notes import remarks
 from campaign.results.case import by_statistic
 from campaign.results.cells import flattened

@@ -23,7 +23,9 @@ from hypothesis import strategies as st
 from campaign.core import atomic, journal
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.events import Event
-from campaign.core.model import Attempt, OutputRemark, Paths, Planned, State
+from campaign.core.paths import Paths
+from campaign.core.records import OutputRemark
+from campaign.core.runs import Attempt, Planned, State
 from campaign.results import file_hashes, store
 from campaign.results.environment.facts import NOTHING, Altered
 from campaign.results.store import Store
@@ -594,7 +596,7 @@ def test_every_event_of_the_journal_is_a_line_that_people_can_read(tmp_path: Pat
 READER = """
 from pathlib import Path
 from campaign.slurm import collect
-from campaign.core.model import Paths
+from campaign.core.paths import Paths
 opened = collect.open_store(Paths(Path("results")), {"": "mdtest"})
 print([(one.run, one.state.value) for one in opened.attempts()], len(opened.observations()))
 try:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from campaign.core.model import State
+from campaign.core.runs import State
 from campaign.results.environment import reading
 from campaign.slurm import accounting
 from tests.support import fake_slurm

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from campaign.config.rules.output_format import DeclaredRecord, OutputFormat
-from campaign.core.model import PhaseTimes, Record, Source, State
+from campaign.core.records import PhaseTimes, Record, Source
+from campaign.core.runs import State
 from campaign.core.units import utc
 from campaign.results.store import Store
 from campaign.slurm import collect, commands

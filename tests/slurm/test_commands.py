@@ -11,7 +11,7 @@ import pytest
 from campaign.core import waiting
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.job_states import STATES
-from campaign.core.model import State
+from campaign.core.runs import State
 from campaign.slurm import commands, sbatch
 from campaign.slurm.commands import Job
 from tests.support import fake_slurm

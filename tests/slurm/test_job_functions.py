@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from campaign.config.slurm_keys import Slurm
 from campaign.core import resources
-from campaign.core.model import Command, Geometry
+from campaign.core.runs import Command, Geometry
 from campaign.results.completion import read_completion
 from campaign.results.environment import reading
 from tests.support import facts, fake_slurm

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from campaign.core import resources
-from campaign.core.model import Geometry
+from campaign.core.runs import Geometry
 from campaign.slurm import scripts
 from tests.slurm.test_witness_functions import program, watched
 from tests.support import builders, facts, fake_slurm

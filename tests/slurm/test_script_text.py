@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaign.core.model import Command, Planned
+from campaign.core.runs import Command, Planned
 from campaign.slurm import script_text, scripts
 from tests.slurm.test_scripts import JOB, ROOT, job
 from tests.support import builders

@@ -16,7 +16,7 @@ from campaign.config import slurm_keys
 from campaign.config.slurm_keys import Slurm
 from campaign.core import resources
 from campaign.core.errors import InputError
-from campaign.core.model import Geometry, Input, Launcher, Planned, Run
+from campaign.core.runs import Geometry, Input, Launcher, Planned, Run
 from campaign.slurm import script_text, scripts
 from tests.support import builders, fake_slurm
 from tests.support.fake_slurm import Fake

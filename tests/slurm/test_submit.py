@@ -17,8 +17,9 @@ import pytest
 from campaign.config.definition import Definition
 from campaign.core import waiting
 from campaign.core.errors import EnvironmentLacks, InputError
-from campaign.core.model import Paths, Run, State
+from campaign.core.paths import Paths
 from campaign.core.processes import Process
+from campaign.core.runs import Run, State
 from campaign.results import store
 from campaign.results.store import Store, StoredJob
 from campaign.slurm import commands, sbatch, scripts, submit

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from campaign.core import resources
-from campaign.core.model import Geometry, Launcher
+from campaign.core.runs import Geometry, Launcher
 from campaign.results.environment import reading
 from campaign.results.environment.facts import Evidence, HashedInput
 from campaign.slurm.collect import read_evidence

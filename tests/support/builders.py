@@ -12,21 +12,10 @@ from campaign.config.rules.entries import FileConfiguration, LaunchCondition, Op
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.programs import Flag, Phase, Program
 from campaign.config.slurm_keys import Slurm
-from campaign.core.model import (
-    Attempt,
-    Command,
-    Completion,
-    Finding,
-    Geometry,
-    Observation,
-    Paths,
-    Planned,
-    Record,
-    Run,
-    Severity,
-    Source,
-    State,
-)
+from campaign.core.findings import Finding, Severity
+from campaign.core.paths import Paths
+from campaign.core.records import Completion, Observation, Record, Source
+from campaign.core.runs import Attempt, Command, Geometry, Planned, Run, State
 from campaign.plan import matrix
 from campaign.results.environment.facts import Accounting, Environment, Evidence, FileSystemSpace, Node, Value
 from campaign.results.store import Store

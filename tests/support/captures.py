@@ -17,7 +17,7 @@ from typing import Any
 from campaign.config.rules import packs
 from campaign.config.rules.output_format import BUILT_IN, Form, OutputFormat
 from campaign.core import resources
-from campaign.core.model import Observation, OutputRemark, Record
+from campaign.core.records import Observation, OutputRemark, Record
 from campaign.results.parsers import output
 
 DATA = Path(__file__).parents[1] / "data"

@@ -18,7 +18,8 @@ from campaign.config.definition import Definition
 from campaign.config.format import Benchmark, Campaign, Target
 from campaign.config.rules.pack import RulePack
 from campaign.config.slurm_keys import Slurm
-from campaign.core.model import Attempt, Geometry, Launcher, Paths, Run, State
+from campaign.core.paths import Paths
+from campaign.core.runs import Attempt, Geometry, Launcher, Run, State
 from campaign.pipeline import run
 from campaign.pipeline.request import Request
 from campaign.pipeline.run import Progress

@@ -15,8 +15,8 @@ import pytest
 
 from campaign.config.slurm_keys import Slurm
 from campaign.core import resources
-from campaign.core.model import Geometry, Input, Launcher, Planned
 from campaign.core.resources import TEMPLATES
+from campaign.core.runs import Geometry, Input, Launcher, Planned
 from campaign.slurm import script_text, scripts
 from tests.support import builders, facts, fake_slurm
 from tests.support.fake_slurm import Fake

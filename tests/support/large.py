@@ -19,7 +19,7 @@ from campaign.config import definition as opening
 from campaign.config.definition import Definition
 from campaign.core import journal
 from campaign.core.events import START, hash_of
-from campaign.core.model import Run
+from campaign.core.runs import Run
 from campaign.pipeline import planning
 from campaign.plan import matrix
 from campaign.results.environment.facts import SHORT

@@ -9,7 +9,8 @@ from campaign.config.definition import Definition
 from campaign.config.format import Campaign, Declined
 from campaign.config.rules.pack import RulePack
 from campaign.config.waivers import NO_ANSWERS, Answers
-from campaign.core.model import Attempt, Outputs, Record, Run, State
+from campaign.core.records import Outputs, Record
+from campaign.core.runs import Attempt, Run, State
 from campaign.judge import engine
 from campaign.judge.rows import table_rows
 from campaign.judge.submission import Submission

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from hypothesis import strategies as st
 
-from campaign.core.model import Geometry
+from campaign.core.runs import Geometry
 from campaign.plan.search import procedure
 from campaign.plan.search.records import CountChoice, Outcome, SearchRequest, Settings
 from campaign.plan.search.space import SearchSpace

@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 
 from campaign.config.rules import kinds
+from campaign.core.findings import ChangeClass
 from campaign.core.keys import key, needed, record
-from campaign.core.model import ChangeClass
 from campaign.core.schema import Choice, ListOf, matching
 
 # What a rule about changes of the source allows, if no category says more.

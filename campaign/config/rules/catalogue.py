@@ -15,7 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from campaign.core.model import Severity
+from campaign.core.findings import Severity
 
 
 class Level(StrEnum):

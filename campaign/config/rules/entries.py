@@ -8,7 +8,8 @@ from campaign.config import values
 from campaign.config.rules import formulas, kinds, sweeps
 from campaign.core import formula
 from campaign.core.keys import key, needed, record, switch
-from campaign.core.model import Geometry, record_key
+from campaign.core.records import record_key
+from campaign.core.runs import Geometry
 from campaign.core.schema import Choice, ListOf, Number, Text, full_match, matching
 
 _SERIES = "1, 2, 4 ..."

@@ -10,7 +10,7 @@ from campaign.config.rules.output_format import RESULTS
 from campaign.config.rules.programs import Flag
 from campaign.config.rules.sweeps import Sweep
 from campaign.core.keys import record
-from campaign.core.model import Input
+from campaign.core.runs import Input
 from campaign.core.schema import Field, KeyedMap, ListOf, MapOf, Number, OneOf, Text, matching, required, switch
 
 

@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping
 from campaign.config.rules import sweeps
 from campaign.config.rules.kinds import GEOMETRY
 from campaign.core import formula
-from campaign.core.model import Geometry
+from campaign.core.runs import Geometry
 
 MEMORY = "memory"  # bytes per node
 CORES = "cores"  # per node

@@ -13,8 +13,9 @@ from campaign.config.rules.output_format import OutputFormat
 from campaign.config.rules.programs import Flag, Phase, Program
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import formula
-from campaign.core.model import Finding, Geometry, Input, matches
+from campaign.core.findings import Finding
 from campaign.core.once import Once
+from campaign.core.runs import Geometry, Input, matches
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 from campaign.config.rules import formulas, output_format
 from campaign.config.rules.kinds import PLACES
 from campaign.core import keys
-from campaign.core.model import BRACE
+from campaign.core.runs import BRACE
 
 OUTPUTS = Path(__file__).with_name("outputs")
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import cast
 
 from campaign.core.errors import MachineLacks
-from campaign.core.model import Observation, Record
+from campaign.core.records import Observation, Record
 
 GROUP = "campaign.readers"
 OWN = ("ior", "mdtest")  # this project's, without which the installed metadata is not that of the source

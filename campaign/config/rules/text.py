@@ -13,7 +13,7 @@ from campaign.config.rules.pack import RulePack
 from campaign.config.rules.packs import Available
 from campaign.core import resources, units
 from campaign.core.grouping import grouped
-from campaign.core.model import BRACE
+from campaign.core.runs import BRACE
 
 _FARTHEST = 24  # the last column at which the text of an entry may begin
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy
 
-from campaign.core.model import Geometry
+from campaign.core.runs import Geometry
 from campaign.plan.search.records import Logs
 
 Array = numpy.ndarray[Any, Any]

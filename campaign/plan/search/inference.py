@@ -19,7 +19,7 @@ from itertools import chain
 
 import numpy
 
-from campaign.core.model import Geometry
+from campaign.core.runs import Geometry
 from campaign.plan.search import curve, records
 from campaign.plan.search.space import SearchSpace, midpoints, size
 from campaign.statistics.intervals import Summary

@@ -23,7 +23,7 @@ from dataclasses import replace
 from statistics import median
 
 from campaign.core.grouping import grouped
-from campaign.core.model import Geometry
+from campaign.core.runs import Geometry
 from campaign.plan.search import curve
 from campaign.plan.search.inference import MOST_FURTHER, NEAR, PROPOSED, draw_view, fastest, find_answer, is_resolved
 from campaign.plan.search.records import (

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from campaign.core.grouping import grouped
-from campaign.core.model import Geometry
+from campaign.core.runs import Geometry
 from campaign.plan.search.space import SearchSpace, size
 from campaign.statistics.intervals import Summary, summarize
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Container
 from dataclasses import dataclass
 
-from campaign.core.model import Geometry
+from campaign.core.runs import Geometry
 
 ODD = (1, 3, 5, 7)  # numbers of nodes are these times a power of two
 FINEST = 1.10  # neighbours within this factor have no midpoint

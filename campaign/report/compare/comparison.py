@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from campaign.config.values import parse_percent
 from campaign.core.errors import InputError
-from campaign.core.model import Cell
+from campaign.core.runs import Cell
 from campaign.core.strict_yaml import quoted
 from campaign.report.compare.offers import Offer, OfferedCell
 

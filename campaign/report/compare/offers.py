@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from campaign.core.errors import InputError
-from campaign.core.model import Cell, Status
+from campaign.core.runs import Cell, Status
 from campaign.core.units import may_be_negative
 from campaign.core.untrusted import Form, describe_value, list_of, matching, object_of, or_null, problems
 from campaign.report.foreign.table_file import NEEDED, NOT_A_NUMBER

@@ -12,7 +12,7 @@ from typing import Any
 
 from campaign.core import columns, resources
 from campaign.core.columns import Column
-from campaign.core.model import Cell, Status
+from campaign.core.runs import Cell, Status
 from campaign.core.units import digits, plural
 from campaign.report import decision, grid, printing
 from campaign.report.compare import verdicts

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from campaign.core.errors import InputError
 from campaign.core.grouping import grouped
-from campaign.core.model import Cell, Status
+from campaign.core.runs import Cell, Status
 from campaign.core.units import plural
 from campaign.report.compare import limitations
 from campaign.report.compare.comparison import DAY, CellComparison, CellVerdict, OfferComparison, Terms

@@ -14,8 +14,10 @@ from campaign.config.rules import packs
 from campaign.config.rules.pack import RulePack, largest_members, settle, unfold
 from campaign.core import columns, untrusted
 from campaign.core.errors import InputError
+from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
-from campaign.core.model import Attempt, Cell, Command, Finding, Geometry, Record, Run, Source, State, Status
+from campaign.core.records import Record, Source
+from campaign.core.runs import Attempt, Cell, Command, Geometry, Run, State, Status
 from campaign.core.units import distinct_digits, may_be_negative
 from campaign.judge.completeness import check_cells, check_targets, check_traces, check_values
 from campaign.judge.findings import CAMPAIGN, of_rule, to_explain, unchecked, violation

@@ -12,7 +12,7 @@ from typing import Any
 from campaign.config.rules.entries import FileConfiguration, LaunchCondition, Operation, Plot
 from campaign.config.rules.pack import RulePack
 from campaign.core import units
-from campaign.core.model import Geometry, Status
+from campaign.core.runs import Geometry, Status
 from campaign.report.plots.shapes import Key, Panel
 from campaign.results.cells import Row
 from campaign.statistics import contention

@@ -14,7 +14,7 @@ from pathlib import Path
 from campaign.config.rules.pack import RulePack
 from campaign.core import outputs, units, untrusted
 from campaign.core.grouping import grouped
-from campaign.core.model import Status
+from campaign.core.runs import Status
 from campaign.report import printing
 from campaign.report.notes import measures_memory
 from campaign.report.plots import drawing, shapes, svg

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from campaign.core.columns import Column
-from campaign.core.model import Finding, Run
+from campaign.core.findings import Finding
+from campaign.core.runs import Run
 from campaign.plan import matrix
 from campaign.report import causes
 from campaign.report import clauses as compliance

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from campaign.core import escaping
 from campaign.core.columns import Column, Item
-from campaign.core.model import Cell
+from campaign.core.runs import Cell
 from campaign.report.contents import Contents
 
 if TYPE_CHECKING:

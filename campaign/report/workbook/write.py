@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from campaign.config.format import Target
 from campaign.core.columns import Column
 from campaign.core.errors import typed_path
-from campaign.core.model import Status
+from campaign.core.runs import Status
 from campaign.core.units import digits
 from campaign.report import notes, table
 from campaign.report.contents import Contents

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 from campaign.config.rules.formulas import ENERGY
 from campaign.core.grouping import grouped
-from campaign.core.model import Command, Completion, Record, Source
+from campaign.core.records import Completion, Record, Source
+from campaign.core.runs import Command
 from campaign.core.units import listing
 from campaign.results.environment.facts import Accounting, Metered
 from campaign.results.environment.facts_file import FactLine

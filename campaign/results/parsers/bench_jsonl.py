@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from campaign.core import units
-from campaign.core.model import Attestation, Observation, RankGroup, Record
+from campaign.core.records import Attestation, Observation, RankGroup, Record
 from campaign.core.untrusted import WrongField
 from campaign.results.parsers.json_applets import READERS, Execution, JsonLine, Latencies, LineReader, Timeline, decode
 from campaign.results.parsers.lines import Notes, Repeats

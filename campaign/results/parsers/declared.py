@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from campaign.config.rules import sweeps
 from campaign.config.rules.output_format import DeclaredRecord, OutputFormat
 from campaign.core import line_pattern, placed_json
-from campaign.core.model import Observation
+from campaign.core.records import Observation
 from campaign.results.parsers.declared_records import Numbers
 from campaign.results.parsers.lines import TWO_RUNS, Notes, Parsed, grade, line_too_long
 from campaign.results.parsers.notices import is_fatal

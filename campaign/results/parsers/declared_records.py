@@ -17,7 +17,7 @@ from typing import Any
 
 from campaign.config.rules import formulas, output_format, sweeps
 from campaign.core import formula
-from campaign.core.model import Iteration, Record, Source
+from campaign.core.records import Iteration, Record, Source
 from campaign.core.units import may_be_negative
 from campaign.results.parsers.lines import MOST_ITERATIONS, TWO_RUNS, Notes, deviation
 

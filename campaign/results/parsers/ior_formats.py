@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 from campaign.core import placed_json
-from campaign.core.model import Observation, Record
+from campaign.core.records import Observation, Record
 from campaign.results.parsers import ior_text
 from campaign.results.parsers.consistency import count_contradicts
 from campaign.results.parsers.ior_text import IorSummary, IterationRow, row_contradiction

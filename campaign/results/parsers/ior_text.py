@@ -16,7 +16,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from campaign.core.model import Iteration, Record, Source
+from campaign.core.records import Iteration, Record, Source
 from campaign.results.parsers.consistency import (
     Range,
     Spread,

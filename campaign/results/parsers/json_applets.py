@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from campaign.core import untrusted
-from campaign.core.model import Observation
+from campaign.core.records import Observation
 from campaign.core.untrusted import JsonFields, WrongField
 from campaign.results.parsers.ior_text import ACCESSES
 from campaign.results.parsers.lines import Notes, Repeats, line_too_long

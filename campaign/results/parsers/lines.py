@@ -25,7 +25,7 @@ from statistics import pstdev, stdev
 from typing import Any, ClassVar, TypeVar
 
 from campaign.core.line_pattern import LineSearch
-from campaign.core.model import Iteration, Observation, OutputRemark, Record, Source
+from campaign.core.records import Iteration, Observation, OutputRemark, Record, Source
 from campaign.results.parsers import notices
 from campaign.results.parsers.notices import is_fatal
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from campaign.core.model import Record, Source
+from campaign.core.records import Record, Source
 from campaign.results.parsers import mdtest_command
 from campaign.results.parsers.consistency import Spread, half_digit, spread_impossible
 from campaign.results.parsers.lines import LineRules, TextReader, tells_of_failure

@@ -22,7 +22,7 @@ from campaign.config.rules.output_format import BUILT_IN, UNCERTAINTY, WALL, For
 from campaign.core import decode, untrusted
 from campaign.core.errors import InputError, pass_on_limit
 from campaign.core.grouping import grouped
-from campaign.core.model import Observation, OutputRemark, PhaseTimes, Record, Source, record_key
+from campaign.core.records import Observation, OutputRemark, PhaseTimes, Record, Source, record_key
 from campaign.results.completion import completion_of
 from campaign.results.environment import facts_file
 from campaign.results.parsers import bench_jsonl, declared

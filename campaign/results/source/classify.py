@@ -13,7 +13,7 @@ import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
-from campaign.core.model import ChangeClass
+from campaign.core.findings import ChangeClass
 from campaign.results.source import diff
 from campaign.results.source.facts import Change, Described, FlaggedHunk, Ignored, Supplied, TreeComparison
 from campaign.results.source.trees import LINK, Tree, TreeEntry, displayed_path, tree_hash, without_products

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from campaign.core.decode import decode
-from campaign.core.model import ChangeClass
+from campaign.core.findings import ChangeClass
 
 FORMAT = 1
 

@@ -23,8 +23,9 @@ from campaign.config.format import Campaign, SourceTrees
 from campaign.config.rules.builds import BuildCategory
 from campaign.core import atomic, outputs, resources, untrusted
 from campaign.core.errors import EnvironmentLacks, InputError, write_error
+from campaign.core.findings import ChangeClass
 from campaign.core.grouping import grouped
-from campaign.core.model import ChangeClass, Paths
+from campaign.core.paths import Paths
 from campaign.core.strict_yaml import Place
 from campaign.core.units import plural
 from campaign.results.source import classify, facts, trees

@@ -9,7 +9,7 @@ import pytest
 from campaign.config.rules.entries import FileConfiguration, LaunchCondition, Operation, Selection, ValueOf, Variable
 from campaign.config.rules.pack import RulePack, settle, swept_values
 from campaign.config.rules.sweeps import Sweep
-from campaign.core.model import Geometry
+from campaign.core.runs import Geometry
 from campaign.plan import matrix
 from tests.support import builders
 

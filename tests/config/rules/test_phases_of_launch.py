@@ -9,8 +9,8 @@ import pytest
 from campaign.config.rules import packs
 from campaign.config.rules.pack import settle
 from campaign.core.errors import InputError
-from campaign.core.model import Geometry
 from campaign.core.resources import PACKS
+from campaign.core.runs import Geometry
 
 LAUNCH = {"two-nodes": Geometry(2, 2), "node": Geometry(1, 4), "nodes": Geometry(4, 8)}
 

@@ -11,7 +11,7 @@ import pytest
 from campaign.config.rules import packs, programs, text
 from campaign.config.rules.pack import RulePack, settle
 from campaign.core.errors import InputError
-from campaign.core.model import Geometry, Input, Run
+from campaign.core.runs import Geometry, Input, Run
 from campaign.plan import matrix
 from tests.support import builders
 

@@ -11,7 +11,7 @@ from campaign.config.definition import Definition, open_campaign
 from campaign.config.launch import AllCores
 from campaign.config.rules import packs
 from campaign.core.errors import InputError
-from campaign.core.model import Geometry
+from campaign.core.runs import Geometry
 
 PACK = """id: scaling
 version: 1

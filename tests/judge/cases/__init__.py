@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from campaign.config.rules.catalogue import CATALOGUE
-from campaign.core.model import Finding, Move, Severity
+from campaign.core.findings import Finding, Move, Severity
 from campaign.judge import engine
 from campaign.judge.findings import CAMPAIGN
 from campaign.judge.submission import Submission

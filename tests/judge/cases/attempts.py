@@ -6,7 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from campaign.config.rules.entries import Requirement
-from campaign.core.model import Geometry, Input, Launcher, OutputRemark, Run, Severity, State
+from campaign.core.findings import Severity
+from campaign.core.records import OutputRemark
+from campaign.core.runs import Geometry, Input, Launcher, Run, State
 from campaign.results.case import Case
 from campaign.results.environment.facts import Evidence, Witness
 from campaign.results.environment.slurm_text import slurm_fields

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from campaign.core.model import Attestation, Launcher, RankGroup, Severity
+from campaign.core.findings import Severity
+from campaign.core.records import Attestation, RankGroup
+from campaign.core.runs import Launcher
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from campaign.core.model import Geometry
+from campaign.core.runs import Geometry
 from campaign.results.case import Case
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
 from tests.judge.cases.attempts import by_one_process, case, inflated

@@ -7,7 +7,8 @@ from typing import Any
 
 from campaign.config.rules.entries import Operation, Requirement, Variable
 from campaign.config.rules.output_format import OutputFormat
-from campaign.core.model import Record, Severity, Source
+from campaign.core.findings import Severity
+from campaign.core.records import Record, Source
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from tests.judge.cases import Example, broken, kept, rehearsed, unchecked

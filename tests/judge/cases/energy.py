@@ -7,7 +7,7 @@ from typing import Any
 
 from campaign.config.format import EnergySource
 from campaign.config.rules.entries import EnergyDemand
-from campaign.core.model import Severity
+from campaign.core.findings import Severity
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Metered

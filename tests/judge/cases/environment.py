@@ -10,7 +10,9 @@ from typing import Any
 
 from campaign.config.rules.entries import Operation
 from campaign.config.system import SYSTEM
-from campaign.core.model import Geometry, Iteration, Record, Severity, Source, State
+from campaign.core.findings import Severity
+from campaign.core.records import Iteration, Record, Source
+from campaign.core.runs import Geometry, State
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import NOTHING, Accounting, Environment, Evidence, Value, Witness

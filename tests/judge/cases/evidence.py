@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from campaign.config.rules.packs import digest_of_own
+from campaign.core.findings import Finding, Severity
 from campaign.core.journal import Chain
-from campaign.core.model import Finding, Severity
 from campaign.evidence import verify
 from campaign.evidence.verify import BUNDLE, Signature
 from campaign.judge.findings import of_rule, to_explain

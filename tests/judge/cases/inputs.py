@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from campaign.core.model import Input
+from campaign.core.runs import Input
 from campaign.results.case import Case
 from campaign.results.environment.facts import NOTHING, HashedInput
 from tests.judge.cases import Example, attempts, broken, kept, unchecked

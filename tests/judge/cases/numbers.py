@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from campaign.core.model import Cell, Severity, Status
+from campaign.core.findings import Severity
+from campaign.core.runs import Cell, Status
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row
 from campaign.statistics.intervals import summarize

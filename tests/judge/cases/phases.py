@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from campaign.config.rules.pack import RulePack
-from campaign.core.model import Attestation, Command, Geometry, Observation, PhaseTimes, Severity
+from campaign.core.findings import Severity
+from campaign.core.records import Attestation, Observation, PhaseTimes
+from campaign.core.runs import Command, Geometry
 from campaign.judge.job_facts import RESTORED
 from campaign.judge.submission import Submission
 from campaign.results.case import Case

@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from campaign.config.search import InputSource, Projection
-from campaign.core.model import Severity, Status
+from campaign.core.findings import Severity
+from campaign.core.runs import Status
 from campaign.judge.submission import Submission
 from campaign.slurm.partitions import Partition, Unusable
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from campaign.config.system import Proposed
-from campaign.core.model import Severity
+from campaign.core.findings import Severity
 from campaign.judge.submission import Submission
 from campaign.slurm.partitions import Partition
 from tests.judge.cases import Example, broken, disclosed, kept, rehearsed, unchecked

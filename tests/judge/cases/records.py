@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from campaign.config.format import Target
-from campaign.core.model import Attestation, PhaseTimes, Severity
+from campaign.core.findings import Severity
+from campaign.core.records import Attestation, PhaseTimes
 from campaign.judge.job_facts import RESTORED
 from campaign.judge.submission import Submission
 from campaign.results.case import Case

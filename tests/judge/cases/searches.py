@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from campaign.config.search import Searched
-from campaign.core.model import Geometry, Severity, Status
+from campaign.core.findings import Severity
+from campaign.core.runs import Geometry, Status
 from campaign.judge.submission import Submission
 from campaign.plan.adaptive import Search, SearchProgress
 from campaign.plan.search.records import Candidate, CountChoice, Drift, Settings, SlowRuns

@@ -11,7 +11,9 @@ from typing import Any
 from campaign.config.format import Benchmark, SourceTrees
 from campaign.config.rules.builds import BuildCategory, BuildFlags
 from campaign.config.rules.entries import Pin
-from campaign.core.model import ChangeClass, Command, Geometry, Launcher, OutputRemark, Severity
+from campaign.core.findings import ChangeClass, Severity
+from campaign.core.records import OutputRemark
+from campaign.core.runs import Command, Geometry, Launcher
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment, Evidence, Node, Value, Witness

@@ -8,7 +8,9 @@ from dataclasses import replace
 
 from campaign.config.format import Declined, Target
 from campaign.config.rules.entries import Note
-from campaign.core.model import Attempt, Finding, Record, Severity, State, Status
+from campaign.core.findings import Finding, Severity
+from campaign.core.records import Record
+from campaign.core.runs import Attempt, State, Status
 from campaign.judge.submission import Submission
 from tests.judge.cases import Example, broken, disclosed, kept, rehearsed, unchecked
 from tests.support import builders

@@ -9,7 +9,8 @@ from typing import Any
 from campaign.config.format import ServerCounter
 from campaign.config.rules.entries import Variable
 from campaign.config.rules.programs import Flag
-from campaign.core.model import Geometry, Severity
+from campaign.core.findings import Severity
+from campaign.core.runs import Geometry
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Served

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from campaign.config.rules.entries import EnvironmentVariable
-from campaign.core.model import Attestation, Geometry, Launcher
+from campaign.core.records import Attestation
+from campaign.core.runs import Geometry, Launcher
 from campaign.results.case import Case
 from campaign.results.environment.facts import Witness
 from tests.judge.cases import Example, attempts, attested, broken, kept, unchecked

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from campaign.core.model import Geometry
+from campaign.core.runs import Geometry
 from campaign.plan.search import curve, inference, records
 from campaign.plan.search.records import Settings
 from campaign.plan.search.space import SearchSpace

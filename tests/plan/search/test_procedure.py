@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaign.core.model import Geometry
+from campaign.core.runs import Geometry
 from campaign.plan.search import inference, procedure, records
 from campaign.plan.search.records import CONFIRM, Outcome, SearchRequest, Settings
 from campaign.plan.search.space import SearchSpace, grid, size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from campaign.core.model import Geometry
+from campaign.core.runs import Geometry
 from campaign.plan.search.space import SearchSpace, grid, nodes_between, octaves
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from campaign.cli.main import main
 from campaign.core import bagit
 from campaign.core.errors import InputError
-from campaign.core.model import Status
+from campaign.core.runs import Status
 from campaign.report import table
 from campaign.report.compare import offer_files
 from campaign.report.compare.offers import Offer, parse_offer

@@ -15,7 +15,8 @@ from campaign.config import forms as mappings
 from campaign.config.rules import packs
 from campaign.core import resources
 from campaign.core.errors import InputError
-from campaign.core.model import Finding, Severity, Status
+from campaign.core.findings import Finding, Severity
+from campaign.core.runs import Status
 from campaign.judge.rows import with_findings
 from campaign.report import table
 from campaign.report.foreign import form_file, judge_table

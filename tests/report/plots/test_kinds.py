@@ -14,7 +14,8 @@ import pytest
 from campaign.config.rules.entries import Operation, Plot
 from campaign.config.rules.pack import RulePack, settle
 from campaign.config.rules.sweeps import Sweep
-from campaign.core.model import Cell, Record, Source, Status
+from campaign.core.records import Record, Source
+from campaign.core.runs import Cell, Status
 from campaign.report.plots import kinds
 from campaign.report.plots.drawing import Drawing, DrawnPlot
 from campaign.report.plots.kinds import COLUMNS, ROWS, bars, draw_plots, latency, lines, pairs, processes, rates

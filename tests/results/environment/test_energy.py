@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from campaign.core.model import Completion
+from campaign.core.records import Completion
 from campaign.results.environment import energy
 from campaign.results.environment.facts import Accounting, Metered
 from campaign.results.environment.facts_file import FactLine

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaign.core.model import Attestation, Observation, Record, Source
+from campaign.core.records import Attestation, Observation, Record, Source
 from campaign.results.parsers import bench_jsonl, json_applets
 from campaign.results.parsers.bench_jsonl import parse
 from tests.support.captures import said

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaign.config.rules.output_format import DeclaredRecord, OutputFormat, Passage
-from campaign.core.model import Observation, Record
+from campaign.core.records import Observation, Record
 from campaign.results.parsers import declared, lines, output
 from tests.support import captures
 from tests.support.builders import COMPLETION

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from campaign.config.rules.output_format import DeclaredRecord, OutputFormat
-from campaign.core.model import Record, Source
+from campaign.core.records import Record, Source
 from campaign.results.parsers import declared
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaign.core.model import Record, Source
+from campaign.core.records import Record, Source
 from campaign.results.parsers.ior_formats import parse
 from tests.support import captures
 from tests.support.captures import said

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from campaign.config.rules import packs
 from campaign.config.rules.output_format import Form
 from campaign.core.line_pattern import LineSearch
-from campaign.core.model import Observation, OutputRemark, Record, Source
+from campaign.core.records import Observation, OutputRemark, Record, Source
 from campaign.results.parsers import lines, notices, output
 from campaign.results.parsers.lines import (
     KEPT,

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from campaign.core.model import Observation, Record
+from campaign.core.records import Observation, Record
 from campaign.results.parsers.lines import LONGEST_LINE
 from campaign.results.parsers.mdtest_text import parse
 from tests.support.captures import said

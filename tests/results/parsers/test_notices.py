@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.core.model import Observation
+from campaign.core.records import Observation
 from campaign.results.parsers import ior_formats, mdtest_text, output
 from campaign.results.parsers.lines import Notes
 from tests.support.captures import DATA, said

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaign.core.model import Record, Source
+from campaign.core.records import Record, Source
 from campaign.results.parsers import output
 from tests.support import captures
 from tests.support.captures import said

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from campaign.core.errors import InputError
-from campaign.core.model import Observation, OutputRemark, Record, Source
+from campaign.core.records import Observation, OutputRemark, Record, Source
 from campaign.results.parsers import output
 from tests.support.captures import said
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from campaign.core.model import ChangeClass
+from campaign.core.findings import ChangeClass
 from campaign.results.source import classify
 from campaign.results.source.facts import Change
 from campaign.results.source.trees import LINK, PROGRAM, Tree

@@ -20,7 +20,7 @@ from campaign.config.format import Campaign
 from campaign.config.rules.builds import BuildCategory
 from campaign.core import resources
 from campaign.core.errors import InputError
-from campaign.core.model import Paths
+from campaign.core.paths import Paths
 from campaign.results.source import facts, modifications, trees
 from campaign.results.source.facts import Build, Sources
 from campaign.sandbox.cluster import Sandbox
