@@ -38,6 +38,8 @@ GRACE_S = 5.0  # after Slurm reports the end of a job, until a missing record co
 LARGEST_TEXT = 64 << 20  # bytes
 SAME_CLOCK_S = 60.0  # by how much slurmctld's clock may be slow
 RUNAWAY_S = 600.0  # how long the accounting may call a job active that squeue and scontrol do not know
+# srun and slurmstepd, of a step that is ended: by scancel, or since a rank has failed.
+_STEP_ENDED = re.compile(r"CANCELLED AT|Job step aborted|forcing job termination")
 _LIMIT = re.compile(r"^#SBATCH --time=(\d+)$", re.MULTILINE)
 QUERY_S = (1.0, 15.0)  # shortest and longest time between two queries
 
@@ -221,14 +223,19 @@ class Follower:
             return False
         if attempt.job_id is None:
             self._store.submitted(attempt.job, completion.job_id, "job id from the job's own record")
-        # Slurm may end the launcher before the job's script, which then only sees that the benchmark failed.
+        # The run and its phases.
+        errors = "\n".join(text_of(path) for path in (folder / "stderr", *folder.glob("*/stderr")))
+        job = self._job_of_ended_step(attempt, completion, errors)
+        if job is not None and job.word == "COMPLETING" and self._waited_s(attempt) < GRACE_S:
+            return False  # Slurm says how it ended once it has ended
         cancelled_at = float(self._store.cancelled() or 0)
-        is_cancelled = completion.outcome == "failed" and completion.started < cancelled_at <= completion.ended
+        is_cancelled = (completion.outcome == "failed" and completion.started < cancelled_at <= completion.ended) or (
+            job is not None and job.state is State.CANCELLED
+        )
         if completion.outcome == "terminated" or is_cancelled:
             return self._by_slurm_word(attempt, completion)
         records, problem = import_results(self._paths, self._store, self._forms, attempt)
-        stderrs = [folder / "stderr", *folder.glob("*/stderr")]  # of the run and its phases
-        if completion.outcome == "failed" and any("DUE TO TIME LIMIT" in text_of(path) for path in stderrs):
+        if completion.outcome == "failed" and "DUE TO TIME LIMIT" in errors:
             elapsed = format_duration(round(completion.ended - completion.started))
             return self._end(
                 attempt,
@@ -243,6 +250,16 @@ class Follower:
         if state is State.FAILED and problem and completion.outcome != "refused":  # that has no output
             reason = f"{reason}: {problem}"
         return self._end(attempt, state, reason, completion)
+
+    def _job_of_ended_step(self, attempt: Attempt, completion: Completion, errors: str) -> commands.Job | None:
+        """The job of a run that failed because its step was ended, by Slurm's list: Slurm may end the launcher of a
+        cancelled job before its script, which then only sees that the benchmark failed. None for other failures.
+        """
+        if completion.outcome != "failed" or not _STEP_ENDED.search(errors) or "DUE TO" in errors:
+            return None
+        with suppress(UnknownState):
+            return commands.queue({attempt.job: attempt.job_id}).get(attempt.job)
+        return None
 
     def _by_slurm_word(self, attempt: Attempt, completion: Completion) -> bool:
         """Slurm ended the job during the run: it knows why, but may be slow to report it."""

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from campaign.config.rules.output_format import DeclaredRecord, OutputFormat
+from campaign.core.job_states import STATES
 from campaign.core.records import PhaseTimes, Record, Source
 from campaign.core.runs import State
 from campaign.core.units import utc
@@ -430,6 +431,27 @@ def test_a_run_whose_launcher_is_ended_before_the_script_of_its_cancelled_job_is
     driver.follow()
     assert driver.attempt().state is State.CANCELLED
     assert driver.attempt().reason == "CANCELLED: the benchmark ended with status 137"
+
+
+@pytest.mark.parametrize(("word", "state"), [("CANCELLED", State.CANCELLED), ("RUNNING", State.FAILED)])
+def test_a_step_that_slurm_ended_is_cancelled_if_its_job_is(
+    driver: Driving, cluster: Fake, monkeypatch: pytest.MonkeyPatch, word: str, state: State
+) -> None:
+    cluster.fault("bench-sleep", 3000)
+    send_one(driver)
+    driver.wait_until_measured()
+    folder = driver.paths.attempt(driver.attempt().run, 1)
+    for process in cluster.processes():
+        words = Path(f"/proc/{process}/cmdline").read_text().split("\0")
+        if str(fake_slurm.MDTEST) in words[:2] or words[1:2] == ["3000"]:
+            os.kill(process, signal.SIGKILL)
+    fake_slurm.wait_until((folder / "facts.jsonl").exists, "the run has ended")
+    with (folder / "stderr").open("a") as errors:
+        errors.write("slurmstepd: error: *** STEP 101.0 ON n1 CANCELLED AT 2026-11-28T01:40:00 ***\n")
+    job = commands.Job(driver.attempt().job_id or "", driver.attempt().job, STATES[word], word, "")
+    monkeypatch.setattr(commands, "queue", lambda *_: {job.name: job})
+    driver.follow()
+    assert driver.attempt(1).state is state
 
 
 def test_a_job_cancelled_before_it_began_is_cancelled(driver: Driving, cluster: Fake) -> None:
