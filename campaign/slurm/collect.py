@@ -223,9 +223,9 @@ class Follower:
             return False
         if attempt.job_id is None:
             self._store.submitted(attempt.job, completion.job_id, "job id from the job's own record")
-        # The run and its phases.
-        errors = "\n".join(text_of(path) for path in (folder / "stderr", *folder.glob("*/stderr")))
-        job = self._job_of_ended_step(attempt, completion, errors)
+        stderrs = (folder / "stderr", *folder.glob("*/stderr")) if completion.outcome == "failed" else ()
+        errors = "\n".join(map(text_of, stderrs))  # of the run and its phases
+        job = self._job_of_ended_step(attempt, errors)
         if job is not None and job.word == "COMPLETING" and self._waited_s(attempt) < GRACE_S:
             return False  # Slurm says how it ended once it has ended
         cancelled_at = float(self._store.cancelled() or 0)
@@ -235,7 +235,7 @@ class Follower:
         if completion.outcome == "terminated" or is_cancelled:
             return self._by_slurm_word(attempt, completion)
         records, problem = import_results(self._paths, self._store, self._forms, attempt)
-        if completion.outcome == "failed" and "DUE TO TIME LIMIT" in errors:
+        if "DUE TO TIME LIMIT" in errors:
             elapsed = format_duration(round(completion.ended - completion.started))
             return self._end(
                 attempt,
@@ -251,11 +251,12 @@ class Follower:
             reason = f"{reason}: {problem}"
         return self._end(attempt, state, reason, completion)
 
-    def _job_of_ended_step(self, attempt: Attempt, completion: Completion, errors: str) -> commands.Job | None:
+    def _job_of_ended_step(self, attempt: Attempt, errors: str) -> commands.Job | None:
         """The job of a run that failed because its step was ended, by Slurm's list: Slurm may end the launcher of a
         cancelled job before its script, which then only sees that the benchmark failed. None for other failures.
+        `errors`: what a failed run has in its stderr.
         """
-        if completion.outcome != "failed" or not _STEP_ENDED.search(errors) or "DUE TO" in errors:
+        if not _STEP_ENDED.search(errors) or "DUE TO" in errors:
             return None
         with suppress(UnknownState):
             return commands.queue({attempt.job: attempt.job_id}).get(attempt.job)
