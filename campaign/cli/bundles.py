@@ -24,7 +24,7 @@ from campaign.report.compare import rendering
 from campaign.report.compare.comparison import parse_terms
 from campaign.report.rfp_response import scores_text
 from campaign.report.write import write_report
-from campaign.results.store import begun
+from campaign.results.store import is_begun
 
 Parts = Mapping[str, verify.VerifiedBundle]
 Compared = submitted_table.TableComparison | None  # None: no table was handed in, or nothing can be compared with it
@@ -62,7 +62,7 @@ def _pack_part(arguments: argparse.Namespace, out: Path, part: str, force: bool 
     bundle.check_place(out, force)
     definition, names = bundle.open_recorded(arguments.file, part)
     planned, attempts = campaign_state.recorded_plan(definition, say)
-    if begun(definition.paths):
+    if is_begun(definition.paths):
         planning.write_plan(definition, planned)
     return bundle.write(definition, names, planned, attempts, out, arguments.sign, force)
 
@@ -211,7 +211,7 @@ def show_head(arguments: argparse.Namespace) -> int:
     selection = PartSelection(arguments, "json" if arguments.json else "")
     queries = selection.places(arguments.query, arguments.force)
     for part, definition in selection:
-        if not begun(definition.paths):
+        if not is_begun(definition.paths):
             raise InputError(
                 f"no journal: campaign {definition.campaign.name} has not been run; start with 'campaign run "
                 f"{typed_path(arguments.file, part)}'"

@@ -54,7 +54,7 @@ from campaign.report.foreign import judge_table
 from campaign.report.workbook.write import workbook
 from campaign.report.write import write_pdf, write_report
 from campaign.results.source import modifications
-from campaign.results.store import begun
+from campaign.results.store import is_begun
 
 ONE_FILE = ("csv", "json")  # formats of tables in which all parts are one file
 
@@ -321,12 +321,12 @@ def show_modifications(arguments: argparse.Namespace) -> int:
 
 def _show_modifications(definition: Definition, directory: Path | None) -> int:
     differences, patch = modifications.compare(definition.campaign)
-    is_begun = begun(definition.paths)
-    if is_begun:
-        modifications.keep(definition.paths, differences, patch, definition.pack.build)
+    is_stored = is_begun(definition.paths)
+    if is_stored:
+        modifications.store_sources(definition.paths, differences, patch, definition.pack.build)
     modified = (
         modifications.recorded_sources(definition.paths)
-        if is_begun
+        if is_stored
         else modifications.planned_sources(definition.campaign, differences, patch)
     )
     submission = campaign_state.current_submission(definition, say, modified)

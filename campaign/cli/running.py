@@ -73,7 +73,7 @@ def _say_notes(definition: Definition, checked: preflight.Checked, attempts: Seq
     unanswered = [clause.id for clause in definition.pack.clauses if clause.answered and clause.id not in answers]
     if unanswered and definition.pack.profile == "full":  # a rehearsal is not handed in
         say(f"note: clauses to answer under `answers` in the campaign file: {listing(unanswered)}")
-    for note in (*checked.notes, *outdated.outdated(definition, checked.plan, attempts)):
+    for note in (*checked.notes, *outdated.describe_outdated(definition, checked.plan, attempts)):
         say(f"note: {note}")
 
 

@@ -34,7 +34,7 @@ from campaign.report.compare.verdicts import compare
 from campaign.report.decision import VENDOR, YOU, Compliance, DecisionBlock, Question, Step
 from campaign.results.case import Case
 from campaign.results.environment.facts import SHORT
-from campaign.results.store import begun
+from campaign.results.store import is_begun
 from campaign.statistics import designs
 
 MOST_OBJECTIONS = 8
@@ -101,7 +101,7 @@ def accept(
         raise InputError(f"{file}: its cells are not those that seed {challenge.seed} draws")
     changed_settings = _changed_settings(challenge, file, submission)
     definition, names = bundle.open_recorded(file)
-    if not begun(definition.paths):
+    if not is_begun(definition.paths):
         raise InputError(f"{file}: not measured yet; run it on the installed system: 'campaign run {typed_path(file)}'")
     with temporary.directory("campaign-accept.") as folder:
         answer = folder / "answer"

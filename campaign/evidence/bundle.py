@@ -42,7 +42,7 @@ from campaign.core.runs import Attempt, Run, State
 from campaign.core.units import plural
 from campaign.evidence import provenance, replay
 from campaign.pipeline import planning
-from campaign.results.store import begun
+from campaign.results.store import is_begun
 
 LARGEST_INPUT = 1 << 20  # bytes of an input file that is copied; of a larger one there are its hashes
 NAMESPACE = "campaign-bundle"  # of ssh-keygen -Y
@@ -176,7 +176,7 @@ def _remove_abandoned(parent: Path, prefix: str) -> None:
 
 
 def _check_ended(definition: Definition, attempts: Sequence[Attempt]) -> None:
-    if not begun(definition.paths):
+    if not is_begun(definition.paths):
         raise InputError(
             f"nothing to bundle: campaign {definition.campaign.name} has not been run; start with 'campaign run "
             f"{typed_path(definition.campaign.path, definition.campaign.part)}'"

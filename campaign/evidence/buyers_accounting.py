@@ -54,7 +54,7 @@ def check_accounting(rows: Sequence[Mapping[str, str]], submission: Submission) 
             listing(campaign_jobs),
         )
     results = tuple(_with_accounting(case, of_jobs.get(case.attempt.job_id or "", ())) for case in submission.results)
-    findings = engine.by_rules(engine.RULES, {"EVD-07"}, replace(submission, results=results), CAMPAIGN)
+    findings = engine.judge_by_rules(engine.RULES, {"EVD-07"}, replace(submission, results=results), CAMPAIGN)
     known_findings = {
         (finding.subject, finding.message)
         for finding in chain(submission.findings, *(case.findings for case in submission.results))

@@ -32,7 +32,7 @@ from campaign.evidence.bundle_decision import (
 )
 from campaign.evidence.journal_checks import check_time_stamps
 from campaign.evidence.terms import PROOFS
-from campaign.judge.findings import note, of_rule, unchecked_by_buyer, violation
+from campaign.judge.findings import complete_findings, note, unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
 from campaign.report import decision, scores
 from campaign.report.decision import VENDOR, YOU, DecisionBlock, Question, Step
@@ -187,12 +187,14 @@ def verify_response(
         other_stamps = {path: stamp for path, stamp in stamps.items() if stamp.digest not in part_heads}
         signature = verify.read_signature(bag, buyer)
         findings = (
-            *of_rule("EVD-01", verify.BUNDLE, verify.check_manifests(bag.problems)),
-            *of_rule("CMP-05", verify.BUNDLE, _check_contents(bag, parts)),
-            *of_rule("EVD-02", verify.BUNDLE, check_time_stamps(bag, journal.Chain(), other_stamps)),
-            *of_rule("EVD-03", verify.BUNDLE, verify.check_signature(signature, buyer.signers is not None)),
-            *of_rule("EVD-04", verify.BUNDLE, _check_parts_agree(bag, rfp, submissions, chains) if rfp else ()),
-            *of_rule("EVD-05", verify.BUNDLE, rfp_findings),
+            *complete_findings("EVD-01", verify.BUNDLE, verify.check_manifests(bag.problems)),
+            *complete_findings("CMP-05", verify.BUNDLE, _check_contents(bag, parts)),
+            *complete_findings("EVD-02", verify.BUNDLE, check_time_stamps(bag, journal.Chain(), other_stamps)),
+            *complete_findings("EVD-03", verify.BUNDLE, verify.check_signature(signature, buyer.signers is not None)),
+            *complete_findings(
+                "EVD-04", verify.BUNDLE, _check_parts_agree(bag, rfp, submissions, chains) if rfp else ()
+            ),
+            *complete_findings("EVD-05", verify.BUNDLE, rfp_findings),
         )
         missing = [part.id for part in rfp.unanswered(parts)] if rfp else []
         part_scores = scores.compute_scores(rfp, scores.part_figures(submissions)) if rfp else []

@@ -37,8 +37,8 @@ from campaign.evidence.bundle_decision import BundleDecision, BundleFacts, Verif
 from campaign.evidence.journal_checks import check_journal, check_time_stamps, is_stamped_in_time
 from campaign.evidence.terms import HEAD, NONCE, TIMESTAMP, OfferTerms, shown_proofs
 from campaign.judge import engine
-from campaign.judge.findings import CAMPAIGN, note, of_rule, unchecked, unchecked_by_buyer, violation
-from campaign.judge.history import check_hidden_measurements, lost_by_recovery
+from campaign.judge.findings import CAMPAIGN, complete_findings, note, unchecked, unchecked_by_buyer, violation
+from campaign.judge.history import check_hidden_measurements, check_recovery
 from campaign.judge.rule import bundle_rule
 
 PARTS = "data/parts"  # of a bundle that answers an RFP: a bundle for each
@@ -217,16 +217,16 @@ def verify_bag(name: str, bag: bagit.Bag, buyer: Buyer) -> VerifiedBundle:
         *check_journal(chain, buyer.nonce, buyer.heads, bag.info.get("Journal-Head", "none"), has_received_head),
         *check_time_stamps(bag, chain, stamps),
         *([note(_STAMPS_UNREAD)] if drivers_stamps and not buyer.authority else []),
-        *(finding for event in lost for finding in lost_by_recovery(event)),
+        *(finding for event in lost for finding in check_recovery(event)),
         *(buyer.terms.missing_proofs(proofs) if buyer.terms else ()),
     )
     findings = (
-        *(of_rule("CMP-05", BUNDLE, inventory.check_inventory(data, bag, evaluation)) if evaluation else ()),
-        *of_rule("EVD-01", BUNDLE, check_manifests(bag.problems)),
-        *of_rule("EVD-03", BUNDLE, check_signature(signature, buyer.signers is not None)),
-        *of_rule("EVD-04", BUNDLE, check_reevaluation(differences, reworded, problem, tool)),
-        *of_rule("EVD-02", BUNDLE, journal_findings),
-        *of_rule("EVD-05", BUNDLE, rules.findings()),
+        *(complete_findings("CMP-05", BUNDLE, inventory.check_inventory(data, bag, evaluation)) if evaluation else ()),
+        *complete_findings("EVD-01", BUNDLE, check_manifests(bag.problems)),
+        *complete_findings("EVD-03", BUNDLE, check_signature(signature, buyer.signers is not None)),
+        *complete_findings("EVD-04", BUNDLE, check_reevaluation(differences, reworded, problem, tool)),
+        *complete_findings("EVD-02", BUNDLE, journal_findings),
+        *complete_findings("EVD-05", BUNDLE, rules.findings()),
         *(_check_evaluation(bag, evaluation, tool, buyer, accounting_rows) if evaluation else ()),
     )
     findings = tuple(
@@ -253,14 +253,14 @@ def _check_evaluation(
     """The checks that compare the bundle with its re-evaluated campaign."""
     data, submission = bag.root / "data", evaluation.submission
     if buyer.terms:
-        yield from of_rule("ENV-04", BUNDLE, buyer.terms.violated_terms(submission))
-    yield from of_rule("EVD-06", BUNDLE, copies.check_copies(data, bag, evaluation, tool))
+        yield from complete_findings("ENV-04", BUNDLE, buyer.terms.violated_terms(submission))
+    yield from complete_findings("EVD-06", BUNDLE, copies.check_copies(data, bag, evaluation, tool))
     if accounting_rows:
-        yield from of_rule("EVD-06", BUNDLE, buyers_accounting.check_accounting(accounting_rows, submission))
-    yield from of_rule("INP-01", BUNDLE, copies.check_input_files(evaluation))
+        yield from complete_findings("EVD-06", BUNDLE, buyers_accounting.check_accounting(accounting_rows, submission))
+    yield from complete_findings("INP-01", BUNDLE, copies.check_input_files(evaluation))
     if "RUN-08" not in submission.pack.checks:  # under any rules: results may have been selected
-        yield from of_rule("RUN-08", BUNDLE, check_hidden_measurements(submission))
-    yield from of_rule("WVR-01", BUNDLE, _check_waivers(submission.campaign.waivers, buyer))
+        yield from complete_findings("RUN-08", BUNDLE, check_hidden_measurements(submission))
+    yield from complete_findings("WVR-01", BUNDLE, _check_waivers(submission.campaign.waivers, buyer))
 
 
 _STAMPS_UNREAD = (

@@ -12,7 +12,7 @@ from campaign.core.findings import Finding
 from campaign.core.records import Completion
 from campaign.core.runs import State
 from campaign.core.units import listing, utc
-from campaign.judge.findings import cut, violation
+from campaign.judge.findings import shorten, violation
 from campaign.judge.job_facts import CONTROLLER_S, TOLERANCE_S, accounting, is_started_again, seconds, step_state
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting
@@ -78,7 +78,7 @@ def _span(value: float | Span) -> Span:
 
 def _text(value: Value) -> str:
     if isinstance(value, str):
-        return cut(value)
+        return shorten(value)
     if not isinstance(value, tuple):
         return utc(value)
     low, high = (None if time is None else utc(time) for time in value)

@@ -16,7 +16,7 @@ from campaign.core.grouping import grouped
 from campaign.core.records import Attestation, RankGroup
 from campaign.core.runs import SRUN
 from campaign.core.units import distinct_digits, listing
-from campaign.judge.findings import lifted_by_buyer, note, to_explain_if_full, unchecked, violation
+from campaign.judge.findings import lifted_by_buyer, note, to_explain_at_full_size, unchecked, violation
 from campaign.results.case import Case
 from campaign.results.environment.facts import SHORT
 
@@ -76,15 +76,15 @@ def check_loaded_code(case: Case) -> Iterator[Finding]:
             if other_files:
                 yield violation(
                     "the ranks loaded different code: {files}",
-                    _as_on_rank(attestation.groups[0]),
-                    _as_on_rank(group),
+                    _rank_text(attestation.groups[0]),
+                    _rank_text(group),
                     files=listing(other_files),
                 )
         for group in attestation.groups[:1]:
             yield from _check_libraries(phase, group)
 
 
-def _as_on_rank(group: RankGroup) -> str:
+def _rank_text(group: RankGroup) -> str:
     return f"as on rank {group.first_rank} ({group.first_node})"
 
 
@@ -203,7 +203,7 @@ def _check_idle_time(case: Case, attestation: Attestation) -> Iterator[Finding]:
     allowed_s, idle_s = max(IDLE_S, IDLE_SHARE * attestation.clock_s), attestation.clock_s - attestation.phases_s
     if idle_s > allowed_s:
         allowed, idle = distinct_digits(allowed_s, idle_s)
-        yield to_explain_if_full(case.full)(
+        yield to_explain_at_full_size(case.full)(
             "much of the benchmark's {seconds} s lies outside its phases",
             f"at most {allowed} s",
             f"{idle} s",

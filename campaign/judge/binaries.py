@@ -24,9 +24,9 @@ from campaign.judge.attestation import (
 )
 from campaign.judge.findings import (
     BUILTIN,
+    complete_findings,
     left_to_buyer,
     lifted_by_buyer,
-    of_rule,
     to_explain,
     unchecked,
     unchecked_by_buyer,
@@ -190,7 +190,7 @@ def check_binary(submission: Submission) -> Iterator[Finding]:
         if program_key not in findings_by_program:  # all that this is judged by
             findings_by_program[program_key] = tuple(check_executed_programs(case))
         findings = (*_check_nodes_of_files(case, files), *findings_by_program[program_key], *check_loaded_code(case))
-        yield from of_rule("SRC-04", case.subject, findings)
+        yield from complete_findings("SRC-04", case.subject, findings)
         if all(program.sha256 for program in case.programs):
             hashed_cases.append((case, files))
     for launcher in sorted({" ".join(case.run.launcher.prefix) for case in finished} - {""}):

@@ -11,16 +11,16 @@ from campaign.core.units import distinct_digits, format_size
 from campaign.judge.conditions import WITHIN
 from campaign.judge.findings import (
     at_full_size,
-    not_printed,
+    missing_output_form,
     note,
     to_explain,
-    to_explain_if_full,
+    to_explain_at_full_size,
     unchecked,
     violation,
 )
 from campaign.judge.rule import Needs, attempt_rule, campaign_rule
 from campaign.judge.submission import Submission
-from campaign.judge.timing import BYTES, faster_operations, or_more
+from campaign.judge.timing import BYTES, at_least_text, faster_operations
 from campaign.results.case import Case
 from campaign.results.environment.facts import Served
 
@@ -131,7 +131,7 @@ def check_client_cache(case: Case) -> Iterator[Finding]:
     if geometry.nodes == 1:
         yield note("files were accessed on the node that created them; results may come from client cache")
     elif seen.shift_effective is None:
-        yield not_printed(case)("client cache handling not in the output")
+        yield missing_output_form(case)("client cache handling not in the output")
     elif seen.shift_effective % geometry.processes == 0 or seen.whole_nodes is False:
         yield to_explain(
             "no measure against client caching",
@@ -163,9 +163,9 @@ def check_latency(case: Case) -> Iterator[Finding]:
     quick, unknown = faster_operations(case, floor)
     yield from unknown
     if quick:
-        yield (to_explain_if_full(case.full) if case.run.geometry.nodes > 1 else note)(
+        yield (to_explain_at_full_size(case.full) if case.run.geometry.nodes > 1 else note)(
             "per-operation latency is below any network round trip: results come from cache or a local file system",
-            or_more(floor),
+            at_least_text(floor),
             ", ".join(f"{name} {distinct_digits(seconds * 1e6, floor * 1e6)[0]} us" for name, seconds in quick.items()),
         )
 

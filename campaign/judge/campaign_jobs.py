@@ -12,7 +12,7 @@ from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
 from campaign.core.runs import State
 from campaign.core.units import listing, utc
-from campaign.judge.findings import note, to_explain, to_explain_if_full, unchecked, violation
+from campaign.judge.findings import note, to_explain, to_explain_at_full_size, unchecked, violation
 from campaign.judge.job_facts import (
     PROBES,
     RESTORED,
@@ -290,7 +290,7 @@ def _check_machines(submission: Submission, finished: Sequence[Case]) -> Iterato
         if not any(
             names.keys() <= set(of_job) for of_job in grouped(subjects_and_names).values()
         ):  # GEO-04 reports these
-            yield to_explain_if_full(submission.full)(
+            yield to_explain_at_full_size(submission.full)(
                 "one machine had the names of several nodes in different jobs",
                 "one name for each boot id",
                 f"{listing(names)} (boot id {boot})",

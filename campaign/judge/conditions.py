@@ -17,7 +17,7 @@ from campaign.judge.findings import Form, at_full_size, to_explain, unchecked, v
 from campaign.judge.rule import DecidedBy, Needs, attempt_rule, campaign_rule
 from campaign.judge.submission import Submission
 from campaign.judge.timing import BYTES
-from campaign.results.case import Case, by_node, repetitions, valid_by_line
+from campaign.results.case import Case, cases_by_node, repetitions, valid_by_line
 
 WITHIN = 0.05  # Slurm is configured with slightly less memory than a node has
 FOUND = "clause {clause} requires {condition}; found {values}"
@@ -63,7 +63,7 @@ def _check_size_condition(
         yield unchecked("{condition}: {names} not recorded", **texts, names=", ".join(lacking))
         return
     try:
-        missed = _missed_condition(condition, numbers)
+        missed = _condition_failure(condition, numbers)
     except ValueError as error:
         yield unchecked(str(error), clause=requirement.clause)
         return
@@ -88,7 +88,7 @@ def _applicable_conditions(case: Case, scope: str = "") -> Iterator[tuple[Requir
             yield requirement, Condition.parse(sweeps.fill(requirement.holds, texts))
 
 
-def _missed_condition(condition: Condition, numbers: Mapping[str, float]) -> tuple[str, str] | None:
+def _condition_failure(condition: Condition, numbers: Mapping[str, float]) -> tuple[str, str] | None:
     """What was expected and what was found, if the condition does not hold. Raises ValueError as `value` does."""
     if condition.holds(numbers, **_tolerance(condition)):
         return None
@@ -134,7 +134,7 @@ def _check_result_condition(
     case: Case, part: Case, requirement: Requirement, condition: Condition
 ) -> Iterator[Finding]:
     """`part`: the phase of the condition, or the whole execution."""
-    form = _form_of(requirement, case.full)
+    form = _requirement_form(requirement, case.full)
     records = _named_records(case, part)
     numbers = recorded_numbers(part) | {name: record.value for name, record in records.items()}
     record_names = [name for name in condition.names if name in records]
@@ -153,17 +153,17 @@ def _check_result_condition(
         return
     values = ", ".join(
         f"{name} {distinct_digits(numbers[name], *condition.limits)[0]}"
-        f"{_places(records[name]) if name in records else ''}"
+        f"{_sources_text(records[name]) if name in records else ''}"
         for name in condition.names
     )
-    if missed := _missed_result_condition(condition, numbers):
+    if missed := _result_condition_failure(condition, numbers):
         yield form(FOUND, *missed, **texts, values=values)
 
 
-def _missed_result_condition(condition: Condition, numbers: Mapping[str, float]) -> tuple[str, str] | None:
-    """As `_missed`; a condition on results that cannot be computed does not hold."""
+def _result_condition_failure(condition: Condition, numbers: Mapping[str, float]) -> tuple[str, str] | None:
+    """The same for a condition on results: one on results that cannot be computed does not hold."""
     try:
-        return _missed_condition(condition, numbers)
+        return _condition_failure(condition, numbers)
     except ValueError as error:
         return "", str(error)
 
@@ -212,19 +212,19 @@ def _check_computed_conditions(submission: Submission) -> Iterator[Finding]:
                 yield from submission.per_line(unchecked, cells, wording, **texts)
                 continue
             values = ", ".join(
-                f"{name} {distinct_digits(record.value, *condition.limits)[0]}{_places(record)}"
+                f"{name} {distinct_digits(record.value, *condition.limits)[0]}{_sources_text(record)}"
                 for name, record in records.items()
             )
             numbers = recorded_numbers(case) | {name: record.value for name, record in records.items()}
-            if missed := _missed_result_condition(condition, numbers):
-                form = _form_of(requirement, submission.full)
+            if missed := _result_condition_failure(condition, numbers):
+                form = _requirement_form(requirement, submission.full)
                 yield from submission.per_line(form, cells, FOUND, *missed, **texts, values=values)
 
 
 def _valid_groups(submission: Submission, scope: str) -> Iterator[list[Case]]:
     """The valid executions that a condition judges together."""
     for cases in valid_by_line(submission.results).values():
-        yield from [list(by_node(cases).values())] if scope == "nodes" else repetitions(cases).values()
+        yield from [list(cases_by_node(cases).values())] if scope == "nodes" else repetitions(cases).values()
 
 
 def _check_condition_over_runs(
@@ -250,19 +250,19 @@ def _check_condition_over_runs(
         return
     numbers = {name: [record.value for record in records] for name, records in records_by_name.items()}
     values = "; ".join(f"{name} {_lowest_and_highest(records)}" for name, records in records_by_name.items())
-    form = _form_of(requirement, submission.full)
+    form = _requirement_form(requirement, submission.full)
     try:
         known_numbers = recorded_numbers(cases[0]) | {
             name: aggregate(name, numbers) for name in condition.names if aggregated_name(name)
         }
-        missed = _missed_condition(condition, known_numbers)
+        missed = _condition_failure(condition, known_numbers)
     except ValueError as error:
         missed = "", str(error)
     if missed:
         yield from submission.per_line(form, cells, FOUND, *missed, **texts, values=values)
 
 
-def _form_of(requirement: Requirement, full: bool) -> Form:
+def _requirement_form(requirement: Requirement, full: bool) -> Form:
     form = to_explain if requirement.explain else violation
     return at_full_size(form, full) if requirement.full_size else form
 
@@ -279,10 +279,12 @@ def _named_records(case: Case, part: Case) -> dict[str, Record]:
 def _lowest_and_highest(records: list[Record]) -> str:
     """The lowest and the highest value with their lines, and of how many."""
     ends = [choose(records, key=lambda record: record.value) for choose in (min, max)]
-    return " to ".join(f"{digits(result.value)}{_places(result)}" for result in ends) + f" of {len(records)} results"
+    return (
+        " to ".join(f"{digits(result.value)}{_sources_text(result)}" for result in ends) + f" of {len(records)} results"
+    )
 
 
-def _places(record: Record) -> str:
+def _sources_text(record: Record) -> str:
     places = dict.fromkeys(f"{part.source.file}:{part.source.line}" for part in record.measured_records)
     return f" ({', '.join(places)})"
 

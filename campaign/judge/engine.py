@@ -44,7 +44,14 @@ from campaign.judge import (
     tuning,
 )
 from campaign.judge.answers import cells_of_findings, last_day, with_answer, with_answers
-from campaign.judge.findings import CAMPAIGN, left_to_buyer, merged_phases, of_rule, unchecked, unchecked_by_buyer
+from campaign.judge.findings import (
+    CAMPAIGN,
+    complete_findings,
+    left_to_buyer,
+    merged_phases,
+    unchecked,
+    unchecked_by_buyer,
+)
 from campaign.judge.rows import with_findings
 from campaign.judge.rule import DecidedBy, Needs, Rule, rules_of
 from campaign.judge.submission import Submission
@@ -103,27 +110,27 @@ def _judge(case: Case, rules: Set[str], invalidating: bool) -> Iterator[Finding]
         rules = rules & (OF_COUNTED if is_counted else OF_FAILED if case.evidence.altered else WITHOUT_NUMBERS)
     elif case.attempt.state is not State.DONE:
         rules = rules & OF_FAILED
-    if not rules.isdisjoint(OF_WORDS) and _words_hold(case, invalidating):
+    if not rules.isdisjoint(OF_WORDS) and _has_flawless_command(case, invalidating):
         rules = rules - OF_WORDS
 
     def concerned(finding: Finding) -> tuple[Cell, ...]:
         cells = case.run.cells()
         return tuple(cell for cell in cells if cell.operation == finding.operation) or cells
 
-    return by_rules(ATTEMPT_RULES, rules, case, case.subject, concerned, invalidating)
+    return judge_by_rules(ATTEMPT_RULES, rules, case, case.subject, concerned, invalidating)
 
 
-def _words_hold(case: Case, invalidating: bool) -> bool:
+def _has_flawless_command(case: Case, invalidating: bool) -> bool:
     """Whether it executed the planned words, and these give no finding."""
     run = case.run
     if case.seen.argv != (run.executable, *case.planned_arguments):
         return False
     words_key = ("words", invalidating, run.files, run.commands, run.geometry, run.inputs)
-    findings = by_rules(ATTEMPT_RULES, OF_WORDS, case, case.subject, invalidating=invalidating)
+    findings = judge_by_rules(ATTEMPT_RULES, OF_WORDS, case, case.subject, invalidating=invalidating)
     return case.pack.once(words_key, lambda: not any(True for _ in findings))
 
 
-def by_rules(
+def judge_by_rules(
     checks: Mapping[str, Callable[[Given], Iterator[Finding]]],
     rules: Container[str],
     judged_value: Given,
@@ -131,14 +138,14 @@ def by_rules(
     concerned: Callable[[Finding], tuple[Cell, ...]] = lambda finding: (),
     invalidating: bool = False,
 ) -> Iterator[Finding]:
-    """Findings of those rules that have a function in the table, in its order, as `of_rule` completes them; or only
-    those that may make a result invalid.
+    """Findings of those rules that have a function in the table, in its order, with their rule's id and properties; or
+    only those that may make a result invalid.
     """
     for rule, check in checks.items():
         if rule in rules and not (invalidating and rule in HARMLESS):
             for rule_finding in check(judged_value):
                 if rule_finding.severity is Severity.ERROR or not invalidating:
-                    yield from of_rule(rule, subject, [rule_finding], concerned)
+                    yield from complete_findings(rule, subject, [rule_finding], concerned)
 
 
 def cases_of_runs(
@@ -173,7 +180,9 @@ def _findings_with_answers(answers: Answers, case: Case, invalidating: bool) -> 
 
 def judge_submission(submission: Submission) -> tuple[Finding, ...]:
     """All findings of the pack's rules about a campaign, except those of its single attempts."""
-    findings = by_rules(RULES, submission.pack.checks, submission, CAMPAIGN, concerned=cells_of_findings(submission))
+    findings = judge_by_rules(
+        RULES, submission.pack.checks, submission, CAMPAIGN, concerned=cells_of_findings(submission)
+    )
     return with_answers(submission, findings)
 
 
@@ -181,24 +190,28 @@ def judge_campaign(submission: Submission) -> Submission:
     """The campaign with all findings: those about it as a whole, those of its rows, and rules that are not checked."""
     findings = judge_submission(submission)
     rows = with_findings(submission.rows, findings)
-    other_findings = (*unjudged(submission.pack), *nothing_measured(submission), *_without_measurement(submission))
+    other_findings = (
+        *unsupported_rules(submission.pack),
+        *check_anything_measured(submission),
+        *_without_measurement(submission),
+    )
     return replace(submission, rows=rows, findings=(*findings, *other_findings))
 
 
 def judge_plan(submission: Submission) -> Submission:
     """A campaign before it runs, with the findings that its file, programs, sources and partition decide."""
     rules = submission.pack.checks.keys() - OF_ENDED
-    findings_before = [*by_rules(RULES, rules, submission, CAMPAIGN, concerned=cells_of_findings(submission))]
+    findings_before = [*judge_by_rules(RULES, rules, submission, CAMPAIGN, concerned=cells_of_findings(submission))]
     for run in submission.runs:
         cells = run.cells()
         if run.repetition == 1 and not left_out(submission.campaign, cells):
             line = "/".join((*cells[0].line, "*"))
-            findings_before += (replace(finding, subject=line) for finding in judge(as_planned(submission, run)))
+            findings_before += (replace(finding, subject=line) for finding in judge(planned_case(submission, run)))
     findings = tuple(finding for finding in with_answers(submission, dict.fromkeys(findings_before)) if finding.checked)
     return replace(submission, rows=with_findings(submission.rows, findings), findings=findings)
 
 
-def as_planned(submission: Submission, run: Run) -> Case:
+def planned_case(submission: Submission, run: Run) -> Case:
     """A run about to be submitted, with all that is known of it."""
     attempt = Attempt(run.id, 0, "TOKEN", "", run.fingerprint, State.SUBMITTING)
     job = Environment(recorded=True, variables=dict(submission.campaign.slurm.environment))
@@ -218,10 +231,12 @@ def _without_measurement(submission: Submission) -> Iterator[Finding]:
             left_to_buyer(wordings[status], about=pattern, reason=reason)
             for pattern in patterns(cells, submission.cells)
         ]
-        yield from with_answers(submission, of_rule("CMP-03", CAMPAIGN, findings, cells_of_findings(submission)))
+        yield from with_answers(
+            submission, complete_findings("CMP-03", CAMPAIGN, findings, cells_of_findings(submission))
+        )
 
 
-def nothing_measured(submission: Submission) -> Iterator[Finding]:
+def check_anything_measured(submission: Submission) -> Iterator[Finding]:
     """If runs ended and none gave a number: one "not checked" for each rule about measured numbers."""
     judged_all_the_same = OF_FAILED if any(case.records for case in submission.results) else WITHOUT_NUMBERS
     need_numbers = ATTEMPT_RULES.keys() - judged_all_the_same | OVER_NUMBERS
@@ -230,13 +245,13 @@ def nothing_measured(submission: Submission) -> Iterator[Finding]:
         need_numbers |= {"RUN-06"}
     if submission.results and not any(case.records for case in finished):
         for rule in (rule for rule in submission.pack.checks if rule in need_numbers):
-            yield from of_rule(rule, CAMPAIGN, [unchecked("no run produced a value")])
+            yield from complete_findings(rule, CAMPAIGN, [unchecked("no run produced a value")])
 
 
-def unjudged(pack: RulePack) -> Iterator[Finding]:
+def unsupported_rules(pack: RulePack) -> Iterator[Finding]:
     """Rules of the pack that nothing judges, reported as not checked."""
     for rule in (rule for rule in pack.checks if rule not in RULES and rule not in ATTEMPT_RULES):
         message = "rule not supported by this version"
         if rule in BUNDLE_RULES:
             message = "checked only on a bundle, by the buyer with 'campaign verify'"
-        yield from of_rule(rule, CAMPAIGN, [unchecked_by_buyer(message)])
+        yield from complete_findings(rule, CAMPAIGN, [unchecked_by_buyer(message)])

@@ -1,4 +1,4 @@
-"""The forms of a finding that the functions of rules yield; `of_rule` adds the rule's id."""
+"""The forms of a finding that the functions of rules yield; `complete_findings` adds the rule's id."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ unchecked_by_buyer: Form = partial(_finding, Severity.WARNING, checked=False, mo
 unprovable: Form = partial(_finding, Severity.WARNING, checked=False, move=Move.NOBODY)  # no such output shows it
 
 
-def not_printed(case: Case) -> Form:
+def missing_output_form(case: Case) -> Form:
     """For what an output lacks: the built-in benchmark prints everything, and programs with a reader, as mdtest and
     IOR, their name, so that lines were removed; of another program nobody can say more.
     """
@@ -73,12 +73,12 @@ def at_full_size(form: Form, full: bool) -> Form:
     return form if full else noted
 
 
-def to_explain_if_full(full: bool) -> Form:
+def to_explain_at_full_size(full: bool) -> Form:
     """To be explained at full size; in a rehearsal a note."""
     return at_full_size(to_explain, full)
 
 
-def of_rule(
+def complete_findings(
     rule: str,
     subject: str,
     findings: Iterable[Finding],
@@ -128,7 +128,7 @@ def processes_on(processes: int, nodes: int) -> str:
     return f"{processes} process{'es' if processes != 1 else ''} on {plural(nodes, 'node')}"
 
 
-def cut(text: str) -> str:
+def shorten(text: str) -> str:
     return text if len(text) <= 200 else f"{text[:200]}…"
 
 

@@ -12,7 +12,7 @@ from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
 from campaign.core.runs import Run
 from campaign.core.units import distinct_digits
-from campaign.judge.findings import not_printed, note, to_explain, violation
+from campaign.judge.findings import missing_output_form, note, to_explain, violation
 from campaign.judge.rule import DecidedBy, attempt_rule, campaign_rule
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
@@ -35,7 +35,7 @@ def check_mandatory_flags(case: Case) -> Iterator[Finding]:
     executed_flags = {*case.seen.argv, *(word.partition("=")[0] for word in case.seen.argv if word.startswith("--"))}
     lacking = grouped((flag.clause, flag.flag) for flag in case.pack.fixed if flag.flag not in executed_flags)
     if not case.seen.argv:
-        yield not_printed(case)(_NO_COMMAND_LINE)
+        yield missing_output_form(case)(_NO_COMMAND_LINE)
         return
     for clause, flags in lacking.items():
         yield violation(
@@ -61,7 +61,7 @@ def check_configuration_flags(case: Case) -> Iterator[Finding]:
     executed_words, required_flags = set(case.seen.argv), set(case.files.flags)
     other_flags = {flag for files in case.pack.files for flag in files.flags} - required_flags
     if not executed_words:
-        yield not_printed(case)(_NO_COMMAND_LINE)
+        yield missing_output_form(case)(_NO_COMMAND_LINE)
     elif required_flags - executed_words or other_flags & executed_words:
         yield violation(
             "wrong flags for file configuration {files}",
@@ -83,7 +83,7 @@ def check_allowed_flags(case: Case) -> Iterator[Finding]:
     from pack, geometry and allowed list.
     """
     if not case.seen.argv:
-        yield not_printed(case)(_NO_COMMAND_LINE)
+        yield missing_output_form(case)(_NO_COMMAND_LINE)
     elif tuple(case.seen.argv[1:]) != case.planned_arguments:
         yield violation(
             "the executed command differs from the planned one",
@@ -128,7 +128,7 @@ def check_size(case: Case) -> Iterator[Finding]:
         yield note(_REHEARSAL_SIZE, f"{required_total} or more", f"{total} {unit}", clause=clause)
     reported_total = case.seen.files_reported
     if reported_total is None:
-        yield not_printed(case)("item count not in the output", clause=clause)
+        yield missing_output_form(case)("item count not in the output", clause=clause)
     # mdtest 4.x prints "1 file" for its shared files, whatever n is.
     elif reported_total != total and not (case.files.inflated and reported_total == 1):
         wording = "the benchmark counted a different number of {unit} than planned"
@@ -166,7 +166,7 @@ def check_directory(case: Case) -> Iterator[Finding]:
         if "{directory}" not in word:
             continue
         if not case.seen.argv:
-            yield not_printed(case)(_NO_COMMAND_LINE)
+            yield missing_output_form(case)(_NO_COMMAND_LINE)
             return
         planned, before = words[position], words[position - 1] if position else ""
         stem = word.partition("{directory}")[0]
@@ -224,7 +224,7 @@ def check_rank_offset(case: Case) -> Iterator[Finding]:
         return
     actual, clause = _argument_of(case.seen.argv, "-N"), case.pack.offset_clause
     if not case.seen.argv:
-        yield not_printed(case)(_NO_COMMAND_LINE, clause=clause)
+        yield missing_output_form(case)(_NO_COMMAND_LINE, clause=clause)
     elif actual != expected:
         actual_text = f"-N {actual}" if actual else None
         yield violation("-N does not shift the ranks by one node", f"-N {expected}", actual_text, clause=clause)
@@ -253,7 +253,7 @@ def check_rank_shift(case: Case) -> Iterator[Finding]:
     if geometry.nodes == 1:
         yield note("single node: all phases ran on the node that created the files, as there is no other")
     elif shift is None:
-        yield not_printed(case)("rank shift not in the output")
+        yield missing_output_form(case)("rank shift not in the output")
     elif shift % geometry.processes != geometry.processes_per_node:
         is_same_rank = shift % geometry.processes == 0
         yield violation(

@@ -13,11 +13,11 @@ from campaign.core.units import listing, plural
 from campaign.judge.attestation import attestations
 from campaign.judge.findings import (
     first_problem,
-    not_printed,
+    missing_output_form,
     note,
     processes_on,
     to_explain,
-    to_explain_if_full,
+    to_explain_at_full_size,
     unchecked,
     violation,
 )
@@ -41,9 +41,9 @@ def check_placement(case: Case) -> Iterator[Finding]:
     """
     seen, geometry = case.seen, case.run.geometry
     if seen.placement is None or seen.processes_per_node is None:
-        yield not_printed(case)("rank placement not in the output")
+        yield missing_output_form(case)("rank placement not in the output")
     elif geometry.larger and seen.placement == "block" and not (seen.processes_per_node or seen.uneven):
-        yield not_printed(case)("number of ranks on each node not in the output")
+        yield missing_output_form(case)("number of ranks on each node not in the output")
     elif seen.placement != "block" or (seen.uneven or seen.processes_per_node) != (
         geometry.blocks if geometry.larger else geometry.processes_per_node
     ):
@@ -77,7 +77,7 @@ def check_counts(case: Case) -> Iterator[Finding]:
         )
     elif seen.processes is None or seen.nodes is None:
         lacking = [name for name, count in (("processes", seen.processes), ("nodes", seen.nodes)) if count is None]
-        yield not_printed(case)("number of {lacking} not in the output", lacking=" and ".join(lacking))
+        yield missing_output_form(case)("number of {lacking} not in the output", lacking=" and ".join(lacking))
     elif not case.run.commands[0].geometry:  # a phase's own counts are the pack's
         condition = next(condition for condition in case.pack.launch if condition.id == case.run.launch)
         is_met = condition.processes in (None, seen.processes) and condition.nodes in (None, seen.nodes)
@@ -154,7 +154,7 @@ def check_topology(case: Case) -> Iterator[Finding]:
     # By the output, or by the job's test before it, in the order of their first ranks.
     names = dict.fromkeys(case.seen.node_names or case.placement)
     if not names:
-        yield not_printed(case)("node names not in the output")
+        yield missing_output_form(case)("node names not in the output")
         return
     spoke, job_nodes = environment.answering_nodes, environment.job_nodes
     # Also where its ranks ran, as processes on the nodes saw them.
@@ -208,7 +208,7 @@ def _shared_machine(case: Case, names: Sequence[str]) -> Finding:
             listing(names),
         )
     clients_text = ", each with its own client of the file system" if on_network else ""
-    return to_explain_if_full(case.full)(
+    return to_explain_at_full_size(case.full)(
         f'several "nodes" run on one physical machine{clients_text}', "one machine per node", listing(names)
     )
 
@@ -277,6 +277,6 @@ def _check_idle_cores(submission: Submission, condition: LaunchCondition) -> Ite
     core_count = max(map(int, cores), default=0)
     used = min((case.run.geometry.processes_per_node for case in cases), default=core_count)
     if used < core_count:
-        yield to_explain_if_full(submission.full)(
+        yield to_explain_at_full_size(submission.full)(
             "fewer processes per node than cores", f"{core_count} on each node", f"{used} on each node"
         )

@@ -12,7 +12,7 @@ from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
 from campaign.core.runs import State
 from campaign.core.units import listing, plural
-from campaign.judge.findings import note, to_explain, to_explain_if_full, unchecked, unchecked_by_buyer, violation
+from campaign.judge.findings import note, to_explain, to_explain_at_full_size, unchecked, unchecked_by_buyer, violation
 from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import RECORDS, Submission
 
@@ -59,7 +59,7 @@ def check_attempts(submission: Submission) -> Iterator[Finding]:
         counts_text = ", ".join(f"{number} {outcome}" for outcome, number in sorted(counts.items()))
         yield note("attempts that the table does not report (kept on record): {counts}", counts=counts_text)
     if contradictory:
-        yield to_explain_if_full(submission.full)(
+        yield to_explain_at_full_size(submission.full)(
             "attempts that are not used in the results have records that contradict each other",
             "records that agree",
             listing(contradictory),
@@ -94,7 +94,7 @@ def _check_failed_with_results(submission: Submission) -> Iterator[Finding]:
         and len(case.results) == len(case.operations)
     ]
     if failed_attempts:
-        yield to_explain_if_full(submission.full)(
+        yield to_explain_at_full_size(submission.full)(
             "attempts that did not end well have all their results in their output",
             "a part of the results, or none",
             listing(failed_attempts),
@@ -108,7 +108,7 @@ def _check_repeated_runs(submission: Submission) -> Iterator[Finding]:
     for name, cases in valid.items():
         if len(cases) > 1 and (cells := reported_cells.intersection(cases[0].run.cells())):
             yield from submission.per_line(
-                to_explain_if_full(submission.full),
+                to_explain_at_full_size(submission.full),
                 cells,
                 "{run} was measured again although it had a valid result",
                 "one valid result of each repetition",
@@ -169,7 +169,7 @@ def check_journal(submission: Submission) -> Iterator[Finding]:
         yield violation("journal.jsonl: {problem}", "lines with hashes", problem=chain.problem)
         return
     for event in chain.recovered:
-        yield from lost_by_recovery(event)
+        yield from check_recovery(event)
     if chain.nonce != nonce:
         yield violation(
             "the journal does not start with the nonce of the campaign file", nonce or "none", chain.nonce or "none"
@@ -190,7 +190,7 @@ def check_journal(submission: Submission) -> Iterator[Finding]:
         )
 
 
-def lost_by_recovery(event: Event) -> Iterator[Finding]:
+def check_recovery(event: Event) -> Iterator[Finding]:
     """What a recovered journal lacks."""
     lost = "lines at its end"
     if event["lost"]:

@@ -11,7 +11,7 @@ from campaign.core.grouping import grouped
 from campaign.core.runs import ASKED_NAMES, Input
 from campaign.core.units import listing, plural
 from campaign.judge.attestation import attestations
-from campaign.judge.findings import to_explain_if_full, unchecked, violation
+from campaign.judge.findings import to_explain_at_full_size, unchecked, violation
 from campaign.judge.rule import attempt_rule, campaign_rule
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
@@ -158,11 +158,11 @@ def check_tuning(submission: Submission) -> Iterator[Finding]:
     lacking = [key for key in (USER_TUNING, ADMINISTRATOR_TUNING) if placeholder(entries.get(key, ""))]
     if lacking:
         keys = " and ".join(lacking)
-        yield to_explain_if_full(submission.full)(
+        yield to_explain_at_full_size(submission.full)(
             "system: {keys} not filled in", "a description, or the word none", keys=keys
         )
     elif user.strip() == administrator.strip() and user.strip().lower() not in ("none", "nothing"):
-        yield to_explain_if_full(submission.full)(
+        yield to_explain_at_full_size(submission.full)(
             "the same tuning is given for users and for administrators", "different entries", user
         )
     description = " ".join(text for _, text in submission.campaign.system).casefold()
@@ -173,7 +173,7 @@ def check_tuning(submission: Submission) -> Iterator[Finding]:
     names -= {variable.name for variable in submission.pack.environment}
     unsaid = sorted(name for name in names if name.casefold() not in description)
     if unsaid:
-        yield to_explain_if_full(submission.full)(
+        yield to_explain_at_full_size(submission.full)(
             "tuning variables of MPI, network or loader were set, but are not in the system description",
             "named under system (tuning by users) or slurm.environment",
             listing(unsaid),

@@ -28,7 +28,7 @@ from campaign.judge.attestation import check_attestations
 from campaign.judge.findings import (
     first_problem,
     merged_phases,
-    not_printed,
+    missing_output_form,
     note,
     to_explain,
     unchecked,
@@ -144,7 +144,7 @@ def _check_task_count(case: Case) -> Iterator[Finding]:
     """The job had at least as many tasks as processes ran."""
     processes = case.seen.processes
     if processes is None:
-        yield not_printed(case)("process count not in the output")
+        yield missing_output_form(case)("process count not in the output")
         return
     tasks_by_source = {
         "host in facts.jsonl": case.evidence.environment.variables.get("SLURM_NTASKS"),

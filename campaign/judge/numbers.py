@@ -17,11 +17,11 @@ from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
 from campaign.core.runs import Cell, Status
 from campaign.core.units import digits, distinct_digits
-from campaign.judge.findings import note, to_explain_if_full, unchecked, unprovable, violation
+from campaign.judge.findings import note, to_explain_at_full_size, unchecked, unprovable, violation
 from campaign.judge.projections import rows_by_line
 from campaign.judge.rule import Needs, campaign_rule
 from campaign.judge.submission import Submission
-from campaign.results.case import selected, valid_by_line
+from campaign.results.case import reported_case, valid_by_line
 from campaign.results.cells import Row
 from campaign.statistics import intervals, ranks
 
@@ -78,7 +78,7 @@ def _check_iterations(submission: Submission) -> Iterator[Finding]:
             )
     for statistic, cells in unsaid.items():
         yield from submission.per_line(
-            to_explain_if_full(submission.full),
+            to_explain_at_full_size(submission.full),
             cells,
             "measured in several iterations, but the rules do not say which to report: values of one line may come "
             "from different iterations",
@@ -101,7 +101,7 @@ def check_selection(submission: Submission) -> Iterator[Finding]:
         cases = [case for case in by_line.get(cell.line, ()) if cell.operation in case.run.operations]
         if not cases or not origin:
             yield from submission.per_line(unchecked, [cell], "no attempts on record to select from")
-        elif (best := selected(cases).subject) != origin:
+        elif (best := reported_case(cases).subject) != origin:
             yield violation(
                 "the reported attempt is not the one with the {best} {name}",
                 best,
@@ -143,7 +143,7 @@ def check_repetitions(submission: Submission) -> Iterator[Finding]:
         elif number < enough:
             form, message = note, "too few repetitions for a confidence interval"
             if number < minimum:
-                form, message = to_explain_if_full(submission.full), "fewer repetitions than the rules require"
+                form, message = to_explain_at_full_size(submission.full), "fewer repetitions than the rules require"
             yield from submission.per_line(
                 form, cells, message, f"{enough} (the rules require at least {minimum})", number
             )
@@ -177,7 +177,7 @@ def check_variation(submission: Submission) -> Iterator[Finding]:
     """
     parameter = submission.pack.parameter
     variation, explain, drift = (parameter("STA-04", name) for name in ("variation", "explain", "drift"))
-    form = to_explain_if_full(submission.full)
+    form = to_explain_at_full_size(submission.full)
     rows = [row for row in submission.executed_rows if row.status is Status.MEASURED]
     for row in rows:
         cv = row.summary.cv
@@ -243,7 +243,7 @@ def check_file_configurations(submission: Submission) -> Iterator[Finding]:
                 if len(values) < 2:
                     yield unprovable("fewer than two file configurations have a value to compare", about=pattern)
                 elif max(values.values()) > factor * min(values.values()):
-                    yield to_explain_if_full(submission.full)(
+                    yield to_explain_at_full_size(submission.full)(
                         "single-process rates differ by more than {factor}x between file configurations",
                         f"at most {factor:g}x",
                         ", ".join(f"{files} {digits(value)}" for files, value in values.items()),
@@ -347,7 +347,7 @@ def check_growth(submission: Submission) -> Iterator[Finding]:
                 cells_without_single.append(row.cell)
             elif rate is not None and rate > factor * processes * single > 0:
                 largest, actual, by = distinct_digits(factor * processes * single, rate, single)
-                yield to_explain_if_full(submission.full)(
+                yield to_explain_at_full_size(submission.full)(
                     "more than {factor}x the rate of that many single processes",
                     f"at most {largest} {row.unit} ({factor:g} x {processes} processes x {by})",
                     f"{actual} {row.unit}",
@@ -374,7 +374,7 @@ def _check_not_worse(
         limit = values[other] * (1 - sign * margin)
         if sign * row.value < sign * limit:
             expected, actual, by = distinct_digits(limit, row.value, values[other])
-            yield to_explain_if_full(submission.full)(
+            yield to_explain_at_full_size(submission.full)(
                 message,
                 f"{limits} {expected} {row.unit} ({name} {by}, {change} {show(Quantity.SHARE, margin)})",
                 f"{actual} {row.unit}",

@@ -11,7 +11,7 @@ from campaign.core.findings import Finding
 from campaign.core.records import Completion
 from campaign.core.runs import Command, State
 from campaign.core.units import distinct_digits, listing
-from campaign.judge.findings import note, to_explain, to_explain_if_full, unchecked, violation
+from campaign.judge.findings import note, to_explain, to_explain_at_full_size, unchecked, violation
 from campaign.judge.job_facts import (
     PROBES,
     RESTORED,
@@ -88,7 +88,7 @@ def _check_common_time(case: Case, spans: Mapping[str, _Span]) -> Iterator[Findi
         lasted = spans[name][1] - spans[name][0]
         if end - start < shortest_share * lasted:
             together, needed = distinct_digits(end - start, shortest_share * lasted)
-            yield to_explain_if_full(case.full)(
+            yield to_explain_at_full_size(case.full)(
                 "phase {phase} was measured for only a part of its time beside the phases that start together with it",
                 f"{show(Quantity.SHARE, shortest_share)} of its time or more ({needed} s of {lasted:.1f} s)",
                 f"{together} s",

@@ -14,7 +14,7 @@ from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
 from campaign.core.runs import Status
 from campaign.core.units import digits
-from campaign.judge.findings import cut, note, to_explain, to_explain_if_full, unchecked, violation
+from campaign.judge.findings import note, shorten, to_explain, to_explain_at_full_size, unchecked, violation
 from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row
@@ -46,7 +46,7 @@ def check_independent_lines(submission: Submission) -> Iterator[Finding]:
             if factor is None:
                 continue
             digit_count = sum(len(f"{value:.15g}".replace(".", "").lstrip("0")) for value in lines[line].values())
-            form = violation if digit_count >= LINES_CHANCE_DIGITS else to_explain_if_full(submission.full)
+            form = violation if digit_count >= LINES_CHANCE_DIGITS else to_explain_at_full_size(submission.full)
             yield form(
                 "reported as measured, but every operation is equal to {line}"
                 if factor == 1
@@ -226,13 +226,13 @@ def _check_inputs(projection: Projection, logs: Mapping[Path, str]) -> Iterator[
                 yield violation(
                     "{name}: {place} belongs to another operation",
                     source.operation,
-                    cut(line),
+                    shorten(line),
                     name=name,
                     place=place,
                 )
             elif not any(_is_close(number, float(word.replace(",", ""))) for word in _NUMBER.findall(line)):
                 yield violation(
-                    "{name}: {place} does not contain this number", input_text, cut(line), name=name, place=place
+                    "{name}: {place} does not contain this number", input_text, shorten(line), name=name, place=place
                 )
 
 

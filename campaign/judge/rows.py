@@ -18,7 +18,7 @@ from campaign.core.grouping import grouped
 from campaign.core.records import Record
 from campaign.core.runs import Attempt, Cell, Run, State, Status, matches
 from campaign.plan import matrix
-from campaign.results.case import Case, by_node, of_nodes, valid_by_line
+from campaign.results.case import Case, cases_by_node, reported_node_case, valid_by_line
 from campaign.results.cells import Basis, Row
 from campaign.statistics import intervals
 
@@ -88,8 +88,8 @@ def _fill_row(row: Row, campaign: Campaign, operation: Operation, attempted: Seq
     """The row with its number, or why it has none; still missing if nothing was `tried`."""
     good = [result for result in attempted if result.valid and result.complete]
     if good:
-        nodes = by_node(good)
-        result = of_nodes(nodes)
+        nodes = cases_by_node(good)
+        result = reported_node_case(nodes)
         cases_of_node, valid_cases = (
             [case for case in cases if case.run.node == result.run.node] for cases in (attempted, good)
         )
@@ -198,7 +198,7 @@ class LineParts:
         if not formula.aggregated_name(name) or not self.valid:
             yield from [(row.origin, row.record)] if row.record is not None else []
             return
-        nodes = by_node(self.valid)
+        nodes = cases_by_node(self.valid)
         for case in self.valid if "" in nodes else nodes.values():
             if row.cell.operation in case.run.operations:  # a search may have found a geometry for each operation
                 yield from (

@@ -12,7 +12,15 @@ from campaign.core.grouping import grouped
 from campaign.core.records import Completion
 from campaign.core.runs import State
 from campaign.core.units import digits, listing, may_be_negative, utc
-from campaign.judge.findings import BUILTIN, at_full_size, note, to_explain, to_explain_if_full, unchecked, violation
+from campaign.judge.findings import (
+    BUILTIN,
+    at_full_size,
+    note,
+    to_explain,
+    to_explain_at_full_size,
+    unchecked,
+    violation,
+)
 from campaign.judge.job_facts import (
     TOLERANCE_S,
     WITNESS,
@@ -47,7 +55,7 @@ def check_end(case: Case) -> Iterator[Finding]:
             "the run ended as {state}: {reason}", "done", state=case.attempt.state, reason=case.attempt.reason
         )
     elif case.evidence.completion and (line := case.evidence.completion.unended):
-        yield to_explain_if_full(case.full)(
+        yield to_explain_at_full_size(case.full)(
             "the benchmark printed its last line, after all results, and did not end; the job ended it a minute later",
             "its processes end by themselves",
             line,

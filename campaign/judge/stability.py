@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
 from campaign.core.units import listing, plural
-from campaign.judge.findings import cut, to_explain, unchecked
+from campaign.judge.findings import shorten, to_explain, unchecked
 from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import Submission
 from campaign.judge.system_description import kibibytes
@@ -164,7 +164,7 @@ def _is_same(item: _Item, first: str, second: str) -> bool:
 
 def _with_place(text: str, node: str, attempts: str = "") -> str:
     where = ", ".join(filter(None, (f"on {node}" if node else "", attempts)))
-    return f"{cut(text)} ({where})" if where else cut(text)
+    return f"{shorten(text)} ({where})" if where else shorten(text)
 
 
 def _first_attempt(attempts: Sequence[str]) -> str:

@@ -12,7 +12,15 @@ from campaign.config.system import CONTACT, SYSTEM, gaps, placeholder
 from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
 from campaign.core.units import format_size, listing
-from campaign.judge.findings import at_full_size, cut, note, to_explain, to_explain_if_full, unchecked, violation
+from campaign.judge.findings import (
+    at_full_size,
+    note,
+    shorten,
+    to_explain,
+    to_explain_at_full_size,
+    unchecked,
+    violation,
+)
 from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import Submission
 from campaign.judge.timing import LOCAL
@@ -143,7 +151,7 @@ def _check_mounted_types(
         form = at_full_size(violation if wrong else to_explain, submission.full)
         yield form(
             "the file system mounted for {target} is not the described one",
-            cut(described[0]),
+            shorten(described[0]),
             kind,
             about=f"{target}/*/*/*",
             target=target,
@@ -204,10 +212,10 @@ def check_proposed(submission: Submission) -> Iterator[Finding]:
         elif other_values:
             label = name.replace("_", " ")
             is_size = name in _SIZES
-            yield to_explain_if_full(submission.full)(
+            yield to_explain_at_full_size(submission.full)(
                 "the measured system differs from the proposed one: {name}",
                 f"{label} {format_size(proposed_value) if is_size else proposed_value}",
-                ", ".join(map(_memory_text if is_size else cut, other_values)),
+                ", ".join(map(_memory_text if is_size else shorten, other_values)),
                 name=label,
             )
     yield from _check_contradictions(submission)
@@ -248,7 +256,7 @@ def kibibytes(text: str) -> int | None:
 
 def _memory_text(text: str) -> str:
     size = kibibytes(text)
-    return cut(text) if size is None else format_size(size * 1024)
+    return shorten(text) if size is None else format_size(size * 1024)
 
 
 # --- ENV-05: what the description says of the nodes. Only what can be read with certainty is compared: of several
@@ -289,9 +297,9 @@ def _check_contradictions(submission: Submission) -> Iterator[Finding]:
         for job_environment in _contradictions(texts, environment)
     )
     for (key, words), recorded_texts in grouped(
-        ((key, words), cut(text)) for key, words, text in contradictions
+        ((key, words), shorten(text)) for key, words, text in contradictions
     ).items():
-        yield to_explain_if_full(submission.full)(
+        yield to_explain_at_full_size(submission.full)(
             "the description of the system contradicts what the nodes recorded: {key}",
             words,
             listing(dict.fromkeys(recorded_texts)),

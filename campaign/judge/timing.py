@@ -20,7 +20,7 @@ from campaign.core.units import digits, distinct_digits
 from campaign.judge.findings import (
     BUILTIN,
     at_full_size,
-    not_printed,
+    missing_output_form,
     note,
     to_explain,
     unchecked,
@@ -137,7 +137,7 @@ def check_durations(case: Case) -> Iterator[Finding]:
     for operation, record in case.results:
         seconds = phase_s(case, record.measured_records[0]) or _longest_possible_s(case, operation)
         if seconds is None:
-            yield not_printed(case)("phase duration not in the output", operation=operation.id)
+            yield missing_output_form(case)("phase duration not in the output", operation=operation.id)
         else:
             lasted.append((operation, record, seconds))
     yield from _check_required_durations(case, lasted)
@@ -200,10 +200,10 @@ def _check_required_durations(case: Case, lasted: Sequence[_Lasted]) -> Iterator
 def _required_and_actual(required_s: float, phases: Sequence[_Lasted]) -> tuple[str, str]:
     """The required and the actual length of these phases."""
     lasted = [f"{operation.id} {distinct_digits(seconds, required_s)[0]} s" for operation, _, seconds in phases]
-    return or_more(required_s), ", ".join(lasted)
+    return at_least_text(required_s), ", ".join(lasted)
 
 
-def or_more(seconds: float) -> str:
+def at_least_text(seconds: float) -> str:
     return f"{show(Quantity.DURATION, seconds)} or more"
 
 
@@ -229,7 +229,7 @@ def _fixed_size_note(case: Case, minimum: float, phases: Sequence[_Lasted]) -> F
     unknown = "not recorded" if largest == math.inf else "50% or more"
     return note(
         "short phases (size fixed by the rules); timing uncertainty: {uncertainty}",
-        f"{or_more(minimum)}, where the rules allow a change",
+        f"{at_least_text(minimum)}, where the rules allow a change",
         ", ".join(parts),
         uncertainty=steps[0] if steps else unknown,
     )
@@ -258,7 +258,7 @@ def faster_operations(case: Case, shortest_s: float) -> tuple[dict[str, float], 
             continue
         seconds, exact = _operation_s(case, operation, record)
         if seconds is None:
-            unknown.append(not_printed(case)(_HOW_MANY_UNKNOWN, operation=operation.id))
+            unknown.append(missing_output_form(case)(_HOW_MANY_UNKNOWN, operation=operation.id))
         elif seconds < shortest_s and not exact:
             unknown.append(unprovable(_HOW_LONG_UNKNOWN, operation=operation.id))
         elif seconds < shortest_s:

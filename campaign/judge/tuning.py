@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from campaign.core.findings import Finding
 from campaign.core.runs import Geometry, Status, matches
-from campaign.judge.findings import note, to_explain, to_explain_if_full, unchecked, violation
+from campaign.judge.findings import note, to_explain, to_explain_at_full_size, unchecked, violation
 from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import Submission
 from campaign.plan.adaptive import SearchProgress
@@ -69,14 +69,14 @@ def check_confirmation(submission: Submission) -> Iterator[Finding]:
         elif not choice.complete:
             yield to_explain(choice.reason.removesuffix("."), "a complete search", "stopped by the budget", about=key)
         elif not choice.is_shown:
-            yield to_explain_if_full(submission.full)(
+            yield to_explain_at_full_size(submission.full)(
                 "no count was shown to be within the margin of the peak; the most likely one is reported",
                 f"a count shown to be within {progress.search.settings.margin:.0%} of the peak",
                 _similar_counts(choice),
                 about=key,
             )
         elif choice.resolved is False:
-            form = to_explain_if_full(submission.full) if progress.search.space.most_nodes > 1 else note
+            form = to_explain_at_full_size(submission.full) if progress.search.space.most_nodes > 1 else note
             yield form(
                 "the count is within the margin of the peak, but smaller ones may be too",
                 "smaller counts shown to be outside the margin",

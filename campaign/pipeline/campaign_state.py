@@ -26,7 +26,7 @@ from campaign.results.environment.facts import NOTHING
 from campaign.results.file_hashes import altered_files
 from campaign.results.source import modifications
 from campaign.results.source.facts import Sources
-from campaign.results.store import Store, begun
+from campaign.results.store import Store, is_begun
 from campaign.slurm import commands
 from campaign.slurm.collect import Follower, import_all, open_store, read_again, without_results
 
@@ -138,7 +138,7 @@ def _projection_logs(campaign: Campaign) -> dict[Path, str]:
 def current_submission(definition: Definition, say: Say, source: Sources | None = None) -> Submission:
     """The campaign as recorded, including what has ended since the last command."""
     planned = planning.plan(definition)
-    if not begun(definition.paths):
+    if not is_begun(definition.paths):
         return judge_recorded(definition, planned, None, source)
     with open_store(definition.paths, definition.pack.outputs) as store:
         _import_ended(definition, store, say)
@@ -161,7 +161,7 @@ def journal_damaged(path: object, problem: object) -> str:
 
 def submission_from_outputs(definition: Definition, say: Say) -> Submission:
     """`current`, from the raw outputs and not from the database."""
-    if begun(definition.paths):
+    if is_begun(definition.paths):
         collect(definition)
     compare_sources(definition, say)
     return current_submission(definition, say)
@@ -172,7 +172,7 @@ def recorded_plan(definition: Definition, say: Say) -> tuple[planning.Plan, tupl
     judged.
     """
     planned = planning.plan(definition)
-    if not begun(definition.paths):
+    if not is_begun(definition.paths):
         return planned, ()
     if planned.searches or definition.campaign.sequential:  # what they ask for follows from results
         collect(definition)
@@ -188,7 +188,7 @@ def recorded_plan(definition: Definition, say: Say) -> tuple[planning.Plan, tupl
 
 def recorded_submission(definition: Definition, chain: journal.Chain | None = None) -> Submission:
     """The campaign as its results say, without asking Slurm; without results, only projections and gaps."""
-    if not begun(definition.paths):
+    if not is_begun(definition.paths):
         return judge_recorded(definition, planning.Plan((), {}, ""), None)
     with open_store(definition.paths, definition.pack.outputs) as store:
         return judge_recorded(definition, planning.plan(definition), store, chain=chain)
@@ -204,17 +204,17 @@ def with_source_rules(definition: Definition) -> Definition:
 
 def compare_sources(definition: Definition, say: Say) -> None:
     """Compare the benchmark's source trees as they are now, for a campaign that has begun."""
-    if begun(definition.paths) and not os.access(definition.paths.root, os.W_OK):
+    if is_begun(definition.paths) and not os.access(definition.paths.root, os.W_OK):
         say(f"source not checked: no write permission in {definition.paths.root}")
-    elif begun(definition.paths) and (
-        trouble := modifications.look_again(definition.campaign, definition.paths, definition.pack.build)
+    elif is_begun(definition.paths) and (
+        trouble := modifications.compare_and_store(definition.campaign, definition.paths, definition.pack.build)
     ):
         say(f"source not checked: {trouble}")
 
 
 def recorded_attempts(definition: Definition) -> list[Attempt]:
     """The recorded attempts, without asking Slurm."""
-    if not begun(definition.paths):
+    if not is_begun(definition.paths):
         return []
     with open_store(definition.paths, definition.pack.outputs) as store:
         return store.attempts()
@@ -255,7 +255,7 @@ def collect_and_update(definition: Definition, say: Say) -> int:
 
 def collect(definition: Definition) -> tuple[int, journal.Chain | None]:
     """Rebuild the database from the journal and the raw outputs. Gives the number of attempts, and the chain."""
-    if not begun(definition.paths):
+    if not is_begun(definition.paths):
         raise InputError(
             f"campaign {definition.campaign.name} has no results yet; start with 'campaign run "
             f"{typed_path(definition.campaign.path, definition.campaign.part)}'"

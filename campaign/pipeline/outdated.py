@@ -25,7 +25,7 @@ _LISTED = 3  # runs that are named
 _Change = tuple[str, str]  # a setting, and "old -> new"
 
 
-def outdated(definition: Definition, planned: Plan, attempts: Sequence[Attempt]) -> list[str]:
+def describe_outdated(definition: Definition, planned: Plan, attempts: Sequence[Attempt]) -> list[str]:
     """A sentence for each set of changed settings, and one for the runs that are no longer planned."""
     runs = {run.id: run for run in planned.all_runs}
     attempts_of_runs = matrix.attempts_by_run(runs.values(), attempts)

@@ -130,14 +130,14 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 def _results_problem(paths: Paths) -> str:
     """Why the results cannot be stored where the campaign file says."""
-    ancestor = nearest(paths.root)
+    ancestor = nearest_existing_path(paths.root)
     if not os.path.isdir(ancestor):  # noqa: PTH112
         return directory_is_a_file(ancestor)
     cause, _ = _unwritable(ancestor)
     return f"{paths.root.parent} cannot be created: {cause}; name another directory" if cause else ""
 
 
-def nearest(path: Path) -> Path:
+def nearest_existing_path(path: Path) -> Path:
     """It, or the nearest directory above it that exists."""
     while not os.path.lexists(path):
         path = path.parent
@@ -166,29 +166,29 @@ _MACHINES = {3: "i686", 20: "ppc", 21: "ppc64", 22: "s390x", 40: "arm", 62: "x86
 _ALSO = {("i686", "x86_64"), ("ppc64", "ppc64le"), ("arm", "aarch64")}  # what also runs on another kind of machine
 
 
-def trouble(program: Path) -> str:
+def execution_problem(program: Path) -> str:
     """Why a file cannot be executed on any machine; "" if it can."""
     if program.is_dir():
         return f"{program} is a directory; name the program in it"
     if not program.exists():
         if PLACEHOLDER.fullmatch(program.name):
-            return placeholder_left(program.name)
+            return placeholder_problem(program.name)
         return f"{program} not found; build it or correct the path"
     if not os.access(program, os.X_OK):
         return f"{program} is not executable by this user; make it so (chmod +x)"
-    head = _head(program)
+    head = _first_bytes(program)
     if head and not head.startswith((b"\x7fELF", b"#!")):
         return f"{program} is neither an ELF program nor a script with #!; name the benchmark's program"
     return ""
 
 
-def placeholder_left(placeholder: object) -> str:
+def placeholder_problem(placeholder: object) -> str:
     return f"still a placeholder: {placeholder}; fill it in"
 
 
-def unusable(program: Path, prefix: Sequence[str]) -> str:
+def benchmark_problem(program: Path, prefix: Sequence[str]) -> str:
     """Why a file cannot be the benchmark after the words of `launcher.prefix`; "" if it can."""
-    if problem := trouble(program):
+    if problem := execution_problem(program):
         return problem
     interpreter = _interpreter(program)
     return (
@@ -204,7 +204,7 @@ def unusable(program: Path, prefix: Sequence[str]) -> str:
 
 def _interpreter(program: Path) -> str:
     """The interpreter in the first line of a script; "" for other files."""
-    head = _head(program, 256)
+    head = _first_bytes(program, 256)
     words = head.split(b"\n")[0][2:].decode("utf-8", "replace").split() if head.startswith(b"#!") else []
     word = words[1] if len(words) > 1 and words[0].endswith("/env") else next(iter(words), "")
     return shutil.which(word) or word
@@ -216,21 +216,21 @@ def _has_word(program: str, prefix: Sequence[str]) -> bool:
     return os.path.realpath(program) in map(os.path.realpath, programs)
 
 
-def machine(program: Path) -> str:
+def foreign_machine(program: Path) -> str:
     """The machine that it is built for, if another than this one; "" otherwise."""
-    head, this_machine = _head(program), os.uname().machine
+    head, this_machine = _first_bytes(program), os.uname().machine
     if not head.startswith(b"\x7fELF") or len(head) < 20:
         return ""
     number = int.from_bytes(head[18:20], "big" if head[5] == 2 else "little")
     name = _MACHINES.get(number, f"machine {number}")
-    return "" if runs_on(name, this_machine) else name
+    return "" if can_run_on(name, this_machine) else name
 
 
-def runs_on(built_for: str, machine_type: str) -> bool:
+def can_run_on(built_for: str, machine_type: str) -> bool:
     return built_for == machine_type or (built_for, machine_type) in _ALSO
 
 
-def _head(program: Path, length: int = 20) -> bytes:
+def _first_bytes(program: Path, length: int = 20) -> bytes:
     """The beginning of a file; empty if it may be executed but not read."""
     try:
         with program.open("rb") as file:

@@ -28,7 +28,7 @@ from campaign.pipeline.places import Mistake, refusal
 from campaign.plan import adaptive, matrix
 from campaign.plan.dialect import Dialect, identify
 from campaign.results.case import Case
-from campaign.results.store import begun
+from campaign.results.store import is_begun
 from campaign.slurm import commands, partitions, scripts
 from campaign.slurm.collect import open_store
 
@@ -196,7 +196,7 @@ def build_problem(definition: Definition, earlier: EarlierPlan) -> str:
         path = directory / program.applet
         if definition.campaign.benchmark.path(program.id) is not None:
             continue
-        if path.exists() and (trouble := places.trouble(path)):
+        if path.exists() and (trouble := places.execution_problem(path)):
             return trouble
         if not path.exists() and directory == default_directory:
             return _not_built_text(path)
@@ -251,7 +251,7 @@ def _find_partition(
 
 def _results_by_run(definition: Definition) -> adaptive.Results:
     """A function that gives the judged attempts of a run."""
-    if not begun(definition.paths):
+    if not is_begun(definition.paths):
         return lambda run: ()
     from campaign.judge import engine  # not needed before anything has run
 
@@ -359,7 +359,7 @@ def _find_dialect(definition: Definition, earlier: EarlierPlan, may_submit: bool
     if resolution.replayed():
         raise EnvironmentLacks(f"plan.json does not record the meaning of -N for {path}; set benchmark.dialect")
     at = next(at for at, program in benchmark.placed if program == path)
-    if problem := places.unusable(path, definition.campaign.launcher.prefix):
+    if problem := places.benchmark_problem(path, definition.campaign.launcher.prefix):
         raise refusal(definition.campaign, [Mistake(at, problem)])
     launcher = (
         commands.one_task(definition.campaign.slurm.partition, definition.campaign.slurm.mpi) if may_submit else ()

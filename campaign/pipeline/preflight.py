@@ -30,7 +30,7 @@ from campaign.plan import matrix
 from campaign.results.case import Case
 from campaign.results.source import modifications
 from campaign.results.source.facts import Sources
-from campaign.results.store import Records, begun
+from campaign.results.store import Records, is_begun
 from campaign.slurm import commands, partitions, scripts
 from campaign.slurm.collect import open_store
 
@@ -191,7 +191,7 @@ def missing_runs(definition: Definition, planned: planning.Plan, request: Reques
     """The chosen runs that have no result and have not been submitted."""
     searched = [run for search in planned.searches for run in search.awaited_runs]
     runs = request.select_runs(definition.campaign, list({run.id: run for run in (*searched, *planned.runs)}.values()))
-    if not begun(definition.paths):
+    if not is_begun(definition.paths):
         return tuple(runs)
     with open_store(definition.paths, definition.pack.outputs) as store:
         attempts, records = matrix.attempts_by_run(runs, store.attempts()), store.records()
@@ -234,7 +234,7 @@ def _placeholders(campaign: Campaign) -> Iterator[Mistake]:
     ]
     for at, text in texts:
         if match := places.PLACEHOLDER.search(text):
-            yield Mistake(at, places.placeholder_left(match[0]))
+            yield Mistake(at, places.placeholder_problem(match[0]))
 
 
 # --- this machine
@@ -254,18 +254,18 @@ def _compare_sources(campaign: Campaign) -> tuple[ComparedSources, list[Mistake]
 def _unusable_programs(definition: Definition, slurm_partition: partitions.Shown | None) -> Iterator[Mistake]:
     """What is wrong with an external benchmark's program; `plan.not_built` checks the built-in one."""
     for at, executable in definition.campaign.benchmark.placed:
-        if problem := places.unusable(executable, definition.campaign.launcher.prefix):
+        if problem := places.benchmark_problem(executable, definition.campaign.launcher.prefix):
             yield Mistake(at, problem)
-        elif slurm_partition is not None and (machine := places.machine(executable)):
+        elif slurm_partition is not None and (machine := places.foreign_machine(executable)):
             nodes = partitions.architecture(slurm_partition.partition.name)
-            if nodes and not places.runs_on(machine, nodes):
+            if nodes and not places.can_run_on(machine, nodes):
                 yield Mistake(at, f"{executable} is built for {machine}; the nodes are {nodes}; build it for {nodes}")
 
 
 def _unusable_launcher(campaign: Campaign) -> Iterator[Mistake]:
     """Problems of the launcher and the prefix, if the campaign file gives their absolute paths."""
     for at, word in _launcher_programs(campaign):
-        if word.startswith("/") and (problem := places.trouble(Path(word))):
+        if word.startswith("/") and (problem := places.execution_problem(Path(word))):
             yield Mistake(at, problem)
 
 

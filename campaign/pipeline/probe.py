@@ -20,7 +20,7 @@ from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.grouping import grouped
 from campaign.core.runs import SRUN, Command, Geometry, Launcher, Run, State
 from campaign.core.units import plural
-from campaign.pipeline.places import nearest
+from campaign.pipeline.places import nearest_existing_path
 from campaign.pipeline.preflight import Checked
 from campaign.slurm import commands, sbatch, scripts
 from campaign.slurm.collect import text_of
@@ -70,7 +70,7 @@ def probe(definition: Definition, checked: Checked, say: Callable[[str], None]) 
     """Submit the probe and wait for it; an interruption cancels it. Raises EnvironmentLacks if it cannot be run."""
     runs = checked.plan.all_runs
     widest = max(runs, key=lambda run: (run.geometry.nodes, run.geometry.processes))
-    folder = Path(tempfile.mkdtemp(prefix="campaign-probe-", dir=nearest(definition.paths.root)))
+    folder = Path(tempfile.mkdtemp(prefix="campaign-probe-", dir=nearest_existing_path(definition.paths.root)))
     try:
         job, _ = prepare(definition, {}, (widest,), {}, map(str, itertools.count()).__next__)
         slurm = replace(job.slurm, time_s=LIMIT_S - scripts.JOB_OVERHEAD_S, template=None)

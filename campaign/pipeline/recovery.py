@@ -13,10 +13,10 @@ from campaign.core.events import Event
 from campaign.core.journal import DAMAGED, Salvage
 from campaign.core.paths import Paths
 from campaign.core.units import listing
-from campaign.judge.history import lost_by_recovery
+from campaign.judge.history import check_recovery
 from campaign.pipeline.campaign_state import Say
 from campaign.results.environment import facts_file
-from campaign.results.store import Store, begun
+from campaign.results.store import Store, is_begun
 from campaign.slurm import submit
 
 
@@ -31,10 +31,10 @@ def recover(definition: Definition, say: Say) -> bool:
             rewritten.append(event)
         return bool(rewritten)
 
-    if begun(paths):
+    if is_begun(paths):
         Store.recover(paths, rewrite)
     for event in rewritten:
-        for finding in lost_by_recovery(event):
+        for finding in check_recovery(event):
             say(finding.message)
         if jobs := list(dict.fromkeys(_unfinished_jobs(paths, event))):
             say(

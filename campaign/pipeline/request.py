@@ -19,7 +19,7 @@ from campaign.core.units import digits, plural
 from campaign.plan import matrix
 from campaign.results.cells import Row, left_out
 from campaign.results.environment.facts import Accounting
-from campaign.results.store import Store, begun
+from campaign.results.store import Store, is_begun
 from campaign.slurm import scripts
 from campaign.slurm.submit import MOST_JOBS, described
 
@@ -136,7 +136,7 @@ def within_node_hours(
 
 def used_node_h(definition: Definition) -> float:
     """Node-hours that a campaign has used or reserved."""
-    if not begun(definition.paths):
+    if not is_begun(definition.paths):
         return 0.0
     with Store(definition.paths) as store:
         return in_use_node_s(definition.paths, store, definition.campaign.slurm) / 3600

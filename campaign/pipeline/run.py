@@ -28,7 +28,7 @@ from campaign.plan import adaptive, matrix
 from campaign.plan.estimate import TimeLeft, time_left
 from campaign.results.case import Case
 from campaign.results.source import modifications
-from campaign.results.store import Records, Store, begun
+from campaign.results.store import Records, Store, is_begun
 from campaign.slurm import commands
 from campaign.slurm.submit import Room, left_on, send
 
@@ -142,8 +142,8 @@ def run(definition: Definition, request: Request, display: Display) -> Submissio
         )
         store.begin(nonce=campaign.nonce, campaign=campaign.name, rules=[pack.id, pack.version, pack.digest])
         planning.write_plan(definition, planned)
-        modifications.keep_builds(campaign, definition.paths)
-        modifications.keep(definition.paths, *checked.compared, definition.pack.build)
+        modifications.store_builds(campaign, definition.paths)
+        modifications.store_sources(definition.paths, *checked.compared, definition.pack.build)
         has_work = checked.missing or planned.searches or store.under_way()
         new_follower(definition, store, display.say).step()
         if has_work:
@@ -425,7 +425,7 @@ def _active_jobs(attempts: Iterable[Attempt]) -> list[str]:
 
 def cancel(definition: Definition, say: Say, patience_s: float = 60.0) -> int:
     """Cancel this campaign's jobs and wait until Slurm has ended them; gives their number."""
-    if not begun(definition.paths):
+    if not is_begun(definition.paths):
         return 0
     with Store(definition.paths) as store:
         report_damage(definition, journal.read_chain(definition.paths.journal), say)

@@ -24,7 +24,7 @@ from campaign.core.runs import Cell, Run, State
 from campaign.plan import matrix
 from campaign.plan.search import records
 from campaign.plan.search.space import SearchSpace, grid
-from campaign.results.case import Case, deciding
+from campaign.results.case import Case, deciding_operation
 from campaign.results.cells import left_out
 from campaign.statistics import intervals, scaling
 
@@ -334,7 +334,7 @@ def family(run: Run) -> str:
 def _end_and_number(pack: RulePack, run: Run, cases: Sequence[Case]) -> tuple[bool, float | None]:
     """Whether a run has ended, and its number if that is valid."""
     complete = next((case for case in cases if case.valid and case.complete), None)
-    record = complete.result(deciding(pack, run)) if complete else None
+    record = complete.result(deciding_operation(pack, run)) if complete else None
     return any(case.attempt.state in OWN_ENDS for case in cases), record.value if record else None
 
 

@@ -60,11 +60,11 @@ def identify(executable: Path, run: Execute, launcher: Sequence[str] = ()) -> Di
             except EnvironmentLacks as error:
                 seen.append(str(error))
                 break
-            if (dialect := of_output(out)) is not None:
+            if (dialect := dialect_in_output(out)) is not None:
                 return dialect
             lines = out.strip().splitlines()
             seen.append(f"it printed {lines[0][:80]!r}" if lines else "it printed nothing")
-    dialect = of_file(executable)
+    dialect = dialect_in_program(executable)
     if dialect is None:
         raise InputError(
             f"{executable}: cannot determine whether -N counts ranks or nodes (in a test run "
@@ -81,7 +81,7 @@ def _tiny_test(executable: Path, run: Execute, prefix: Sequence[str], options: S
         return run((*prefix, *_FAKED, str(executable.absolute()), *arguments), TIMEOUT_S)
 
 
-def of_output(out: str) -> Dialect | None:
+def dialect_in_output(out: str) -> Dialect | None:
     """The dialect that the output of the tiny test (-N 1) shows; None if it shows none."""
     _, seen = mdtest_text.parse(out, "output")
     if seen.program.startswith("campaign bench "):
@@ -97,7 +97,7 @@ def of_output(out: str) -> Dialect | None:
     return Dialect.RANK_OFFSET if before else None
 
 
-def of_file(executable: Path) -> Dialect | None:
+def dialect_in_program(executable: Path) -> Dialect | None:
     """The dialect by the texts that the program contains; None if there are none."""
     try:
         with executable.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
@@ -113,7 +113,7 @@ def of_file(executable: Path) -> Dialect | None:
 def offset_argument(dialect: Dialect, geometry: Geometry) -> tuple[int, str]:
     """The value of -N that shifts every phase by one node's ranks, and a note if that is not their number."""
     ranks = geometry.processes_per_node
-    if dialect is Dialect.RANK_OFFSET or not _multiplies(geometry):
+    if dialect is Dialect.RANK_OFFSET or not _is_node_offset_visible(geometry):
         return ranks, ""
     wrong, right = (expected_shift(dialect, offset, geometry) for offset in (ranks, 1))
     return (
@@ -127,10 +127,10 @@ def offset_argument(dialect: Dialect, geometry: Geometry) -> tuple[int, str]:
 
 def expected_shift(dialect: Dialect, offset: int, geometry: Geometry) -> int:
     """By how many ranks each phase is shifted under -N `offset`, with block placement."""
-    multiplied = dialect is Dialect.NODE_OFFSET and _multiplies(geometry) and offset > 0
+    multiplied = dialect is Dialect.NODE_OFFSET and _is_node_offset_visible(geometry) and offset > 0
     return offset * geometry.processes_per_node if multiplied else offset
 
 
-def _multiplies(geometry: Geometry) -> bool:
+def _is_node_offset_visible(geometry: Geometry) -> bool:
     # With one rank per node, rank 1 is not on the first node: such a version takes that for cyclic placement.
     return geometry.nodes > 1 and geometry.processes_per_node > 1

@@ -25,7 +25,7 @@ class RunLengths:
         seconds_by_likeness: dict[tuple[object, ...], list[float]] = {}
         for attempt in attempts:
             if attempt.state is State.DONE and attempt.seconds is not None and attempt.run in runs_by_id:
-                for likeness in _likenesses(runs_by_id[attempt.run]):
+                for likeness in _similarity_keys(runs_by_id[attempt.run]):
                     seconds_by_likeness.setdefault(likeness, []).append(attempt.seconds)
         self._medians = {likeness: median(seconds) for likeness, seconds in seconds_by_likeness.items()}
         self._limit_s = limit_s
@@ -33,15 +33,15 @@ class RunLengths:
 
     def expected_s(self, run: Run) -> float:
         return next(
-            (self._medians[likeness] for likeness in _likenesses(run) if likeness in self._medians), self._limit_s
+            (self._medians[likeness] for likeness in _similarity_keys(run) if likeness in self._medians), self._limit_s
         )
 
     def has_kind(self, run: Run) -> bool:
         """Whether a run of exactly this kind has ended."""
-        return _likenesses(run)[0] in self._medians
+        return _similarity_keys(run)[0] in self._medians
 
 
-def _likenesses(run: Run) -> tuple[tuple[object, ...], ...]:
+def _similarity_keys(run: Run) -> tuple[tuple[object, ...], ...]:
     """What other runs may have in common with this one, most similar first."""
     return (
         (run.target, run.launch, run.files, run.geometry),

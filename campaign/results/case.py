@@ -65,10 +65,10 @@ class Case:
         if printed_record is None or printed_record.iterations < 2:
             return printed_record
         if not which:
-            return by_statistic(printed_record, operation.statistic)
-        decides = deciding(self.pack, self.run)
+            return statistic_record(printed_record, operation.statistic)
+        decides = deciding_operation(self.pack, self.run)
         place = chosen_iteration(self.record(decides.key), which, self.pack.best(decides))
-        return printed_record if place is None else of_iteration(printed_record, place)
+        return printed_record if place is None else iteration_record(printed_record, place)
 
     def result(self, operation: Operation) -> Record | None:
         """The value of the operation's column: a record of the output, or computed from others by its formula."""
@@ -200,7 +200,7 @@ class Case:
     @cached_property
     def worth(self) -> float:
         """Sort key: the attempt with the largest one is reported."""
-        operation = deciding(self.pack, self.run)
+        operation = deciding_operation(self.pack, self.run)
         record = self.result(operation)
         sign = 1 if self.pack.best(operation) == "highest" else -1
         return sign * record.value if record else float("-inf")
@@ -258,26 +258,26 @@ def combine_observations(first: Observation, second: Observation) -> Observation
     return Observation(**{**{name: getattr(first, name) for name in equal_fields}, **combined})
 
 
-def selected(results: Sequence[Case]) -> Case:
+def reported_case(results: Sequence[Case]) -> Case:
     """The attempt that the pack reports: the best of the selecting operation, the earlier one if equal; or the median
     one. Where each node runs by itself, that of the node that its launch condition names.
     """
-    return of_nodes(by_node(results))
+    return reported_node_case(cases_by_node(results))
 
 
-def of_nodes(nodes: Mapping[str, Case]) -> Case:
+def reported_node_case(nodes: Mapping[str, Case]) -> Case:
     """Of the attempts of nodes, that of the node that their launch condition names; the only one otherwise."""
     ordered = sorted(nodes.values(), key=operator.attrgetter("worth"))
     pack, run = ordered[0].pack, ordered[0].run
-    if pack.best(deciding(pack, run)) == "lowest":
+    if pack.best(deciding_operation(pack, run)) == "lowest":
         ordered.reverse()
     condition = next(launch for launch in pack.launch if launch.id == run.launch)
     return ordered[{"minimum": 0, "median": (len(ordered) - 1) // 2, "maximum": -1}[condition.reported_node]]
 
 
-def by_node(results: Sequence[Case]) -> dict[str, Case]:
+def cases_by_node(results: Sequence[Case]) -> dict[str, Case]:
     """The reported attempt of each node, where nodes run by themselves; otherwise that of the only entry."""
-    return {node: _of_repetitions(cases) for node, cases in sorted(repetitions(results).items())}
+    return {node: _reported_repetition(cases) for node, cases in sorted(repetitions(results).items())}
 
 
 def repetitions(results: Iterable[Case]) -> dict[str, list[Case]]:
@@ -291,13 +291,13 @@ def valid_by_line(results: Iterable[Case]) -> dict[tuple[str, str, str], list[Ca
     return grouped(((case.run.target, case.run.launch, case.run.files), case) for case in valid)
 
 
-def _of_repetitions(results: Sequence[Case]) -> Case:
+def _reported_repetition(results: Sequence[Case]) -> Case:
     if results[0].pack.selection.best == MEDIAN:
         return sorted(results, key=operator.attrgetter("worth"))[(len(results) - 1) // 2]
     return max(results, key=operator.attrgetter("worth"))
 
 
-def deciding(pack: RulePack, run: Run) -> Operation:
+def deciding_operation(pack: RulePack, run: Run) -> Operation:
     """The pack's selecting operation; if a run's count was found for one operation alone, that one."""
 
     operation = pack.deciding_operation(run.launch)
@@ -354,7 +354,7 @@ def evaluate_formula(
 # --- of several iterations
 
 
-def by_statistic(record: Record, statistic: str) -> Record:
+def statistic_record(record: Record, statistic: str) -> Record:
     """The record with this statistic of its iterations as value."""
     if record.iterations < 2 or statistic in ("", record.statistic):
         return record
@@ -369,11 +369,11 @@ def by_statistic(record: Record, statistic: str) -> Record:
     order = sorted(range(len(record.each)), key=lambda place: record.each[place].value)
     places = {"first": 0, "last": -1, "minimum": order[0], "maximum": order[-1]}
     middle = order[(len(order) - 1) // 2 : len(order) // 2 + 1]
-    result_record = _at(record, record.each[places.get(statistic, middle[0])])
+    result_record = _iteration_values(record, record.each[places.get(statistic, middle[0])])
     if statistic in ("mean", "median"):
         iterations = [record.each[place] for place in (order if statistic == "mean" else middle)]
         result_record = replace(
-            result_record, value=fmean(iteration.value for iteration in iterations), **_averaged(iterations)
+            result_record, value=fmean(iteration.value for iteration in iterations), **_averages(iterations)
         )
     # What the program prints besides its best value is on the same line.
     source = result_record.source if printed_value is None else record.source
@@ -385,11 +385,11 @@ def by_statistic(record: Record, statistic: str) -> Record:
     )
 
 
-def of_iteration(record: Record, place: int) -> Record:
+def iteration_record(record: Record, place: int) -> Record:
     """The record of one iteration alone."""
     if record.iterations < 2 or place >= len(record.each):
         return record
-    return replace(_at(record, record.each[place]), statistic=ONE_ITERATION, iteration=place + 1)
+    return replace(_iteration_values(record, record.each[place]), statistic=ONE_ITERATION, iteration=place + 1)
 
 
 def chosen_iteration(deciding: Record | None, selection: str, best: str) -> int | None:
@@ -401,12 +401,12 @@ def chosen_iteration(deciding: Record | None, selection: str, best: str) -> int 
     return {"first": 0, "last": len(values) - 1}.get(selection, values.index(extreme))
 
 
-def _at(record: Record, iteration: Iteration) -> Record:
+def _iteration_values(record: Record, iteration: Iteration) -> Record:
     details: Mapping[str, Any] = iteration.details
     return replace(record, value=iteration.value, source=iteration.source, **details)
 
 
-def _averaged(iterations: Sequence[Iteration]) -> dict[str, Any]:
+def _averages(iterations: Sequence[Iteration]) -> dict[str, Any]:
     """Averages over the iterations; a count is rounded."""
     values_by_name = {name: [iteration.details.get(name) for iteration in iterations] for name in iterations[0].details}
     averages = {name: fmean(values) for name, values in values_by_name.items() if None not in values}  # type: ignore[arg-type]

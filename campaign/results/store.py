@@ -180,7 +180,7 @@ class Store(AbstractContextManager["Store"]):
         except sqlite3.OperationalError as error:
             code = getattr(error, "sqlite_errorcode", None)  # none of what Python finds, such as a text's encoding
             if code in (None, sqlite3.SQLITE_ERROR):  # the latter: a table or a column is missing
-                raise _damaged(self._path, error) from error
+                raise _damaged_error(self._path, error) from error
             if code == sqlite3.SQLITE_FULL:
                 raise NoRoom(
                     f"{self._path}: No space left on device; nothing is lost: free space, then run the same command "
@@ -193,7 +193,7 @@ class Store(AbstractContextManager["Store"]):
         except (sqlite3.DatabaseError, ValueError, KeyError, TypeError, AttributeError) as error:
             is_database_error = isinstance(error, sqlite3.DatabaseError)
             problem = error if is_database_error else f"unreadable content: {error!r:.80}"
-            raise _damaged(self._path, problem) from error
+            raise _damaged_error(self._path, problem) from error
 
     # --- the journal and its projection
 
@@ -451,8 +451,8 @@ class Store(AbstractContextManager["Store"]):
             with self._storage_errors():
                 self._db.executemany(_INSERT_RECORD, rows)
             self._sql("INSERT OR REPLACE INTO observations VALUES (?, ?, ?)", (run, attempt, dumps(outputs)))
-            environment = evidence.environment.once("stored", lambda: _stored(evidence.environment))
-            shared = (*environment, _hashed(evidence.witness))
+            environment = evidence.environment.once("stored", lambda: _split_environment(evidence.environment))
+            shared = (*environment, _hash_and_json(evidence.witness))
             for digest, data in shared:
                 self._sql("INSERT OR IGNORE INTO shared VALUES (?, ?)", (digest, data))
             own_json = dumps(
@@ -524,7 +524,7 @@ class Store(AbstractContextManager["Store"]):
         )
 
 
-def begun(paths: Paths) -> bool:
+def is_begun(paths: Paths) -> bool:
     """Whether a campaign has recorded anything. Raises EnvironmentLacks if only the database is left, or something else
     is in its place.
     """
@@ -551,18 +551,18 @@ def _refuse_directories(paths: Paths) -> None:
         pass  # the error about an unreadable one names it
 
 
-def _hashed(value: Any) -> tuple[str, str]:
+def _hash_and_json(value: Any) -> tuple[str, str]:
     """The hash of its JSON, and that."""
     text = dumps(value)
     return hashlib.sha256(text.encode()).hexdigest(), text
 
 
-def _stored(environment: Environment) -> tuple[tuple[str, str], ...]:
+def _split_environment(environment: Environment) -> tuple[tuple[str, str], ...]:
     """The environment of a job, and the facts, which are the same in all jobs until a node changes."""
-    return _hashed(replace(environment, facts={})), _hashed(environment.facts)
+    return _hash_and_json(replace(environment, facts={})), _hash_and_json(environment.facts)
 
 
-def _damaged(database: Path, problem: object) -> EnvironmentLacks:
+def _damaged_error(database: Path, problem: object) -> EnvironmentLacks:
     return EnvironmentLacks(
         f"the database {database} is damaged ({problem}); no data is lost: move the file away and run "
         "'campaign collect FILE' to rebuild it"

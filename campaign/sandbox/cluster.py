@@ -107,9 +107,9 @@ class Sandbox:
                     f"sandbox: {self.layout.top} is not a sandbox ({self.layout.state_file.name} missing) and not "
                     "empty; nothing was changed"
                 )
-            _emptied(self.layout)  # of a start that was killed before there was a sandbox
+            _remove_content(self.layout)  # of a start that was killed before there was a sandbox
             return False
-        if _answers(self._daemons(state)):
+        if _can_ask_slurm(self._daemons(state)):
             query.cancel_all(self.layout, CANCEL_WAIT_S)
         self._remove()
         return True
@@ -171,7 +171,7 @@ class Sandbox:
         daemons = self._daemons(state) if state else ()
         if state is None or not any(daemon.alive for daemon in daemons):
             return query.SandboxStatus(directory, "stopped", state.shape if state else None, daemons)
-        answers = _answers(daemons)
+        answers = _can_ask_slurm(daemons)
         states = query.node_states(self.layout) if answers else {}
         pids = {daemon.node: daemon.pid for daemon in daemons}
         nodes = tuple(
@@ -217,7 +217,7 @@ class Sandbox:
         top, state = self.layout.top, self.layout.load()
         if state is None:
             with contextlib.suppress(OSError):  # nothing is there, or what is in it is not a sandbox's
-                _remove_made(top)
+                _remove_if_made(top)
             return
         # The keeper first, so that the anchor sees its end.
         roots = [process for name in ("keeper", "anchor") if (process := state.processes.get(name))]
@@ -232,7 +232,7 @@ class Sandbox:
                 os.waitpid(process.pid, os.WNOHANG)
         machine.unmount_below(top)
         deadline = time.monotonic() + KILL_WAIT_S
-        while not _emptied(self.layout):
+        while not _remove_content(self.layout):
             if time.monotonic() > deadline:
                 raise EnvironmentLacks(f"sandbox: a process still writes to {top}; run 'campaign sandbox stop' again")
             time.sleep(0.02)
@@ -252,7 +252,7 @@ def _forget_session(layout: Layout) -> None:
             layout.session.rmdir()
 
 
-def _emptied(layout: Layout) -> bool:
+def _remove_content(layout: Layout) -> bool:
     """Remove the content of the directory, and the directory itself if `start` has made it. False if something was
     created in it meanwhile: the last processes of a killed start write until they notice.
     """
@@ -263,7 +263,7 @@ def _emptied(layout: Layout) -> bool:
         except OSError as error:
             raise EnvironmentLacks(f"sandbox: cannot remove {entry}: {error}") from error
     try:
-        _remove_made(layout.top)
+        _remove_if_made(layout.top)
     except OSError as error:
         if error.errno == errno.ENOTEMPTY:
             return False
@@ -271,11 +271,11 @@ def _emptied(layout: Layout) -> bool:
     return True
 
 
-def _remove_made(top: Path) -> None:
+def _remove_if_made(top: Path) -> None:
     if top.stat().st_mode & private.MADE:
         top.rmdir()
 
 
-def _answers(daemons: tuple[query.DaemonStatus, ...]) -> bool:
+def _can_ask_slurm(daemons: tuple[query.DaemonStatus, ...]) -> bool:
     """Whether slurmctld can be asked: if it or munged is dead, each question would wait for its time limit."""
     return all(daemon.alive for daemon in daemons if daemon.name in ("slurmctld", "munged"))

@@ -78,7 +78,7 @@ def daemons(layout: Layout, shape: Shape, base_port: int, user: str, as_root: bo
         script = 'hostname "$1" && mount -t tmpfs -o mode=1777 shm /dev/shm && shift && exec "$@"'
         if shape.storage:
             # A job may be waiting: slurmd starts when the client below has mounted it.
-            script = script.replace("shift", f"until {_mounted(layout)}; do sleep 0.02; done && shift")
+            script = script.replace("shift", f"until {_is_mounted_command(layout)}; do sleep 0.02; done && shift")
         enter = ("unshare", "--uts", "--ipc", "--mount", "--propagation", "slave", "sh", "-c", script, "sh", node)
         order.append(Daemon(f"slurmd.{node}", (*enter, *drop, "slurmd", "-D", "-N", node), node=node))
         if shape.storage:
@@ -91,7 +91,7 @@ def brick_ports(shape: Shape, base_port: int) -> dict[str, int]:
     return {name: port for port, name in enumerate(shape.storage.brick_names, base_port + FIRST_NODE + shape.nodes)}
 
 
-def _mounted(layout: Layout) -> str:
+def _is_mounted_command(layout: Layout) -> str:
     return f'grep -q " {layout.storage} fuse" /proc/self/mounts'
 
 
@@ -104,7 +104,7 @@ def _client(layout: Layout, node: str) -> Daemon:
     name = f"client.{node}"
     files = ("-f", str(layout.client_volume), "-p", f"{layout.top}/{name}.pid", "-l", str(layout.log(name)))
     # A dead client's mount remains, and answers nothing.
-    script = f'while {_mounted(layout)}; do umount --lazy {layout.storage} || exit; done; exec "$@"'
+    script = f'while {_is_mounted_command(layout)}; do umount --lazy {layout.storage} || exit; done; exec "$@"'
     argv = ("sh", "-c", script, "sh", "glusterfs", "-N", *files, str(layout.storage))
     return Daemon(name, argv, mount=layout.storage, within=f"slurmd.{node}", node=node)
 

@@ -45,7 +45,7 @@ def start(layout: Layout, state: SandboxState, owner: int | None = None) -> None
 
 
 def _start_keeper(layout: Layout, state: SandboxState, standard_input: int, owner: int | None) -> SandboxState:
-    if _alive(state, "keeper"):
+    if _is_alive(state, "keeper"):
         return state
     for directory in layout.directories(state.shape):
         directory.mkdir(parents=True, exist_ok=True)
@@ -90,7 +90,7 @@ def _start_keeper(layout: Layout, state: SandboxState, standard_input: int, owne
         if anchor.poll() is not None:
             raise machine.no_namespaces(log)
         if time.monotonic() > deadline:
-            raise _failed(layout, "keeper", f"did not start within {KEEPER_WAIT_S:.0f} s")
+            raise _start_error(layout, "keeper", f"did not start within {KEEPER_WAIT_S:.0f} s")
         time.sleep(0.005)
     anchor.returncode = 0  # it must outlive this process: Popen must not wait for it, nor warn
     return _record(layout, state, "keeper", namespace_options[0])
@@ -142,7 +142,7 @@ def _write_volumes(layout: Layout, state: SandboxState) -> None:
 
 
 def _start_daemon(layout: Layout, state: SandboxState, daemon: slurmconf.Daemon) -> SandboxState:
-    if _alive(state, daemon.name) and _where_it_belongs(state, daemon):
+    if _is_alive(state, daemon.name) and _is_in_current_namespaces(state, daemon):
         return state
     if daemon.name in state.processes:
         state.processes[daemon.name].kill(KEEPER_WAIT_S)
@@ -154,19 +154,19 @@ def _start_daemon(layout: Layout, state: SandboxState, daemon: slurmconf.Daemon)
         "SLURM_CONF": str(layout.slurm_conf),
         "MYSQL_UNIX_PORT": str(layout.database_socket),
     }
-    argv = (*_entering(state.processes[daemon.within].pid), *daemon.argv) if daemon.within else daemon.argv
+    argv = (*_namespace_command(state.processes[daemon.within].pid), *daemon.argv) if daemon.within else daemon.argv
     inner = _ask_keeper(layout, {"argv": argv, "log": str(log), "env": environment})
     children = processes.children(state.processes["keeper"].pid)
     process = next((child for child in children if machine.inner_pid(child.pid) == inner), None)
     if process is None:
-        raise _failed(layout, daemon.name, "ended at once")
+        raise _start_error(layout, daemon.name, "ended at once")
     state = _record(layout, state, daemon.name, process)
     deadline = time.monotonic() + daemon.ready_s
     while not _is_ready(daemon, process):
         if not process.alive():
-            raise _failed(layout, daemon.name, "ended")
+            raise _start_error(layout, daemon.name, "ended")
         if time.monotonic() > deadline:
-            raise _failed(layout, daemon.name, f"is not ready after {daemon.ready_s:.0f} s")
+            raise _start_error(layout, daemon.name, f"is not ready after {daemon.ready_s:.0f} s")
         time.sleep(0.01)
     return state
 
@@ -190,12 +190,12 @@ def _ask_keeper(layout: Layout, request: Mapping[str, object]) -> int:
     return int(answer["pid"])
 
 
-def _where_it_belongs(state: SandboxState, daemon: slurmconf.Daemon) -> bool:
+def _is_in_current_namespaces(state: SandboxState, daemon: slurmconf.Daemon) -> bool:
     """Whether it was started in namespaces that are still those of its node."""
     return not daemon.within or state.processes[daemon.name].started >= state.processes[daemon.within].started
 
 
-def _entering(pid: int) -> tuple[str, ...]:
+def _namespace_command(pid: int) -> tuple[str, ...]:
     """The beginning of a command that runs in the namespaces of that process, once it has made them."""
     script = (
         'until [ "$(readlink "/proc/$1/ns/mnt")" != "$(readlink /proc/self/ns/mnt)" ]; do sleep 0.01; done; '
@@ -224,15 +224,15 @@ def _wait_for_nodes(layout: Layout, state: SandboxState) -> None:
             return
         for name, process in state.processes.items():
             if not process.alive():
-                raise _failed(layout, name, "ended")
+                raise _start_error(layout, name, "ended")
         if time.monotonic() > deadline:
             seen = ", ".join(f"{name} is {states.get(name, 'unknown')}" for name in waiting)
             problem = f"has no usable node after {NODES_WAIT_S:.0f} s ({seen})"
-            raise _failed(layout, f"slurmd.{waiting[0]}", problem)
+            raise _start_error(layout, f"slurmd.{waiting[0]}", problem)
         time.sleep(0.03)
 
 
-def _alive(state: SandboxState, name: str) -> bool:
+def _is_alive(state: SandboxState, name: str) -> bool:
     return name in state.processes and state.processes[name].alive()
 
 
@@ -243,6 +243,6 @@ def _record(layout: Layout, state: SandboxState, name: str, process: processes.P
     return state
 
 
-def _failed(layout: Layout, name: str, problem: str) -> EnvironmentLacks:
+def _start_error(layout: Layout, name: str, problem: str) -> EnvironmentLacks:
     log = layout.log(name)
     return EnvironmentLacks(f"sandbox: {name} {problem}; the end of {log}:\n{machine.tail(log)}")

@@ -100,13 +100,13 @@ def fit(points: Sequence[Point]) -> ContentionFit:
     if not all(math.isfinite(point.seconds) and point.seconds > 0 for point in points):
         raise ValueError("found a time that is not above zero; the model needs times above zero")
     ordered = sorted(points, key=lambda point: (point.pairs, point.size_bytes))
-    model, misfit = _fitted(ordered, None)
-    p = _chance(misfit, _without_limit(ordered, model), len(ordered))
+    model, misfit = _fit_model(ordered, None)
+    p = _no_limit_probability(misfit, _without_limit(ordered, model), len(ordered))
     held_back: list[tuple[Point, float]] = []
     models = []
     for fold in range(FOLDS):
         seen = [point for index, point in enumerate(ordered) if index % FOLDS != fold]
-        models.append(_fitted(seen, [_parameters(model)])[0])
+        models.append(_fit_model(seen, [_parameters(model)])[0])
         held_back += models[-1].predicted(ordered[fold::FOLDS])
     most_pairs = max(point.pairs for point in ordered)
     return ContentionFit(
@@ -116,8 +116,8 @@ def fit(points: Sequence[Point]) -> ContentionFit:
         node_limit_p=p,
         fitted=_errors(model.predicted(ordered)),
         held_back=_errors(held_back),
-        most_pairs=_extrapolated(ordered, most_pairs),
-        without_model=_of_one_pair(ordered),
+        most_pairs=_extrapolation_errors(ordered, most_pairs),
+        without_model=_one_pair_errors(ordered),
         ranges={
             parameter.name: (min(fitted), max(fitted))
             for parameter, fitted in zip(fields(model), zip(*map(astuple, models), strict=True), strict=True)
@@ -125,14 +125,14 @@ def fit(points: Sequence[Point]) -> ContentionFit:
     )
 
 
-def _extrapolated(points: Sequence[Point], most_pairs: int) -> Errors | None:
+def _extrapolation_errors(points: Sequence[Point], most_pairs: int) -> Errors | None:
     fewer = [point for point in points if point.pairs < most_pairs]
     if len({point.pairs for point in fewer}) < 2 or len(fewer) < FEWEST_POINTS:
         return None
-    return _errors(_fitted(fewer, None)[0].predicted([point for point in points if point.pairs == most_pairs]))
+    return _errors(_fit_model(fewer, None)[0].predicted([point for point in points if point.pairs == most_pairs]))
 
 
-def _of_one_pair(points: Sequence[Point]) -> Errors | None:
+def _one_pair_errors(points: Sequence[Point]) -> Errors | None:
     alone = {point.size_bytes: point.seconds for point in points if point.pairs == 1}
     guesses = [(point, alone[point.size_bytes]) for point in points if point.pairs > 1 and point.size_bytes in alone]
     return _errors(guesses) if guesses else None
@@ -143,7 +143,7 @@ def _errors(predicted: Sequence[tuple[Point, float]]) -> Errors:
     return Errors(len(errors), median(errors), errors[math.ceil(0.9 * len(errors)) - 1], errors[-1])
 
 
-def _chance(misfit: float, misfit_without_limit: float, points: int) -> float:
+def _no_limit_probability(misfit: float, misfit_without_limit: float, points: int) -> float:
     from scipy import special
 
     freedom = points - PARAMETERS
@@ -152,7 +152,7 @@ def _chance(misfit: float, misfit_without_limit: float, points: int) -> float:
     return float(special.fdtrc(1, freedom, (misfit_without_limit - misfit) / max(misfit, 1e-12) * freedom))
 
 
-def _fitted(
+def _fit_model(
     points: Sequence[Point], near: Sequence[_Parameters] | None, limited: bool = True
 ) -> tuple[ContentionModel, float]:
     """Least squares of log(T) with a robust loss, from several starting points, or from the fit of nearly the same
@@ -208,7 +208,7 @@ def _without_limit(points: Sequence[Point], model: ContentionModel) -> float:
     """The residual of a fit in which further pairs always add as much as the second one."""
     latency, first, _, share, further = _parameters(model)
     shares = (share, math.sqrt(share * 0.1), 0.03)
-    return _fitted(
+    return _fit_model(
         points, [(latency, first, math.inf, further_share, further) for further_share in shares], limited=False
     )[1]
 

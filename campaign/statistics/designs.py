@@ -72,7 +72,7 @@ def design(every: Sequence[Noise], aims: Aims, fixed: Design = OPEN) -> tuple[De
     limits = [fixed.limit] if fixed.limit else LIMITS
     candidates: list[tuple[float, int, Design]] = []
     for repetitions in [fixed.repetitions] if fixed.repetitions else REPETITIONS:
-        rejected, caught = _rejected(every, aims, repetitions, limits, sizes[-1])
+        rejected, caught = _rejection_probabilities(every, aims, repetitions, limits, sizes[-1])
         lacking = numpy.maximum(rejected - aims.honest, 0) + numpy.maximum(aims.power - caught, 0)
         errors = LACKING * lacking + rejected - caught  # of limits alike, the one with the fewest errors of both kinds
         best = [(cells, int(errors[cells].argmin())) for cells in sizes]
@@ -89,16 +89,16 @@ def rates(
     faster than noise explains, and that an inflated one is rejected. `inflated`: by how much each cell is; otherwise
     those are by which it has the best chance.
     """
-    rejected, caught = _rejected(
+    rejected, caught = _rejection_probabilities(
         every, aims, design_to_rate.repetitions, [design_to_rate.limit], design_to_rate.cells, inflated
     )
     far = [-math.log(design_to_rate.ceiling(noise)) for noise in every]
-    unremarked = _passes(every, design_to_rate.repetitions, [design_to_rate.limit]) - _passes(
+    unremarked = _pass_probabilities(every, design_to_rate.repetitions, [design_to_rate.limit]) - _pass_probabilities(
         every, design_to_rate.repetitions, [1.0], far
     )
     honest, acceptance = (
         float(rejected[design_to_rate.cells, 0]),
-        float(_all_pass(unremarked, design_to_rate.cells)[design_to_rate.cells, 0]),
+        float(_all_pass_probabilities(unremarked, design_to_rate.cells)[design_to_rate.cells, 0]),
     )
     return honest, max(0.0, 1 - honest - acceptance), float(caught[design_to_rate.cells, 0])
 
@@ -111,7 +111,7 @@ def more_noise(excess: float, freedom: int) -> bool:
     return excess > (1 - part + EXCESS * math.sqrt(part)) ** 3
 
 
-def _rejected(
+def _rejection_probabilities(
     every: Sequence[Noise],
     aims: Aims,
     repetitions: int,
@@ -122,17 +122,19 @@ def _rejected(
     """The probability that an honest offer is rejected, and that an inflated one is, by the number of drawn cells (0 to
     `most`) and the limit.
     """
-    honest = _passes(every, repetitions, limits)
+    honest = _pass_probabilities(every, repetitions, limits)
     inflations = inflated or [aims.inflation] * len(every)
-    lower = _passes(every, repetitions, limits, [-math.log1p(inflation) for inflation in inflations])
+    lower = _pass_probabilities(every, repetitions, limits, [-math.log1p(inflation) for inflation in inflations])
     # The cells in which an inflated offer loses least.
     order = numpy.argsort(numpy.argsort(-lower / numpy.maximum(honest, 1e-300), axis=0, kind="stable"), axis=0)
     number = math.ceil(aims.share * len(every) - 1e-9)
     inflated_passes = numpy.where(order < (len(every) if inflated else number), lower, honest)
-    return 1 - _all_pass(honest, max_cells), 1 - _all_pass(inflated_passes, max_cells)
+    return 1 - _all_pass_probabilities(honest, max_cells), 1 - _all_pass_probabilities(inflated_passes, max_cells)
 
 
-def _passes(every: Sequence[Noise], repetitions: int, limits: Sequence[float], moved: Sequence[float] = ()) -> Numbers:
+def _pass_probabilities(
+    every: Sequence[Noise], repetitions: int, limits: Sequence[float], moved: Sequence[float] = ()
+) -> Numbers:
     """The probability that each cell reaches each limit. `moved`: the logarithm of its true ratio, if that is not 1."""
     spreads = numpy.array([noise.spread(repetitions) for noise in every])
     above = numpy.array(moved or [0.0] * len(every))[:, None] - numpy.log(limits)[None, :]
@@ -140,7 +142,7 @@ def _passes(every: Sequence[Noise], repetitions: int, limits: Sequence[float], m
     return passes
 
 
-def _all_pass(chances: Numbers, max_cells: int) -> Numbers:
+def _all_pass_probabilities(chances: Numbers, max_cells: int) -> Numbers:
     """The probability that all of 0 to `most` drawn cells pass, from that of each cell, for each limit."""
     passed = numpy.zeros((max_cells + 1, chances.shape[1]))
     passed[0] = 1

@@ -115,7 +115,7 @@ def _spread(
     else:
         shift = median(ordered)
         shifted = [value - shift for value in second]
-        variances = m * _variance(_places(first, shifted)), n * _variance(_places(shifted, first))
+        variances = m * _variance(_midranks(first, shifted)), n * _variance(_midranks(shifted, first))
         shift_effect = 1 + 0.3 * (
             1 / m + 1 / n
         )  # the shift's effect on the variance, by simulation of sides that vary alike
@@ -127,7 +127,7 @@ def _spread(
     return math.sqrt(sum(varies) / equal_variance) / shift_effect, freedom
 
 
-def _places(values: Sequence[float], reference: Sequence[float]) -> list[float]:
+def _midranks(values: Sequence[float], reference: Sequence[float]) -> list[float]:
     ordered = sorted(reference)
     return [(bisect_left(ordered, value) + bisect_right(ordered, value)) / 2 for value in values]
 

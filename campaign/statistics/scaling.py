@@ -79,13 +79,13 @@ def fit(points: Sequence[tuple[int, float]]) -> ScalingFit:
     counts = grouped(points)
     if len(counts) < FEWEST_COUNTS:
         raise ValueError(f"found {len(counts)} process counts; the model needs {FEWEST_COUNTS} or more")
-    law = _fitted(points)
+    law = _fit_law(points)
     chance = random.Random(len(points))
     # Residuals of all points are resampled together: most counts have one run or three, too few on their own.
     farther = math.sqrt(len(points) / (len(points) - 3))
     distances = [farther * math.log(rate / law.at(processes)) for processes, rate in points]
     resampled = tuple(
-        _fitted([(processes, law.at(processes) * math.exp(chance.choice(distances))) for processes, _ in points])
+        _fit_law([(processes, law.at(processes) * math.exp(chance.choice(distances))) for processes, _ in points])
         for _ in range(RESAMPLES)
     )
     geometric_means = {count: math.exp(sum(map(math.log, values)) / len(values)) for count, values in counts.items()}
@@ -94,7 +94,7 @@ def fit(points: Sequence[tuple[int, float]]) -> ScalingFit:
         resampled,
         max(abs(law.at(count) / mean - 1) for count, mean in geometric_means.items()),
         _misfit(law, counts, geometric_means),
-        _foretold(points, geometric_means),
+        _prediction_error(points, geometric_means),
         math.sqrt(sum(distance**2 for distance in distances) / len(distances)),
         _over_plateau(law, counts),
     )
@@ -120,26 +120,26 @@ def _over_plateau(law: Law, counts: Mapping[int, Sequence[float]]) -> float:
     for knee in counts:
         rising = [math.log(rate / count) for count, rates in counts.items() for rate in rates if count <= knee]
         constant = [math.log(rate) for count, rates in counts.items() for rate in rates if count > knee]
-        plateau_misfit = min(plateau_misfit, _squares(rising) + _squares(constant))
+        plateau_misfit = min(plateau_misfit, _sum_of_squares(rising) + _sum_of_squares(constant))
     if not by_law or not plateau_misfit:
         return 0.0 if by_law else math.inf
     return runs / 2 * math.log(plateau_misfit / by_law)
 
 
-def _squares(values: Sequence[float]) -> float:
+def _sum_of_squares(values: Sequence[float]) -> float:
     mean = sum(values) / max(1, len(values))
     return sum((value - mean) ** 2 for value in values)
 
 
-def _foretold(points: Sequence[tuple[int, float]], geometric_means: Mapping[int, float]) -> float | None:
+def _prediction_error(points: Sequence[tuple[int, float]], geometric_means: Mapping[int, float]) -> float | None:
     highest_count = max(geometric_means)
     lower = [(count, rate) for count, rate in points if 2 * count <= highest_count]
     if len({count for count, _ in lower}) < FEWEST_COUNTS:
         return None
-    return abs(_fitted(lower).at(highest_count) / geometric_means[highest_count] - 1)
+    return abs(_fit_law(lower).at(highest_count) / geometric_means[highest_count] - 1)
 
 
-def _fitted(points: Sequence[tuple[int, float]]) -> Law:
+def _fit_law(points: Sequence[tuple[int, float]]) -> Law:
     """Least squares of relative errors of p / X, which is linear in 1/rate, contention/rate and coherence/rate."""
     import numpy
     from scipy import optimize

@@ -207,5 +207,5 @@ def test_what_breaks_an_entry_of_the_pack_carries_its_clause(rule: str) -> None:
     for example in examples:
         assert isinstance(example.given, Case | Submission)
         rules = engine.ATTEMPT_RULES if isinstance(example.given, Case) else engine.RULES
-        found = [*engine.by_rules(rules, [rule], example.given, "it")]  # type: ignore[arg-type]
+        found = [*engine.judge_by_rules(rules, [rule], example.given, "it")]  # type: ignore[arg-type]
         assert found and all(finding.clause for finding in found if finding.violated), str(example)

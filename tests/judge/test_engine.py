@@ -35,7 +35,7 @@ def valid(findings: Sequence[Finding]) -> bool:
 
 
 def of(rule: str, given: Case) -> list[Finding]:
-    return list(engine.by_rules(engine.ATTEMPT_RULES, [rule], given, given.subject))
+    return list(engine.judge_by_rules(engine.ATTEMPT_RULES, [rule], given, given.subject))
 
 
 # --- rules x cases
@@ -87,7 +87,7 @@ def test_no_case_is_of_a_rule_that_nothing_judges(examples: list[Example]) -> No
 def test_every_rule_of_every_pack_is_judged_or_said_not_to_be(pack: str) -> None:
     loaded = packs.load(pack)
     assert loaded.checks.keys() <= CATALOGUE.keys()
-    unjudged = list(engine.unjudged(loaded))
+    unjudged = list(engine.unsupported_rules(loaded))
     assert {finding.rule for finding in unjudged} == loaded.checks.keys() - BOUND
     assert not any(finding.checked for finding in unjudged)
 
@@ -246,7 +246,7 @@ def test_where_one_run_measured_no_line_is_said_of_those_that_did_not() -> None:
     results = Results()
     results.add("single.shared")
     results.add("node.shared", None, State.FAILED, "boom")
-    assert list(engine.nothing_measured(results.submission())) == []
+    assert list(engine.check_anything_measured(results.submission())) == []
 
 
 def test_only_the_rules_of_the_pack_are_judged() -> None:

@@ -42,7 +42,7 @@ def takes_long(program: Path, ahead: Path) -> None:
 def of_times(case: Case) -> Iterator[Finding]:
     """What the rules about times find in a run and in each of its phases."""
     for part in (case, *case.phases.values()):
-        for finding in engine.by_rules(engine.ATTEMPT_RULES, OF_TIMES, part, part.subject):
+        for finding in engine.judge_by_rules(engine.ATTEMPT_RULES, OF_TIMES, part, part.subject):
             if finding.checked and finding.severity is not Severity.INFO and OF_CAPTURE not in finding.message:
                 yield finding
 

@@ -294,12 +294,12 @@ def test_what_cannot_be_executed_is_named_as_what_it_is(
     if content is not None:
         path.write_bytes(content)
         path.chmod(mode)
-    assert places.trouble(path) == (f"{path} {says}" if says else "")
-    assert places.trouble(tmp_path) == f"{tmp_path} is a directory; name the program in it"
+    assert places.execution_problem(path) == (f"{path} {says}" if says else "")
+    assert places.execution_problem(tmp_path) == f"{tmp_path} is a directory; name the program in it"
 
 
 def test_a_program_that_init_left_open_is_a_placeholder(tmp_path: Path) -> None:
-    assert places.trouble(tmp_path / "<path of fio>") == "still a placeholder: <path of fio>; fill it in"
+    assert places.execution_problem(tmp_path / "<path of fio>") == "still a placeholder: <path of fio>; fill it in"
 
 
 @pytest.mark.parametrize(
@@ -313,30 +313,30 @@ def test_a_script_is_refused_with_its_interpreter_unless_that_is_before_it(
     path.write_text(f"{first}\n")
     path.chmod(0o755)
     for prefix in ((), ("numactl", "--localalloc")):
-        assert f"is a script of {interpreter}, which" in places.unusable(path, prefix)
-    assert places.unusable(path, (interpreter,)) == ""
+        assert f"is a script of {interpreter}, which" in places.benchmark_problem(path, prefix)
+    assert places.benchmark_problem(path, (interpreter,)) == ""
 
 
 def test_the_interpreter_before_a_script_is_known_by_its_name(tmp_path: Path) -> None:
     (tmp_path / "mdtest").write_text("#!/bin/sh\n")
     (tmp_path / "mdtest").chmod(0o755)
-    assert places.unusable(tmp_path / "mdtest", ("sh",)) == ""
+    assert places.benchmark_problem(tmp_path / "mdtest", ("sh",)) == ""
 
 
 def test_a_program_is_used_without_an_interpreter(tmp_path: Path) -> None:
     (tmp_path / "mdtest").write_bytes(b"\x7fELF\2\1\1".ljust(64, b"\0"))
     (tmp_path / "mdtest").chmod(0o755)
-    assert places.unusable(tmp_path / "mdtest", ()) == ""
+    assert places.benchmark_problem(tmp_path / "mdtest", ()) == ""
 
 
 def test_a_program_is_built_for_the_machine_that_its_head_names(tmp_path: Path) -> None:
     path = tmp_path / "mdtest"
     path.write_bytes(b"\x7fELF\x02\x02\x01" + bytes(11) + b"\0\x16")
-    assert places.machine(path) == "s390x"
+    assert places.foreign_machine(path) == "s390x"
     path.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(11) + b"\x34\x12")
-    assert places.machine(path) == "machine 4660"
+    assert places.foreign_machine(path) == "machine 4660"
     path.write_text("#!/bin/sh\n")
-    assert places.machine(path) == ""
+    assert places.foreign_machine(path) == ""
 
 
 # --- the campaign file

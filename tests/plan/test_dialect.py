@@ -13,7 +13,14 @@ import pytest
 
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState
 from campaign.core.runs import Geometry
-from campaign.plan.dialect import Dialect, expected_shift, identify, of_file, of_output, offset_argument
+from campaign.plan.dialect import (
+    Dialect,
+    dialect_in_output,
+    dialect_in_program,
+    expected_shift,
+    identify,
+    offset_argument,
+)
 
 DATA = Path(__file__).parents[1] / "data" / "mdtest"
 RANK, NODE = Dialect.RANK_OFFSET, Dialect.NODE_OFFSET
@@ -73,7 +80,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_the_output_of_each_version_shows_its_dialect(tmp_path: Path, capture: str, dialect: Dialect) -> None:
     text = (DATA / capture).read_text().replace("on 2 node(s)", "on 1 node(s)")
-    assert of_output(text) == dialect
+    assert dialect_in_output(text) == dialect
 
 
 def faked(shift: int) -> str:
@@ -82,18 +89,18 @@ def faked(shift: int) -> str:
 
 
 def test_where_nodes_can_be_pretended_the_shift_that_comes_of_it_decides() -> None:
-    assert of_output(faked(3)) == NODE
-    assert of_output(faked(1)) == RANK
+    assert dialect_in_output(faked(3)) == NODE
+    assert dialect_in_output(faked(1)) == RANK
 
 
 def test_a_late_version_that_did_not_come_to_its_shift_shows_nothing() -> None:
     text = faked(3)
-    assert of_output(text[: text.index("V-0")]) is None
+    assert dialect_in_output(text[: text.index("V-0")]) is None
 
 
 def test_what_is_no_output_of_mdtest_shows_nothing() -> None:
     for text in ("", "usage: ior\n", "mdtest-x was launched with 1 total task(s) on 1 node(s)\n"):
-        assert of_output(text) is None
+        assert dialect_in_output(text) is None
 
 
 def test_a_program_is_run_once_alone_under_pretended_nodes_and_nothing_stays_behind(
@@ -158,7 +165,7 @@ def binary(path: Path, *texts: bytes) -> Path:
 def test_the_texts_in_a_program_that_does_not_start_show_its_dialect(
     tmp_path: Path, texts: list[bytes], dialect: Dialect | None
 ) -> None:
-    assert of_file(binary(tmp_path / "mdtest", *texts)) == dialect
+    assert dialect_in_program(binary(tmp_path / "mdtest", *texts)) == dialect
 
 
 def test_a_program_for_another_machine_is_told_by_its_texts(tmp_path: Path, temporary: Path) -> None:

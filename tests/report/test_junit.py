@@ -10,7 +10,7 @@ import pytest
 
 from campaign.cli.main import main
 from campaign.core.findings import Finding, Severity
-from campaign.judge.findings import of_rule, to_explain, unchecked
+from campaign.judge.findings import complete_findings, to_explain, unchecked
 from campaign.report import junit
 
 # The common schema (junit-10.xsd of Jenkins' xUnit plugin): of each element its attributes, those that must be, and
@@ -123,7 +123,7 @@ def test_what_others_wrote_stays_text() -> None:
 
 
 def test_counts_are_those_of_all_suites() -> None:
-    asked = [*of_rule("STA-04", "campaign", [to_explain("high variation"), unchecked("one repetition")])]
+    asked = [*complete_findings("STA-04", "campaign", [to_explain("high variation"), unchecked("one repetition")])]
     root = ElementTree.fromstring(
         junit.junit_document("x", [suite(finding()), suite(*asked, rules=("STA-04", "CMP-01"))])
     )

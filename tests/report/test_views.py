@@ -36,7 +36,7 @@ def planned(results: Results | None = None, **unresolved: str) -> Plan:
 def judged(results: Results) -> Submission:
     """The campaign with all findings about it, which no row has yet."""
     given = results.submission()
-    return replace(given, findings=(*engine.judge_submission(given), *engine.unjudged(results.pack)))
+    return replace(given, findings=(*engine.judge_submission(given), *engine.unsupported_rules(results.pack)))
 
 
 def found(results: Results) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ import pytest
 from campaign.config.rules.entries import Operation, Selection
 from campaign.core.records import Iteration, Record, Source
 from campaign.report.notes import remarks
-from campaign.results.case import by_statistic
+from campaign.results.case import statistic_record
 from campaign.results.cells import flattened
 from tests.support import builders
 from tests.support.results import Results
@@ -43,7 +43,7 @@ def printed(operation: str, values: tuple[float, ...], shown: bool = True) -> Re
 def test_a_statistic_has_its_value_its_line_and_what_is_known_of_its_iteration(
     wanted: str, value: float, source: Source, elapsed_s: float
 ) -> None:
-    found = by_statistic(printed("create", CREATE), wanted)
+    found = statistic_record(printed("create", CREATE), wanted)
     assert (found.value, found.source, found.statistic) == (value, source, wanted)
     assert found.elapsed_s == pytest.approx(elapsed_s)
     assert found.operations_done == 1000
@@ -51,11 +51,11 @@ def test_a_statistic_has_its_value_its_line_and_what_is_known_of_its_iteration(
 
 def test_a_statistic_that_the_output_does_not_show_leaves_the_number_as_it_is_printed() -> None:
     alone = printed("create", CREATE, shown=False)
-    assert (by_statistic(alone, "mean").value, by_statistic(alone, "minimum").value) == (250.0, 100.0)
-    assert by_statistic(alone, "median") == by_statistic(alone, "last") == by_statistic(alone, "") == alone
-    assert by_statistic(replace(alone, true_value=alone.value / 4), "mean").true_value == 62.5
+    assert (statistic_record(alone, "mean").value, statistic_record(alone, "minimum").value) == (250.0, 100.0)
+    assert statistic_record(alone, "median") == statistic_record(alone, "last") == statistic_record(alone, "") == alone
+    assert statistic_record(replace(alone, true_value=alone.value / 4), "mean").true_value == 62.5
     single = replace(alone, iterations=1)
-    assert by_statistic(single, "mean") == single
+    assert statistic_record(single, "mean") == single
 
 
 def measured(selection: Selection, statistic: str = "", shown: bool = True) -> Results:

@@ -418,12 +418,12 @@ def test_a_directory_in_the_place_of_the_journal_or_the_database_is_told_as_one(
     paths.database.mkdir()
     told = r"campaign\.db is a directory, where the database must be; .* the next command rebuilds the database"
     with pytest.raises(EnvironmentLacks, match=told):
-        store.begun(paths)
+        store.is_begun(paths)
     paths.database.rmdir()
     assert content(tmp_path) == before
     paths.journal.unlink()
     paths.journal.mkdir()
-    for use in (store.begun, Store):
+    for use in (store.is_begun, Store):
         with pytest.raises(
             EnvironmentLacks, match=r"journal\.jsonl is a directory, .*: restore the journal from a backup"
         ):

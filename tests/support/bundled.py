@@ -61,7 +61,8 @@ def make(root: Path, repetitions: int = 1) -> Made:
     made.signers.write_text(f"vendor {made.key.with_suffix('.pub').read_text()}")
     done = made.call("run", made.file)
     assert done.returncode in (0, 1), done.stderr
-    for name, *options in (("plain",), ("bag", "--sign", made.key)):
+    signing: tuple[str | Path, ...] = ("--sign", made.key)
+    for name, options in (("plain", ()), ("bag", signing)):
         done = made.call("bundle", made.file, "-o", root / name, *options)
         assert done.returncode in (0, 1), done.stderr
     return made
@@ -78,7 +79,7 @@ def waived(made: Made) -> Made:
     for number in (1, 2):
         text = made.call("check", made.file, "--waiver", str(number))
         assert text.returncode == 0, text.stderr
-        words = ["ssh-keygen", "-q", "-Y", "sign", "-n", "campaign-waiver", "-f", key]
+        words: list[str | Path] = ["ssh-keygen", "-q", "-Y", "sign", "-n", "campaign-waiver", "-f", key]
         done = subprocess.run(words, input=text.stdout, capture_output=True, text=True, timeout=800, check=True)
         (root / f"waiver-{number}.sig").write_text(done.stdout)
     done = made.call("bundle", made.file, "-o", root / "waived")

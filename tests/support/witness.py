@@ -52,9 +52,10 @@ def around(folder: Path, lines: bytes, nodes: int = 1, *words: str, **variables:
             (programs / name).write_text(f"#!/bin/sh\n{texts.get(name, 'exit 1')}\n")
             (programs / name).chmod(0o755)
     slurm = {"SLURM_JOB_NUM_NODES": str(nodes), "PATH": f"{programs}:{os.environ['PATH']}"}
-    command = [resources.witness(), "job", "-d", "/no/scratch", "-x", "/bench", *words, "--", folder]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, env=os.environ | slurm | variables, **pipes) as process:
+    command: list[str | Path] = [resources.witness(), "job", "-d", "/no/scratch", "-x", "/bench", *words, "--", folder]
+    variables, pipe = os.environ | slurm | variables, subprocess.PIPE
+    with subprocess.Popen(command, env=variables, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        assert process.stdin and process.stdout
         process.stdin.write(b"lock\naround\n")
         process.stdin.flush()
         process.stdout.readline()  # there is no such target

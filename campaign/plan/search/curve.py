@@ -62,7 +62,7 @@ LEVEL = 1e-6  # runs per count that pull the curve to 0: its level is arbitrary,
 REACH = 1.5  # length scale of a smooth curve, in factors of 2
 
 
-def drawn(runs: Runs, counts: Sequence[Geometry], cores: int, seed: str, draws: int) -> Array:
+def draw_curves(runs: Runs, counts: Sequence[Geometry], cores: int, seed: str, draws: int) -> Array:
     """Curves drawn from the posterior distribution: a row for each, with the log rate of each of `counts`, with and
     without runs; runs of other counts are ignored. `cores`: per node.
     """
@@ -70,7 +70,7 @@ def drawn(runs: Runs, counts: Sequence[Geometry], cores: int, seed: str, draws: 
     features, no_features = _features(counts), _Features(numpy.zeros((0, len(counts))), numpy.zeros(0), numpy.zeros(0))
     fits = [
         _fit(root, observations, deviation, features if kind.even else no_features)
-        for kind, root in zip(KINDS, _roots(tuple(counts), cores), strict=True)
+        for kind, root in zip(KINDS, _covariance_roots(tuple(counts), cores), strict=True)
     ]
     evidence = numpy.concatenate([fit.evidence for fit in fits])
     cumulated = numpy.cumsum(numpy.exp(evidence - evidence.max()))
@@ -201,7 +201,7 @@ def _observe(runs: Runs, counts: Sequence[Geometry]) -> _Observations:
 
 
 @functools.lru_cache(maxsize=4)  # the same counts are used with further runs
-def _roots(counts: tuple[Geometry, ...], cores: int) -> Array:
+def _covariance_roots(counts: tuple[Geometry, ...], cores: int) -> Array:
     """Roots of the prior covariances, one for each kind of curve."""
     nodes = numpy.log2([count.nodes for count in counts])
     per_node = numpy.log2([count.processes_per_node for count in counts])

@@ -91,7 +91,7 @@ def _draw_view(
         [*near_top, *_neighbours(space, near_top[:WITH_NEIGHBOURS], effect.keys() | failed), *further_counts],
         key=size,
     )
-    drawn = curve.drawn(runs, counts, space.cores_per_node, seed, draws)
+    drawn = curve.draw_curves(runs, counts, space.cores_per_node, seed, draws)
     ratios = drawn - drawn.max(1, keepdims=True)
     is_within = ratios >= math.log1p(-margin)
     votes = Counter(
@@ -238,7 +238,7 @@ def _smaller_candidates(
     the model is often one count off.
     """
     runs = curve.robust_runs(logs)
-    drawn = curve.drawn(runs, counts, space.cores_per_node, f"{settings.seed}/{len(logs)}", DRAWS)
+    drawn = curve.draw_curves(runs, counts, space.cores_per_node, f"{settings.seed}/{len(logs)}", DRAWS)
     is_within = drawn >= drawn[:, [counts.index(peak)]] + math.log1p(-settings.margin)
     first = numpy.sort(is_within.argmax(1))[math.floor((1 - settings.demanded) * DRAWS)]
     while first and not _is_below_by_its_runs(runs, counts[first - 1], peak, settings):

@@ -20,7 +20,7 @@ from campaign.core.records import Record, Source
 from campaign.core.runs import Attempt, Cell, Command, Geometry, Run, State, Status
 from campaign.core.units import distinct_digits, may_be_negative
 from campaign.judge.completeness import check_cells, check_targets, check_traces, check_values
-from campaign.judge.findings import CAMPAIGN, of_rule, to_explain, unchecked, violation
+from campaign.judge.findings import CAMPAIGN, complete_findings, to_explain, unchecked, violation
 from campaign.judge.numbers import (
     check_file_configurations,
     check_growth,
@@ -293,4 +293,4 @@ def table_findings(submission: Submission) -> tuple[Finding, ...]:
     rules = {
         rule: RULES[rule](submission) if rule in RULES else [unchecked(_TABLE_ONLY)] for rule in submission.pack.checks
     }
-    return tuple(finding for rule, findings in rules.items() for finding in of_rule(rule, CAMPAIGN, findings))
+    return tuple(finding for rule, findings in rules.items() for finding in complete_findings(rule, CAMPAIGN, findings))

@@ -107,7 +107,7 @@ def _start(line: JsonLine, notes: Notes) -> Execution:
         processes=line.count("processes"),
         nodes=line.count("nodes"),
         processes_per_node=line.count("processes_per_node"),
-        uneven=_uneven(line),
+        uneven=_uneven_rank_counts(line),
         placement=placement,
         binary_sha256=line.word("binary_sha256"),
         binary_agreed=line.truth("binary_agreed"),
@@ -118,7 +118,7 @@ def _start(line: JsonLine, notes: Notes) -> Execution:
         clock_step_s=line.optional("clock_step_s"),
         attestation=_attestation(line),
     )
-    if contradiction := _against_map(line, run.seen):
+    if contradiction := _rank_map_problem(line, run.seen):
         notes.error(1, contradiction)
     if not run.seen.binary_agreed:
         notes.error(1, "the ranks ran different executables; the hash is that of rank 0")
@@ -133,7 +133,7 @@ def _attestation(line: JsonLine) -> Attestation:
     return Attestation(compiler=line.text("compiler"), boots=boots, clocks=clocks)
 
 
-def _attested(run: Execution, line: JsonLine) -> None:
+def _take_rank_group(run: Execution, line: JsonLine) -> None:
     assert run.seen.attestation is not None  # since the first line
     if len(run.seen.attestation.groups) == MOST_GROUPS:
         raise WrongField(f"more than {MOST_GROUPS} groups of processes")
@@ -154,7 +154,7 @@ def _id(line: JsonLine, key: str) -> str | None:
     return None if line.get(key) is None else line.word(key)
 
 
-def _against_map(line: JsonLine, seen: Observation) -> str:
+def _rank_map_problem(line: JsonLine, seen: Observation) -> str:
     """Contradictions between the map of ranks to nodes and the numbers and placement beside it, "" for none."""
     ranks = [_ranks(node.get("ranks")) for node in line.objects("rank_to_node")]
     if not ranks:
@@ -177,7 +177,7 @@ def _against_map(line: JsonLine, seen: Observation) -> str:
     return ""
 
 
-def _uneven(line: JsonLine) -> tuple[int, ...]:
+def _uneven_rank_counts(line: JsonLine) -> tuple[int, ...]:
     """The ranks on each node, where they differ."""
     counts = tuple(sum(map(len, _ranks(node.get("ranks")))) for node in line.objects("rank_to_node"))
     return counts if len(set(counts)) > 1 else ()
@@ -242,7 +242,7 @@ def accept_line(run: Execution, line: JsonLine) -> None:
 
 _COMMON: Mapping[str, LineReader] = {
     "start": _second_start,
-    "attestation": _attested,
+    "attestation": _take_rank_group,
     "warning": lambda run, line: run.notes.warning(line.number, _message(line)),
     "error": lambda run, line: run.notes.error(line.number, _message(line)),
     "end": _end,

@@ -86,7 +86,10 @@ class IorSummary:
         records: dict[str, Record] = {}
         for test, record, columns in self.rows:
             line, iterations = record.source.line, self.iterations.get((test, record.operation), [])
-            claims = [*self._claims(test, record.operation), *(_by_transfers(columns) if by_transfers else ())]
+            claims = [
+                *self._column_claims(test, record.operation),
+                *(_claims_from_transfers(columns) if by_transfers else ()),
+            ]
             count = len(iterations) if self.iterations else record.iterations
             name = f"{record.operation}-{test}" if has_several_tests else record.operation
             if against := _contradiction(record, half_digit(columns["Max(MiB)"]), count, claims):
@@ -100,7 +103,7 @@ class IorSummary:
                 )
         return records
 
-    def _claims(self, test: int, access: str) -> Iterator[tuple[str, Range]]:
+    def _column_claims(self, test: int, access: str) -> Iterator[tuple[str, Range]]:
         """What the iterations say of columns."""
         iterations = self.iterations.get((test, access), [])
         if iterations:
@@ -130,7 +133,7 @@ def _contradiction(record: Record, error: float, count: int, claims: Sequence[tu
     return ""
 
 
-def _by_transfers(columns: Mapping[str, str]) -> Iterator[tuple[str, Range]]:
+def _claims_from_transfers(columns: Mapping[str, str]) -> Iterator[tuple[str, Range]]:
     """What the rates in transfers per second say of columns, for transfers of one size."""
     size = columns.get("xsize", "")
     for column, name in _RATES.items():

@@ -132,8 +132,8 @@ def latencies(line: JsonLine) -> Latencies:
 
 def _latency(run: Execution, line: JsonLine) -> None:
     latencies_of_line = latencies(line)
-    if _is_of_all(run, line) and run.keeps_courses:
-        operation = _operation(line) if "object" in line.data else _of_test(line)
+    if _includes_all_processes(run, line) and run.keeps_courses:
+        operation = _operation(line) if "object" in line.data else _test_record_name(line)
         run.latencies.setdefault((operation, line.count("iteration")), []).append(latencies_of_line)
 
 
@@ -160,10 +160,10 @@ def _transfer(run: Execution, line: JsonLine) -> None:
         "dirty_share": line.optional("dirty_share") if writes else None,
         **line.spread("rank_rate_mib_s"),
     }
-    run.results.add(_of_test(line), line.number_of("rate_mib_s"), "MiB/s", line.number, details)
+    run.results.add(_test_record_name(line), line.number_of("rate_mib_s"), "MiB/s", line.number, details)
 
 
-def _of_test(line: JsonLine) -> str:
+def _test_record_name(line: JsonLine) -> str:
     """Name of the record: a script may have several tests."""
     return f"{line.one_of('operation', *ACCESSES)}-{line.count('test')}"
 
@@ -175,7 +175,7 @@ def _check(run: Execution, line: JsonLine) -> None:
 # --- mdtest: with several task counts (-f -l -s), those of all processes are the result
 
 
-def _is_of_all(run: Execution, line: JsonLine) -> bool:
+def _includes_all_processes(run: Execution, line: JsonLine) -> bool:
     return "processes" not in line.data or line.count("processes") == run.seen.processes
 
 
@@ -191,7 +191,7 @@ def _operation(line: JsonLine) -> str:
 def _phase(run: Execution, line: JsonLine) -> None:
     operation, elapsed_s = _operation(line), line.number_of("elapsed_s")
     run.phases_s += elapsed_s * (2 if operation.endswith("rename") else 1)  # it is renamed back after the phase
-    if not _is_of_all(run, line):
+    if not _includes_all_processes(run, line):
         return
     operations_counted, operations_done = line.count("operations_counted"), line.count("operations_done")
     files, files_true = line.count("files_counted"), line.count("files_true")
@@ -252,7 +252,7 @@ def _check_spread(spread: Mapping[str, float | None], rate: float, processes: in
 
 
 def _shift(run: Execution, line: JsonLine) -> None:
-    if _is_of_all(run, line):
+    if _includes_all_processes(run, line):
         run.seen = replace(
             run.seen,
             shift_requested=line.count("requested"),

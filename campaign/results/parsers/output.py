@@ -75,7 +75,7 @@ def read(form: Form, folder: Path, root: Path, phase: str = "") -> Parsed:
     Raises InputError for a program or a reader that is not known, and nothing for what the files hold: that is in the
     observation's errors, those first that the benchmark itself gives.
     """
-    form = described(form)
+    form = output_format(form)
     records, observation = _read(form, folder / phase, root)
     if form.wall:
         records = [*records, *wall_times(folder, root, phase)]
@@ -124,7 +124,7 @@ def _with_stderr(observation: Observation, err: _Raw, notes: Callable[[str, str]
     )
 
 
-def described(form: Form) -> OutputFormat:
+def output_format(form: Form) -> OutputFormat:
     """How an output is read. Raises InputError for an unknown name of a built-in program."""
     if isinstance(form, OutputFormat):
         return form
@@ -135,7 +135,7 @@ def described(form: Form) -> OutputFormat:
 
 def parser(form: Form) -> readers.Reader:
     """The reader of a text: code, or one that follows the description. Raises InputError for one that is not known."""
-    description = described(form)
+    description = output_format(form)
     if description.has_reader:
         return readers.load(description.format, f"program {description.applet or description.format}")
     return partial(declared.parse, description)
@@ -234,12 +234,12 @@ def _merge(text: Parsed, lines: Parsed, text_file: str, lines_file: str) -> Pars
     (records, observation), (exact_records, exact_observation) = text, lines
     differences = tuple(_disagreements(text, lines, text_file, lines_file)) if exact_observation.program else ()
     errors = (
-        [OutputRemark(message, lines_file) for message in _lacking(records, exact_records)]
+        [OutputRemark(message, lines_file) for message in _operations_in_one_file(records, exact_records)]
         if exact_observation.program
         else []
     )
     by_operation = {record.operation: record for record in exact_records}
-    merged = [_merged(record, by_operation.get(record.operation, record)) for record in records]
+    merged = [_merge_records(record, by_operation.get(record.operation, record)) for record in records]
     warnings = tuple(warning for warning in observation.warnings if warning.text != NO_END)
     has_ended = observation.complete or len(warnings) < len(observation.warnings)  # as far as the text shows
     is_complete = has_ended and exact_observation.complete
@@ -259,7 +259,7 @@ def _merge(text: Parsed, lines: Parsed, text_file: str, lines_file: str) -> Pars
     return merged, replace(observation, **exact_fields | combined)
 
 
-def _merged(text_record: Record, exact_record: Record) -> Record:
+def _merge_records(text_record: Record, exact_record: Record) -> Record:
     """The numbers as the text prints them, supplemented by the JSON lines."""
     columns = {name: number for name in _TOLERANCE if (number := getattr(text_record, name)) is not None}
     iterations = exact_record.each
@@ -271,7 +271,7 @@ def _merged(text_record: Record, exact_record: Record) -> Record:
     return replace(exact_record, unit=text_record.unit, source=text_record.source, each=iterations, **columns)
 
 
-def _lacking(records: Sequence[Record], exact_records: Sequence[Record]) -> Iterator[str]:
+def _operations_in_one_file(records: Sequence[Record], exact_records: Sequence[Record]) -> Iterator[str]:
     text_operations, line_operations = (
         {record.operation for record in records_of_file} for records_of_file in (records, exact_records)
     )

@@ -210,7 +210,7 @@ class _File:
 
     def __init__(self, entry: TreeEntry | None, path: str) -> None:
         self.lines = diff.lines_of(entry.data) if entry else []
-        measuring = [number for number, line in enumerate(self.lines) if _touched(line)]
+        measuring = [number for number, line in enumerate(self.lines) if _measurement_reasons(line)]
         bodies = _bodies(self.lines) if BRACES.search(path.lower()) else ()
         self.measuring = [(first, last) for first, last in bodies if any(first <= at <= last for at in measuring)]
 
@@ -243,7 +243,7 @@ def _bodies(lines: Sequence[bytes]) -> Iterator[tuple[int, int]]:
 
 
 @functools.lru_cache(maxsize=1 << 16)  # both trees share most of their lines
-def _touched(line: bytes) -> tuple[str, ...]:
+def _measurement_reasons(line: bytes) -> tuple[str, ...]:
     """Why a line is on the measurement path."""
     if len(line) > LONGEST_JUDGED:
         return ("a line too long to classify",)
@@ -279,7 +279,7 @@ class _HunkLine:
         return _comment(self.text) or not self.text.strip()
 
 
-def _numbered(hunk: diff.Hunk) -> Iterator[_HunkLine]:
+def _number_lines(hunk: diff.Hunk) -> Iterator[_HunkLine]:
     old, new = hunk.old_start - (hunk.old_count > 0), hunk.new_start - (hunk.new_count > 0)
     for line in hunk.lines:
         sign = line[:1]
@@ -291,7 +291,7 @@ def _numbered(hunk: diff.Hunk) -> Iterator[_HunkLine]:
 def _judged_hunk(
     path: str, hunk: diff.Hunk, old: _File, new: _File, by_name: tuple[ChangeClass, str], source: bool
 ) -> tuple[ChangeClass, str, FlaggedHunk | None]:
-    lines = list(_numbered(hunk))
+    lines = list(_number_lines(hunk))
     changed_lines = [line for line in lines if line.sign != b" "]
     prose = by_name[0] is ChangeClass.DOCUMENTATION
     direct = _measuring(lines, source, prose)
@@ -319,7 +319,7 @@ def _measuring(lines: Sequence[_HunkLine], source: bool, prose: bool) -> dict[in
         if line.sign == b" " or (source and line.idle):
             continue
         mere_words = prose and len(line.text) <= LONGEST_JUDGED and not CALL.search(line.text)
-        if not mere_words and (reasons := _touched(line.text)):
+        if not mere_words and (reasons := _measurement_reasons(line.text)):
             measuring[number] = reasons
     return measuring
 
@@ -339,7 +339,7 @@ def _near_measuring(
             f"next to {reason}"
             for neighbour in neighbours
             if neighbour.sign == b" "
-            for reason in _touched(neighbour.text)
+            for reason in _measurement_reasons(neighbour.text)
         )
         if neighbour_reasons or CONTROL.search(line.text):
             near[number] = neighbour_reasons or ("control flow of a measuring function",)

@@ -50,23 +50,23 @@ def compare(campaign: Campaign) -> tuple[facts.Sources, bytes]:
     if not source.modified and not builtin:
         problem = "source.modified is not set; add the source that the benchmark was built from"
         return facts.Sources(problem=problem), b""
-    with _of_key("source.pristine"):
+    with _naming_key("source.pristine"):
         pristine = trees.read(source.pristine, base)
     if source.modified:
-        with _of_key("source.modified"):
+        with _naming_key("source.modified"):
             modified = trees.read(source.modified, base)
     else:
         # A release or a revision of the whole project contains it in a subdirectory.
-        pristine = trees.outside(trees.subtree(pristine, resources.BENCHMARK.name), BUILDS)
+        pristine = trees.without_directories(trees.subtree(pristine, resources.BENCHMARK.name), BUILDS)
         modified = replace(trees.read(str(resources.BENCHMARK), base, BUILDS), name="the built-in benchmark")
-    with _of_key("source.patch"):
+    with _naming_key("source.patch"):
         supplied = (source.patch, untrusted.content(base / source.patch, LARGEST_PATCH)) if source.patch else None
     comparison, patch = classify.compare(pristine, modified, source.version, supplied)
     return facts.Sources(comparison, ""), patch
 
 
 @contextmanager
-def _of_key(key: str) -> Iterator[None]:
+def _naming_key(key: str) -> Iterator[None]:
     """Raise InputErrors with the key of the campaign file before the problem of the file that it names."""
     try:
         yield
@@ -102,7 +102,7 @@ def _external_build(campaign: Campaign, at: Place, program: Path) -> facts.Build
         digest = reported_digest or untrusted.digest(program)
     except OSError:
         return None
-    with _of_key("source.build.log" if notes == source.build else f"source.builds.{at[-1]}.log"):
+    with _naming_key("source.build.log" if notes == source.build else f"source.builds.{at[-1]}.log"):
         log = untrusted.digest(base / notes.log) if notes.log else ""
     return facts.Build(
         digest,
@@ -139,10 +139,10 @@ def _built_tree(source: SourceTrees, base: Path) -> str:
     """The hash of the tree as it is now, with which later ones are compared."""
     if not source.modified:
         return ""
-    with _of_key("source.modified"):
+    with _naming_key("source.modified"):
         modified = trees.read(source.modified, base)
     if source.pristine:
-        with _of_key("source.pristine"):
+        with _naming_key("source.pristine"):
             modified = trees.without_products(modified, trees.read(source.pristine, base))
     return modified.hash
 
@@ -150,17 +150,17 @@ def _built_tree(source: SourceTrees, base: Path) -> str:
 # --- kept with the results
 
 
-def keep(paths: Paths, compared: facts.Sources, patch: bytes, category: BuildCategory | None = None) -> None:
+def store_sources(paths: Paths, compared: facts.Sources, patch: bytes, category: BuildCategory | None = None) -> None:
     """Store the modifications as they are now."""
     write(paths.source, with_builds(compared, _kept_builds(paths), patch), patch, category)
 
 
-def look_again(campaign: Campaign, paths: Paths, category: BuildCategory | None = None) -> str:
+def compare_and_store(campaign: Campaign, paths: Paths, category: BuildCategory | None = None) -> str:
     """Compare and store; gives the problem, or "". If the trees cannot be read on this machine, the stored comparison
     of the same trees stays.
     """
     try:
-        keep(paths, *compare(campaign), category)
+        store_sources(paths, *compare(campaign), category)
         return ""
     except InputError as error:
         kept_comparison, source = recorded_sources(paths).comparison, campaign.source
@@ -174,11 +174,11 @@ def look_again(campaign: Campaign, paths: Paths, category: BuildCategory | None 
             if is_same
             else (facts.Sources(problem=str(error)), b"")
         )
-        keep(paths, *stored, category)
+        store_sources(paths, *stored, category)
         return str(error)
 
 
-def keep_builds(campaign: Campaign, paths: Paths) -> None:
+def store_builds(campaign: Campaign, paths: Paths) -> None:
     """Store the records of the binaries that are about to be run, and the logs of their builds."""
     folder = paths.source / "builds"
     try:
@@ -298,7 +298,7 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
 
 
-def described(tree: facts.Described) -> str:
+def tree_text(tree: facts.Described) -> str:
     parts = [tree.name, f"{tree.files} files", f"tree {tree.hash}"]
     parts += [f"archive SHA-256 {tree.archive_sha256}"] if tree.archive_sha256 else []
     parts += [f"commit {tree.revision}"] if tree.revision else []
@@ -317,7 +317,7 @@ def verdict(comparison: facts.TreeComparison) -> str:
     return f"{files} changed, {lines} added, {removed} removed: {counts}."
 
 
-def checked(comparison: facts.TreeComparison) -> str:
+def reproduction_text(comparison: facts.TreeComparison) -> str:
     if comparison.reproduced:
         return f"Verified: published source + patch (SHA-256 {comparison.patch_sha256}) = built source."
     return f"Published source + patch differs from the built source: its tree hash is {comparison.applied}."
@@ -359,8 +359,8 @@ def parts(sources: facts.Sources, category: BuildCategory | None = None) -> Iter
         yield Section("Source", f"Sources not compared: {sources.problem}.")
     else:
         trees = (("Published", comparison.pristine), ("Built", comparison.modified))
-        rows = tuple((f"{name}: {described(tree)}",) for name, tree in trees)
-        sentences = (verdict(comparison), checked(comparison), *supplied(comparison))
+        rows = tuple((f"{name}: {tree_text(tree)}",) for name, tree in trees)
+        sentences = (verdict(comparison), reproduction_text(comparison), *supplied(comparison))
         yield Section("Source", " ".join(sentences), ("Trees",), rows)
         ignored = tuple((name, item.path, item.why, item.sha256) for name, tree in trees for item in tree.ignored)
         if ignored:

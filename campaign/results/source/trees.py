@@ -83,7 +83,7 @@ def read(
     try:
         kind = path.stat().st_mode if path.exists() else 0
         if stat.S_ISDIR(kind):
-            return _collected(text, _directory(path, excluded_directories))
+            return _build_tree(text, _directory(path, excluded_directories))
         if stat.S_ISREG(kind):
             return _archive(text, path, max_bytes)
     except OSError as error:
@@ -115,7 +115,7 @@ def without_products(tree: Tree, other: Tree) -> Tree:
     return replace(tree, entries=entries_kept, ignored=tuple(ignored))
 
 
-def outside(tree: Tree, directories: frozenset[str]) -> Tree:
+def without_directories(tree: Tree, directories: frozenset[str]) -> Tree:
     """A tree without these directories at its top, as `read` leaves them out."""
     tops = directories & {path.partition("/")[0] for path in tree.entries if "/" in path}
     entries_kept = {path: entry for path, entry in tree.entries.items() if path.partition("/")[0] not in tops}
@@ -129,7 +129,7 @@ def outside(tree: Tree, directories: frozenset[str]) -> Tree:
 Item = TreeEntry | Ignored
 
 
-def _collected(name: str, items: Iterable[Item], strip: bool = False, max_bytes: int = LARGEST_TREE) -> Tree:
+def _build_tree(name: str, items: Iterable[Item], strip: bool = False, max_bytes: int = LARGEST_TREE) -> Tree:
     """The items as a tree; `strip` removes a single directory around all of them, as in archives."""
     entries: dict[str, TreeEntry] = {}
     ignored: list[Ignored] = []
@@ -141,7 +141,7 @@ def _collected(name: str, items: Iterable[Item], strip: bool = False, max_bytes:
         _check_path(name, item.path)
         if item.path in entries:
             raise InputError(f"{name}: duplicate entry {displayed_path(item.path)}")
-        if (administrated := _administrated(item.path)) is not None:
+        if (administrated := _version_control_top(item.path)) is not None:
             ignored.append(Ignored(administrated, "version control"))
             continue
         total += len(item.data)
@@ -171,7 +171,7 @@ def _check_path(name: str, path: str) -> None:
         raise InputError(f"{name}: path of {len(path)} characters; allowed: up to {LONGEST_PATH}")
 
 
-def _administrated(path: str) -> str | None:
+def _version_control_top(path: str) -> str | None:
     """The top of a path that belongs to a version control system, None if none does."""
     parts = path.split("/")
     return next(("/".join(parts[: at + 1]) for at, part in enumerate(parts) if part in _ADMINISTRATION), None)
@@ -235,7 +235,7 @@ def _archive(name: str, path: Path, max_bytes: int) -> Tree:
     limits = archives.Limits(name, 2 * MOST_FILES, 2 * max_bytes, too_much, ("gzip", "lzma", "bz2"))
     try:
         with archives.open_archive(path, limits) as members:
-            tree = _collected(name, _unpacked(name, members), strip=True, max_bytes=max_bytes)
+            tree = _build_tree(name, _unpack_members(name, members), strip=True, max_bytes=max_bytes)
     except archives.LongHeader as error:
         raise InputError(f"{name}: too large to unpack: {error}") from error
     except archives.Damaged as error:
@@ -243,7 +243,7 @@ def _archive(name: str, path: Path, max_bytes: int) -> Tree:
     return replace(tree, archive_sha256=untrusted.digest(path))
 
 
-def _unpacked(name: str, members: Iterator[archives.Member]) -> Iterator[Item]:
+def _unpack_members(name: str, members: Iterator[archives.Member]) -> Iterator[Item]:
     seen: dict[str, TreeEntry] = {}  # for hard links, which name an earlier member
     for member in members:
         path = member.name.removeprefix("./").rstrip("/")
@@ -286,5 +286,5 @@ def _revision(name: str, repository: Path, revision: str) -> Tree:
     submodules = [Ignored(blob.path, "a submodule", blob.id) for blob in blobs if blob not in files]
     contents = zip(files, git.contents(repository, files), strict=True)
     entries = (TreeEntry(blob.path, PLAIN if blob.mode == "100664" else blob.mode, data) for blob, data in contents)
-    tree = _collected(name, itertools.chain(submodules, entries))
+    tree = _build_tree(name, itertools.chain(submodules, entries))
     return replace(tree, revision=git.commit(repository, revision))

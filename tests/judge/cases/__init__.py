@@ -45,9 +45,9 @@ class Example:
         """What the rule finds, with its texts as they are read."""
         found: Iterable[Finding]
         if isinstance(self.given, Case):
-            found = engine.by_rules(engine.ATTEMPT_RULES, [self.rule], self.given, self.given.subject)
+            found = engine.judge_by_rules(engine.ATTEMPT_RULES, [self.rule], self.given, self.given.subject)
         elif isinstance(self.given, Submission):
-            found = engine.by_rules(engine.RULES, [self.rule], self.given, CAMPAIGN)
+            found = engine.judge_by_rules(engine.RULES, [self.rule], self.given, CAMPAIGN)
         else:
             found = self.given()
         return [replace(each, wording=each.message, operation="", phase="", clause="", values={}) for each in found]

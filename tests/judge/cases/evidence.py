@@ -10,7 +10,7 @@ from campaign.core.findings import Finding, Severity
 from campaign.core.journal import Chain
 from campaign.evidence import verify
 from campaign.evidence.verify import BUNDLE, Signature
-from campaign.judge.findings import of_rule, to_explain
+from campaign.judge.findings import complete_findings, to_explain
 from campaign.judge.submission import Submission
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
 from tests.judge.cases.submissions import whole
@@ -42,7 +42,7 @@ def of_pack(id: str, digest: str) -> Submission:
 
 def looked(rule: str, findings: Iterable[Finding]) -> Callable[[], Iterable[Finding]]:
     """What a rule over bundles says of one."""
-    found = list(of_rule(rule, BUNDLE, findings))
+    found = list(complete_findings(rule, BUNDLE, findings))
     return lambda: found
 
 

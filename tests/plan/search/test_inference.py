@@ -116,7 +116,7 @@ def test_runs_without_any_noise_leave_each_count_a_run() -> None:
 def test_curves_drawn_with_the_same_seed_are_the_same() -> None:
     counts = [Geometry(1, number) for number in (1, 2, 4, 8)]
     given = curve.robust_runs(tuple((("b", block), one, float(one.processes)) for block in range(2) for one in counts))
-    first, again, other = (curve.drawn(given, counts, 8, seed, 16).tolist() for seed in ("a", "a", "b"))
+    first, again, other = (curve.draw_curves(given, counts, 8, seed, 16).tolist() for seed in ("a", "a", "b"))
     assert first == again != other
 
 

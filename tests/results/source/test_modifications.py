@@ -71,7 +71,7 @@ def test_what_was_not_compared_is_said_with_the_reason() -> None:
 def test_a_patch_that_does_not_give_the_tree_is_said() -> None:
     given = found()
     assert given.comparison
-    assert modifications.checked(replace(given.comparison, applied="00" * 32)) == (
+    assert modifications.reproduction_text(replace(given.comparison, applied="00" * 32)) == (
         f"Published source + patch differs from the built source: its tree hash is {'00' * 32}."
     )
 

@@ -160,7 +160,7 @@ def test_the_build_of_an_external_benchmark_is_as_the_campaign_file_tells(file: 
             log_sha256=hashlib.sha256(b"mpicc").hexdigest(),
         ),
     )
-    modifications.keep_builds(loaded(file, build=notes), paths(file))
+    modifications.store_builds(loaded(file, build=notes), paths(file))
     folder = paths(file).source / "builds"
     assert {path.name for path in folder.iterdir()} == {f"{binary}.json", f"{binary}.log"}
     assert (folder / f"{binary}.log").read_text() == "mpicc"
@@ -184,7 +184,7 @@ def test_each_program_of_a_pack_has_a_build_of_its_own(file: Path) -> None:
     compilers = {build.binary_sha256: build.compiler for build in modifications.builds(campaign)}
     assert compilers[hashlib.sha256(b"ior").hexdigest()] == "gcc 12"
     assert compilers[hashlib.sha256(b"mdtest").hexdigest()] == "icx 2024"
-    modifications.keep_builds(campaign, paths(file))
+    modifications.store_builds(campaign, paths(file))
     assert {build.compiler for build in modifications.recorded_sources(paths(file)).builds} >= {"gcc 12", "icx 2024"}
 
 
@@ -203,7 +203,7 @@ def test_the_built_in_benchmark_keeps_its_own_record(file: Path) -> None:
 
 def test_what_was_kept_is_read_again(file: Path) -> None:
     compared, patch = modifications.compare(loaded(file))
-    modifications.keep(paths(file), compared, patch)
+    modifications.store_sources(paths(file), compared, patch)
     found = modifications.recorded_sources(paths(file))
     assert found.comparison == compared.comparison
     assert modifications.patch_of(paths(file)) == patch
@@ -211,33 +211,33 @@ def test_what_was_kept_is_read_again(file: Path) -> None:
 
 
 def test_a_tree_that_cannot_be_read_any_more_leaves_what_was_found_of_it(file: Path) -> None:
-    assert modifications.look_again(loaded(file), paths(file)) == ""
+    assert modifications.compare_and_store(loaded(file), paths(file)) == ""
     (file.parent / "pristine").rename(file.parent / "away")
-    assert "pristine: not found" in modifications.look_again(loaded(file), paths(file))
+    assert "pristine: not found" in modifications.compare_and_store(loaded(file), paths(file))
     assert modifications.recorded_sources(paths(file)).comparison
 
 
 def test_the_report_of_trees_that_are_gone_follows_the_category_and_the_builds(file: Path) -> None:
-    modifications.look_again(loaded(file), paths(file))
+    modifications.compare_and_store(loaded(file), paths(file))
     (file.parent / "pristine").rename(file.parent / "away")
     builds = paths(file).source / "builds"
     builds.mkdir()
     (builds / f"{'7' * 64}.json").write_text(facts.as_text(Build("7" * 64, compiler="gcc 12")))
-    modifications.look_again(loaded(file), paths(file), BuildCategory("ported", "ported code", "9"))
+    modifications.compare_and_store(loaded(file), paths(file), BuildCategory("ported", "ported code", "9"))
     text = (paths(file).source / "modifications.txt").read_text()
     assert "ported code" in text and "gcc 12" in text and "changed, " in text
 
 
 def test_of_other_trees_nothing_is_left(file: Path) -> None:
-    modifications.look_again(loaded(file), paths(file))
-    trouble = modifications.look_again(loaded(file, pristine="another"), paths(file))
+    modifications.compare_and_store(loaded(file), paths(file))
+    trouble = modifications.compare_and_store(loaded(file, pristine="another"), paths(file))
     found = modifications.recorded_sources(paths(file))
     assert (found.comparison, found.problem) == (None, trouble)
     assert "another: not found" in trouble
 
 
 def test_a_patch_that_was_changed_afterwards_is_noticed(file: Path) -> None:
-    modifications.keep(paths(file), *modifications.compare(loaded(file)))
+    modifications.store_sources(paths(file), *modifications.compare(loaded(file)))
     found = modifications.recorded_sources(paths(file))
     assert found.comparison and found.patch_sha256 == found.comparison.patch_sha256
     with (paths(file).source / "modifications.patch").open("ab") as stream:
@@ -246,7 +246,7 @@ def test_a_patch_that_was_changed_afterwards_is_noticed(file: Path) -> None:
 
 
 def test_a_damaged_record_is_told_with_what_to_do(file: Path) -> None:
-    modifications.keep(paths(file), *modifications.compare(loaded(file)))
+    modifications.store_sources(paths(file), *modifications.compare(loaded(file)))
     path = paths(file).source / "modifications.json"
     path.write_text("{}")
     with pytest.raises(InputError, match=f"{path}: damaged .*; delete it and run 'campaign modifications FILE'"):
