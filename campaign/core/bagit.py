@@ -23,10 +23,9 @@ from pathlib import Path
 from typing import IO
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from campaign.core import archives, untrusted
+from campaign.core import archives, temporary, untrusted
 from campaign.core.errors import InputError, MachineLacks
 from campaign.core.strict_yaml import quoted
-from campaign.core.temporary import temporary_full
 
 DECLARATION = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
 INFO, MANIFEST, TAG_MANIFEST = "bag-info.txt", "manifest-sha256.txt", "tagmanifest-sha256.txt"
@@ -258,7 +257,7 @@ def writing_member(name: str) -> Iterator[None]:
         if error.errno in (errno.EEXIST, errno.ENOTDIR, errno.EISDIR):
             raise _Refused(f"{quoted(name)}: is both a file and a directory") from error
         where = error.filename or "the temporary directory"
-        raise MachineLacks(temporary_full(where=where, why=error.strerror)) from error
+        raise MachineLacks(temporary.full(where, error.strerror)) from error
 
 
 def _write(out: IO[bytes], data: bytes) -> None:

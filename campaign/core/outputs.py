@@ -32,8 +32,8 @@ class _Inputs:
                 self.add(path)
 
     def add(self, path: str | bytes | Path) -> None:
-        if identity := _identity(path):
-            self.identities.add(identity)
+        if place := identity(path):
+            self.identities.add(place)
 
 
 _inputs = _Inputs()
@@ -71,10 +71,10 @@ def check_directory(path: Path, force: bool) -> None:
 
 
 def _check_unread(path: Path) -> None:
-    if _identity(path) in _inputs.identities:
+    if identity(path) in _inputs.identities:
         raise InputError(f"{path}: this command reads it; name another place for its output")
     for directory in path.resolve().parents:
-        if _identity(directory) in _inputs.identities:
+        if identity(directory) in _inputs.identities:
             raise InputError(f"{path}: is in {directory}, which this command reads; name another place for its output")
 
 
@@ -111,7 +111,7 @@ def is_standard_output(path: Path) -> bool:
         status = os.fstat(_STANDARD_OUTPUT)
     except OSError:  # closed
         return False
-    return _identity(path) == (status.st_dev, status.st_ino)
+    return identity(path) == (status.st_dev, status.st_ino)
 
 
 def _open_stream(path: Path) -> int:
@@ -129,7 +129,8 @@ def _is_stream(path: Path) -> bool:
     return path.absolute().parent in _DEVICES or (path.exists() and not path.is_file())
 
 
-def _identity(path: str | bytes | Path) -> tuple[int, int] | None:
+def identity(path: str | bytes | Path) -> tuple[int, int] | None:
+    """The device and the inode of a file or a directory, the same by every path to it; None if it cannot be seen."""
     try:
         status = Path(os.fsdecode(path)).stat()
     except (OSError, ValueError):

@@ -12,12 +12,8 @@ from pathlib import Path
 from campaign.core.errors import convert_full_disk
 
 
-def full() -> str:
-    """The message when $TMPDIR is full."""
-    return temporary_full(where=tempfile.gettempdir(), why=os.strerror(errno.ENOSPC))
-
-
-def temporary_full(where: object, why: object) -> str:
+def full(where: str, why: str | None) -> str:
+    """The message when a temporary directory is full."""
     return f"{where}: {why}; set TMPDIR to a directory with more space"
 
 
@@ -26,5 +22,6 @@ def directory(prefix: str) -> Iterator[Path]:
     """An empty directory, removed at the end. Raises NoRoom for any error from a full file system within the
     context.
     """
-    with convert_full_disk(full()), tempfile.TemporaryDirectory(prefix=prefix) as place:
+    message = full(tempfile.gettempdir(), os.strerror(errno.ENOSPC))
+    with convert_full_disk(message), tempfile.TemporaryDirectory(prefix=prefix) as place:
         yield Path(place)

@@ -7,7 +7,6 @@ this machine.
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ from campaign.config.rules import packs
 from campaign.config.rules.pack import RulePack
 from campaign.config.waivers import NO_ANSWERS, Waiver
 from campaign.core import bagit, journal, signatures, temporary, timestamps
-from campaign.core.errors import CampaignError, InputError, convert_full_disk, reraise_machine_problem
+from campaign.core.errors import CampaignError, InputError, reraise_machine_problem
 from campaign.core.escaping import plain
 from campaign.core.findings import Finding, Severity
 from campaign.core.strict_yaml import quoted
@@ -115,8 +114,8 @@ def open_bundle(path: Path) -> Iterator[bagit.Bag]:
     """A bundle, copied into a private directory and compared with its manifests. Raises InputError if it cannot be
     one.
     """
-    with tempfile.TemporaryDirectory(prefix="campaign-verify.") as place, convert_full_disk(temporary.full()):
-        yield bagit.read(path, Path(place))
+    with temporary.directory("campaign-verify.") as place:
+        yield bagit.read(path, place)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from campaign.config.definition import Definition
 from campaign.config.format import Campaign
 from campaign.config.values import forbidden
 from campaign.core.errors import InputError
+from campaign.core.outputs import identity
 from campaign.core.paths import Paths
 from campaign.core.strict_yaml import Place, path_text
 from campaign.slurm import partitions
@@ -117,15 +118,7 @@ def _ancestry(directory: str) -> list[tuple[int, int] | Path]:
     path if it is missing here.
     """
     path = Path(os.path.realpath(directory))
-    return [_identity(place) or place for place in (path, *path.parents)]
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
+    return [identity(place) or place for place in (path, *path.parents)]
 
 
 def _results_problem(paths: Paths) -> str:

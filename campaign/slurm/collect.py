@@ -80,20 +80,12 @@ def read_evidence(folder: Path, token: str) -> tuple[Evidence, tuple[str, ...]]:
     return replace(reading.evidence_of(file), completion=completion), problems
 
 
-def _content(path: Path) -> str:
-    """The lines of a file; empty if it does not exist. Raises OSError."""
+def text_of(path: Path) -> str:
+    """The lines of a file; empty if it cannot be read, since messages do without it."""
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size  # reading makes room for all that is asked for
             return file.read(min(LARGEST_TEXT, size)).decode(errors="replace")
-    except (FileNotFoundError, NotADirectoryError):
-        return ""
-
-
-def text_of(path: Path) -> str:
-    """The same for a message, which does without what cannot be read."""
-    try:
-        return _content(path)
     except OSError as error:
         pass_on_limit(error)
         return ""

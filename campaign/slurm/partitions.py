@@ -190,19 +190,16 @@ class Shown:
 
 
 def ask(slurm: Slurm) -> Shown:
-    """Ask for the partition that the campaign file names, or the default one. Raises as `read`."""
-    row = row_of(slurm.partition)
-    return Shown(described(row, slurm.reservation, ChosenNodes.from_settings(slurm)), terms_of(row))
-
-
-def read(name: str, reservation: str = "", choice: ChosenNodes | None = None) -> Partition:
-    """A partition's nodes, cores and limit; the default partition for an empty name. With a reservation, its nodes
-    count. Raises NotInSlurm if the name does not exist, or if no node has the selected features.
+    """Ask for the partition that the campaign file names, or the default one. With a reservation, its nodes count.
+    Raises NotInSlurm if the name does not exist, or if no node has the selected features.
     """
-    return described(row_of(name), reservation, choice or ChosenNodes())
+    row = _row_of(slurm.partition)
+    reserved = _reserved(slurm.reservation) if slurm.reservation else None
+    partition = parse(row, _nodes(row["PartitionName"]), reserved, ChosenNodes.from_settings(slurm))
+    return Shown(partition, terms_of(row))
 
 
-def row_of(name: str) -> dict[str, str]:
+def _row_of(name: str) -> dict[str, str]:
     """scontrol's fields of a partition; of the default one for an empty name."""
     output = commands.answer(["scontrol", "--oneliner", "show", "partition", *([name] if name else [])], "not found")
     if output is None:
@@ -219,12 +216,6 @@ def row_of(name: str) -> dict[str, str]:
     if not partitions:
         raise UnknownState(f"unexpected output of scontrol: {output.strip()!r}")
     return partitions[0]
-
-
-def described(row: Mapping[str, str], reservation: str, choice: ChosenNodes) -> Partition:
-    """The partition with these fields, with its nodes."""
-    reserved = _reserved(reservation) if reservation else None
-    return parse(row, _nodes(row["PartitionName"]), reserved, choice)
 
 
 def _nodes(partition: str, *options: str) -> str:
@@ -252,7 +243,7 @@ def out_of_service_text(nodes: Sequence[Unusable]) -> str:
 def at_hand() -> Partition | None:
     """The default partition; None if Slurm does not answer, or has none."""
     try:
-        return read("") if commands.reachable() is None else None
+        return ask(Slurm()).partition if commands.reachable() is None else None
     except EnvironmentLacks:
         return None
 

@@ -26,6 +26,7 @@ from campaign.config.rules.pack import RulePack
 from campaign.core import atomic, journal, resources
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.grouping import grouped
+from campaign.core.outputs import identity
 from campaign.core.paths import Paths
 from campaign.core.processes import Process
 from campaign.core.runs import Attempt, Planned, Run, State, directory_name
@@ -344,7 +345,8 @@ def prepare(
         stale, left = {**left, **stale}, {}
         steps.append(Planned(run, number, token(), paths.attempt(run.id, number), stale))
     name = f"campaign-{campaign.name[:24]}-{token()}"
-    job = script_of(campaign, pack, name, paths, steps, _boot(), _seen(batch[0].directory), str(resources.witness()))
+    seen = ":".join(map(str, identity(batch[0].directory) or ()))
+    job = script_of(campaign, pack, name, paths, steps, _boot(), seen, str(resources.witness()))
     return job, scripts.render(job)
 
 
@@ -360,7 +362,6 @@ def script_of(
 ) -> scripts.JobScript:
     """The input from which the job script of these steps is rendered. `boot` to `witness`: as in it."""
     title = f"campaign {campaign.name}, rules {pack.id} version {pack.version}, profile {campaign.profile}"
-    clause = pack.offset_clause
     target = steps[0].run.target
     counters = next((entry.server_counters for entry in campaign.targets if entry.name == target), "")
     targets = matrix.independent_targets(campaign.targets, target)
@@ -373,7 +374,7 @@ def script_of(
         tuple(steps),
         campaign.slurm,
         probe=campaign.benchmark.external or campaign.energy.by_nodes,
-        clause=clause,
+        clause=pack.offset_clause,
         boot=boot,
         seen=seen,
         independent=independent,
@@ -386,13 +387,6 @@ def _boot() -> str:
     """The first part of this machine's boot id, which its virtual nodes share."""
     with contextlib.suppress(OSError):
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").partition("-")[0].strip()
-    return ""
-
-
-def _seen(directory: str) -> str:
-    with contextlib.suppress(OSError):
-        status = Path(directory).stat()
-        return f"{status.st_dev}:{status.st_ino}"
     return ""
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from campaign.config.slurm_keys import Slurm
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.slurm import partitions
 from campaign.slurm.partitions import ChosenNodes, NodeKind, NotInSlurm, Partition, Unusable
@@ -44,7 +45,7 @@ def test_the_default_partition_is_taken_where_none_is_named(cluster: Fake) -> No
         kinds=(NodeKind(4, 8, 64000, "", ()),),
         names=("n1", "n2", "n3", "n4"),
     )
-    assert partitions.read("") == partitions.read("batch") == expected
+    assert partitions.ask(Slurm()).partition == partitions.ask(Slurm("batch")).partition == expected
 
 
 def test_nodes_that_cannot_be_used_are_left_out_and_told() -> None:
@@ -213,12 +214,12 @@ def test_unlike_nodes_are_told_apart_also_where_a_reason_looks_like_a_row() -> N
 def test_a_partition_that_does_not_exist_is_named_with_those_that_do(cluster: Fake) -> None:
     cluster.fault("scontrol-fails", "Partition bacth not found", once=True)
     with pytest.raises(NotInSlurm, match=r"^slurm\.partition: found bacth; .*; did you mean batch\?$"):
-        partitions.read("bacth")
+        partitions.ask(Slurm("bacth"))
 
 
 def test_a_reservation_that_does_not_exist_is_named(cluster: Fake) -> None:
     with pytest.raises(NotInSlurm, match=r"^slurm\.reservation: found acceptance; Slurm has no such reservation"):
-        partitions.read("", "acceptance")
+        partitions.ask(Slurm(reservation="acceptance"))
 
 
 def test_the_partition_at_hand_is_the_default_one_and_none_where_no_slurm_answers(
@@ -237,14 +238,14 @@ def test_the_nodes_architecture_is_that_of_the_first(cluster: Fake) -> None:
 def test_the_failure_of_a_question_is_said_in_slurms_words(cluster: Fake) -> None:
     cluster.fault("scontrol-fails", "slurm_load_partitions error: Invalid partition name specified")
     with pytest.raises(UnknownState, match="Invalid partition name specified"):
-        partitions.read("nope")
+        partitions.ask(Slurm("nope"))
 
 
 @pytest.mark.parametrize("shown", ["No partitions in the system", "PartitionName=a Default=NO"])
 def test_a_cluster_without_a_default_partition_is_said(cluster: Fake, shown: str) -> None:
     cluster.fault("scontrol-garbage", shown)
     with pytest.raises(EnvironmentLacks, match=r"no default partition; set slurm\.partition"):
-        partitions.read("")
+        partitions.ask(Slurm())
 
 
 @pytest.mark.parametrize(

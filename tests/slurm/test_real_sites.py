@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from campaign.config.slurm_keys import Slurm
 from campaign.results.environment import reading
 from campaign.sandbox import slurmconf
 from campaign.sandbox.cluster import Sandbox
 from campaign.sandbox.layout import Layout, Shape
 from campaign.slurm import partitions
-from campaign.slurm.partitions import ChosenNodes, NodeKind
+from campaign.slurm.partitions import NodeKind
 from tests.support.cases import Case, make_case, wait_until
 from tests.support.sandbox_fixture import running
 
@@ -87,12 +88,12 @@ def campaign(folder: Path, site: Sandbox, name: str, more: str, most: str = "{no
 
 
 def test_unlike_nodes_are_told_apart() -> None:
-    partition = partitions.read("")
+    partition = partitions.ask(Slurm()).partition
     few, many = (NodeKind(2, 4, 2000, "", ("cpu", "milan")), NodeKind(2, 8, 4000, "", ("cpu", "genoa")))
     assert (partition.nodes, partition.cores_per_node, partition.memory_mib) == (4, 4, 2000)
     assert partition.kinds == (few, many)
-    assert partitions.read("", choice=ChosenNodes("cpu&genoa")).kinds == (many,)
-    assert partitions.read("", choice=ChosenNodes(named="node[1-3]")).kinds == (few, NodeKind(1, *_of(many)))
+    assert partitions.ask(Slurm(constraint="cpu&genoa")).partition.kinds == (many,)
+    assert partitions.ask(Slurm(directives=("--nodelist=node[1-3]",))).partition.kinds == (few, NodeKind(1, *_of(many)))
 
 
 def _of(kind: NodeKind) -> tuple[int, int, str, tuple[str, ...]]:

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from campaign.config.slurm_keys import Slurm
 from campaign.slurm import commands, partitions, sbatch
 
 DATA = Path(__file__).parents[1] / "data" / "slurm"
@@ -74,12 +75,12 @@ SITUATIONS: Mapping[str, Situation] = {
 
 def readings(name: str) -> dict[str, Any]:
     """What campaign reads in a situation."""
-    partition = partitions.read("", choice=partitions.ChosenNodes(SITUATIONS[name].choice))
+    partition = partitions.ask(Slurm(constraint=SITUATIONS[name].choice)).partition
     read: dict[str, Any] = {
         "reachable": commands.reachable(),
         "nodes": (partition.nodes, partition.usable, partition.cores_per_node, partition.memory_mib),
         "kinds": [str(kind) for kind in partition.kinds],
-        "all": [str(kind) for kind in partitions.read("").kinds],
+        "all": [str(kind) for kind in partitions.ask(Slurm()).partition.kinds],
         "unusable": [(node.node, node.why, node.reason, node.by) for node in partition.unusable],
         "architecture": partitions.architecture("p"),
         "active": [(job.id, job.word, job.name, job.comment) for job in commands.my_jobs()],
@@ -92,7 +93,7 @@ def readings(name: str) -> dict[str, Any]:
     if name == "refused":
         read["refused"] = [sbatch.refusal(SCRIPT.format(*given)) for given in REFUSED]
         try:
-            partitions.read("nope")
+            partitions.ask(Slurm("nope"))
         except partitions.NotInSlurm as error:
             read["partition"] = str(error)
     return read
