@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
 Item = TypeVar("Item")  # what a row of the table is about
@@ -14,7 +15,7 @@ class Column(Generic[Item]):
     """`name`: its heading, and its key in JSON and in CSV, there unless `flat` is another. `place`: in a line of CSV,
     from 1, and 0 if it is not there; programs may know columns by their place, so that a new one is the last. `title`:
     its heading in the table for people of what is also for programs; "" if they do not see it. `meaning`: for the
-    schema of the JSON form, where the name does not say it.
+    schema of the JSON form, where the name does not say it. `width`: of a workbook's column, in digits.
     """
 
     name: str
@@ -28,7 +29,19 @@ class Column(Generic[Item]):
     repeats: bool = False  # where people read the values of several rows, also those that are equal
     listed: Callable[[list[Any]], str] | None = None  # the text of a list in CSV
     meaning: str = ""
+    width: int = 11
     columns: tuple[Column[Any], ...] = ()  # those of an object of JSON, about the value; CSV has no objects
+
+
+def sequence_columns(*names: str, is_text: bool = True) -> tuple[Column[Sequence[Any]], ...]:
+    """For items that are sequences with a value for each column."""
+    return tuple(Column(name, itemgetter(place), is_text=is_text) for place, name in enumerate(names))
+
+
+def table_cells(columns: Sequence[Column[Item]], items: Sequence[Item]) -> list[tuple[str, ...]]:
+    """The texts of a line for each item."""
+    lines = (tuple(column.value(item) for column in columns) for item in items)
+    return [tuple("" if value is None else str(value) for value in line) for line in lines]
 
 
 def record(columns: Sequence[Column[Item]], item: Item) -> dict[str, Any]:
@@ -58,11 +71,12 @@ def _fields(columns: Sequence[Column[Any]], entry: Mapping[str, Any]) -> Iterato
             )
 
 
-def csv_names(columns: Sequence[Column[Any]]) -> tuple[str, ...]:
-    """The names of the columns of CSV, in their order."""
-    leaves = [column_leaf for column in columns for column_leaf in (column.columns or (column,))]
-    return tuple(
-        column_leaf.flat or column_leaf.name
-        for column_leaf in sorted(leaves, key=lambda column_leaf: column_leaf.place)
-        if column_leaf.place
-    )
+def csv_columns(columns: Sequence[Column[Any]]) -> dict[str, Column[Any]]:
+    """The columns of CSV by their names, in their order."""
+    leaves = [leaf for column in columns for leaf in (column.columns or (column,)) if leaf.place]
+    return {leaf.flat or leaf.name: leaf for leaf in sorted(leaves, key=lambda leaf: leaf.place)}
+
+
+def csv_line(columns: Sequence[Column[Item]], item: Item) -> dict[str, Any]:
+    """The columns of CSV with the values of an item, None where it has none."""
+    return dict.fromkeys(csv_columns(columns)) | add_csv_fields(columns, record(columns, item))

@@ -12,6 +12,7 @@ from typing import Any
 
 from campaign.config.forms import FormMapping
 from campaign.core import units, untrusted
+from campaign.core.columns import csv_line
 from campaign.core.errors import InputError
 from campaign.core.units import listing, plural
 from campaign.judge.submission import Submission
@@ -20,7 +21,7 @@ from campaign.report.foreign import form_file, judge_table
 from campaign.report.foreign.table_file import LARGEST, parse_number
 from campaign.report.workbook.sheets import PROVENANCE
 from campaign.report.write import write_report
-from campaign.results.cells import IN_CSV, flattened
+from campaign.results.cells import COLUMNS, IN_CSV
 
 NOISE = Decimal("1e-12")  # of numbers that were converted to the form's unit and back
 _RAW_OUTPUT = re.compile(r'href="\./[^"]*?/(runs/[^"]*")')  # a link, which begins with the way from the page
@@ -162,7 +163,7 @@ def _table_values(path: Path, parts: Mapping[str, Submission]) -> tuple[Texts, T
     names = dict.fromkeys(name for fields in fields_by_name.values() for name in fields)
     columns = [name for name in IN_CSV[4:] if name != "findings" and name in names]
     bundle_fields = {
-        f"{part}/{row.cell}" if part else str(row.cell): flattened(row)
+        f"{part}/{row.cell}" if part else str(row.cell): csv_line(COLUMNS, row)
         for part, submission in parts.items()
         for row in submission.rows
     }

@@ -26,11 +26,11 @@ def _evidence(line: ClauseLine) -> str:
 
 
 COLUMNS: tuple[Column[ClauseLine], ...] = (
-    Column("Clause", lambda line: line.clause.id, is_text=True),
-    Column("Requirement", lambda line: line.clause.requires, is_text=True),
-    Column("State", lambda line: line.state, is_text=True),
-    Column("Answer", lambda line: "; ".join(filter(None, (line.answer, line.why))), is_text=True),
-    Column("Evidence", _evidence, is_text=True),
+    Column("Clause", lambda line: line.clause.id, is_text=True, width=16),
+    Column("Requirement", lambda line: line.clause.requires, is_text=True, width=60),
+    Column("State", lambda line: line.state, is_text=True, width=14),
+    Column("Answer", lambda line: "; ".join(filter(None, (line.answer, line.why))), is_text=True, width=60),
+    Column("Evidence", _evidence, is_text=True, width=60),
 )
 
 
@@ -46,12 +46,7 @@ def matrix_text(lines: Sequence[ClauseLine], pack: RulePack, style: str, width: 
 
 def matrix_section(lines: Sequence[ClauseLine]) -> Section:
     """The matrix as a part of the page."""
-    return Section(
-        "Compliance matrix",
-        count_states(lines),
-        tuple(column.name for column in COLUMNS),
-        tuple(grid.table_cells(COLUMNS, lines)),
-    )
+    return Section("Compliance matrix", count_states(lines), COLUMNS, lines)
 
 
 def as_json(lines: Sequence[ClauseLine]) -> str:

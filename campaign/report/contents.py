@@ -9,7 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+from campaign.config.search import Projection
+from campaign.core.columns import Column, sequence_columns
 from campaign.core.errors import typed_path
 from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
@@ -20,6 +23,7 @@ from campaign.judge.compliance import ClauseLine, compliance_matrix
 from campaign.judge.submission import Submission
 from campaign.report.decision import DecisionBlock, campaign_decision
 from campaign.results.case import Case
+from campaign.results.cells import Row
 from campaign.results.environment.facts import Environment, FileSystemSpace
 from campaign.results.source.modifications import Section, parts
 
@@ -30,8 +34,8 @@ _VARIABLES = ("env.",)
 _LIBRARY = "library."
 _NAMED = 4  # nodes or attempts that are named if a line is not about all
 
-_COLUMNS = ("what", "value", "nodes (if not all)")
-_EXECUTED = ("what", "file or words", "SHA-256", "attempts (if not all)")
+_COLUMNS = sequence_columns("what", "value", "nodes (if not all)")
+_EXECUTED = sequence_columns("what", "file or words", "SHA-256", "attempts (if not all)")
 _Observation = tuple[str, str, tuple[str, str]]  # a fact, its value, and the job and node that it is from
 _Line = tuple[str, str, str]  # kind, path or words, hash
 
@@ -59,6 +63,11 @@ class Contents(Submission):
     def root(self) -> Path:
         """The results directory, to which paths of the rows' sources are relative."""
         return self.campaign.results
+
+    @property
+    def projections(self) -> list[Row]:
+        """The results that are computed from those of another system."""
+        return [row for row in self.rows if row.projection is not None]
 
     @property
     def period(self) -> str:
@@ -101,6 +110,28 @@ def measured_period(attempts: Sequence[Attempt]) -> tuple[datetime, datetime] | 
     return first, last
 
 
+def _inputs(projection: Projection) -> str:
+    return ", ".join(f"{name} = {value!r}" for name, value in projection.inputs)
+
+
+# Those with a title are on the page too.
+PROJECTIONS: tuple[Column[Any], ...] = (
+    Column("cell", lambda row: str(row.cell), width=30, title="Result"),
+    Column("value", lambda row: row.value, width=12, title="Value"),
+    Column("unit", lambda row: row.unit, width=8, title="Unit"),
+    Column("low", lambda row: row.value * (1 - row.projection.uncertainty), width=12, title="Low"),
+    Column("high", lambda row: row.value * (1 + row.projection.uncertainty), width=12, title="High"),
+    Column("uncertainty", lambda row: row.projection.uncertainty, width=12),
+    Column("nodes", lambda row: row.projection.nodes, width=8),
+    Column("processes", lambda row: row.projection.processes, width=10),
+    Column("base system", lambda row: row.projection.base_system, width=18, title="Base system"),
+    Column("generation", lambda row: row.projection.generation, width=12, title="Generation"),
+    Column("formula", lambda row: row.projection.formula, width=26, title="Formula", is_text=True),
+    Column("inputs", lambda row: _inputs(row.projection), width=26, title="Inputs", is_text=True),
+    Column("logs", lambda row: ", ".join(map(str, row.projection.logs)), width=24, title="Logs", is_text=True),
+)
+
+
 # --- what jobs recorded of their environment
 
 
@@ -132,8 +163,8 @@ def environment_sections(results: Sequence[Case]) -> tuple[Section, ...]:
         Section("Variables of the processes", "", _COLUMNS, _observation_lines(_with_prefix(facts, _VARIABLES)))
     )
     problems = dict.fromkeys(problem for environment in jobs.values() for problem in environment.problems)
-    sections.append(Section("Not determined", "", ("problem",), tuple((problem,) for problem in problems)))
-    return tuple(section for section in sections if section.rows)
+    sections.append(Section("Not determined", "", sequence_columns("problem"), [(problem,) for problem in problems]))
+    return tuple(section for section in sections if section.items)
 
 
 def _node_observations(jobs: Mapping[str, Environment]) -> list[_Observation]:
@@ -154,7 +185,7 @@ def _with_prefix(facts: Sequence[_Observation], beginnings: tuple[str, ...]) -> 
     return [observation for observation in facts if observation[0].startswith(beginnings)]
 
 
-def _observation_lines(observations: Sequence[_Observation]) -> tuple[tuple[str, ...], ...]:
+def _observation_lines(observations: Sequence[_Observation]) -> list[tuple[str, str, str]]:
     """A line for each value of each fact, the most common value first."""
     lines = []
     for fact, observed in grouped((fact, (text, place)) for fact, text, place in observations).items():
@@ -163,7 +194,7 @@ def _observation_lines(observations: Sequence[_Observation]) -> tuple[tuple[str,
         for text, places in sorted(values.items(), key=lambda item: -len(item[1])):
             names = listing(sorted({name for _, name in places}), _NAMED)
             lines.append((fact, text, "" if len(values) == 1 else f"{len(places)} of {total}: {names}"))
-    return tuple(lines)
+    return lines
 
 
 def _space_text(jobs: Mapping[str, Environment]) -> str:
@@ -201,7 +232,7 @@ def execution_sections(results: Sequence[Case]) -> tuple[Section, ...]:
         rows.append((*line, "" if len(attempts) == len(completed) else attempt_names))
     number = plural(len(completed), "attempt")
     introduction = f"Files executed or loaded in {number}, by the hashes that ranks and nodes recorded."
-    return (Section("What ran", introduction, _EXECUTED, tuple(rows)),) if rows else ()
+    return (Section("What ran", introduction, _EXECUTED, rows),) if rows else ()
 
 
 def _executed_files(case: Case) -> Iterator[_Line]:

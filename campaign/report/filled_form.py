@@ -11,29 +11,15 @@ from typing import Any
 from campaign.config.forms import ANSWERS, FormEntry, FormMapping
 from campaign.config.rules.pack import RulePack
 from campaign.core import units
+from campaign.core.columns import Column, csv_line
 from campaign.core.errors import InputError
 from campaign.core.schema import suggestion
 from campaign.core.strict_yaml import quoted
 from campaign.judge.submission import Submission
-from campaign.report import notes, printing
+from campaign.report import grid, notes
 from campaign.report.foreign import form_file
 from campaign.report.foreign.form_file import FormPlace, form_places
-from campaign.results.cells import Row, flattened
-
-COLUMNS = (
-    "cell",
-    "result",
-    "written",
-    "unit",
-    "status",
-    "run",
-    "attempt",
-    "job_id",
-    "file",
-    "line",
-    "parts",
-    "left_empty",
-)
+from campaign.results.cells import COLUMNS, Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,25 +40,34 @@ class FilledCell:
         return f"{self.source.status} {self.source.note}".strip()
 
     @property
-    def origin(self) -> dict[str, Any]:
-        """Its line in the list of origins."""
+    def unit(self) -> str | None:
+        """The unit of the number that was written."""
         entry = self.place.entry
-        row: dict[str, Any] = dict.fromkeys(COLUMNS)
-        if isinstance(self.source, Row):
-            row |= flattened(self.source)
-            row["unit"] = (entry.unit or self.source.unit) if entry.field == "value" else None
-        value_text = units.padded_csv_number(form_file.cell_text(self.value))
-        return row | {
-            "cell": str(self.place.spot),
-            "result": entry.name,
-            "written": value_text,
-            "left_empty": self.reason,
-        }
+        return (entry.unit or self.source.unit) if isinstance(self.source, Row) and entry.field == "value" else None
+
+    @property
+    def result_fields(self) -> dict[str, Any]:
+        """The columns of its result in the table."""
+        return csv_line(COLUMNS, self.source) if isinstance(self.source, Row) else {}
 
 
-def origins_csv(cells: Sequence[FilledCell]) -> str:
-    """As CSV."""
-    return printing.as_csv(COLUMNS, (cell.origin for cell in cells))
+def _result_column(name: str, place: int) -> Column[FilledCell]:
+    return Column(name, lambda filled: filled.result_fields.get(name), place)
+
+
+ORIGINS: tuple[Column[FilledCell], ...] = (
+    Column("cell", lambda filled: str(filled.place.spot), 1),
+    Column("result", lambda filled: filled.place.entry.name, 2),
+    Column("written", lambda filled: units.padded_csv_number(form_file.cell_text(filled.value)), 3),
+    Column("unit", lambda filled: filled.unit, 4),
+    *map(_result_column, ("status", "run", "attempt", "job_id", "file", "line", "parts"), range(5, 12)),
+    Column("left_empty", lambda filled: filled.reason, 12),
+)
+
+
+def origins_csv(filled_cells: Sequence[FilledCell]) -> str:
+    """Where each number is from, as CSV."""
+    return grid.grid_csv(ORIGINS, filled_cells)
 
 
 def fill_form(

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from campaign.core import escaping
-from campaign.core.columns import Column, Item
+from campaign.core.columns import Column, Item, csv_columns, csv_line, table_cells
 from campaign.report import printing
-
-
-def table_cells(columns: Sequence[Column[Item]], items: Sequence[Item]) -> list[tuple[str, ...]]:
-    """A line for each item."""
-    lines = (tuple(column.value(item) for column in columns) for item in items)
-    return [tuple("" if value is None else str(value) for value in line) for line in lines]
 
 
 def grid_text(columns: Sequence[Column[Item]], items: Sequence[Item], style: str, width: int = printing.WIDEST) -> str:
@@ -30,6 +24,13 @@ def grid_text(columns: Sequence[Column[Item]], items: Sequence[Item], style: str
     return printing.fit_table(table.columns(shown_places), style, width)
 
 
-def plain_grid(columns: Sequence[Column[Item]], items: Sequence[Item], width: int) -> str:
+def plain_grid(
+    columns: Sequence[Column[Item]], items: Sequence[Item], width: int = printing.WIDEST, style: str = "simple"
+) -> str:
     """As plain text, ready to be shown."""
-    return printing.document([grid_text(columns, items, "simple", width)], "simple")
+    return printing.document([grid_text(columns, items, style, width)], style)
+
+
+def grid_csv(columns: Sequence[Column[Item]], items: Sequence[Item]) -> str:
+    """As CSV, with the columns that have a place in it."""
+    return printing.as_csv([*csv_columns(columns)], (csv_line(columns, item) for item in items))

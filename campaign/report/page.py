@@ -17,11 +17,12 @@ from campaign import __version__
 from campaign.config.format import Target
 from campaign.config.rules.pack import RulePack
 from campaign.core import escaping, resources, units
+from campaign.core.columns import Column
 from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
 from campaign.core.runs import Run, Status
 from campaign.report import causes, clauses, decision, notes, origins, table
-from campaign.report.contents import Contents
+from campaign.report.contents import PROJECTIONS, Contents
 from campaign.report.plots import svg
 from campaign.report.plots.kinds import Picture
 from campaign.results.cells import Row
@@ -74,7 +75,9 @@ def page_html(
         clauses=clauses.matrix_section(contents.clauses),
         modifications=contents.modifications,
         environment=contents.environment,
-        projections=[row for row in rows if row.projection is not None],
+        column=Column,
+        projections=contents.projections,
+        projected=[column for column in PROJECTIONS if column.title],
         origins=origins.cell_origins(directory, contents),
         operations={operation.id: operation for operation in pack.operations},
         runs=contents.runs,

@@ -19,8 +19,8 @@ from campaign.core.errors import InputError
 from campaign.core.schema import suggestion
 
 WIDEST = 100  # of plain text: every terminal has as many columns
-PADDING = 2  # of headers in tabulate's tables, where there is room
-TEXT_FORMATS = ("plain", "simple")  # formats in which it may
+PADDING = 2  # of headers in simple tables, where there is room
+TEXT_FORMATS = ("plain", "simple")
 # Formats whose readers drop spaces at the beginning of a cell, and keep those that do not break.
 SPACE_DROPPING_FORMATS = (
     "html",
@@ -92,19 +92,18 @@ def fit_table(table: TextTable, style: str, width: int) -> str:
     if style not in TEXT_FORMATS:
         return _tabulate(_with_hard_indent(table) if style in SPACE_DROPPING_FORMATS else table, style)
     table = replace(table, lines=_fold_cells(table.lines, {0: LABEL}))
-    padded = replace(table, headers=[text + " " * PADDING for text in table.headers])
-    if padded.width <= width:
-        return _tabulate(table, style)
-    with _without_padding():
-        return "\n\n".join(_tabulate(part, style) for part in split_table(table, width))
+    padding = PADDING if style == "simple" else 0
+    fits = replace(table, headers=[text + " " * padding for text in table.headers]).width <= width
+    with _header_padding(padding if fits else 0):
+        return "\n\n".join(_tabulate(part, style) for part in ([table] if fits else split_table(table, width)))
 
 
 @contextmanager
-def _without_padding() -> Iterator[None]:
-    """Without tabulate's padding on both sides of each header."""
+def _header_padding(padding: int) -> Iterator[None]:
+    """With as much of tabulate's padding on both sides of each header."""
     import tabulate
 
-    before, tabulate.MIN_PADDING = tabulate.MIN_PADDING, 0
+    before, tabulate.MIN_PADDING = tabulate.MIN_PADDING, padding
     try:
         yield
     finally:

@@ -9,14 +9,13 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from enum import StrEnum
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from campaign.config.response import Response
 from campaign.config.rfp import Part, Rfp
 from campaign.core import outputs, units
-from campaign.core.columns import Column
+from campaign.core.columns import sequence_columns
 from campaign.core.errors import typed_path, write_error
 from campaign.judge.submission import Submission
 from campaign.report import decision, grid, page, printing, scores, table
@@ -135,7 +134,7 @@ def score_text(score: Scored) -> str:
 
 def scores_comparison(offers: Sequence[Path], scored: Sequence[Sequence[Scored]], style: str) -> str:
     """The scores of several offers, each with its interval."""
-    columns = [Column(name, itemgetter(place), is_text=True) for place, name in enumerate(["score", *map(str, offers)])]
+    columns = sequence_columns("score", *map(str, offers))
     body = [[of_offers[0].id, *map(score_text, of_offers)] for of_offers in zip(*scored, strict=True)]
     return printing.document([grid.grid_text(columns, body, style)], style) + "\n" if body else ""
 
@@ -190,6 +189,7 @@ def write_page(
         "parts": folded,
         "value": score_text,
         "digits": units.digits,
+        "terms": scores.TERMS,
     }
     try:
         directory.mkdir(parents=True, exist_ok=True)

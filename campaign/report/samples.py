@@ -46,8 +46,8 @@ def show_samples(pack: RulePack, logs: Sequence[Path], say: Callable[[str], None
     clean = True
     together: dict[str, Record] = {}  # of all phases, as operations name them
     for log, phases, (records, seen) in read:
-        table = _aligned_lines(records) if records else ()
-        variables = {"log": log, "records": records, "seen": seen, "table": table, "patterns": _patterns(log, seen)}
+        numbers = grid.plain_grid(_COLUMNS, records, style="plain") if records else ""
+        variables = {"log": log, "records": records, "seen": seen, "grid": numbers, "patterns": _patterns(log, seen)}
         say(resources.rendered("sample.txt.j2", **variables).removesuffix("\n"))
         by_name = {record.operation: record for record in records}
         operations = [
@@ -105,11 +105,3 @@ def _patterns(log: Path, seen: Observation) -> list[str]:
         lines[remark.line - 1] for remark in seen.unparsed if remark.line and remark.line <= len(lines)
     )
     return list(map(line_pattern.of_line, unparsed_lines))
-
-
-def _aligned_lines(records: Sequence[Record]) -> list[str]:
-    """Columns two spaces apart; those of words are aligned left."""
-    lines = [tuple(column.name for column in _COLUMNS), *grid.table_cells(_COLUMNS, records)]
-    widths = [max(map(len, texts)) for texts in zip(*lines, strict=True)]
-    formats = [f"{'<' if column.is_text else '>'}{width}" for column, width in zip(_COLUMNS, widths, strict=True)]
-    return [f"  {'  '.join(map(format, line, formats))}".rstrip() for line in lines]

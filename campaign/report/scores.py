@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from campaign.config.rfp import Rfp, Score
 from campaign.core import formula
+from campaign.core.columns import Column
 from campaign.core.runs import matches
 from campaign.judge.submission import Submission
 from campaign.report.compare.offers import Offer
@@ -38,6 +39,14 @@ class ScoredTerm:
     reference: float
     weight: float
     value: float  # of the formula
+
+
+TERMS: tuple[Column[ScoredTerm], ...] = (
+    Column("Term", lambda term: term.formula),
+    Column("Value", lambda term: term.value),
+    Column("Reference", lambda term: term.reference),
+    Column("Weight", lambda term: term.weight),
+)
 
 
 @dataclass(frozen=True, slots=True)

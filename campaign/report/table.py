@@ -18,7 +18,7 @@ from campaign.core.errors import typed_path
 from campaign.core.grouping import grouped
 from campaign.core.runs import Status
 from campaign.report import grid, notes, printing
-from campaign.results.cells import COLUMNS, IN_CSV, Row, flattened
+from campaign.results.cells import COLUMNS, Row
 
 ROUNDING = (
     "Values >= 100 are rounded to integers, smaller ones to 3 significant digits. CSV, JSON and XLSX hold full "
@@ -31,7 +31,7 @@ def as_json(table: Sequence[Row]) -> str:
 
 
 def as_csv(table: Sequence[Row]) -> str:
-    return printing.as_csv(IN_CSV, map(flattened, table))
+    return grid.grid_csv(COLUMNS, table)
 
 
 def table_text(
@@ -168,7 +168,7 @@ def _heading(files: FileConfiguration, rows: Sequence[Row], pack: RulePack, colu
 # --- the columns of its lines
 
 STATUS = "Status"
-LABEL: Column[TableLine] = Column("", lambda line: "  " * line.level + line.label, is_text=True)
+LABEL: Column[TableLine] = Column("", lambda line: "  " * line.level + line.label, is_text=True, width=48)
 
 
 def target_columns(
@@ -190,7 +190,7 @@ def target_columns(
         *number_columns(column_titles(pack), entry),
         *run_columns(unknown),
         _status_column(column_titles(pack)),
-        Column("Notes", marks, is_text=True, is_optional=True),
+        Column("Notes", marks, is_text=True, is_optional=True, width=12),
     ]
 
 
@@ -209,7 +209,10 @@ def number_columns(
     def value(place: int, line: TableLine) -> Any:
         return entry(line.rows[place])
 
-    return [Column(title, partial(value, place), unit=unit) for place, (title, unit) in enumerate(units.items())]
+    return [
+        Column(title, partial(value, place), unit=unit, width=max(14, len(title) + 2))
+        for place, (title, unit) in enumerate(units.items())
+    ]
 
 
 def run_columns(unknown: str = "") -> list[Column[TableLine]]:
@@ -219,11 +222,15 @@ def run_columns(unknown: str = "") -> list[Column[TableLine]]:
         texts = [str(column.value(row)) for row in line.launched]
         return "/".join(texts if column.repeats else dict.fromkeys(texts)) or unknown * (line.level == 1)
 
-    return [Column(column.title, partial(value, column), unit=column.unit) for column in COLUMNS if column.title]
+    return [
+        Column(column.title, partial(value, column), unit=column.unit, width=max(9, len(column.title) + 2))
+        for column in COLUMNS
+        if column.title
+    ]
 
 
 def _status_column(titles: Collection[str]) -> Column[TableLine]:
-    return Column(STATUS, partial(_status, titles), is_text=True, is_optional=True)
+    return Column(STATUS, partial(_status, titles), is_text=True, is_optional=True, width=24)
 
 
 def _entry(row: Row | None) -> str:

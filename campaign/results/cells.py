@@ -103,10 +103,10 @@ def _numbers(values: Sequence[Any]) -> str:
 
 # The columns of the table of results, in the order of the keys in JSON.
 COLUMNS: tuple[Column[Row], ...] = (
-    Column("target", lambda row: row.cell.target, 1),
+    Column("target", lambda row: row.cell.target, 1, width=14),
     Column("launch", lambda row: row.cell.launch, 2),
     Column("files", lambda row: row.cell.files, 3),
-    Column("operation", lambda row: row.cell.operation, 4),
+    Column("operation", lambda row: row.cell.operation, 4, width=20),
     Column("value", lambda row: row.value, 5, meaning="the reported number; null if there is none"),
     Column("unit", lambda row: row.unit, 6),
     Column("best", lambda row: row.best, 24),
@@ -115,7 +115,7 @@ COLUMNS: tuple[Column[Row], ...] = (
     Column("nodes", lambda row: row.geometry and row.geometry.nodes, 9, "Nodes"),
     Column("processes_per_node", lambda row: row.geometry and row.geometry.processes_per_node, 10),
     Column("files_total", lambda row: row.run and row.run.items_total, 11),
-    Column("run", lambda row: row.run and row.run.id, 12),
+    Column("run", lambda row: row.run and row.run.id, 12, width=30),
     Column(
         "attempt", lambda row: row.attempt and row.attempt.number, 13, meaning="number of the attempt that is reported"
     ),
@@ -126,7 +126,7 @@ COLUMNS: tuple[Column[Row], ...] = (
         lambda row: row.record.source if row.record and not row.record.parts else None,
         meaning="the line of the raw output",
         columns=(
-            Column("file", lambda source: source.file, 15),
+            Column("file", lambda source: source.file, 15, width=52),
             Column("line", lambda source: source.line, 16),
         ),
     ),
@@ -263,6 +263,7 @@ COLUMNS: tuple[Column[Row], ...] = (
         "findings",
         lambda row: [finding.as_json() for finding in row.findings],
         23,
+        width=80,
         # The ids of the rules; those not checked have a question mark.
         listed=lambda findings: " ".join(
             dict.fromkeys(
@@ -273,12 +274,7 @@ COLUMNS: tuple[Column[Row], ...] = (
         ),
     ),
 )
-IN_CSV = columns.csv_names(COLUMNS)
-
-
-def flattened(row: Row) -> dict[str, Any]:
-    """The columns of the CSV form, None where a row has none."""
-    return dict.fromkeys(IN_CSV) | columns.add_csv_fields(COLUMNS, row.as_json())
+IN_CSV = tuple(columns.csv_columns(COLUMNS))
 
 
 def _part_json(part: Record) -> dict[str, Any]:

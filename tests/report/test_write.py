@@ -19,6 +19,7 @@ from campaign.config.format import Target
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.entries import Plot
 from campaign.config.search import Projection
+from campaign.core.columns import sequence_columns
 from campaign.core.errors import InputError
 from campaign.core.findings import Finding, Severity
 from campaign.report import origins
@@ -289,7 +290,7 @@ def test_a_projected_number_says_so_and_how_it_came_about(tmp_path: Path) -> Non
 def test_what_other_parts_found_out_stands_in_sections_of_its_own(tmp_path: Path) -> None:
     given = replace(
         contents(everything()),
-        environment=(Section("Kernel", "of each node", ("node", "kernel"), (("n1", HOSTILE),)),),
+        environment=(Section("Kernel", "of each node", sequence_columns("node", "kernel"), (("n1", HOSTILE),)),),
         modifications=(Section("No modifications", "both trees have the same hash", preformatted=f"+{HOSTILE}"),),
     )
     page = Page(write_report(tmp_path, given))

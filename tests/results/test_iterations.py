@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from campaign.config.rules.entries import Operation, Selection
+from campaign.core.columns import csv_line
 from campaign.core.records import Iteration, Record, Source
 from campaign.report.notes import remarks
 from campaign.results.case import statistic_record
-from campaign.results.cells import flattened
+from campaign.results.cells import COLUMNS
 from tests.support import builders
 from tests.support.results import Results
 
@@ -84,8 +85,8 @@ def test_a_number_names_its_statistic_in_the_notes_and_in_the_columns() -> None:
     median = measured(Selection("create", "highest", "9"), "median").row("peak/unique/create")
     told = [(remark.before, remark.value) for remark in remarks(median, builders.pack())]
     assert ("median of 4 iterations; their minimum / mean / standard deviation:", "100 / 250 / 12.5") in told
-    flat = flattened(median)
+    flat = csv_line(COLUMNS, median)
     assert (flat["iterations"], flat["statistic"], flat["iteration_mean"]) == (4, "median", 250.0)
     last = measured(Selection("create", "highest", "9", "last")).row("peak/unique/create")
     assert remarks(last, builders.pack())[-1].before.startswith("iteration 4 of 4;")
-    assert (flattened(last)["statistic"], flattened(last)["iteration"]) == ("one iteration", 4)
+    assert (csv_line(COLUMNS, last)["statistic"], csv_line(COLUMNS, last)["iteration"]) == ("one iteration", 4)

@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
-from operator import itemgetter
 from typing import Any
 
 from campaign.core import columns, resources
@@ -191,7 +190,7 @@ def _summary(comparison: OfferComparison) -> Table:
         ]
         for place, gains in enumerate(sums, 1)
     ]
-    return [Column(name, itemgetter(place)) for place, name in enumerate(names)], body
+    return columns.sequence_columns(*names, is_text=False), body
 
 
 def _legend(comparison: OfferComparison) -> list[str]:
@@ -375,10 +374,9 @@ COLUMNS: tuple[Column[CellComparison], ...] = (
 
 def comparison_csv(comparison: OfferComparison) -> str:
     """A line for each cell of each offer except the first."""
-    names = columns.csv_names(COLUMNS)
+    names = [*columns.csv_columns(COLUMNS)]
     lines = (
-        dict.fromkeys(names)
-        | columns.add_csv_fields(COLUMNS, columns.record(COLUMNS, cell))
+        columns.csv_line(COLUMNS, cell)
         | {"first": "A", "offer": offer_letter(place), "fails": "yes" if cell.fails else "no"}
         for place, of_offer in enumerate(comparison.cells, 1)
         for cell in of_offer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from campaign.core import escaping
@@ -119,10 +119,11 @@ class Sheets:
         else:  # longer than a workbook's links may be
             self.write_value(sheet, line, column, value)
 
-    def row(self, sheet: Worksheet, line: int, values: Iterable[Value], **properties: object) -> None:
-        """Write values in adjacent columns, from the first on."""
+    def row(self, sheet: Worksheet, line: int, values: Sequence[Value], **properties: object) -> None:
+        """Write values in adjacent columns, from the first on, in a row as high as they need."""
         for column, value in enumerate(values):
             self.write_value(sheet, line, column, value, **properties)
+        self.fit(sheet, line, zip(values, self.widths[sheet.get_name()], strict=False))
 
     def fit(self, sheet: Worksheet, line: int, texts: Iterable[tuple[Value, int]]) -> None:
         """Make a row as high as its wrapped texts; `texts`: with the widths of their columns."""
@@ -139,26 +140,33 @@ class Sheets:
             self.fit(sheet, line, [(value, width)])
 
     def records(
-        self, name: str, columns: Mapping[Column[Item], int], items: Sequence[Item], key: Sequence[str] = ()
+        self, name: str, columns: Sequence[Column[Item]], items: Sequence[Item], key: Sequence[str] = ()
     ) -> Worksheet:
         """Add a sheet with a heading that stays visible and is printed on each page, and a line for each item below it,
-        with a filter. `columns`: with their widths. `key`: a text above the heading about the letters in the lines.
+        with a filter. `key`: a text above the heading about the letters in the lines.
         """
-        widths = {column.name: width for column, width in columns.items()}
-        sheet = self.add(name, widths.values())
+        sheet = self.add(name, [column.width for column in columns])
         for line, meaning in enumerate(key):
             self.write_value(sheet, line, 0, meaning, italic=True)
-        first, rows = len(key), [[column.value(item) for column in columns] for item in items]
-        self.row(sheet, first, widths, bold=True, bottom=1, text_wrap=True)
-        self.fit(sheet, first, widths.items())
-        for line, row in enumerate(rows or [["none"]], first + 1):
-            self.row(sheet, line, row, text_wrap=True)
-            self.fit(sheet, line, zip(row, widths.values(), strict=False))
+        first = len(key)
+        self.grid(sheet, first, columns, items)
         sheet.freeze_panes(first + 1, 1)
         sheet.repeat_rows(first)
-        if rows:
-            sheet.autofilter(first, 0, first + len(rows), len(widths) - 1)
+        if items:
+            sheet.autofilter(first, 0, first + len(items), len(columns) - 1)
+        else:
+            self.row(sheet, first + 1, ["none"], text_wrap=True)
         return sheet
+
+    def grid(self, sheet: Worksheet, first: int, columns: Sequence[Column[Item]], items: Sequence[Item]) -> int:
+        """Write a line with the names of the columns, if they have some, and one for each item; gives the next line."""
+        names = [column.name for column in columns]
+        if any(names):
+            self.row(sheet, first, names, bold=True, bottom=1, text_wrap=True)
+            first += 1
+        for line, item in enumerate(items, first):
+            self.row(sheet, line, [column.value(item) for column in columns], text_wrap=True)
+        return first + len(items)
 
 
 def _lines(value: str, width: int) -> int:

@@ -120,16 +120,14 @@ def _write_summary(sheets: Sheets) -> None:
 
 def _write_target(sheets: Sheets, target: Target, name: str) -> None:
     """The table of one target with its notes."""
-    pack, titles = sheets.contents.pack, table.column_titles(sheets.contents.pack)
+    pack = sheets.contents.pack
     lines = table.table_lines([row for row in sheets.contents.rows if row.cell.target == target.name], pack)
     noted = notes.table_notes([line.cells for line in lines], pack)
     numbers = {text: number for number, text in enumerate(noted.texts, 1)}
     columns = table.target_columns(pack, noted, numbers)
-    of_runs = (max(9, len(column.name) + 2) for column in table.run_columns())
-    widths = (48, *(14 for _ in titles), *of_runs, 24, 12)
     texts_below = [*(f"[{number}] {text}" for text, number in numbers.items()), table.ROUNDING, _TABLE_MARKS]
     subject = f"{target.name} ({target.directory})"
-    _write_table(sheets, sheets.add(name, widths), subject, columns, lines, texts_below, FIRST_LINE)
+    _write_table(sheets, name, subject, columns, lines, texts_below, FIRST_LINE)
     for number, line in enumerate(lines, FIRST_LINE):
         sheets.results |= {row.cell: (name, number, place) for place, row in enumerate(line.rows, 1) if row}
 
@@ -138,14 +136,13 @@ def _write_overview(sheets: Sheets) -> None:
     """All targets side by side."""
     pack, targets = sheets.contents.pack, [target.name for target in sheets.contents.campaign.targets]
     columns = table.overview_columns(targets)
-    sheet = sheets.add(OVERVIEW, (48, *(16 for _ in targets), 32))
     lines = table.overview_lines(sheets.contents.rows, targets, pack)
-    _write_table(sheets, sheet, ", ".join(targets), columns, lines, [table.ROUNDING, _TABLE_MARKS], FIRST_LINE - 1)
+    _write_table(sheets, OVERVIEW, ", ".join(targets), columns, lines, [table.ROUNDING, _TABLE_MARKS], FIRST_LINE - 1)
 
 
 def _write_table(
     sheets: Sheets,
-    sheet: Worksheet,
+    name: str,
     subject: str,
     columns: Sequence[Column[table.TableLine]],
     lines: Sequence[table.TableLine],
@@ -153,6 +150,7 @@ def _write_table(
     first: int,
 ) -> None:
     """A table with a line of headings and, if its first line leaves room for it, one of units."""
+    sheet = sheets.add(name, [column.width for column in columns])
     pack, profile, has_units = sheets.contents.pack, sheets.contents.campaign.profile, first == FIRST_LINE
     sheets.write_value(sheet, 0, 0, f"{pack.caption}: {subject}{table.pack_origin(pack)}", bold=True, font_size=13)
     if profile != "full":

@@ -16,12 +16,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from campaign import __version__
 from campaign.config.format import Campaign, SourceTrees
 from campaign.config.rules.builds import BuildCategory
 from campaign.core import atomic, outputs, resources, untrusted
+from campaign.core.columns import Column, sequence_columns, table_cells
 from campaign.core.errors import EnvironmentLacks, InputError, write_error
 from campaign.core.findings import ChangeClass
 from campaign.core.grouping import grouped
@@ -243,13 +244,20 @@ WIDTH, WIDEST_CELL = 120, 64  # of the text, and of a cell among others in it
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A table with a heading and a sentence, for a page and for the text to show as it is."""
+    """A table with a heading and a sentence, for a page and for the text to show as it is. `items`: what its lines are
+    about.
+    """
 
     title: str
     about: str = ""
-    columns: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
+    columns: Sequence[Column[Any]] = ()
+    items: Sequence[Any] = ()
     preformatted: str = ""
+
+    @property
+    def rows(self) -> tuple[tuple[str, ...], ...]:
+        """The texts of its lines."""
+        return tuple(table_cells(self.columns, self.items))
 
 
 def write(
@@ -286,7 +294,11 @@ def _as_text(section: Section) -> str:
         lines += [line for row in section.rows for line in _wrapped(row[0])]
     elif section.rows:
         table = tabulate.tabulate(
-            section.rows, section.columns, tablefmt="simple", disable_numparse=True, maxcolwidths=WIDEST_CELL
+            section.rows,
+            [column.name for column in section.columns],
+            tablefmt="simple",
+            disable_numparse=True,
+            maxcolwidths=WIDEST_CELL,
         )
         lines += ["", table]
     if section.preformatted:
@@ -359,25 +371,20 @@ def parts(sources: facts.Sources, category: BuildCategory | None = None) -> Iter
         yield Section("Source", f"Sources not compared: {sources.problem}.")
     else:
         trees = (("Published", comparison.pristine), ("Built", comparison.modified))
-        rows = tuple((f"{name}: {tree_text(tree)}",) for name, tree in trees)
+        rows = [(f"{name}: {tree_text(tree)}",) for name, tree in trees]
         sentences = (verdict(comparison), reproduction_text(comparison), *supplied(comparison))
-        yield Section("Source", " ".join(sentences), ("Trees",), rows)
-        ignored = tuple((name, item.path, item.why, item.sha256) for name, tree in trees for item in tree.ignored)
+        yield Section("Source", " ".join(sentences), sequence_columns("Trees"), rows)
+        ignored = [(name, item.path, item.why, item.sha256) for name, tree in trees for item in tree.ignored]
         if ignored:
             caption = f"The first {MOST_IGNORED} of {len(ignored)}; {FACTS} has all." * (len(ignored) > MOST_IGNORED)
-            yield Section("Not compared", caption, ("Source", "Path", "Reason", "SHA-256"), ignored[:MOST_IGNORED])
+            yield Section("Not compared", caption, IGNORED, ignored[:MOST_IGNORED])
         if comparison.changes:
-            columns = ("File", "Change", "Lines added", "Lines removed", "Class", "Reason")
-            yield Section("Files", f"The patch is in {PATCH}.", columns, tuple(map(_row, comparison.changes)))
+            yield Section("Files", f"The patch is in {PATCH}.", CHANGES, comparison.changes)
         for flag in comparison.flags:
             yield Section(flag.place, f"Review: changes {', '.join(flag.why)}.", preformatted=flag.hunk)
     for build in sources.builds:
-        rows = tuple((f"{name}: {value}",) for name, value in build_lines(build, category))
-        yield Section(f"Build of the binary {build.binary_sha256[:12]}", "", ("Record",), rows)
-
-
-def _row(change: facts.Change) -> tuple[str, ...]:
-    return change.path, change_text(change), str(change.added), str(change.removed), str(change.kind), change.why
+        rows = [(f"{name}: {value}",) for name, value in build_lines(build, category)]
+        yield Section(f"Build of the binary {build.binary_sha256[:12]}", "", sequence_columns("Record"), rows)
 
 
 def change_text(change: facts.Change) -> str:
@@ -386,3 +393,14 @@ def change_text(change: facts.Change) -> str:
     if change.old_mode and change.new_mode and change.old_mode != change.new_mode:
         return f"{change.how.replace('mode', 'permissions')}{binary}, {change.old_mode} to {change.new_mode}"
     return change.how + binary
+
+
+IGNORED = sequence_columns("Source", "Path", "Reason", "SHA-256")
+CHANGES: tuple[Column[facts.Change], ...] = (
+    Column("File", lambda change: change.path),
+    Column("Change", change_text),
+    Column("Lines added", lambda change: change.added),
+    Column("Lines removed", lambda change: change.removed),
+    Column("Class", lambda change: change.kind),
+    Column("Reason", lambda change: change.why),
+)

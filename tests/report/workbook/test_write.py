@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaign.config.format import Target
+from campaign.core.columns import sequence_columns
 from campaign.report import table
 from campaign.report.contents import Contents, Section
 from campaign.report.workbook import sheets
@@ -323,8 +324,9 @@ def test_findings_have_a_line_each(book: dict[str, Sheet]) -> None:
 
 
 def test_the_system_is_described_with_what_the_jobs_found_and_how_the_benchmark_was_changed(tmp_path: Path) -> None:
+    columns = sequence_columns("node", "kernel")
     parts = {
-        "environment": (Section("Kernel", "of each node", ("node", "kernel"), (("n1", "6.1"), ("n2", "=6.2"))),),
+        "environment": (Section("Kernel", "of each node", columns, (("n1", "6.1"), ("n2", "=6.2"))),),
         "modifications": (Section("No modifications", "both trees have the same hash"),),
     }
     found = book_of(tmp_path, replace(contents(everything()), **parts))["System"]  # type: ignore[arg-type]
