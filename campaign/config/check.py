@@ -7,12 +7,13 @@ import itertools
 from collections.abc import Collection
 from pathlib import Path
 
+from campaign.config import resolution
 from campaign.config.rules.pack import RulePack
-from campaign.config.values import BUILTIN, absolute_path, is_there
+from campaign.config.values import BUILTIN, absolute_path
 from campaign.core import units
 from campaign.core.runs import matches
 from campaign.core.schema import Values, suggestion
-from campaign.core.strict_yaml import quoted
+from campaign.core.strict_yaml import is_file, quoted
 
 
 def targets(values: Values) -> None:
@@ -183,8 +184,8 @@ def is_of_runs(pattern: str, values: Values, pack: RulePack) -> bool:
 
 
 def path(holder: Values, path_text: str | None, file: Path, *at: str | int, optional: bool = False) -> None:
-    """Report a given path that does not exist."""
-    if path_text and not is_there(absolute_path(file, path_text)):
+    """Report a given path that does not exist, unless the campaign is another machine's."""
+    if path_text and not resolution.replayed() and not is_file(absolute_path(file, path_text)):
         remedy = "correct the path or remove the key" if optional else "correct the path"
         holder.problem(f"found {quoted(path_text)}: file not found; {remedy}", *at)
 

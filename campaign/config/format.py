@@ -11,8 +11,7 @@ from pathlib import Path
 
 from campaign.config import launcher, values
 from campaign.config.launch import Wanted
-from campaign.config.rules.kinds import CLAUSE, COUNT, ID, INPUT_PATH, PROFILES, SETTING, SHA256
-from campaign.config.rules.kinds import NAME as PLACEHOLDER
+from campaign.config.rules import kinds
 from campaign.config.search import SEARCH, Projection, SearchSettings
 from campaign.config.slurm_keys import Slurm
 from campaign.config.system import Proposed
@@ -29,21 +28,23 @@ _PROGRAM = Text("a program of the pack")
 _PROCESSES = Number(1, 2**31 - 1, words=(values.ALL, values.SEARCH, values.PROJECTED), says=values.LAUNCH)
 
 GEOMETRY = KeyedMap(
-    nodes=Field(COUNT, "compute nodes, or their share of the partition's usable nodes"),
+    nodes=Field(kinds.COUNT, "compute nodes, or their share of the partition's usable nodes"),
     processes=Field(Number(1, 2**31 - 1), "MPI processes in total"),
-    processes_per_node=Field(COUNT, "MPI processes on each node, or their share of its cores, in place of `processes`"),
+    processes_per_node=Field(
+        kinds.COUNT, "MPI processes on each node, or their share of its cores, in place of `processes`"
+    ),
 )
 
 _INPUT = KeyedMap(
     Input,
-    id=Field(PLACEHOLDER, "its name; of an input of the rule pack, the pack's", required=True),
+    id=Field(kinds.NAME, "its name; of an input of the rule pack, the pack's", required=True),
     path=Field(
-        replace(INPUT_PATH, made=lambda text, file: str(values.absolute_path(file, text))),
+        replace(kinds.INPUT_PATH, made=lambda text, file: str(values.absolute_path(file, text))),
         "the file; relative to the campaign file's directory",
         required=True,
     ),
     sha256=Field(
-        SHA256,
+        kinds.SHA256,
         "SHA-256 of the file",
         default="",
         default_says="the rule pack's; otherwise that of the file when the campaign is first planned",
@@ -189,7 +190,7 @@ class BuildNotes:
     flags: str = key(values.PROSE, "compiler and linker flags", "")
     libraries: tuple[str, ...] = key(ListOf(values.LINE), "each with its version")
     log: str = key(values.PATH, "output of the build", "")
-    binary_sha256: str = key(SHA256, "SHA-256 of the built executable", "", says_default="as found in the runs")
+    binary_sha256: str = key(kinds.SHA256, "SHA-256 of the built executable", "", says_default="as found in the runs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +230,7 @@ class SourceTrees:
     )
     version: str = key(Text("a text on one line", numbers=True), "version of the published source", "")
     sha256: str = key(
-        SHA256,
+        kinds.SHA256,
         "SHA-256 of the published source: of the archive, or the tree hash that `campaign modifications` prints",
         "",
     )
@@ -261,7 +262,7 @@ class Campaign:
     name: str = needed(NAME, "name of the campaign and of its directory under `results`")
     rules: str = needed(values.PACK, "the rule pack; a path is relative to the campaign file's directory")
     profile: str = needed(
-        Choice(PROFILES),
+        Choice(kinds.PROFILES),
         "`full`: the RFP's size; `rehearsal`: a small trial, all of whose output is marked not compliant",
     )
     results: Path = key(  # with the name, absolute
@@ -273,7 +274,7 @@ class Campaign:
         says_default="the pack's",
     )
     variables: dict[str, str] = key(
-        MapOf(Text("a variable of the pack, or one for some runs such as block@fast/*/shared"), SETTING),
+        MapOf(Text("a variable of the pack, or one for some runs such as block@fast/*/shared"), kinds.SETTING),
         "overrides of the pack's values: any in a rehearsal; at full size only those marked free; "
         "`NAME@target/launch/files` is for some runs",
         dict,
@@ -320,7 +321,7 @@ class Campaign:
         ListOf(record(Explanation)), "explanations of findings that require one"
     )
     answers: tuple[tuple[str, str], ...] = key(
-        MapOf(CLAUSE, values.PROSE, most=200),
+        MapOf(kinds.CLAUSE, values.PROSE, most=200),
         "answers to the clauses that the rule pack has as `answered`, by clause; one without an answer is open",
     )
     waivers: tuple[Waiver, ...] = key(
@@ -339,7 +340,7 @@ class Campaign:
     )
     nonce: str = key(NONCE, "nonce issued by the buyer; proves that the campaign started after it was issued", "")
     build: str = key(
-        ID,
+        kinds.ID,
         "the category of the build, one of the pack's `builds`; see docs/modifications.md",
         "",
         says_default="the pack's first one",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from campaign.config import values
 from campaign.core import keys, schema
@@ -82,8 +81,3 @@ class FormMapping:
     tables: tuple[FormTable, ...] = keys.key(
         schema.ListOf(keys.record(FormTable)), "tables whose cells are found by headings"
     )
-
-
-def load(path: Path) -> FormMapping:
-    """A mapping in a file of its own. Raises InputError with everything that is wrong in it."""
-    return keys.load(FormMapping, path)

@@ -9,7 +9,6 @@ from campaign.config import values
 from campaign.config.rules.entries import LaunchCondition
 from campaign.config.rules.pack import RulePack
 from campaign.config.search import NotRun, Searched, processes_uneven
-from campaign.config.values import ALL, PROJECTED, SEARCH
 from campaign.core.runs import Geometry
 from campaign.core.schema import Values, nearest_name, suggestion
 
@@ -18,8 +17,8 @@ from campaign.core.schema import Values, nearest_name, suggestion
 class AllCores:
     """`max: all`: one process per core of the partition, as Slurm reports it; or a share of its nodes and cores."""
 
-    nodes: values.Count = ALL
-    processes_per_node: values.Count = ALL
+    nodes: values.Count = values.ALL
+    processes_per_node: values.Count = values.ALL
 
     def geometry(self, nodes: int, cores: int) -> Geometry:
         """The geometry on a partition with so many usable nodes and cores per node."""
@@ -65,7 +64,9 @@ def _fixed_geometry(condition: LaunchCondition) -> Wanted | None:
     if isinstance(nodes, int) and isinstance(processes_per_node, int):
         return Geometry(nodes, nodes * processes_per_node)
     return (
-        AllCores(nodes or ALL, processes_per_node or ALL) if condition.share or (nodes and processes_per_node) else None
+        AllCores(nodes or values.ALL, processes_per_node or values.ALL)
+        if condition.share or (nodes and processes_per_node)
+        else None
     )
 
 
@@ -90,7 +91,7 @@ def read_series(values: Values, pack: RulePack) -> dict[str, int]:
 
 def _written_form(condition: LaunchCondition, pack: RulePack) -> str:
     """How a condition's geometry is written."""
-    search = f"{SEARCH}, or " if pack.searchable else ""
+    search = f"{values.SEARCH}, or " if pack.searchable else ""
     if condition.processes is not None:
         return f"{condition.processes}, or remove the line"
     if condition.each_node:
@@ -102,7 +103,7 @@ def _written_form(condition: LaunchCondition, pack: RulePack) -> str:
         return f"{search}a number of processes, such as 16"
     nodes = max(2, condition.minimum_nodes)
     form = f"{{nodes: {nodes}, processes: {nodes * 16}}} or {{nodes: {nodes}, processes_per_node: 16}}"
-    return f"{ALL}, {PROJECTED}, or {form}" if condition.whole_system else f"{search}{form}"
+    return f"{values.ALL}, {values.PROJECTED}, or {form}" if condition.whole_system else f"{search}{form}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +130,9 @@ class _GivenLaunch:
     def _word(self, word: str) -> Wanted | None:
         condition = self.condition
         free = condition.processes is None and condition.processes_per_node is None and not condition.by_partition
-        allowed: dict[str, Wanted] = {SEARCH: Searched()} if free else {}
+        allowed: dict[str, Wanted] = {values.SEARCH: Searched()} if free else {}
         if condition.whole_system:
-            allowed |= {ALL: AllCores(), PROJECTED: NotRun()}
+            allowed |= {values.ALL: AllCores(), values.PROJECTED: NotRun()}
         if word not in allowed:
             self._refuse(f"found {word}; allowed: {self.form}")
         return allowed.get(word)

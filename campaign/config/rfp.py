@@ -10,12 +10,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from campaign.config import forms
 from campaign.config.format import NAME
 from campaign.config.forms import FormMapping
-from campaign.config.rules import packs
-from campaign.config.rules.kinds import CLAUSE, FORMULA
-from campaign.config.rules.kinds import NAME as FIGURE
+from campaign.config.rules import kinds, packs
 from campaign.config.rules.pack import RulePack
 from campaign.config.values import CELLS, INPUT, LINE
 from campaign.core import formula, keys, resources, schema, untrusted
@@ -36,7 +33,7 @@ class Part:
     )
     version: int | None = keys.key(schema.Number(1, 10**6), "version of the rule pack", says_default="any")
     title: str = keys.key(LINE, "its name for people", "", says_default="the pack's")
-    clause: str = keys.key(CLAUSE, "clause of the RFP that demands it", "")
+    clause: str = keys.key(kinds.CLAUSE, "clause of the RFP that demands it", "")
     mandatory: bool = keys.key(schema.Boolean(), "false: an offer may leave it out", True, says_default="true")
     node_class: str = keys.key(NAME, "one of `node_classes`", "", says_default="any nodes")
     build: str = keys.key(
@@ -48,7 +45,7 @@ class Part:
 class Term:
     """A number of a score."""
 
-    formula: str = keys.needed(FORMULA, "of names of `figures`, and of scores above this one")
+    formula: str = keys.needed(kinds.FORMULA, "of names of `figures`, and of scores above this one")
     reference: float = keys.key(INPUT, "value that it is divided by", 1.0)
     weight: float = keys.key(INPUT, "weight in the mean", 1.0)
 
@@ -57,11 +54,11 @@ class Term:
 class Score:
     """A number across parts: the weighted mean of its terms, each divided by its reference."""
 
-    id: str = keys.needed(FIGURE, "name of the score")
+    id: str = keys.needed(kinds.NAME, "name of the score")
     title: str = keys.needed(LINE, "its name for people")
     terms: tuple[Term, ...] = keys.needed(schema.ListOf(keys.record(Term), least=1), "its terms", name="of")
     mean: str = keys.key(schema.Choice(MEANS), "kind of the mean", "geometric")
-    clause: str = keys.key(CLAUSE, "clause of the RFP that defines it", "")
+    clause: str = keys.key(kinds.CLAUSE, "clause of the RFP that defines it", "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +72,7 @@ class Rfp:
     node_classes: tuple[tuple[str, str], ...] = keys.key(schema.MapOf(NAME, LINE), "kinds of nodes, by name, in words")
     parts: tuple[Part, ...] = keys.needed(schema.ListOf(keys.record(Part), least=1, apart="id"), "the benchmarks")
     figures: tuple[tuple[str, str], ...] = keys.key(
-        schema.MapOf(FIGURE, schema.Text(_RESULT, schema.full_match(r"[^/\s]+(/[^/\s]+){4}", _RESULT)), most=1000),
+        schema.MapOf(kinds.NAME, schema.Text(_RESULT, schema.full_match(r"[^/\s]+(/[^/\s]+){4}", _RESULT)), most=1000),
         "results that scores are computed from: `name: part/target/launch/files/operation`, `*` for a target that the "
         "vendor names",
     )
@@ -138,7 +135,7 @@ def mapping_and_packs(
     `pack`: that of results without a part in their names. Raises InputError.
     """
     if path is None or not has_key(path, "parts"):
-        return (forms.load(path) if path else None), {"": pack}
+        return (keys.load(FormMapping, path) if path else None), {"": pack}
     rfp = load(path)
     mapping, parts = rfp.form(form), [rfp_part for rfp_part in rfp.parts if part in ("", rfp_part.id)]
     if mapping is None or not parts:

@@ -11,7 +11,7 @@ from campaign.config import check, values
 from campaign.config.rules.pack import RulePack
 from campaign.core import formula
 from campaign.core.keys import key, needed, record
-from campaign.core.runs import Geometry, matches
+from campaign.core.runs import Cell, Geometry, matches
 from campaign.core.schema import Choice, ListOf, MapOf, Number, Text, Values, matching
 from campaign.core.strict_yaml import Place, quoted
 
@@ -91,12 +91,12 @@ def _parts(text: str) -> tuple[str, int, str]:
     return (match[1], int(match[2]), match[3].strip()) if match else ("", 0, "")
 
 
-def _input_source(parts: tuple[str, int, str], file: Path) -> InputSource:
-    log, line, operation = parts
-    return InputSource(values.absolute_path(file, log) if log else None, line, operation)
-
-
-_INPUT_SOURCE = Text(_SOURCE, _parts, longest=1000, made=_input_source)
+_INPUT_SOURCE = Text(
+    _SOURCE,
+    _parts,
+    longest=1000,
+    made=lambda parts, file: InputSource(values.absolute_path(file, parts[0]) if parts[0] else None, *parts[1:]),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ def check_projections(values: Values, pack: RulePack, launch: Mapping[str, objec
             _check_formula(entry)
             _check_geometry_and_logs(entry, file)
     declined = [entry["cells"] for entry in values.entries("declined") if entry["cells"]]
-    for cell in _cells(check.names_of_targets(values), pack):
+    for cell in pack.cells(check.names_of_targets(values)):
         if problem := _problem_of(cell, [entry["cells"] for entry in projections], declined, launch):
             values.problem(*problem)
             return
@@ -225,28 +225,17 @@ def processes_uneven(processes: object, nodes: object, allowed: str = "") -> str
 
 
 def _problem_of(
-    cell: str, projections: Sequence[str], declined: Sequence[str], launch: Mapping[str, object]
+    cell: Cell, projections: Sequence[str], declined: Sequence[str], launch: Mapping[str, object]
 ) -> tuple[str, *Place] | None:
     """The problem of a cell that does not have exactly one of a number, a projection and a reason to decline it, and
     its place.
     """
     projected = [index for index, pattern in enumerate(projections) if matches(cell, pattern)]
     is_declined = any(matches(cell, pattern) for pattern in declined)
-    condition = cell.split("/")[1]
     if projected and is_declined:
         return f"{cell} is both declined and projected; keep one", "projections", projected[0], "cells"
     if len(projected) > 1:
         return f"{cell} is projected twice; keep one", "projections", projected[1], "cells"
-    if not projected and not is_declined and isinstance(launch.get(condition), NotRun):
-        return f"found projected, but {cell} has no entry in projections; add one", "launch", condition
+    if not projected and not is_declined and isinstance(launch.get(cell.launch), NotRun):
+        return f"found projected, but {cell} has no entry in projections; add one", "launch", cell.launch
     return None
-
-
-def _cells(targets: list[str], pack: RulePack) -> list[str]:
-    return [
-        f"{target}/{condition.id}/{files.id}/{operation.id}"
-        for target in targets
-        for files in pack.files
-        for condition in pack.launch
-        for operation in pack.operations_of(condition.id)
-    ]

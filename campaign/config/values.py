@@ -13,7 +13,7 @@ from pathlib import Path
 from campaign.config import resolution
 from campaign.core import formula, units, users
 from campaign.core.schema import Text, checked_text, full_match
-from campaign.core.strict_yaml import is_file, quoted
+from campaign.core.strict_yaml import quoted
 
 GRES = r"[a-z][a-z0-9_]*(:[A-Za-z0-9_.-]+)?:[1-9][0-9]{0,5}"  # a kind of generic resource and its number
 LONGEST_TIME_S = 30 * 86400
@@ -220,11 +220,6 @@ EXECUTABLE = replace(
 PACK = Text(
     "the id of a rule pack (campaign rules lists them), or a path to one ending in .yaml", _parse_path, made=_pack
 )
-
-
-def is_there(path: Path) -> bool:
-    """Whether a file that the campaign file names exists; assumed for another machine's campaign."""
-    return resolution.replayed() or is_file(path)
 
 
 # --- numbers of nodes, and of processes per node, as a share of those available: `10%`, `half`, `all`

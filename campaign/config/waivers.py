@@ -48,17 +48,13 @@ class Granted:
     problem: str = ""
 
 
-def _nothing(finding: Finding, cells: Sequence[Cell]) -> str:
-    return ""
-
-
 @dataclass(frozen=True, slots=True)
 class Answers:
     """`accepted`: by whom, and when, the buyer's terms accept a finding about these cells; "" if they do not."""
 
     waivers: tuple[Granted, ...] = ()
     explanations: tuple[Explanation, ...] = ()
-    accepted: Callable[[Finding, Sequence[Cell]], str] = _nothing
+    accepted: Callable[[Finding, Sequence[Cell]], str] = lambda _finding, _cells: ""
 
 
 NO_ANSWERS = Answers()

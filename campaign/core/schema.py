@@ -17,6 +17,9 @@ from typing import Any, Protocol
 from campaign.core import units
 from campaign.core.errors import length_problem
 from campaign.core.strict_yaml import (
+    EXPONENT,
+    NUMBER,
+    WRITTEN_NUMBER,
     Broken,
     Document,
     Mapping,
@@ -26,8 +29,8 @@ from campaign.core.strict_yaml import (
     YamlNode,
     describe_node,
     quoted,
+    reads_as,
 )
-from campaign.core.yaml_readings import EXPONENT, NUMBER, WRITTEN_NUMBER, reads_as
 
 # What an escape in double quotes can insert into a text.
 _UNPRINTABLE = "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
@@ -308,10 +311,9 @@ class Values(dict[str, Any]):
         known.
         """
         if name and name not in allowed_names:
-            names = [allowed_name for allowed_name in allowed_names if allowed_name is not None]
-            intended = nearest_name(name, names, cutoff=0.8) if not allowed else ""
-            problem = f"found {name}; allowed: {allowed or ', '.join(names) or 'none'}"
-            self.problem(f"found {name}; did you mean {intended}?" if intended else problem, *path)
+            names = [allowed_name for allowed_name in allowed_names if allowed_name is not None and not allowed]
+            remedy = suggestion(name, names, cutoff=0.8, allowed=allowed or ", ".join(names) or "none")
+            self.problem(f"found {name}; {remedy}", *path)
 
     def require_all(self, key: str, allowed_names: Collection[str], allowed: str = "") -> None:
         """Record a problem with each name of a list that is not known."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from campaign.config import resolution
 from campaign.config.definition import Definition
 from campaign.config.format import Campaign
+from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core import journal
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState, pass_on_limit, typed_path
 from campaign.core.runs import Attempt, State
@@ -196,9 +197,7 @@ def recorded_submission(definition: Definition, chain: journal.Chain | None = No
 
 def with_source_rules(definition: Definition) -> Definition:
     """With the rules about the benchmark's source, even if the pack does not list them."""
-    from campaign.judge import engine
-
-    source_rules = {rule: "" for rule in engine.RULES if rule.startswith("SRC-")}
+    source_rules = {rule: "" for rule in CATALOGUE if rule.startswith("SRC-")}
     return replace(definition, pack=replace(definition.pack, checks=source_rules | definition.pack.checks))
 
 

@@ -24,7 +24,6 @@ from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.grouping import grouped
 from campaign.core.runs import Geometry, Input, Run
 from campaign.pipeline import places
-from campaign.pipeline.places import Mistake, refusal
 from campaign.plan import adaptive, matrix
 from campaign.plan.dialect import Dialect, identify
 from campaign.results.case import Case
@@ -80,7 +79,7 @@ def plan(definition: Definition, may_submit: bool = False) -> Plan:
             f"found {definition.campaign.name}, but {definition.paths.root} holds the results of {owner}; give this "
             "campaign another name, or another results directory"
         )
-        raise refusal(definition.campaign, [Mistake(("name",), problem)])
+        raise places.refusal(definition.campaign, [places.Mistake(("name",), problem)])
     partition, slurm_partition, unresolved = _find_partition(definition, earlier)
     dialect = _find_dialect(definition, earlier, may_submit)
     searches: Sequence[adaptive.Search] = ()
@@ -360,14 +359,14 @@ def _find_dialect(definition: Definition, earlier: EarlierPlan, may_submit: bool
         raise EnvironmentLacks(f"plan.json does not record the meaning of -N for {path}; set benchmark.dialect")
     at = next(at for at, program in benchmark.placed if program == path)
     if problem := places.benchmark_problem(path, definition.campaign.launcher.prefix):
-        raise refusal(definition.campaign, [Mistake(at, problem)])
+        raise places.refusal(definition.campaign, [places.Mistake(at, problem)])
     launcher = (
         commands.one_task(definition.campaign.slurm.partition, definition.campaign.slurm.mpi) if may_submit else ()
     )
     try:
         return identify(path, lambda words, timeout_s: commands.call(words, timeout_s).out, launcher)
     except InputError as error:
-        raise refusal(definition.campaign, [Mistake(at, str(error))]) from error
+        raise places.refusal(definition.campaign, [places.Mistake(at, str(error))]) from error
 
 
 def plan_json(definition: Definition, planned: Plan) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from campaign.config.definition import Definition
 from campaign.core import journal, untrusted
 from campaign.core.errors import EnvironmentLacks, write_error
 from campaign.core.events import Event
-from campaign.core.journal import DAMAGED, Salvage
 from campaign.core.paths import Paths
 from campaign.core.units import listing
 from campaign.judge.history import check_recovery
@@ -52,8 +51,8 @@ def _rewrite_journal(paths: Paths, known_bytes: int) -> Event | None:
     # A crash only cuts off what nothing has read yet.
     if known_bytes <= reading.offset and (not chain.problem or chain.cut_off):
         return None
-    salvage, new = Salvage(path), path.with_name(f"{path.name}.new")
-    names = (path.with_name(DAMAGED.format(number=number)) for number in itertools.count(1))
+    salvage, new = journal.Salvage(path), path.with_name(f"{path.name}.new")
+    names = (path.with_name(journal.DAMAGED.format(number=number)) for number in itertools.count(1))
     damaged = next(candidate for candidate in names if not candidate.exists())
     try:
         with new.open("wb") as file:

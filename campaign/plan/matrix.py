@@ -62,13 +62,7 @@ class Blueprint:
 
 def cells(campaign: Campaign, pack: RulePack) -> tuple[Cell, ...]:
     """All entries of the table, in its order."""
-    return tuple(
-        Cell(target.name, launch.id, files.id, operation.id)
-        for target in campaign.targets
-        for files in pack.files
-        for launch in pack.launch
-        for operation in pack.operations_of(launch.id)
-    )
+    return pack.cells(target.name for target in campaign.targets)
 
 
 def items(campaign: Campaign, pack: RulePack, geometry: Geometry) -> tuple[int, int] | None:

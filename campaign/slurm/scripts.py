@@ -19,10 +19,8 @@ from campaign import __version__
 from campaign.config import slurm_keys
 from campaign.config.rules import sweeps
 from campaign.config.rules.kinds import GEOMETRY
-from campaign.config.slurm_keys import Slurm
 from campaign.core import keys, resources
 from campaign.core.errors import InputError
-from campaign.core.resources import TEMPLATES
 from campaign.core.runs import ASKED_NAMES, SRUN, Command, Planned, Run
 from campaign.results.environment.energy import SLURM
 from campaign.slurm import script_text
@@ -30,7 +28,7 @@ from campaign.slurm import script_text
 if TYPE_CHECKING:
     import jinja2
 
-TEMPLATE, PROBE = TEMPLATES / "job.sbatch.j2", TEMPLATES / "probe.sbatch.j2"
+TEMPLATE, PROBE = resources.TEMPLATES / "job.sbatch.j2", resources.TEMPLATES / "probe.sbatch.j2"
 # What a template includes, and the files that it then gets: a template of a campaign file's own need not name them all.
 INCLUDED, FUNCTIONS = "job-functions.bash", ("job", "witness", "placement", "target", "counter")
 _PLAIN = Command("", ())  # of the run's geometry, on the first nodes
@@ -48,7 +46,7 @@ class JobScript:
     name: str
     folder: Path
     steps: tuple[Planned, ...]
-    slurm: Slurm
+    slurm: slurm_keys.Slurm
     probe: bool = False
     clause: str = ""  # of the rules, about -N
     boot: str = ""  # of the submitting machine, as its kernel names it
@@ -58,12 +56,12 @@ class JobScript:
     witness: str = ""  # the program that looks at nodes and ranks
 
 
-def each_command(run: Run, slurm: Slurm, token: str) -> list[tuple[str, ...]]:
+def each_command(run: Run, slurm: slurm_keys.Slurm, token: str) -> list[tuple[str, ...]]:
     """What each phase of a run executes, with its launcher, below the phase's name if it has one."""
     return [_phase(run, replace(command, end=""), slurm, token) for command in run.commands]
 
 
-def _phase(run: Run, command: Command, slurm: Slurm, token: str, probe_text: str = "") -> tuple[str, ...]:
+def _phase(run: Run, command: Command, slurm: slurm_keys.Slurm, token: str, probe_text: str = "") -> tuple[str, ...]:
     """The words of a run's step that execute one of its commands. `told`: what `_probe` says of it, if it is other
     than for the run.
     """
@@ -110,7 +108,7 @@ def command_lines(run: Run, token: str) -> dict[str, Any]:
     return {"argv": list(first.words(directory)), **({"phases": phases} if first.phase else {})}
 
 
-def launcher(run: Run, slurm: Slurm, command: Command = _PLAIN) -> tuple[str, ...]:
+def launcher(run: Run, slurm: slurm_keys.Slurm, command: Command = _PLAIN) -> tuple[str, ...]:
     """What places a command's ranks: block-wise, the same number on every node, or one more on the first nodes."""
     geometry, options = run.geometry_of(command), run.launcher.options
     if not run.launcher.is_srun:
@@ -133,7 +131,7 @@ def launcher(run: Run, slurm: Slurm, command: Command = _PLAIN) -> tuple[str, ..
     )
 
 
-def exported(run: Run, slurm: Slurm) -> list[tuple[str, str]]:
+def exported(run: Run, slurm: slurm_keys.Slurm) -> list[tuple[str, str]]:
     """The variables that a job exports, sorted: those of the campaign file and those of the rules. The names of the
     latter tell the job's processes on the nodes what to record, and METERS what they read.
     """
@@ -143,7 +141,7 @@ def exported(run: Run, slurm: Slurm) -> list[tuple[str, str]]:
     return sorted({**dict(slurm.environment), **of_rules, **asked_variables, **meters}.items())
 
 
-def job_limit_s(slurm: Slurm, runs: int) -> int:
+def job_limit_s(slurm: slurm_keys.Slurm, runs: int) -> int:
     """The time that a job of so many runs asks for."""
     return slurm.time_s * runs + JOB_OVERHEAD_S
 
@@ -280,7 +278,7 @@ def _templates(folder: Path) -> jinja2.Environment:
                 return functions(), None, None
             return super().get_source(environment, template)
 
-    environment = resources.templates(loader=Loader([folder, TEMPLATES]))
+    environment = resources.templates(loader=Loader([folder, resources.TEMPLATES]))
     environment.filters["quote"] = lambda value: shlex.quote(str(value))
     return environment
 
@@ -288,7 +286,7 @@ def _templates(folder: Path) -> jinja2.Environment:
 @functools.cache
 def functions() -> str:
     """What a script has in the place of this include: files of bash functions, one after another."""
-    return "\n".join((TEMPLATES / f"{part}-functions.bash").read_text(encoding="utf-8") for part in FUNCTIONS)
+    return "\n".join((resources.TEMPLATES / f"{part}-functions.bash").read_text(encoding="utf-8") for part in FUNCTIONS)
 
 
 @functools.cache

@@ -8,6 +8,7 @@ import pytest
 
 from campaign.config import forms
 from campaign.config.forms import FormEntry
+from campaign.core import keys
 from campaign.core.errors import InputError
 from tests.support.forms import DATA
 
@@ -28,7 +29,7 @@ def test_a_name_says_result_field_and_unit(name: str, entry: tuple[str, str, str
 
 
 def test_a_mapping_is_read_with_its_tables() -> None:
-    mapping = forms.load(DATA / "crossroads-mdtest.yaml")
+    mapping = keys.load(forms.FormMapping, DATA / "crossroads-mdtest.yaml")
     (table,) = mapping.tables
     assert table.result == "scratch/{rows}/{row_groups}/{columns}"
     assert (
@@ -48,5 +49,5 @@ def test_a_mapping_is_read_with_its_tables() -> None:
 def test_what_is_wrong_in_it_is_told_with_its_place(tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / "map.yaml").write_text(text)
     with pytest.raises(InputError) as error:
-        forms.load(tmp_path / "map.yaml")
+        keys.load(forms.FormMapping, tmp_path / "map.yaml")
     assert f"map.yaml{problem}" in str(error.value)

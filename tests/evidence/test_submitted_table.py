@@ -13,8 +13,8 @@ import openpyxl
 import pytest
 from openpyxl.comments import Comment
 
-from campaign.config import forms as mappings
 from campaign.config.forms import FormMapping
+from campaign.core import keys
 from campaign.core.errors import InputError
 from campaign.evidence import submitted_table, verify
 from campaign.report import filled_form
@@ -292,7 +292,7 @@ def test_a_number_may_be_rounded_to_three_digits(expected: object, found: object
 
 
 def test_a_filled_form_is_compared_by_its_mapping(tmp_path: Path) -> None:
-    mapping = mappings.load(forms.DATA / "crossroads-mdtest.yaml")
+    mapping = keys.load(FormMapping, forms.DATA / "crossroads-mdtest.yaml")
     path = tmp_path / "response.csv"
     with forms.full_size() as whole:
         path.write_bytes(filled_form.fill_form(forms.DATA / "crossroads-mdtest.csv", {"": whole}, mapping)[0])

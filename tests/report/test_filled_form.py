@@ -20,6 +20,7 @@ from campaign.cli.main import main
 from campaign.config import forms as mappings
 from campaign.config.forms import FormMapping
 from campaign.config.rules import packs
+from campaign.core import keys
 from campaign.core.errors import InputError
 from campaign.judge.submission import Submission
 from campaign.pipeline import campaign_state
@@ -59,7 +60,7 @@ def filled_in(tmp_path: Path, form: Path, whole: Submission, mapping: FormMappin
 
 
 def test_the_crossroads_table_has_36_of_36_and_is_read_back(tmp_path: Path, whole: Submission) -> None:
-    form, mapping = DATA / "crossroads-mdtest.csv", mappings.load(DATA / "crossroads-mdtest.yaml")
+    form, mapping = DATA / "crossroads-mdtest.csv", keys.load(FormMapping, DATA / "crossroads-mdtest.yaml")
     path = filled_in(tmp_path, form, whole, mapping)
     before, after = (list(csv.reader(io.StringIO(each.read_text()))) for each in (form, path))
     cells = [pair for lines in zip(before, after, strict=True) for pair in zip(*lines, strict=True)]
@@ -74,7 +75,7 @@ def test_numbers_of_a_rehearsal_are_marked_in_the_file_and_read_back(
     name: str, tmp_path: Path, whole: Submission
 ) -> None:
     rehearsed = replace(whole, pack=replace(whole.pack, profile="rehearsal"))
-    mapping = mappings.load(DATA / "crossroads-mdtest.yaml") if name.endswith(".csv") else None
+    mapping = keys.load(FormMapping, DATA / "crossroads-mdtest.yaml") if name.endswith(".csv") else None
     if name.endswith(".csv"):
         form = DATA / name
     elif name.endswith(".xlsx"):
@@ -106,7 +107,7 @@ def test_the_mark_names_the_parts_of_an_rfp_that_are_rehearsals(tmp_path: Path, 
 
 
 def test_a_sheet_of_three_headings_a_row_has_numbers_in_its_own_unit(tmp_path: Path, whole: Submission) -> None:
-    form, mapping = DATA / "esif-hpc-4-mdtest.csv", mappings.load(DATA / "esif-hpc-4-mdtest.yaml")
+    form, mapping = DATA / "esif-hpc-4-mdtest.csv", keys.load(FormMapping, DATA / "esif-hpc-4-mdtest.yaml")
     path = filled_in(tmp_path, form, whole, mapping)
     before, after = form.read_text().splitlines(), path.read_text().splitlines()
     assert [old for old, new in zip(before, after, strict=True) if old != new] == ["Standard,Target,As-is,,,,,"]

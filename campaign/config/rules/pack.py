@@ -11,11 +11,10 @@ from campaign.config.rules.builds import BuildCategory
 from campaign.config.rules.kinds import EQUAL_BLOCKS, GEOMETRY, MEDIAN
 from campaign.config.rules.output_format import OutputFormat
 from campaign.config.rules.programs import Flag, Phase, Program
-from campaign.config.rules.sweeps import Sweep
 from campaign.core import formula
 from campaign.core.findings import Finding
 from campaign.core.once import Once
-from campaign.core.runs import Geometry, Input, matches
+from campaign.core.runs import Cell, Geometry, Input, matches
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class RulePack(Once):
     clauses: tuple[entries.Clause, ...] = ()  # the demands of the document; empty if the pack does not list them
     variables: tuple[entries.Variable, ...] = ()
     inputs: tuple[Input, ...] = ()  # with paths as written; "" if the campaign file gives it
-    sweeps: tuple[Sweep, ...] = ()
+    sweeps: tuple[sweeps.Sweep, ...] = ()
     plots: tuple[entries.Plot, ...] = ()
     requires: tuple[entries.Requirement, ...] = ()
     environment: tuple[entries.EnvironmentVariable, ...] = ()
@@ -199,6 +198,16 @@ class RulePack(Once):
             lambda: tuple(
                 operation for operation in self.operations if not operation.launch or launch in operation.launch
             ),
+        )
+
+    def cells(self, targets: Iterable[str]) -> tuple[Cell, ...]:
+        """All entries of the table, in its order."""
+        return tuple(
+            Cell(target, launch.id, files.id, operation.id)
+            for target in targets
+            for files in self.files
+            for launch in self.launch
+            for operation in self.operations_of(launch.id)
         )
 
     def deciding_operation(self, launch: str) -> entries.Operation:

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from campaign.cli.main import main
-from campaign.config import forms as mappings
+from campaign.config.forms import FormMapping
 from campaign.config.rules import packs
-from campaign.core import resources
+from campaign.core import keys, resources
 from campaign.core.errors import InputError
 from campaign.core.findings import Finding, Severity
 from campaign.core.runs import Status
@@ -308,7 +308,7 @@ def test_check_takes_a_table_in_place_of_a_campaign_file(capsys: pytest.CaptureF
 
 def test_a_form_in_another_layout_is_judged_by_its_mapping(capsys: pytest.CaptureFixture[str]) -> None:
     form = forms.DATA / "crossroads-mdtest-published.csv"
-    whole = judge_table.read_submission(form, PACK, mappings.load(forms.DATA / "crossroads-mdtest.yaml"))
+    whole = judge_table.read_submission(form, PACK, keys.load(FormMapping, forms.DATA / "crossroads-mdtest.yaml"))
     found = [one for one in table_findings(whole) if one.checked]
     repeated = {one.subject: one.actual for one in found if one.rule == "PRJ-01"}
     assert repeated["scratch/max/shared/*"] == "create 40919, stat 104354, remove 18845" and len(repeated) == 3
@@ -324,7 +324,7 @@ def test_a_form_in_another_layout_is_judged_by_its_mapping(capsys: pytest.Captur
 
 def test_the_retyped_table_of_the_rfp_has_stat_slower_than_create(tmp_path: Path) -> None:
     rows = {str(row.cell): row.value for row in judge_table.read_submission(PUBLISHED, PACK).rows}
-    form, mapping = tmp_path / "retyped.csv", mappings.load(forms.DATA / "crossroads-mdtest.yaml")
+    form, mapping = tmp_path / "retyped.csv", keys.load(FormMapping, forms.DATA / "crossroads-mdtest.yaml")
     empty = form_file.read_form(forms.DATA / "crossroads-mdtest.csv")
     spots = {each.spot: each.entry.result for each in form_file.form_places(form, empty, mapping)}
     form.write_bytes(
