@@ -190,6 +190,8 @@ def _search(driver: Driver, planned: planning.Plan, request: Request) -> plannin
             if search.choice and search.search.key not in announced:
                 announced.add(search.search.key)
                 say(f"search {search.search.key}: {search.choice.reason}")
+            for text in search.repeated:
+                say(f"search {search.search.key}: {text}")
         awaited_runs = request.select_runs(
             definition.campaign, [run for search in planned.searches for run in search.awaited_runs]
         )

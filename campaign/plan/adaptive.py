@@ -62,13 +62,16 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class SearchProgress:
-    """The state of a search. `runs`: all that it has requested; `wanted`: those that it waits for."""
+    """The state of a search. `runs`: all that it has requested; `awaited_runs`: those that it waits for; `repeated`: a
+    sentence for each measurement of these that is not used.
+    """
 
     search: Search
     runs: tuple[Run, ...]
     awaited_runs: tuple[Run, ...]
     points: Mapping[records.SearchRequest, records.Outcome]
     choice: records.CountChoice | None
+    repeated: tuple[str, ...] = ()
 
 
 def all_runs(searches: Sequence[SearchProgress], cell_runs: Sequence[Run]) -> tuple[Run, ...]:
@@ -205,7 +208,16 @@ def replay_search(search: Search, blueprint: matrix.Blueprint, results: Results)
     finished = chain.from_iterable(runs for request, runs in runs_by_request.items() if request in points)
     requested = tuple(run for request in next_step for run in runs_by_request[request])
     awaited_runs = tuple(run for run in requested if _run_outcome(search, results(run), blueprint.pack) is None)
-    return SearchProgress(search, (*finished, *requested), awaited_runs, points, None)
+    repeated = tuple(chain.from_iterable(_unused_measurements(results(run)) for run in awaited_runs))
+    return SearchProgress(search, (*finished, *requested), awaited_runs, points, None, repeated)
+
+
+def _unused_measurements(cases: Sequence[Case]) -> Iterator[str]:
+    """A sentence for each attempt of a run that ended well and is not used."""
+    for case in cases:
+        if case.attempt.state is State.DONE:
+            causes = [f"{finding.rule} {finding.message}" for finding in case.findings if finding.blocks]
+            yield f"{case.subject} is measured again: {'; '.join(causes) or 'it gave no rate'}"
 
 
 def found_geometries(searches: Sequence[SearchProgress]) -> dict[matrix.Combination, tuple[matrix.ChosenGeometry, ...]]:

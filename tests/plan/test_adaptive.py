@@ -65,6 +65,17 @@ def driven(one: adaptive.Search, made: Campaign, rate: Rate) -> tuple[adaptive.S
     return standing, results
 
 
+def test_a_run_whose_measurement_no_rule_allows_is_measured_again_and_the_search_says_why() -> None:
+    made = campaign()
+    search = wanted(made)[0]
+    first = look(search, made, {}).awaited_runs[0]
+    progress = look(search, made, {first.id: [ended(first, None)]})
+    finding = builders.finding()
+    assert first in progress.awaited_runs
+    assert progress.repeated == (f"{first.id}/1 is measured again: {finding.rule} {finding.message}",)
+    assert look(search, made, {first.id: [ended(first, None, State.CANCELLED)]}).repeated == ()
+
+
 def test_each_file_configuration_has_a_search_of_each_launch_condition() -> None:
     found = wanted(campaign())
     assert [one.key for one in found] == [
