@@ -317,12 +317,16 @@ campaign_show() { # NAME: prints what the program wrote in the directory where i
 
 # Sets lost, of campaign_execute, where srun lost a node: it may end with status 0 then. A job's script whose own node is
 # lost gets no signal, and no step starts any more; nor where slurmctld was killed before it had written down that the
-# job had started: it starts the job again, beside this script.
+# job had started: it starts the job again, beside this script. A job that is being cancelled is lost to srun before its
+# script gets the signal.
 campaign_look_for_loss() { # STDERR
     local found
     [[ -s $1 ]] || return
     found=$(sed -n 's/^srun: error: Node failure on //p
-        s/^srun: error: Unable to confirm allocation for \(job [0-9]*\): .*[Jj]ob.*/\1/p' "$1" | sort -u)
+        s/^srun: error: Unable to confirm allocation for \(job [0-9]*\): .*[Jj]ob.*/\1/p
+        s/^srun: error: Unable to create step for \(job [0-9]*\): .*\(Invalid job\|already completing\).*/\1/p
+        s/^srun: error: Slurm \(job [0-9]*\) has expired.*/\1/p
+        s/^srun: error: Task launch for StepId=\([0-9]*\)[^ ]* failed on node [^ ]*: Job credential revoked.*/job \1/p' "$1" | sort -u)
     [[ -z $found ]] || { lost=$found && campaign_over="Slurm lost ${lost//$'\n'/ and } during the run"; }
 }
 

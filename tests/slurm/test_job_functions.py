@@ -551,6 +551,22 @@ def test_a_job_that_slurmctld_does_not_know_to_run_fails_one_run_and_leaves_the_
     assert job.left() == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "srun: error: Slurm job 1 has expired\nsrun: Check SLURM_JOB_ID environment variable. Expired or invalid job 1",
+        "srun: error: Unable to create step for job 1: Job/step already completing or completed",
+        "srun: error: Unable to create step for job 1: Invalid job id specified",
+        "srun: error: Task launch for StepId=1.0 failed on node n1: Job credential revoked",
+    ],
+)
+def test_a_step_that_begins_while_its_job_is_being_cancelled_did_not_fail_by_itself(job: Job, text: str) -> None:
+    job.cluster.fault("srun-fails", text)
+    assert job.plan(runs=2).run() == 1
+    assert job.end_of(1) == ("terminated", "Slurm lost job 1 during the run")
+    assert not (job.steps[1].folder / "claim").exists()
+
+
 # --- modules
 
 
