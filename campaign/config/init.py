@@ -35,24 +35,21 @@ def text(rules_id: str, site: Site = UNKNOWN, name: str = "my-campaign") -> str:
     pack = packs.load(rules_id)
     is_path = "/" in rules_id or rules_id.endswith(".yaml")
     variable_lines = [f"{variable.id}: {variable.rehearsal}" for variable in pack.variables]
-    return (
-        resources.templates()
-        .get_template("campaign.yaml.j2")
-        .render(
-            name=name,
-            pack=pack,
-            rules=json.dumps(str(Path(rules_id).absolute())) if is_path else pack.id,
-            schema=(resources.SCHEMAS / "campaign-file.json").as_uri(),
-            site=site,
-            each=1 << max(0, site.cores.bit_length() - 1),  # a power of two divides most numbers of files
-            largest=functools.partial(values.share_of, values.POWER),
-            width=max(map(len, variable_lines), default=0),
-            built_in=BUILT_IN,
-            system=SYSTEM,
-            contact=CONTACT,
-            counted=units.format_count,
-            quoted=json.dumps,
-        )
+    return resources.rendered(
+        "campaign.yaml.j2",
+        name=name,
+        pack=pack,
+        rules=json.dumps(str(Path(rules_id).absolute())) if is_path else pack.id,
+        schema=(resources.SCHEMAS / "campaign-file.json").as_uri(),
+        site=site,
+        each=1 << max(0, site.cores.bit_length() - 1),  # a power of two divides most numbers of files
+        largest=functools.partial(values.share_of, values.POWER),
+        width=max(map(len, variable_lines), default=0),
+        built_in=BUILT_IN,
+        system=SYSTEM,
+        contact=CONTACT,
+        counted=units.format_count,
+        quoted=json.dumps,
     )
 
 

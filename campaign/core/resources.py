@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import campaign
-from campaign.core.errors import EnvironmentLacks
+from campaign.core.users import own_directory
 
 if TYPE_CHECKING:
     import jinja2
@@ -34,12 +34,7 @@ def binaries() -> Path:
         return Path(directory).absolute()
     if not INSTALLED:
         return BENCHMARK / "build"
-    try:
-        data = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser()
-    except RuntimeError as error:  # a user without a home, as in containers
-        raise EnvironmentLacks(
-            "no home directory found; set CAMPAIGN_BENCHMARK to a directory that all nodes see"
-        ) from error
+    data = own_directory("XDG_DATA_HOME", "~/.local/share", "CAMPAIGN_BENCHMARK to a directory that all nodes see")
     return data.absolute() / "campaign" / campaign.__version__ / "bench"
 
 

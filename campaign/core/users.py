@@ -37,13 +37,20 @@ def sandbox_directory() -> Path:
     """
     runtime = Path(os.environ.get("XDG_RUNTIME_DIR", ""))
     if not runtime.is_absolute() or not _is_private(runtime):
-        try:
-            runtime = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-        except RuntimeError as error:  # a user without a home, as in containers
-            raise EnvironmentLacks(
-                "no home directory found; set XDG_RUNTIME_DIR to a directory of your own with mode 0700"
-            ) from error
+        runtime = own_directory(
+            "XDG_CACHE_HOME", "~/.cache", "XDG_RUNTIME_DIR to a directory of your own with mode 0700"
+        )
     return Path(os.path.realpath(runtime)) / "campaign-sandbox"
+
+
+def own_directory(variable: str, default: str, setting: str) -> Path:
+    """A directory of the user's that an environment variable names. Raises EnvironmentLacks for a user without a home,
+    who may set `setting` instead.
+    """
+    try:
+        return Path(os.environ.get(variable) or default).expanduser()
+    except RuntimeError as error:  # a user without a home, as in containers
+        raise EnvironmentLacks(f"no home directory found; set {setting}") from error
 
 
 def _is_private(directory: Path) -> bool:

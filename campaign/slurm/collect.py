@@ -20,7 +20,6 @@ from pathlib import Path
 from campaign.config.rules.output_format import Form
 from campaign.core.errors import UnknownState, pass_on_limit
 from campaign.core.grouping import grouped
-from campaign.core.job_states import STATES, STOPPED
 from campaign.core.paths import Paths
 from campaign.core.records import Completion, Observation, OutputRemark, Record
 from campaign.core.runs import Attempt, State
@@ -28,6 +27,7 @@ from campaign.core.units import format_duration, listing
 from campaign.results.completion import completion_of, read_completion
 from campaign.results.environment import facts_file, reading
 from campaign.results.environment.facts import Evidence
+from campaign.results.environment.slurm_text import STATES, STOPPED
 from campaign.results.parsers.lines import follows_from_end, printable_line
 from campaign.results.store import Store, StoredJob
 from campaign.slurm import commands, partitions, sbatch

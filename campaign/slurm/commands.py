@@ -17,9 +17,8 @@ from pathlib import Path
 
 from campaign.core import waiting
 from campaign.core.errors import EnvironmentLacks, UnknownState
-from campaign.core.job_states import STATES
 from campaign.core.runs import State
-from campaign.results.environment.slurm_text import slurm_fields
+from campaign.results.environment.slurm_text import STATES, slurm_fields
 
 QUERY_TIMEOUT_S = 30.0
 

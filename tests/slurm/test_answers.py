@@ -10,8 +10,7 @@ from hypothesis import strategies as some
 
 from campaign.core import waiting
 from campaign.core.errors import UnknownState
-from campaign.core.job_states import STATES
-from campaign.results.environment.slurm_text import slurm_fields
+from campaign.results.environment.slurm_text import STATES, slurm_fields
 from campaign.slurm import commands
 
 # Any text that does not hold the mark, which nobody knows; what Slurm prints otherwise comes more often.

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from campaign.config.rules.output_format import DeclaredRecord, OutputFormat
-from campaign.core.job_states import STATES
 from campaign.core.records import PhaseTimes, Record, Source
 from campaign.core.runs import State
 from campaign.core.units import utc
+from campaign.results.environment.slurm_text import STATES
 from campaign.results.store import Store
 from campaign.slurm import collect, commands
 from campaign.slurm.collect import read_evidence

@@ -10,8 +10,8 @@ import pytest
 
 from campaign.core import waiting
 from campaign.core.errors import EnvironmentLacks, UnknownState
-from campaign.core.job_states import STATES
 from campaign.core.runs import State
+from campaign.results.environment.slurm_text import STATES
 from campaign.slurm import commands, sbatch
 from campaign.slurm.commands import Job
 from tests.support import fake_slurm

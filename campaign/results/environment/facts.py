@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from campaign.core import units
-from campaign.core.job_states import STATES
 from campaign.core.once import Once
 from campaign.core.records import Completion
 from campaign.core.runs import State
-from campaign.results.environment.slurm_text import MOST_NODES, expand_nodes
+from campaign.results.environment.slurm_text import MOST_NODES, STATES, expand_nodes
 
 
 @dataclass(frozen=True, slots=True)

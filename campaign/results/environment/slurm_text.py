@@ -1,13 +1,29 @@
-"""Parses Slurm's texts about jobs and nodes."""
+"""Parses Slurm's texts about jobs and nodes, and says what its words for the state of a job mean to an attempt."""
 
 from __future__ import annotations
 
 import itertools
 import math
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
+from campaign.core.runs import State
+
 MOST_NODES = 100_000
+
+_WORDS: Mapping[State, str] = {
+    State.PENDING: "PENDING CONFIGURING REQUEUED REQUEUE_FED REQUEUE_HOLD SPECIAL_EXIT RESV_DEL_HOLD",
+    State.RUNNING: "RUNNING COMPLETING STAGE_OUT SIGNALING RESIZING SUSPENDED STOPPED",
+    State.DONE: "COMPLETED",
+    State.FAILED: "FAILED OUT_OF_MEMORY",
+    State.TIMEOUT: "TIMEOUT DEADLINE",
+    State.CANCELLED: "CANCELLED REVOKED PREEMPTED",
+    State.NODE_FAIL: "NODE_FAIL BOOT_FAIL",
+}
+# An unknown state counts as running: neither success nor failure may be concluded from it.
+STATES: Mapping[str, State] = {word: state for state, words in _WORDS.items() for word in words.split()}
+STOPPED = ("SUSPENDED", "STOPPED")  # of those that count as running: the processes stand still
 
 
 def slurm_fields(oneline: str) -> dict[str, str]:
