@@ -80,8 +80,8 @@ def _error_text(error: OSError) -> str:
     if error.filename:
         if isinstance(error, PermissionError):
             denied = _denied_path(Path(error.filename))
-            owner, mode = users.name_of(denied.stat().st_uid), f"{stat.S_IMODE(denied.stat().st_mode):04o}"
-            user = users.name_of(os.geteuid())
+            owner, mode = users.user_name(denied.stat().st_uid), f"{stat.S_IMODE(denied.stat().st_mode):04o}"
+            user = users.user_name(os.geteuid())
             return (
                 f"{error.filename}: {error.strerror}: {denied} belongs to {owner} and has mode {mode}; you are {user}. "
                 "Change its permissions"

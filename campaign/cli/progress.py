@@ -62,7 +62,7 @@ def describe(attempt: Attempt, values: Sequence[RunValue] = ()) -> str:
     Numbers printed before a failure are not results.
     """
     if attempt.state is not State.DONE or not values:
-        return attempt.in_words
+        return attempt.state_text
     by_unit = grouped((value.unit, f"{value.operation} {digits(value.number)}") for value in values[:MOST_VALUES])
     texts = [f"{', '.join(names)} {unit}" for unit, names in by_unit.items()]
     further_count = len(values) - MOST_VALUES
@@ -179,10 +179,13 @@ class Lines:
                 if self._is_new_wait(last):
                     yield f"job {last.job_id} is waiting: {last.reason}", Importance.NORMAL
                 processes = f"{nodes_and_processes(run.geometry)} processes"
-                yield f"{ended_count} {run.id} ({processes}), attempt {last.number}: {last.in_words}", Importance.DETAIL
+                yield (
+                    f"{ended_count} {run.id} ({processes}), attempt {last.number}: {last.state_text}",
+                    Importance.DETAIL,
+                )
             elif last.state is State.CANCELLED:
                 self._cancelled.append(last)
-                yield f"{ended_count} {run.id}: {last.in_words}", Importance.DETAIL
+                yield f"{ended_count} {run.id}: {last.state_text}", Importance.DETAIL
             else:
                 outcome = describe(last, progress.values.get((run.id, last.number), ()))
                 importance = Importance.NORMAL if last.state is State.DONE else Importance.ALWAYS
@@ -220,7 +223,7 @@ def _cancelled_text(cancelled: Sequence[Attempt]) -> str:
     """Cancelled attempts in one line; why was printed before, or the user cancelled."""
     first, last = cancelled[0], cancelled[-1]
     if len(cancelled) == 1:
-        return f"{first.run}: {first.in_words}"
+        return f"{first.run}: {first.state_text}"
     return f"{len(cancelled)} runs cancelled: {first.run} to {last.run}"
 
 

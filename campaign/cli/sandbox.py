@@ -37,7 +37,7 @@ def stop(args: argparse.Namespace) -> int:
 def show_status(args: argparse.Namespace) -> int:
     status = Sandbox.at(args.dir).status()
     as_json = {**asdict(status), "dead": list(status.dead)}
-    as_text = resources.rendered("sandbox/status.txt.j2", status=status).rstrip("\n")
+    as_text = resources.render_template("sandbox/status.txt.j2", status=status).rstrip("\n")
     print(json.dumps(as_json, indent=1) if args.json else as_text)
     return OK if status.state == "up" else NOT_RUNNING
 

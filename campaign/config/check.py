@@ -25,7 +25,7 @@ def targets(values: Values) -> None:
                 "and lower case",
                 "name",
             )
-        if directory and other and overlap(directory, other):
+        if directory and other and is_overlapping(directory, other):
             where = "the directory" if directory == other else f"which overlaps {quoted(other)}"
             target.problem(
                 f"found {quoted(directory)}, {where} of target {earlier['name']}; allowed: directories that do not "
@@ -173,7 +173,7 @@ def cells(section: str, values: Values, pack: RulePack) -> None:
                 entry.problem(problem, "cells")
 
 
-def is_of_runs(pattern: str, values: Values, pack: RulePack) -> bool:
+def is_run_pattern(pattern: str, values: Values, pack: RulePack) -> bool:
     """Whether target/launch/files, with * for any of them, matches a run."""
     axes = (
         names_of_targets(values),
@@ -185,7 +185,7 @@ def is_of_runs(pattern: str, values: Values, pack: RulePack) -> bool:
 
 def path(holder: Values, path_text: str | None, file: Path, *at: str | int, optional: bool = False) -> None:
     """Report a given path that does not exist, unless the campaign is another machine's."""
-    if path_text and not resolution.replayed() and not is_file(absolute_path(file, path_text)):
+    if path_text and not resolution.is_replayed() and not is_file(absolute_path(file, path_text)):
         remedy = "correct the path or remove the key" if optional else "correct the path"
         holder.problem(f"found {quoted(path_text)}: file not found; {remedy}", *at)
 
@@ -241,6 +241,6 @@ def names_of_targets(values: Values) -> list[str]:
     return [target["name"] for target in values.entries("targets") if target["name"]]
 
 
-def overlap(first: str, second: str) -> bool:
+def is_overlapping(first: str, second: str) -> bool:
     """Whether two paths are the same, or one is below the other."""
     return f"{first}/".startswith(f"{second}/") or f"{second}/".startswith(f"{first}/")

@@ -123,7 +123,7 @@ def load(path: Path | str, part: str = "") -> tuple[Campaign, RulePack]:
     if path.suffix.lower() in OTHERS:
         raise InputError(f"{path}: not a campaign file: {OTHERS[path.suffix.lower()]}")
     document = Document.open(path)
-    response_and_part = _find_part(path, document, resolution.current().part or part)
+    response_and_part = _find_part(path, document, resolution.current_names().part or part)
     if response_and_part is not None:
         document = response.document_of(*response_and_part)
     values = schema.read(SCHEMA, document)
@@ -222,7 +222,7 @@ def _settle_pack(values: schema.Values, pack: RulePack, launch: dict[str, Wanted
     for name, value in values["variables"] or ():
         key, (name, _, pattern) = name, name.partition("@")
         problem = ""
-        if pattern and not check.is_of_runs(pattern, values, pack):
+        if pattern and not check.is_run_pattern(pattern, values, pack):
             problem = f"{pattern} matches no run; allowed after the @: target/launch/files, where * matches any"
         elif not variables:
             problem = f"rule pack {pack.id} has no variables; remove the key"
@@ -299,7 +299,7 @@ def _secret() -> re.Pattern[str]:
 
 def _refuse_secrets(document: Document) -> None:
     """Report everything that looks like a secret in a campaign file from this machine."""
-    if resolution.replayed():
+    if resolution.is_replayed():
         return
     for at, node in nodes(document.root):
         if isinstance(node, Scalar) and (secret := _secret_in(at, node.text)):

@@ -147,7 +147,7 @@ class _GivenLaunch:
         elif value["processes"] is not None and value["processes_per_node"] is not None:
             self._refuse(f"found both processes and processes_per_node; allowed: {self.form}", "processes_per_node")
         elif nodes is None or count is None:
-            if not value.wrong:  # otherwise that explains it
+            if not value.has_problem:  # otherwise that explains it
                 self._lacking("nodes" if nodes is None else "processes")
         elif isinstance(nodes, str) and key == "processes":
             self._lacking("processes_per_node", key)

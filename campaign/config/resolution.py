@@ -32,7 +32,7 @@ _NAMES: ContextVar[Names | None] = ContextVar("names", default=None)
 
 
 @contextmanager
-def using(names: Names) -> Iterator[Names]:
+def use_names(names: Names) -> Iterator[Names]:
     """Within the context, record in `names` what is looked up, or take values from it if it is a record."""
     token = _NAMES.set(names)
     try:
@@ -41,19 +41,19 @@ def using(names: Names) -> Iterator[Names]:
         _NAMES.reset(token)
 
 
-def current() -> Names:
+def current_names() -> Names:
     """What is recorded, or taken from a record, in this context."""
     return _NAMES.get() or Names()
 
 
-def replayed() -> bool:
+def is_replayed() -> bool:
     """Whether the campaign is another machine's, so that nothing may be looked up on this one."""
-    return current().replayed
+    return current_names().replayed
 
 
 def variable(name: str, look_up: Callable[[], str]) -> str:
     """The value of a variable; "" where there is none."""
-    names = current()
+    names = current_names()
     if not names.replayed:
         names.variables[name] = look_up()
     return names.variables.get(name, "")
@@ -61,7 +61,7 @@ def variable(name: str, look_up: Callable[[], str]) -> str:
 
 def path(path_text: str, look_up: Callable[[], Path]) -> Path:
     """The absolute path for a written one. Raises ValueError if the record does not have it."""
-    names = current()
+    names = current_names()
     if not names.replayed:
         names.paths[path_text] = str(look_up())
     if path_text not in names.paths:
@@ -71,5 +71,5 @@ def path(path_text: str, look_up: Callable[[], Path]) -> Path:
 
 def content(path: Path) -> Path:
     """The file to read for a path in the campaign file; on another machine, only what is in the evidence."""
-    names = current()
+    names = current_names()
     return names.files.get(str(path), Path("/nonexistent") / path.name) if names.replayed else path

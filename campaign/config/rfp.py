@@ -155,7 +155,7 @@ def is_path(pack: str) -> bool:
 
 def text(rfp: Rfp, packs_of_parts: Mapping[str, RulePack]) -> str:
     """The RFP with its parts and scores, for `campaign rules`."""
-    return resources.rendered("rfp.txt.j2", rfp=rfp, packs=packs_of_parts).rstrip("\n")
+    return resources.render_template("rfp.txt.j2", rfp=rfp, packs=packs_of_parts).rstrip("\n")
 
 
 def _check(values: schema.Values) -> None:

@@ -90,19 +90,19 @@ def _directory(text: str) -> str:
             f"found @ in {quoted(path)}, which mdtest reads as a separator between directories; allowed: {_DIRECTORY}"
         )
     path = "/" + os.path.normpath(path).lstrip("/")
-    if place := forbidden(path, resolve=False):
+    if place := forbidden_reason(path, resolve=False):
         raise ValueError(f"found {quoted(path)}, which is {place}; allowed: {_DIRECTORY}")
     return path
 
 
-def forbidden(directory: str, resolve: bool) -> str:
+def forbidden_reason(directory: str, resolve: bool) -> str:
     """Why a benchmark must not work in this directory, or "". `resolve`: follow links first."""
-    if resolution.replayed():
+    if resolution.is_replayed():
         return ""  # checked where it was measured; this machine has other home directories
     path = os.path.realpath(directory) if resolve else directory
     if path == "/":
         return "the root directory"
-    homes = {os.environ.get("HOME", ""), os.path.expanduser(f"~{users.name_of(os.getuid())}")}  # noqa: PTH111
+    homes = {os.environ.get("HOME", ""), os.path.expanduser(f"~{users.user_name(os.getuid())}")}  # noqa: PTH111
     for home in {os.path.normpath(home) for home in homes if home.startswith("/")}:
         if path in (home, os.path.realpath(home)):
             return "the home directory"
@@ -205,7 +205,7 @@ def absolute_path(file: Path, path: str, recorded_prefix: str = "") -> Path:
 
 def _pack(name: str, file: Path) -> str:
     """The id as it is, or the absolute path of the pack."""
-    if (replayed := resolution.current().pack) is not None:
+    if (replayed := resolution.current_names().pack) is not None:
         return str(replayed)
     return str(absolute_path(file, name)) if "/" in name or name.endswith(".yaml") else name
 

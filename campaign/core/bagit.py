@@ -257,7 +257,7 @@ def writing_member(name: str) -> Iterator[None]:
         if error.errno in (errno.EEXIST, errno.ENOTDIR, errno.EISDIR):
             raise _Refused(f"{quoted(name)}: is both a file and a directory") from error
         where = error.filename or "the temporary directory"
-        raise MachineLacks(temporary.full(where, error.strerror)) from error
+        raise MachineLacks(temporary.no_space_text(where, error.strerror)) from error
 
 
 def _write(out: IO[bytes], data: bytes) -> None:

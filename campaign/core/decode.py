@@ -66,7 +66,7 @@ def _converter(kind: Any, pass_over: bool) -> Callable[[Any], Any]:
         inner_reader = _converter(inner[0], pass_over)
         return lambda value: None if value is None else inner_reader(value)
     if kind == tuple[str, ...]:
-        return _words
+        return _interned_words
     if origin is tuple:
         return functools.partial(_tuple, _converter(inner[0], pass_over))
     if origin is Mapping:
@@ -88,7 +88,7 @@ def _scalar(kind: type, value: Any) -> Any:
     return value
 
 
-def _words(value: Any) -> tuple[str, ...]:
+def _interned_words(value: Any) -> tuple[str, ...]:
     """Words of a command line, or nodes of ranks: the same in most attempts, and kept once for all."""
     return tuple(map(sys.intern, _tuple(functools.partial(_scalar, str), value)))
 

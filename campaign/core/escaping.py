@@ -151,6 +151,6 @@ def paragraph(text: str, style: str) -> str:
     return f"<p>{text}</p>" if style_rules(style) is _HTML else text
 
 
-def below_each_other(parts: Sequence[str], style: str) -> str:
+def join_blocks(parts: Sequence[str], style: str) -> str:
     """Paragraphs and tables, separated so that the format does not join them."""
     return style_rules(style).between.join(parts)

@@ -94,7 +94,7 @@ _KINDS = {
 _FORMS = {kind: object_of(fields) for kind, fields in _KINDS.items()}
 
 
-def unfit(event: Mapping[str, Any]) -> str:
+def form_problem(event: Mapping[str, Any]) -> str:
     """How an event differs from its form: the field, what was found and what is allowed; "" if it does not."""
     kind, time = event.get("event"), event.get("time")
     # The usual types need no calls: there may be a million events.

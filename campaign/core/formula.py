@@ -108,7 +108,7 @@ class Condition:
         """Whether the condition holds, with the left side allowed to miss by the share `within`. Raises ValueError as
         `value` does.
         """
-        excess, slack = self.beyond(inputs), tolerance * abs(value(self.right, inputs))
+        excess, slack = self.excess(inputs), tolerance * abs(value(self.right, inputs))
         if self.sign in ("<", ">") and tolerance == _EXACT:
             return excess < -slack if self.is_upper else excess > slack
         return (self.is_upper or excess >= -slack) and (self.is_lower or excess <= slack)
@@ -127,7 +127,7 @@ class Condition:
     def is_lower(self) -> bool:
         return self.sign.startswith(">")
 
-    def beyond(self, inputs: Mapping[str, float]) -> float:
+    def excess(self, inputs: Mapping[str, float]) -> float:
         """By how much the left side exceeds the right side."""
         return value(self.left, inputs) - value(self.right, inputs)
 

@@ -37,7 +37,7 @@ def append(path: Path, event: events.Event, previous: str) -> None:
     write lock. Raises EnvironmentLacks if it cannot be written.
     """
     stamped = {"format": events.FORMAT, "time": round(time.time(), 3), **event, "previous": previous}
-    if problem := events.unfit(stamped):  # an unreadable event would make the rest of the journal unreadable
+    if problem := events.form_problem(stamped):  # an unreadable event would make the rest of the journal unreadable
         raise EnvironmentLacks(f"{path}: {problem}")
     data = (json.dumps(stamped, ensure_ascii=False) + "\n").encode()
     with open_for_append(path) as descriptor:
@@ -130,9 +130,9 @@ class Reading:
                     event is None
                     or event.get("previous") != self.previous
                     or event.get("format") != events.FORMAT
-                    or events.unfit(event)
+                    or events.form_problem(event)
                 ):
-                    self._problem, self._advice = self._wrong(line, event)
+                    self._problem, self._advice = self._line_problem(line, event)
                     chain.problem, chain.cut_off = f"line {number}: {self._problem}", events.is_cut_off(line)
                     return
                 kind, time = event["event"], event["time"]
@@ -156,7 +156,7 @@ class Reading:
         if recovered_in and not self._first:
             chain.problem = difference_to_damaged(self._path, recovered_in, chain.recovered[-1], chain.earlier)
 
-    def _wrong(self, line: bytes, event: events.Event | None) -> tuple[str, str]:
+    def _line_problem(self, line: bytes, event: events.Event | None) -> tuple[str, str]:
         """What is wrong with a line, and what to do."""
         if events.is_cut_off(line):
             return "truncated", _EDITED
@@ -174,7 +174,7 @@ class Reading:
                 "added or removed"
             )
             return problem, _EDITED
-        return events.unfit(event), _EDITED
+        return events.form_problem(event), _EDITED
 
 
 def read_chain(path: Path) -> Chain:
@@ -199,7 +199,7 @@ def events_at(path: Path, places: Sequence[int]) -> Iterator[events.Event]:
                     yield event
 
 
-def beginning(path: Path) -> str:
+def first_event_hash(path: Path) -> str:
     """The hash of a journal's first event, unique to a campaign; "" if there is none, or it was lost."""
     with suppress(OSError), path.open("rb") as file:
         line = next(file, b"")
@@ -260,24 +260,24 @@ class Salvage:
                 else:
                     is_chained = bool(before and line and line.event["previous"] == before.hash)
                     if before and is_chained:
-                        yield self._kept(before)
+                        yield self._keep_line(before)
                     else:
-                        self._lose(number - 1)
+                        self._record_lost_line(number - 1)
                 before = line
         if before and is_chained:  # the last line has none after it
-            yield self._kept(before)
+            yield self._keep_line(before)
         elif number > self.cut_off:
-            self._lose(number - self.cut_off)
+            self._record_lost_line(number - self.cut_off)
         if self.cut_off:
-            self._lose(number)
+            self._record_lost_line(number)
 
-    def _lose(self, number: int) -> None:
+    def _record_lost_line(self, number: int) -> None:
         if self.lost and self.lost[-1][1] == number - 1 and self.lost[-1] != [0, 0]:
             self.lost[-1][1] = number
         else:
             self.lost.append([number, number])
 
-    def _kept(self, line: _SoundLine) -> bytes:
+    def _keep_line(self, line: _SoundLine) -> bytes:
         data = line.data
         if self.lost:
             self.earlier.append(line.hash)
@@ -301,7 +301,7 @@ class Salvage:
 
 def sound_line(number: int, data: bytes) -> _SoundLine | None:
     event = events.event_of(data)
-    if event is None or event.get("format") != events.FORMAT or events.unfit(event):
+    if event is None or event.get("format") != events.FORMAT or events.form_problem(event):
         return None
     return _SoundLine(number, data, event, events.hash_of(data)) if isinstance(event.get("previous"), str) else None
 

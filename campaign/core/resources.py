@@ -51,7 +51,7 @@ def templates(**options: Any) -> jinja2.Environment:
     )
 
 
-def rendered(template: str, **values: object) -> str:
+def render_template(template: str, **values: object) -> str:
     """A file of plain text by one of the templates."""
     return templates().get_template(template).render(**values)
 

@@ -179,7 +179,7 @@ class Run:
         return tuple(command for command in self.commands if not command.untimed)
 
     @property
-    def together(self) -> tuple[tuple[Command, ...], ...]:
+    def simultaneous_commands(self) -> tuple[tuple[Command, ...], ...]:
         """Its commands, those together that start at the same time."""
         groups: list[tuple[Command, ...]] = []
         for command in self.commands:
@@ -266,7 +266,7 @@ class Attempt:
         return None if self.started is None or self.ended is None else self.ended - self.started
 
     @property
-    def in_words(self) -> str:
+    def state_text(self) -> str:
         """Its state with the reason: `pending: Resources`."""
         return f"{self.state}: {self.reason}" if self.reason else str(self.state)
 

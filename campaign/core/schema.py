@@ -29,7 +29,7 @@ from campaign.core.strict_yaml import (
     YamlNode,
     describe_node,
     quoted,
-    reads_as,
+    yaml_reading,
 )
 
 # What an escape in double quotes can insert into a text.
@@ -80,7 +80,7 @@ class Text:
             problem = ""
         except ValueError as error:
             problem = str(error)
-        otherwise = reads_as(text) if node.plain else None
+        otherwise = yaml_reading(text) if node.plain else None
         if otherwise and not (self.numbers and re.fullmatch(WRITTEN_NUMBER + EXPONENT * self.exponents, text)):
             problem = self._read_otherwise(text, otherwise, bool(problem))
         if problem:
@@ -167,7 +167,7 @@ class Number:
             return document.problem(at, f"found {value_text}, a text in quotes; allowed: {self.allowed}", node)
         if intended := nearest_name(node.text, self.words):
             return document.problem(at, f"found {value_text}; did you mean {intended}?", node)
-        reading = reads_as(node.text)
+        reading = yaml_reading(node.text)
         if reading in (None, NUMBER, "nothing"):
             return _refuse(node, at, document, self.allowed)
         return document.problem(at, _found_read_as(found=value_text, reading=reading, allowed=self.allowed), node)
@@ -296,7 +296,7 @@ class Values(dict[str, Any]):
         """The mappings of a list that could be read."""
         return [entry for entry in self[key] or () if entry is not None]
 
-    def another(self, kind: KeyedMap, **values: Any) -> Values:
+    def with_kind(self, kind: KeyedMap, **values: Any) -> Values:
         """A mapping of another kind that is written at the same place: these values, and defaults of the other keys."""
         return Values({**kind.absent(self._at, self._document), **values}, self._at, self._document)
 
@@ -321,7 +321,7 @@ class Values(dict[str, Any]):
             self.require(name, allowed_names, key, index, allowed=allowed)
 
     @property
-    def wrong(self) -> bool:
+    def has_problem(self) -> bool:
         """Whether a problem with a value below it is recorded."""
         return self._document.has_problem_below(self._at)
 

@@ -265,7 +265,7 @@ WRITTEN_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?"  # can be taken as a text witho
 EXPONENT = r"(e-?[0-9]+)?"
 
 
-def reads_as(text: str) -> str | None:
+def yaml_reading(text: str) -> str | None:
     """What YAML would read a plain scalar as, if not as a text ("true", "a number in base 60"); None for a text."""
     return next((reading for pattern, reading in _OTHERWISE if re.fullmatch(pattern, text)), None)
 

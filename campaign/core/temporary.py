@@ -12,7 +12,7 @@ from pathlib import Path
 from campaign.core.errors import convert_full_disk
 
 
-def full(where: str, why: str | None) -> str:
+def no_space_text(where: str, why: str | None) -> str:
     """The message when a temporary directory is full."""
     return f"{where}: {why}; set TMPDIR to a directory with more space"
 
@@ -22,6 +22,6 @@ def directory(prefix: str) -> Iterator[Path]:
     """An empty directory, removed at the end. Raises NoRoom for any error from a full file system within the
     context.
     """
-    message = full(tempfile.gettempdir(), os.strerror(errno.ENOSPC))
+    message = no_space_text(tempfile.gettempdir(), os.strerror(errno.ENOSPC))
     with convert_full_disk(message), tempfile.TemporaryDirectory(prefix=prefix) as place:
         yield Path(place)

@@ -141,7 +141,7 @@ def convert_unit(value: float, unit: str, target_unit: str) -> float:
     raise ValueError(f"found unit {target_unit}; allowed: {unit}, also with another prefix such as k, M, Mi")
 
 
-def ranges(text: str) -> list[range]:
+def parse_ranges(text: str) -> list[range]:
     """`0-3,8` as ranges. Raises ValueError for any other text."""
     spans = []
     for part in text.split(","):

@@ -63,7 +63,7 @@ def text(source: str, data: bytes, allowed: str) -> str:
 def parse(source: str, data: bytes, allowed: str) -> Any:
     """The decoded JSON. Raises InputError with the place of an error, and what is allowed there."""
     try:
-        return json.loads(text(source, data, allowed), parse_constant=no_number)
+        return json.loads(text(source, data, allowed), parse_constant=refuse_constant)
     except json.JSONDecodeError as error:
         raise InputError(
             f"{source}:{error.lineno}:{error.colno}: not valid JSON: {error.msg}; allowed: {allowed}"
@@ -74,7 +74,7 @@ def parse(source: str, data: bytes, allowed: str) -> Any:
         raise InputError(f"{source}: {error}; allowed: {allowed}") from error
 
 
-def no_number(word: str) -> NoReturn:
+def refuse_constant(word: str) -> NoReturn:
     """For NaN and Infinity, which Python's reader takes for JSON."""
     raise ValueError(f"found {word}, which is not a JSON number")
 
@@ -103,14 +103,14 @@ class JsonFields:
 
     def _fitting(self, key: str, fits: bool, expected: str) -> Any:
         if not fits:
-            raise WrongField(f"{key}: {short(self.get(key))} is not {expected}")
+            raise WrongField(f"{key}: {abbreviate(self.get(key))} is not {expected}")
         return self.get(key)
 
     def text(self, key: str) -> str:
         text: str = self._fitting(key, isinstance(self.get(key), str), "a string")
         return encodable(text)
 
-    def one_of(self, key: str, *allowed: str) -> str:
+    def choice(self, key: str, *allowed: str) -> str:
         value = self.text(key)
         if value not in allowed:
             raise WrongField(f"{key}: {value!r}; allowed: {', '.join(allowed)}")
@@ -135,7 +135,7 @@ class JsonFields:
         fits = isinstance(value, list) and all(type(count) is int and 0 <= count < 1 << 63 for count in value)
         return list(self._fitting(key, fits, "a list of whole numbers ≥ 0"))
 
-    def truth(self, key: str) -> bool:
+    def boolean(self, key: str) -> bool:
         return bool(self._fitting(key, isinstance(self.get(key), bool), "true or false"))
 
     def words(self, key: str) -> tuple[str, ...]:
@@ -154,7 +154,7 @@ def encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def short(value: Any) -> str:
+def abbreviate(value: Any) -> str:
     """A value as a message names it."""
     text = ascii(value) if not isinstance(value, dict | list) else type(value).__name__
     return text if len(text) <= 60 else text[:60] + "..."

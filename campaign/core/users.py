@@ -14,7 +14,7 @@ from campaign.core.errors import EnvironmentLacks
 SANDBOX_TARGETS = {"CAMPAIGN_SCRATCH": "scratch", "CAMPAIGN_STORAGE": "gluster"}
 
 
-def name_of(number: int) -> str:
+def user_name(number: int) -> str:
     """The name of a user; the number if it has none, as in a container. Slurm takes that as well."""
     try:
         return pwd.getpwuid(number).pw_name
@@ -22,7 +22,7 @@ def name_of(number: int) -> str:
         return str(number)
 
 
-def group_of(number: int) -> str:
+def group_name(number: int) -> str:
     """The name of a group; the number if it has none."""
     try:
         return grp.getgrgid(number).gr_name

@@ -204,7 +204,9 @@ def _condition_facts(case: Case) -> Iterator[tuple[str, str]]:
     facts = {
         f"mount.{case.run.target}": environment.values("mount.type"),
         "slurm.partition": [environment.variables.get("SLURM_JOB_PARTITION", "")],
-        "binary": [text[:SHORT] for text in (*environment.values("executable.sha256"), case.seen.binary_sha256 or "")],
+        "binary": [
+            text[:SHORT] for text in (*environment.values("executable.sha256"), case.observation.binary_sha256 or "")
+        ],
         **{
             name: [text.rpartition(" ")[2][:SHORT] for text in environment.values(name)]
             for name in environment.fact_names("library.")
@@ -278,7 +280,7 @@ def _excess_variance(
     if not freedom:
         return 0.0
     excess = sum(sample.sum_of_log_squares(values) / sigma**2 for values, sigma in spreads) / freedom
-    return excess if designs.more_noise(excess / relative_count, freedom) else 0.0
+    return excess if designs.is_noisier(excess / relative_count, freedom) else 0.0
 
 
 def _decide_cell(

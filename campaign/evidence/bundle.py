@@ -68,7 +68,7 @@ class WrittenBundle:
 
 def open_recorded(file: Path, part: str = "") -> tuple[Definition, resolution.Names]:
     """Open the campaign and record the values of its variables and paths on this machine."""
-    with resolution.using(resolution.Names()) as names:
+    with resolution.use_names(resolution.Names()) as names:
         definition = open_campaign(file, part)
         planning.benchmark_directory(definition, planning.read_earlier_plan(definition))
     return definition, names

@@ -154,7 +154,9 @@ def _open_evidence(evidence: Path, terms: BuyersTerms | None) -> Iterator[tuple[
         raise ValueError(f"rules/: found {len(packs_in_evidence)} rule packs; expected one")
     files = {path: evidence / name for path, name in record.files.items()}
     pack = (terms.pack if terms else None) or packs_in_evidence[0]
-    with resolution.using(resolution.Names(dict(record.variables), dict(record.paths), True, pack, record.part, files)):
+    with resolution.use_names(
+        resolution.Names(dict(record.variables), dict(record.paths), True, pack, record.part, files)
+    ):
         definition = open_campaign(evidence / "campaign.yaml")
         definition = replace(
             definition,

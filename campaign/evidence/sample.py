@@ -179,7 +179,7 @@ def _noise_range(noises: Sequence[designs.Noise]) -> str:
 def error_rate_questions(challenge: Challenge, offer: offers.Offer) -> Iterator[Question]:
     """The true error rates of a sample, and whether they are those that were asked for."""
     design, aims = challenge.design, challenge.aims
-    rejected, _, caught = designs.rates(list(noise_by_cell(offer).values()), aims, design)
+    rejected, _, caught = designs.outcome_probabilities(list(noise_by_cell(offer).values()), aims, design)
     answer = "yes" if rejected <= aims.honest else "NO"
     yield Question(
         "honest", answer, f"a vendor is rejected with probability {rejected:.3f} (asked: at most {aims.honest:g})"
@@ -220,11 +220,13 @@ def design_remarks(challenge: Challenge, offer: offers.Offer) -> Iterator[str]:
     """Lines about the design that the decision does not have: the power for each class of results."""
     cell_noises, design, aims = noise_by_cell(offer), challenge.design, challenge.aims
     noises = list(cell_noises.values())
-    undecided = designs.rates(noises, aims, design)[1]
+    undecided = designs.outcome_probabilities(noises, aims, design)[1]
     yield f"an honest vendor is asked why a cell is faster than noise explains with probability {undecided:.3f}"
     classes = [(cell.target, cell.launch, cell.operation) for cell in cell_noises]
     power_by_class = {
-        name: designs.rates(noises, aims, design, [aims.inflation * (name in names) for names in classes])[2]
+        name: designs.outcome_probabilities(
+            noises, aims, design, [aims.inflation * (name in names) for names in classes]
+        )[2]
         for name in dict.fromkeys(itertools.chain(*classes))
     }
     inflated = f"inflated by {100 * aims.inflation:g}%, all results of a class are caught with probability"

@@ -156,7 +156,7 @@ JOB_FACTS = (  # RUN-03
         "job id",
         {
             "submitted": lambda case: case.attempt.job_id,
-            "output": lambda case: case.seen.job_id,
+            "output": lambda case: case.observation.job_id,
             "job in facts.jsonl": _completion(lambda completion: completion.job_id),
             "host in facts.jsonl": _variable("SLURM_JOB_ID"),
             "scontrol during the job": _during("JobId"),

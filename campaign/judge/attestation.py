@@ -34,7 +34,11 @@ _SYSTEM = re.compile(r"/(?:usr/)?lib\w*(?:/.*)?")
 
 def attestations(case: Case) -> Sequence[tuple[Case, Attestation]]:
     """The attestation of each phase, with its case."""
-    return [(phase, phase.seen.attestation) for phase in case.phases.values() if phase.seen.attestation is not None]
+    return [
+        (phase, phase.observation.attestation)
+        for phase in case.phases.values()
+        if phase.observation.attestation is not None
+    ]
 
 
 def preloaded_libraries(case: Case) -> Iterator[tuple[str, str]]:
@@ -53,9 +57,9 @@ def replaced_functions(case: Case) -> Iterator[tuple[str, list[str]]]:
     for _, attestation in attestations(case):
         for group in attestation.groups:
             # The file may be the program itself, as with static linking.
-            program_files = {path for path, digest in group.objects.items() if digest == case.seen.binary_sha256} | {
-                "[vdso]"
-            }
+            program_files = {
+                path for path, digest in group.objects.items() if digest == case.observation.binary_sha256
+            } | {"[vdso]"}
             functions_by_file = grouped(
                 (path or "memory without a file", function)
                 for function, path in group.functions.items()
@@ -119,7 +123,7 @@ def check_compiler(case: Case, digest: str, compiler: str) -> Iterator[Finding]:
     """SRC-05: the compiler in a binary's build record is the one that the program reports."""
     for phase, attestation in attestations(case):
         if (
-            phase.seen.binary_sha256 == digest
+            phase.observation.binary_sha256 == digest
             and attestation.compiler
             and compiler
             and not attestation.compiler.casefold().startswith(compiler.casefold())
@@ -144,7 +148,7 @@ def note_other_directories(cases: Iterable[Case]) -> Iterator[Finding]:
             other_files = [
                 path
                 for path, digest in {**group.objects, **attestation.loaded_later}.items()
-                if digest != phase.seen.binary_sha256
+                if digest != phase.observation.binary_sha256
                 and not _SYSTEM.fullmatch(path)
                 and not any(path.startswith(f"{top}/") for top in known_directories if top)
             ]
@@ -172,16 +176,16 @@ def check_attestations(case: Case) -> Iterator[Finding]:
             yield from _check_mount(phase, group)
             yield from _check_loader_variables(phase, group)
     lacking = not pairs or any(not attestation.groups for _, attestation in pairs)
-    version = _VERSION.fullmatch(case.seen.program)
-    if lacking and case.seen.complete and version:
+    version = _VERSION.fullmatch(case.observation.program)
+    if lacking and case.observation.complete and version:
         if tuple(map(int, version.groups())) < SINCE:
-            yield unchecked("{program} records nothing of its own processes", program=case.seen.program)
+            yield unchecked("{program} records nothing of its own processes", program=case.observation.program)
         else:
             yield violation(
                 "the output has no attestation, which {program} always writes: lines were removed",
                 "the benchmark's record of its own processes",
                 "none",
-                program=case.seen.program,
+                program=case.observation.program,
             )
 
 
@@ -198,7 +202,7 @@ def _check_kernel_clock(case: Case, attestation: Attestation) -> Iterator[Findin
 
 def _check_idle_time(case: Case, attestation: Attestation) -> Iterator[Finding]:
     """mdtest's phases follow one another: if the output shortens phases, there is unexplained time between them."""
-    if attestation.clock_s is None or attestation.phases_s is None or "-p" in case.seen.argv:
+    if attestation.clock_s is None or attestation.phases_s is None or "-p" in case.observation.argv:
         return
     allowed_s, idle_s = max(IDLE_S, IDLE_SHARE * attestation.clock_s), attestation.clock_s - attestation.phases_s
     if idle_s > allowed_s:

@@ -245,8 +245,8 @@ def binary_sha256(case: Case) -> str:
 
 
 def _check_nodes_of_files(case: Case, files: Iterable[ExecutedFile]) -> Iterator[Finding]:
-    if case.seen.binary_agreed is False:
-        warnings = "; ".join(map(str, case.seen.warnings)) or "see the run's output"
+    if case.observation.binary_agreed is False:
+        warnings = "; ".join(map(str, case.observation.warnings)) or "see the run's output"
         yield violation("the ranks ran different executables", "one", warnings)
     for file in files:
         other_hashes = {node: digest for node, digest in file.nodes.items() if digest != file.sha256}
@@ -317,11 +317,11 @@ def check_published_source(submission: Submission) -> Iterator[Finding]:
     """The source tree in the build record compared with this program's of the same version. Not checked: no record, or
     another version.
     """
-    builtin = [case for case in finished_cases(submission) if case.seen.program.startswith(BUILTIN)]
+    builtin = [case for case in finished_cases(submission) if case.observation.program.startswith(BUILTIN)]
     planned_programs = () if submission.campaign.benchmark.external else submission.programs
     for digest in sorted({*planned_programs, *(binary_sha256(case) for case in builtin)}):
         build = submission.sources.build_of(digest)
-        programs = {case.seen.program.removeprefix(BUILTIN) for case in builtin if binary_sha256(case) == digest}
+        programs = {case.observation.program.removeprefix(BUILTIN) for case in builtin if binary_sha256(case) == digest}
         if build is None or not build.source_tree:
             yield unchecked("the build of the built-in benchmark was not recorded")
             continue

@@ -125,18 +125,18 @@ def note_client_cache(case: Case) -> Iterator[Finding]:
 )
 def check_client_cache(case: Case) -> Iterator[Finding]:
     """Phases on other nodes, by the effective shift, or dropped caches."""
-    seen, geometry = case.seen, case.run.geometry
+    observation, geometry = case.observation, case.run.geometry
     if any(record.cached_share is not None for record in case.records):
         return  # the output says what the cache held: CCH-05 judges it
     if geometry.nodes == 1:
         yield note("files were accessed on the node that created them; results may come from client cache")
-    elif seen.shift_effective is None:
+    elif observation.shift_effective is None:
         yield missing_output_form(case)("client cache handling not in the output")
-    elif seen.shift_effective % geometry.processes == 0 or seen.whole_nodes is False:
+    elif observation.shift_effective % geometry.processes == 0 or observation.whole_nodes is False:
         yield to_explain(
             "no measure against client caching",
             f"phases shifted by whole nodes ({geometry.processes_per_node} ranks per node), or caches dropped",
-            f"a rank shift of {seen.shift_effective} among {geometry.processes} ranks",
+            f"a rank shift of {observation.shift_effective} among {geometry.processes} ranks",
         )
 
 

@@ -119,7 +119,7 @@ def _check_step_counts(submission: Submission, finished: Sequence[Case]) -> Iter
         ran = [row for row in after.steps if row.get("JobName") in programs and step_state(row) == "COMPLETED"]
         steps = list(filter(is_srun_step, ran))
         step_names = Counter(
-            phase.seen.step_id for case in cases for phase in case.phases.values() if phase.seen.step_id
+            phase.observation.step_id for case in cases for phase in case.phases.values() if phase.observation.step_id
         )
         repeated_names = step_names.total() - len(
             step_names
@@ -190,7 +190,7 @@ def _check_step_names(finished: Iterable[Case]) -> Iterator[Finding]:
     """
     earlier: dict[tuple[str, str], list[Case]] = {}  # by job and step
     for phase in (phase for case in finished if case.run.launcher.is_srun for phase in case.phases.values()):
-        step = phase.seen.step_id
+        step = phase.observation.step_id
         if step is None:
             continue
         outputs = earlier.setdefault((phase.attempt.job, step), [])
@@ -199,7 +199,7 @@ def _check_step_names(finished: Iterable[Case]) -> Iterator[Finding]:
             yield (violation if twin else to_explain)(
                 "its output names the same job step as that of {other}" + ("" if twin else f": {RESTORED}"),
                 "a job step of its own",
-                f"{phase.seen.job_id}.{step}",
+                f"{phase.observation.job_id}.{step}",
                 about=phase.subject,
                 other=(twin or outputs[0]).subject,
             )

@@ -271,7 +271,7 @@ def _named_records(case: Case, part: Case) -> dict[str, Record]:
     """Facts, records and operations, by their names in formulas; an operation has precedence over its record."""
     metered = case.of_energy if case.pack.energy.clause else ()
     other_records = {
-        formulas.name_of(result.operation): result for result in (*part.seen.facts, *part.records, *metered)
+        formulas.name_of(result.operation): result for result in (*part.observation.facts, *part.records, *metered)
     }
     return other_records | {operation.name: record for operation, record in case.results}
 
@@ -291,20 +291,20 @@ def _sources_text(record: Record) -> str:
 
 def recorded_numbers(case: Case) -> dict[str, float]:
     """The recorded numbers of a run; variables as in the executed words."""
-    seen, run, environment = case.seen, case.run, case.evidence.environment
+    observation, run, environment = case.observation, case.run, case.evidence.environment
     numbers = {name: formulas.number(text) for name, text in case.values.items() if formulas.is_number(text)}
     placed = case.placement
-    processes, nodes = seen.processes or len(placed) or None, seen.nodes or len(set(placed)) or None
+    processes, nodes = observation.processes or len(placed) or None, observation.nodes or len(set(placed)) or None
     values: dict[str, float | None] = {
         "processes": processes,
         "nodes": nodes,
         "processes_per_node": processes / nodes if processes and nodes else None,
-        "threads": seen.threads or run.threads or None,
+        "threads": observation.threads or run.threads or None,
         formulas.MEMORY: case.memory / run.geometry.nodes if case.memory else None,
         formulas.DEVICES: min(map(len, environment.devices), default=None),
         formulas.DEVICE_MEMORY: min((size for sizes in environment.devices for size in sizes), default=None),
         formulas.CORES: min((float(text) for text in environment.values("cpu.cores") if text.isdigit()), default=None),
-        "items_total": run.items_total if seen.files_reported is None else seen.files_reported,
+        "items_total": run.items_total if observation.files_reported is None else observation.files_reported,
         "items_per_process": run.items_per_process,
     }
     return {**{name: float(number) for name, number in values.items() if number is not None}, **numbers}

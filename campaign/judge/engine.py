@@ -57,7 +57,7 @@ from campaign.judge.rule import DecidedBy, Needs, Rule, rules_of
 from campaign.judge.submission import Submission
 from campaign.plan import matrix
 from campaign.results.case import Case
-from campaign.results.cells import left_out, patterns
+from campaign.results.cells import is_left_out, patterns
 from campaign.results.environment.facts import NOTHING, Environment, Evidence
 
 Given = TypeVar("Given")  # what a rule is judged on
@@ -123,7 +123,7 @@ def _judge(case: Case, rules: Set[str], invalidating: bool) -> Iterator[Finding]
 def _has_flawless_command(case: Case, invalidating: bool) -> bool:
     """Whether it executed the planned words, and these give no finding."""
     run = case.run
-    if case.seen.argv != (run.executable, *case.planned_arguments):
+    if case.observation.argv != (run.executable, *case.planned_arguments):
         return False
     words_key = ("words", invalidating, run.files, run.commands, run.geometry, run.inputs)
     findings = judge_by_rules(ATTEMPT_RULES, OF_WORDS, case, case.subject, invalidating=invalidating)
@@ -204,7 +204,7 @@ def judge_plan(submission: Submission) -> Submission:
     findings_before = [*judge_by_rules(RULES, rules, submission, CAMPAIGN, concerned=cells_of_findings(submission))]
     for run in submission.runs:
         cells = run.cells()
-        if run.repetition == 1 and not left_out(submission.campaign, cells):
+        if run.repetition == 1 and not is_left_out(submission.campaign, cells):
             line = "/".join((*cells[0].line, "*"))
             findings_before += (replace(finding, subject=line) for finding in judge(planned_case(submission, run)))
     findings = tuple(finding for finding in with_answers(submission, dict.fromkeys(findings_before)) if finding.checked)

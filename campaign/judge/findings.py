@@ -59,8 +59,8 @@ def missing_output_form(case: Case) -> Form:
     """For what an output lacks: the built-in benchmark prints everything, and programs with a reader, as mdtest and
     IOR, their name, so that lines were removed; of another program nobody can say more.
     """
-    has_name = bool(case.seen.program) or not any(form.has_reader for form in case.pack.outputs.values())
-    return unchecked if case.seen.program.startswith(BUILTIN) or not has_name else unprovable
+    has_name = bool(case.observation.program) or not any(form.has_reader for form in case.pack.outputs.values())
+    return unchecked if case.observation.program.startswith(BUILTIN) or not has_name else unprovable
 
 
 def at_full_size(form: Form, full: bool) -> Form:

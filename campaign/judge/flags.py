@@ -32,16 +32,19 @@ _NO_COMMAND_LINE = "no command line in the output: flags cannot be checked"
 )
 def check_mandatory_flags(case: Case) -> Iterator[Finding]:
     """The pack's fixed flags in the command line that the output shows."""
-    executed_flags = {*case.seen.argv, *(word.partition("=")[0] for word in case.seen.argv if word.startswith("--"))}
+    executed_flags = {
+        *case.observation.argv,
+        *(word.partition("=")[0] for word in case.observation.argv if word.startswith("--")),
+    }
     lacking = grouped((flag.clause, flag.flag) for flag in case.pack.fixed if flag.flag not in executed_flags)
-    if not case.seen.argv:
+    if not case.observation.argv:
         yield missing_output_form(case)(_NO_COMMAND_LINE)
         return
     for clause, flags in lacking.items():
         yield violation(
             "mandatory flags missing: {flags}",
             " ".join(case.planned_arguments),
-            shlex.join(case.seen.argv),
+            shlex.join(case.observation.argv),
             clause=clause,
             flags=" ".join(flags),
         )
@@ -58,7 +61,7 @@ def check_configuration_flags(case: Case) -> Iterator[Finding]:
     """The flags of this file configuration, and none of another, there."""
     if "{flags}" not in case.pack.arguments:
         return  # a phase to which no file configuration adds flags
-    executed_words, required_flags = set(case.seen.argv), set(case.files.flags)
+    executed_words, required_flags = set(case.observation.argv), set(case.files.flags)
     other_flags = {flag for files in case.pack.files for flag in files.flags} - required_flags
     if not executed_words:
         yield missing_output_form(case)(_NO_COMMAND_LINE)
@@ -66,7 +69,7 @@ def check_configuration_flags(case: Case) -> Iterator[Finding]:
         yield violation(
             "wrong flags for file configuration {files}",
             " ".join(sorted(required_flags)) or f"none of {' '.join(sorted(other_flags))}",
-            shlex.join(case.seen.argv),
+            shlex.join(case.observation.argv),
             files=case.files.id,
         )
 
@@ -82,16 +85,18 @@ def check_allowed_flags(case: Case) -> Iterator[Finding]:
     """The executed command line, word by word with the planned one, and the program's path; planned flags come only
     from pack, geometry and allowed list.
     """
-    if not case.seen.argv:
+    if not case.observation.argv:
         yield missing_output_form(case)(_NO_COMMAND_LINE)
-    elif tuple(case.seen.argv[1:]) != case.planned_arguments:
+    elif tuple(case.observation.argv[1:]) != case.planned_arguments:
         yield violation(
             "the executed command differs from the planned one",
             shlex.join(case.planned_arguments),
-            shlex.join(case.seen.argv[1:]),
+            shlex.join(case.observation.argv[1:]),
         )
-    elif case.seen.argv[0] != case.run.executable:
-        yield violation("a program other than the planned one was executed", case.run.executable, case.seen.argv[0])
+    elif case.observation.argv[0] != case.run.executable:
+        yield violation(
+            "a program other than the planned one was executed", case.run.executable, case.observation.argv[0]
+        )
 
 
 _REHEARSAL_SIZE = "rehearsal: smaller than the rules require, never a compliant result"
@@ -126,7 +131,7 @@ def check_size(case: Case) -> Iterator[Finding]:
         yield violation(wording, f"{required_total} or more", total, clause=clause, unit=unit)
     elif total < required_total:
         yield note(_REHEARSAL_SIZE, f"{required_total} or more", f"{total} {unit}", clause=clause)
-    reported_total = case.seen.files_reported
+    reported_total = case.observation.files_reported
     if reported_total is None:
         yield missing_output_form(case)("item count not in the output", clause=clause)
     # mdtest 4.x prints "1 file" for its shared files, whatever n is.
@@ -165,18 +170,23 @@ def check_directory(case: Case) -> Iterator[Finding]:
     for position, word in enumerate(case.run.arguments):
         if "{directory}" not in word:
             continue
-        if not case.seen.argv:
+        if not case.observation.argv:
             yield missing_output_form(case)(_NO_COMMAND_LINE)
             return
         planned, before = words[position], words[position - 1] if position else ""
         stem = word.partition("{directory}")[0]
-        if case.seen.argv[position + 1 : position + 2] == (planned,):
+        if case.observation.argv[position + 1 : position + 2] == (planned,):
             continue
         actual = (
-            _argument_of(case.seen.argv, before)
+            _argument_of(case.observation.argv, before)
             if not stem and before.startswith("-")
             else next(
-                (word_of_output for word_of_output in case.seen.argv[1:] if word_of_output.startswith(f"{stem}/")), None
+                (
+                    word_of_output
+                    for word_of_output in case.observation.argv[1:]
+                    if word_of_output.startswith(f"{stem}/")
+                ),
+                None,
             )
         )
         if actual != planned:
@@ -222,8 +232,8 @@ def check_rank_offset(case: Case) -> Iterator[Finding]:
     expected = _argument_of(case.planned_arguments, "-N")
     if expected is None:
         return
-    actual, clause = _argument_of(case.seen.argv, "-N"), case.pack.offset_clause
-    if not case.seen.argv:
+    actual, clause = _argument_of(case.observation.argv, "-N"), case.pack.offset_clause
+    if not case.observation.argv:
         yield missing_output_form(case)(_NO_COMMAND_LINE, clause=clause)
     elif actual != expected:
         actual_text = f"-N {actual}" if actual else None
@@ -248,7 +258,7 @@ def check_rank_shift(case: Case) -> Iterator[Finding]:
     """
     if "-N" not in case.run.arguments:
         return
-    geometry, shift = case.run.geometry, case.seen.shift_effective
+    geometry, shift = case.run.geometry, case.observation.shift_effective
     shift_text = f"a rank shift of {shift} among {geometry.processes} ranks"
     if geometry.nodes == 1:
         yield note("single node: all phases ran on the node that created the files, as there is no other")
@@ -263,7 +273,7 @@ def check_rank_shift(case: Case) -> Iterator[Finding]:
             f"a rank shift of {geometry.processes_per_node} (one node)",
             f"{shift_text}, which leads back to the same rank" if is_same_rank else shift_text,
         )
-    elif case.seen.whole_nodes is False:
+    elif case.observation.whole_nodes is False:
         yield violation("rank shift too small: some ranks worked on files of their own node", "whole nodes", shift_text)
     else:
         shares = [r.remote_share for r in case.records if r.operation == "stat" and r.remote_share is not None]

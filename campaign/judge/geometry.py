@@ -39,19 +39,23 @@ def check_placement(case: Case) -> Iterator[Finding]:
     """The placement that the output shows, the job saw, or its probe with the same launcher found. Not checked: none of
     them.
     """
-    seen, geometry = case.seen, case.run.geometry
-    if seen.placement is None or seen.processes_per_node is None:
+    observation, geometry = case.observation, case.run.geometry
+    if observation.placement is None or observation.processes_per_node is None:
         yield missing_output_form(case)("rank placement not in the output")
-    elif geometry.larger and seen.placement == "block" and not (seen.processes_per_node or seen.uneven):
+    elif (
+        geometry.larger
+        and observation.placement == "block"
+        and not (observation.processes_per_node or observation.uneven)
+    ):
         yield missing_output_form(case)("number of ranks on each node not in the output")
-    elif seen.placement != "block" or (seen.uneven or seen.processes_per_node) != (
+    elif observation.placement != "block" or (observation.uneven or observation.processes_per_node) != (
         geometry.blocks if geometry.larger else geometry.processes_per_node
     ):
-        uneven = listing([str(count) for count in seen.uneven]) or "uneven"
+        uneven = listing([str(count) for count in observation.uneven]) or "uneven"
         yield violation(
             "ranks are not placed in the planned blocks" if geometry.larger else "ranks are not placed in equal blocks",
             f"block placement, {geometry.spread}",
-            f"{seen.placement} placement, {seen.processes_per_node or uneven} per node",
+            f"{observation.placement} placement, {observation.processes_per_node or uneven} per node",
         )
 
 
@@ -65,9 +69,9 @@ def check_placement(case: Case) -> Iterator[Finding]:
 )
 def check_counts(case: Case) -> Iterator[Finding]:
     """Processes and nodes in the output, the planned ones, and the launch condition agree."""
-    seen, geometry = case.seen, case.run.geometry
-    processes = geometry.processes if seen.processes is None else seen.processes
-    nodes = geometry.nodes if seen.nodes is None else seen.nodes
+    observation, geometry = case.observation, case.run.geometry
+    processes = geometry.processes if observation.processes is None else observation.processes
+    nodes = geometry.nodes if observation.nodes is None else observation.nodes
     if (nodes, processes) != (geometry.nodes, geometry.processes):
         yield violation(
             "ran with other process or node counts than planned for {launch}",
@@ -75,30 +79,34 @@ def check_counts(case: Case) -> Iterator[Finding]:
             processes_on(processes, nodes),
             launch=case.run.launch,
         )
-    elif seen.processes is None or seen.nodes is None:
-        lacking = [name for name, count in (("processes", seen.processes), ("nodes", seen.nodes)) if count is None]
+    elif observation.processes is None or observation.nodes is None:
+        lacking = [
+            name
+            for name, count in (("processes", observation.processes), ("nodes", observation.nodes))
+            if count is None
+        ]
         yield missing_output_form(case)("number of {lacking} not in the output", lacking=" and ".join(lacking))
     elif not case.run.commands[0].geometry:  # a phase's own counts are the pack's
         condition = next(condition for condition in case.pack.launch if condition.id == case.run.launch)
-        is_met = condition.processes in (None, seen.processes) and condition.nodes in (None, seen.nodes)
+        is_met = condition.processes in (None, observation.processes) and condition.nodes in (None, observation.nodes)
         if isinstance(condition.processes_per_node, int):
-            is_met = is_met and condition.processes_per_node * seen.nodes == seen.processes
-        if not is_met or seen.nodes < condition.minimum_nodes:
+            is_met = is_met and condition.processes_per_node * observation.nodes == observation.processes
+        if not is_met or observation.nodes < condition.minimum_nodes:
             yield violation(
                 "process or node count does not meet the launch condition {launch}",
                 condition.needs,
-                processes_on(seen.processes, seen.nodes),
+                processes_on(observation.processes, observation.nodes),
                 launch=case.run.launch,
             )
     if case.run.gres:
         yield from _check_generic_resources(case)
-    node, ran_on = case.run.node, tuple(dict.fromkeys(seen.node_names or case.placement))
+    node, ran_on = case.run.node, tuple(dict.fromkeys(observation.node_names or case.placement))
     if node and not ran_on:
         yield unchecked("the node where it ran is not recorded")
     elif node and ran_on != (node,):
         yield violation("ran on another node than planned", node, listing(ran_on))
     planned_threads = str(case.run.threads or "")
-    threads = case.evidence.witness.threads if seen.threads is None else (str(seen.threads),)
+    threads = case.evidence.witness.threads if observation.threads is None else (str(observation.threads),)
     if planned_threads and not threads:
         yield unchecked("threads per process not recorded")
     elif planned_threads and threads != (planned_threads,):
@@ -152,7 +160,7 @@ def check_topology(case: Case) -> Iterator[Finding]:
     )
     yield from environment.once("job is real", lambda: tuple(_check_job_environment(environment)))
     # By the output, or by the job's test before it, in the order of their first ranks.
-    names = dict.fromkeys(case.seen.node_names or case.placement)
+    names = dict.fromkeys(case.observation.node_names or case.placement)
     if not names:
         yield missing_output_form(case)("node names not in the output")
         return

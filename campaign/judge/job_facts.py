@@ -24,12 +24,12 @@ def printed_times(case: Case) -> tuple[dict[str, float], str]:
     """When the benchmark began and ended according to the output, by the clock of the job's first node; and why that is
     unknown.
     """
-    seen, environment = case.seen, case.evidence.environment
-    names = case.seen.node_names or case.placement
+    observation, environment = case.observation, case.evidence.environment
+    names = case.observation.node_names or case.placement
     offset = environment.clock_offset(names[0]) if names else 0.0
-    output_times = {"start time": seen.began, "end time": seen.ended}
+    output_times = {"start time": observation.began, "end time": observation.ended}
     exact = {name: time - offset for name, time in output_times.items() if time is not None}
-    of_clock = {"start time": seen.began_local, "end time": seen.ended_local}
+    of_clock = {"start time": observation.began_local, "end time": observation.ended_local}
     clock = {name: time for name, time in of_clock.items() if time is not None}
     zone = environment.once(("zone", names[:1]), lambda: _zone_s(environment, names[:1]))
     if clock and zone is None:

@@ -115,8 +115,8 @@ def check_job(case: Case) -> Iterator[Finding]:
         yield unchecked(STARTED_AGAIN)
     elif not final.ended:
         yield from _check_completing_nodes(final, job_nodes)
-    output_nodes = set(case.seen.node_names)
-    if len(job_nodes) == case.seen.nodes and output_nodes and output_nodes < set(job_nodes):
+    output_nodes = set(case.observation.node_names)
+    if len(job_nodes) == case.observation.nodes and output_nodes and output_nodes < set(job_nodes):
         yield violation(
             "the output names fewer nodes than it ran on", listing(job_nodes), listing(sorted(output_nodes))
         )
@@ -142,7 +142,7 @@ def _check_job_name(case: Case) -> Iterator[Finding]:
 
 def _check_task_count(case: Case) -> Iterator[Finding]:
     """The job had at least as many tasks as processes ran."""
-    processes = case.seen.processes
+    processes = case.observation.processes
     if processes is None:
         yield missing_output_form(case)("process count not in the output")
         return
@@ -178,33 +178,35 @@ def _check_completing_nodes(final: Accounting, job_nodes: Sequence[str]) -> Iter
 
 
 def _check_job_step(case: Case) -> Iterator[Finding]:
-    final, seen = accounting(case), case.seen
+    final, observation = accounting(case), case.observation
     if not final.steps:
         if not final.job:  # otherwise Slurm has no accounting
             yield unchecked("Slurm's final record of the job is missing")
         return
-    if seen.step_id is None and not case.run.launcher.is_srun:
+    if observation.step_id is None and not case.run.launcher.is_srun:
         yield unprovable(
             "{program} starts the ranks itself: sacct shows no job step for them", program=case.run.launcher.program
         )
         return
-    if seen.step_id is None:
+    if observation.step_id is None:
         missing = unchecked("sacct shows no matching job step (yet)")
         steps = [row for row in final.steps if _may_be_step_of(case, row)]
     else:
-        name = f"{case.attempt.job_id}.{seen.step_id}"
+        name = f"{case.attempt.job_id}.{observation.step_id}"
         missing = unchecked("sacct shows no job step {step} (yet)", step=name)
         steps = [row for row in final.steps if row.get("JobIDRaw") == name]
     if not steps:
         yield missing
         return
-    step = next((row for row in steps if row.get("NTasks") == str(seen.processes)), steps[0])
+    step = next((row for row in steps if row.get("NTasks") == str(observation.processes)), steps[0])
     tasks = step.get("NTasks", "")
-    if tasks.isdigit() and seen.processes is not None and int(tasks) != seen.processes:
-        yield violation("sacct shows a different task count", f"{seen.processes} in the output", tasks)
+    if tasks.isdigit() and observation.processes is not None and int(tasks) != observation.processes:
+        yield violation("sacct shows a different task count", f"{observation.processes} in the output", tasks)
     nodes = expand_nodes(step.get("NodeList", ""))
-    if nodes is not None and seen.node_names and set(nodes) != set(seen.node_names):
-        yield violation("sacct shows different nodes", f"{listing(seen.node_names)} in the output", listing(nodes))
+    if nodes is not None and observation.node_names and set(nodes) != set(observation.node_names):
+        yield violation(
+            "sacct shows different nodes", f"{listing(observation.node_names)} in the output", listing(nodes)
+        )
 
 
 def _may_be_step_of(case: Case, step: Mapping[str, str]) -> bool:
@@ -261,13 +263,13 @@ def check_records(case: Case) -> Iterator[Finding]:
 
 def _check_phase(case: Case) -> Iterator[Finding]:
     """What the output of one phase says against the records of its run. `case`: of the phase."""
-    seen = case.seen
-    yield from (violation("{contradiction}", contradiction=text) for text in seen.contradictions)
+    observation = case.observation
+    yield from (violation("{contradiction}", contradiction=text) for text in observation.contradictions)
     if case.evidence.completion is not None:
         yield from _check_clock(case)
-        if seen.began is not None and seen.ended is not None:
+        if observation.began is not None and observation.ended is not None:
             message = "phases in the output took longer than the program ran by its own clock"
-            yield from check_phases_fit(case, seen.ended - seen.began + set_back_s(case), message)
+            yield from check_phases_fit(case, observation.ended - observation.began + set_back_s(case), message)
     yield from _check_step(case)
     yield from check_attestations(case)
 
@@ -320,10 +322,10 @@ def _clock_set_by_benchmark_s(case: Case) -> float | None:
     """By how many seconds the clock was changed while the built-in benchmark of a run of one phase ran; None if that
     is not recorded.
     """
-    seen, attestation = case.seen, case.seen.attestation
-    if attestation is None or attestation.clock_s is None or seen.began is None or seen.ended is None:
+    observation, attestation = case.observation, case.observation.attestation
+    if attestation is None or attestation.clock_s is None or observation.began is None or observation.ended is None:
         return None
-    return seen.ended - seen.began - attestation.clock_s
+    return observation.ended - observation.began - attestation.clock_s
 
 
 def _check_slurm(case: Case) -> Iterator[Finding]:
@@ -340,9 +342,9 @@ def _check_slurm(case: Case) -> Iterator[Finding]:
 def _check_step(case: Case) -> Iterator[Finding]:
     """The execution's step in the accounting: how it ended, how long it took, where it ran."""
     completion = case.evidence.completion
-    if completion is None or case.seen.step_id is None or len(case.run.launched) > 1:
+    if completion is None or case.observation.step_id is None or len(case.run.launched) > 1:
         return  # phases are steps of their own, on nodes of their own
-    name = f"{completion.job_id}.{case.seen.step_id}"
+    name = f"{completion.job_id}.{case.observation.step_id}"
     step = next((row for row in accounting(case).steps if row.get("JobIDRaw") == name), None)
     if step is None:
         return  # RUN-03 reports it

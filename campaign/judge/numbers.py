@@ -196,7 +196,7 @@ def check_variation(submission: Submission) -> Iterator[Finding]:
         if p < drift:
             smallest, actual = distinct_digits(drift, p)
             yield form("values show a trend over time", f"p-value of {smallest} or more", actual, about=cell)
-    farthest = {cell: far for cell, values in in_time.items() if (far := intervals.farthest(values))}
+    farthest = {cell: far for cell, values in in_time.items() if (far := intervals.farthest_value(values))}
     for (cell, (value, _)), p in zip(
         farthest.items(), ranks.adjusted_p_values([p for _, p in farthest.values()]), strict=True
     ):

@@ -33,7 +33,7 @@ _Span = tuple[float, float]  # seconds since 1970
 
 def check_simultaneous_phases(case: Case) -> Iterator[Finding]:
     """RUN-09, of the groups of an execution that ran as planned."""
-    for group in case.run.together:
+    for group in case.run.simultaneous_commands:
         if len(group) > 1:
             yield from _check_separate_nodes(case, group)
             measured = {command.phase: measured_span(case.phases[command.phase]) for command in group}
@@ -66,9 +66,9 @@ def _check_separate_nodes(case: Case, group: Sequence[Command]) -> Iterator[Find
 
 def measured_span(case: Case) -> _Span | None:
     """When a run or a phase measured, if its output says so; otherwise when its launcher ran, if that is recorded."""
-    seen, completion = case.seen, case.evidence.completion
-    if seen.began is not None and seen.ended is not None:
-        return seen.began, seen.ended
+    observation, completion = case.observation, case.evidence.completion
+    if observation.began is not None and observation.ended is not None:
+        return observation.began, observation.ended
     return (completion.started, completion.ended) if completion else None
 
 
@@ -101,7 +101,7 @@ def group_spans(case: Case, ahead: _Span) -> Iterator[_Span]:
     by so many seconds, at least and at most.
     """
     completion = case.evidence.completion
-    for group in case.run.together:
+    for group in case.run.simultaneous_commands:
         names = {command.phase for command in group}
         ran = [phase for phase in completion.phases if phase.phase in names] if completion and len(group) > 1 else []
         if ran:
@@ -162,7 +162,7 @@ def check_sequence(case: Case) -> Iterator[Finding]:
         )
         return
     times = {phase_times.phase: phase_times for phase_times in completion.phases}
-    for before, group in pairwise(case.run.together):
+    for before, group in pairwise(case.run.simultaneous_commands):
         last = max((times[command.phase] for command in before), key=lambda phase_times: phase_times.ended)
         for phase in (times[command.phase] for command in group):
             if phase.started < last.ended - TOLERANCE_S:
@@ -176,7 +176,7 @@ def check_sequence(case: Case) -> Iterator[Finding]:
     seen = case.outputs
     step_ids = [
         [seen[phase_times.phase].step_id or "" for phase_times in group if phase_times.phase in seen]
-        for group in case.run.together
+        for group in case.run.simultaneous_commands
     ]
     steps = [
         step

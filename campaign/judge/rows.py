@@ -133,14 +133,14 @@ def _missing_reason(runs: Sequence[Run], attempts: Sequence[Attempt], with_other
     if not runs:
         return "process count not yet determined"
     if attempts:
-        return attempts[-1].in_words
+        return attempts[-1].state_text
     return "no results for the current settings" if with_other_settings else "not run yet"
 
 
 def _failure_reason(result: Case) -> str:
     """The attempt's own reason; if it ended well without a number, the rules' finding about that."""
     if result.attempt.state is not State.DONE:
-        return result.attempt.in_words
+        return result.attempt.state_text
     broken = [finding for finding in result.findings if finding.blocks]
     # RUN-06, about the output, is the most direct reason for a missing number.
     nearest = min(broken, key=lambda finding: finding.rule != "RUN-06", default=None)

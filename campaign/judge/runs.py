@@ -73,21 +73,21 @@ def check_output(case: Case) -> Iterator[Finding]:
     """Errors on stdout and stderr, failed operations, the closing line, a rate above zero for each operation;
     unrecognised lines are noted.
     """
-    seen, is_done = case.seen, case.attempt.state is State.DONE
+    observation, is_done = case.observation, case.attempt.state is State.DONE
     # RUN-01 reports a run that failed, with the output's message if there is one.
-    if is_done or not any(text.file and text.file in case.attempt.reason for text in seen.errors):
-        yield from (violation("error in the benchmark output: {line}", line=text) for text in seen.errors)
+    if is_done or not any(text.file and text.file in case.attempt.reason for text in observation.errors):
+        yield from (violation("error in the benchmark output: {line}", line=text) for text in observation.errors)
     if not is_done:
         return
-    for warning in seen.warnings:
+    for warning in observation.warnings:
         # Every attempt has its own directory; without the path, equal warnings of several attempts are reported once.
         words = warning.text.replace(case.directory, f"{case.directory.rpartition('-')[0]}-TOKEN")
         yield note("warning in the benchmark output: {line}", "", warning.place, line=words)
-    if seen.program.startswith(BUILTIN) and seen.binary_sha256 is None:
+    if observation.program.startswith(BUILTIN) and observation.binary_sha256 is None:
         yield violation("bench.jsonl is missing or unreadable; the built-in benchmark always writes it")
-    if seen.failed_operations:
-        yield violation("operations failed", 0, seen.failed_operations)
-    if not seen.complete:
+    if observation.failed_operations:
+        yield violation("operations failed", 0, observation.failed_operations)
+    if not observation.complete:
         yield violation("the benchmark output is incomplete (no closing line)")
     results = {operation.id: record for operation, record in case.results}
     for operation in case.operations:
@@ -104,7 +104,7 @@ def check_output(case: Case) -> Iterator[Finding]:
             yield violation("no result for {name} in the output", *instead, name=operation.id)
         elif not record.value > 0 and not (record.value < 0 and may_be_negative(record.unit)):  # also true for NaN
             yield violation("the rate of {name} is not above zero", "> 0", record.value, name=operation.id)
-    for text in seen.unparsed:
+    for text in observation.unparsed:
         yield note("unrecognised output line: {line}", line=text)
 
 

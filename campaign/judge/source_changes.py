@@ -33,7 +33,11 @@ def check_version(submission: Submission) -> Iterator[Finding]:
     builtin = not submission.campaign.benchmark.external
     if builtin and pin.program:
         programs = sorted(
-            {result.seen.program for result in submission.results if result.seen.program.startswith(BUILTIN)}
+            {
+                result.observation.program
+                for result in submission.results
+                if result.observation.program.startswith(BUILTIN)
+            }
         )
         used = {submission.sources.build_of(binary_sha256(case)) for case in finished_cases(submission)}
         trees = sorted({f"source tree {build.source_tree}" for build in used if build and build.source_tree})
@@ -43,9 +47,12 @@ def check_version(submission: Submission) -> Iterator[Finding]:
             ", ".join([*(programs or [BUILTIN.strip()]), *trees]),
         )
     for case in submission.results:
-        if builtin and case.seen.program and not case.seen.program.startswith(BUILTIN):
+        if builtin and case.observation.program and not case.observation.program.startswith(BUILTIN):
             yield violation(
-                "the output is not from the built-in benchmark", BUILTIN.strip(), case.seen.program, about=case.subject
+                "the output is not from the built-in benchmark",
+                BUILTIN.strip(),
+                case.observation.program,
+                about=case.subject,
             )
     comparison = submission.sources.comparison
     if comparison is None:
@@ -76,7 +83,7 @@ def _check_version_texts(submission: Submission, comparison: TreeComparison, has
         yield violation("the published source is not the version that the RFP requires", required_version, stated)
     if stated and not comparison.names_version:
         yield to_explain("no file of the published source states its version", stated, "none")
-    programs = sorted({result.seen.program for result in submission.results if result.seen.program})
+    programs = sorted({result.observation.program for result in submission.results if result.observation.program})
     allowed_versions = [required_version, *pin.prints]
     other_programs = [
         program

@@ -90,9 +90,9 @@ def _missing_nodes(jobs: Sequence[_Job]) -> Iterator[Finding]:
     """Nodes of which nothing, or not everything, is recorded."""
     subjects_by_reason: dict[tuple[str, str], list[str]] = {}
     for environment, _, _, attempts in jobs:
-        if environment.silent:
+        if environment.silent_nodes:
             reason = f": {environment.problems[0]}" if environment.problems else ""
-            subjects_by_reason.setdefault((listing(environment.silent), reason), []).extend(attempts)
+            subjects_by_reason.setdefault((listing(environment.silent_nodes), reason), []).extend(attempts)
     for (nodes, reason), names in subjects_by_reason.items():
         yield unchecked(
             "environment of {nodes} not recorded in {attempts} (first: {first}){why}",

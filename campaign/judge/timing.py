@@ -65,7 +65,7 @@ def check_inflated_rates(case: Case) -> Iterator[Finding]:
                 )
             continue
         # The built-in benchmark reports what was done; if it does not, that is no answer.
-        builtin = case.seen.program.startswith(BUILTIN)
+        builtin = case.observation.program.startswith(BUILTIN)
         if record.operations_done is None:
             yield (violation if builtin else unchecked)(
                 "the rate assumes one operation for each process and file; this benchmark does not print how many "
@@ -209,7 +209,7 @@ def at_least_text(seconds: float) -> str:
 
 def _fixed_size_note(case: Case, minimum: float, phases: Sequence[_Lasted]) -> Finding:
     """The note about phases whose length is fixed: how long they took, and how exact their times are."""
-    step = case.seen.clock_step_s
+    step = case.observation.clock_step_s
     largest = 0.0
     parts = []
     for operation, record, seconds in phases:

@@ -105,7 +105,7 @@ def _gather_submission(
         unused=frozenset((attempt.run, attempt.number) for attempt in attempts if _is_unused(definition, attempt)),
         sources=source or modifications.recorded_sources(paths),
         own_source=modifications.own_source()
-        if any(case.seen.program.startswith(BUILTIN) for case in results)
+        if any(case.observation.program.startswith(BUILTIN) for case in results)
         else None,
         answers=definition.answers,
         partition=planned.partition,

@@ -17,7 +17,7 @@ from pathlib import Path
 from campaign.config import init
 from campaign.config.definition import Definition
 from campaign.config.format import Campaign
-from campaign.config.values import forbidden
+from campaign.config.values import forbidden_reason
 from campaign.core.errors import InputError
 from campaign.core.outputs import identity
 from campaign.core.paths import Paths
@@ -72,7 +72,7 @@ def _target_problem(directory: str) -> str:
     """Why the benchmark cannot work in a directory; "" if it can, or if only the nodes can tell."""
     if directory == init.DIRECTORY:
         return f"still the placeholder {directory}; name a directory that all nodes see"
-    if where := forbidden(directory, resolve=True):
+    if where := forbidden_reason(directory, resolve=True):
         return f"{directory} resolves to {where}; name another directory"
     if os.path.isdir(directory):  # noqa: PTH112  # never raises, as Path.is_dir does
         cause, number = _unwritable(directory)

@@ -108,7 +108,7 @@ def _inputs(campaign: Campaign, earlier: EarlierPlan) -> Iterator[Input]:
 def _other_owner(definition: Definition, earlier: EarlierPlan) -> str:
     """The campaign file that these results belong to, if it exists and is another one; "" otherwise."""
     file = Path(earlier.file)
-    if resolution.replayed() or not file.is_file() or file.samefile(definition.campaign.path):
+    if resolution.is_replayed() or not file.is_file() or file.samefile(definition.campaign.path):
         return ""
     try:
         return earlier.file if load(file, definition.campaign.part)[0].results == definition.campaign.results else ""
@@ -221,7 +221,7 @@ def _find_partition(
     unresolved = {name: words[type(wish)] for name, wish in campaign.launch.items() if type(wish) in words}
     if earlier.partition is not None or not (unresolved or with_memory or pack.is_computed_from(formulas.CORES)):
         return earlier.partition, None, {}
-    if resolution.replayed():
+    if resolution.is_replayed():
         return (
             None,
             None,
@@ -283,7 +283,7 @@ def read_earlier_plan(definition: Definition) -> EarlierPlan:
             f"{path}: damaged ({cause}); restore it from a backup, or remove it to plan again"
         ) from error
     # A verification checks the journal itself.
-    journal_beginning = "" if resolution.replayed() else journal.beginning(definition.paths.journal)
+    journal_beginning = "" if resolution.is_replayed() else journal.first_event_hash(definition.paths.journal)
     if journal_beginning and stored.get("journal", "") not in ("", journal_beginning):
         raise EnvironmentLacks(
             f"{path}: the plan of another campaign ({stored.get('campaign')}, results in {stored.get('results')}); "
@@ -337,7 +337,7 @@ def _executable_identity(definition: Definition) -> str:
     path = _external_mdtest(definition) or definition.campaign.benchmark.executable
     if path is None:
         return ""
-    if resolution.replayed():
+    if resolution.is_replayed():
         return str(path)
     try:
         status = path.stat()
@@ -355,7 +355,7 @@ def _find_dialect(definition: Definition, earlier: EarlierPlan, may_submit: bool
         return benchmark.dialect
     if earlier.dialect and earlier.executable.startswith(_executable_identity(definition)):
         return earlier.dialect
-    if resolution.replayed():
+    if resolution.is_replayed():
         raise EnvironmentLacks(f"plan.json does not record the meaning of -N for {path}; set benchmark.dialect")
     at = next(at for at, program in benchmark.placed if program == path)
     if problem := places.benchmark_problem(path, definition.campaign.launcher.prefix):
@@ -381,7 +381,7 @@ def plan_json(definition: Definition, planned: Plan) -> dict[str, Any]:
         "profile": campaign.profile,
         "allocation": campaign.slurm.allocation,
         "results": str(definition.paths.root),
-        "journal": journal.beginning(definition.paths.journal),
+        "journal": journal.first_event_hash(definition.paths.journal),
         "partition": asdict(planned.partition) if planned.partition else None,
         "partition_written": campaign.slurm.partition if begun is None else begun,
         "environment_order": [name for name, _ in _as_begun(definition, earlier).slurm.environment],

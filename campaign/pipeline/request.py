@@ -17,7 +17,7 @@ from campaign.core.runs import Attempt, Cell, Run, Status, matches
 from campaign.core.schema import nearest_name, suggestion
 from campaign.core.units import digits, plural
 from campaign.plan import matrix
-from campaign.results.cells import Row, left_out
+from campaign.results.cells import Row, is_left_out
 from campaign.results.environment.facts import Accounting
 from campaign.results.store import Store, is_begun
 from campaign.slurm import scripts
@@ -78,7 +78,7 @@ class Request:
             run
             for run, cells in cells_of_runs
             if any(self.includes(cell) and self._includes_node(run, cell) for cell in cells)
-            and not left_out(campaign, cells)
+            and not is_left_out(campaign, cells)
         ]
 
     def check(self, cells: Sequence[Cell]) -> None:

@@ -25,7 +25,7 @@ from campaign.plan import matrix
 from campaign.plan.search import records
 from campaign.plan.search.space import SearchSpace, grid
 from campaign.results.case import Case, deciding_operation
-from campaign.results.cells import left_out
+from campaign.results.cells import is_left_out
 from campaign.statistics import intervals, scaling
 
 TRIES = 2  # a run that failed so often has no rate
@@ -146,7 +146,7 @@ def _search_parts(
     configurations = [
         files.id
         for files in pack.files
-        if not left_out(campaign, [Cell(target, condition.id, files.id, operation) for operation in all_operations])
+        if not is_left_out(campaign, [Cell(target, condition.id, files.id, operation) for operation in all_operations])
     ]
     if keys.per == "all":
         yield from [(tuple(configurations), deciding, all_operations)] if configurations else []
@@ -333,12 +333,12 @@ def needed_repetitions(
         name: _repetition_count(
             sequential, campaign.repetitions, [_end_and_number(pack, run, results(run)) for run in of_family]
         )
-        for name, of_family in grouped((family(run), run) for run in runs).items()
+        for name, of_family in grouped((name_without_repetition(run), run) for run in runs).items()
     }
-    return tuple(run for run in runs if run.repetition <= counts[family(run)])
+    return tuple(run for run in runs if run.repetition <= counts[name_without_repetition(run)])
 
 
-def family(run: Run) -> str:
+def name_without_repetition(run: Run) -> str:
     """The name that repetitions of a run share."""
     return run.id.rpartition(".")[0]
 

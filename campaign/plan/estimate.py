@@ -153,7 +153,7 @@ def _further_repetitions(campaign: Campaign, runs: Sequence[Run], undecided: Seq
     if campaign.sequential is None:
         return 0
     searched = sum(len(progress.search.files) for progress in undecided)
-    families = len({adaptive.family(run) for run in runs}) + searched
+    families = len({adaptive.name_without_repetition(run) for run in runs}) + searched
     return max(0, families * campaign.sequential.most - len(runs) - searched * campaign.repetitions)
 
 

@@ -101,7 +101,7 @@ def _rendered(
         return "\n".join(printing.wrap(text, width, " " * indent, " " * continuation))
 
     groups = _reported_groups(pack, findings, rows)
-    text = resources.rendered("findings.txt.j2", groups=groups, below=filter(None, text_below), fold=fold)
+    text = resources.render_template("findings.txt.j2", groups=groups, below=filter(None, text_below), fold=fold)
     return text.rstrip("\n")
 
 

@@ -62,7 +62,7 @@ def _origin(
         for part in (record.measured_records if record is not None else ())
     ]
     if run is not None and attempt is not None and (case := cases.get((run.id, attempt.number))):
-        nodes = ", ".join(case.seen.node_names)
+        nodes = ", ".join(case.observation.node_names)
     commands: Iterable[Sequence[str]] = ()
     if run is not None and row.projection is None:
         commands = scripts.each_command(run, contents.campaign.slurm, attempt.token if attempt is not None else "TOKEN")

@@ -138,7 +138,7 @@ def paragraph(text: str, style: str, width: int, indent: int = 0) -> str:
 
 def document(parts: Sequence[str], style: str) -> str:
     """Tables and paragraphs one below another, ready to be shown."""
-    return escaping.unshield(escaping.below_each_other(parts, style), style)
+    return escaping.unshield(escaping.join_blocks(parts, style), style)
 
 
 # --- fitted into a width

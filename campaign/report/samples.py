@@ -48,7 +48,7 @@ def show_samples(pack: RulePack, logs: Sequence[Path], say: Callable[[str], None
     for log, phases, (records, seen) in read:
         numbers = grid.plain_grid(_COLUMNS, records, style="plain") if records else ""
         variables = {"log": log, "records": records, "seen": seen, "grid": numbers, "patterns": _patterns(log, seen)}
-        say(resources.rendered("sample.txt.j2", **variables).removesuffix("\n"))
+        say(resources.render_template("sample.txt.j2", **variables).removesuffix("\n"))
         by_name = {record.operation: record for record in records}
         operations = [
             operation for operation in settled.operations if operation.phase in phases and operation.record in by_name

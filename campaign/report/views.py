@@ -20,7 +20,7 @@ from campaign.pipeline.planning import Plan
 from campaign.plan import matrix
 from campaign.plan.estimate import estimate
 from campaign.report import decision, findings_view, grid, printing
-from campaign.results.cells import left_out
+from campaign.results.cells import is_left_out
 from campaign.slurm import scripts
 
 
@@ -36,9 +36,9 @@ def plan_text(
     read it), and what is not settled. `brief`: without the runs.
     """
     campaign, pack = definition.campaign, definition.pack
-    planned = replace(planned, runs=tuple(run for run in planned.runs if not left_out(campaign, run.cells())))
+    planned = replace(planned, runs=tuple(run for run in planned.runs if not is_left_out(campaign, run.cells())))
     every = matrix.cells(campaign, pack)
-    cells = [cell for cell in every if not left_out(campaign, (cell,))]
+    cells = [cell for cell in every if not is_left_out(campaign, (cell,))]
     columns: list[Column[Run]] = [
         Column("run", lambda run: run.id),
         Column("nodes", lambda run: run.geometry.nodes),
@@ -46,7 +46,7 @@ def plan_text(
         Column("n", lambda run: run.items_per_process),
         Column(pack.items_unit, lambda run: run.items_total),
     ]
-    return resources.rendered(
+    return resources.render_template(
         "plan.txt.j2",
         campaign=campaign,
         pack=pack,
@@ -105,7 +105,7 @@ def run_states(submission: Submission) -> list[dict[str, Any]]:
 
 def _run_state(run: Run, attempts: Sequence[Attempt], campaign: Campaign, invalid: Mapping[str, str]) -> dict[str, Any]:
     last = attempts[-1] if attempts else None
-    unasked = last is None and left_out(campaign, run.cells())
+    unasked = last is None and is_left_out(campaign, run.cells())
     return {
         "run": run.id,
         "phase": run.phase,

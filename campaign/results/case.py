@@ -88,7 +88,7 @@ class Case:
         return tuple([(operation, record) for operation in self.operations if (record := self.result(operation))])
 
     @cached_property
-    def seen(self) -> Observation:
+    def observation(self) -> Observation:
         """What its outputs say: of several phases, what is the same in all, and all nodes, failures and remarks."""
         return reduce(combine_observations, self.outputs.values() or [Observation()])
 
@@ -162,7 +162,7 @@ class Case:
         sizes = {
             name: float(text.split()[0]) * 1024 for name, text in memory_by_node.items() if text.split()[0].isdigit()
         }
-        nodes = [sizes[name] for name in self.seen.node_names if name in sizes]
+        nodes = [sizes[name] for name in self.observation.node_names if name in sizes]
         if len(nodes) == self.run.geometry.nodes:
             return sum(nodes)
         return max(sizes.values()) * self.run.geometry.nodes if sizes else None
@@ -173,18 +173,24 @@ class Case:
         run, evidence = self.run, self.evidence
         if run.energy in ("", energy.SLURM):
             unnamed = Metered(problem="the campaign file names no source (energy)")
-            return energy.accounted(evidence.accounting, evidence.completion, run.launched) if run.energy else unnamed
+            return (
+                energy.accounted_energy(evidence.accounting, evidence.completion, run.launched)
+                if run.energy
+                else unnamed
+            )
         if evidence.energy is None:
             return Metered(problem="the job has no readings of its nodes")
         is_each_node = run.energy.split(" ")[1] != "once"
-        return energy.covering(evidence.energy, evidence.completion, evidence.environment.job_nodes, is_each_node)
+        return energy.require_coverage(
+            evidence.energy, evidence.completion, evidence.environment.job_nodes, is_each_node
+        )
 
     @property
     def of_energy(self) -> tuple[Record, ...]:
         """Energy and peak power as records."""
         accounted = self.run.energy == energy.SLURM
         place = f"jobs/{self.attempt.job}/accounting.json" if accounted else f"runs/{self.subject}/{facts_file.NAME}"
-        return energy.records(self.metered, place)
+        return energy.energy_records(self.metered, place)
 
     @cached_property
     def programs(self) -> tuple[ExecutedFile, ...]:
@@ -198,7 +204,7 @@ class Case:
         return tuple(environment.file(path, facts.get(path, ""), digest) for path, digest in digests.items())
 
     @cached_property
-    def worth(self) -> float:
+    def sort_key(self) -> float:
         """Sort key: the attempt with the largest one is reported."""
         operation = deciding_operation(self.pack, self.run)
         record = self.result(operation)
@@ -267,7 +273,7 @@ def reported_case(results: Sequence[Case]) -> Case:
 
 def reported_node_case(nodes: Mapping[str, Case]) -> Case:
     """Of the attempts of nodes, that of the node that their launch condition names; the only one otherwise."""
-    ordered = sorted(nodes.values(), key=operator.attrgetter("worth"))
+    ordered = sorted(nodes.values(), key=operator.attrgetter("sort_key"))
     pack, run = ordered[0].pack, ordered[0].run
     if pack.best(deciding_operation(pack, run)) == "lowest":
         ordered.reverse()
@@ -293,8 +299,8 @@ def valid_by_line(results: Iterable[Case]) -> dict[tuple[str, str, str], list[Ca
 
 def _reported_repetition(results: Sequence[Case]) -> Case:
     if results[0].pack.selection.best == MEDIAN:
-        return sorted(results, key=operator.attrgetter("worth"))[(len(results) - 1) // 2]
-    return max(results, key=operator.attrgetter("worth"))
+        return sorted(results, key=operator.attrgetter("sort_key"))[(len(results) - 1) // 2]
+    return max(results, key=operator.attrgetter("sort_key"))
 
 
 def deciding_operation(pack: RulePack, run: Run) -> Operation:

@@ -282,7 +282,7 @@ def _part_json(part: Record) -> dict[str, Any]:
     return {"record": part.operation, "value": part.value, "unit": part.unit, **asdict(part.source)}
 
 
-def left_out(campaign: Campaign, cells: Iterable[Cell]) -> bool:
+def is_left_out(campaign: Campaign, cells: Iterable[Cell]) -> bool:
     """Whether all cells are declined or projected, so that nothing is measured for them."""
     declined_patterns = [declined.cells for declined in campaign.declined] + [
         projection.cells for projection in campaign.projections

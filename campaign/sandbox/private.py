@@ -40,8 +40,8 @@ def open_directory(top: Path) -> int:
     if (owner := os.fstat(descriptor).st_uid) != os.geteuid():
         os.close(descriptor)
         raise InputError(
-            f"sandbox: {top} belongs to user {users.name_of(owner)} (you are user {users.name_of(os.geteuid())}); work "
-            f"as that user, or {REMEDY}"
+            f"sandbox: {top} belongs to user {users.user_name(owner)} (you are user {users.user_name(os.geteuid())}); "
+            f"work as that user, or {REMEDY}"
         )
     return descriptor
 
@@ -55,15 +55,15 @@ def _check_above(top: Path) -> None:
         if status.st_uid in trusted and (not writable_by_others or status.st_mode & stat.S_ISVTX):
             continue
         raise InputError(
-            f"sandbox: others can replace {top}, since {directory} belongs to user {users.name_of(status.st_uid)} and "
-            f"has mode {stat.S_IMODE(status.st_mode):04o}; allowed: directories of root and your own in which only you "
-            f"can write, or with the sticky bit; {REMEDY}"
+            f"sandbox: others can replace {top}, since {directory} belongs to user {users.user_name(status.st_uid)} "
+            f"and has mode {stat.S_IMODE(status.st_mode):04o}; allowed: directories of root and your own in which only "
+            f"you can write, or with the sticky bit; {REMEDY}"
         )
 
 
 def _is_own_group(number: int) -> bool:
     """Whether a group is the user's alone, as many systems make one for each user."""
-    return number == os.getegid() and users.group_of(number) == users.name_of(os.geteuid())
+    return number == os.getegid() and users.group_name(number) == users.user_name(os.geteuid())
 
 
 def read(top: Path, name: str) -> bytes:
@@ -81,7 +81,7 @@ def read(top: Path, name: str) -> bytes:
         mode = stat.S_IMODE(os.fstat(directory).st_mode)
     if file.st_uid != os.geteuid() or mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise InputError(
-            f"sandbox: others may have written {top / name}: the file belongs to user {users.name_of(file.st_uid)}, "
+            f"sandbox: others may have written {top / name}: the file belongs to user {users.user_name(file.st_uid)}, "
             f"and the directory has mode {mode & ~MADE:04o}; allowed: your own file, in a directory in which only you "
             f"can write; {REMEDY}"
         )

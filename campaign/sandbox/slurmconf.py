@@ -34,7 +34,7 @@ class Daemon:
 
 def slurm_conf(layout: Layout, shape: Shape, base_port: int, user: str, memory_mib: int, mpi: str) -> str:
     """slurm.conf of a sandbox run by `user`, whose nodes have `memory_mib` each; `mpi`: srun's default plugin."""
-    return resources.rendered(
+    return resources.render_template(
         "sandbox/slurm.conf.j2",
         layout=layout,
         shape=shape,

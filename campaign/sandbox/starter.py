@@ -25,7 +25,7 @@ MEMORY = "mode=0755,nr_inodes=8m"  # several times the 2^20 files of a full-size
 
 def daemons(layout: Layout, state: SandboxState) -> tuple[slurmconf.Daemon, ...]:
     """The daemons of a sandbox in the order in which they are started."""
-    return slurmconf.daemons(layout, state.shape, state.base_port, users.name_of(os.geteuid()), machine.is_root())
+    return slurmconf.daemons(layout, state.shape, state.base_port, users.user_name(os.geteuid()), machine.is_root())
 
 
 def start(layout: Layout, state: SandboxState, owner: int | None = None) -> None:
@@ -114,7 +114,7 @@ def _write_configuration(layout: Layout, state: SandboxState) -> None:
     of_machine = Path("/etc/hosts").read_text().rstrip()
     layout.hosts.write_text(f"{of_machine}\n127.0.0.1 {slurmconf.HEAD} {' '.join(state.shape.node_names)}\n")
     memory_mib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20 // state.shape.nodes
-    user, mpi = users.name_of(os.geteuid()), machine.mpi_plugin()
+    user, mpi = users.user_name(os.geteuid()), machine.mpi_plugin()
     layout.slurm_conf.write_text(
         slurmconf.slurm_conf(layout, state.shape, state.base_port, user, max(1, memory_mib), mpi)
     )
@@ -124,7 +124,9 @@ def _write_configuration(layout: Layout, state: SandboxState) -> None:
         layout.slurmdbd_conf.touch(mode=0o600)  # slurmdbd refuses one that others can read
         port, name = state.base_port + slurmconf.ACCOUNTING, slurmconf.DATABASE
         layout.slurmdbd_conf.write_text(
-            resources.rendered("sandbox/slurmdbd.conf.j2", layout=layout, accounting=port, user=user, database=name)
+            resources.render_template(
+                "sandbox/slurmdbd.conf.j2", layout=layout, accounting=port, user=user, database=name
+            )
         )
 
 
@@ -134,9 +136,9 @@ def _write_volumes(layout: Layout, state: SandboxState) -> None:
     for name, port in ports.items():
         (layout.bricks / name).mkdir(exist_ok=True)
         volume = {"directory": layout.bricks / name, "port": port, "delay_ms": slow[name], "cached_s": storage.CACHED_S}
-        (layout.bricks / f"{name}.vol").write_text(resources.rendered("sandbox/brick.vol.j2", **volume))
+        (layout.bricks / f"{name}.vol").write_text(resources.render_template("sandbox/brick.vol.j2", **volume))
     waits = {"cached_s": storage.CACHED_S, "ping_timeout_s": storage.PING_TIMEOUT_S}
-    layout.client_volume.write_text(resources.rendered("sandbox/client.vol.j2", ports=ports, **waits))
+    layout.client_volume.write_text(resources.render_template("sandbox/client.vol.j2", ports=ports, **waits))
     layout.counters.write_text(storage.counters_script(layout.bricks))
     layout.counters.chmod(0o755)
 

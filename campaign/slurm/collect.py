@@ -351,7 +351,7 @@ class Follower:
 
     def _by_active(self, attempt: Attempt, job: commands.Job) -> None:
         if job.state is not State.RUNNING:
-            reason = sbatch.in_words(job.reason, job.id)
+            reason = sbatch.explain_reason(job.reason, job.id)
             nodes_away = self._out_of_service(job.partition) if sbatch.lacks_nodes(job.reason) else ()
             self._observe(attempt, State.PENDING, _with_nodes(reason, nodes_away))
         elif (self._paths.attempt(attempt.run, attempt.number) / "claim").is_dir():

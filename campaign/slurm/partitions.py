@@ -384,7 +384,7 @@ def known_names(key: str, partition: str) -> list[str]:
     """The accounts or QOS that this user may name, or the features of a partition's nodes; empty if Slurm does not list
     them, and for other settings.
     """
-    user = f"user={users.name_of(os.getuid())}"
+    user = f"user={users.user_name(os.getuid())}"
     listing = ["sacctmgr", "--noheader", "--parsable2", "show", "assoc", "where", user]
     command = {
         "account": [*listing, "format=Account"],

@@ -159,7 +159,7 @@ def lacks_nodes(reason: str) -> bool:
     return re.fullmatch(_LACKS_NODES, _word(reason)) is not None
 
 
-def in_words(reason: str, job_id: str) -> str:
+def explain_reason(reason: str, job_id: str) -> str:
     """Why a job waits, in Slurm's words, and what has to be done if waiting alone does not help."""
     if _NEVER.fullmatch(_word(reason)):
         return (

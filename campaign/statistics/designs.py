@@ -82,7 +82,7 @@ def design(every: Sequence[Noise], aims: Aims, fixed: Design = OPEN) -> tuple[De
     return nearest, not short
 
 
-def rates(
+def outcome_probabilities(
     every: Sequence[Noise], aims: Aims, design_to_rate: Design, inflated: Sequence[float] = ()
 ) -> tuple[float, float, float]:
     """The probabilities that an honest offer is rejected, that it is neither rejected nor accepted, since a cell is
@@ -103,7 +103,7 @@ def rates(
     return honest, max(0.0, 1 - honest - acceptance), float(caught[design_to_rate.cells, 0])
 
 
-def more_noise(excess: float, freedom: int) -> bool:
+def is_noisier(excess: float, freedom: int) -> bool:
     """Whether a sample varies more than was assumed, at a level of 0.1%. `excess`: its variance relative to the assumed
     one, with so many degrees of freedom.
     """

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean, median, stdev
 
 from campaign.core.grouping import grouped
-from campaign.statistics.ranks import NORMAL, coefficients, t_tail
+from campaign.statistics.ranks import NORMAL, polynomial_coefficients, t_tail
 
 WIDEST = 0.999  # confidence of the extremes of 12 values; beyond, intervals are not known well enough
 FEWEST_APART = 4  # effective number of independent values, at least, if there are enough to estimate a dependence
@@ -46,12 +46,12 @@ def summarize(values: Sequence[float], groups: Sequence[Hashable] = ()) -> Summa
     n = len(ordered)
     if n == 0:
         return NOTHING
-    independent = one_of_each(values, groups)
+    independent = group_medians(values, groups)
     low, high = median_interval(sorted(independent), inflation=dependence(independent)) or (None, None)
     return Summary(n, median(ordered), low, high, _variation(ordered), trend(values), tuple(sorted(outliers(values))))
 
 
-def one_of_each(values: Sequence[float], groups: Sequence[Hashable]) -> list[float]:
+def group_medians(values: Sequence[float], groups: Sequence[Hashable]) -> list[float]:
     """The median of each group's values, in the order in which groups appear; a value without a group is a group of its
     own.
     """
@@ -137,7 +137,7 @@ def outliers(values: Sequence[float]) -> frozenset[int]:
     return frozenset(index for index, value in enumerate(values) if 0.6745 * abs(value - middle) / spread >= 3.5)
 
 
-def farthest(values: Sequence[float]) -> tuple[float, float] | None:
+def farthest_value(values: Sequence[float]) -> tuple[float, float] | None:
     """The value that is farthest from the mean of the logarithms, and the p-value that all are of one normal
     distribution, by its distance from the others (Grubbs); None below 4 values, or where the others do not vary.
     """
@@ -172,7 +172,7 @@ def trend(values: Sequence[float]) -> float | None:
     score = abs(score)
     if n <= ORDERS:
         pairs = n * (n - 1) // 2
-        orders = coefficients(pairs, range(1, n + 1), (1,) * n)  # with 0, 1, 2 … inversions (Mahon)
+        orders = polynomial_coefficients(pairs, range(1, n + 1), (1,) * n)  # with 0, 1, 2 … inversions (Mahon)
         return min(1.0, 2 * sum(orders[: (pairs - score) // 2 + 1]) / math.factorial(n))
     z = max(0, score - 1) / math.sqrt(n * (n - 1) * (2 * n + 5) / 18)
     return 2 * (1 - NORMAL.cdf(z))
@@ -188,7 +188,7 @@ LONGEST_S = 24 * 3600.0  # of a session
 BALANCED = 0.2  # share of pairs by which one side may be later than the other more often than half of them
 
 
-def sessions_of(starts: Sequence[float]) -> list[int]:
+def session_numbers(starts: Sequence[float]) -> list[int]:
     """The number of the session of each run, by when it started."""
     numbers: dict[float, int] = {}
     number, first, before = 0, -math.inf, -math.inf
@@ -199,7 +199,7 @@ def sessions_of(starts: Sequence[float]) -> list[int]:
     return [numbers[start] for start in starts]
 
 
-def in_turns(first: Sequence[float], second: Sequence[float]) -> bool:
+def is_alternating(first: Sequence[float], second: Sequence[float]) -> bool:
     """Whether the runs of two sides took turns: at least as often as in a random order, and neither side later than the
     other. Then what changes slowly affects both alike.
     """

@@ -65,7 +65,7 @@ class Differences:
         A spread above 1 always makes it larger; a spread below 1 makes it smaller only as far as the degrees of freedom
         support it. With many cells, probabilities are needed that no estimate of the spread supports.
         """
-        chance = tail(self.first, self.second, max_pairs)
+        chance = mann_whitney_tail(self.first, self.second, max_pairs)
         if not 0 < chance < 0.5 or self.spread == 1:
             return chance
         distance = -NORMAL.inv_cdf(chance) / self.spread
@@ -139,7 +139,7 @@ def _variance(values: Sequence[float]) -> float:
 
 
 @functools.cache
-def tail(first: int, second: int, max_pairs: int) -> float:
+def mann_whitney_tail(first: int, second: int, max_pairs: int) -> float:
     """Probability that among all pairs of two equal samples at most `most` have the larger value on the first side."""
     pairs = first * second
     if max_pairs >= pairs:
@@ -148,12 +148,12 @@ def tail(first: int, second: int, max_pairs: int) -> float:
         spread = math.sqrt(pairs * (first + second + 1) / 12)
         return NORMAL.cdf((max_pairs + 0.5 - pairs / 2) / spread)
     # The orders with 0, 1, 2 … such pairs: a Gaussian binomial coefficient.
-    orders = coefficients(pairs, range(second + 1, second + first + 1), range(1, first + 1))
+    orders = polynomial_coefficients(pairs, range(second + 1, second + first + 1), range(1, first + 1))
     return sum(orders[: max_pairs + 1]) / math.comb(first + second, first)
 
 
 @functools.cache
-def coefficients(degree: int, factors: range, divisors: range | tuple[int, ...]) -> tuple[int, ...]:
+def polynomial_coefficients(degree: int, factors: range, divisors: range | tuple[int, ...]) -> tuple[int, ...]:
     """The coefficients of a polynomial in q: the product of 1 - q^f over the factors, divided by that over the
     divisors.
     """
@@ -170,7 +170,7 @@ def coefficients(degree: int, factors: range, divisors: range | tuple[int, ...])
 def fewest_values(level: float, cells: int = 1) -> int:
     """How many values both sides need before any difference can be significant, if one of so many cells differs."""
     n = 1
-    while tail(n, n, 0) > level / cells:
+    while mann_whitney_tail(n, n, 0) > level / cells:
         n += 1
     return n
 

@@ -96,7 +96,7 @@ def fit(points: Sequence[tuple[int, float]]) -> ScalingFit:
         _misfit(law, counts, geometric_means),
         _prediction_error(points, geometric_means),
         math.sqrt(sum(distance**2 for distance in distances) / len(distances)),
-        _over_plateau(law, counts),
+        _plateau_log_likelihood_ratio(law, counts),
     )
 
 
@@ -112,7 +112,7 @@ def _misfit(law: Law, counts: Mapping[int, Sequence[float]], geometric_means: Ma
     return float(special.fdtrc(between_freedom, within_freedom, off / between_freedom / (noise / within_freedom)))
 
 
-def _over_plateau(law: Law, counts: Mapping[int, Sequence[float]]) -> float:
+def _plateau_log_likelihood_ratio(law: Law, counts: Mapping[int, Sequence[float]]) -> float:
     """Log likelihood ratio over the best plateau, over all counts at which it may begin."""
     runs = sum(map(len, counts.values()))
     by_law = sum(math.log(rate / law.at(count)) ** 2 for count, rates in counts.items() for rate in rates)

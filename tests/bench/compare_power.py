@@ -184,7 +184,7 @@ def null(number: int, design: str, effect: str, repetitions: int, noise: float) 
     cells = verdicts.compare([first, second]).cells[0]
     entries = list(first.entries.values())
     trends = [p for entry in entries if (p := intervals.trend(entry.values)) is not None]
-    farthest = [far[1] for entry in entries if (far := intervals.farthest(entry.values))]
+    farthest = [far[1] for entry in entries if (far := intervals.farthest_value(entry.values))]
     plain = [verdicts.log_differences(entry, second.entries[cell]).p for cell, entry in first.entries.items()]
     return Null(
         any(cell.verdict in (CellVerdict.BETTER, CellVerdict.WORSE) for cell in cells),

@@ -108,7 +108,7 @@ def simulated(place: int, number: int) -> tuple[Rates, Rates, str]:
     drawn = sample.design_challenge(honest, "head", "s", AIMS, designs.OPEN)
     inflated = scenario.inflation(chance, every)
     given = inflated if scenario.inflation is not by_best_chance else ()
-    printed = designs.rates(every, AIMS, drawn.design, given)
+    printed = designs.outcome_probabilities(every, AIMS, drawn.design, given)
     entries = {
         cell: replace(entry, values=tuple(value * (1 + more) for value in entry.values))
         for (cell, entry), more in zip(honest.entries.items(), inflated, strict=True)

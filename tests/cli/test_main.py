@@ -136,7 +136,7 @@ def test_a_file_below_what_this_user_may_not_enter_is_told_with_whose_that_is(
 
     monkeypatch.setattr(selection, "open_campaign", refuse)
     monkeypatch.setattr(os, "access", lambda path, _: Path(path) != closed)
-    monkeypatch.setattr(users, "name_of", lambda number: f"user{number}")
+    monkeypatch.setattr(users, "user_name", lambda number: f"user{number}")
     told = call("table", "c.yaml")
     user = f"user{os.geteuid()}"
     assert (told.returncode, told.stderr) == (

@@ -101,7 +101,7 @@ def test_the_words_are_those_of_the_benchmark(monkeypatch: pytest.MonkeyPatch, t
 
 
 def test_what_was_measured_elsewhere_is_read_as_it_is() -> None:
-    with resolution.using(resolution.Names(replayed=True)):
+    with resolution.use_names(resolution.Names(replayed=True)):
         assert problems("slurm: {environment: {HF_TOKEN: abc, PROXY: 'http://me:abc@site'}}") == []
 
 

@@ -17,12 +17,12 @@ def never() -> Path:
 def test_without_a_record_names_are_looked_up() -> None:
     assert resolution.variable("USER", lambda: "me") == "me"
     assert resolution.path("x", lambda: Path("/x")) == Path("/x")
-    assert (resolution.replayed(), resolution.current().pack) == (False, None)
+    assert (resolution.is_replayed(), resolution.current_names().pack) == (False, None)
     assert resolution.content(Path("/etc/hosts")) == Path("/etc/hosts")
 
 
 def test_what_was_looked_up_is_remembered() -> None:
-    with resolution.using(Names()) as names:
+    with resolution.use_names(Names()) as names:
         resolution.variable("USER", lambda: "me")
         resolution.path("../x", lambda: Path("/a/x"))
     assert (names.variables, names.paths) == ({"USER": "me"}, {"../x": "/a/x"})
@@ -30,8 +30,8 @@ def test_what_was_looked_up_is_remembered() -> None:
 
 def test_a_replay_answers_from_the_record_alone() -> None:
     record = Names({"USER": "me"}, {"../x": "/a/x"}, replayed=True, files={"/a/log": Path("/evidence/1-log")})
-    with resolution.using(record):
-        assert resolution.replayed()
+    with resolution.use_names(record):
+        assert resolution.is_replayed()
         assert resolution.variable("USER", lambda: str(never())) == "me"
         assert resolution.variable("HOME", lambda: str(never())) == ""
         assert resolution.path("../x", never) == Path("/a/x")
@@ -39,4 +39,4 @@ def test_a_replay_answers_from_the_record_alone() -> None:
         assert not resolution.content(Path("/etc/hosts")).exists()
         with pytest.raises(ValueError, match="has no path for"):
             resolution.path("../y", never)
-    assert not resolution.replayed()
+    assert not resolution.is_replayed()

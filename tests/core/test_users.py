@@ -9,7 +9,7 @@ from campaign.core import users
 
 
 def test_a_user_is_named_by_the_machine_and_one_that_it_does_not_know_by_its_number() -> None:
-    assert users.name_of(os.geteuid()) == pwd.getpwuid(os.geteuid()).pw_name
-    assert users.name_of(0) == "root"
+    assert users.user_name(os.geteuid()) == pwd.getpwuid(os.geteuid()).pw_name
+    assert users.user_name(0) == "root"
     unknown = max(each.pw_uid for each in pwd.getpwall()) + 1
-    assert users.name_of(unknown) == str(unknown)
+    assert users.user_name(unknown) == str(unknown)

@@ -101,7 +101,7 @@ def test_a_sample_is_designed_and_described_with_its_true_rates() -> None:
     given = offer(5, noise=0.01)
     asked = sample.design_challenge(given, "head", "a", AIMS, OPEN)
     assert len(asked.cells) == asked.design.cells and asked.repetitions == asked.design.repetitions
-    rates = designs.rates(list(sample.noise_by_cell(given).values()), AIMS, asked.design)
+    rates = designs.outcome_probabilities(list(sample.noise_by_cell(given).values()), AIMS, asked.design)
     block = sample.sample_decision(asked, given, "offers/offer.zip", "sample.yaml")
     said = {each.name: (each.answer, each.reason) for each in block.questions}
     assert said["size"] == (f"{asked.design.cells} of 36", "results, 1 repetition each")

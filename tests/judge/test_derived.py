@@ -68,7 +68,7 @@ def test_each_phase_is_looked_at_by_itself_with_its_own_records_and_time() -> No
     parts = case(EASY, HARD).phases
     assert list(parts) == ["easy", "hard"]
     assert [record.operation for record in parts["hard"].records] == ["write"]
-    assert parts["hard"].seen.program == "hard"
+    assert parts["hard"].observation.program == "hard"
     assert parts["hard"].evidence.completion is not None
     assert (parts["hard"].evidence.completion.started, parts["hard"].evidence.completion.ended) == (111.0, 112.0)
     assert [operation.id for operation in parts["hard"].operations] == ["hard-write"]

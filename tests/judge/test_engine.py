@@ -169,7 +169,7 @@ def test_one_attempt_with_other_words_is_found_among_equals(rule: str) -> None:
     for equals in (3, 0):
         shared = alone(good)
         assert [finding.rule for _ in range(equals) for finding in engine.judge(shared)] == ["FLG-04"] * equals
-        forged = replace(shared, outputs={"": replace(shared.seen, argv=words)})
+        forged = replace(shared, outputs={"": replace(shared.observation, argv=words)})
         assert rule in {finding.rule for finding in engine.judge(forged, invalidating=True)}
         assert [finding.rule for finding in engine.judge(as_planned(shared))] == ["FLG-04"]
 
@@ -184,7 +184,7 @@ def test_words_that_hold_for_one_run_are_judged_anew_for_another_plan(change: di
     other = replace(
         good,
         run=run,
-        outputs={"": replace(good.seen, argv=(run.executable, *replace(good, run=run).planned_arguments))},
+        outputs={"": replace(good.observation, argv=(run.executable, *replace(good, run=run).planned_arguments))},
     )
     wanted = [finding for finding in engine.judge(alone(other)) if finding.rule in engine.OF_WORDS]
     assert wanted

@@ -102,7 +102,11 @@ def test_the_plan_of_another_campaign_is_named_with_the_way_out(definition: Defi
         journal.append(path, {"event": "begin", "campaign": "offer", "number": str(path)}, events.START)
     planning.write_plan(definition, planning.plan(definition))  # a plan that names no journal is taken for its own
     own = definition.paths.plan.read_text()
-    told = json.loads(own) | {"journal": journal.beginning(other), "campaign": "offer", "results": "/other/offer"}
+    told = json.loads(own) | {
+        "journal": journal.first_event_hash(other),
+        "campaign": "offer",
+        "results": "/other/offer",
+    }
     definition.paths.plan.write_text(json.dumps(told))
     with pytest.raises(EnvironmentLacks) as refused:
         planning.plan(definition)
@@ -112,7 +116,7 @@ def test_the_plan_of_another_campaign_is_named_with_the_way_out(definition: Defi
     )
     definition.paths.plan.write_text(own)
     journal.append(
-        definition.paths.journal, {"event": "cancel", "jobs": []}, journal.beginning(definition.paths.journal)
+        definition.paths.journal, {"event": "cancel", "jobs": []}, journal.first_event_hash(definition.paths.journal)
     )
     planning.plan(definition)
 

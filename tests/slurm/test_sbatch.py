@@ -206,19 +206,19 @@ ONCE = {
 
 @pytest.mark.parametrize("reason", NEVER)
 def test_a_job_that_never_starts_as_it_was_submitted_is_to_be_cancelled(reason: str) -> None:
-    assert sbatch.in_words(reason, "7") == (
+    assert sbatch.explain_reason(reason, "7") == (
         f"{reason} (never starts as it was submitted: 'campaign cancel', correct the campaign file, and run again)"
     )
 
 
 @pytest.mark.parametrize("reason", ONCE)
 def test_a_job_that_starts_once_somebody_has_acted_is_not(reason: str) -> None:
-    assert sbatch.in_words(reason, "7") == f"{reason} ({ONCE[reason]})"
+    assert sbatch.explain_reason(reason, "7") == f"{reason} ({ONCE[reason]})"
 
 
 @pytest.mark.parametrize("reason", WAITS)
 def test_a_reason_that_passes_is_told_as_it_is(reason: str) -> None:
-    assert sbatch.in_words(reason, "7") == reason
+    assert sbatch.explain_reason(reason, "7") == reason
 
 
 def test_nodes_are_asked_for_where_a_job_waits_for_them() -> None:

@@ -29,7 +29,7 @@ def test_the_fewest_measurements_that_keep_the_aims_are_chosen(
     every = [Noise(sigma(noise), repetitions)] * 36
     made, keeps = designs.design(every, AIMS)
     assert (made, keeps) == (Design(cells, again, limit), True)
-    honest, _, caught = designs.rates(every, AIMS, made)
+    honest, _, caught = designs.outcome_probabilities(every, AIMS, made)
     assert honest <= AIMS.honest and caught >= AIMS.power
 
 
@@ -61,7 +61,7 @@ def test_the_rates_are_those_of_all_drawings_of_cells_with_a_noise_of_their_own(
         chances = [lower[place] if place in inflated else passes[place] for place in range(7)]
         return 1 - sum(math.prod(chances[place] for place in drawing) for drawing in drawings) / len(drawings)
 
-    honest, undecided, caught = designs.rates(every, aims, made)
+    honest, undecided, caught = designs.outcome_probabilities(every, aims, made)
     assert honest == pytest.approx(rejected(()))
     # Two of seven cells are the quarter that is inflated; the offer that is caught least often chooses them.
     assert caught == pytest.approx(min(rejected(pair) for pair in itertools.combinations(range(7), 2)))
@@ -69,7 +69,7 @@ def test_the_rates_are_those_of_all_drawings_of_cells_with_a_noise_of_their_own(
     within = [chance - above for chance, above in zip(passes, far, strict=True)]
     accepted = sum(math.prod(within[place] for place in drawing) for drawing in drawings) / len(drawings)
     assert undecided == pytest.approx(1 - accepted - honest)
-    of_two = designs.rates(every, aims, made, [0.2 * (place in (0, 4)) for place in range(7)])[2]
+    of_two = designs.outcome_probabilities(every, aims, made, [0.2 * (place in (0, 4)) for place in range(7)])[2]
     assert of_two == pytest.approx(rejected((0, 4)))
 
 
@@ -81,7 +81,7 @@ def test_a_cell_is_too_fast_beyond_what_noise_and_limit_explain() -> None:
 @pytest.mark.parametrize("freedom", [2, 8, 30])
 def test_more_noise_than_assumed_is_seen_at_its_level(freedom: int) -> None:
     limit = scipy.stats.chi2.ppf(0.999, freedom) / freedom
-    assert not designs.more_noise(0.97 * limit, freedom) and designs.more_noise(1.03 * limit, freedom)
+    assert not designs.is_noisier(0.97 * limit, freedom) and designs.is_noisier(1.03 * limit, freedom)
 
 
 def test_the_table_of_designs_in_the_documentation_is_what_is_chosen() -> None:

@@ -157,12 +157,12 @@ def test_what_lies_far_off_is_flagged_by_its_place_and_stays_in_the_numbers() ->
 
 
 def test_the_farthest_value_has_the_p_value_of_grubbs_test() -> None:
-    assert intervals.farthest([100.0, 101.0, 99.0, 100.5, 99.5, 50.0]) == (50.0, pytest.approx(3e-6, rel=0.9))
-    _, steady = intervals.farthest([100.0, 101.0, 99.0, 100.5, 99.5, 102.0]) or (0.0, 0.0)
+    assert intervals.farthest_value([100.0, 101.0, 99.0, 100.5, 99.5, 50.0]) == (50.0, pytest.approx(3e-6, rel=0.9))
+    _, steady = intervals.farthest_value([100.0, 101.0, 99.0, 100.5, 99.5, 102.0]) or (0.0, 0.0)
     assert steady > 0.2
-    assert intervals.farthest([100.0, 101.0, 99.0]) is None
-    assert intervals.farthest([100.0, 100.0, 100.0, 100.0, 101.0]) is None
-    assert intervals.farthest([-1.0, 2.0, 3.0, 4.0, 5.0]) is None
+    assert intervals.farthest_value([100.0, 101.0, 99.0]) is None
+    assert intervals.farthest_value([100.0, 100.0, 100.0, 100.0, 101.0]) is None
+    assert intervals.farthest_value([-1.0, 2.0, 3.0, 4.0, 5.0]) is None
 
 
 # --- one group or two
@@ -235,7 +235,7 @@ HOUR_S = 3600.0
     ],
 )
 def test_a_session_ends_with_a_break_or_after_a_day(hours: list[float], numbers: list[int]) -> None:
-    assert intervals.sessions_of([HOUR_S * each for each in hours]) == numbers
+    assert intervals.session_numbers([HOUR_S * each for each in hours]) == numbers
 
 
 @pytest.mark.parametrize(
@@ -252,4 +252,4 @@ def test_a_session_ends_with_a_break_or_after_a_day(hours: list[float], numbers:
 )
 def test_runs_take_turns_as_often_as_in_a_random_order(order: str, turns: bool) -> None:
     first, second = ([place for place, side in enumerate(order) if side == name] for name in "AB")
-    assert intervals.in_turns(first, second) is turns
+    assert intervals.is_alternating(first, second) is turns

@@ -26,11 +26,13 @@ def test_the_chance_of_a_count_is_that_of_all_orders(first: int, second: int) ->
         for chosen in itertools.combinations(places, first)
     ]
     for most in range(first * second + 1):
-        assert ranks.tail(first, second, most) == pytest.approx(sum(count <= most for count in counts) / len(counts))
+        assert ranks.mann_whitney_tail(first, second, most) == pytest.approx(
+            sum(count <= most for count in counts) / len(counts)
+        )
 
 
 def test_many_values_go_over_into_the_normal_approximation_without_a_step() -> None:
-    exact, approximate = ranks.tail(50, 50, 1000), ranks.tail(51, 50, 1025)
+    exact, approximate = ranks.mann_whitney_tail(50, 50, 1000), ranks.mann_whitney_tail(51, 50, 1025)
     assert exact == pytest.approx(0.0427, abs=0.0005)
     assert approximate == pytest.approx(0.0453, abs=0.0005)
     assert exact == pytest.approx(
@@ -134,7 +136,7 @@ def test_too_few_values_have_no_interval() -> None:
 
 def test_ties_are_held_for_no_difference() -> None:
     assert ranks.differences([1, 1, 1, 1], [1, 1, 1, 1]).p == 1
-    assert ranks.differences([1, 1, 1, 2], [2, 2, 2, 2]).p > 2 * ranks.tail(4, 4, 1)
+    assert ranks.differences([1, 1, 1, 2], [2, 2, 2, 2]).p > 2 * ranks.mann_whitney_tail(4, 4, 1)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))

@@ -140,7 +140,7 @@ def _check_placeholders(pack: Values) -> None:
         used |= set(_check_computed(phase, key, formulas.formulas_in(phase[key]), pack))
         used |= set(_check_text((key,), formulas.without_formulas(phase[key]), known_names, phase))
     for phase in pack.entries("phases"):
-        for key, text in program_check.counts(phase):
+        for key, text in program_check.count_formulas(phase):
             used |= set(_check_computed(phase, key, [text], pack))
     varying = {entry["id"] for entry in pack.entries("variables") if entry["cases"]}
     for at, text, known_names in _texts(pack):
@@ -159,7 +159,7 @@ def _check_text(at: Place, text: str, known_names: list[str], holder: Values) ->
     for name in sweeps.names(text):
         if name not in known_names:
             holder.problem(f"found {{{name}}}; allowed: {allowed}", *at)
-    if at[-1] != "text" and (remainder := sweeps.leftover(text)):
+    if at[-1] != "text" and (remainder := sweeps.stray_brace(text)):
         holder.problem(f"found {remainder}; allowed: {allowed}", *at)
     return sweeps.names(text)
 

@@ -13,7 +13,7 @@ from campaign.core.strict_yaml import quoted
 _ID = r"[A-Z]{3}-[0-9]{2}"
 
 
-def _rule(text: str) -> str:
+def _parse_rule(text: str) -> str:
     if not re.fullmatch(_ID, text):
         similar_rule = nearest_name(text, [rule.lower() for rule in CATALOGUE]).upper()
         remedy = f"did you mean {similar_rule}?" if similar_rule else "allowed: a rule's id such as FLG-01"
@@ -67,7 +67,7 @@ INPUT_PATH = Text(
     full_match(r"(?!~)[^$`{}]*", "a path without $, backquote, ~ and braces (nothing is expanded here)"),
     longest=1000,
 )
-RULE = Text("a rule's id such as FLG-01", _rule, pattern=_ID)
+RULE = Text("a rule's id such as FLG-01", _parse_rule, pattern=_ID)
 CHECKED = 'a clause in quotes, such as "8.4", or a mapping of `clause`, `text` and the rule\'s parameters'
 CHECK = MapOf(Text("clause, text, or a parameter of the rule", longest=40), Text("a value", longest=160, numbers=True))
 LIST = Text("values with commas between them, or a placeholder", longest=1000, numbers=True)

@@ -213,7 +213,7 @@ def _check_plausible(results: Values, record: Values, known_names: tuple[str, ..
     with_values = _BRACES.sub(_ANY, record["plausible"])
     for condition in _read_or_report(record, formulas.conditions, with_values, "plausible") or ():
         for name in condition.names:
-            if name not in (*known_names, _ANY) and not any(may_be(name, other) for other in records):
+            if name not in (*known_names, _ANY) and not any(can_coincide(name, other) for other in records):
                 record.problem(f"found {name}; allowed: {_listed_names(known_names)}", "plausible")
 
 
@@ -239,13 +239,13 @@ def _check_names(results: Values, operations: list[Values]) -> None:
             )
     for operation in operations:
         record_name = operation["record"]
-        if record_name and not any(may_be(record_name, name) for name in names):
+        if record_name and not any(can_coincide(record_name, name) for name in names):
             operation.problem(
                 f"found {record_name}; allowed: {_listed_names(names)}, the records of `results`", "record"
             )
 
 
-def may_be(record: str, name: str) -> bool:
+def can_coincide(record: str, name: str) -> bool:
     """Whether two names may become the same text once the names in braces have values."""
     return any(
         re.fullmatch(r"[a-z0-9_.\0-]+".join(map(re.escape, _BRACES.split(pattern_name))), _BRACES.sub("\0", other))

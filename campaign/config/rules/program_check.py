@@ -38,9 +38,9 @@ def spell_out(pack: Values) -> None:
                     "required key missing; allowed: a program and its command line; or `programs` and `phases`", key
                 )
         applet = pack["applet"] or None
-        pack["programs"] = (pack.another(PROGRAM, id=applet, applet=applet, results=pack["results"]),)
-        pack["phases"] = (pack.another(PHASE, id="", program=applet, arguments=pack["arguments"], clause=""),)
-        pack["results"] = pack.another(RESULTS)
+        pack["programs"] = (pack.with_kind(PROGRAM, id=applet, applet=applet, results=pack["results"]),)
+        pack["phases"] = (pack.with_kind(PHASE, id="", program=applet, arguments=pack["arguments"], clause=""),)
+        pack["results"] = pack.with_kind(RESULTS)
         return
     for key in _SHORT_FORM_KEYS:
         if pack[key]:
@@ -91,7 +91,7 @@ def command_lines(pack: Values) -> Iterator[tuple[Values, str]]:
                 yield phase, key
 
 
-def counts(phase: Values) -> Iterator[tuple[str, str]]:
+def count_formulas(phase: Values) -> Iterator[tuple[str, str]]:
     """The formulas of a phase's own counts, each with its key."""
     yield from ((key, phase[key]) for key in ("nodes", "processes") if phase[key] not in ("", None, *PLACES))
 
@@ -148,8 +148,8 @@ def _check_phases(pack: Values) -> None:
 def _check_phase(phase: Values, programs: list[str], conditions: list[str]) -> None:
     kinds = [key for key in ("program", "remove", "write") if phase[key] != ""]
     misplaced = [key for key, owner in _PHASE_KIND_OF_KEY.items() if phase[key] and owner not in kinds]
-    count_formulas = dict(counts(phase))
-    misplaced += [] if "program" in kinds else [*count_formulas]
+    phase_counts = dict(count_formulas(phase))
+    misplaced += [] if "program" in kinds else [*phase_counts]
     if len(kinds) != 1 or misplaced:
         phase.problem(
             "give exactly one of: `program` with `arguments`; `remove`; `write` with `text`",
@@ -160,9 +160,9 @@ def _check_phase(phase: Values, programs: list[str], conditions: list[str]) -> N
         phase.problem("found `text` beside `input`; remove one of them", "text")
     for condition in phase["launch"] or ():
         phase.require(condition, conditions, "launch")
-    if count_formulas and "items_" in (phase["arguments"] or ""):
+    if phase_counts and "items_" in (phase["arguments"] or ""):
         phase.problem(
-            f"the phase has its own `{next(iter(count_formulas))}`, but the items in its command line are divided "
+            f"the phase has its own `{next(iter(phase_counts))}`, but the items in its command line are divided "
             "among the launch condition's processes; use a variable for them",
             "arguments",
         )
@@ -227,7 +227,9 @@ def _check_requirements(pack: Values) -> None:
         for name in sweeps.names(entry["holds"] or ""):
             entry.require(name, [*GEOMETRY, *sizes(pack)], "holds")
         if names and entry["over"] is not None:
-            needed.add(_check_over(entry, names, pack) if entry["over"] else _check_condition(entry, names, pack))
+            needed.add(
+                _check_condition_over(entry, names, pack) if entry["over"] else _check_condition(entry, names, pack)
+            )
         entry.require(entry["phase"], phases, "phase")
         for key in ("launch", "files"):
             entry.require_all(key, ids(pack, key))
@@ -249,7 +251,7 @@ def _check_environment(pack: Values) -> None:
         pack.problem("give both variables in `environment` and ENV-06 among `checks`, or neither", "environment")
 
 
-def _check_over(entry: Values, names: Sequence[str], pack: Values) -> str:
+def _check_condition_over(entry: Values, names: Sequence[str], pack: Values) -> str:
     """Check a condition over repetitions or nodes; gives the rule that judges it."""
     executed = [
         formulas.name_of(operation["id"])
@@ -261,7 +263,7 @@ def _check_over(entry: Values, names: Sequence[str], pack: Values) -> str:
         entry.require(operation_name or name, executed if operation_name else [*formulas.RUN, *sizes(pack)], "holds")
     if not any(map(formula.aggregated_name, names)):
         entry.problem("found no operation; `over` needs one computed from several results, such as max(fom)", "holds")
-    _check_without(entry, ("if_printed", "phase"), "beside `over`")
+    _refuse_keys(entry, ("if_printed", "phase"), "beside `over`")
     return "RES-02"
 
 
@@ -271,7 +273,7 @@ def _check_condition(entry: Values, names: Sequence[str], pack: Values) -> str:
         formulas.name_of(operation["id"]): operation for operation in pack.entries("operations") if operation["id"]
     }
     across = any(
-        formulas.is_across(operation["formula"] or "") and output_check.may_be(name, operation_name)
+        formulas.is_across(operation["formula"] or "") and output_check.can_coincide(name, operation_name)
         for name in names
         for operation_name, operation in operations.items()
     )
@@ -279,21 +281,21 @@ def _check_condition(entry: Values, names: Sequence[str], pack: Values) -> str:
     printed_names = [] if across else [*_output_names(pack, entry["phase"]), *of_energy]
     counts = [*formulas.RUN, formulas.MOVED, *(name for name in sizes(pack) if name not in printed_names)]
     for name in names:
-        if not any(output_check.may_be(name, result) for result in (*printed_names, *operations)):
+        if not any(output_check.can_coincide(name, result) for result in (*printed_names, *operations)):
             entry.require(name, [*counts, *operations, *printed_names], "holds")
     on_results = not {*names} <= {*counts}
     if on_results and formulas.MOVED in names:
         entry.problem(f"found {formulas.MOVED} together with results; write two conditions", "holds")
     if across:
-        _check_without(entry, ("if_printed", "phase"), "in a condition on numbers of several executions")
+        _refuse_keys(entry, ("if_printed", "phase"), "in a condition on numbers of several executions")
         return "RES-02"
     if on_results:
         return "RES-01"
-    _check_without(entry, ("if_printed", "full_size", "explain"), "in a condition on sizes and counts")
+    _refuse_keys(entry, ("if_printed", "full_size", "explain"), "in a condition on sizes and counts")
     return "GEO-05"
 
 
-def _check_without(entry: Values, keys: Sequence[str], where: str) -> None:
+def _refuse_keys(entry: Values, keys: Sequence[str], where: str) -> None:
     for key in keys:
         if entry[key]:
             entry.problem(f"not allowed {where}; remove it", key)

@@ -24,7 +24,7 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_PLACEHOLDER.findall(text)))
 
 
-def leftover(text: str) -> str:
+def stray_brace(text: str) -> str:
     """The first brace that belongs to no placeholder, with what follows it; "" if there is none."""
     remainder = re.search(r"[{}][^{}]*\}?", _PLACEHOLDER.sub("", text))
     return remainder[0] if remainder else ""

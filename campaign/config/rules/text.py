@@ -30,7 +30,7 @@ def listing(packs: Sequence[Available]) -> str:
 
 def text(pack: RulePack, width: int = 100) -> str:
     """One pack with its clauses for `campaign rules ID`, in lines of this width."""
-    rendered_text = resources.rendered(
+    rendered_text = resources.render_template(
         "rules.txt.j2",
         pack=pack,
         # Those that several programs share are described once; the applet's own parsers are not.

@@ -41,7 +41,7 @@ class CurveKind:
     single: float
 
     @property
-    def even(self) -> bool:
+    def is_even(self) -> bool:
         """Whether a step or a bend would stand out against the other deviations."""
         return max(self.jumps, self.single) < ROUGH
 
@@ -69,7 +69,7 @@ def draw_curves(runs: Runs, counts: Sequence[Geometry], cores: int, seed: str, d
     observations, deviation = _observe(runs, counts), runs.deviation
     features, no_features = _features(counts), _Features(numpy.zeros((0, len(counts))), numpy.zeros(0), numpy.zeros(0))
     fits = [
-        _fit(root, observations, deviation, features if kind.even else no_features)
+        _fit(root, observations, deviation, features if kind.is_even else no_features)
         for kind, root in zip(KINDS, _covariance_roots(tuple(counts), cores), strict=True)
     ]
     evidence = numpy.concatenate([fit.evidence for fit in fits])

@@ -48,11 +48,11 @@ class View:
     peak: Geometry
     deviation: float  # of one run
 
-    def by_votes(self) -> list[Geometry]:
+    def counts_by_votes(self) -> list[Geometry]:
         return sorted(self.within, key=lambda count: (-self.votes.get(count, 0.0), -self.within[count], size(count)))
 
     @property
-    def safest(self) -> Geometry:
+    def safest_count(self) -> Geometry:
         return max(self.within, key=lambda count: (self.within[count], -count.processes))
 
 
@@ -69,7 +69,7 @@ def _counts_below(book: records.Book, view: View) -> tuple[Geometry, ...]:
     """Counts without runs between the fewest that may be within the margin and the next smaller one with runs."""
     fewest = min((count for count, share in view.within.items() if share > 1 - book.settings.confidence), key=size)
     tested = {count for _, count, _ in book.all_logs()} | book.failed.keys()
-    untested = _untested_beside(book.space, fewest, -1, tested)
+    untested = _untested_neighbours(book.space, fewest, -1, tested)
     return tuple(count for count in untested if count not in view.within)[:FURTHER]
 
 
@@ -118,7 +118,7 @@ def _neighbours(space: SearchSpace, counts: Sequence[Geometry], tested: Set[Geom
 
 def _neighbours_of_count(space: SearchSpace, count: Geometry, tested: Set[Geometry]) -> Iterator[Geometry]:
     yield from midpoints(space, count, tested)
-    cores, directions = space.cores_per_node, [_untested_beside(space, count, step, tested) for step in (1, -1)]
+    cores, directions = space.cores_per_node, [_untested_neighbours(space, count, step, tested) for step in (1, -1)]
     largest = max(2, math.gcd(count.processes_per_node, cores) // 2)
     for direction in directions:
         yield from [neighbour for neighbour in direction if math.gcd(neighbour.processes_per_node, cores) >= largest][
@@ -128,7 +128,7 @@ def _neighbours_of_count(space: SearchSpace, count: Geometry, tested: Set[Geomet
         yield from direction[:1]
 
 
-def _untested_beside(space: SearchSpace, count: Geometry, step: int, tested: Set[Geometry]) -> list[Geometry]:
+def _untested_neighbours(space: SearchSpace, count: Geometry, step: int, tested: Set[Geometry]) -> list[Geometry]:
     """More, or fewer, processes on as many nodes, up to the next count that has runs."""
     untested: list[Geometry] = []
     value = count.processes_per_node + step
@@ -154,16 +154,16 @@ class Answer:
     further: int
 
     @property
-    def fewest(self) -> Geometry:
+    def smallest_count(self) -> Geometry:
         return self.possible_counts[0]
 
     @property
-    def resolved(self) -> bool:
-        return self.is_shown and self.count.processes <= ALIKE * self.fewest.processes
+    def is_resolved(self) -> bool:
+        return self.is_shown and self.count.processes <= ALIKE * self.smallest_count.processes
 
 
 def is_resolved(book: records.Book, view: View) -> bool:
-    return _choose(book, view)[1] and find_answer(book, view).resolved
+    return _choose(book, view)[1] and find_answer(book, view).is_resolved
 
 
 def find_answer(book: records.Book, view: View) -> Answer:
@@ -179,7 +179,7 @@ def find_answer(book: records.Book, view: View) -> Answer:
 
 def _choose(book: records.Book, view: View) -> tuple[Geometry, bool]:
     """The chosen count, and whether it is shown to be within the margin."""
-    fresh, rates = book.fresh(), book.typical()
+    fresh, rates = book.confirmation_logs(), book.rate_summaries()
     refuted = _refuted_counts(rates, book.settings.margin)
     confirmed = [
         count for count in view.within if len(fresh.get(count, ())) >= book.settings.least and count not in refuted
@@ -188,7 +188,7 @@ def _choose(book: records.Book, view: View) -> tuple[Geometry, bool]:
     if not confirmed:
         alternatives = [
             *fastest(rates),
-            *(count for count in view.by_votes() if count in rates and count not in refuted),
+            *(count for count in view.counts_by_votes() if count in rates and count not in refuted),
         ]
         return next((count for count in alternatives if count in view.within), view.peak), False
     safest = max(confirmed, key=lambda count: (view.within[count], -count.processes))

@@ -59,7 +59,7 @@ def step(space: SearchSpace, settings: Settings, measured: Measured) -> tuple[Se
     complete = True
     try:
         _explore(book, round(EXPLORED * run_limit))
-        if book.explored():
+        if book.exploration_logs():
             _confirm(book, run_limit)
     except Spent:
         complete = False
@@ -76,32 +76,32 @@ def runs_allowed(space: SearchSpace) -> int:
 def _explore(book: Book, run_limit: int) -> None:
     start = grid(book.space)
     book.measure("grid", (1,), start)
-    if not book.explored():
+    if not book.exploration_logs():
         return
-    effect = curve.robust_runs(book.explored()).effect
+    effect = curve.robust_runs(book.exploration_logs()).effect
     best_nodes = nodes_between(book.space, max(effect, key=lambda count: effect[count]))
     if len(best_nodes) > 1:
         book.measure("nodes", (1,), best_nodes)
-        effect = curve.robust_runs(book.explored()).effect
+        effect = curve.robust_runs(book.exploration_logs()).effect
     near = [count for count in effect if effect[count] >= max(effect.values(), default=0.0) - NEAR]
     book.measure("grid", (2,), near)
     book.measure("grid", (3,), _disturbed_counts(book))
     for round_ in range(1, ROUNDS + 1):
-        if not book.explored() or len(book.outcomes) + BLOCK > run_limit:
+        if not book.exploration_logs() or len(book.outcomes) + BLOCK > run_limit:
             return
         view = draw_view(book, f"refine{round_}", PROPOSED)
-        measured = {geometry for _, geometry, _ in book.explored()}
+        measured = {geometry for _, geometry, _ in book.exploration_logs()}
         if round_ > 2 and sum(share for count, share in view.votes.items() if count not in measured) < SETTLED:
             return
-        proposed = view.by_votes()[:BLOCK]
+        proposed = view.counts_by_votes()[:BLOCK]
         if len(measured.intersection(proposed)) < 2:  # counts with runs connect a block to the others
-            proposed = [*proposed[: BLOCK - 2], *[count for count in view.by_votes() if count in measured][:2]]
+            proposed = [*proposed[: BLOCK - 2], *[count for count in view.counts_by_votes() if count in measured][:2]]
         book.measure(f"refine{round_}", (1,), proposed)
 
 
 def _disturbed_counts(book: Book) -> list[Geometry]:
     """Counts whose better run is within the margin of the top: the other one may have been disturbed."""
-    logs = book.explored()
+    logs = book.exploration_logs()
     effect = curve.robust_runs(logs).effect
     residuals = grouped((block, value - effect[count]) for block, count, value in logs)
     without_block = grouped((count, value - median(residuals[block])) for block, count, value in logs)
@@ -112,12 +112,14 @@ def _disturbed_counts(book: Book) -> list[Geometry]:
 def _confirm(book: Book, run_limit: int) -> None:
     settings, blocks_done = book.settings, 0
     view = draw_view(book, CONFIRM)
-    shortlist = [count for count in view.by_votes()[:SHORTLIST] if count in view.votes]
+    shortlist = [count for count in view.counts_by_votes()[:SHORTLIST] if count in view.votes]
     while blocks_done < settings.most:
         shortlist += [
-            count for count in dict.fromkeys((view.safest, *fastest(book.typical()))) if count not in shortlist
+            count
+            for count in dict.fromkeys((view.safest_count, *fastest(book.rate_summaries())))
+            if count not in shortlist
         ]
-        shortlist += [count for count in view.by_votes() if count not in shortlist][: max(0, 2 - len(shortlist))]
+        shortlist += [count for count in view.counts_by_votes() if count not in shortlist][: max(0, 2 - len(shortlist))]
         if not shortlist:
             return
         affordable = max(1, (run_limit - len(book.outcomes)) // len(shortlist))
@@ -127,7 +129,7 @@ def _confirm(book: Book, run_limit: int) -> None:
         if not book.logs(fresh=True):
             return
         view = draw_view(book, f"{CONFIRM}{blocks_done}")
-        enough = max(map(len, book.fresh().values())) >= settings.least
+        enough = max(map(len, book.confirmation_logs().values())) >= settings.least
         if enough and (len(book.outcomes) + len(shortlist) > run_limit or is_resolved(book, view)):
             return
         shortlist = [count for count in shortlist if view.votes.get(count, 0.0) > 1 - settings.confidence]
@@ -140,7 +142,7 @@ RELIABLE = 3  # runs of a count from which its median is reliable
 
 def choose(book: Book, complete: bool) -> CountChoice:
     logs = book.all_logs()
-    confirmed = max(map(len, book.fresh().values()), default=0) >= book.settings.least
+    confirmed = max(map(len, book.confirmation_logs().values()), default=0) >= book.settings.least
     reason_unconfirmed = "no run gave a result" if complete else "the budget was used up before confirmation runs"
     choice = CountChoice(None, None, complete, confirmed, f"No process count found: {reason_unconfirmed}.")
     if logs and confirmed:
@@ -182,7 +184,7 @@ def _choose_by_model(book: Book, complete: bool) -> CountChoice:
         f"{100 * share:.1f}%"
         for share in (_mean_ratio(view.ratio[chosen_count]), _lower_bound(book, view.ratio[chosen_count]))
     )
-    runs = f"{len(book.fresh().get(chosen_count, ()))} confirmation runs"
+    runs = f"{len(book.confirmation_logs().get(chosen_count, ()))} confirmation runs"
     text = (
         f"smallest measured count shown to be within {margin} of the peak: {ratio} of its rate, at least {low} "
         f"({confidence} confidence, {runs})"
@@ -190,11 +192,11 @@ def _choose_by_model(book: Book, complete: bool) -> CountChoice:
         else f"most likely to be within {margin} of the peak: {ratio} of its rate, but only {low} at {confidence} "
         f"confidence ({runs})"
     )
-    if answer.resolved:
-        text += f"; no measured count below {words(answer.fewest)} is ({confidence} confidence)"
-    elif answer.fewest != chosen_count:
+    if answer.is_resolved:
+        text += f"; no measured count below {words(answer.smallest_count)} is ({confidence} confidence)"
+    elif answer.smallest_count != chosen_count:
         text += (
-            f"; the minimum is not resolved: no measured count below {words(answer.fewest)} is ({confidence} "
+            f"; the minimum is not resolved: no measured count below {words(answer.smallest_count)} is ({confidence} "
             f"confidence), and {len(answer.possible_counts)} counts cannot be told apart"
         )
         text += (
@@ -216,7 +218,7 @@ def _choose_by_model(book: Book, complete: bool) -> CountChoice:
         candidates=candidates,
         is_shown=answer.is_shown,
         possible_counts=answer.possible_counts,
-        resolved=answer.resolved,
+        resolved=answer.is_resolved,
         further=answer.further,
     )
 
@@ -232,7 +234,7 @@ def _lower_bound(book: Book, ordered: Sequence[float]) -> float:
 
 
 def _candidates(book: Book, within_margin: Container[Geometry]) -> tuple[Candidate, ...]:
-    fresh, rates_of = book.fresh(), book.typical()
+    fresh, rates_of = book.confirmation_logs(), book.rate_summaries()
     measured = [request.geometry for request in book.outcomes]
     candidates = []
     for point in sorted(set(measured), key=size):

@@ -231,21 +231,23 @@ class Book:
             if (geometry := request.geometry) not in self.failed
         )
 
-    def fresh(self) -> dict[Geometry, dict[int, float]]:
+    def confirmation_logs(self) -> dict[Geometry, dict[int, float]]:
         by_geometry: dict[Geometry, dict[int, float]] = {}
         for (_, block), geometry, value in self.logs(fresh=True):
             by_geometry.setdefault(geometry, {})[block] = value
         return by_geometry
 
-    def explored(self) -> Logs:
+    def exploration_logs(self) -> Logs:
         return self.logs(fresh=False)
 
     def all_logs(self) -> Logs:
-        """Both, exploration first."""
-        return (*self.explored(), *self.logs(fresh=True))
+        """The logs of exploration, then those of confirmation."""
+        return (*self.exploration_logs(), *self.logs(fresh=True))
 
-    def typical(self) -> dict[Geometry, Summary]:
+    def rate_summaries(self) -> dict[Geometry, Summary]:
         """The rates of each count: of its confirmation runs, if there are any, otherwise of the exploration."""
-        explored = grouped((geometry, value) for _, geometry, value in self.explored())
-        values = explored | {geometry: list(of_block.values()) for geometry, of_block in self.fresh().items()}
+        explored = grouped((geometry, value) for _, geometry, value in self.exploration_logs())
+        values = explored | {
+            geometry: list(of_block.values()) for geometry, of_block in self.confirmation_logs().items()
+        }
         return {geometry: summarize([math.exp(log) for log in logs]) for geometry, logs in values.items()}

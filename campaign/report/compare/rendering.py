@@ -60,7 +60,7 @@ def comparison_text(
     def paragraphs(texts: Iterable[str]) -> list[str]:
         return [printing.paragraph(text, style, width) for text in texts]
 
-    offers = resources.rendered("offers.txt.j2", comparison=comparison, letters=offer_letter)
+    offers = resources.render_template("offers.txt.j2", comparison=comparison, letters=offer_letter)
     several_offers, of_sample = len(comparison.offers) > 2, comparison.terms is not None and comparison.terms.by_means
     parts = [
         *(*decision.decision_paragraphs(block, style, width), ""),
@@ -198,7 +198,7 @@ def _legend(comparison: OfferComparison) -> list[str]:
     cells = [cell for column in comparison.cells for cell in column]
     used_verdicts = {cell.verdict for cell in cells}
     entries = (entry for offer in comparison.offers for entry in offer.entries.values())
-    text = resources.rendered(
+    text = resources.render_template(
         "comparison.txt.j2",
         comparison=comparison,
         cells=cells,

@@ -193,10 +193,10 @@ def session_differences(first: OfferedCell, second: OfferedCell) -> tuple[ranks.
     of_values = log_differences(first, second)
     if not (first.started and second.started):
         return of_values, False
-    if intervals.in_turns(first.started, second.started):
+    if intervals.is_alternating(first.started, second.started):
         return of_values, True
     ours, theirs = (
-        intervals.one_of_each([math.log(value) for value in entry.values], intervals.sessions_of(entry.started))
+        intervals.group_medians([math.log(value) for value in entry.values], intervals.session_numbers(entry.started))
         for entry in (first, second)
     )
     of_sessions = ranks.differences(ours, theirs, (intervals.dependence(ours), intervals.dependence(theirs)))

@@ -254,7 +254,11 @@ def processes(figure: drawing.Drawing) -> drawing.DrawnPlot | None:
         name = figure.heading(files, launch)
         title = f"{name}, {_operation_with_number(figure, files, launch, operation)}" if name else operation
         panels.append(_map_panel(title, lines, longest, highest))
-    shades = [(0.05, "near 0"), (0.5, f"{units.digits(highest / 2)} MiB/s"), (0.95, f"{units.digits(highest)} MiB/s")]
+    shades = [
+        (0.05, "near 0"),
+        (0.5, f"{units.digits(highest / 2)} MiB/s"),
+        (0.95, f"{units.digits(highest)} MiB/s"),
+    ]
     legend = tuple(shapes.Key(label, shapes.shade(part)) for part, label in shades)
     rows_per_band = max(-(-len(lines) // ROWS) for *_, lines in maps)
     remarks = [*figure.remarks, "white: nothing moved"]

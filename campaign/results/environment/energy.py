@@ -46,7 +46,7 @@ class _Taken:
     turned_over: int = 0
 
 
-def of_readings(readings: Sequence[FactLine]) -> Metered | None:
+def metered_energy(readings: Sequence[FactLine]) -> Metered | None:
     """From the facts of the meters; None if there are none."""
     meter_facts = [fact for fact in readings if fact.name in _KINDS and isinstance(fact.value, str) and fact.node]
     nodes = grouped((fact.node, (fact.time, fact.name, str(fact.value))) for fact in meter_facts)
@@ -123,7 +123,7 @@ def _peak(intervals: Sequence[_Taken]) -> float:
     return max(itertools.accumulate(change for _, change in sorted(changes)))
 
 
-def covering(metered: Metered, completion: Completion | None, nodes: Sequence[str], each_node: bool) -> Metered:
+def require_coverage(metered: Metered, completion: Completion | None, nodes: Sequence[str], each_node: bool) -> Metered:
     """With no number where the readings do not cover the run, or not all of its nodes."""
     missing = [node for node in nodes if node not in metered.nodes] if each_node else []
     if metered.problem or completion is None:
@@ -137,7 +137,9 @@ def covering(metered: Metered, completion: Completion | None, nodes: Sequence[st
     return metered
 
 
-def accounted(accounting: Accounting | None, completion: Completion | None, commands: Sequence[Command]) -> Metered:
+def accounted_energy(
+    accounting: Accounting | None, completion: Completion | None, commands: Sequence[Command]
+) -> Metered:
     """The energy of the steps of an execution, which Slurm's plugin measured on their nodes."""
     if accounting is None or completion is None or not accounting.steps:
         return Metered(problem="Slurm's accounting has no steps of the job")
@@ -170,7 +172,7 @@ def consumption(row: Mapping[str, str]) -> float | None:
     return None if joules in (NONE_W, 2**32 - 2) or joules >= ABSURD / 1e3 else joules
 
 
-def records(metered: Metered, file: str) -> tuple[Record, ...]:
+def energy_records(metered: Metered, file: str) -> tuple[Record, ...]:
     """The numbers as records, which conditions name."""
     numbers = zip(ENERGY, (metered.kwh, metered.peak_kw), ("kWh", "kW"), strict=True)
     return tuple(

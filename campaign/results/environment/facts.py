@@ -40,7 +40,7 @@ class Value:
 def indices(ranges: str, nodes: int = MOST_NODES) -> tuple[int, ...]:
     """The indices in "0-2,5". Raises ValueError unless they are ascending and below `nodes`."""
     node_indices: list[int] = []
-    for span in units.ranges(ranges) if ranges else ():
+    for span in units.parse_ranges(ranges) if ranges else ():
         if not span or span[-1] >= nodes or (node_indices and span[0] <= node_indices[-1]):
             raise ValueError(f"{ranges!r:.60}: not ascending, or beyond the last of {nodes} nodes (counted from 0)")
         node_indices.extend(span)
@@ -121,7 +121,7 @@ class Environment(Once):
         return expand_nodes(self.variables.get("SLURM_JOB_NODELIST", "")) or tuple([node.name for node in self.nodes])
 
     @cached_property
-    def silent(self) -> tuple[str, ...]:
+    def silent_nodes(self) -> tuple[str, ...]:
         """The nodes of the job that did not answer completely."""
         cut = {self.nodes[node] for node in self.incomplete}
         return tuple([name for name in self.job_nodes if self.answering_nodes.get(name) in {None, *cut}])

@@ -97,7 +97,7 @@ def parse(content: bytes, is_ended: bool = True) -> FactsFile:
     except ValueError as error:
         return _refused(str(error), is_ended)
     if form != FORMAT or form is True:
-        return _refused(f"format {untrusted.short(form)}; expected {FORMAT}", is_ended)
+        return _refused(f"format {untrusted.abbreviate(form)}; expected {FORMAT}", is_ended)
     facts, problems = list[FactLine](), list[str]()
     for number, line in enumerate(lines, 2):
         try:
@@ -128,7 +128,7 @@ def _fact(number: int, fields: Mapping[str, Any]) -> FactLine:
     texts = {key: fields.get(key, "") for key in _TEXTS}
     for key, text in texts.items():
         if not isinstance(text, str) or (key in _TEXTS[:2] and not text):
-            raise ValueError(f"{key}: {untrusted.short(fields.get(key))} is not a text")
+            raise ValueError(f"{key}: {untrusted.abbreviate(fields.get(key))} is not a text")
     source, name, node, rank, phase, unit = map(clean, texts.values())
     time = untrusted.JsonFields(fields).number_of("time") if "time" in fields else 0.0
     value = fields.get("value")

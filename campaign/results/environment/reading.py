@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from campaign.core import untrusted
 from campaign.core.grouping import grouped
-from campaign.core.units import ranges
+from campaign.core.units import parse_ranges
 from campaign.results.environment import energy, facts, facts_file
 from campaign.results.environment.facts_file import NAME, FactLine, FactsFile, clean
 from campaign.results.environment.slurm_text import MOST_NODES, expand_nodes, slurm_fields
@@ -46,7 +46,7 @@ class _Problems(list[str]):
             self.add(place, f"{len(entries)} entries; only the first {MOST_TEXTS} were read")
         for name, value in entries[:MOST_TEXTS]:
             if not isinstance(value, str):
-                self.add(place, f"{name[:80]}: {untrusted.short(value)} is not a string")
+                self.add(place, f"{name[:80]}: {untrusted.abbreviate(value)} is not a string")
         return [(clean(name), clean(value)) for name, value in entries[:MOST_TEXTS] if isinstance(value, str)]
 
     def take(self, place: str, get: Callable[[str], Taken], key: str, absent: Taken) -> Taken:
@@ -118,7 +118,7 @@ def evidence_of(file: FactsFile) -> facts.Evidence:
     environment = _environment(file, host, target) if host.facts else facts.Environment()
     if not host.facts and not file.refusal:
         problems.add(NAME, "no facts about the nodes")
-    is_made = job.take("made", untrusted.JsonFields.truth, None)
+    is_made = job.take("made", untrusted.JsonFields.boolean, None)
     before, after = target.space("before"), target.space("after")
     witness = _witness(_SourceFacts(file, "ranks", _Problems()))
     probes = grouped((fact.phase, fact) for fact in file.from_source("probe"))
@@ -130,8 +130,8 @@ def evidence_of(file: FactsFile) -> facts.Evidence:
         placement=dict(_placements(probes, witness)),
         loader_variables=dict(_loader_variables(probes)),
         witness=witness,
-        served=served(samples(file.from_source("servers"))),
-        energy=energy.of_readings(file.from_source("meter")),
+        served=served_operations(read_samples(file.from_source("servers"))),
+        energy=energy.metered_energy(file.from_source("meter")),
         inputs=tuple(_inputs(file.from_source("inputs"))),
     )
 
@@ -149,7 +149,7 @@ def _environment(file: FactsFile, host: _SourceFacts, target: _SourceFacts) -> f
         started=host.number("started"),
         ended=host.number("ended"),
         directory=host.text("directory"),
-        nodes=tuple(_described(names, node)),
+        nodes=tuple(_described_nodes(names, node)),
         incomplete=tuple(number for number, name in enumerate(names) if name not in complete),
         facts={name: values for name, values in observed if not name.startswith(_PASSING)},
         variables=host.texts("env."),
@@ -171,7 +171,7 @@ def _nodes(fact: FactLine, problems: _Problems) -> tuple[str, ...]:
     return names or ()
 
 
-def _described(names: Sequence[str], node: _SourceFacts) -> Iterator[facts.Node]:
+def _described_nodes(names: Sequence[str], node: _SourceFacts) -> Iterator[facts.Node]:
     """The nodes with what each says of itself alone."""
     hostnames, clocks, boots = (
         {fact.node: str(fact.value) for fact in node.by_name.get(key, ())} for key in ("hostname", "clock", "boot")
@@ -199,10 +199,10 @@ class _Observed:
             node_facts = self._node.by_name[name]
             if name == "nameless":
                 self._problems.at_fact(
-                    node_facts[0], f"the names of {untrusted.short(node_facts[0].value)} nodes are not known"
+                    node_facts[0], f"the names of {untrusted.abbreviate(node_facts[0].value)} nodes are not known"
                 )
             elif name.startswith("dropped."):
-                dropped = untrusted.short(node_facts[0].value)
+                dropped = untrusted.abbreviate(node_facts[0].value)
                 self._problems.at_fact(node_facts[0], f"{name[8:88]}: the job dropped the values of {dropped} nodes")
             else:
                 yield name, tuple(self._of_fact(node_facts))
@@ -247,7 +247,7 @@ _NODE = re.compile(r"\S{1,255}")
 
 def _witness(source: _SourceFacts) -> facts.Witness:
     """What was seen of the ranks; empty if the job did not look."""
-    if not source.take("watched", untrusted.JsonFields.truth, False):
+    if not source.take("watched", untrusted.JsonFields.boolean, False):
         return facts.Witness()
     seen = {name: source.words(name) for name in source.by_name if "." in name}
 
@@ -284,7 +284,7 @@ def _executed(source: _SourceFacts) -> Iterator[tuple[str, str]]:
 def _ranks(fact: FactLine) -> Iterator[int]:
     """The ranks that a fact is about, up to MOST_RANKS."""
     try:
-        spans = ranges(fact.rank)
+        spans = parse_ranges(fact.rank)
     except ValueError:
         return
     for span in spans:
@@ -346,7 +346,7 @@ class Count:
     counts: Mapping[str, int]
 
 
-def samples(readings: Sequence[FactLine]) -> list[Count]:
+def read_samples(readings: Sequence[FactLine]) -> list[Count]:
     """The readings in their order; of one that failed, no counts."""
     return list(filter(None, map(_sample, readings)))
 
@@ -360,7 +360,7 @@ def _sample(reading: FactLine) -> Count | None:
         return None
 
 
-def served(counts: Sequence[Count]) -> dict[str, facts.Served]:
+def served_operations(counts: Sequence[Count]) -> dict[str, facts.Served]:
     """Operations of a phase's own kind, by phase; of several iterations, those with the fewest. Empty if servers were
     restarted.
     """
@@ -415,7 +415,9 @@ def parse_accounting(content: bytes, name: str = "accounting.json") -> facts.Acc
         accounting_fields = untrusted.JsonFields(facts_file.object_of(content))
         steps = accounting_fields.data.get("steps", [])
         if accounting_fields.get("format") != ACCOUNTING_FORMAT:
-            raise ValueError(f"format {untrusted.short(accounting_fields.get('format'))}; expected {ACCOUNTING_FORMAT}")
+            raise ValueError(
+                f"format {untrusted.abbreviate(accounting_fields.get('format'))}; expected {ACCOUNTING_FORMAT}"
+            )
         if not isinstance(steps, list) or len(steps) > MOST_TEXTS:
             raise ValueError(f"steps: not a list of at most {MOST_TEXTS}")
     except ValueError as wrong:

@@ -36,9 +36,9 @@ def parse(text: str, file: str) -> tuple[list[Record], Observation]:
         notes.error(None, "no `end` line: the benchmark ended early")
     records = _records(run)
     # Without its end, the file gives the number of failures only if there were some.
-    failed = max(run.seen.failed_operations or 0, run.failed_operations)
+    failed = max(run.observation.failed_operations or 0, run.failed_operations)
     failed_operations = failed if run.ended or failed else None
-    return records, notes.added_to(replace(run.seen, failed_operations=failed_operations, complete=run.ended))
+    return records, notes.added_to(replace(run.observation, failed_operations=failed_operations, complete=run.ended))
 
 
 def latencies(text: str) -> dict[tuple[str, int], list[Latencies]]:
@@ -98,10 +98,10 @@ def _start(line: JsonLine, notes: Notes) -> Execution:
         raise WrongField(f"first line is `{line.get('type')}`; expected `start`")
     if line.get("format") != FORMAT or isinstance(line.get("format"), bool):
         raise WrongField(f"format {line.get('format')!r}; expected {FORMAT}")
-    placement = line.one_of("placement", "block", "cyclic", "irregular")
+    placement = line.choice("placement", "block", "cyclic", "irregular")
     applet = line.word("applet")
     run = Execution(notes, applet, Repeats(notes, of_sample=applet != "ior"))
-    run.seen = Observation(
+    run.observation = Observation(
         program=f"campaign {line.word('program')} {line.word('version')}",
         argv=line.words("argv"),
         processes=line.count("processes"),
@@ -110,7 +110,7 @@ def _start(line: JsonLine, notes: Notes) -> Execution:
         uneven=_uneven_rank_counts(line),
         placement=placement,
         binary_sha256=line.word("binary_sha256"),
-        binary_agreed=line.truth("binary_agreed"),
+        binary_agreed=line.boolean("binary_agreed"),
         job_id=_id(line, "job_id"),
         step_id=_id(line, "step_id"),
         node_names=tuple(node.word("node") for node in line.objects("rank_to_node")),
@@ -118,9 +118,9 @@ def _start(line: JsonLine, notes: Notes) -> Execution:
         clock_step_s=line.optional("clock_step_s"),
         attestation=_attestation(line),
     )
-    if contradiction := _rank_map_problem(line, run.seen):
+    if contradiction := _rank_map_problem(line, run.observation):
         notes.error(1, contradiction)
-    if not run.seen.binary_agreed:
+    if not run.observation.binary_agreed:
         notes.error(1, "the ranks ran different executables; the hash is that of rank 0")
     return run
 
@@ -134,8 +134,8 @@ def _attestation(line: JsonLine) -> Attestation:
 
 
 def _take_rank_group(run: Execution, line: JsonLine) -> None:
-    assert run.seen.attestation is not None  # since the first line
-    if len(run.seen.attestation.groups) == MOST_GROUPS:
+    assert run.observation.attestation is not None  # since the first line
+    if len(run.observation.attestation.groups) == MOST_GROUPS:
         raise WrongField(f"more than {MOST_GROUPS} groups of processes")
     group = RankGroup(
         processes=line.count("processes"),
@@ -146,8 +146,8 @@ def _take_rank_group(run: Execution, line: JsonLine) -> None:
         variables=line.texts("environment"),
         mount=line.texts("mount"),
     )
-    groups = (*run.seen.attestation.groups, group)
-    run.seen = replace(run.seen, attestation=replace(run.seen.attestation, groups=groups))
+    groups = (*run.observation.attestation.groups, group)
+    run.observation = replace(run.observation, attestation=replace(run.observation.attestation, groups=groups))
 
 
 def _id(line: JsonLine, key: str) -> str | None:
@@ -186,7 +186,7 @@ def _uneven_rank_counts(line: JsonLine) -> tuple[int, ...]:
 def _ranks(text: object) -> list[range]:
     """`0-3,8` as ranges."""
     try:
-        return units.ranges(text if isinstance(text, str) else "")
+        return units.parse_ranges(text if isinstance(text, str) else "")
     except ValueError as error:
         raise WrongField(f"rank_to_node: {error}") from None
 
@@ -205,15 +205,17 @@ def _message(line: JsonLine) -> str:
 def _end(run: Execution, line: JsonLine) -> None:
     status, failed, code = line.text("status"), line.count("failed_operations"), line.count("exit_status")
     run.ended = True
-    assert run.seen.attestation is not None
+    assert run.observation.attestation is not None
     attestation = replace(
-        run.seen.attestation,
+        run.observation.attestation,
         clock_s=line.optional("clock_s"),
         kernel_clock_s=line.optional("kernel_clock_s"),
         phases_s=run.phases_s or None,
         loaded_later=line.texts("loaded_later"),
     )
-    run.seen = replace(run.seen, failed_operations=failed, ended=line.optional("unix_time"), attestation=attestation)
+    run.observation = replace(
+        run.observation, failed_operations=failed, ended=line.optional("unix_time"), attestation=attestation
+    )
     if status != "ok" or code != 0:
         run.notes.error(line.number, f"benchmark status {status}: {failed} failed operations, exit status {code}")
 

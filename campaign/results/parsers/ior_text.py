@@ -224,7 +224,7 @@ class _IorReader(TextReader):
         except ValueError:
             self.notes.warning(number, COMMAND_TRUNCATED)
         else:
-            self.seen = replace(self.seen, argv=tuple(words))
+            self.observation = replace(self.observation, argv=tuple(words))
 
     @rules(r"TestID +: (?P<test>[0-9]{1,6})")
     def test(self, number: int, match: re.Match[str]) -> None:
@@ -304,15 +304,15 @@ class _IorReader(TextReader):
     # --- the whole
 
     def finish(self, text: str) -> None:
-        if not self.seen.program:
+        if not self.observation.program:
             self.notes.error(None, "not IOR output: line 'MPI Coordinated Test of Parallel I/O' missing")
         elif not self._summary.rows:
             self._without_summary(text)
         tasks, nodes = self._options.get("tasks"), self._options.get("nodes")
         per_node = self._options.get("clients per node")
         even = tasks is not None and nodes is not None and per_node is not None and per_node * nodes == tasks
-        self.seen = replace(
-            self.seen,
+        self.observation = replace(
+            self.observation,
             processes=tasks,
             nodes=nodes,
             processes_per_node=per_node if even else None,
@@ -322,7 +322,7 @@ class _IorReader(TextReader):
         self.records = self._summary.records(self.notes, by_transfers=not self._own)
 
     def _without_summary(self, text: str) -> None:
-        requested = [access for access, word in _WORDS_OF.items() if word in self.seen.argv] or list(_WORDS_OF)
+        requested = [access for access, word in _WORDS_OF.items() if word in self.observation.argv] or list(_WORDS_OF)
         rows = {access: rows for (_, access), rows in self._summary.iterations.items()}
         complete_accesses = [access for access in rows if len(rows[access]) == self._options.get("repetitions")]
         if (
@@ -330,7 +330,7 @@ class _IorReader(TextReader):
             or not {*requested} <= {*complete_accesses}
             or len({test for test, _ in self._summary.iterations}) > 1
         ):
-            if self.seen.complete:
+            if self.observation.complete:
                 self.notes.error(None, "no summary of all tests: no results")
             return
         if self._doubts:
@@ -341,7 +341,7 @@ class _IorReader(TextReader):
             "no summary of all tests (IOR called by another program?): results are read from the rows of the "
             "iterations",
         )
-        self.seen = replace(self.seen, complete=text.endswith("\n"))
+        self.observation = replace(self.observation, complete=text.endswith("\n"))
         values = Repeats(self.notes)
         for access in complete_accesses:
             for row in rows[access]:

@@ -53,7 +53,7 @@ def decode(number: int, raw: str, last: bool = False) -> JsonLine:
     if len(raw) > LONGEST_LINE:
         raise WrongField(line_too_long(length=len(raw), limit=LONGEST_LINE))
     try:
-        data = json.loads(raw, parse_constant=untrusted.no_number)
+        data = json.loads(raw, parse_constant=untrusted.refuse_constant)
     except (ValueError, RecursionError) as error:
         # A complete line ends with a newline, so the last piece of the text was cut.
         raise WrongField("last line truncated" if last else f"not JSON: {error}") from None
@@ -95,7 +95,7 @@ class Execution:
     applet: str
     results: Repeats
     keeps_courses: bool = False  # whether `timelines` and `latencies` are kept, which results do not need
-    seen: Observation = field(default_factory=Observation)
+    observation: Observation = field(default_factory=Observation)
     failed_operations: int = 0  # of the phases
     phases_s: float = 0.0  # of phases that follow one another
     ended: bool = False
@@ -142,8 +142,8 @@ def _latency(run: Execution, line: JsonLine) -> None:
 
 def _test(run: Execution, line: JsonLine) -> None:
     """The processes that take part may be fewer than were started."""
-    run.seen = replace(
-        run.seen,
+    run.observation = replace(
+        run.observation,
         processes=line.count("processes"),
         nodes=line.count("nodes"),
         processes_per_node=line.count("processes_per_node"),
@@ -165,7 +165,7 @@ def _transfer(run: Execution, line: JsonLine) -> None:
 
 def _test_record_name(line: JsonLine) -> str:
     """Name of the record: a script may have several tests."""
-    return f"{line.one_of('operation', *ACCESSES)}-{line.count('test')}"
+    return f"{line.choice('operation', *ACCESSES)}-{line.count('test')}"
 
 
 def _check(run: Execution, line: JsonLine) -> None:
@@ -176,7 +176,7 @@ def _check(run: Execution, line: JsonLine) -> None:
 
 
 def _includes_all_processes(run: Execution, line: JsonLine) -> bool:
-    return "processes" not in line.data or line.count("processes") == run.seen.processes
+    return "processes" not in line.data or line.count("processes") == run.observation.processes
 
 
 def _operation(line: JsonLine) -> str:
@@ -184,7 +184,7 @@ def _operation(line: JsonLine) -> str:
     operation = line.text("operation")
     if operation not in ("create", "stat", "read", "rename", "remove", "tree_create", "tree_remove"):
         raise WrongField(f"unknown operation {operation!r}")
-    object_kind = line.one_of("object", "file", "directory")
+    object_kind = line.choice("object", "file", "directory")
     return f"dir_{operation}" if object_kind == "directory" and not operation.startswith("tree_") else operation
 
 
@@ -212,7 +212,7 @@ def _phase(run: Execution, line: JsonLine) -> None:
     _check_rate("rate_ops_s", rate, operations_counted, elapsed_s)
     _check_rate("true_rate_ops_s", true_rate, operations_done, elapsed_s)
     failed = line.count("failed")
-    _check_spread(spread, true_rate, run.seen.processes, is_synchronous=not failed)
+    _check_spread(spread, true_rate, run.observation.processes, is_synchronous=not failed)
     _check_shift(run, line, operation)
     run.failed_operations += failed
     run.results.add(operation, rate, "ops/s", line.number, details)
@@ -229,7 +229,7 @@ def _check_rate(name: str, rate: float, operations: int, elapsed_s: float) -> No
 
 def _check_shift(run: Execution, line: JsonLine, operation: str) -> None:
     """The stat phase is the first on another node: it must be shifted as the previous line says."""
-    shift, effective = line.optional("rank_shift"), run.seen.shift_effective
+    shift, effective = line.optional("rank_shift"), run.observation.shift_effective
     if operation == "stat" and shift is not None and effective is not None and shift != effective:
         raise WrongField(
             f"rank_shift of stat is {shift:g}, but the line of type shift says {effective}: inconsistent output"
@@ -253,11 +253,11 @@ def _check_spread(spread: Mapping[str, float | None], rate: float, processes: in
 
 def _shift(run: Execution, line: JsonLine) -> None:
     if _includes_all_processes(run, line):
-        run.seen = replace(
-            run.seen,
+        run.observation = replace(
+            run.observation,
             shift_requested=line.count("requested"),
             shift_effective=line.count("effective"),
-            whole_nodes=line.truth("whole_nodes"),
+            whole_nodes=line.boolean("whole_nodes"),
         )
 
 

@@ -234,7 +234,7 @@ class TextReader:
     def __init__(self, file: str) -> None:
         self.file = file
         self.notes = Notes(file)
-        self.seen = Observation()
+        self.observation = Observation()
         self.records: dict[str, Record] = {}  # by operation
 
     @classmethod
@@ -250,7 +250,7 @@ class TextReader:
             else:
                 self.line(number, line)
         self.finish(text)
-        return [*self.records.values()], self.notes.added_to(self.seen)
+        return [*self.records.values()], self.notes.added_to(self.observation)
 
     def line(self, number: int, text: str) -> None:
         if not self.rules.apply(self, number, text):
@@ -268,18 +268,18 @@ class TextReader:
 
     def program(self, number: int, name: str) -> None:
         """The line that names the program, at the beginning of an output."""
-        if self.seen.program:
+        if self.observation.program:
             self.notes.error(number, TWO_RUNS)
-        self.seen = replace(self.seen, program=name, complete=False)
+        self.observation = replace(self.observation, program=name, complete=False)
 
     def began(self, number: int, match: re.Match[str]) -> None:
         """A beginning, at the group `time`: the first one counts."""
-        if self.seen.began_local is None:
-            self.seen = replace(self.seen, began_local=local_time(match["time"]))
+        if self.observation.began_local is None:
+            self.observation = replace(self.observation, began_local=local_time(match["time"]))
 
     def take_end(self, time: str, complete: bool = True) -> None:
         """An end: the last one counts."""
-        self.seen = replace(self.seen, ended_local=local_time(time), complete=complete)
+        self.observation = replace(self.observation, ended_local=local_time(time), complete=complete)
 
 
 # --- the iterations of an operation

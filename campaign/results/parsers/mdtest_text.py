@@ -204,7 +204,7 @@ class _MdtestReader(TextReader):
         self._programs.append(
             (built_in or match["program"], built_in is not None, int(match["processes"]), int(match["nodes"]))
         )
-        self.seen = replace(self.seen, complete=False)
+        self.observation = replace(self.observation, complete=False)
 
     @rules(r"Command line used: ?(?P<text>.*)")
     def _command(self, number: int, match: re.Match[str]) -> None:
@@ -244,7 +244,7 @@ class _MdtestReader(TextReader):
         r"(?:file|directory)\b.*"
     )
     def _failed_operation(self, number: int, match: re.Match[str]) -> None:
-        self.seen = replace(self.seen, failed_operations=(self.seen.failed_operations or 0) + 1)
+        self.observation = replace(self.observation, failed_operations=(self.observation.failed_operations or 0) + 1)
         self.notes.error(number, match[0])
 
     def unknown(self, number: int, text: str) -> None:
@@ -274,8 +274,8 @@ class _MdtestReader(TextReader):
         placement, per_node = self._placement(processes, nodes)
         requested = mdtest_command.rank_offset(argv) if argv else None
         shift = self._shift if self._shift is not None or requested != 0 else 0
-        self.seen = replace(
-            self.seen,
+        self.observation = replace(
+            self.observation,
             program=program,
             argv=argv,
             processes=processes,
@@ -307,7 +307,7 @@ class _MdtestReader(TextReader):
         if not rates:
             if self._summaries:
                 self.notes.error(self._summaries[0].line, "only times (-Z), no rates")
-            elif self.seen.complete:
+            elif self.observation.complete:
                 self.notes.error(None, "no SUMMARY: no results")
             return None
         complete_summaries = [summary for summary in rates if summary.tasks == processes]
@@ -323,7 +323,7 @@ class _MdtestReader(TextReader):
 
     def _requested_records(self, summary: _SummaryTable, argv: tuple[str, ...]) -> dict[str, Record]:
         """The rows of the requested operations, and of others that were measured."""
-        if self._argv is None and self.seen.complete:
+        if self._argv is None and self.observation.complete:
             self.notes.warning(
                 summary.line, "no command line in the output: requested phases unknown; rows of 0 are not used"
             )

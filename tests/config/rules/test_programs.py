@@ -212,7 +212,7 @@ def test_phases_that_start_together_are_on_nodes_behind_each_other(tmp_path: Pat
     assert [(command.phase, command.first_node, command.geometry) for command in run.commands[1:4]] == [
         ("later", 0, Geometry(2, 8)), ("apart", 2, Geometry(1, 2)), ("load", 3, Geometry(1, 4)),
     ]  # fmt: skip
-    assert [[command.phase for command in group] for group in run.together] == [
+    assert [[command.phase for command in group] for group in run.simultaneous_commands] == [
         ["config"], ["later", "apart", "load"], ["purge"], ["files"]
     ]  # fmt: skip
     assert run.job_nodes == 4

@@ -18,7 +18,7 @@ def test_a_placeholder_is_filled_wherever_it_stands_in_a_word_and_an_unknown_one
     ("text", "remainder"), [("a{b}c", ""), ("a{B}", "{B}"), ("a}b", "}b"), ("{a", "{a"), ("{}", "{}")]
 )
 def test_a_brace_that_belongs_to_no_placeholder_is_found(text: str, remainder: str) -> None:
-    assert sweeps.leftover(text) == remainder
+    assert sweeps.stray_brace(text) == remainder
 
 
 @pytest.mark.parametrize(

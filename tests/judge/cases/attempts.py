@@ -138,7 +138,7 @@ def without_devices(holds: str) -> Case:
 def placed(holds: str, *nodes: str) -> Case:
     """A program that prints no counts, whose ranks the job saw on these nodes."""
     made = required(holds)
-    seen = replace(made.seen, processes=None, nodes=None)
+    seen = replace(made.observation, processes=None, nodes=None)
     return replace(made, outputs={"": seen}, evidence=replace(made.evidence, placement={"": nodes}))
 
 

@@ -52,7 +52,7 @@ def group(
 def attempt(attestation: Attestation | None, program: str = "campaign bench 0.3.0", **changes: Any) -> Case:
     """One attempt of the built-in benchmark, by what it says of itself."""
     given = found(facts=FACTS, **changes)
-    seen = replace(given.seen, attestation=attestation, program=program, binary_sha256=BINARY, complete=True)
+    seen = replace(given.observation, attestation=attestation, program=program, binary_sha256=BINARY, complete=True)
     return replace(given, outputs={"": seen})
 
 
@@ -111,7 +111,7 @@ def in_two_phases(had: str, **recorded: tuple[str, ...]) -> Case:
         case,
         pack=of_phases(case.pack),
         run=replace(case.run, commands=COMMANDS),
-        outputs={"write": first.seen, "read": second.seen},
+        outputs={"write": first.observation, "read": second.observation},
         evidence=replace(case.evidence, loader_variables=recorded),
     )
 

@@ -61,7 +61,9 @@ def attests(given: Case, wall_s: float) -> Case:
     """The built-in benchmark ran 2 s, in which the node's clock was set by so much."""
     return replace(
         given,
-        outputs={"": replace(given.seen, began=110.2, ended=112.2 + wall_s, attestation=Attestation(clock_s=2.0))},
+        outputs={
+            "": replace(given.observation, began=110.2, ended=112.2 + wall_s, attestation=Attestation(clock_s=2.0))
+        },
     )
 
 
@@ -194,7 +196,9 @@ def in_step(*numbers: str, one_job: bool = True, steps: Sequence[Mapping[str, st
     named = zip(given.results, numbers, strict=True)
     return replace(
         given,
-        results=tuple(replace(one, outputs={"": replace(one.seen, job_id="17", step_id=step)}) for one, step in named),
+        results=tuple(
+            replace(one, outputs={"": replace(one.observation, job_id="17", step_id=step)}) for one, step in named
+        ),
     )
 
 
@@ -205,8 +209,10 @@ def numbered_again(*steps: Mapping[str, str], is_copy: bool = False, **seen: flo
     given = in_step("1", "1", steps=steps or None)
     one, other = given.results
     records = one.records if is_copy else tuple(replace(each, value=each.value + 1) for each in one.records)
-    other = replace(other, records=records, outputs={"": replace(other.seen, **seen)})
-    return replace(given, results=(replace(one, outputs={"": replace(one.seen, began=110.0, ended=113.0)}), other))
+    other = replace(other, records=records, outputs={"": replace(other.observation, **seen)})
+    return replace(
+        given, results=(replace(one, outputs={"": replace(one.observation, began=110.0, ended=113.0)}), other)
+    )
 
 
 def numbered_three_times(*, is_copy: bool = False, **seen: float) -> Submission:
@@ -219,7 +225,7 @@ def numbered_three_times(*, is_copy: bool = False, **seen: float) -> Submission:
     results = []
     for result, more, of_result in zip(given.results, numbers, times, strict=True):
         records = tuple(replace(record, value=record.value + more) for record in given.results[0].records)
-        results.append(replace(result, records=records, outputs={"": replace(result.seen, **of_result)}))
+        results.append(replace(result, records=records, outputs={"": replace(result.observation, **of_result)}))
     return replace(given, results=tuple(results))
 
 

@@ -90,7 +90,7 @@ def ran(given: Submission, first: bool = False, **seen: Any) -> Submission:
     """With other outputs: of all attempts, or of the first alone."""
 
     def changed(one: Case) -> Case:
-        return replace(one, outputs={"": replace(one.seen, **seen)})
+        return replace(one, outputs={"": replace(one.observation, **seen)})
 
     results = [changed(one) if number == 0 or not first else one for number, one in enumerate(given.results)]
     return replace(given, results=tuple(results))

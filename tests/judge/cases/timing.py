@@ -48,7 +48,7 @@ def free(of: Case) -> Case:
 def timed(skew_s: float | None, step_s: float | None = 30e-9, **changes: Any) -> Case:
     """At full size, with what the benchmark measured of its own timing."""
     of = sized(case(), start_skew_s=skew_s, **changes)
-    return replace(of, outputs={"": replace(of.seen, clock_step_s=step_s)})
+    return replace(of, outputs={"": replace(of.observation, clock_step_s=step_s)})
 
 
 def slow_in_truth() -> Case:

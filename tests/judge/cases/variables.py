@@ -39,7 +39,7 @@ def told(required: EnvironmentVariable, asked: bool = True, **variables: str) ->
     return replace(
         made,
         pack=replace(made.pack, environment=(required,)),
-        outputs={"": replace(made.seen, attestation=attestation)},
+        outputs={"": replace(made.observation, attestation=attestation)},
     )
 
 

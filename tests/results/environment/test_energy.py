@@ -28,7 +28,7 @@ def counters(*values_uj: int, node: str = "n1", span: int = RANGE_UJ, apart: flo
 
 
 def of(facts: Sequence[FactLine]) -> Metered:
-    found = energy.of_readings(facts)
+    found = energy.metered_energy(facts)
     assert found is not None
     return found
 
@@ -95,14 +95,14 @@ def test_a_node_that_could_not_be_read_leaves_no_number_for_the_others() -> None
 
 def test_the_readings_must_cover_all_nodes_and_the_whole_run() -> None:
     found = of(counters(0, 1_000_000_000))
-    assert energy.covering(found, lasting(10), ["n1"], True).joules == 1000.0
-    assert energy.covering(found, lasting(10), ["n1", "n2"], True).problem == "no readings of n2"
-    assert energy.covering(found, lasting(10), ["n1", "n2"], False).joules == 1000.0
-    assert energy.covering(found, lasting(100), ["n1"], True).problem == "the readings cover 10 s of 100 s"
+    assert energy.require_coverage(found, lasting(10), ["n1"], True).joules == 1000.0
+    assert energy.require_coverage(found, lasting(10), ["n1", "n2"], True).problem == "no readings of n2"
+    assert energy.require_coverage(found, lasting(10), ["n1", "n2"], False).joules == 1000.0
+    assert energy.require_coverage(found, lasting(100), ["n1"], True).problem == "the readings cover 10 s of 100 s"
 
 
 def test_other_lines_are_left_out() -> None:
-    assert energy.of_readings([FactLine(1, "meter", "nothing", "of a meter", "n1")]) is None
+    assert energy.metered_energy([FactLine(1, "meter", "nothing", "of a meter", "n1")]) is None
 
 
 # --- Slurm's accounting
@@ -143,5 +143,5 @@ def step(number: int, name: str = "xhpl", began: int = 1000, ended: int = 1010, 
 def test_the_step_of_the_run_counts(steps: list[dict[str, str]], joules: float | None, problem: str) -> None:
     command = builders.run().commands[0]
     named = [replace(command, executable="/opt/xhpl")]
-    found = energy.accounted(Accounting(steps=tuple(steps)), lasting(10), named)
+    found = energy.accounted_energy(Accounting(steps=tuple(steps)), lasting(10), named)
     assert (found.joules, found.problem) == (joules, problem)

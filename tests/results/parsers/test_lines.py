@@ -180,7 +180,7 @@ class _HplReader(TextReader):
         self.notes.unreadable(number, match[0], f"no rate: {match[0]}")
 
     def finish(self, text: str) -> None:
-        self.seen = replace(self.seen, complete=bool(self.records))
+        self.observation = replace(self.observation, complete=bool(self.records))
 
 
 def test_the_first_rule_that_matches_the_whole_line_takes_it() -> None:
