@@ -35,7 +35,7 @@ def text(rules_id: str, site: Site = UNKNOWN, name: str = "my-campaign") -> str:
     pack = packs.load(rules_id)
     is_path = "/" in rules_id or rules_id.endswith(".yaml")
     variable_lines = [f"{variable.id}: {variable.rehearsal}" for variable in pack.variables]
-    return resources.rendered(
+    return resources.render_template(
         "campaign.yaml.j2",
         name=name,
         pack=pack,
