@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from campaign.config.rules import catalogue, check, clauses, programs, readers
-from campaign.config.rules.entries import LaunchCondition
 from campaign.config.rules.format import SCHEMA
 from campaign.config.rules.kinds import PROFILES
 from campaign.config.rules.pack import RulePack
@@ -101,17 +100,18 @@ def _find_pack(name: str) -> Path:
     return paths_found[0]
 
 
-def _with_share_split(condition: LaunchCondition) -> LaunchCondition:
-    """The condition with `nodes` split into a number or a share."""
-    share = condition.nodes
-    return replace(condition, nodes=None, share=share) if isinstance(share, str) else condition
-
-
 def _pack(values: schema.Values, path: Path) -> RulePack:
     """The RulePack for values that had no problem."""
     fields = keys.make(SCHEMA, values, path)
-    items, checks = fields.pop("items"), fields.pop("checks")
-    fields["launch"] = tuple(map(_with_share_split, fields["launch"]))
+    items = fields.pop("items")
+    checks = {
+        rule: {"clause": check_values} if isinstance(check_values, str) else dict(check_values)
+        for rule, check_values in fields.pop("checks")
+    }
+    fields["launch"] = tuple(
+        replace(condition, nodes=None, share=condition.nodes) if isinstance(condition.nodes, str) else condition
+        for condition in fields["launch"]
+    )
     fields["clauses"] = tuple(clauses.with_evidence(fields["clauses"], values))
     fields["programs"], fields["phases"] = programs.programs_and_phases(fields)
     return RulePack(
@@ -120,23 +120,14 @@ def _pack(values: schema.Values, path: Path) -> RulePack:
         items_at_least=items["at_least"],
         items_clause=items["clause"],
         items_unit=items["unit"],
-        checks={
-            rule: check_values if isinstance(check_values, str) else dict(check_values)["clause"]
-            for rule, check_values in checks
-        },
+        checks={rule: check_values["clause"] for rule, check_values in checks.items()},
         parameters={
             (rule, name): catalogue.parse(catalogue.CATALOGUE[rule].parameters[name].kind, text)
-            for rule, check_values in checks
-            if isinstance(check_values, tuple)
-            for name, text in check_values
+            for rule, check_values in checks.items()
+            for name, text in check_values.items()
             if name not in ("clause", "text")
         },
-        texts={
-            rule: text
-            for rule, check_values in checks
-            if isinstance(check_values, tuple)
-            if (text := dict(check_values).get("text"))
-        },
+        texts={rule: check_values["text"] for rule, check_values in checks.items() if "text" in check_values},
         path=path,
         digest=untrusted.digest(path),
     )
