@@ -38,6 +38,15 @@ def sequence_columns(*names: str, is_text: bool = True) -> tuple[Column[Sequence
     return tuple(Column(name, itemgetter(place), is_text=is_text) for place, name in enumerate(names))
 
 
+def used_columns(columns: Sequence[Column[Item]], items: Sequence[Item]) -> list[Column[Item]]:
+    """The columns without the optional ones in which no item has a value."""
+    return [
+        column
+        for column in columns
+        if not column.is_optional or any(column.value(item) not in (None, "") for item in items)
+    ]
+
+
 def table_cells(columns: Sequence[Column[Item]], items: Sequence[Item]) -> list[tuple[str, ...]]:
     """The texts of a line for each item."""
     lines = (tuple(column.value(item) for column in columns) for item in items)

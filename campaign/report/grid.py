@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from campaign.core import escaping
-from campaign.core.columns import Column, Item, csv_columns, csv_line, table_cells
+from campaign.core.columns import Column, Item, csv_columns, csv_line, table_cells, used_columns
 from campaign.report import printing
 
 
 def grid_text(columns: Sequence[Column[Item]], items: Sequence[Item], style: str, width: int = printing.WIDEST) -> str:
     """In a format of tabulate. The first column is a text."""
+    columns = used_columns(columns, items)
     table = printing.TextTable(
         [escaping.shield(column.name, style) for column in columns],
         [[escaping.shield(text, style) for text in line] for line in table_cells(columns, items)],
         [not place or column.is_text for place, column in enumerate(columns)],
     )
-    shown_places = [
-        place
-        for place, column in enumerate(columns)
-        if not column.is_optional or any(line[place] for line in table.lines)
-    ]
-    return printing.fit_table(table.columns(shown_places), style, width)
+    return printing.fit_table(table, style, width)
 
 
 def plain_grid(

@@ -17,7 +17,7 @@ from campaign import __version__
 from campaign.config.format import Target
 from campaign.config.rules.pack import RulePack
 from campaign.core import escaping, resources, units
-from campaign.core.columns import Column
+from campaign.core.columns import Column, used_columns
 from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
 from campaign.core.runs import Run, Status
@@ -120,7 +120,7 @@ def _target_table(rows: Sequence[Row], pack: RulePack, numbers: Mapping[str, int
     """The columns and lines of one target's table, and the notes that their marks refer to."""
     placed = table.table_lines(rows, pack)
     noted = notes.table_notes([line.cells for line in placed], pack)
-    of_runs = table.run_columns()
+    of_runs = used_columns(table.run_columns(), placed)
     lines = [
         {
             "level": line.level,

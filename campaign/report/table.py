@@ -219,11 +219,18 @@ def run_columns(unknown: str = "") -> list[Column[TableLine]]:
     """What a form for people shows of the runs of a launch condition, on its line."""
 
     def value(column: Column[Row], line: TableLine) -> str:
-        texts = [str(column.value(row)) for row in line.launched]
-        return "/".join(texts if column.repeats else dict.fromkeys(texts)) or unknown * (line.level == 1)
+        texts = [str(value) for row in line.launched if (value := column.value(row)) is not None]
+        is_unknown = line.level == 1 and not column.is_optional
+        return "/".join(texts if column.repeats else dict.fromkeys(texts)) or unknown * is_unknown
 
     return [
-        Column(column.title, partial(value, column), unit=column.unit, width=max(9, len(column.title) + 2))
+        Column(
+            column.title,
+            partial(value, column),
+            unit=column.unit,
+            is_optional=column.is_optional,
+            width=max(9, len(column.title) + 2),
+        )
         for column in COLUMNS
         if column.title
     ]

@@ -61,62 +61,60 @@ FINDING = {
 RULES = record({"id": TEXT, "version": COUNT, "sha256": DIGEST, "profile": TEXT, "variables": named({})})
 
 
-def with_meanings(columns: Sequence[Column[Any]], schemas: Mapping[str, Schema]) -> dict[str, Schema]:
-    """The schemas of columns, with the meanings that the columns have."""
-    meanings = {column.name: column.meaning for column in columns if column.meaning}
-    return {name: means(of, meanings[name]) if name in meanings else of for name, of in schemas.items()}
-
-
-STATISTICS = record(
-    with_meanings(
-        next(column.columns for column in COLUMNS if column.name == "statistics"),
-        {
-            "n": COUNT,
-            "median": null_or(NUMBER),
-            "low": null_or(NUMBER),
-            "high": null_or(NUMBER),
-            "cv": null_or(NUMBER),
-            "selection": null_or(NUMBER),
-            "drift_p": null_or(NUMBER),
-            "outliers": many({}),
-            "values": many(NUMBER),
-            "jobs": COUNT,
-            "started": many(NUMBER),
-        },
+def of_columns(columns: Sequence[Column[Any]], kinds: Mapping[str, Schema]) -> Schema:
+    """The record of columns, with their meanings. `kinds`: of those whose values are of one kind."""
+    schemas = {column.name: kinds.get(column.name, {}) for column in columns}
+    schemas |= {column.name: means(schemas[column.name], column.meaning) for column in columns if column.meaning}
+    optional = {column.name for column in columns if column.is_optional}
+    return record(
+        {name: of for name, of in schemas.items() if name not in optional},
+        {name: of for name, of in schemas.items() if name in optional},
     )
+
+
+STATISTICS = of_columns(
+    next(column.columns for column in COLUMNS if column.name == "statistics"),
+    {
+        "n": COUNT,
+        "median": null_or(NUMBER),
+        "low": null_or(NUMBER),
+        "high": null_or(NUMBER),
+        "cv": null_or(NUMBER),
+        "selection": null_or(NUMBER),
+        "drift_p": null_or(NUMBER),
+        "outliers": many({}),
+        "values": many(NUMBER),
+        "jobs": COUNT,
+        "started": many(NUMBER),
+    },
 )
-ROW = record(
-    with_meanings(
-        COLUMNS,
-        {
-            **CELL,
-            "value": null_or(NUMBER),
-            "unit": TEXT,
-            "best": {"enum": ["highest", "lowest"]},
-            "status": TEXT,
-            "processes": null_or(COUNT),
-            "nodes": null_or(COUNT),
-            "processes_per_node": null_or(COUNT),
-            "files_total": null_or(COUNT),
-            "run": null_or(TEXT),
-            "attempt": null_or(COUNT),
-            "attempts": COUNT,
-            "job_id": null_or(TEXT),
-            "source": null_or(record({"file": TEXT, "line": COUNT})),
-            "iterations": {},
-            "parts": many({}),
-            "true_value": null_or(NUMBER),
-            "of_fastest": null_or(FLAG),
-            "files_true": null_or(COUNT),
-            "statistics": STATISTICS,
-            "campaign": null_or(TEXT),
-            "rules": null_or(RULES),
-            "projection": {},
-            "notes": many(TEXT),
-            "findings": many(record(FINDING)),
-        },
-    ),
-    {"by_node": {}, "energy": {}},
+ROW = of_columns(
+    COLUMNS,
+    {
+        **CELL,
+        "value": null_or(NUMBER),
+        "unit": TEXT,
+        "best": {"enum": ["highest", "lowest"]},
+        "status": TEXT,
+        "processes": null_or(COUNT),
+        "nodes": null_or(COUNT),
+        "processes_per_node": null_or(COUNT),
+        "files_total": null_or(COUNT),
+        "run": null_or(TEXT),
+        "attempt": null_or(COUNT),
+        "attempts": COUNT,
+        "job_id": null_or(TEXT),
+        "source": null_or(record({"file": TEXT, "line": COUNT})),
+        "parts": many({}),
+        "true_value": null_or(NUMBER),
+        "of_fastest": null_or(FLAG),
+        "files_true": null_or(COUNT),
+        "statistics": STATISTICS,
+        "campaign": null_or(TEXT),
+        "rules": null_or(RULES),
+        "notes": many(TEXT),
+        "findings": many(record(FINDING)),
+    },
 )
 PARTITION = record(
     {

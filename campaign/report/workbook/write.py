@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from campaign.config.format import Target
-from campaign.core.columns import Column
+from campaign.core.columns import Column, used_columns
 from campaign.core.errors import typed_path
 from campaign.core.runs import Status
 from campaign.core.units import digits
@@ -124,7 +124,7 @@ def _write_target(sheets: Sheets, target: Target, name: str) -> None:
     lines = table.table_lines([row for row in sheets.contents.rows if row.cell.target == target.name], pack)
     noted = notes.table_notes([line.cells for line in lines], pack)
     numbers = {text: number for number, text in enumerate(noted.texts, 1)}
-    columns = table.target_columns(pack, noted, numbers)
+    columns = used_columns(table.target_columns(pack, noted, numbers), lines)
     texts_below = [*(f"[{number}] {text}" for text, number in numbers.items()), table.ROUNDING, _TABLE_MARKS]
     subject = f"{target.name} ({target.directory})"
     _write_table(sheets, name, subject, columns, lines, texts_below, FIRST_LINE)
@@ -135,8 +135,8 @@ def _write_target(sheets: Sheets, target: Target, name: str) -> None:
 def _write_overview(sheets: Sheets) -> None:
     """All targets side by side."""
     pack, targets = sheets.contents.pack, [target.name for target in sheets.contents.campaign.targets]
-    columns = table.overview_columns(targets)
     lines = table.overview_lines(sheets.contents.rows, targets, pack)
+    columns = used_columns(table.overview_columns(targets), lines)
     _write_table(sheets, OVERVIEW, ", ".join(targets), columns, lines, [table.ROUNDING, _TABLE_MARKS], FIRST_LINE - 1)
 
 
