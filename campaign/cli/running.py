@@ -313,7 +313,9 @@ def _conclusion(submission: Submission, file: str) -> list[str]:
 
 
 def _cell_lines(rows: Sequence[Row], all_cells: Sequence[Cell]) -> list[str]:
-    """The outcome of cells: a line for each with a number, and for each cause of those without one. `known`: all."""
+    """The outcome of cells: a line for each with a number, and for each cause of those without one. `all_cells`: those
+    of the campaign.
+    """
     rows_by_outcome = grouped(
         (str(row.cell) if row.value is not None else causes.generalize_cause(row.note), row) for row in rows
     )

@@ -190,7 +190,7 @@ FORMULA = Text(formula.ALLOWED, checked_text(formula.names), longest=formula.LON
 
 
 def absolute_path(file: Path, path: str, recorded_prefix: str = "") -> Path:
-    """A path of the campaign file, or of another (`of`), made absolute; a relative one is from the file's directory.
+    """A path of the campaign file, or of another file, made absolute; a relative one is from the file's directory.
 
     The last part is not resolved: a link's name may decide which benchmark a binary is.
     """
@@ -243,7 +243,9 @@ def parse_share(text: str, in_pack: bool = False) -> Count:
 
 
 def share_of(count: Count, available: int) -> int:
-    """How many of those that are `there`; a share is rounded up, a power of two is the largest possible."""
+    """The number that a count or a share of the `available` ones is; a share is rounded up, a power of two is the
+    largest possible.
+    """
     if isinstance(count, int):
         return count
     if count == POWER:

@@ -105,8 +105,8 @@ class Condition:
         return tuple(dict.fromkeys((*names(self.left), *names(self.right))))
 
     def holds(self, inputs: Mapping[str, float], tolerance: float = _EXACT) -> bool:
-        """Whether the condition holds, with the left side allowed to miss by the share `within`. Raises ValueError as
-        `value` does.
+        """Whether the condition holds, with the left side allowed to miss by the share `tolerance`. Raises ValueError
+        as `value` does.
         """
         excess, slack = self.excess(inputs), tolerance * abs(value(self.right, inputs))
         if self.sign in ("<", ">") and tolerance == _EXACT:
@@ -128,7 +128,7 @@ class Condition:
         return self.sign.startswith(">")
 
     def excess(self, inputs: Mapping[str, float]) -> float:
-        """By how much the left side exceeds the right side."""
+        """The left side minus the right side."""
         return value(self.left, inputs) - value(self.right, inputs)
 
 

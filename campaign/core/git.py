@@ -115,7 +115,7 @@ def _repository(*trees: Sequence[File]) -> Iterator[Path]:
 
 
 def _quoted(path: str) -> bytes:
-    """As fast-import accepts any path."""
+    """A path as git's fast-import takes any of them."""
     return b'"' + b"".join(rb"\%03o" % byte for byte in os.fsencode(path)) + b'"'
 
 

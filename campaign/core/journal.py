@@ -245,7 +245,7 @@ class Salvage:
         return [attempt for attempt, has_ended in self.ends.items() if not has_ended]
 
     def lines(self) -> Iterator[bytes]:
-        """Those that are kept, each with its `previous` as it is now."""
+        """The lines that a repaired journal keeps, each with the `previous` that it has there."""
         before: _SoundLine | None = None
         number, is_chained = 0, False
         with self._damaged.open("rb") as file:

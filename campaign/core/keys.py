@@ -86,7 +86,7 @@ def record(dataclass_type: type) -> KeyedMap:
 
 def make(kind: Schema, value: Any, file: Path, **other_fields: Any) -> Any:
     """Convert a value that had no problem: mappings become dataclasses, and texts are converted by their kind, paths
-    relative to `file`. `others`: values of the fields that are not keys.
+    relative to `file`. `other_fields`: values of the fields that are not keys.
     """
     match kind:
         case Text() if kind.made is not None and value is not None:

@@ -101,7 +101,7 @@ class Document:
         return cls(data, str(path))
 
     def with_root(self, root: YamlNode) -> Document:
-        """The same file, read as another tree that is made of its nodes."""
+        """A document of the same file with another tree, made of nodes of this one."""
         other = copy.copy(self)
         other.root, other._problems, other._places = root, list(self._problems), set()
         other._nodes = dict(nodes(root))
@@ -297,7 +297,7 @@ def is_file(path: Path) -> bool:
 
 
 def _syntax(message_at_place: str, message_with_context: str) -> str:
-    """A syntax error in words; `what` is the parser's message about the place, `whole` includes its context."""
+    """A syntax error in words, from the parser's message about the place, and the one that includes its context."""
     message = next(
         (message for words, message in _SYNTAX.items() if words in message_with_context),
         "not valid YAML: {what}; check indentation, brackets and quotes",

@@ -126,8 +126,8 @@ def reevaluate(evidence: Path) -> Evaluation:
 
 @contextmanager
 def collected_evidence(evidence: Path) -> Iterator[Chain | None]:
-    """Within the context, the evidence has the database that `judge` reads, built from its logs. Gives the journal's
-    chain. Raises as `rederive` does.
+    """Within the context, the evidence has the database that `evaluate` reads, built from its logs. Gives the journal's
+    chain. Raises as `reevaluate` does.
     """
     _check_no_database(Paths(evidence / "results"))
     with _open_evidence(evidence, None) as (definition, _):
@@ -139,7 +139,7 @@ def collected_evidence(evidence: Path) -> Iterator[Chain | None]:
 
 
 def evaluate(evidence: Path, chain: Chain | None, terms: BuyersTerms | None = None) -> Evaluation:
-    """Judge the evidence by the vendor's terms, or by others. Raises as `rederive` does."""
+    """Judge the evidence by the vendor's terms, or by others. Raises as `reevaluate` does."""
     with _open_evidence(evidence, terms) as (definition, named_files):
         submission = _without_paths(campaign_state.recorded_submission(definition, chain), str(evidence))
     return Evaluation(submission, _render_files(submission), named_files, chain)

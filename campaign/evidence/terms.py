@@ -98,8 +98,8 @@ class OfferTerms:
         return has_key(Path(self.rules), "parts")
 
     def accepted_by(self, finding: Finding, cells: Sequence[Cell], part: str = "") -> str:
-        """By whom, and when, a finding is accepted, by an entry for each of its cells; "" if it is not. Never a
-        violation that a vendor can mend.
+        """Who has accepted a finding, and when, by an entry for each of its cells; "" if nobody has. Never a violation
+        that a vendor can fix.
         """
         if finding.severity is Severity.ERROR and not finding.lifted_by_buyer:
             return ""

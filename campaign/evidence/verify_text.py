@@ -96,7 +96,7 @@ def _junit_suites(verified: VerifiedBundle) -> list[junit.Suite]:
 
 
 def checks_text(verified: VerifiedBundle, is_detailed: bool) -> str:
-    """The checks that found something wrong, or that somebody has still to do something about; with `more` all."""
+    """The checks that found something wrong, or that somebody has still to do something about; with `is_detailed` all."""
     findings = grouped(
         (finding.rule, finding) for finding in verified.findings if is_detailed or finding.violated or finding.open
     )
@@ -127,7 +127,7 @@ def _passed_text(verified: VerifiedBundle, rule: str) -> str:
 
 def as_text(verified: VerifiedBundle, width: int = printing.WIDEST, part: str = "", is_detailed: bool = False) -> str:
     """The output of `verify`: the decision, what is wrong with the bundle or was not checked, and what the terms do not
-    accept yet; with `more` also the checks that hold, and what was found about the campaign, by rule and cause.
+    accept yet; with `is_detailed` also the checks that hold, and what was found about the campaign, by rule and cause.
     """
     submission = verified.evaluation.submission if verified.evaluation else None
     entries = terms.acceptance_entries(verified.decision.undecided, submission.cells if submission else (), part)
@@ -155,7 +155,7 @@ def report_contents(verified: VerifiedBundle, evaluation: Evaluation) -> content
 
 
 def _check_line(rule: str, check: str, findings: Sequence[Finding]) -> str:
-    """`what` is checked, and what was found."""
+    """What is checked, and what was found."""
     text = [f"  {finding_word(findings):12} {check} ({rule})"]
     for finding in findings:
         comparison = f"{finding.message} (expected {finding.expected}, found {finding.actual})"

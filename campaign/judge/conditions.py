@@ -89,7 +89,7 @@ def _applicable_conditions(case: Case, scope: str = "") -> Iterator[tuple[Requir
 
 
 def _condition_failure(condition: Condition, numbers: Mapping[str, float]) -> tuple[str, str] | None:
-    """What was expected and what was found, if the condition does not hold. Raises ValueError as `value` does."""
+    """What was expected and what was found, if the condition does not hold. Raises ValueError if it cannot be computed."""
     if condition.holds(numbers, **_tolerance(condition)):
         return None
     left, right = (value(formula, numbers) for formula in (condition.left, condition.right))
@@ -161,7 +161,7 @@ def _check_result_condition(
 
 
 def _result_condition_failure(condition: Condition, numbers: Mapping[str, float]) -> tuple[str, str] | None:
-    """The same for a condition on results: one on results that cannot be computed does not hold."""
+    """What was expected and what was found, if a condition on results does not hold, or cannot be computed."""
     try:
         return _condition_failure(condition, numbers)
     except ValueError as error:

@@ -41,7 +41,7 @@ def printed_times(case: Case) -> tuple[dict[str, float], str]:
 
 
 def clock_set_s(case: Case) -> float:
-    """By how many seconds the clock of the job's first node was changed during the run (below zero: set back), by the
+    """Seconds by which the clock of the job's first node was changed during the run (below zero: set back), by the
     kernel's clock, which cannot be set. 0.0 if the job did not record it.
     """
     completion = case.evidence.completion
@@ -51,7 +51,9 @@ def clock_set_s(case: Case) -> float:
 
 
 def set_back_s(case: Case) -> float:
-    """By how many seconds it was set back, as sites correct their clocks; 0.0 if it was changed by more than that."""
+    """Seconds by which the clock of the job's first node was set back, as sites correct their clocks; 0.0 if it was
+    changed by more than that.
+    """
     back_s = -clock_set_s(case)
     return back_s if SET_S < back_s <= CONTROLLER_S else 0.0
 
@@ -99,7 +101,7 @@ def is_started_again(case: Case) -> bool:
 
 
 def clock_ahead_s(job: Sequence[Case]) -> tuple[float, float]:
-    """By how many seconds, at least and at most, the clock of a job's first node is ahead of Slurm's: Slurm started the
+    """Seconds, at least and at most, by which the clock of a job's first node is ahead of Slurm's: Slurm started the
     job before its script began, and recorded its end after that of the last run. `job`: the cases of the job.
     """
     case = max(job, key=lambda case: case.evidence.completion.ended if case.evidence.completion else 0.0)

@@ -319,8 +319,8 @@ def _check_clock(case: Case) -> Iterator[Finding]:
 
 
 def _clock_set_by_benchmark_s(case: Case) -> float | None:
-    """By how many seconds the clock was changed while the built-in benchmark of a run of one phase ran; None if that
-    is not recorded.
+    """Seconds by which the clock was changed while the built-in benchmark of a run of one phase ran; None if that is
+    not recorded.
     """
     observation, attestation = case.observation, case.observation.attestation
     if attestation is None or attestation.clock_s is None or observation.began is None or observation.ended is None:

@@ -385,7 +385,7 @@ def _check_not_worse(
 
 
 def _creation_operations(pack: RulePack, launch: str) -> dict[str, str]:
-    """Of each operation that is a rate of stats, the one that is the rate of creation beside it."""
+    """The rate of creation that belongs to each rate of stats, by their operations' ids."""
     ids = {operation.key: operation.id for operation in pack.operations_of(launch) if operation.best != "lowest"}
     stats = {key: key.removesuffix("stat") for key in ids if key.rpartition("/")[2] == "stat"}
     return {ids[key]: ids[f"{phase}create"] for key, phase in stats.items() if f"{phase}create" in ids}

@@ -85,7 +85,7 @@ def _add_findings(row: Row, findings: Sequence[Finding]) -> Row:
 
 
 def _fill_row(row: Row, campaign: Campaign, operation: Operation, attempted: Sequence[Case]) -> Row:
-    """The row with its number, or why it has none; still missing if nothing was `tried`."""
+    """The row with its number, or why it has none; still missing if nothing was `attempted`."""
     good = [result for result in attempted if result.valid and result.complete]
     if good:
         nodes = cases_by_node(good)

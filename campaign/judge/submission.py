@@ -87,7 +87,7 @@ class Submission:
 
     @property
     def executed_rows(self) -> list[Row]:
-        """Of these, those of one execution each, and not computed across executions."""
+        """The rows whose value one execution gave, and that is not computed across executions."""
         across = {operation.id for operation in self.pack.operations if operation.across}
         return [row for row in self.measured_rows if row.cell.operation not in across]
 

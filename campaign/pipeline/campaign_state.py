@@ -161,7 +161,7 @@ def journal_damaged(path: object, problem: object) -> str:
 
 
 def submission_from_outputs(definition: Definition, say: Say) -> Submission:
-    """`current`, from the raw outputs and not from the database."""
+    """The submission as it is now, from the raw outputs and not from the database."""
     if is_begun(definition.paths):
         collect(definition)
     compare_sources(definition, say)

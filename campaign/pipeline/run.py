@@ -233,7 +233,7 @@ def _measure(driver: Driver, planned: planning.Plan, request: Request) -> planni
 
 class _Work:
     """Submits what the chosen runs lack, and follows and shows their jobs, until the first two jobs have failed with
-    the same cause or the campaign is cancelled. `known`: the ended attempts that a search has considered; a run of
+    the same cause or the campaign is cancelled. `considered`: the ended attempts that a search has considered; a run of
     which another one has ended by itself, such as one submitted by an earlier driver, is left to the search.
     """
 
@@ -252,8 +252,8 @@ class _Work:
         self._stopped = False
 
     def measure(self) -> None:
-        """Submit those of the runs that lack a result, or all with `again`, until Slurm has accepted or refused each,
-        and follow them to their end. Raises _StoppedError once the rest is cancelled.
+        """Submit those of the runs that lack a result, or all if the request is to measure again, until Slurm has
+        accepted or refused each, and follow them to their end. Raises _StoppedError once the rest is cancelled.
         """
         driver, request = self._driver, self._request
         self._follower.step()

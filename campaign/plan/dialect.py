@@ -126,7 +126,7 @@ def offset_argument(dialect: Dialect, geometry: Geometry) -> tuple[int, str]:
 
 
 def expected_shift(dialect: Dialect, offset: int, geometry: Geometry) -> int:
-    """By how many ranks each phase is shifted under -N `offset`, with block placement."""
+    """The number of ranks by which each phase is shifted under -N `offset`, with block placement."""
     multiplied = dialect is Dialect.NODE_OFFSET and _is_node_offset_visible(geometry) and offset > 0
     return offset * geometry.processes_per_node if multiplied else offset
 

@@ -87,8 +87,8 @@ def expand(
     searched_geometries: Mapping[Combination, Sequence[ChosenGeometry]] | None = None,
     nodes: Sequence[str] = (),
 ) -> tuple[Run, ...]:
-    """The runs of every launch condition that has a geometry, in the order of execution. `chosen`: geometries from
-    searches. `nodes`: those that run by themselves under a launch condition of each node.
+    """The runs of every launch condition that has a geometry, in the order of execution. `searched_geometries`: those
+    that searches chose. `nodes`: those that run by themselves under a launch condition of each node.
 
     Repetitions are blocks: each contains every run once, in random order if there are several, so that a drift of the
     system is not mistaken for an effect.
@@ -188,7 +188,7 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
 
 
 def _requested_gres(condition: LaunchCondition, campaign: Campaign) -> str:
-    """Those of the launch condition, and those of other kinds of the campaign file."""
+    """The generic resources that a run requests: the launch condition's, and the campaign file's of other kinds."""
     kind = condition.gres.partition(":")[0]
     other_kinds = [requested for requested in campaign.slurm.gres if requested.partition(":")[0] != kind]
     return ",".join([condition.gres, *other_kinds] if kind else other_kinds)
@@ -258,8 +258,8 @@ def _phase_command(
     numbers: Mapping[str, float],
     first_node: int,
 ) -> Command:
-    """A phase's command with its formulas computed; placeholders of counts are the phase's own, if it has any. `first`:
-    the node from which on nodes are free for it.
+    """A phase's command with its formulas computed; placeholders of counts are the phase's own, if it has any.
+    `first_node`: the node from which on nodes are free for it.
     """
     phase_geometry = _phase_geometry(phase, geometry, numbers) if phase.has_counts else None
     if phase_geometry:

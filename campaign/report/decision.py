@@ -185,12 +185,14 @@ def run_decision(block: DecisionBlock, file: Path, typed: str) -> DecisionBlock:
 
 
 def decision_text(decision: DecisionBlock, width: int) -> str:
-    """As text, on a terminal of this width. A reason has one line: what does not fit there is among the details."""
+    """A decision as text, for a terminal of this width. A reason has one line: what does not fit there is among the
+    details.
+    """
     return "\n".join(_lines(decision, width))
 
 
 def decision_paragraphs(decision: DecisionBlock, style: str, width: int) -> list[str]:
-    """As paragraphs of a format of tabulate."""
+    """A decision as paragraphs of a format of tabulate."""
     if style in printing.TEXT_FORMATS:
         return [decision_text(decision, width)]
     return [escaping.paragraph(line, style) for line in decision_text(decision, UNFOLDED).splitlines()]
@@ -249,7 +251,7 @@ def first_finding(findings: Sequence[Finding]) -> str:
 
 
 def completeness(rows: Sequence[Row], addition: str = "") -> Question:
-    """How many results have a value; if all have one, `more` about them."""
+    """How many results have a value; if all have one, `addition` about them."""
     valid_count = sum(row.status not in OPEN for row in rows)
     counts = Counter(str(row.status) for row in rows if row.status is not Status.MEASURED)
     other_statuses = ", ".join(f"{number} {status}" for status, number in counts.items())
@@ -369,7 +371,7 @@ def vendor_caveat(is_full: bool) -> str:
 
 
 def table_decision(submission: Submission) -> DecisionBlock:
-    """Of a table without its logs, for whoever received it."""
+    """The decision on a table without its logs, for whoever received it."""
     findings = SortedFindings(submission.all_findings)
     questions = (completeness(submission.rows), rules_question(findings, "you", "none violated"))
     is_acceptable = questions[0].answer == "yes" and not findings.violated

@@ -10,7 +10,7 @@ from campaign.report import printing
 
 
 def grid_text(columns: Sequence[Column[Item]], items: Sequence[Item], style: str, width: int = printing.WIDEST) -> str:
-    """In a format of tabulate. The first column is a text."""
+    """Items as a table in a format of tabulate. The first column is a text."""
     columns = used_columns(columns, items)
     table = printing.TextTable(
         [escaping.shield(column.name, style) for column in columns],
@@ -23,7 +23,7 @@ def grid_text(columns: Sequence[Column[Item]], items: Sequence[Item], style: str
 def plain_grid(
     columns: Sequence[Column[Item]], items: Sequence[Item], width: int = printing.WIDEST, style: str = "simple"
 ) -> str:
-    """As plain text, ready to be shown."""
+    """Items as a table of plain text, ready to be shown."""
     return printing.document([grid_text(columns, items, style, width)], style)
 
 

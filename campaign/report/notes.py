@@ -25,7 +25,7 @@ Cause = tuple[str, str]  # a note without what differs between cells, which is i
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A remark on one number. `found` and `expected` are its own, the rest may be shared with other numbers."""
+    """A remark on one number. `value` and `expected` are its own, the rest may be shared with other numbers."""
 
     before: str
     value: str = ""
@@ -284,7 +284,7 @@ def _finding_notes(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
 
 
 def _selection_notes(rows: Sequence[Row]) -> Iterator[str]:
-    """By how much reported values exceed the medians of their repetitions."""
+    """Notes that say by how much reported values exceed the medians of their repetitions."""
     selected = [row for row in rows if row.selection is not None and row.status is Status.MEASURED]
     if selected:
         shares = sorted(row.selection or 0.0 for row in selected)

@@ -45,7 +45,7 @@ FORMAT_ALIASES = {
 
 
 def check_format(style: str, *other_formats: str) -> None:
-    """Raises InputError if a format is not one of tabulate's; `others` are allowed too, and handled elsewhere."""
+    """Raises InputError if a format is neither one of tabulate's nor one that the caller handles."""
     import tabulate
 
     formats = [*sorted(tabulate.tabulate_formats), *other_formats]
@@ -172,7 +172,7 @@ class _Folding(textwrap.TextWrapper):
 
 
 def wrap(text: str, width: int, first: str, continuation: str) -> list[str]:
-    """Lines of whole words, indented by `first` and `others`."""
+    """Lines of whole words, the first indented by `first`, the others by `continuation`."""
     return textwrap.wrap(
         text,
         width,

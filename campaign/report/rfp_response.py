@@ -111,7 +111,7 @@ def parts_question(unanswered: Sequence[str], number: int) -> Question:
 
 
 def scores_text(scored: Sequence[Scored], width: int, with_terms: bool = True) -> str:
-    """Each score, and with `more` below it the numbers that it is computed from."""
+    """Each score, and with `with_terms` below it the numbers that it is computed from."""
     lines = []
     for score in scored:
         lines.append(f"{score.id}: {score_text(score)}   {score.title}")

@@ -53,7 +53,7 @@ class Case:
 
     @cached_property
     def operations(self) -> tuple[Operation, ...]:
-        """Those that one execution gives."""
+        """The operations that one execution gives."""
         return tuple(operation for operation in self.pack.operations_of(self.run.launch) if not operation.across)
 
     def record(self, operation: str) -> Record | None:
@@ -272,7 +272,7 @@ def reported_case(results: Sequence[Case]) -> Case:
 
 
 def reported_node_case(nodes: Mapping[str, Case]) -> Case:
-    """Of the attempts of nodes, that of the node that their launch condition names; the only one otherwise."""
+    """The case of the node that the launch condition reports: the one with the lowest, median or highest value."""
     ordered = sorted(nodes.values(), key=operator.attrgetter("sort_key"))
     pack, run = ordered[0].pack, ordered[0].run
     if pack.best(deciding_operation(pack, run)) == "lowest":

@@ -466,7 +466,7 @@ class Store(AbstractContextManager["Store"]):
         self._sql("INSERT OR REPLACE INTO accounting VALUES (?, ?)", (job, dumps(accounting)))
 
     def accounting(self) -> dict[str, Accounting]:
-        """By job."""
+        """Slurm's accounting of each job, by its name."""
         with self._storage_errors():
             rows = self._sql("SELECT job, data FROM accounting")
             return {job: decode(Accounting, json.loads(data)) for job, data in rows}

@@ -173,7 +173,7 @@ def marked(letters: str) -> str:
 
 
 def parsable(fields: Sequence[str]) -> tuple[str, ...]:
-    """The same for sacct."""
+    """The options with which sacct prints these fields, separated by MARK."""
     return "--parsable", f"--delimiter={MARK}", f"--format={','.join(fields)}"
 
 
@@ -280,7 +280,7 @@ Wanted = Mapping[str, str | None]
 
 
 def queue(recorded_jobs: Wanted) -> dict[str, Job]:
-    """Those of these jobs that slurmctld still knows, by recorded name, including ended ones; with one query."""
+    """The jobs among these that slurmctld still knows, by recorded name, including ended ones; with one query."""
     return jobs_by_recorded_name(recorded_jobs, my_jobs("--states=all")) if recorded_jobs else {}
 
 
@@ -322,8 +322,8 @@ def parse_queue(out: str) -> list[Job]:
 
 
 def accounting(recorded_jobs: Wanted, submitted_after: float) -> dict[str, Job] | None:
-    """The accounting's record of these jobs, by recorded name, if submitted after `since`; None if there is no
-    accounting.
+    """The accounting's record of these jobs, by recorded name, if submitted after `submitted_after`; None if there is
+    no accounting.
     """
     jobs: list[Job] = []
     ids = [job_id for job_id in recorded_jobs.values() if job_id]

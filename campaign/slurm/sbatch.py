@@ -66,8 +66,8 @@ class SbatchAnswer:
         return self.job_id is None and not self.uncertain and not self.passes
 
     def is_full(self, has_other_jobs: bool) -> bool:
-        """Whether a limit on the number of jobs was reached, so that the job will be accepted later. `others`: whether
-        there are jobs that may have reached it: Slurm has one message for this and for permanent limits.
+        """Whether a limit on the number of jobs was reached, so that the job will be accepted later. `has_other_jobs`:
+        whether there are jobs that may have reached it: Slurm has one message for this and for permanent limits.
         """
         return self.refused and bool(_FULL.search(self.message) or (has_other_jobs and _POLICY in self.message))
 

@@ -62,8 +62,8 @@ def each_command(run: Run, slurm: slurm_keys.Slurm, token: str) -> list[tuple[st
 
 
 def _phase(run: Run, command: Command, slurm: slurm_keys.Slurm, token: str, probe_text: str = "") -> tuple[str, ...]:
-    """The words of a run's step that execute one of its commands. `told`: what `_probe` says of it, if it is other
-    than for the run.
+    """The words of a run's step that execute one of its commands. `probe_text`: what `_probe` says of it, if it is
+    other than for the run.
     """
     begins = script_text.BESIDE if command.beside else script_text.PHASE
     marks = (

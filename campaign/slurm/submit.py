@@ -325,7 +325,7 @@ def prepare(
     left: Mapping[str, str],
     token: Callable[[], str] | None = None,
 ) -> tuple[scripts.JobScript, str]:
-    """A job of these runs, and its script. `known`: the recorded attempts, by run; `left`: what others left on the
+    """A job of these runs, and its script. `attempts_by_run`: the recorded ones; `left`: what others left on the
     target, which this job removes. `token`: makes the names of attempts, their directories and their job.
     """
     campaign, pack, paths = definition.campaign, definition.pack, definition.paths

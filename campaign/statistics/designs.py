@@ -120,7 +120,7 @@ def _rejection_probabilities(
     inflated: Sequence[float] = (),
 ) -> tuple[Numbers, Numbers]:
     """The probability that an honest offer is rejected, and that an inflated one is, by the number of drawn cells (0 to
-    `most`) and the limit.
+    `max_cells`) and the limit.
     """
     honest = _pass_probabilities(every, repetitions, limits)
     inflations = inflated or [aims.inflation] * len(every)
@@ -143,7 +143,7 @@ def _pass_probabilities(
 
 
 def _all_pass_probabilities(chances: Numbers, max_cells: int) -> Numbers:
-    """The probability that all of 0 to `most` drawn cells pass, from that of each cell, for each limit."""
+    """The probability that all of 0 to `max_cells` drawn cells pass, from that of each cell, for each limit."""
     passed = numpy.zeros((max_cells + 1, chances.shape[1]))
     passed[0] = 1
     for number, chance in enumerate(chances, 1):

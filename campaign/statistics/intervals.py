@@ -99,7 +99,7 @@ def median_interval(
 
 
 def dependence(values: Sequence[float]) -> float:
-    """By which factor (1 or more) serial dependence of values increases the variance of their mean.
+    """The factor (1 or more) by which serial dependence of values increases the variance of their mean.
 
     Estimated from the correlation of the ranks of successive values, corrected for its bias with few values. 1 if there
     are too few values to distinguish it from chance.

@@ -133,14 +133,16 @@ def _midranks(values: Sequence[float], reference: Sequence[float]) -> list[float
 
 
 def _variance(values: Sequence[float]) -> float:
-    """By floating point: the exact one of the standard library takes half of the time of a whole comparison."""
+    """The sample variance in floating point: the standard library's exact one takes half of the time of a comparison."""
     middle = fmean(values)
     return math.fsum((value - middle) ** 2 for value in values) / (len(values) - 1)
 
 
 @functools.cache
 def mann_whitney_tail(first: int, second: int, max_pairs: int) -> float:
-    """Probability that among all pairs of two equal samples at most `most` have the larger value on the first side."""
+    """Probability that among all pairs of two equal samples at most `max_pairs` have the larger value on the first
+    side.
+    """
     pairs = first * second
     if max_pairs >= pairs:
         return 1.0

@@ -318,7 +318,7 @@ class Requirement:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Those that it needs values for besides planned ones."""
+        """The names in the condition whose values are measured: all but its placeholders."""
         return formula.Condition.parse(sweeps.without_placeholders(self.holds)).names
 
 

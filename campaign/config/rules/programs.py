@@ -84,7 +84,9 @@ class Phase:
 
 
 def programs_and_phases(values: dict[str, Any]) -> tuple[tuple[Program, ...], tuple[Phase, ...]]:
-    """Those of a pack's values, from which their keys are removed. Flags of the pack are those of its only program."""
+    """The programs and phases of a pack's values, from which their keys are removed. Flags of the pack are those of its
+    only program.
+    """
     del values["applet"], values["arguments"]
     results, fixed, derived, allowed = (values.pop(key) for key in ("results", "fixed", "derived", "allowed"))
     optional = {entry["id"]: (*allowed, *entry["allowed"]) for entry in values["programs"]}

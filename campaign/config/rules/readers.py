@@ -20,7 +20,7 @@ Reader = Callable[[str, str], tuple[list[Record], Observation]]
 
 
 def names() -> list[str]:
-    """Those that are installed."""
+    """The names of the readers that are installed."""
     from importlib.metadata import entry_points  # here: its import takes longer than those of a command's own modules
 
     return sorted(entry_points(group=GROUP).names)

@@ -93,8 +93,8 @@ def ladder(first: int, last: int) -> list[int]:
 
 
 def nodes_between(space: SearchSpace, best: Geometry) -> list[Geometry]:
-    """As many processes per node, on half to twice as many nodes, with the factors 3, 5, 6 and 7 too: servers come in
-    such numbers.
+    """The geometries with the best one's processes per node on half to twice as many nodes, with the factors 3, 5, 6
+    and 7 too: servers come in such numbers.
     """
     counts = range(max(space.fewest_nodes, best.nodes // 2), min(space.most_nodes, 2 * best.nodes) + 1)
     return [

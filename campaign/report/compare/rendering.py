@@ -48,8 +48,8 @@ Table = tuple[Sequence[Column[Any]], Sequence[Any]]  # its columns, and what its
 def comparison_text(
     comparison: OfferComparison, block: decision.DecisionBlock, style: str, width: int = printing.WIDEST
 ) -> str:
-    """As CSV, JSON, or in a format of tabulate: the decision, the offers, every cell, the summary, and what marks
-    mean.
+    """A comparison as CSV, JSON, or in a format of tabulate: the decision, the offers, every cell, the summary, and
+    what marks mean.
     """
     if style == "csv":
         return comparison_csv(comparison)

@@ -167,7 +167,9 @@ def axis_of_groups(labels: Sequence[str], title: str = "") -> Axis:
 
 
 def value_axis(values: Sequence[float], title: str) -> Axis:
-    """By powers of ten if all values are above 0 and differ much, otherwise from zero, or from the lowest below it."""
+    """An axis by powers of ten if all values are above 0 and differ much, otherwise from zero, or from the lowest value
+    below it.
+    """
     positive = [value for value in values if value > 0]
     highest = max(positive, default=1.0)
     if len(positive) == len(values) and positive and highest > 30 * min(positive):

@@ -137,7 +137,7 @@ class Environment(Once):
         return {self.nodes[node].name: value.text for value in self.facts.get(fact, ()) for node in value.indices}
 
     def file(self, path: str, fact: str, reported_digest: str = "") -> ExecutedFile:
-        """A file whose hash a fact gives. `told`: the one that its ranks reported."""
+        """A file whose hash a fact gives. `reported_digest`: the one that its ranks reported."""
         return self.once(("file", path, fact, reported_digest), lambda: self._file(path, fact, reported_digest))
 
     def _file(self, path: str, fact: str, reported_digest: str) -> ExecutedFile:
@@ -163,9 +163,7 @@ class Environment(Once):
         return {name: (path, digest) for name, (path, _, digest) in split.items()}
 
     def clock_offset(self, name: str) -> float:
-        """By how many seconds, at least, a node's clock is behind (negative) or ahead of that of the job's
-        first node.
-        """
+        """Seconds, at least, by which a node's clock is behind (negative) or ahead of that of the job's first node."""
         for node in self.nodes:
             if node.name == name and node.clock is not None and self.started is not None and self.ended is not None:
                 return min(0.0, node.clock - self.started) + max(0.0, node.clock - self.ended)

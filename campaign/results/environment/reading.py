@@ -41,7 +41,7 @@ class _Problems(list[str]):
         self.add(f"{NAME}:{fact.line}", problem)
 
     def texts(self, place: str, entries: Sequence[tuple[str, Any]]) -> list[tuple[str, str]]:
-        """Those entries whose values are texts, up to MOST_TEXTS."""
+        """The entries whose values are texts, up to MOST_TEXTS."""
         if len(entries) > MOST_TEXTS:
             self.add(place, f"{len(entries)} entries; only the first {MOST_TEXTS} were read")
         for name, value in entries[:MOST_TEXTS]:
@@ -191,7 +191,7 @@ class _Observed:
         self._indices: dict[str, tuple[int, ...]] = {}  # by list of nodes: facts share a few of them
 
     def values(self) -> Iterator[tuple[str, tuple[facts.Value, ...]]]:
-        """By name, up to MOST_TEXTS names, each with up to so many values."""
+        """The values of nodes by name, up to MOST_TEXTS names, each with up to so many values."""
         names = [name for name in self._node.by_name if name not in _ABOUT_NODES]
         if len(names) > MOST_TEXTS:
             self._problems.add(NAME, f"{len(names)} facts of nodes; only the first {MOST_TEXTS} were read")
@@ -272,7 +272,7 @@ def _witness(source: _SourceFacts) -> facts.Witness:
 
 
 def _executed(source: _SourceFacts) -> Iterator[tuple[str, str]]:
-    """As `Witness.ranks`."""
+    """Each rank with its phase, and its node and the hashes of the files that it executed."""
     for fact in source.by_name.get("executed", ()):
         text = fact.value if isinstance(fact.value, str) else ""
         if _EXECUTED.fullmatch(text) and _NODE.fullmatch(fact.node) and _PHASE.fullmatch(fact.phase):
@@ -299,7 +299,7 @@ def _of_ranks(probe: Sequence[FactLine]) -> list[FactLine]:
 def _placements(
     probes: Mapping[str, Sequence[FactLine]], witness: facts.Witness
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """By phase, the node of each rank: as seen during the run, otherwise as found by the job's test program before."""
+    """The node of each rank, by phase: as seen during the run, otherwise as found by the job's test program before."""
     for phase in dict.fromkeys([*(executed.phase for executed in witness.executed()), *probes]):
         probed = tuple(fact.node for fact in _of_ranks(probes.get(phase, ())) for _ in _ranks(fact))
         seen = witness.placement(phase)
@@ -308,7 +308,7 @@ def _placements(
 
 
 def _loader_variables(probes: Mapping[str, Sequence[FactLine]]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """By phase, NAME=DIGITS of the loader's variables that ranks had, where "-" is none of them. A phase of which a
+    """The loader's variables that ranks had, by phase, as NAME=DIGITS where "-" is none of them. A phase of which a
     rank's are not recorded is left out.
     """
     for phase, probe in probes.items():

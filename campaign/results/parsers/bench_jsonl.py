@@ -42,13 +42,15 @@ def parse(text: str, file: str) -> tuple[list[Record], Observation]:
 
 
 def latencies(text: str) -> dict[tuple[str, int], list[Latencies]]:
-    """By operation and iteration, in order: those of `latency` lines in which `parse` finds no error."""
+    """Latencies by operation and iteration, in order, of the `latency` lines in which `parse` finds no error."""
     run = _execution(text, Notes(""), keeps_courses=True)
     return run.latencies if run else {}
 
 
 def timelines(text: str) -> dict[str, list[Timeline]]:
-    """By operation, in the order of the ranks: those in which `parse` finds no error, with the first one's interval."""
+    """Timelines by operation, in the order of the ranks, of the lines in which `parse` finds no error, with the
+    interval of the first.
+    """
     run = _execution(text, Notes(""), keeps_courses=True)
     return {
         operation: sorted(

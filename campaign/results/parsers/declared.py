@@ -87,7 +87,7 @@ class _DeclaredReader:
         return self.notes.numbered(text, lambda line: self.any(self._errors, line))
 
     def grade(self, number: int, line: str, is_known: bool = False) -> None:
-        """An error or a warning by the pack's patterns, whether or not the line is `known`; otherwise unrecognised."""
+        """An error or a warning by the pack's patterns, whether or not the line is known; otherwise unrecognised."""
         known_words = self._is_in_passage(line) and grade(line) is None
         if len(line) > LONGEST_LINE:
             self.notes.error(number, line_too_long(length=len(line), limit=LONGEST_LINE))

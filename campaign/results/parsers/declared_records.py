@@ -243,7 +243,7 @@ class Numbers:
     def _same_iteration(
         self, name: str, record: output_format.DeclaredRecord, samples: list[_Sample]
     ) -> tuple[float, _Sample]:
-        """The match at the position that is taken of the record that `of` names."""
+        """The value and the match at the position that another record takes, the one that `of` names."""
         reference_name = sweeps.fill(record.positioned_by, self._texts | dict(samples[0].values)).lower()
         reference_record, reference_samples = self._samples.get(reference_name, (record, []))
         if len(reference_samples) != len(samples):

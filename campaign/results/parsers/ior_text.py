@@ -75,8 +75,8 @@ class IorSummary:
         self.rows.append((int(test), record, columns))
 
     def records(self, notes: Notes, by_transfers: bool) -> dict[str, Record]:
-        """By operation, which names the test if there are several. `by_transfers`: whether the columns of operations
-        per second are those of the same time.
+        """The records by operation, which names the test if there are several. `by_transfers`: whether the columns of
+        operations per second are those of the same time.
         """
         summed = {(test, record.operation) for test, record, _ in self.rows}
         has_several_tests = len({test for test, _ in summed | self.iterations.keys()}) > 1

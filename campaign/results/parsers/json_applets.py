@@ -237,8 +237,8 @@ def _check_shift(run: Execution, line: JsonLine, operation: str) -> None:
 
 
 def _check_spread(spread: Mapping[str, float | None], rate: float, processes: int | None, is_synchronous: bool) -> None:
-    """All ranks together are at least as fast as the phase, which waits for the slowest. `alike`: all of them did the
-    same number of operations.
+    """All ranks together are at least as fast as the phase, which waits for the slowest. `is_synchronous`: all of them
+    did the same number of operations.
     """
     fastest, median, slowest = spread.values()
     if fastest is None or median is None or slowest is None or processes is None:

@@ -230,7 +230,7 @@ _COMPARED: Mapping[str, str] = {
 
 
 def _merge(text: Parsed, lines: Parsed, text_file: str, lines_file: str) -> Parsed:
-    """The text's records and observation, read from the file `printed`, supplemented by the JSON lines of `written`."""
+    """The text's records and observation, read from `text_file`, supplemented by the JSON lines of `lines_file`."""
     (records, observation), (exact_records, exact_observation) = text, lines
     differences = tuple(_disagreements(text, lines, text_file, lines_file)) if exact_observation.program else ()
     errors = (
@@ -283,7 +283,7 @@ def _operations_in_one_file(records: Sequence[Record], exact_records: Sequence[R
 
 
 def _disagreements(in_text: Parsed, in_lines: Parsed, text_file: str, lines_file: str) -> Iterator[str]:
-    """Where the text, of the file `printed`, and the JSON lines, of `written`, give one thing differently."""
+    """Each thing that the text (`text_file`) and the JSON lines (`lines_file`) give differently."""
     (records, observation), (exact_records, exact_observation) = in_text, in_lines
 
     def differs(quantity: str, text: object, line: object) -> str:

@@ -76,8 +76,9 @@ def displayed_path(path: str) -> str:
 def read(
     text: str, base: Path, excluded_directories: frozenset[str] = frozenset(), max_bytes: int = LARGEST_TREE
 ) -> Tree:
-    """The tree that `text` names, a path relative to `base`. `without`: names at its top to leave out; `most`: bytes
-    that an archive may have, packed and unpacked. Raises InputError if there is none, or if it cannot be read safely.
+    """The tree that `text` names, a path relative to `base`. `excluded_directories`: names at its top to leave out;
+    `max_bytes`: those that an archive may have, packed and unpacked. Raises InputError if there is none, or if it
+    cannot be read safely.
     """
     path = base / text
     try:
