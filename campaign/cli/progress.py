@@ -20,7 +20,7 @@ from campaign.core.grouping import grouped
 from campaign.core.runs import Attempt, Geometry, Run, State
 from campaign.core.units import digits, format_duration, plural
 from campaign.pipeline.run import Progress, RunValue
-from campaign.slurm.collect import waits_for_turn
+from campaign.slurm.collect import turn_reason
 from campaign.slurm.submit import not_submitted_text
 
 LOG = "run.log"
@@ -203,7 +203,7 @@ class Lines:
 
     def _is_new_wait(self, attempt: Attempt) -> bool:
         """Whether its job waits for a reason that was not printed yet."""
-        own_turn = waits_for_turn(attempt.job_id)
+        own_turn = turn_reason(attempt.job_id)
         if attempt.state is not State.PENDING or attempt.reason in (*IDLE, own_turn):
             return False
         wait = (attempt.job, attempt.reason)

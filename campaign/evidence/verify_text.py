@@ -96,7 +96,7 @@ def _junit_suites(verified: VerifiedBundle) -> list[junit.Suite]:
 
 
 def checks_text(verified: VerifiedBundle, is_detailed: bool) -> str:
-    """The checks that found something wrong, or that somebody has still to do something about; with `is_detailed` all."""
+    """The checks that found something wrong, or that somebody has still to act on; with `is_detailed` all."""
     findings = grouped(
         (finding.rule, finding) for finding in verified.findings if is_detailed or finding.violated or finding.open
     )

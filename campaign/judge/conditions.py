@@ -89,7 +89,7 @@ def _applicable_conditions(case: Case, scope: str = "") -> Iterator[tuple[Requir
 
 
 def _condition_failure(condition: Condition, numbers: Mapping[str, float]) -> tuple[str, str] | None:
-    """What was expected and what was found, if the condition does not hold. Raises ValueError if it cannot be computed."""
+    """What was expected and what was found, if the condition does not hold. Raises ValueError if that is unknown."""
     if condition.holds(numbers, **_tolerance(condition)):
         return None
     left, right = (value(formula, numbers) for formula in (condition.left, condition.right))

@@ -260,7 +260,7 @@ class _Work:
         while True:
             wait = None if request.detach else self._pause
             room = Room(request.most_jobs, wait, self._follower.unsent, driver.is_cancelled)
-            jobs = send(driver.definition, driver.store, self._missing, driver.display.say, room)
+            jobs = send(driver.definition, driver.store, self._select_runs, driver.display.say, room)
             self._refused.update(run.id for job in jobs if job.refused for run in job.runs)
             if request.detach or not (jobs or driver.store.under_way() or driver.is_cancelled()):
                 if self._beyond:
@@ -268,16 +268,18 @@ class _Work:
                 return
             self._follow()
 
-    def _missing(self) -> list[Run]:
+    def _select_runs(self) -> list[Run]:
+        """The runs to submit now, within the limit of node-hours; each is counted as sent."""
         store, request = self._driver.store, self._request
         attempts, records = matrix.attempts_by_run(self._chosen, store.attempts()), store.records()
-        runs = [run for run in self._chosen if self._is_wanted(run, attempts[run.id], records)]
+        runs = [run for run in self._chosen if self._is_due(run, attempts[run.id], records)]
         if request.most_node_h is not None:
             runs, self._beyond = within_node_hours(self._driver.definition, store, runs, request.most_node_h)
         self._sends.update(run.id for run in runs)
         return runs
 
-    def _is_wanted(self, run: Run, attempts: Sequence[Attempt], records: Records) -> bool:
+    def _is_due(self, run: Run, attempts: Sequence[Attempt], records: Records) -> bool:
+        """Whether a run is to be submitted: it lacks a result, and Slurm has not refused it."""
         if run.id in self._sends and not any(attempt.state.active for attempt in attempts):
             # Try again if Slurm does not know the job, but not if sbatch refused it.
             unheard = attempts[-1].state is State.REFUSED and run.id not in self._refused

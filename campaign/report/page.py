@@ -131,7 +131,7 @@ def _target_table(rows: Sequence[Row], pack: RulePack, numbers: Mapping[str, int
         for line in placed
     ]
     return {
-        "columns": [*table.number_columns(table.column_titles(pack)), *of_runs],
+        "columns": [*table.value_columns(table.column_titles(pack)), *of_runs],
         "lines": lines,
         "notes": [{"number": number, "text": text} for number, text in enumerate(noted.texts, 1)],
     }

@@ -187,7 +187,7 @@ def target_columns(
 
     return [
         LABEL,
-        *number_columns(column_titles(pack), entry),
+        *value_columns(column_titles(pack), entry),
         *run_columns(unknown),
         _status_column(column_titles(pack)),
         Column("Notes", marks, is_text=True, is_optional=True, width=12),
@@ -198,13 +198,13 @@ def overview_columns(
     targets: Collection[str], entry: Callable[[Row | None], Any] = lambda row: row
 ) -> list[Column[TableLine]]:
     """The columns of the table that has the targets side by side."""
-    return [LABEL, *number_columns(dict.fromkeys(targets, ""), entry), _status_column(targets)]
+    return [LABEL, *value_columns(dict.fromkeys(targets, ""), entry), _status_column(targets)]
 
 
-def number_columns(
+def value_columns(
     units: Mapping[str, str], entry: Callable[[Row | None], Any] = lambda row: row
 ) -> list[Column[TableLine]]:
-    """A column for each title with its unit."""
+    """A column of values for each title with its unit. `entry`: what a cell holds of a row."""
 
     def value(place: int, line: TableLine) -> Any:
         return entry(line.rows[place])

@@ -359,7 +359,7 @@ class Follower:
             self._observe(attempt, State.RUNNING, stopped or (job.reason if job.word not in STATES else ""))
         else:
             waits = printable_line(text_of(self._paths.jobs(attempt.job) / "waiting").partition("\n")[0])
-            self._observe(attempt, State.PENDING, waits or waits_for_turn(job.id))
+            self._observe(attempt, State.PENDING, waits or turn_reason(job.id))
 
     def _observe(self, attempt: Attempt, state: State, reason: str) -> None:
         if (attempt.state, attempt.reason) != (state, reason):
@@ -433,7 +433,8 @@ def without_results(completion: Completion, records: Iterable[Record], required:
     return ""
 
 
-def waits_for_turn(job: object) -> str:
+def turn_reason(job: object) -> str:
+    """Why an attempt has not begun whose job runs another attempt first."""
     return f"waiting for its turn in job {job} (running)"
 
 

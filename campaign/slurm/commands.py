@@ -167,12 +167,12 @@ MARK = f"@{secrets.token_hex(8)}@"
 _reported_commands: set[str] = set()  # commands whose unreadable rows were already reported
 
 
-def marked(letters: str) -> str:
-    """The --format of squeue or sinfo for these fields."""
+def squeue_format(letters: str) -> str:
+    """The option with which squeue or sinfo prints these fields, separated by MARK."""
     return "--format=" + "".join(f"%{letter}{MARK}" for letter in letters)
 
 
-def parsable(fields: Sequence[str]) -> tuple[str, ...]:
+def sacct_format(fields: Sequence[str]) -> tuple[str, ...]:
     """The options with which sacct prints these fields, separated by MARK."""
     return "--parsable", f"--delimiter={MARK}", f"--format={','.join(fields)}"
 
@@ -286,7 +286,7 @@ def queue(recorded_jobs: Wanted) -> dict[str, Job]:
 
 def my_jobs(*options: str) -> list[Job]:
     """The jobs of this user; without options those that have not ended."""
-    return parse_queue(ask(["squeue", "--noheader", "--me", "--all", *options, marked(_QUEUE_FIELDS)]))
+    return parse_queue(ask(["squeue", "--noheader", "--me", "--all", *options, squeue_format(_QUEUE_FIELDS)]))
 
 
 def jobs_by_recorded_name(recorded_jobs: Wanted, jobs: Iterable[Job]) -> dict[str, Job]:
@@ -331,7 +331,7 @@ def accounting(recorded_jobs: Wanted, submitted_after: float) -> dict[str, Job] 
     for option, words in (("jobs", sorted(ids)), ("name", sorted(names))):
         for start in range(0, len(words), _IN_ONE_WORD):
             selection = f"--{option}={','.join(words[start : start + _IN_ONE_WORD])}"
-            fields = parsable(("JobIDRaw", "State", "ExitCode", "WorkDir", "JobName"))
+            fields = sacct_format(("JobIDRaw", "State", "ExitCode", "WorkDir", "JobName"))
             command = [
                 "sacct",
                 "--allocations",
@@ -373,7 +373,7 @@ STEP_FIELDS = (
 
 def accounted_steps(job_id: str, name: str) -> list[dict[str, str]] | None:
     """A job that was submitted with this name, and its steps, in the accounting; None if there is no accounting."""
-    format_options = parsable((*STEP_FIELDS, "WorkDir"))
+    format_options = sacct_format((*STEP_FIELDS, "WorkDir"))
     out = answer(["sacct", "--noheader", f"--jobs={job_id}", *format_options], unless=_NO_ACCOUNTING)
     if out is None:
         return None

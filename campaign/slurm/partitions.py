@@ -220,7 +220,9 @@ def _row_of(name: str) -> dict[str, str]:
 
 def _nodes(partition: str, *options: str) -> str:
     partition_option = [f"--partition={partition}"] if partition else []
-    return commands.ask(["sinfo", "--noheader", "--exact", *partition_option, *options, commands.marked(_NODE_FIELDS)])
+    return commands.ask(
+        ["sinfo", "--noheader", "--exact", *partition_option, *options, commands.squeue_format(_NODE_FIELDS)]
+    )
 
 
 def out_of_service(partition: str) -> tuple[Unusable, ...]:

@@ -133,7 +133,7 @@ def _midranks(values: Sequence[float], reference: Sequence[float]) -> list[float
 
 
 def _variance(values: Sequence[float]) -> float:
-    """The sample variance in floating point: the standard library's exact one takes half of the time of a comparison."""
+    """The sample variance in floating point: the standard library's exact one takes half of a comparison's time."""
     middle = fmean(values)
     return math.fsum((value - middle) ** 2 for value in values) / (len(values) - 1)
 
