@@ -51,36 +51,25 @@ def items(values: Values, pack: RulePack) -> None:
 
 
 def benchmark(section: Values, pack: RulePack) -> None:
-    """Check that the named programs are in the pack, that the keys fit the kind of pack, and that further words are
-    flags that the pack allows; in a pack with several programs, those of each.
+    """Check that the named programs are in the pack, and that further words are flags that the pack allows. The short
+    forms of the keys are those of a pack's only program.
     """
-    is_phased, names = bool(pack.phases[0].id), [program.id for program in pack.programs]
-    if is_phased and section["executable"] not in (BUILTIN, None):
-        section.problem(
-            f"rule pack {pack.id} has several programs; give their paths under benchmark.programs: {', '.join(names)}",
-            "executable",
-        )
-    if is_phased and section["extra_arguments"]:
-        section.problem(
-            f"rule pack {pack.id} has several programs ({', '.join(names)}); give the words of each under "
-            "benchmark.program_arguments",
-            "extra_arguments",
-        )
-    elif section["extra_arguments"]:
-        _check_words(section, section["extra_arguments"], pack, "extra_arguments")
-    remedies = {
-        "programs": "give its path under benchmark.executable",
-        "program_arguments": "use benchmark.extra_arguments",
-    }
-    for key, remedy in remedies.items():
-        for name, _ in section[key] or ():
-            if is_phased:
-                section.require(name, names, key, name)
-            else:
-                section.problem(f"rule pack {pack.id} has one program; {remedy}", key, name)
-    for name, words in section["program_arguments"] or ():
-        if is_phased and name in names and words:
-            _check_words(section, words, pack.of_program(name), "program_arguments", name)
+    names = [program.id for program in pack.programs]
+    for short_form, key in (("executable", "programs"), ("extra_arguments", "program_arguments")):
+        if section[short_form] in (BUILTIN, (), None):
+            continue
+        if len(names) > 1:
+            several = f"rule pack {pack.id} has several programs ({', '.join(names)})"
+            section.problem(f"{several}; give what is of each under benchmark.{key}", short_form)
+        elif section[key]:
+            section.problem(f"found benchmark.{key} too; allowed: one of them", short_form)
+        elif short_form == "extra_arguments":
+            _check_words(section, section[short_form], pack, short_form)
+    for key in ("programs", "program_arguments"):
+        for name, words in section[key] or ():
+            section.require(name, names, key, name)
+            if key == "program_arguments" and name in names and words:
+                _check_words(section, words, pack.of_program(name), key, name)
 
 
 def environment(slurm: Values, pack: RulePack) -> None:

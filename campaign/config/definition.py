@@ -57,7 +57,7 @@ def open_campaign(file: Path, part: str = "") -> Definition:
     campaign, pack = load(file, part)
     for program in pack.programs:
         if program.applet not in BUILT_IN and campaign.benchmark.path(program.id) is None:
-            key = "benchmark.programs" if pack.phases[0].id else "benchmark.executable"
+            key = "benchmark.executable" if len(pack.programs) == 1 else "benchmark.programs"
             raise InputError(
                 f"{file}: {key}: found builtin; the built-in benchmark has no {program.applet}; give the program's path"
             )

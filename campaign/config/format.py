@@ -131,13 +131,13 @@ class Benchmark:
         "auto",
     )
     programs: tuple[tuple[str, Path | None], ...] = key(
-        MapOf(_PROGRAM, values.EXECUTABLE), "the same for each program of a pack with `phases`"
+        MapOf(_PROGRAM, values.EXECUTABLE), "the same for each program of the pack"
     )
     extra_arguments: tuple[str, ...] = key(
         ListOf(values.ARGUMENT), "further flags, from the pack's list of optional flags"
     )
     program_arguments: tuple[tuple[str, tuple[str, ...]], ...] = key(
-        MapOf(_PROGRAM, ListOf(values.ARGUMENT)), "the same for each program of a pack with `phases`"
+        MapOf(_PROGRAM, ListOf(values.ARGUMENT)), "the same for each program of the pack"
     )
 
     def path(self, program: str) -> Path | None:

@@ -98,6 +98,11 @@ class Command:
         return tuple(word.replace("{directory}", directory).replace(BRACE, "{") for word in self.arguments)
 
     @property
+    def phase_names(self) -> tuple[str, ...]:
+        """The phase's name, where one is written: the only phase of a pack may be without."""
+        return (self.phase,) if self.phase else ()
+
+    @property
     def step(self) -> str:
         """The name that Slurm gives the job step: that of the file which srun starts."""
         return (*self.prefix, self.executable)[0].rpartition("/")[2]

@@ -341,8 +341,9 @@ def fingerprint(run: Run, settings: Sequence[object] = ()) -> str:
 def _deciding_words(commands: Sequence[Command]) -> Iterator[object]:
     """The parts of commands that decide what is executed."""
     for command in commands:
-        if command.phase:
-            yield [command.phase, command.first_node if command.beside else command.first_node > 0]
+        yield from (
+            [name, command.first_node if command.beside else command.first_node > 0] for name in command.phase_names
+        )
         if command.geometry:
             yield [command.geometry.nodes, command.geometry.processes]
         if command.file:

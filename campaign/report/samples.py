@@ -54,7 +54,7 @@ def show_samples(pack: RulePack, logs: Sequence[Path], say: Callable[[str], None
             operation for operation in settled.operations if operation.phase in phases and operation.record in by_name
         ]
         values = {operation.key: by_name[operation.record] for operation in operations}
-        if phases == [""]:
+        if len(settled.outputs) == 1:
             _say_computed(settled, values, say)
         elif len({operation.phase for operation in operations}) == 1:
             together |= values

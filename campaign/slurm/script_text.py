@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from campaign.core.runs import Run
+from campaign.core.runs import Command, Run
 
 # What the line that begins the job and those of its runs begin with, and what marks phases, their geometry, files and
 # last lines of outputs in these. A phase that starts together with the one before it has BESIDE in place of PHASE.
@@ -92,9 +92,13 @@ def executes(words: Sequence[str], run: Run, token: str) -> bool:
         if tuple(words[-len(planned) :]) != planned:
             return False
         words = words[: -len(planned)]
-        if command.phase:
-            mark = f"{BESIDE if command.beside else PHASE}{command.phase}"
+        for mark in phase_marks(command):
             if mark not in words:
                 return False
             words = words[: len(words) - 1 - words[::-1].index(mark)]
     return True
+
+
+def phase_marks(command: Command) -> list[str]:
+    """The words with which a phase begins in a step of a job script; none of one without a name."""
+    return [f"{BESIDE if command.beside else PHASE}{name}" for name in command.phase_names]

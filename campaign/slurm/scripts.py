@@ -65,16 +65,14 @@ def _phase(run: Run, command: Command, slurm: slurm_keys.Slurm, token: str, prob
     """The words of a run's step that execute one of its commands. `probe_text`: what `_probe` says of it, if it is
     other than for the run.
     """
-    begins = script_text.BESIDE if command.beside else script_text.PHASE
     marks = (
-        (begins, command.phase),
         (script_text.TOLD, probe_text),
         (script_text.FILE, command.file),
         (script_text.LAST_LINE, command.end),
     )
     marked_words = (f"{mark}{name}" for mark, name in marks if name)
     placed = () if command.untimed else launcher(run, slurm, command)
-    return (*marked_words, *placed, *command.words(run.attempt_directory(token)))
+    return (*script_text.phase_marks(command), *marked_words, *placed, *command.words(run.attempt_directory(token)))
 
 
 def described(run: Run, attempt: int, token: str, job: str) -> dict[str, Any]:
@@ -98,14 +96,15 @@ def command_lines(run: Run, token: str) -> dict[str, Any]:
     directory, (first, *_) = run.attempt_directory(token), run.commands
     phases = [
         {
-            "phase": command.phase,
+            "phase": name,
             **({"beside": True} if command.beside else {}),
             **({"nodes": command.geometry.nodes, "processes": command.geometry.processes} if command.geometry else {}),
             "argv": list(command.words(directory)),
         }
         for command in run.commands
+        for name in command.phase_names
     ]
-    return {"argv": list(first.words(directory)), **({"phases": phases} if first.phase else {})}
+    return {"argv": list(first.words(directory)), **({"phases": phases} if phases else {})}
 
 
 def launcher(run: Run, slurm: slurm_keys.Slurm, command: Command = _PLAIN) -> tuple[str, ...]:

@@ -582,10 +582,15 @@ def test_other_flags_of_a_program_are_refused(key_text: str, message: str, probl
     assert reported_problem.startswith(message)
 
 
-def test_a_pack_of_one_program_has_no_program_arguments(problems: Problems) -> None:
-    assert problems(f"{VALID}benchmark: {{program_arguments: {{mdtest: [-v]}}}}\n") == [
-        "6:41: benchmark.program_arguments.mdtest: rule pack crossroads-mdtest has one program; use "
-        "benchmark.extra_arguments"
+def test_the_only_program_of_a_pack_may_be_named(load: Load, problems: Problems) -> None:
+    """As in a pack with phases, so that what is written for the one form is read in the other."""
+    campaign = load(f"{VALID}benchmark: {{program_arguments: {{mdtest: [-v]}}, programs: {{mdtest: /usr/bin/true}}}}\n")
+    assert (campaign.benchmark.further("mdtest"), campaign.benchmark.path("mdtest")) == (("-v",), Path("/usr/bin/true"))
+    assert problems(f"{VALID}benchmark: {{program_arguments: {{mdtset: [-v]}}}}\n") == [
+        "6:41: benchmark.program_arguments.mdtset: found mdtset; did you mean mdtest?"
+    ]
+    assert problems(f"{VALID}benchmark: {{extra_arguments: [-v], program_arguments: {{mdtest: [-v]}}}}\n") == [
+        "6:30: benchmark.extra_arguments: found benchmark.program_arguments too; allowed: one of them"
     ]
 
 

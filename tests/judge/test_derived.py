@@ -9,7 +9,7 @@ import pytest
 from campaign.config.rules.entries import Operation, Requirement
 from campaign.config.rules.programs import Phase, Program
 from campaign.core.findings import Finding, Severity
-from campaign.core.records import Observation, OutputRemark, PhaseTimes, Record, Source
+from campaign.core.records import Observation, OutputRemark, PhaseTimes, Record, Source, record_key
 from campaign.core.runs import Cell, Command, State, Status  # fmt: skip
 from campaign.judge.engine import judge
 from campaign.judge.rows import with_findings
@@ -100,6 +100,24 @@ def test_a_condition_on_counts_is_about_the_ranks_that_the_job_saw_in_each_phase
     )  # fmt: skip
     (unseen,) = judge(given)
     assert (unseen.checked, unseen.message) == (False, "nodes == 2: nodes not recorded")
+
+
+@pytest.mark.parametrize("name", ["", "easy"])
+def test_a_condition_on_counts_is_judged_of_an_only_phase_with_a_name_and_without(name: str) -> None:
+    pack = replace(
+        PACK,
+        phases=(Phase(name, "ior", ("-o", "{directory}/x"), "1"),),
+        operations=(Operation("write", "Write", "MiB/s", record="write", phase=name),),
+        requires=(Requirement("nodes == 2", "4.2"), Requirement("processes == 2", "4.2")),
+        checks={"GEO-05": "4"},
+        profile="full",
+    )
+    run = builders.run(commands=(Command("/ior", ("-o", "{directory}/x"), name, "ior"),))
+    evidence = builders.evidence(placement={name: ("n1", "n1")})
+    record = replace(EASY, operation=record_key(name, "write"))
+    given = Case(builders.campaign(), pack, run, builders.attempt(), (record,), {name: Observation()}, evidence)
+    (found,) = judge(given)
+    assert found.message.removesuffix(f" (phase {name})") == "clause 4.2 requires nodes == 2; found nodes 1"
 
 
 def test_a_note_about_a_phase_or_an_operation_is_about_their_results_alone() -> None:
