@@ -91,7 +91,7 @@ SIGNERS = Option("--signers", type=Path, metavar="FILE", help="trusted public ke
 MAPPING = Option(
     "--mapping", type=Path, metavar="MAP", help="which cells of a form have which results (docs/forms.md), or an RFP"
 )
-OF_PART = Option("--part", dest="of_part", default="", metavar="PART", help="with an RFP as MAP: the part compared")
+OF_PART = Option("--part", dest="of_part", default="", metavar="PART", help="compare only this part of an RFP")
 OF_SANDBOX = Option(
     "--dir",
     metavar="DIR",
@@ -296,11 +296,12 @@ VERBS = (
         directory("write the report of the re-evaluation to this directory"),
         FORCE,
     ], VERIFY_STATUS),
-    Verb("terms", "bundles", "write new terms for verifying offers by a rule pack", [
+    Verb("terms", "bundles", "write new terms for verifying offers by a rule pack or an RFP", [
         Option("action", choices=("init",), metavar="init", help="write a new file"),
         Option("file", nargs="?", type=Path, default=Path("terms.yaml"), metavar="FILE", writes="file",
                help="new file (default: %(default)s); - prints it"),
-        Option("--rules", default=PACK, metavar="ID", help="rule pack, or a path to one (default: %(default)s)"),
+        Option("--rules", default=PACK, metavar="ID",
+               help="rule pack, or a path to one or to an RFP (default: %(default)s)"),
         FORCE,
     ]),
     Verb("sample", "bundles", "draw random cells from a bundle, to be measured again on the installed system", [
@@ -319,7 +320,7 @@ VERBS = (
         AT_LEAST,
         SIGNERS,
         WAIVER_SIGNERS,
-        Option("-o", "--output", type=Path, required=True, metavar="OUT", writes="file",
+        Option("-o", "--output", type=Path, required=True, metavar="OUT", writes="file", per_part=True,
                help="new campaign file of the sample"),
         FORCE,
     ]),

@@ -8,25 +8,37 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from campaign.cli.output import STANDARD_OUTPUT, columns, rows_exit_status, say, show, table_format, write, write_table
+from campaign.cli.output import (
+    ONE_FILE,
+    STANDARD_OUTPUT,
+    columns,
+    rows_exit_status,
+    say,
+    show,
+    table_format,
+    write,
+    write_table,
+)
 from campaign.cli.selection import PartSelection, checked_files, file_of, place_of
 from campaign.config import rfp as rfps
 from campaign.core import atomic, journal, timestamps
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed_path
 from campaign.core.units import plural
-from campaign.evidence import bundle, provenance, response_bundle, submitted_table, terms, verify, verify_text
-from campaign.judge.submission import Submission
-from campaign.pipeline import campaign_state, planning
+from campaign.evidence import bundle, provenance, submitted_table, terms, verify, verify_bundle, verify_text
 from campaign.report import decision, table
 from campaign.report.compare import rendering
 from campaign.report.compare.comparison import parse_terms
-from campaign.report.rfp_response import scores_text
+from campaign.report.rfp_response import join_parts, scores_text
 from campaign.report.write import write_report
 from campaign.results.store import is_begun
 
-Parts = Mapping[str, verify.VerifiedBundle]
+if TYPE_CHECKING:
+    from campaign.evidence.sample import Challenge  # with numpy, which takes a while
+    from campaign.judge.submission import Submission
+    from campaign.report.compare.offers import Offer
+
 Compared = submitted_table.TableComparison | None  # None: no table was handed in, or nothing can be compared with it
 NOT_SAMPLED = "the bundle cannot be re-evaluated"
 
@@ -34,112 +46,64 @@ NOT_SAMPLED = "the bundle cannot be re-evaluated"
 def pack(arguments: argparse.Namespace) -> int:
     selection, out = PartSelection(arguments), arguments.output
     bundle.check_place(out, arguments.force)
-    if selection.response is None:
-        bundles = {part: _pack_part(arguments, out, part, arguments.force) for part in selection.parts}
-        contents = [plural(part_bundle.attempts, "attempt") for part_bundle in bundles.values()]
-        files = sum(part_bundle.files for part_bundle in bundles.values())
-    else:
-        with bundle.staging_directory(out) as place:
-            root = place / "bag"
-            bundles = {part: _pack_part(arguments, root / verify.PARTS / part, part) for part in selection.parts}
-            files = response_bundle.write(selection.response.rfp, root, bundles, out, arguments.sign, arguments.force)
-        contents = [plural(len(bundles), "part")]
-    show(f"wrote {out}: {plural(files, 'file')}, {', '.join(contents)}")
-    for part, part_bundle in bundles.items():
-        of_part = f" of {part}" if selection.response else ""
+    records = {selection.label(part): bundle.open_recorded(arguments.file, say, part) for part in selection.parts}
+    rfp = selection.response.rfp if selection.response else None
+    files, parts = bundle.write(records, out, arguments.sign, arguments.force, rfp)
+    count = plural(len(parts), "part") if rfp else plural(parts[""].attempts, "attempt")
+    show(f"wrote {out}: {plural(files, 'file')}, {count}")
+    for label, part_bundle in parts.items():
+        of_part = f" of {label}" if label else ""
         if part_bundle.left_out:
-            excluded = plural(part_bundle.left_out, "attempt")
-            show(f"{excluded}{of_part} without raw output: listed only in the bundle's index")
+            left_out = plural(part_bundle.left_out, "attempt")
+            show(f"{left_out}{of_part} without raw output: listed only in the bundle's index")
         show(f"journal head{of_part} (send it to the buyer): {part_bundle.evaluation.head}")
     show(f"verify:  campaign verify {typed_path(out)}")
-    selection.statuses = [
-        _part_status(part_bundle, typed_path(arguments.file, part)) for part, part_bundle in bundles.items()
-    ]
+    for label, part_bundle in parts.items():
+        rows, part = part_bundle.evaluation.submission.rows, records[label].definition.campaign.part
+        selection.statuses.append(rows_exit_status(rows))
+        if selection.statuses[-1]:
+            reason = f"'campaign check {typed_path(arguments.file, part)}' says why"
+            show(f"{decision.status_counts(rows)}: no buyer accepts this bundle; {reason}")
     return selection.end()
 
 
-def _pack_part(arguments: argparse.Namespace, out: Path, part: str, force: bool = False) -> bundle.WrittenBundle:
-    bundle.check_place(out, force)
-    definition, names = bundle.open_recorded(arguments.file, part)
-    planned, attempts = campaign_state.recorded_plan(definition, say)
-    if is_begun(definition.paths):
-        planning.write_plan(definition, planned)
-    return bundle.write(definition, names, planned, attempts, out, arguments.sign, force)
-
-
-def _part_status(part_bundle: bundle.WrittenBundle, file: str) -> int:
-    """The exit status, which is explained where it is not 0."""
-    rows = part_bundle.evaluation.submission.rows
-    if status := rows_exit_status(rows):
-        show(f"{decision.status_counts(rows)}: no buyer accepts this bundle; 'campaign check {file}' says why")
-    return status
-
-
-def verify_bundle(arguments: argparse.Namespace) -> int:
-    """Print the decision on a bundle, or that on all parts with their scores, and with --details each part."""
-    with _verify_parts(arguments) as (response, parts):
-        comparison = _compare_table(arguments, parts, response.rfp if response else None)
-        table_lines = [verify_text.table_text(arguments.table, comparison)] if comparison and not arguments.json else []
-        if arguments.json:
-            print(json.dumps(_verified_json(arguments, response, parts, comparison), indent=1))
-        elif response:
-            score_lines = [scores_text(response.scored, columns(), arguments.details)] if response.scored else []
-            response_lines = [
-                decision.decision_text(response.decision, columns()),
-                "",
-                *response_bundle.finding_lines(response),
-                *score_lines,
-                *table_lines,
-            ]
-            show("\n".join(response_lines))
-        for part, verified in parts.items():
-            _print_verified(arguments, verified, part, response is not None)
-        if response and arguments.junit == STANDARD_OUTPUT:
-            write(verify_text.as_junit(response.name, parts.values()), arguments.junit, arguments)
-        if table_lines and not response:
-            show(*table_lines)
-        status = response.exit_status if response else parts[arguments.part].decision.exit_status
-    return INCOMPLETE if comparison and comparison.differences else status
-
-
-@contextmanager
-def _verify_parts(arguments: argparse.Namespace) -> Iterator[tuple[response_bundle.VerifiedResponse | None, Parts]]:
-    """All parts of a bundle that answers an RFP; or a single part, without a response."""
+def print_verification(arguments: argparse.Namespace) -> int:
+    """Print the decision on a bundle; on one of several parts also the scores, and with --details each part."""
     demands, rfp = _buyers_demands(arguments)
     verify.load_buyers_rules(demands)
-    with verify.open_bundle(arguments.bundle) as bag:
-        parts = verify.part_names(bag)
-        if parts and not arguments.part:
-            checked_files(arguments.junit, parts, True, arguments.force)
-            with response_bundle.verify_response(arguments.bundle.name, bag, demands, rfp) as response:
-                yield response, response.parts
-        else:
-            checked_files(arguments.junit, [arguments.part], False, arguments.force)
-            with verify.verify_part(arguments.bundle, bag, demands, arguments.part if parts else "") as verified:
-                yield None, {arguments.part: verified}
+    with verify_bundle.open_parts(arguments.bundle, arguments.part) as selection:
+        junit_files = checked_files(arguments.junit, selection.parts, selection.is_response, arguments.force)
+        with verify_bundle.verify_parts(selection, demands, rfp) as verified:
+            comparison = _compare_table(arguments, verified)
+            if arguments.json:
+                of_table = {"table": {"file": str(arguments.table), **asdict(comparison)}} if comparison else {}
+                print(json.dumps(verify_text.as_json(verified) | of_table, indent=1))
+            elif verified.is_response:
+                score_lines = [scores_text(verified.scored, columns(), arguments.details)] if verified.scored else []
+                block = decision.decision_text(verified.decision, columns())
+                show("\n".join([block, "", *verify_text.finding_lines(verified), *score_lines]))
+            for part, verified_part in verified.parts.items():
+                _print_part(arguments, verified_part, part, verified.is_response, junit_files[part])
+            if verified.is_response and arguments.junit == STANDARD_OUTPUT:
+                write(verify_text.as_junit(verified.name, verified.parts.values()), arguments.junit, arguments)
+            if comparison and not arguments.json:
+                show(verify_text.table_text(arguments.table, comparison))
+            return INCOMPLETE if comparison and comparison.differences else verified.exit_status
 
 
-def _verified_json(
-    arguments: argparse.Namespace, response: response_bundle.VerifiedResponse | None, parts: Parts, comparison: Compared
-) -> dict[str, Any]:
-    of_table = {"table": {"file": str(arguments.table), **asdict(comparison)}} if comparison else {}
-    of_parts = {part: verify_text.as_json(verified) for part, verified in parts.items()}
-    if response is None:
-        return of_parts[arguments.part] | of_table
-    return {"format": 1, "bundle": response.name, **response.as_json(), **of_table, "parts": of_parts}
-
-
-def _print_verified(
-    arguments: argparse.Namespace, verified: verify.VerifiedBundle, part: str, is_of_several: bool
+def _print_part(
+    arguments: argparse.Namespace,
+    verified: verify.VerifiedPart,
+    part: str,
+    is_of_several: bool,
+    junit_file: Path | None,
 ) -> None:
     """Print the verification of a part, of several only with --details, and write the files that are asked for."""
     is_shown = not arguments.json and (arguments.details or not is_of_several)
-    of_part = part if is_of_several else ""
-    junit, output = file_of(arguments.junit, of_part), place_of(arguments.output, of_part)
     if is_shown and is_of_several:
         show(f"\n=== part {part} ===")
-    if junit and not (is_of_several and junit == STANDARD_OUTPUT):  # one document of all parts is printed there
-        write(verify_text.as_junit(verified.name, [verified]), junit, arguments)
+    if junit_file and not (is_of_several and junit_file == STANDARD_OUTPUT):  # one document of all is printed there
+        write(verify_text.as_junit(verified.name, [verified]), junit_file, arguments)
     if is_shown:
         show(verify_text.as_text(verified, columns(), part, arguments.details))
     if verified.evaluation is None:
@@ -148,7 +112,7 @@ def _print_verified(
         submission = verified.evaluation.submission
         rows, campaign, pack = submission.rows, submission.campaign, submission.pack
         print(f"\n{table.table_text(rows, campaign, pack, 'simple', columns(), details=True)}")
-    if output:
+    if output := place_of(arguments.output, part if is_of_several else ""):
         path = write_report(output, verify_text.report_contents(verified, verified.evaluation))
         (say if arguments.json else show)(f"wrote {path}")
 
@@ -194,16 +158,18 @@ def _file_name(output: Path, default: str) -> Path:
     return Path(default) if output == STANDARD_OUTPUT else output
 
 
-def _compare_table(arguments: argparse.Namespace, parts: Parts, rfp: rfps.Rfp | None) -> Compared:
+def _compare_table(arguments: argparse.Namespace, verified: verify_bundle.VerifiedBundle) -> Compared:
     """The comparison of the table or form that was handed in with the bundle."""
     submissions = {
-        part: verified.vendors_evaluation.submission for part, verified in parts.items() if verified.vendors_evaluation
+        part: verified_part.vendors_evaluation.submission
+        for part, verified_part in verified.parts.items()
+        if verified_part.vendors_evaluation
     }
     if arguments.table is None or not submissions:
         return None
     mapping, _ = rfps.mapping_and_packs(arguments.mapping, arguments.table, "", arguments.part)
-    if mapping is None and rfp is not None:
-        mapping = rfp.form(arguments.table)
+    if mapping is None and verified.rfp is not None:
+        mapping = verified.rfp.form(arguments.table)
     return submitted_table.compare(arguments.table, submissions, mapping)
 
 
@@ -235,14 +201,18 @@ def show_head(arguments: argparse.Namespace) -> int:
 @contextmanager
 def _open_intact(
     arguments: argparse.Namespace, demands: verify.Buyer, problem: str
-) -> Iterator[tuple[verify.VerifiedBundle, Submission]]:
-    """A bundle and its re-evaluated campaign. Raises InputError with the problem if the bundle was altered or cannot be
-    re-evaluated.
+) -> Iterator[verify_bundle.VerifiedBundle]:
+    """A bundle, all of whose parts can be re-evaluated. Raises InputError with the problem if they cannot, or if it was
+    altered.
     """
-    with verify.verify(arguments.bundle, demands, arguments.part) as verified:
-        if verified.evaluation is None or not verified.intact:
+    verify.load_buyers_rules(demands)
+    with (
+        verify_bundle.open_parts(arguments.bundle, arguments.part) as selection,
+        verify_bundle.verify_parts(selection, demands) as verified,
+    ):
+        if not verified.is_intact:
             raise InputError(f"{arguments.bundle}: {problem}; see 'campaign verify'")
-        yield verified, verified.evaluation.submission
+        yield verified
 
 
 def draw_sample(arguments: argparse.Namespace) -> int:
@@ -252,26 +222,46 @@ def draw_sample(arguments: argparse.Namespace) -> int:
     demands = verify.Buyer(arguments.signers, waiver_signers=arguments.waiver_signers)
     aims = sample.parse_aims(arguments.honest, arguments.catch)
     fixed = designs.Design(arguments.cells, arguments.repetitions, _min_share(arguments))
-    with _open_intact(arguments, demands, NOT_SAMPLED) as (verified, submission):
-        offer = sample.offer_of(submission, arguments.bundle.name)
-        challenge = sample.design_challenge(offer, verified.chain.head, arguments.seed, aims, fixed)
-        settings = sample.challenge_settings(challenge, submission)
-        write(sample.challenge_text(challenge, settings), arguments.output, arguments)
-        flat_settings = sample.flatten_settings(settings).items()
-        machine_lines = [f"  {key}: {text}" for key, text in flat_settings if sample.is_machine_setting(key)]
-        file = _file_name(arguments.output, "sample.yaml")
-        block = sample.sample_decision(challenge, offer, *_typed_files(arguments, file))
-        show(f"{decision.decision_text(block, columns())}\n")
-        print(f"cells to measure again: {' '.join(challenge.cells)}")
-        show("\n".join(sample.design_remarks(challenge, offer)))
-        show("the vendor's machine; change what must differ, and allow it with 'campaign accept --allow KEY':")
-        show("\n".join(machine_lines))
+    with _open_intact(arguments, demands, NOT_SAMPLED) as verified:
+        offers = sample.sampled_offers(verified.submissions, arguments.bundle.name)
+        files = checked_files(arguments.output, [*offers], verified.is_response, arguments.force)
+        aims_of_part = sample.aims_of_part(aims, len(offers))
+        challenges = {
+            part: sample.design_challenge(offer, verified.parts[part].chain.head, arguments.seed, aims_of_part, fixed)
+            for part, offer in offers.items()
+        }
+        for part, challenge in challenges.items():
+            if verified.is_response:
+                show(f"=== part {part} ===")
+            _write_sample(arguments, challenge, offers[part], verified.submissions[part], files[part])
+        if verified.is_response:
+            typed_files = _typed_files(arguments, "", arguments.output)
+            block = sample.parts_decision(challenges, offers, aims, *typed_files)
+            show(f"\n{decision.decision_text(block, columns())}")
     return OK
 
 
-def _typed_files(arguments: argparse.Namespace, file: Path) -> tuple[str, str]:
-    """A bundle, and the file of its sample."""
-    return typed_path(arguments.bundle, arguments.part), typed_path(file)
+def _write_sample(
+    arguments: argparse.Namespace, challenge: Challenge, offer: Offer, submission: Submission, output: Path | None
+) -> None:
+    """Write the sample of a part, and print its decision."""
+    from campaign.evidence import sample
+
+    settings, part = sample.challenge_settings(challenge, submission), submission.campaign.part
+    write(sample.challenge_text(challenge, settings), output, arguments)
+    typed_files = _typed_files(arguments, part, _file_name(output or STANDARD_OUTPUT, "sample.yaml"))
+    block = sample.sample_decision(challenge, offer, *typed_files)
+    show(f"{decision.decision_text(block, columns())}\n")
+    print(f"cells to measure again: {' '.join(f'{part}/{cell}' if part else cell for cell in challenge.cells)}")
+    show("\n".join(sample.design_remarks(challenge, offer)))
+    show("the vendor's machine; change what must differ, and allow it with 'campaign accept --allow KEY':")
+    flat_settings = sample.flatten_settings(settings).items()
+    show("\n".join(f"  {key}: {text}" for key, text in flat_settings if sample.is_machine_setting(key)))
+
+
+def _typed_files(arguments: argparse.Namespace, part: str, file: Path) -> tuple[str, str]:
+    """A bundle, of which one part is meant if it is named, and the file of its sample."""
+    return typed_path(arguments.bundle, part), typed_path(file)
 
 
 def _min_share(arguments: argparse.Namespace) -> float:
@@ -281,36 +271,61 @@ def _min_share(arguments: argparse.Namespace) -> float:
 
 
 def accept(arguments: argparse.Namespace) -> int:
-    from campaign.evidence import acceptance
+    from campaign.evidence import acceptance, sample
 
     demands = verify.Buyer(arguments.signers, waiver_signers=arguments.waiver_signers)
     options = acceptance.AcceptanceOptions(tuple(arguments.allow), _min_share(arguments), arguments.reported)
-    with _open_intact(arguments, demands, NOT_SAMPLED) as (verified, submission):
-        outcome = acceptance.accept(arguments.challenge, submission, verified.chain.head, options, say)
-        style = table_format(arguments)
-        block = acceptance.acceptance_decision(outcome, *_typed_files(arguments, arguments.challenge))
-        write_table(rendering.comparison_text(outcome.comparison, block, style, columns(arguments.output)), arguments)
+    style, width = table_format(arguments), columns(arguments.output)
+    with _open_intact(arguments, demands, NOT_SAMPLED) as verified:
+        outcomes, blocks = {}, {}
+        for part in sample.sampled_offers(verified.submissions, arguments.bundle.name):
+            file = file_of(arguments.challenge, part if verified.is_response else "")
+            submission, head = verified.submissions[part], verified.parts[part].chain.head
+            outcomes[part] = outcome = acceptance.accept(file, submission, head, options, say)
+            blocks[part] = acceptance.acceptance_decision(outcome, *_typed_files(arguments, part, file))
+            if arguments.further and outcome.further:
+                atomic.write(file.resolve(), acceptance.extended_challenge(outcome, file))
+                say(f"wrote {file}: with further repetitions")
+    tables = {
+        part: rendering.comparison_text(outcome.comparison, blocks[part], style, width)
+        for part, outcome in outcomes.items()
+    }
+    typed_files = _typed_files(arguments, "", arguments.challenge)
+    block = acceptance.parts_decision(outcomes, blocks, *typed_files)
+    if verified.is_response and style not in ONE_FILE:
+        show(f"{decision.decision_text(block, columns())}\n")
+    write_table(join_parts(style, verified.rfp, tables, decision=asdict(block)), arguments)
+    for part, outcome in outcomes.items():
         if texts := list(acceptance.condition_texts(outcome)):
-            (show if style == "simple" else say)("\n".join(texts))
-        if arguments.further and outcome.further:
-            atomic.write(arguments.challenge.resolve(), acceptance.extended_challenge(outcome, arguments.challenge))
-            say(f"wrote {arguments.challenge}: with further repetitions")
-    return acceptance.EXIT_STATUS[outcome.verdict]
+            heading = [f"part {part}:"] if verified.is_response else []
+            (show if style == "simple" else say)("\n".join([*heading, *texts]))
+    return acceptance.EXIT_STATUS[acceptance.worst_verdict(outcome.verdict for outcome in outcomes.values())]
 
 
 def build_again(arguments: argparse.Namespace) -> int:
     problem = "the bundle was altered or cannot be re-evaluated, so its source was not built"
-    with _open_intact(arguments, verify.Buyer(), problem) as (_, submission):
+    with _open_intact(arguments, verify.Buyer(), problem) as verified:
         options = (arguments.mpicc, arguments.cflags, arguments.foreign_source)
-        rebuilt = provenance.rebuild(submission.campaign.path.parent, submission, *options)
-    show(json.dumps(provenance.rebuilt_json(rebuilt), indent=1) if arguments.json else provenance.rebuilt_text(rebuilt))
-    return OK if all(binary.identical for binary in rebuilt) else INCOMPLETE
+        parts = verified.submissions
+        folders = {part: submission.campaign.path.parent for part, submission in parts.items()}
+        sources = {part: folder for part, folder in folders.items() if (folder / provenance.SOURCE).is_file()}
+        rebuilt = {
+            part: provenance.rebuild(folder, parts[part], *options) for part, folder in (sources or folders).items()
+        }
+    documents = {part: provenance.rebuilt_json(builds) for part, builds in rebuilt.items()}
+    if arguments.json:
+        document = {"format": 1, "parts": documents} if verified.is_response else next(iter(documents.values()))
+        print(json.dumps(document, indent=1))
+    else:
+        for part, builds in rebuilt.items():
+            show(f"{f'{part}: ' if verified.is_response else ''}{provenance.rebuilt_text(builds)}")
+    return OK if all(document["identical"] for document in documents.values()) else INCOMPLETE
 
 
 FUNCTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "bundle": pack,
     "head": show_head,
-    "verify": verify_bundle,
+    "verify": print_verification,
     "terms": write_terms,
     "sample": draw_sample,
     "accept": accept,

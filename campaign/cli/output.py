@@ -31,6 +31,7 @@ FORMAT_OF = {
     ".md": "github",
     ".tex": "latex_longtable",
 }
+ONE_FILE = ("csv", "json")  # formats of tables in which all parts are one text
 NOT_WRITTEN = (".xls", ".ods", ".pdf", ".doc", ".docx", ".odt")  # file names for which plain text would be wrong
 FEWEST = 40  # columns that a terminal is assumed to have at least
 

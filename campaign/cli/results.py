@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 from campaign.cli.output import (
+    ONE_FILE,
     STANDARD_OUTPUT,
     columns,
     rows_exit_status,
@@ -23,7 +23,6 @@ from campaign.cli.output import (
 from campaign.cli.selection import PartSelection, checked_files
 from campaign.config import rfp as rfps
 from campaign.config.definition import Definition
-from campaign.config.response import read
 from campaign.config.rules import packs
 from campaign.config.waivers import statement
 from campaign.core import outputs
@@ -31,7 +30,6 @@ from campaign.core.errors import INCOMPLETE, OK, InputError, typed_path
 from campaign.core.grouping import grouped
 from campaign.core.paths import Paths
 from campaign.core.units import listing, plural
-from campaign.evidence import response_bundle, verify
 from campaign.judge.compliance import compliance_matrix
 from campaign.judge.rows import with_findings
 from campaign.judge.submission import Submission
@@ -49,14 +47,12 @@ from campaign.report import (
 )
 from campaign.report.compare import offer_files, rendering, verdicts
 from campaign.report.compare.comparison import parse_day, parse_targets, parse_terms
-from campaign.report.compare.offers import Offer
+from campaign.report.compare.offer_files import PartsOfOffer
 from campaign.report.foreign import judge_table
 from campaign.report.workbook.write import workbook
 from campaign.report.write import write_pdf, write_report
 from campaign.results.source import modifications
 from campaign.results.store import is_begun
-
-ONE_FILE = ("csv", "json")  # formats of tables in which all parts are one file
 
 
 def print_table(arguments: argparse.Namespace) -> int:
@@ -256,14 +252,13 @@ def compare(arguments: argparse.Namespace) -> int:
     terms = parse_terms(arguments.tolerance, arguments.at_least, arguments.reported)
     targets, day = parse_targets(arguments.map), parse_day(arguments.day)
     style, is_unequal = table_format(arguments), arguments.unequal or arguments.force
-    with ExitStack() as stack:
-        offers = _offers(arguments, stack)
-        rfp, first = offers[0]
-        comparisons = {
-            part: verdicts.compare([parts[part] for _, parts in offers], terms, targets, is_unequal, day)
-            for part in first
-            if all(part in parts for _, parts in offers)
-        }
+    offers = _load_offers(arguments)
+    rfp, first = offers[0]
+    comparisons = {
+        part: verdicts.compare([parts[part] for _, parts in offers], terms, targets, is_unequal, day)
+        for part in first
+        if all(part in parts for _, parts in offers)
+    }
     _say_other_answers(paths, offers)
     names, width = list(map(typed_path, paths)), columns(arguments.output)
     texts = {
@@ -276,29 +271,18 @@ def compare(arguments: argparse.Namespace) -> int:
     return OK if is_complete and all(comparison.passed for comparison in comparisons.values()) else INCOMPLETE
 
 
-PartsOfOffer = tuple[rfps.Rfp | None, Mapping[str, Offer]]  # the RFP that an offer answers, and its parts
-
-
-def _offers(arguments: argparse.Namespace, stack: ExitStack) -> list[PartsOfOffer]:
-    if not arguments.of_part and any(map(offer_files.has_parts, arguments.campaigns)):
-        return [_parts_of_offer(stack, path) for path in arguments.campaigns]
-    mapping, pack = rfps.mapping_and_packs(
-        arguments.mapping, arguments.campaigns[-1], arguments.rules, arguments.of_part
-    )
-    form = (mapping, {part: packs.load(pack_id) for part, pack_id in pack.items()}) if mapping else None
-    return [(None, {"": offer_files.load_offer(path, form)}) for path in arguments.campaigns]
-
-
-def _parts_of_offer(stack: ExitStack, path: Path) -> PartsOfOffer:
-    if path.suffix in (".yaml", ".yml"):
-        response = read(path)
-        return response.rfp, {part.id: offer_files.load_offer(path, part=part.id) for part in response.parts}
-    bag = stack.enter_context(verify.open_bundle(path))
-    parts = {part: offer_files.load_offer(bag.root / verify.PARTS / part) for part in verify.part_names(bag)}
-    if not parts:
-        raise InputError(f"{path}: does not answer an RFP of several parts, as another of the offers does")
-    offers = {part: replace(offer, source=str(path)) for part, offer in parts.items()}
-    return rfps.load(bag.root / response_bundle.RFP), offers
+def _load_offers(arguments: argparse.Namespace) -> list[PartsOfOffer]:
+    """The offers, or of each the selected part. Raises InputError if one of several parts meets one without."""
+    paths, part = arguments.campaigns, arguments.of_part
+    mapping, pack = rfps.mapping_and_packs(arguments.mapping, paths[-1], arguments.rules, part)
+    form = (mapping, {name: packs.load(pack_id) for name, pack_id in pack.items()}) if mapping else None
+    offers = [offer_files.load_offer(path, form) for path in paths]
+    for path, (_, parts) in zip(paths, offers, strict=True):
+        if part and not {part, ""} & {*parts}:
+            raise InputError(f"{path}: has no part {part}; its parts are {', '.join(parts)}")
+        if "" in parts and not part and any(rfp for rfp, _ in offers):
+            raise InputError(f"{path}: does not answer an RFP of several parts, as another of the offers does")
+    return [(None, {"": parts.get(part) or parts[""]}) for _, parts in offers] if part else offers
 
 
 def _say_other_answers(paths: Sequence[Path], offers: Sequence[PartsOfOffer]) -> None:

@@ -45,9 +45,13 @@ class PartSelection:
                 show(f"\n{heading}" if number else heading)
             yield part
 
+    def label(self, part: str) -> str:
+        """The name of a part among several; "" of the only one."""
+        return part if self.response else ""
+
     def place(self, part: str, path: Path | None) -> Path | None:
         """The directory of a part."""
-        return place_of(path, part if self.response else "")
+        return place_of(path, self.label(part))
 
     def places(self, path: Path | None, force: bool, is_one_file: bool = False) -> dict[str, Path | None]:
         """The file of each part, or the one of all. Raises InputError for one that must not be written."""
@@ -62,7 +66,7 @@ class PartSelection:
 
     def text(self, scored: Sequence[Scored] = ()) -> str:
         """What is printed of all parts."""
-        return rfp_response.join_parts(self._style, self.response, self.texts, scored)
+        return rfp_response.response_text(self._style, self.response, self.texts, scored)
 
     def end(self) -> int:
         """Name the mandatory parts that the file leaves out; gives the exit status."""
@@ -79,16 +83,14 @@ def place_of(path: Path | None, part: str) -> Path | None:
     return path / part if path else None
 
 
-def file_of(path: Path | None, part: str) -> Path | None:
+def file_of(path: Path, part: str) -> Path:
     """The file of a part of several, next to those of the others."""
-    if path is None or path == STANDARD_OUTPUT or not part:
-        return path
-    return path.with_name(f"{path.stem}-{part}{path.suffix}")
+    return path.with_name(f"{path.stem}-{part}{path.suffix}") if part and path != STANDARD_OUTPUT else path
 
 
 def checked_files(path: Path | None, parts: Sequence[str], is_of_several: bool, force: bool) -> dict[str, Path | None]:
     """The file of each part. Raises InputError for one that must not be written."""
-    files = {part: file_of(path, part if is_of_several else "") for part in parts}
+    files = {part: path and file_of(path, part if is_of_several else "") for part in parts}
     for file in files.values():
         if file is not None and file != STANDARD_OUTPUT:
             outputs.check(file, force)

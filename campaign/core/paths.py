@@ -1,8 +1,22 @@
-"""Where a campaign keeps its files."""
+"""Where a campaign keeps its files, and where the parts of a bundle are."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+# Of a bundle that answers an RFP: a complete bundle of each part; the RFP, and what follows from the parts.
+PARTS, RFP, RESPONSE = "data/parts", "data/rfp.yaml", "data/response.json"
+
+
+def bundle_of_part(bundle: Path, part: str) -> Path:
+    """The directory of a part's bundle; a part without a name is the only one, whose bundle is the entire one."""
+    return bundle / PARTS / part if part else bundle
+
+
+def parts_of_bundle(bundle: Path) -> tuple[str, ...]:
+    """The names of the parts that a bundle has; only "" for a single rule pack."""
+    places = (bundle / PARTS).iterdir() if (bundle / PARTS).is_dir() else ()
+    return tuple(sorted(place.name for place in places if (place / "bagit.txt").is_file())) or ("",)
 
 
 class Paths:

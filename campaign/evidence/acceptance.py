@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from campaign.config.definition import open_campaign
 from campaign.core import temporary
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed_path
 from campaign.core.findings import Finding
@@ -32,6 +33,7 @@ from campaign.report.compare.comparison import CellComparison, CellVerdict, Offe
 from campaign.report.compare.offers import Offer
 from campaign.report.compare.verdicts import compare
 from campaign.report.decision import VENDOR, YOU, Compliance, DecisionBlock, Question, Step
+from campaign.report.rfp_response import part_questions
 from campaign.results.case import Case
 from campaign.results.environment.facts import SHORT
 from campaign.results.store import is_begun
@@ -83,8 +85,11 @@ class SampleOutcome:
         if self.objections:
             return CellVerdict.REJECTED
         verdicts = {CellVerdict.UNDECIDED} if self.open else {cell.verdict for cell in self.comparison.cells[0]}
-        order = (CellVerdict.REJECTED, CellVerdict.UNDECIDED)
-        return next((verdict for verdict in order if verdict in verdicts), CellVerdict.ACCEPTED)
+        return worst_verdict(verdicts)
+
+
+def worst_verdict(verdicts: Iterable[CellVerdict]) -> CellVerdict:
+    return min(verdicts, key=list(_MEANING).index, default=CellVerdict.ACCEPTED)
 
 
 def accept(
@@ -100,12 +105,11 @@ def accept(
     if list(challenge.cells) != sample.draw_cells(offer, challenge.design.cells, challenge.seed):
         raise InputError(f"{file}: its cells are not those that seed {challenge.seed} draws")
     changed_settings = _changed_settings(challenge, file, submission)
-    definition, names = bundle.open_recorded(file)
-    if not is_begun(definition.paths):
+    if not is_begun(open_campaign(file).paths):
         raise InputError(f"{file}: not measured yet; run it on the installed system: 'campaign run {typed_path(file)}'")
     with temporary.directory("campaign-accept.") as folder:
         answer = folder / "answer"
-        bundle.write(definition, names, *campaign_state.recorded_plan(definition, say), answer, None)
+        bundle.write({"": bundle.open_recorded(file, say)}, answer, None)
         with verify.verify(answer, verify.Buyer(nonce=challenge.nonce)) as verified:
             if verified.evaluation is None:
                 raise InputError(f"{file}: the sample cannot be re-evaluated", *map(_finding_text, verified.findings))
@@ -321,6 +325,17 @@ def condition_texts(outcome: SampleOutcome) -> Iterator[str]:
     yield from (f"not a valid sample: {objection}" for objection in outcome.objections)
 
 
+def parts_decision(
+    outcomes: Mapping[str, SampleOutcome], blocks: Mapping[str, DecisionBlock], bundle: str, file: str
+) -> DecisionBlock:
+    """The buyer's decision on the samples of all parts, from those on each: that on the worst."""
+    order = sorted(outcomes, key=lambda part: list(_MEANING).index(outcomes[part].verdict))
+    worst = blocks[order[0]]
+    names = bundle.rpartition("/")[2], file.rpartition("/")[2]
+    questions = part_questions({part: blocks[part] for part in order})
+    return DecisionBlock(worst.headline, names, tuple(questions), worst.may, worst.may_not, worst.steps, worst.kind)
+
+
 def acceptance_decision(outcome: SampleOutcome, bundle: str, file: str) -> DecisionBlock:
     """The buyer's decision on a measured sample. `bundle`, `file`: as they are typed in commands."""
     objections, comparison, challenge = outcome.objections, outcome.comparison, outcome.challenge
@@ -351,13 +366,7 @@ def acceptance_decision(outcome: SampleOutcome, bundle: str, file: str) -> Decis
     )
 
 
-_MEANING = {
-    CellVerdict.ACCEPTED: (
-        "yes",
-        Compliance.COMPLIES,
-        "the system reaches the drawn results.",
-        "that it reaches the results that were not drawn.",
-    ),
+_MEANING = {  # the worst first
     CellVerdict.REJECTED: (
         "NO",
         Compliance.BROKEN,
@@ -369,6 +378,12 @@ _MEANING = {
         Compliance.UNCHECKED,
         "nothing yet.",
         "that the system reaches the bundle's results, or that it does not.",
+    ),
+    CellVerdict.ACCEPTED: (
+        "yes",
+        Compliance.COMPLIES,
+        "the system reaches the drawn results.",
+        "that it reaches the results that were not drawn.",
     ),
 }
 

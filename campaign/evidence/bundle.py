@@ -10,6 +10,9 @@
     data/tables/...  data/findings.*  data/verdict.json      as they follow from the evidence
     data/ro-crate-metadata.json
 
+That of an RFP has the RFP, `data/response.json`, which follows from the parts, and such a bundle of each part in
+`data/parts/<part>/`.
+
 It contains all attempts that the tables and the searches use; of the others only that they exist, and the hashes of
 their files.
 """
@@ -25,23 +28,26 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from campaign import __version__
 from campaign.config import resolution
+from campaign.config import rfp as rfps
 from campaign.config.definition import Definition, digest_of_input, open_campaign
 from campaign.config.format import Campaign
 from campaign.core import bagit, events, outputs, signatures, untrusted
 from campaign.core.atomic import locked
 from campaign.core.errors import InputError, convert_full_disk, typed_path, write_error
-from campaign.core.paths import Paths
+from campaign.core.paths import RESPONSE, RFP, Paths, bundle_of_part
 from campaign.core.runs import Attempt, Run, State
 from campaign.core.units import plural
 from campaign.evidence import provenance, replay
-from campaign.pipeline import planning
+from campaign.judge.submission import Submission
+from campaign.pipeline import campaign_state, planning
+from campaign.report import scores
 from campaign.results.store import is_begun
 
 LARGEST_INPUT = 1 << 20  # bytes of an input file that is copied; of a larger one there are its hashes
@@ -57,72 +63,118 @@ OTHER_ARCHIVES = (".7z", ".bz2", ".gz", ".lzma", ".rar", ".tar", ".tbz", ".tgz",
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenBundle:
-    """How many files a bundle has, and the attempts that are in it and not; the campaign as judged from it."""
+class PartRecord:
+    """What is on record of a part, with the values of its variables and paths on this machine."""
 
-    files: int
+    definition: Definition
+    names: resolution.Names
+    plan: planning.Plan
+    attempts: Sequence[Attempt]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPart:
+    """How many attempts of a part are in the bundle and not; the campaign as judged from it."""
+
     attempts: int
     left_out: int
     evaluation: replay.Evaluation
 
 
-def open_recorded(file: Path, part: str = "") -> tuple[Definition, resolution.Names]:
-    """Open the campaign and record the values of its variables and paths on this machine."""
+def open_recorded(file: Path, say: campaign_state.Say, part: str = "") -> PartRecord:
+    """What is on record of a part, as it is now planned. Raises InputError if attempts have not ended."""
     with resolution.use_names(resolution.Names()) as names:
         definition = open_campaign(file, part)
         planning.benchmark_directory(definition, planning.read_earlier_plan(definition))
-    return definition, names
+    plan, attempts = campaign_state.recorded_plan(definition, say)
+    _check_ended(definition, attempts)
+    planning.write_plan(definition, plan)
+    return PartRecord(definition, names, plan, attempts)
 
 
 def write(
-    definition: Definition,
-    names: resolution.Names,
-    plan: planning.Plan,
-    attempts: Sequence[Attempt],
-    out: Path,
-    key: Path | None,
-    force: bool = False,
-) -> WrittenBundle:
+    parts: Mapping[str, PartRecord], out: Path, key: Path | None, force: bool = False, rfp: rfps.Rfp | None = None
+) -> tuple[int, dict[str, WrittenPart]]:
     """Write the bundle of what is on record to a new directory, .zip or .tar.gz, signed if an SSH key is given. The
-    copy in the bundle is judged. Raises InputError if `out` already exists (with `force`: as a directory), or if
-    attempts have not ended; NoRoom if the disk is full.
+    copy in the bundle is judged. `rfp`: that it answers. Gives the number of its files, and its parts. Raises
+    InputError if `out` already exists (with `force`: as a directory); NoRoom if the disk is full.
     """
     check_place(out, force)
-    _check_ended(definition, attempts)
-    counted_keys = counted_attempts(plan.all_runs, attempts)
     with staging_directory(out) as directory:
         root = directory / "bag"
-        data = root / "data"
-        data.mkdir(parents=True)
-        files_to_copy = (*_named_files(definition.campaign), *_copied_inputs(plan))
-        _copy_evidence(definition, names, files_to_copy, attempts, counted_keys, data)
-        index = _make_index(definition.paths, attempts, counted_keys)
-        _write(data / "index.json", replay.as_json(index))
-        evaluation = replay.reevaluate(data)
-        for name, text in evaluation.files.items():
-            _write(data / name, text)
-        if source := provenance.source_archive(evaluation):
-            (data / provenance.SOURCE).parent.mkdir()
-            (data / provenance.SOURCE).write_bytes(source)
-        for name, text in provenance.statements(data, evaluation, f"campaign {__version__}").items():
-            _write(data / name, text)
-        date = today()
-        _write(data / provenance.CRATE, provenance.crate(evaluation, data, date))
-        files = close(root, _bag_info(evaluation, date), out, key, force)
+        written_parts = {part: _write_part(record, bundle_of_part(root, part), key) for part, record in parts.items()}
+        if rfp:
+            _write_response(rfp, root, written_parts, key)
+        files = sum(len(names) for _, _, names in os.walk(root))
+        _move(root, out, force)
+    return files, written_parts
+
+
+def _write_part(record: PartRecord, root: Path, key: Path | None) -> WrittenPart:
+    """Write a part's evidence, with what follows from it, as a bag."""
+    definition, plan, attempts = record.definition, record.plan, record.attempts
+    counted_keys = counted_attempts(plan.all_runs, attempts)
+    data = root / "data"
+    data.mkdir(parents=True)
+    files_to_copy = (*_named_files(definition.campaign), *_copied_inputs(plan))
+    _copy_evidence(definition, record.names, files_to_copy, attempts, counted_keys, data)
+    index = _make_index(definition.paths, attempts, counted_keys)
+    _write(data / "index.json", replay.as_json(index))
+    evaluation = replay.reevaluate(data)
+    for name, text in evaluation.files.items():
+        _write(data / name, text)
+    if source := provenance.source_archive(evaluation):
+        (data / provenance.SOURCE).parent.mkdir()
+        (data / provenance.SOURCE).write_bytes(source)
+    for name, text in provenance.statements(data, evaluation, f"campaign {__version__}").items():
+        _write(data / name, text)
+    date = _today()
+    _write(data / provenance.CRATE, provenance.crate(evaluation, data, date))
+    _close(root, _bag_info(evaluation, date), key)
     included = sum(attempt["included"] for attempt in index["attempts"])
-    return WrittenBundle(files, included, len(index["attempts"]) - included, evaluation)
+    return WrittenPart(included, len(index["attempts"]) - included, evaluation)
 
 
-def today() -> str:
+def _write_response(rfp: rfps.Rfp, root: Path, parts: Mapping[str, WrittenPart], key: Path | None) -> None:
+    """Add the RFP to the bundles of its parts, and what follows from them, and make one bag of all."""
+    (root / RFP).write_bytes(rfp.path.read_bytes())
+    submissions = {part: part_bundle.evaluation.submission for part, part_bundle in parts.items()}
+    heads = {part: part_bundle.evaluation.head for part, part_bundle in parts.items()}
+    _write(root / RESPONSE, replay.as_json(response_document(rfp, submissions, heads)))
+    info = {
+        "External-Description": f"Answer to {rfp.title} in {len(parts)} parts",
+        "Bagging-Date": _today(),
+        "Bag-Software-Agent": f"campaign {__version__}",
+    }
+    _close(root, info, key)
+
+
+def response_document(rfp: rfps.Rfp, submissions: Mapping[str, Submission], heads: Mapping[str, str]) -> dict[str, Any]:
+    """The content of response.json: what follows from the parts. `heads`: of their journals."""
+    return {
+        "format": 1,
+        "rfp": {"id": rfp.id, "version": rfp.version, "sha256": rfp.digest},
+        "parts": {
+            part: {"rules": submission.pack.id, "version": submission.pack.version, "head": heads[part]}
+            for part, submission in submissions.items()
+        },
+        "scores": list(map(asdict, scores.compute_scores(rfp, scores.part_figures(submissions)))),
+    }
+
+
+def _today() -> str:
     return f"{datetime.now(UTC):%Y-%m-%d}"
 
 
-def close(root: Path, info: Mapping[str, str], out: Path, key: Path | None, force: bool) -> int:
-    """Make a bag of the directory, signed if a key is given, and move it to its place. Gives its number of files."""
+def _close(root: Path, info: Mapping[str, str], key: Path | None) -> None:
+    """Make a bag of a directory, described by `info`, signed if a key is given."""
     bagit.finish(root, info)
     if key:
         signatures.sign(root / bagit.TAG_MANIFEST, key, NAMESPACE)
-    files = sum(len(names) for _, _, names in os.walk(root))
+
+
+def _move(root: Path, out: Path, force: bool) -> None:
+    """Move a bag to its place."""
     check_place(out, force)
     if bagit.is_archive(out):
         packed = root.parent / out.name
@@ -135,7 +187,6 @@ def close(root: Path, info: Mapping[str, str], out: Path, key: Path | None, forc
         for path in (root, *root.rglob("*")):
             path.chmod(0o755 if path.is_dir() else 0o644)
         root.rename(out)
-    return files
 
 
 def check_place(out: Path, force: bool) -> None:

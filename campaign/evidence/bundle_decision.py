@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from campaign.core.errors import INCOMPLETE, OK
+from campaign.core.errors import INCOMPLETE, OK, typed_path
 from campaign.core.findings import Finding, Move
 from campaign.core.grouping import grouped
 from campaign.core.units import listing
@@ -80,6 +80,11 @@ class BundleFacts:
     terms: bool  # the buyer's terms were given
     proofs: tuple[str, ...] = ()  # of `terms.PROOFS`
     source: bool = False  # the benchmark's source is in it
+    part: str = ""  # of an RFP
+
+    @property
+    def title(self) -> str:
+        return f"{self.name}, part {self.part}" if self.part else self.name
 
 
 class FindingGroups:
@@ -208,7 +213,7 @@ def _block(decided: BundleDecision, facts: BundleFacts, groups: FindingGroups, r
     return decision_block(
         decided.outcome,
         decided.evidence is EvidenceAnswer.CONTRADICTED,
-        (facts.name, seal_texts[decided.seal], rules),
+        (facts.title, seal_texts[decided.seal], rules),
         _questions(decided, facts, groups, rows),
         permitted_conclusion("" if decided.consistent else "its records do not agree", facts.trusted, decided.outcome),
         facts.proofs,
@@ -288,11 +293,11 @@ def _steps(decided: BundleDecision, facts: BundleFacts, groups: FindingGroups, i
     if decided.undecided and facts.terms:
         yield Step(YOU, "add what you accept to your terms, from the entries below")
     elif not facts.terms:
-        rules = decided.rules.partition(" ")[0] or "ID"
+        rules = "RFP" if facts.part else decided.rules.partition(" ")[0] or "ID"
         yield Step(YOU, f"campaign terms init terms.yaml --rules {rules}, then verify with --terms")
     if decided.outcome is VerifyOutcome.REHEARSAL:
         yield Step(VENDOR, "measure at full size")
     elif decided.outcome is VerifyOutcome.COMPLIANT and is_sampled:
         yield Step(YOU, "nothing is left to check; keep the bundle beside your terms")
     elif not is_sampled and decided.evidence is not EvidenceAnswer.CONTRADICTED:
-        yield Step(YOU, f"campaign sample {facts.name} --seed SEED -o sample.yaml")
+        yield Step(YOU, f"campaign sample {typed_path(facts.name, facts.part)} --seed SEED -o sample.yaml")

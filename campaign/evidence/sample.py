@@ -84,6 +84,17 @@ def offer_of(submission: Submission, name: str) -> offers.Offer:
     return offers.parse_offer(name, [row.as_json() for row in submission.rows])
 
 
+def sampled_offers(submissions: Mapping[str, Submission], name: str) -> dict[str, offers.Offer]:
+    """The offer of each part from which a sample can be drawn; all parts if there is none of these."""
+    parts = {part: offer_of(submission, name) for part, submission in submissions.items()}
+    return {part: offer for part, offer in parts.items() if comparable_cells(offer)} or parts
+
+
+def aims_of_part(aims: designs.Aims, parts: int) -> designs.Aims:
+    """The aims of each of so many samples with which all together reject as many honest vendors as are allowed."""
+    return replace(aims, honest=round(1 - (1 - aims.honest) ** (1 / parts), 12))
+
+
 def comparable_cells(offer: offers.Offer) -> list[offers.OfferedCell]:
     """The measured cells whose values are positive, so that ratios can be formed."""
     return [
@@ -180,13 +191,37 @@ def error_rate_questions(challenge: Challenge, offer: offers.Offer) -> Iterator[
     """The true error rates of a sample, and whether they are those that were asked for."""
     design, aims = challenge.design, challenge.aims
     rejected, _, caught = designs.outcome_probabilities(list(noise_by_cell(offer).values()), aims, design)
-    answer = "yes" if rejected <= aims.honest else "NO"
-    yield Question(
-        "honest", answer, f"a vendor is rejected with probability {rejected:.3f} (asked: at most {aims.honest:g})"
-    )
+    yield _honest_question(rejected, aims)
     inflated = f"{100 * aims.share:g}% of the results {100 * aims.inflation:g}% too high"
     chance = f"{inflated} are caught with probability {caught:.3f} (asked: at least {aims.power:g})"
     yield Question("inflated", "yes" if caught >= aims.power else "NO", chance)
+
+
+def _honest_question(rejected: float, aims: designs.Aims) -> Question:
+    answer = "yes" if rejected <= aims.honest else "NO"
+    return Question(
+        "honest", answer, f"a vendor is rejected with probability {rejected:.3f} (asked: at most {aims.honest:g})"
+    )
+
+
+def parts_decision(
+    challenges: Mapping[str, Challenge], parts: Mapping[str, offers.Offer], aims: designs.Aims, bundle: str, file: str
+) -> DecisionBlock:
+    """The buyer's decision before the samples of several parts are measured. `aims`: of all parts together."""
+    passing, questions = 1.0, []
+    for part, challenge in challenges.items():
+        noises, design = list(noise_by_cell(parts[part]).values()), challenge.design
+        passing *= 1 - designs.outcome_probabilities(noises, challenge.aims, design)[0]
+        size = f"results, {plural(design.repetitions, 'repetition')} each"
+        questions.append(Question(part, f"{design.cells} of {len(noises)}", size))
+    return DecisionBlock(
+        "SAMPLES DRAWN",
+        (bundle.rpartition("/")[2], file.rpartition("/")[2]),
+        (*questions, _honest_question(1 - passing, aims)),
+        "nothing yet: nothing has been measured again.",
+        "that less inflation, or of fewer results, would be caught.",
+        (Step(YOU, f"campaign run the sample of each part, then campaign accept {bundle} {file}"),),
+    )
 
 
 def sample_decision(challenge: Challenge, offer: offers.Offer, bundle: str, file: str) -> DecisionBlock:
@@ -244,7 +279,7 @@ def challenge_settings(challenge: Challenge, submission: Submission) -> dict[str
     settings |= {
         "name": f"{campaign.name[:33]}-sample",
         "nonce": challenge.nonce,
-        "results": "results",  # next to the challenge, wherever the vendor's were
+        "results": str(Path("results", campaign.part)),  # next to the challenge, wherever the vendor's were
         "repetitions": challenge.repetitions,
     }
     # The reported geometry of each launch condition: nothing is searched for again.

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from posixpath import normpath
 
-from campaign.config import format, values
+from campaign.config import format, rfp, values
 from campaign.config.rules import packs
 from campaign.config.rules.kinds import RULE
 from campaign.core import keys, schema
@@ -61,7 +61,9 @@ class ShownProof:
 class OfferTerms:
     path: Path
     rules: str = keys.needed(values.PACK, "the rule pack, by its id or file, or the file of an RFP, to judge by")
-    version: int | None = keys.key(schema.Number(1, 10**6), "version of the rule pack", says_default="any")
+    version: int | None = keys.key(
+        schema.Number(1, 10**6), "version of the rule pack, or of the RFP", says_default="any"
+    )
     signers: Path = keys.needed(values.FILE, "public keys of the vendors (format of ssh's allowed_signers)")
     waiver_signers: Path | None = keys.key(
         values.FILE, "public keys of those who may grant waivers", says_default="nobody"
@@ -137,7 +139,7 @@ class OfferTerms:
     def violated_terms(self, submission: Submission) -> Iterator[Finding]:
         """Violations of what these terms demand of rules and file systems, beyond the rules themselves."""
         pack = submission.pack
-        if self.version not in (None, pack.version):
+        if not self.is_of_rfp and self.version not in (None, pack.version):
             yield violation("the rule pack has another version than your terms name", self.version, pack.version)
         for target, kinds in mounted_types(submission.results).items():
             wrong_kinds = [kind for kind in kinds if not _is_allowed(kind, self.mounts)]
@@ -164,6 +166,9 @@ def _check(path: Path, read: schema.Values) -> None:
         file = read[name] and values.absolute_path(path, read[name])
         if file and not file.is_file():
             read.problem(f"{file} does not exist", name)
+    document = values.absolute_path(path, read["rules"] or "")
+    if has_key(document, "parts") and read["version"] not in (None, rfp_version := rfp.load(document).version):
+        read.problem(f"found {read['version']}; the RFP is version {rfp_version}", "version")
     for proof, source in ((NONCE, "nonce"), (TIMESTAMP, "authority")):
         if proof in read["proof"] and not read[source]:
             read.problem(f"asks for a {proof}, and {source} is missing; add it", "proof")
@@ -217,9 +222,9 @@ proof: [nonce]
 
 
 def new_terms(rules: str, name: str) -> str:
-    """New terms for a rule pack. Raises InputError if there is no such pack."""
-    pack = packs.load(rules)
-    return _TEXT.format(title=pack.title, name=name, rules=rules, version=pack.version)
+    """New terms for a rule pack or an RFP. Raises InputError if there is none of this name."""
+    document = rfp.load(Path(rules)) if has_key(Path(rules), "parts") else packs.load(rules)
+    return _TEXT.format(title=document.title, name=name, rules=rules, version=document.version)
 
 
 def shown_proofs(terms: OfferTerms, head: str) -> Mapping[str, ShownProof]:

@@ -40,7 +40,6 @@ from campaign.judge.findings import CAMPAIGN, complete_findings, note, unchecked
 from campaign.judge.history import check_hidden_measurements, check_recovery
 from campaign.judge.rule import bundle_rule
 
-PARTS = "data/parts"  # of a bundle that answers an RFP: a bundle for each
 BUNDLE = "bundle"  # the subject of findings about it
 MOST_STAMPS = 1000  # of those in a bundle that are read, which takes a hundredth of a second each
 
@@ -73,9 +72,9 @@ class Signature:
 
 
 @dataclass(frozen=True, slots=True)
-class VerifiedBundle:
-    """`findings` are about the bundle; those about the campaign, by the buyer's rules, are in `evaluation`, which is
-    None if it cannot be re-evaluated.
+class VerifiedPart:
+    """The bundle of a part. `findings` are about the bundle; those about the campaign, by the buyer's rules, are in
+    `evaluation`, which is None if it cannot be re-evaluated.
     """
 
     name: str
@@ -119,34 +118,14 @@ def open_bundle(path: Path) -> Iterator[bagit.Bag]:
 
 
 @contextmanager
-def verify(path: Path, buyer: Buyer, part: str = "") -> Iterator[VerifiedBundle]:
-    """Verify a bundle, or a part of one; the evaluated campaign's files exist within the context, for a report.
+def verify(path: Path, buyer: Buyer) -> Iterator[VerifiedPart]:
+    """Verify the bundle of a part; the evaluated campaign's files exist within the context, for a report.
 
     Raises InputError if it cannot be a bundle, and for mistakes in what the buyer provides.
     """
     load_buyers_rules(buyer)
-    with open_bundle(path) as bag, verify_part(path, bag, buyer, part) as verified:
-        yield verified
-
-
-@contextmanager
-def verify_part(path: Path, bag: bagit.Bag, buyer: Buyer, part: str) -> Iterator[VerifiedBundle]:
-    """Verify a bundle that was opened (`bag`), or one of its parts. Raises InputError if there is no such part."""
-    parts = part_names(bag)
-    if part not in (parts or [""]):
-        remedy = f"name one of its parts with --part: {', '.join(parts)}" if parts else "it has no parts"
-        raise InputError(f"{path}: {remedy}")
-    if not part:
+    with open_bundle(path) as bag:
         yield verify_bag(path.name, bag, buyer)
-        return
-    with open_bundle(bag.root / PARTS / part) as part_bag:
-        yield verify_bag(f"{path.name}, part {part}", part_bag, replace(buyer, part=part))
-
-
-def part_names(bag: bagit.Bag) -> list[str]:
-    """The parts of a bundle that answers an RFP; none of one of a single rule pack."""
-    places = (bag.root / PARTS).iterdir() if (bag.root / PARTS).is_dir() else ()
-    return sorted(place.name for place in places if (place / "bagit.txt").is_file())
 
 
 def load_buyers_rules(buyer: Buyer) -> RulePack | None:
@@ -170,8 +149,8 @@ def load_buyers_rules(buyer: Buyer) -> RulePack | None:
     return packs.load(buyer.rules) if buyer.rules else None
 
 
-def verify_bag(name: str, bag: bagit.Bag, buyer: Buyer) -> VerifiedBundle:
-    """Verify a bundle that was read."""
+def verify_bag(name: str, bag: bagit.Bag, buyer: Buyer) -> VerifiedPart:
+    """Verify the bundle of a part that was read. `name`: of the entire bundle."""
     buyers_pack = load_buyers_rules(buyer)
     accounting_rows = buyers_accounting.read_accounting(buyer.sacct) if buyer.sacct else []
     accepted_by = partial(buyer.terms.accepted_by, part=buyer.part) if buyer.terms else NO_ANSWERS.accepted
@@ -240,10 +219,11 @@ def verify_bag(name: str, bag: bagit.Bag, buyer: Buyer) -> VerifiedBundle:
         buyer.terms is not None,
         proofs,
         (data / provenance.SOURCE).is_file(),
+        buyer.part,
     )
     decision = decide_on_bundle(facts, findings, buyers_evaluation.submission if buyers_evaluation else None)
-    about = name, len(bag.digests), bag.size, signature, tool, chain
-    return VerifiedBundle(*about, findings, buyers_evaluation, evaluation, decision, proofs)
+    about = facts.title, len(bag.digests), bag.size, signature, tool, chain
+    return VerifiedPart(*about, findings, buyers_evaluation, evaluation, decision, proofs)
 
 
 def _check_evaluation(

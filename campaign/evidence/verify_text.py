@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, replace
+from dataclasses import asdict, astuple, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,8 @@ from campaign.core.units import POINT_AS_SEPARATOR, plural
 from campaign.evidence import terms
 from campaign.evidence.replay import Evaluation
 from campaign.evidence.submitted_table import TableComparison
-from campaign.evidence.verify import VerifiedBundle
+from campaign.evidence.verify import VerifiedPart
+from campaign.evidence.verify_bundle import VerifiedBundle
 from campaign.judge.engine import BUNDLE_RULES
 from campaign.report import contents, findings_view, junit, printing
 from campaign.report.decision import decision_text
@@ -40,8 +41,32 @@ MOST_SHOWN = 50  # cells of a table
 MOST_LETTERS = 300  # of a cell; --json has all
 
 
-def as_json(verified: VerifiedBundle) -> dict[str, Any]:
-    """The output of `verify --json`."""
+def as_json(bundle: VerifiedBundle) -> dict[str, Any]:
+    """The output of `verify --json`: that of the parts, with what they are together."""
+    parts = {part: part_json(verified) for part, verified in bundle.parts.items()}
+    if not bundle.is_response:
+        return next(iter(parts.values()))
+    return {
+        "format": 1,
+        "bundle": bundle.name,
+        "verdict_sentence": bundle.decision.sentence,
+        "decision": asdict(bundle.decision),
+        "exit_status": bundle.exit_status,
+        "findings": [finding.as_json() for finding in bundle.findings],
+        "unanswered": list(bundle.unanswered),
+        "scores": list(map(asdict, bundle.scored)),
+        "parts": parts,
+    }
+
+
+def finding_lines(bundle: VerifiedBundle) -> list[str]:
+    """The lines of `verify` about the bundle, not about a part."""
+    findings = bundle.findings
+    return [f"  {finding_word([finding]):12} {finding.rule} {plain(finding.message)}" for finding in findings]
+
+
+def part_json(verified: VerifiedPart) -> dict[str, Any]:
+    """The output of `verify --json` about a part."""
     return {
         "format": 1,
         "bundle": verified.name,
@@ -79,12 +104,12 @@ def table_text(path: Path, comparison: TableComparison) -> str:
     return "\n".join(message_lines)
 
 
-def as_junit(name: str, bundles: Iterable[VerifiedBundle]) -> str:
-    """The output of `verify --junit` for a bundle, or for several parts."""
-    return junit.junit_document(name, [suite for verified in bundles for suite in _junit_suites(verified)])
+def as_junit(name: str, parts: Iterable[VerifiedPart]) -> str:
+    """The output of `verify --junit` for a part, or for several."""
+    return junit.junit_document(name, [suite for verified in parts for suite in _junit_suites(verified)])
 
 
-def _junit_suites(verified: VerifiedBundle) -> list[junit.Suite]:
+def _junit_suites(verified: VerifiedPart) -> list[junit.Suite]:
     """The rules about the bundle, and those about its campaign."""
     pack = verified.evaluation.submission.pack if verified.evaluation else None
     rules = [rule for rule in CATALOGUE if rule in {*BUNDLE_RULES, *_CHECKED}]
@@ -95,7 +120,7 @@ def _junit_suites(verified: VerifiedBundle) -> list[junit.Suite]:
     return suites
 
 
-def checks_text(verified: VerifiedBundle, is_detailed: bool) -> str:
+def checks_text(verified: VerifiedPart, is_detailed: bool) -> str:
     """The checks that found something wrong, or that somebody has still to act on; with `is_detailed` all."""
     findings = grouped(
         (finding.rule, finding) for finding in verified.findings if is_detailed or finding.violated or finding.open
@@ -112,7 +137,7 @@ def checks_text(verified: VerifiedBundle, is_detailed: bool) -> str:
     return "\n".join(lines)
 
 
-def _passed_text(verified: VerifiedBundle, rule: str) -> str:
+def _passed_text(verified: VerifiedPart, rule: str) -> str:
     """What is said of a check that found nothing; "" of one that is only made sometimes."""
     signer = f"{plain(verified.signature.signer or 'unknown')}, {verified.signature.key}" if verified.signature else ""
     return {
@@ -125,7 +150,7 @@ def _passed_text(verified: VerifiedBundle, rule: str) -> str:
     }.get(rule, "")
 
 
-def as_text(verified: VerifiedBundle, width: int = printing.WIDEST, part: str = "", is_detailed: bool = False) -> str:
+def as_text(verified: VerifiedPart, width: int = printing.WIDEST, part: str = "", is_detailed: bool = False) -> str:
     """The output of `verify`: the decision, what is wrong with the bundle or was not checked, and what the terms do not
     accept yet; with `is_detailed` also the checks that hold, and what was found about the campaign, by rule and cause.
     """
@@ -147,7 +172,7 @@ def _journal_text(chain: Chain) -> str:
     return f"journal: {events} events, {nonce}, head {head}"
 
 
-def report_contents(verified: VerifiedBundle, evaluation: Evaluation) -> contents.Contents:
+def report_contents(verified: VerifiedPart, evaluation: Evaluation) -> contents.Contents:
     """The contents of the buyer's report: the campaign as re-evaluated, with the findings about the bundle."""
     submission = evaluation.submission
     with_bundle_findings = replace(submission, findings=(*verified.findings, *submission.findings))

@@ -36,31 +36,34 @@ def response_scores(response: Response | None, submissions: Mapping[str, Submiss
     return scores.compute_scores(response.rfp, scores.part_figures(submissions)) if response else []
 
 
-def join_parts(style: str, response: Response | None, texts: Mapping[str, str], scored: Sequence[Scored] = ()) -> str:
-    """The CSV or JSON of all parts from that of each; a part without others has its own. "" if there are none."""
-    if response is None or not texts:
+def join_parts(style: str, rfp: Rfp | None, texts: Mapping[str, str], /, **facts: Any) -> str:
+    """The CSV, JSON or printed text of all parts from that of each; a part without others has its own. `facts`: what
+    the JSON has about all parts together.
+    """
+    if rfp is None or not texts:
         return "".join(texts.values())
-    return join_csv(texts) if style == "csv" else _as_json(response, texts, scored)
+    if style == "csv":
+        return _join_csv(texts)
+    if style == "json":
+        parts = {part: json.loads(text) for part, text in texts.items()}
+        return json.dumps({"format": 1, **facts, "parts": parts}, indent=1) + "\n"
+    return "\n".join(f"{part_heading(rfp.part(part))}\n{text}" for part, text in texts.items())
 
 
-def join_csv(texts: Mapping[str, str]) -> str:
+def _join_csv(texts: Mapping[str, str]) -> str:
     """The tables of all parts, with a column for the part."""
     rows = [{"part": part, **row} for part, text in texts.items() for row in csv.DictReader(io.StringIO(text))]
     columns = dict.fromkeys(name for row in rows for name in row) or {"part": None}
     return printing.as_csv([*columns], (dict.fromkeys(columns) | row for row in rows))
 
 
-def _as_json(response: Response, texts: Mapping[str, str], scored: Sequence[Scored]) -> str:
-    """The JSON of each part, with the scores."""
-    rfp = response.rfp
-    document: dict[str, Any] = {
-        "format": 1,
-        "rfp": {"id": rfp.id, "version": rfp.version, "sha256": rfp.digest},
-        "parts": {part: json.loads(text) for part, text in texts.items()},
-        "unanswered": [part.id for part in response.unanswered],
-        "scores": list(map(asdict, scored)),
-    }
-    return json.dumps(document, indent=1) + "\n"
+def response_text(style: str, response: Response | None, texts: Mapping[str, str], scored: Sequence[Scored]) -> str:
+    """The CSV or JSON of all parts of a response, with their scores."""
+    if response is None:
+        return join_parts(style, None, texts)
+    rfp, missing = response.rfp, [part.id for part in response.unanswered]
+    identity = {"id": rfp.id, "version": rfp.version, "sha256": rfp.digest}
+    return join_parts(style, rfp, texts, rfp=identity, unanswered=missing, scores=list(map(asdict, scored)))
 
 
 def response_decision(response: Response, parts: Mapping[str, Submission], file: Path | str) -> decision.DecisionBlock:
@@ -143,23 +146,12 @@ def comparison_text(
     style: str, rfp: Rfp | None, texts: Mapping[str, str], offers: Sequence[Path], scored: Sequence[Sequence[Scored]]
 ) -> str:
     """The comparison of each part, and below them that of the scores; without an RFP, that of the only part."""
-    if rfp is None:
-        return "".join(texts.values())
-    if style == "csv":
-        return join_csv(texts)
-    if style == "json":
-        return _comparison_json(texts, offers, scored)
-    of_parts = [f"{part_heading(rfp.part(part))}\n{text}" for part, text in texts.items()]
-    return "\n".join([*of_parts, scores_comparison(offers, scored, style)])
-
-
-def _comparison_json(texts: Mapping[str, str], offers: Sequence[Path], scored: Sequence[Sequence[Scored]]) -> str:
-    of_offers = [
+    scores_by_offer = [
         {"offer": str(path), "scores": list(map(asdict, scores_of_offer))}
-        for path, scores_of_offer in zip(offers, scored, strict=True)
+        for path, scores_of_offer in zip(offers, scored, strict=False)  # without an RFP there are none
     ]
-    parts = {part: json.loads(text) for part, text in texts.items()}
-    return json.dumps({"format": 1, "parts": parts, "offers": of_offers}, indent=1) + "\n"
+    text = join_parts(style, rfp, texts, offers=scores_by_offer)
+    return text if rfp is None or style in ("csv", "json") else f"{text}\n{scores_comparison(offers, scored, style)}"
 
 
 def write_page(

@@ -283,7 +283,7 @@ def test_an_offer_that_leaves_out_a_part_of_the_first_is_not_as_good(
     entry = OfferedCell(cell, Status.MEASURED, 110.0, "ops/s", values=(110.0,), processes=1, nodes=1)
     offer = Offer("a.zip", "a", None, None, None, None, {cell: entry})
     offers = {"whole": {"fast": offer, "slow": offer}, "less": {"fast": offer}}
-    monkeypatch.setattr(results, "_offers", lambda given, _: [(asked, offers[path.name]) for path in given.campaigns])
+    monkeypatch.setattr(results, "_load_offers", lambda given: [(asked, offers[path.name]) for path in given.campaigns])
 
     def compared(*names: str) -> int:
         terms = {

@@ -11,7 +11,7 @@ from campaign.config.definition import is_named
 from campaign.config.rules.packs import PACKS
 from campaign.evidence import verify
 from campaign.evidence.replay import RulesCopy
-from campaign.evidence.verify import Buyer, VerifiedBundle
+from campaign.evidence.verify import Buyer, VerifiedPart
 from tests.support import bundled
 from tests.support.bundled import Made
 
@@ -28,7 +28,7 @@ def rewritten(made: Made, to: Path, old: str, new: str) -> Path:
     return bag
 
 
-def told(found: VerifiedBundle) -> list[str]:
+def told(found: VerifiedPart) -> list[str]:
     return [one.message for one in found.findings if one.rule == "EVD-05"]
 
 

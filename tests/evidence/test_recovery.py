@@ -18,7 +18,7 @@ from campaign.core.events import Event, hash_of
 from campaign.core.findings import Finding
 from campaign.core.processes import Process
 from campaign.evidence import verify
-from campaign.evidence.verify import Buyer, VerifiedBundle
+from campaign.evidence.verify import Buyer, VerifiedPart
 from tests.support import bundled
 from tests.support.bundled import Made
 
@@ -75,12 +75,12 @@ def shortened(lines: Lines) -> Lines:
     return [*lines[:at], lines[at][:40]]
 
 
-def verified(bag: Path, *heads: str) -> VerifiedBundle:
+def verified(bag: Path, *heads: str) -> VerifiedPart:
     with verify.verify(bag, Buyer(heads=heads)) as found:
         return found
 
 
-def of_rule(found: VerifiedBundle, rule: str) -> list[Finding]:
+def of_rule(found: VerifiedPart, rule: str) -> list[Finding]:
     assert found.evaluation is not None
     return [one for one in (*found.findings, *found.evaluation.submission.all_findings) if one.rule == rule]
 

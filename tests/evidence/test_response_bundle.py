@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,10 +17,12 @@ import pytest
 
 from campaign.config import rfp as rfps
 from campaign.core import bagit, resources
+from campaign.core.errors import InputError
 from campaign.core.findings import Finding, Move, Severity
-from campaign.evidence import response_bundle, verify
-from campaign.evidence.response_bundle import VerifiedResponse
+from campaign.evidence import sample, terms, verify, verify_bundle, verify_text
+from campaign.evidence.verify_bundle import VerifiedBundle
 from campaign.report.decision import Step
+from campaign.statistics import designs
 from tests.evidence.test_bundle_decision import UNCHECKED, VIOLATION
 from tests.evidence.test_bundle_decision import said as conclusion
 from tests.support import command_line, fake_slurm, rfp
@@ -53,20 +56,20 @@ def verified(
     change: Callable[[Path], object],
     asked: verify.Buyer | None = None,
     own: Path | None = None,
-) -> VerifiedResponse:
+) -> VerifiedBundle:
     """The verification of a copy that was changed, whose manifests were then made again."""
     copy = folder / "offer"
     shutil.copytree(site / "offer", copy)
     change(copy / "data")
     bagit.finish(copy, {})
     with (
-        verify.open_bundle(copy) as bag,
-        response_bundle.verify_response("offer", bag, asked or verify.Buyer(), own) as found,
+        verify_bundle.open_parts(copy) as selection,
+        verify_bundle.verify_parts(selection, asked or verify.Buyer(), own) as found,
     ):
         return found
 
 
-def told(found: VerifiedResponse) -> list[str]:
+def told(found: VerifiedBundle) -> list[str]:
     return [f"{each.rule} {each.message}" for each in found.findings if each.violated]
 
 
@@ -92,10 +95,59 @@ def test_every_part_is_verified_and_the_verdict_names_each(site: Path, tmp_path:
     assert not told(verified(site, tmp_path, lambda data: None, own=site / "rfp.yaml"))
 
 
-def test_a_verb_on_a_bundle_of_parts_needs_to_name_one(site: Path) -> None:
-    refused = called(site, "sample", "offer", "--seed", "a", "-o", "s.yaml")
+def test_a_verb_on_a_bundle_works_on_all_its_parts_or_on_a_selected_one(site: Path) -> None:
+    for part in ([], ["--part", "slow"]):
+        refused = called(site, "sample", "offer", "--seed", "a", "-o", "s.yaml", *part)
+        assert "allowed: 1 to 0 (the number of measured results)" in refused.stderr, (
+            "the numbers of the fake are invalid"
+        )
+        refused = called(site, "rebuild", "offer", *part)
+        assert "no source/benchmark.tar.gz in the bundle" in refused.stderr
+    refused = called(site, "sample", "offer", "--seed", "a", "-o", "s.yaml", "--part", "slwo")
     assert refused.returncode == 2
     assert "offer: name one of its parts with --part: fast, slow" in refused.stderr
+
+
+def test_a_selected_part_is_judged_by_the_buyers_rfp_and_not_by_the_heads_of_others(site: Path) -> None:
+    heads = [line.split()[-1] for line in called(site, "head", "c.yaml").stdout.splitlines() if len(line) == 64]
+    words = [word for head in heads for word in ("--head", head)]
+    found = json.loads(called(site, "verify", "offer", "--part", "slow", "--json", *words).stdout)
+    assert [each["message"] for each in found["findings"] if each["rule"] == "EVD-02"] == []
+    assert found["bundle"] == "offer, part slow"
+    steps = [step["what"] for step in found["conclusion"]["decision"]["steps"]]
+    assert "campaign terms init terms.yaml --rules RFP, then verify with --terms" in steps
+
+
+def test_offers_are_compared_in_a_selected_part(site: Path) -> None:
+    compared = json.loads(called(site, "compare", "offer", "c.yaml", "--part", "slow", "--format", "json").stdout)
+    of_all = json.loads(called(site, "compare", "offer", "c.yaml", "--format", "json").stdout)
+    assert compared == of_all["parts"]["slow"]
+    refused = called(site, "compare", "offer", "c.yaml", "--part", "slwo")
+    assert "offer: has no part slwo; its parts are fast, slow" in refused.stderr
+
+
+def test_new_terms_are_of_an_rfp_with_its_version(site: Path, tmp_path: Path) -> None:
+    shutil.copy(site / "rfp.yaml", tmp_path)
+    (tmp_path / "signers").write_text(f"vendor ssh-ed25519 {'A' * 68}\n")
+    assert called(tmp_path, "terms", "init", "terms.yaml", "--rules", "rfp.yaml").returncode == 0
+    file = tmp_path / "terms.yaml"
+    file.write_text(file.read_text().replace("<a random word that you issue>", "RFP-1"))
+    buyers = terms.load(file)
+    assert (buyers.is_of_rfp, buyers.version) == (True, 3)
+    printed = called(site, "verify", "offer", "--terms", str(file), "--details").stdout
+    assert "note         EVD-05 the RFP is identical to yours" in printed
+    assert "has another version" not in printed, "which is that of the RFP, not of its packs"
+    file.write_text(file.read_text().replace("version: 3", "version: 4"))
+    with pytest.raises(InputError, match="version: found 4; the RFP is version 3"):
+        terms.load(file)
+
+
+def test_the_aims_of_a_sample_are_kept_by_all_parts_together() -> None:
+    aims = designs.Aims(0.05, 0.15, 0.25, 0.9)
+    assert sample.aims_of_part(aims, 1) == aims
+    of_four = sample.aims_of_part(aims, 4)
+    assert 1 - (1 - of_four.honest) ** 4 == pytest.approx(aims.honest)
+    assert replace(of_four, honest=aims.honest) == aims
 
 
 @pytest.mark.parametrize(
@@ -165,7 +217,7 @@ def test_the_decision_on_two_parts_is_that_of_both_and_of_the_bundle(first: str,
         part: SimpleNamespace(decision=CONCLUSIONS[state][2](), proofs=("nonce", "sample", *proofs))
         for part, state, proofs in (("p0", first, ["head"]), ("p1", second, []))
     }
-    found = VerifiedResponse("offer", None, findings, parts, unanswered, ())
+    found = VerifiedBundle("offer", None, findings, parts, unanswered, ())
     worst = min(first, second, key=list(CONCLUSIONS).index)
     if about == "open" and worst == "compliant":
         worst = "open"
@@ -181,13 +233,13 @@ def test_of_a_part_whose_records_do_not_agree_nothing_follows_for_the_whole() ->
     parts: Any = {
         part: SimpleNamespace(decision=each, proofs=()) for part, each in (("p0", conclusion()), ("p1", torn))
     }
-    found = VerifiedResponse("offer", None, (), parts, (), ()).decision
+    found = VerifiedBundle("offer", None, (), parts, (), ()).decision
     assert (found.headline, found.may) == ("NOT VALID", "nothing: the records of p1 do not agree.")
 
 
 def test_without_the_buyers_rfp_it_is_not_checked(site: Path, tmp_path: Path) -> None:
     found = verified(site, tmp_path, lambda data: None)
-    assert "  not checked  EVD-05 the RFP is the vendor's copy: pass yours with --rfp" in response_bundle.finding_lines(
+    assert "  not checked  EVD-05 the RFP is the vendor's copy: pass yours with --rfp" in verify_text.finding_lines(
         found
     )
 

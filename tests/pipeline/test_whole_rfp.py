@@ -81,3 +81,22 @@ def test_one_command_one_bundle_and_one_verdict_also_after_a_kill(tmp_path: Path
     assert list(verified["parts"]) == ["metadata", "bandwidth", "network"]
     assert all(part["intact"] for part in verified["parts"].values())
     assert verified["scores"][0]["value"] == total["value"]
+
+    drawn = command_line.call(
+        *("sample", tmp_path / "offer.zip", "--seed", "s", "-o", tmp_path / "sample.yaml"),
+        *("--cells", "1", "--repetitions", "1", "--at-least", "0.01"),
+        environment=case.environment(),
+    )
+    assert drawn.returncode == 0, drawn.stderr
+    for part in ("metadata", "bandwidth", "network"):
+        assert f"cells to measure again: {part}/" in drawn.stdout
+        sample = Case(tmp_path / f"sample-{part}.yaml", target, sandbox)
+        sample.call("run", status=None)
+    accepted = command_line.call(
+        *("accept", tmp_path / "offer.zip", tmp_path / "sample.yaml", "--at-least", "0.01", "--allow", "*"),
+        environment=case.environment(),
+    )
+    assert accepted.returncode == 0, accepted.stdout + accepted.stderr
+    for part in ("metadata", "bandwidth", "network"):
+        assert f"  {part} " in accepted.stdout.partition("=== part")[0], "the decision on all is the first"
+        assert f"=== part {part} ===" in accepted.stdout

@@ -18,7 +18,7 @@ from campaign.evidence import acceptance, sample
 from campaign.evidence.acceptance import SampleOutcome
 from campaign.evidence.bundle_decision import BundleDecision, BundleFacts, decide_on_bundle
 from campaign.evidence.replay import RulesCopy
-from campaign.evidence.response_bundle import VerifiedResponse
+from campaign.evidence.verify_bundle import VerifiedBundle
 from campaign.judge.submission import Submission
 from campaign.report import decision
 from campaign.report import rfp_response as report_whole
@@ -210,7 +210,7 @@ def verified_parts(*conclusions: BundleDecision) -> DecisionBlock:
         part: SimpleNamespace(decision=conclusion, proofs=proofs)
         for part, conclusion, proofs in zip(("fast", "slow"), conclusions, ((), ("head", "sample")), strict=True)
     }
-    return VerifiedResponse("offer-c.zip", SMALL, (), cast(Any, parts), (), ()).decision
+    return VerifiedBundle("offer-c.zip", SMALL, (), cast(Any, parts), (), ()).decision
 
 
 SCREENS: dict[str, Callable[[], DecisionBlock]] = {

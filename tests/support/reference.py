@@ -283,7 +283,7 @@ def as_when_made() -> Iterator[None]:
 
 
 @contextmanager
-def verified(signers: Path | None = None) -> Iterator[verify.VerifiedBundle]:
+def verified(signers: Path | None = None) -> Iterator[verify.VerifiedPart]:
     """The README's bundle as it was verified when it was made."""
     with as_when_made(), verify.verify(BUNDLE, verify.Buyer(signers)) as found:
         yield found

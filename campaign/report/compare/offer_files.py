@@ -1,7 +1,7 @@
 """Reads offers from a campaign file, its results, a bundle, or a table as JSON, CSV or XLSX.
 
 Everything except one's own campaign may come from an untrusted source: sizes are limited, links are not followed,
-nothing is unpacked to disk. From a bundle only the table is read and compared with the manifest, so that a thousand
+nothing is unpacked to disk. From a bundle only the tables are read and compared with the manifest, so that a thousand
 take seconds; `bagit` reads a whole bundle, for `verify`.
 """
 
@@ -15,12 +15,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from campaign.config import response
+from campaign.config import rfp as rfps
 from campaign.config.definition import open_campaign
 from campaign.config.forms import FormMapping
+from campaign.config.rfp import Rfp
 from campaign.config.rules.pack import RulePack
-from campaign.core import archives, untrusted
+from campaign.core import archives, temporary, untrusted
 from campaign.core.bagit import MANIFEST
 from campaign.core.errors import InputError
+from campaign.core.paths import PARTS, RFP, bundle_of_part, parts_of_bundle
 from campaign.core.strict_yaml import has_key
 from campaign.report.compare.offers import Offer, parse_offer
 from campaign.report.foreign import form_file, table_file
@@ -28,12 +32,12 @@ from campaign.report.foreign import form_file, table_file
 MAX_BYTES = 64 * 1024 * 1024  # of a table or a manifest
 MAX_MEMBERS = 1_000_000  # of an archive
 MAX_UNPACKED_BYTES = 16 * 1024**3  # read from a compressed archive until its table is found
+MAX_BUNDLE_FILES = 200  # that are read from one archive
 
 _COUNTS = ("processes", "nodes", "files_total")
 _OPTIONAL = ("status", "unit", "best", "true_value", *_COUNTS)  # columns
 
 TABLE = "data/tables/table.json"
-RFP = "data/rfp.yaml"  # of a bundle that answers one of several parts
 ALLOWED = (
     "a campaign file (.yaml), its results directory, a bundle (directory, .zip, .tar.gz), or a table (.json, .csv, "
     ".xlsx) as 'campaign table' writes it"
@@ -41,45 +45,48 @@ ALLOWED = (
 
 
 _TABLE = "a table; its values are not verified"
+# What is read of a bundle, at an archive's top or in its only top folder.
+_BUNDLE_FILE = re.compile(rf"(?:[^/]+/)?((?:{PARTS}/[^/]+/)?(?:{re.escape(TABLE)}|{re.escape(MANIFEST)})|{RFP})")
+
+Form = tuple[FormMapping, Mapping[str, RulePack]]
+PartsOfOffer = tuple[Rfp | None, Mapping[str, Offer]]  # the RFP that an offer answers, and its parts
 
 
-def has_parts(path: Path) -> bool:
-    """Whether an offer answers an RFP of several parts: a campaign file, or a bundle."""
-    if path.is_dir():
-        return (path / RFP).is_file()
-    if path.name.endswith((".zip", ".tar.gz", ".tgz")) and path.is_file():
-        return RFP in _from_archive(path)
-    return path.suffix in (".yaml", ".yml") and has_key(path, "parts")
-
-
-def load_offer(path: Path, form: tuple[FormMapping, Mapping[str, RulePack]] | None = None, part: str = "") -> Offer:
-    """Read one offer, or a part of a campaign file. Raises InputError with the file and the place in it."""
+def load_offer(path: Path, form: Form | None = None) -> PartsOfOffer:
+    """Read one offer; of a single rule pack, its only part is "". Raises InputError with the file and the place in
+    it.
+    """
     try:
         if path.is_dir():
             return _offer_of_directory(path)
         if not stat.S_ISREG(path.stat().st_mode):
             raise InputError(f"{path}: not a regular file; give {ALLOWED}")
         if path.suffix in (".yaml", ".yml"):
-            return _offer_of_campaign(path, part)
+            return _offer_of_campaign(path)
         if path.name.endswith((".zip", ".tar.gz", ".tgz")):
-            return _offer_of_bundle(str(path), _from_archive(path))
+            return _offer_of_bundle(path, _from_archive(path))
         if path.suffix.lower() in table_file.SUFFIXES or (form and path.suffix != ".json"):
-            return _offer_of_table(path, form)
-        return replace(parse_offer(str(path), _parse_json(path)), remark=_TABLE)
+            return None, {"": _offer_of_table(path, form)}
+        return None, {"": replace(parse_offer(str(path), _parse_json(path)), remark=_TABLE)}
     except FileNotFoundError as error:
         raise InputError(f"{error.filename or path}: not found; give {ALLOWED}") from error
     except OSError as error:
         raise InputError(f"{error.filename or path}: {error.strerror or error}; give {ALLOWED}") from error
 
 
-def _offer_of_campaign(path: Path, part: str = "") -> Offer:
+def _offer_of_campaign(path: Path) -> PartsOfOffer:
     from campaign.pipeline import campaign_state
 
-    rows = campaign_state.recorded_submission(open_campaign(path, part)).rows
-    return parse_offer(str(path), [row.as_json() for row in rows])
+    response_file = response.read(path) if has_key(path, "parts") else None
+    parts = [part.id for part in response_file.parts] if response_file else [""]
+    submissions = {part: campaign_state.recorded_submission(open_campaign(path, part)) for part in parts}
+    return response_file.rfp if response_file else None, {
+        part: parse_offer(str(path), [row.as_json() for row in submission.rows])
+        for part, submission in submissions.items()
+    }
 
 
-def _offer_of_table(path: Path, form: tuple[FormMapping, Mapping[str, RulePack]] | None) -> Offer:
+def _offer_of_table(path: Path, form: Form | None) -> Offer:
     """A table as text, or a filled form, converted to the rows of its JSON form."""
     rows = form_file.form_rows(path, *form) if form else table_file.read_table(path)
     remark = (
@@ -115,16 +122,18 @@ def _parse_count(text: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _offer_of_directory(path: Path) -> Offer:
+def _offer_of_directory(path: Path) -> PartsOfOffer:
     if (path / "bagit.txt").exists():
-        table = path / TABLE
-        for place in (path / MANIFEST, table, table.parent, table.parent.parent):
+        bundles = [bundle_of_part(path, part) for part in ("", *parts_of_bundle(path))]
+        files = [bundle / name for bundle in bundles for name in (MANIFEST, TABLE)] + [path / RFP]
+        for place in (place for file in files for place in (file, *file.parents) if path in place.parents):
             if place.is_symlink():
                 raise InputError(
                     f"{place}: symbolic links are not allowed in a bundle; 'campaign verify' shows what else is wrong"
                 )
-        names = [name for name in (TABLE, MANIFEST) if (path / name).exists()]
-        return _offer_of_bundle(str(path), {name: untrusted.content(path / name, MAX_BYTES) for name in names})
+        existing_files = {str(file.relative_to(path)): file for file in files if file.exists()}
+        contents = {name: untrusted.content(file, MAX_BYTES) for name, file in existing_files.items()}
+        return _offer_of_bundle(path, contents)
     plan = path / "plan.json"
     if not plan.is_file():
         raise InputError(
@@ -142,36 +151,43 @@ def _offer_of_directory(path: Path) -> Offer:
             f"{path}: its campaign file {file} now has its results in {results}; give the campaign file of these "
             "results"
         )
-    return replace(_offer_of_campaign(Path(file)), source=str(path))
+    rfp, parts = _offer_of_campaign(Path(file))
+    return rfp, {part: replace(offer, source=str(path)) for part, offer in parts.items()}
 
 
 # --- bundles
 
 
-def _offer_of_bundle(source: str, files: Mapping[str, bytes]) -> Offer:
-    """The offer of a bundle's table, which must be the one that its manifest lists."""
-    for name in (TABLE, MANIFEST):
-        if name not in files:
-            raise InputError(f"{source}: {name} missing; not a bundle as 'campaign bundle' writes it")
-    line = re.search(rb"^([0-9a-f]{64})  " + re.escape(TABLE.encode()) + rb"$", files[MANIFEST], re.M)
+def _offer_of_bundle(path: Path, files: Mapping[str, bytes]) -> PartsOfOffer:
+    """The offer of a bundle's tables, each of which must be the one that its manifest lists."""
+    names = [place.split("/")[2] for place in files if place.startswith(f"{PARTS}/") and place.endswith(f"/{TABLE}")]
+    offers = {}
+    for part in names or [""]:
+        prefix = bundle_of_part(Path(), part)
+        place = f"{path}/{prefix / TABLE}"
+        rows = untrusted.parse(place, _listed_file(path, files, prefix, TABLE), ALLOWED)
+        remark = "a bundle's table, not verified; 'campaign verify' re-evaluates its logs"
+        offers[part] = replace(parse_offer(place, rows), remark=remark)
+    if not names:
+        return None, offers
+    with temporary.directory("campaign-compare.") as directory:
+        (directory / "rfp.yaml").write_bytes(_listed_file(path, files, Path(), RFP))
+        rfp = rfps.load(directory / "rfp.yaml")
+    return rfp, {part.id: offers[part.id] for part in rfp.parts if part.id in offers}
+
+
+def _listed_file(path: Path, files: Mapping[str, bytes], prefix: Path, file: str) -> bytes:
+    """The content of a bundle's file, of a part below `prefix`, as it was when the manifest there was written."""
+    name, manifest = str(prefix / file), str(prefix / MANIFEST)
+    for needed in (name, manifest):
+        if needed not in files:
+            raise InputError(f"{path}: {needed} missing; not a bundle as 'campaign bundle' writes it")
+    line = re.search(rb"^([0-9a-f]{64})  " + re.escape(file.encode()) + rb"$", files[manifest], re.M)
     if line is None:
-        raise InputError(f"{source}: {MANIFEST} does not list {TABLE}; 'campaign verify' shows what else is wrong")
-    if hashlib.sha256(files[TABLE]).hexdigest() != line[1].decode():
-        raise InputError(f"{source}: {TABLE} was changed after bundling (its checksum differs from that in {MANIFEST})")
-    place = f"{source}/{TABLE}"
-    return replace(
-        parse_offer(place, untrusted.parse(place, files[TABLE], ALLOWED)),
-        remark="a bundle's table, not verified; 'campaign verify' re-evaluates its logs",
-    )
-
-
-def _bundle_file(name: str) -> str | None:
-    """Which of the wanted files a member of an archive is: at its top, or in its only top folder."""
-    name = name.removeprefix("./")
-    if archives.is_outside(name):
-        return None
-    _, _, path_in_folder = name.partition("/")
-    return next((file for file in (TABLE, MANIFEST, RFP) if file in (name, path_in_folder)), None)
+        raise InputError(f"{path}: {manifest} does not list {file}; 'campaign verify' shows what else is wrong")
+    if hashlib.sha256(files[name]).hexdigest() != line[1].decode():
+        raise InputError(f"{path}: {name} was changed after bundling (its checksum differs from that in {manifest})")
+    return files[name]
 
 
 def _from_archive(path: Path) -> dict[str, bytes]:
@@ -181,10 +197,13 @@ def _from_archive(path: Path) -> dict[str, bytes]:
     try:
         with archives.open_archive(path, limits) as members:
             for member in members:
-                if file := _bundle_file(member.name):
-                    if problem := member.problem or _member_problem(member, file in files):
+                name = member.name.removeprefix("./")
+                if match := None if archives.is_outside(name) else _BUNDLE_FILE.fullmatch(name):
+                    if problem := member.problem or _member_problem(member, match[1] in files):
                         raise InputError(f"{path}: {member.name!r:.200}: {problem}")
-                    files[file] = member.read()
+                    if len(files) == MAX_BUNDLE_FILES:
+                        raise InputError(f"{path}: more than {MAX_BUNDLE_FILES} tables and manifests")
+                    files[match[1]] = member.read()
     except (archives.Damaged, archives.LongHeader) as error:
         kind = "zip" if path.suffix == ".zip" else "tar"
         raise InputError(f"{path}: damaged {kind} archive: {error}") from error

@@ -32,6 +32,13 @@ from tests.support.results import everything
 TABLE = json.dumps([row((1.0, 2.0))]).encode()
 
 
+def only_part(path: Path) -> Offer:
+    """The offer of a file that answers a single rule pack."""
+    rfp, parts = offer_files.load_offer(path)
+    assert rfp is None
+    return parts[""]
+
+
 def refused(path: Path) -> str:
     with pytest.raises(InputError) as caught:
         offer_files.load_offer(path)
@@ -50,7 +57,7 @@ def test_a_table_of_this_program_is_the_same_offer_in_every_form(tmp_path: Path,
     else:
         path.write_bytes(workbook(path, contents(everything())))
     expected = parse_offer("table.json", json.loads(table.as_json(rows)))
-    found = offer_files.load_offer(path)
+    found = only_part(path)
     assert found.entries == expected.entries
     assert found.remark == "a table; its values are not verified"
 
@@ -58,7 +65,7 @@ def test_a_table_of_this_program_is_the_same_offer_in_every_form(tmp_path: Path,
 def test_a_table_that_does_not_say_which_value_is_the_best_is_read_with_a_remark(tmp_path: Path) -> None:
     path = tmp_path / "contract.csv"
     path.write_text("target;launch;files;operation;value\nscratch;node;unique;create;7.5\n")
-    found = offer_files.load_offer(path)
+    found = only_part(path)
     (entry,) = found.entries.values()
     assert (entry.number, entry.unit, entry.best, entry.values) == (7.5, "not given", "highest", ())
     assert found.remark.endswith("; it has no column best, so the highest value is taken as the best")
@@ -169,7 +176,7 @@ def test_whatever_a_key_holds_it_is_read_or_refused(key: str, value: Any) -> Non
 def test_a_table_is_read_from_its_file(tmp_path: Path) -> None:
     path = tmp_path / "table.json"
     path.write_bytes(TABLE)
-    assert offer_files.load_offer(path).source == str(path)
+    assert only_part(path).source == str(path)
 
 
 @pytest.mark.parametrize(
@@ -222,7 +229,7 @@ def test_a_campaign_that_was_not_run_has_its_gaps_and_what_it_declined(
     monkeypatch.setenv("PATH", "/nowhere")
     file = tmp_path / "offer.yaml"
     file.write_text(CAMPAIGN)
-    found = offer_files.load_offer(file)
+    found = only_part(file)
     assert [entry.status for entry in found.entries.values()].count(Status.DECLINED) == 9
     assert [entry.status for entry in found.entries.values()].count(Status.MISSING) == 27
     assert not (tmp_path / "results").exists()
@@ -233,8 +240,8 @@ def test_results_say_where_their_campaign_file_is(tmp_path: Path) -> None:
     file.write_text(CAMPAIGN)
     results.mkdir(parents=True)
     (results / "plan.json").write_text(json.dumps({"file": str(file)}))
-    assert offer_files.load_offer(results).campaign == "offer"
-    assert offer_files.load_offer(results).source == str(results)
+    assert only_part(results).campaign == "offer"
+    assert only_part(results).source == str(results)
     moved = tmp_path / "moved"
     results.rename(moved)
     assert "its campaign file" in refused(moved)
@@ -275,6 +282,50 @@ def archives(folder: Path, members: dict[str, bytes]) -> list[Path]:
     return [folder / "b.zip", folder / "b.tar.gz"]
 
 
+RFP = b"""id: small
+version: 3
+title: Two tiers
+parts: [{id: slow, pack: stream}, {id: fast, pack: stream}]
+"""
+OF_PARTS = {
+    "data/rfp.yaml": RFP,
+    "manifest-sha256.txt": f"{hashlib.sha256(RFP).hexdigest()}  data/rfp.yaml\n".encode(),
+    **{f"data/parts/{part}/{offer_files.TABLE}": TABLE for part in ("fast", "slow")},
+    **{f"data/parts/{part}/manifest-sha256.txt": manifest() for part in ("fast", "slow")},
+}
+
+
+def test_the_parts_of_a_bundle_are_read_in_the_order_of_its_rfp(tmp_path: Path) -> None:
+    for path in archives(tmp_path, {f"offer/{name}": data for name, data in OF_PARTS.items()}):
+        rfp, parts = offer_files.load_offer(path)
+        assert rfp is not None and (rfp.id, rfp.version) == ("small", 3)
+        assert [*parts] == ["slow", "fast"]
+        assert parts["fast"].source == f"{path}/data/parts/fast/data/tables/table.json"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        (f"data/parts/slow/{offer_files.TABLE}", TABLE + b" ", "data/parts/slow/data/tables/table.json was changed"),
+        ("data/rfp.yaml", RFP + b"#", "data/rfp.yaml was changed after bundling"),
+        ("data/parts/slow/manifest-sha256.txt", b"", "manifest-sha256.txt does not list data/tables/table.json"),
+        ("data/parts/slow/data/parts/x/manifest-sha256.txt", b"", ""),
+    ],
+)
+def test_a_part_that_was_changed_is_refused(tmp_path: Path, name: str, data: bytes, message: str) -> None:
+    for path in archives(tmp_path, OF_PARTS | {name: data}):
+        if message:
+            assert message in refused(path)
+        else:
+            assert len(offer_files.load_offer(path)[1]) == 2, "what is no part of the bundle is not read"
+
+
+def test_an_archive_with_more_parts_than_any_rfp_has_is_refused(tmp_path: Path) -> None:
+    many = {f"data/parts/p{number}/{offer_files.TABLE}": b"[]" for number in range(offer_files.MAX_BUNDLE_FILES + 1)}
+    for path in archives(tmp_path, many):
+        assert "more than 200 tables and manifests" in refused(path)
+
+
 def test_what_campaign_bundle_packs_is_read(tmp_path: Path) -> None:
     (tmp_path / "bag" / "data" / "tables").mkdir(parents=True)
     (tmp_path / "bag" / offer_files.TABLE).write_bytes(TABLE)
@@ -282,14 +333,14 @@ def test_what_campaign_bundle_packs_is_read(tmp_path: Path) -> None:
     paths = [tmp_path / name for name in ("bag", "b.zip", "b.tar.gz")]
     for path in paths[1:]:
         bagit.pack(tmp_path / "bag", path)
-    assert [offer_files.load_offer(path).campaign for path in paths] == ["offer"] * 3
+    assert [only_part(path).campaign for path in paths] == ["offer"] * 3
 
 
 @pytest.mark.parametrize("top", ["", "offer/", "./"])
 def test_a_bundle_is_read_from_a_directory_and_from_archives(tmp_path: Path, top: str) -> None:
     bag(tmp_path / "bag")
     names = {f"{top}manifest-sha256.txt": manifest(), f"{top}{offer_files.TABLE}": TABLE, f"{top}data/other": b"x"}
-    found = [offer_files.load_offer(path) for path in (tmp_path / "bag", *archives(tmp_path, names))]
+    found = [only_part(path) for path in (tmp_path / "bag", *archives(tmp_path, names))]
     assert len({tuple(one.entries) for one in found}) == 1
     assert {one.remark.split(",")[0] for one in found} == {"a bundle's table"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.tar.gz", "b.zip", "bag"]
@@ -378,7 +429,7 @@ def test_a_damaged_archive_is_read_or_refused(tmp_path: Path, zipped: bool, plac
     data[place % len(data)] = byte
     path.write_bytes(data[: len(data) - cut])
     try:
-        assert offer_files.load_offer(path).campaign == "offer"
+        assert only_part(path).campaign == "offer"
     except InputError as error:
         assert str(error).startswith(str(path))
 

@@ -1,0 +1,279 @@
+"""Verifies a bundle: each of its parts, and that together they are the answer to an RFP that the bundle says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from campaign.config import rfp as rfps
+from campaign.core import bagit, journal, timestamps
+from campaign.core.errors import CampaignError, InputError
+from campaign.core.findings import Finding, Move, Severity
+from campaign.core.grouping import grouped
+from campaign.core.paths import PARTS, RESPONSE, RFP, bundle_of_part, parts_of_bundle
+from campaign.core.strict_yaml import quoted
+from campaign.core.units import listing
+from campaign.evidence import bundle, derived_files, replay, verify
+from campaign.evidence.bundle_decision import (
+    MEANING,
+    EvidenceAnswer,
+    VerifyOutcome,
+    decision_block,
+    permitted_conclusion,
+)
+from campaign.evidence.journal_checks import check_time_stamps
+from campaign.evidence.terms import PROOFS
+from campaign.judge.findings import complete_findings, note, unchecked_by_buyer, violation
+from campaign.judge.submission import Submission
+from campaign.report import decision, scores
+from campaign.report.decision import VENDOR, YOU, DecisionBlock, Question, Step
+from campaign.report.rfp_response import part_questions, parts_question, worst_first
+
+
+@dataclass(frozen=True, slots=True)
+class OpenBundle:
+    """A bundle that was read, at `path`. `parts`: those that are looked at; `is_response`: they are all parts of a
+    bundle that answers an RFP.
+    """
+
+    path: Path
+    bag: bagit.Bag
+    parts: tuple[str, ...]
+    is_response: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedBundle:
+    """`findings`: about the bundle, not about a part; `unanswered`: mandatory parts that it does not have.
+    `is_response`: it is about all parts of an RFP; otherwise about the only part, or the one that was selected.
+    """
+
+    name: str
+    rfp: rfps.Rfp | None
+    findings: tuple[Finding, ...]
+    parts: Mapping[str, verify.VerifiedPart]
+    unanswered: tuple[str, ...]
+    scored: tuple[scores.Scored, ...]
+    is_response: bool = True
+
+    @property
+    def outcome(self) -> VerifyOutcome:
+        """The worst of the parts; altered, or without a mandatory part, it is not valid; what was not checked of
+        the bundle counts as in a part.
+        """
+        if any(finding.violated for finding in self.findings) or self.unanswered or not self.parts:
+            return VerifyOutcome.NOT_VALID
+        outcomes = [part.decision.outcome for part in self.parts.values()]
+        if not all(finding.checked for finding in self.findings):
+            outcomes.append(VerifyOutcome.OPEN)
+        return min(outcomes, key=list(VerifyOutcome).index)
+
+    @property
+    def exit_status(self) -> int:
+        return MEANING[self.outcome][2]
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether the bundle is unaltered, and all parts can be re-evaluated."""
+        are_parts_intact = all(part.intact and part.evaluation for part in self.parts.values())
+        return are_parts_intact and not any(finding.severity is Severity.ERROR for finding in self.findings)
+
+    @property
+    def submissions(self) -> dict[str, Submission]:
+        """The re-evaluated campaigns of the parts that can be."""
+        parts = self.parts.items()
+        return {part: verified.evaluation.submission for part, verified in parts if verified.evaluation}
+
+    @property
+    def decision(self) -> DecisionBlock:
+        """The buyer's decision on all parts together."""
+        if not self.is_response:
+            return next(iter(self.parts.values())).decision.block
+        violations = [finding for finding in self.findings if finding.violated]
+        open_findings = [finding for finding in self.findings if finding.open]
+        by_mover = grouped((finding.move, finding) for finding in open_findings)
+        answer = "CONTRADICTED" if violations else "unproven" if open_findings else "consistent"
+        problems = violations or open_findings
+        decisions = {part: verified.decision for part, verified in self.parts.items()}
+        order = worst_first({part: part_decision.outcome for part, part_decision in decisions.items()})
+        steps = [Step(VENDOR, f"campaign run FILE --part {part}") for part in self.unanswered[:1]]
+        steps += decision.vendor_steps(by_mover.get(Move.VENDOR, []))
+        if Move.BUYER in by_mover:
+            steps.append(Step(YOU, decision.first_finding(by_mover[Move.BUYER])))
+        steps += [Step(YOU, f"campaign verify {self.name} --part {part}") for part in order[:1]]
+        rules = (f"RFP {self.rfp.id} {self.rfp.version}",) if self.rfp else ()
+        contradictory = [part for part, part_decision in decisions.items() if not part_decision.consistent]
+        reason = f"the records of {listing(contradictory)} do not agree" if contradictory else ""
+        proofs = set(PROOFS).intersection(*(verified.proofs for verified in self.parts.values()))
+        answers = {part_decision.evidence for part_decision in decisions.values()}
+        return decision_block(
+            self.outcome,
+            bool(violations) or EvidenceAnswer.CONTRADICTED in answers,
+            (self.name, *rules),
+            (
+                Question(
+                    "bundle",
+                    answer,
+                    decision.first_finding(problems) if problems else "the scores follow from the parts",
+                ),
+                parts_question(self.unanswered, len(self.parts)),
+                *part_questions({part: decisions[part].block for part in order}),
+            ),
+            permitted_conclusion(
+                "it is not one answer" if violations else reason,
+                all(finding.rule != "EVD-03" for finding in self.findings),
+                self.outcome,
+            ),
+            proofs,
+            steps,
+        )
+
+
+@contextmanager
+def open_parts(path: Path, part: str = "") -> Iterator[OpenBundle]:
+    """Open a bundle, to look at all its parts or at this one. Raises InputError if there is no such part."""
+    with verify.open_bundle(path) as bag:
+        names = parts_of_bundle(bag.root)
+        if part and part not in names:
+            remedy = f"name one of its parts with --part: {', '.join(names)}" if names[0] else "it has no parts"
+            raise InputError(f"{path}: {remedy}")
+        yield OpenBundle(path, bag, (part,) if part else names, not part and bool(names[0]))
+
+
+@contextmanager
+def verify_parts(
+    selection: OpenBundle, buyer: verify.Buyer, buyers_file: Path | None = None
+) -> Iterator[VerifiedBundle]:
+    """Verify each part, and that together they are what the bundle says; the evaluated campaigns' files exist within
+    the context. `buyers_file`: the buyer's own RFP, by whose packs the parts are judged.
+    """
+    bag = selection.bag
+    if buyer.rules and selection.is_response:
+        raise InputError("--rules: is for one part; name it with --part, or pass your RFP with --rfp")
+    rfp, rfp_findings = _choose_rfp(bag, buyers_file) if selection.is_response or buyers_file else (None, [])
+    order = [part.id for part in rfp.parts] if rfp else []
+    stamps = {path: timestamps.read(path, buyer.authority) for path in buyer.timestamps if buyer.authority}
+    heads = _heads_by_part(bag) if buyer.heads or stamps else {}
+    with ExitStack() as stack:
+        parts: dict[str, verify.VerifiedPart] = {}
+        for part in sorted(selection.parts, key=lambda part: order.index(part) if part in order else -1):
+            pack = _buyers_pack(bag, rfp, part) if buyers_file and rfp else None
+            part_buyer = replace(buyer, part=part, rules=buyer.rules or pack)
+            part_buyer = _buyer_of_part(part_buyer, heads, stamps, selection.is_response)
+            part_root = bundle_of_part(bag.root, part)
+            part_bag = bag if part_root == bag.root else stack.enter_context(verify.open_bundle(part_root))
+            parts[part] = verify.verify_bag(selection.path.name, part_bag, part_buyer)
+        if selection.is_response:
+            yield _response(selection, buyer, rfp, rfp_findings, parts, stamps)
+        else:
+            (verified,) = parts.values()
+            yield VerifiedBundle(verified.name, rfp, (), parts, (), (), is_response=False)
+
+
+def _response(
+    selection: OpenBundle,
+    buyer: verify.Buyer,
+    rfp: rfps.Rfp | None,
+    rfp_findings: Iterable[Finding],
+    parts: Mapping[str, verify.VerifiedPart],
+    stamps: Mapping[Path, timestamps.Stamp],
+) -> VerifiedBundle:
+    """What all parts are together."""
+    bag = selection.bag
+    submissions = {part: verified.evaluation.submission for part, verified in parts.items() if verified.evaluation}
+    part_heads = {head for verified in parts.values() for head in verified.chain.heads}
+    other_stamps = {path: stamp for path, stamp in stamps.items() if stamp.digest not in part_heads}
+    signature = verify.read_signature(bag, buyer)
+    findings = (
+        *complete_findings("EVD-01", verify.BUNDLE, verify.check_manifests(bag.problems)),
+        *complete_findings("CMP-05", verify.BUNDLE, _check_contents(bag, parts)),
+        *complete_findings("EVD-02", verify.BUNDLE, check_time_stamps(bag, journal.Chain(), other_stamps)),
+        *complete_findings("EVD-03", verify.BUNDLE, verify.check_signature(signature, buyer.signers is not None)),
+        *complete_findings("EVD-04", verify.BUNDLE, _check_parts_agree(bag, rfp, submissions, parts) if rfp else ()),
+        *complete_findings("EVD-05", verify.BUNDLE, rfp_findings),
+    )
+    missing = [part.id for part in rfp.unanswered(parts)] if rfp else []
+    part_scores = scores.compute_scores(rfp, scores.part_figures(submissions)) if rfp else []
+    return VerifiedBundle(selection.path.name, rfp, findings, parts, tuple(missing), tuple(part_scores))
+
+
+def _heads_by_part(bag: bagit.Bag) -> dict[str, set[str]]:
+    """The heads of each part's journal."""
+    roots = {part: bundle_of_part(bag.root, part) for part in parts_of_bundle(bag.root)}
+    return {part: set(journal.read_chain(root / "data/results/journal.jsonl").heads) for part, root in roots.items()}
+
+
+def _buyer_of_part(
+    buyer: verify.Buyer, heads: Mapping[str, set[str]], stamps: Mapping[Path, timestamps.Stamp], is_of_response: bool
+) -> verify.Buyer:
+    """What the buyer provides, without the heads and time stamps of other parts. `is_of_response`: a time stamp that is
+    of no part is not the part's either, but that of the entire bundle.
+    """
+    own_heads = heads.get(buyer.part, set())
+    foreign_heads = set().union(*heads.values()) - own_heads
+    return replace(
+        buyer,
+        heads=tuple(head for head in buyer.heads if head not in foreign_heads),
+        timestamps=tuple(
+            path
+            for path, stamp in stamps.items()
+            if stamp.digest in own_heads or not (is_of_response or stamp.digest in foreign_heads)
+        ),
+    )
+
+
+def _buyers_pack(bag: bagit.Bag, rfp: rfps.Rfp, part: str) -> str | None:
+    """The pack of the buyer's RFP, if the part was measured by one of that name: otherwise EVD-04 says so."""
+    entry = next((entry for entry in rfp.parts if entry.id == part), None)
+    pack = str(rfps.pack_of(rfp, entry)) if entry else ""
+    is_in_bundle = (bundle_of_part(bag.root, part) / "data/rules" / f"{Path(pack).stem}.yaml").is_file()
+    return pack if is_in_bundle else None
+
+
+def _check_contents(bag: bagit.Bag, parts: Mapping[str, verify.VerifiedPart]) -> Iterator[Finding]:
+    """CMP-05: besides the parts the bundle has only the RFP and the response."""
+    prefixes = (RFP, RESPONSE, *(f"{PARTS}/{part}/" for part in parts))
+    for name in bag.digests:
+        if name.startswith(bagit.PAYLOAD) and not name.startswith(prefixes):
+            yield violation("{name}: does not belong in the bundle of an RFP's parts", name=quoted(name))
+
+
+def _choose_rfp(bag: bagit.Bag, buyers_file: Path | None) -> tuple[rfps.Rfp | None, list[Finding]]:
+    """The RFP to judge by, and how the vendor's differs from it."""
+    try:
+        vendors_rfp = rfps.load(bag.root / RFP)
+    except CampaignError as error:
+        return None, [violation("the RFP cannot be read: {why}", why=str(error).replace(f"{bag.root}/", ""))]
+    if buyers_file is None:
+        return vendors_rfp, [unchecked_by_buyer("the RFP is the vendor's copy: pass yours with --rfp")]
+    rfp = rfps.load(buyers_file)
+    if rfp.digest == vendors_rfp.digest:
+        return rfp, [note("the RFP is identical to yours")]
+    return rfp, [violation("the vendor's RFP differs from yours", rfp.digest, vendors_rfp.digest)]
+
+
+def _check_parts_agree(
+    bag: bagit.Bag, rfp: rfps.Rfp, submissions: Mapping[str, Submission], parts: Mapping[str, verify.VerifiedPart]
+) -> Iterator[Finding]:
+    """EVD-04: every part answers this RFP, in one campaign file, and the scores follow from the parts."""
+    files = {derived_files.read_text(bundle_of_part(bag.root, part) / "data/campaign.yaml") for part in submissions}
+    if len(files) > 1:
+        yield violation("the parts are not of one campaign file", "one", len(files))
+    packs = {part.id: part for part in rfp.parts}
+    for part, submission in submissions.items():
+        measured_part, pack = submission.campaign.part, submission.pack
+        if measured_part != part:
+            yield violation("{part}: its evidence is that of part {other}", part=part, other=measured_part or "none")
+        if part not in packs:
+            yield violation("{part}: not a part of the RFP", part=part)
+        elif pack.id != Path(packs[part].pack).stem or packs[part].version not in (None, pack.version):
+            measured_pack = f"{pack.id} {pack.version}"
+            yield violation("{part}: another rule pack than the RFP's", packs[part].pack, measured_pack, part=part)
+    heads = {part: parts[part].chain.head for part in submissions}
+    stated_document = derived_files.json_object(derived_files.read_text(bag.root / RESPONSE) or "")
+    rederived_document = json.loads(replay.as_json(bundle.response_document(rfp, submissions, heads)))
+    if {**stated_document, "rfp": None} != {**rederived_document, "rfp": None}:
+        yield violation("response.json cannot be reproduced from the parts")
