@@ -62,7 +62,7 @@ def print_table(arguments: argparse.Namespace) -> int:
     places = selection.places(arguments.output, arguments.force, is_one_file)
     submissions: dict[str, Submission] = {}
     for part, definition in selection:
-        submissions[part] = campaign_state.current_submission(definition, say)
+        submissions[part] = campaign_state.current_submission(definition, say, with_results=style == "xlsx")
         content = _table(arguments, submissions[part], style, places[part])
         if isinstance(content, str) and is_one_file:
             selection.texts[part] = content
@@ -114,7 +114,7 @@ def report(arguments: argparse.Namespace) -> int:
     directories = {}
     for part, definition in selection:
         campaign_state.compare_sources(definition, say)
-        submissions[part] = campaign_state.current_submission(definition, say)
+        submissions[part] = campaign_state.current_submission(definition, say, with_results=True)
         directories[part] = selection.place(part, arguments.output) or definition.paths.report
         _write_report(directories[part], submissions[part], arguments.pdf)
         selection.statuses.append(rows_exit_status(submissions[part].rows))
@@ -313,7 +313,7 @@ def _show_modifications(definition: Definition, directory: Path | None) -> int:
         if is_stored
         else modifications.planned_sources(definition.campaign, differences, patch)
     )
-    submission = campaign_state.current_submission(definition, say, modified)
+    submission = campaign_state.current_submission(definition, say, modified, with_results=True)
     ran = contents.execution_sections(submission.results)
     if directory:
         modifications.write(directory, modified, patch, definition.pack.build, ran)

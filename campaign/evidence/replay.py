@@ -141,7 +141,7 @@ def collected_evidence(evidence: Path) -> Iterator[Chain | None]:
 def evaluate(evidence: Path, chain: Chain | None, terms: BuyersTerms | None = None) -> Evaluation:
     """Judge the evidence by the vendor's terms, or by others. Raises as `reevaluate` does."""
     with _open_evidence(evidence, terms) as (definition, named_files):
-        submission = _without_paths(campaign_state.recorded_submission(definition, chain), str(evidence))
+        submission = _without_paths(campaign_state.recorded_submission(definition, True, chain), str(evidence))
     return Evaluation(submission, _render_files(submission), named_files, chain)
 
 

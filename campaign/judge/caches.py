@@ -107,7 +107,6 @@ def _check_moved_bytes(case: Case) -> Iterator[Finding]:
     why="on a single node the client's cache may answer instead of the servers",
     remedy="nothing; the label stays with the result",
     severity=Severity.INFO,
-    can_invalidate=False,
 )
 def note_client_cache(case: Case) -> Iterator[Finding]:
     """One node."""
@@ -121,7 +120,6 @@ def note_client_cache(case: Case) -> Iterator[Finding]:
     why="a rate from the client's cache says nothing about the file servers",
     remedy="measure on two nodes or more with a rank offset of one node, or explain how caches were dropped",
     severity=Severity.WARNING,
-    can_invalidate=False,
 )
 def check_client_cache(case: Case) -> Iterator[Finding]:
     """Phases on other nodes, by the effective shift, or dropped caches."""
@@ -152,7 +150,6 @@ def check_client_cache(case: Case) -> Iterator[Finding]:
     parameters={
         "floor": Parameter(Quantity.DURATION, 1e-05, "shortest plausible time per operation on a remote file system"),
     },
-    can_invalidate=False,
 )
 def check_latency(case: Case) -> Iterator[Finding]:
     """Processes divided by the actual rate, compared with `floor`. Before version 4, mdtest prints its fastest

@@ -14,7 +14,7 @@ from campaign.core.records import Record
 from campaign.core.runs import Cell
 from campaign.core.units import digits, distinct_digits
 from campaign.judge.findings import Form, at_full_size, to_explain, unchecked, violation
-from campaign.judge.rule import DecidedBy, Needs, attempt_rule, campaign_rule
+from campaign.judge.rule import Needs, attempt_rule, campaign_rule
 from campaign.judge.submission import Submission
 from campaign.judge.timing import BYTES
 from campaign.results.case import Case, cases_by_node, repetitions, valid_by_line
@@ -29,7 +29,7 @@ PRINTED = 1e-4  # relative; IOR prints the bytes moved in tenths of a MiB
     "sizes and counts of the run meet the conditions of the rules",
     why="a result with other sizes or counts does not answer the buyer's question",
     remedy="run the result again with the sizes and counts that the rules require",
-    decided_by=DecidedBy.PLAN | DecidedBy.RECORDS,
+    is_judged_before=True,
 )
 def check_size_conditions(case: Case) -> Iterator[Finding]:
     """Each condition of `requires` on sizes and counts ([sources](rule-packs.md#conditions-on-sizes-and-counts)); 5%

@@ -7,7 +7,7 @@ plan, a running campaign, an ended one, and a bundle on the buyer's side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from campaign.config.definition import Definition
 from campaign.config.rules.catalogue import CATALOGUE, Level
 from campaign.config.rules.pack import RulePack
 from campaign.config.waivers import Answers
-from campaign.core.findings import Finding, Severity
+from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
 from campaign.core.records import Observation, Outputs, Record
 from campaign.core.runs import Attempt, Cell, Run, State, Status
@@ -53,7 +53,7 @@ from campaign.judge.findings import (
     unchecked_by_buyer,
 )
 from campaign.judge.rows import with_findings
-from campaign.judge.rule import DecidedBy, Needs, Rule, rules_of
+from campaign.judge.rule import Needs, Rule, rules_of
 from campaign.judge.submission import Submission
 from campaign.plan import matrix
 from campaign.results.case import Case
@@ -82,9 +82,7 @@ OF_COUNTED = WITHOUT_NUMBERS | _ids(Level.ATTEMPT, lambda rule: rule.needs is Ne
 # What a run printed before it failed is no result: how it was produced does not matter, but its records must agree.
 OF_FAILED = WITHOUT_NUMBERS | _ids(Level.ATTEMPT, lambda rule: rule.needs is Needs.RECORDS)
 OF_RUN = _ids(Level.ATTEMPT, lambda rule: rule.is_about_run)
-OF_PLANNED = _ids(Level.ATTEMPT, lambda rule: DecidedBy.PLAN in rule.decided_by)
-OF_WORDS = _ids(Level.ATTEMPT, lambda rule: DecidedBy.WORDS in rule.decided_by)
-HARMLESS = _ids(Level.ATTEMPT, lambda rule: not rule.can_invalidate)
+OF_PLANNED = _ids(Level.ATTEMPT, lambda rule: rule.is_judged_before)
 OF_ENDED = _ids(Level.CAMPAIGN, lambda rule: rule.needs is Needs.END)
 OVER_NUMBERS = _ids(Level.CAMPAIGN, lambda rule: rule.needs is Needs.NUMBERS)
 
@@ -92,17 +90,15 @@ OVER_NUMBERS = _ids(Level.CAMPAIGN, lambda rule: rule.needs is Needs.NUMBERS)
 BUNDLE_RULES = frozenset(rule for rule, entry in CATALOGUE.items() if entry.level is Level.BUNDLE)
 
 
-def judge(case: Case, invalidating: bool = False) -> Iterator[Finding]:
-    """The findings of the pack's rules about one ended attempt, or only those that may make it invalid; if it measured
-    nothing, why.
-    """
+def judge(case: Case) -> Iterator[Finding]:
+    """The findings of the pack's rules about one ended attempt; if it measured nothing, why."""
     rules = case.pack.checks.keys()
-    by_phase = {name: [*_judge(phase, rules - OF_RUN, invalidating)] for name, phase in case.phases.items()}
-    findings = [*_judge(case, rules & OF_RUN, invalidating), *merged_phases(case, by_phase)]
+    by_phase = {name: [*_judge(phase, rules - OF_RUN)] for name, phase in case.phases.items()}
+    findings = [*_judge(case, rules & OF_RUN), *merged_phases(case, by_phase)]
     yield from sorted(dict.fromkeys(findings), key=lambda finding: _ORDER[finding.rule])
 
 
-def _judge(case: Case, rules: Set[str], invalidating: bool) -> Iterator[Finding]:
+def _judge(case: Case, rules: Set[str]) -> Iterator[Finding]:
     if case.attempt.state is State.SUBMITTING:
         rules = rules & OF_PLANNED
     elif not case.records:
@@ -110,24 +106,12 @@ def _judge(case: Case, rules: Set[str], invalidating: bool) -> Iterator[Finding]
         rules = rules & (OF_COUNTED if is_counted else OF_FAILED if case.evidence.altered else WITHOUT_NUMBERS)
     elif case.attempt.state is not State.DONE:
         rules = rules & OF_FAILED
-    if not rules.isdisjoint(OF_WORDS) and _has_flawless_command(case, invalidating):
-        rules = rules - OF_WORDS
 
     def concerned(finding: Finding) -> tuple[Cell, ...]:
         cells = case.run.cells()
         return tuple(cell for cell in cells if cell.operation == finding.operation) or cells
 
-    return judge_by_rules(ATTEMPT_RULES, rules, case, case.subject, concerned, invalidating)
-
-
-def _has_flawless_command(case: Case, invalidating: bool) -> bool:
-    """Whether it executed the planned words, and these give no finding."""
-    run = case.run
-    if case.observation.argv != (run.executable, *case.planned_arguments):
-        return False
-    words_key = ("words", invalidating, run.files, run.commands, run.geometry, run.inputs)
-    findings = judge_by_rules(ATTEMPT_RULES, OF_WORDS, case, case.subject, invalidating=invalidating)
-    return case.pack.once(words_key, lambda: not any(True for _ in findings))
+    return judge_by_rules(ATTEMPT_RULES, rules, case, case.subject, concerned)
 
 
 def judge_by_rules(
@@ -136,16 +120,11 @@ def judge_by_rules(
     judged_value: Given,
     subject: str,
     concerned: Callable[[Finding], tuple[Cell, ...]] = lambda finding: (),
-    invalidating: bool = False,
 ) -> Iterator[Finding]:
-    """Findings of those rules that have a function in the table, in its order, with their rule's id and properties; or
-    only those that may make a result invalid.
-    """
+    """Findings of those rules that have a function in the table, in its order, with their rule's id and properties."""
     for rule, check in checks.items():
-        if rule in rules and not (invalidating and rule in HARMLESS):
-            for rule_finding in check(judged_value):
-                if rule_finding.severity is Severity.ERROR or not invalidating:
-                    yield from complete_findings(rule, subject, [rule_finding], concerned)
+        if rule in rules:
+            yield from complete_findings(rule, subject, check(judged_value), concerned)
 
 
 def cases_of_runs(
@@ -155,9 +134,11 @@ def cases_of_runs(
     measurements: Mapping[tuple[str, int], tuple[Record, ...]],
     observations: Mapping[tuple[str, int], Outputs],
     evidence: Mapping[tuple[str, int], Evidence] = MappingProxyType({}),
+    judge_attempt: Callable[[Case], Iterable[Finding]] = judge,
 ) -> list[Case]:
     """Every ended attempt that counts for a planned run, to be judged with the campaign's answers to its findings."""
-    by_run, judging = matrix.attempts_by_run(runs, attempts), partial(_findings_with_answers, definition.answers)
+    by_run = matrix.attempts_by_run(runs, attempts)
+    judging = partial(_findings_with_answers, definition.answers, judge_attempt)
     results = []
     for run in runs:
         for attempt in by_run[run.id]:
@@ -172,9 +153,11 @@ def cases_of_runs(
     return results
 
 
-def _findings_with_answers(answers: Answers, case: Case, invalidating: bool) -> Iterator[Finding]:
+def _findings_with_answers(
+    answers: Answers, judge_attempt: Callable[[Case], Iterable[Finding]], case: Case
+) -> Iterator[Finding]:
     """The findings about an attempt, with the campaign's answers."""
-    for finding in judge(case, invalidating):
+    for finding in judge_attempt(case):
         yield with_answer(answers, finding, last_day([case.attempt]))
 
 

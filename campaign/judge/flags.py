@@ -13,7 +13,7 @@ from campaign.core.grouping import grouped
 from campaign.core.runs import Run
 from campaign.core.units import distinct_digits
 from campaign.judge.findings import missing_output_form, note, to_explain, violation
-from campaign.judge.rule import DecidedBy, attempt_rule, campaign_rule
+from campaign.judge.rule import attempt_rule, campaign_rule
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 
@@ -28,7 +28,6 @@ _NO_COMMAND_LINE = "no command line in the output: flags cannot be checked"
     "all mandatory flags were used",
     why="without a mandatory flag the benchmark measures something else, so offers cannot be compared",
     remedy="run the result again with the rule pack's command line",
-    decided_by=DecidedBy.WORDS,
 )
 def check_mandatory_flags(case: Case) -> Iterator[Finding]:
     """The pack's fixed flags in the command line that the output shows."""
@@ -55,7 +54,6 @@ def check_mandatory_flags(case: Case) -> Iterator[Finding]:
     "the flags of the file configuration are those of the rules",
     why="these flags decide which directory layout or access pattern the value belongs to",
     remedy="run the result again with the flags of its file configuration",
-    decided_by=DecidedBy.WORDS,
 )
 def check_configuration_flags(case: Case) -> Iterator[Finding]:
     """The flags of this file configuration, and none of another, there."""
@@ -79,7 +77,6 @@ def check_configuration_flags(case: Case) -> Iterator[Finding]:
     "no flag outside the allowed list was used",
     why="a changed command line can make a result faster without the system being faster",
     remedy="run the result again with the planned command line, and ask the buyer before adding any flag",
-    decided_by=DecidedBy.WORDS,
 )
 def check_allowed_flags(case: Case) -> Iterator[Finding]:
     """The executed command line, word by word with the planned one, and the program's path; planned flags come only
@@ -107,7 +104,7 @@ _REHEARSAL_SIZE = "rehearsal: smaller than the rules require, never a compliant 
     "the benchmark ran at the size that the rules ask for",
     why="a smaller problem may fit into caches, and its result then says little about the storage",
     remedy="run the campaign again at the size of the rules (profile: full)",
-    decided_by=DecidedBy.PLAN | DecidedBy.RECORDS,
+    is_judged_before=True,
 )
 def check_size(case: Case) -> Iterator[Finding]:
     """The planned total and the printed count; the smaller total of a rehearsal is noted."""
@@ -145,7 +142,7 @@ def check_size(case: Case) -> Iterator[Finding]:
     "the benchmark wrote to the declared target, by an absolute path",
     why="files in another directory, for example on a local disk, do not measure the offered file system",
     remedy="run the result again in a directory of the target that the campaign file declares",
-    decided_by=DecidedBy.PLAN | DecidedBy.WORDS,
+    is_judged_before=True,
 )
 def check_directory(case: Case) -> Iterator[Finding]:
     """Every path on the command line must be in the attempt's own directory; words added by the campaign file must not
@@ -225,7 +222,6 @@ def _split_paths(pack: RulePack, run: Run) -> tuple[list[str], list[str]]:
     "the rank offset (`-N`) is the one that the rules ask for",
     why="with another offset a process reads back its own files, possibly from its node's cache",
     remedy="run the result again with the rank offset of one node, and check benchmark.dialect",
-    decided_by=DecidedBy.WORDS,
 )
 def check_rank_offset(case: Case) -> Iterator[Finding]:
     """The value of `-N` in the executed command line; translated, and noted, where the benchmark counts nodes."""

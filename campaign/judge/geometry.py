@@ -21,7 +21,7 @@ from campaign.judge.findings import (
     unchecked,
     violation,
 )
-from campaign.judge.rule import DecidedBy, Needs, attempt_rule, campaign_rule
+from campaign.judge.rule import Needs, attempt_rule, campaign_rule
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment
@@ -65,7 +65,7 @@ def check_placement(case: Case) -> Iterator[Finding]:
     why="results with other process or node counts belong to another line of the table",
     remedy="run the result again with the process and node counts of its launch condition",
     needs=Needs.COUNTS,
-    decided_by=DecidedBy.PLAN | DecidedBy.RECORDS,
+    is_judged_before=True,
 )
 def check_counts(case: Case) -> Iterator[Finding]:
     """Processes and nodes in the output, the planned ones, and the launch condition agree."""
@@ -140,7 +140,7 @@ _NETWORK = re.compile(r"nfs4?|lustre|beegfs|gpfs|ceph|cifs|smb3|9p|orangefs|panf
     "nothing in the environment fakes nodes, and each node is a separate machine",
     why="faked or shared nodes make one machine look like a cluster",
     remedy="run the result again on separate nodes without the named variables or libraries, or explain the nodes",
-    decided_by=DecidedBy.PLAN | DecidedBy.RECORDS,
+    is_judged_before=True,
 )
 def check_topology(case: Case) -> Iterator[Finding]:
     """Variables and preloaded libraries that fake nodes; nodes of output or ranks that are not the job's; several nodes

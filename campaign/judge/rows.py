@@ -100,7 +100,7 @@ def _fill_row(row: Row, campaign: Campaign, operation: Operation, attempted: Seq
             return row
         meters = {node: case.metered for node, case in nodes.items() if node}
         return replace(row, energy=result.metered, energy_by_node=meters, metered_by=campaign.energy.method)
-    projection = next((candidate for candidate in campaign.projections if matches(row.cell, candidate.cells)), None)
+    projection = projection_of(campaign, row.cell)
     if projection is not None:
         value = projection.value
         note = _projection_note(projection, value)
@@ -117,6 +117,11 @@ def _fill_row(row: Row, campaign: Campaign, operation: Operation, attempted: Seq
         return _add_number(row, Status.INVALID, last, operation, attempted, [])
     note = _failure_reason(last)
     return replace(row, status=Status.FAILED, run=last.run, attempt=last.attempt, note=note, findings=last.findings)
+
+
+def projection_of(campaign: Campaign, cell: Cell) -> Projection | None:
+    """The campaign file's first projection of a cell."""
+    return next((candidate for candidate in campaign.projections if matches(cell, candidate.cells)), None)
 
 
 def _projection_note(projection: Projection, value: float) -> str:

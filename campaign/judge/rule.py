@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import Flag, StrEnum, auto
+from enum import StrEnum
 from functools import partial
 from types import MappingProxyType, ModuleType
 from typing import TypeVar
@@ -22,14 +22,6 @@ Check = TypeVar("Check", bound=Callable[..., Iterator[Finding]])
 GROUPS = (
     "CMP", "FLG", "GEO", "RES", "SRC", "INP", "RUN", "CCH", "STA", "SEL", "PHY", "PRJ", "ENV", "EVD", "WVR",
 )  # fmt: skip
-
-
-class DecidedBy(Flag):
-    """What can break a rule about an attempt."""
-
-    RECORDS = auto()  # its output and its records
-    WORDS = auto()  # the executed command line: all attempts that executed the planned words are equal
-    PLAN = auto()  # the planned words, geometry and variables: judged before the run too
 
 
 class Needs(StrEnum):
@@ -52,9 +44,8 @@ class Rule:
     entry: RuleEntry
     check: Callable[..., Iterator[Finding]]
     needs: Needs
-    decided_by: DecidedBy = DecidedBy.RECORDS
+    is_judged_before: bool = False
     is_about_run: bool = False
-    can_invalidate: bool = True
 
     @property
     def method(self) -> str:
@@ -78,20 +69,19 @@ def _rule(
     is_always_judged: bool = False,
     is_about_records: bool = False,
     is_fixed_afterwards: bool = False,
-    decided_by: DecidedBy = DecidedBy.RECORDS,
+    is_judged_before: bool = False,
     is_about_run: bool = False,
-    can_invalidate: bool = True,
 ) -> Callable[[Check], Check]:
     """The decorator of a rule's function. `is_fixed_afterwards`: whether the campaign file can fix a violation after
-    the measurement; `is_about_run`: whether it is judged on all phases of an attempt together, not on each of them;
-    `can_invalidate`: whether a finding may be a violation.
+    the measurement; `is_judged_before`: whether words, geometry and variables of a plan break it too; `is_about_run`:
+    whether it is judged on all phases of an attempt together, not on each of them.
     """
     properties = (is_always_judged, is_about_records, is_fixed_afterwards)
     entry = RuleEntry(statement, severity, level, why, remedy, dict(parameters), *properties)
 
     def register(check: Check) -> Check:
         assert rule not in _RULES, f"two functions have the rule {rule}"
-        _RULES[rule] = Rule(rule, entry, check, needs, decided_by, is_about_run, can_invalidate)
+        _RULES[rule] = Rule(rule, entry, check, needs, is_judged_before, is_about_run)
         return check
 
     return register

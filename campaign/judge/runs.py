@@ -131,7 +131,6 @@ def check_units(case: Case) -> Iterator[Finding]:
     why="other users' jobs on the same nodes change the result, usually for the worse",
     remedy="measure again in a partition whose nodes no other job can use, or explain the sharing",
     severity=Severity.WARNING,
-    can_invalidate=False,
 )
 def check_exclusive_nodes(case: Case) -> Iterator[Finding]:
     """Slurm's record on sharing the nodes (`OverSubscribe`); other jobs are noted."""

@@ -16,12 +16,15 @@ from campaign.config import resolution
 from campaign.config.definition import Definition
 from campaign.config.format import Campaign
 from campaign.config.rules.catalogue import CATALOGUE
+from campaign.config.rules.pack import RulePack
 from campaign.core import journal
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState, pass_on_limit, typed_path
+from campaign.core.paths import Paths
 from campaign.core.runs import Attempt, State
-from campaign.judge.findings import BUILTIN
+from campaign.judge.findings import BUILTIN, CAMPAIGN
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning
+from campaign.results.case import Judge
 from campaign.results.completion import unused_measurement
 from campaign.results.environment.facts import NOTHING
 from campaign.results.file_hashes import altered_files
@@ -49,76 +52,129 @@ def judge_recorded(
     """
     from campaign.judge import engine
 
-    return engine.judge_campaign(_gather_submission(definition, planned, store, source, chain))
+    submission = _without_results(definition, planned, store, source)
+    if store:
+        submission = _with_results(definition, submission, store, engine.judge, chain)
+    return _judge(submission)
+
+
+def kept_submission(
+    definition: Definition,
+    planned: planning.Plan,
+    store: Store,
+    source: Sources | None = None,
+    with_results: bool = False,
+) -> Submission:
+    """As `judge_recorded`, but what has not changed since it was judged is not judged again. `with_results`: whether
+    the attempts are needed too, and not only rows and findings.
+    """
+    from campaign.judge import judgements
+
+    submission = _without_results(definition, planned, store, source)
+    basis = judgements.digest_of_basis(
+        definition, planned.partition, planned.dialect, planned.inputs, planned.unresolved
+    )
+    key = judgements.key_of_campaign(basis, submission, store, definition.paths)
+    judgement = store.judgement(CAMPAIGN, key)
+    if judgement and not with_results:
+        return judgements.with_judgement(submission, judgement)
+    from campaign.judge import engine
+
+    attempts = judgements.JudgedAttempts(store, basis, engine.judge)
+    submission = _with_results(definition, submission, store, attempts.findings)
+    for case in submission.results:
+        _ = case.findings  # while the database is open
+    if judgement:
+        return judgements.with_judgement(submission, judgement)
+    submission = _judge(submission)
+    if submission.journal and not submission.journal.problem:
+        with suppress(EnvironmentLacks):  # a full file system: it is judged again
+            store.keep_judgements({**attempts.new, CAMPAIGN: (key, judgements.judgement_json(submission))})
+    return submission
 
 
 def judge_planned(definition: Definition, planned: planning.Plan, compared: ComparedSources) -> Submission:
     """Judge the plan, of which nothing has run."""
     from campaign.judge import engine
-
-    campaign = definition.campaign
-    submission = _gather_submission(definition, planned, None, modifications.planned_sources(campaign, *compared), None)
-    own_source = None if campaign.benchmark.external else modifications.own_source()
-    programs, today = modifications.programs(campaign), datetime.now(UTC).date()
-    return engine.judge_plan(replace(submission, own_source=own_source, programs=programs, today=today))
-
-
-def _gather_submission(
-    definition: Definition,
-    planned: planning.Plan,
-    store: Store | None,
-    source: Sources | None,
-    chain: journal.Chain | None,
-) -> Submission:
-    """Everything that is recorded, not judged yet."""
-    from campaign.judge import engine
     from campaign.judge.rows import table_rows
 
-    campaign, pack, paths = definition.campaign, definition.pack, definition.paths
-    attempts = store.attempts() if store else []
-    results = []
-    if store:
-        chain = chain or journal.read_chain(paths.journal)
-        evidence = dict(store.evidence())
-        for attempt, files in altered_files(paths, chain).items():
-            evidence[attempt] = replace(evidence.get(attempt, NOTHING), altered=files)
-        results = engine.cases_of_runs(
-            definition, planned.runs, attempts, store.records(), store.observations(), evidence
-        )
-    rows = table_rows(campaign, pack, planned.runs, attempts, results)
-    reported_attempts = {origin for row in rows for origin in (row.origin, *row.executions)}
+    campaign = definition.campaign
+    sources = modifications.planned_sources(campaign, *compared)
+    submission = _without_results(definition, planned, None, sources)
+    rows = tuple(table_rows(campaign, definition.pack, planned.runs, (), ()))
+    own_source = None if campaign.benchmark.external else modifications.own_source()
+    programs, today = modifications.programs(campaign), datetime.now(UTC).date()
+    return engine.judge_plan(replace(submission, rows=rows, own_source=own_source, programs=programs, today=today))
+
+
+def _without_results(
+    definition: Definition, planned: planning.Plan, store: Store | None, source: Sources | None
+) -> Submission:
+    """A campaign as planned and recorded, without results and rows."""
     return Submission(
-        campaign,
-        pack,
+        definition.campaign,
+        definition.pack,
         planned.runs,
-        tuple(attempts),
-        tuple(results),
-        tuple(rows),
+        tuple(store.attempts() if store else ()),
+        (),
+        (),
         planned.searches,
-        again=read_again(
-            paths,
-            pack.outputs,
-            [(case.run.id, case.attempt.number) for case in results if case.subject in reported_attempts],
-        ),
-        journal=chain,
-        folders=frozenset((a.run, a.number) for a in attempts if paths.attempt(a.run, a.number).is_dir()),
-        unused=frozenset((attempt.run, attempt.number) for attempt in attempts if _is_unused(definition, attempt)),
-        sources=source or modifications.recorded_sources(paths),
-        own_source=modifications.own_source()
-        if any(case.observation.program.startswith(BUILTIN) for case in results)
-        else None,
+        again={},
+        folders=frozenset(),
+        sources=source or modifications.recorded_sources(definition.paths),
         answers=definition.answers,
         partition=planned.partition,
-        logs=_projection_logs(campaign),
+        logs=_projection_logs(definition.campaign),
     )
 
 
-def _is_unused(definition: Definition, attempt: Attempt) -> bool:
+def _with_results(
+    definition: Definition,
+    submission: Submission,
+    store: Store,
+    judge_attempt: Judge,
+    chain: journal.Chain | None = None,
+) -> Submission:
+    """With the attempts that count, each with its findings, and with what the results directory has of all."""
+    from campaign.judge import engine
+
+    paths, attempts = definition.paths, submission.attempts
+    chain = chain or journal.read_chain(paths.journal)
+    evidence = dict(store.evidence())
+    for attempt, files in altered_files(paths, chain).items():
+        evidence[attempt] = replace(evidence.get(attempt, NOTHING), altered=files)
+    results = engine.cases_of_runs(
+        definition, submission.runs, attempts, store.records(), store.observations(), evidence, judge_attempt
+    )
+    is_builtin = any(case.observation.program.startswith(BUILTIN) for case in results)
+    return replace(
+        submission,
+        results=tuple(results),
+        journal=chain,
+        folders=frozenset((a.run, a.number) for a in attempts if paths.attempt(a.run, a.number).is_dir()),
+        unused=frozenset((a.run, a.number) for a in attempts if _is_unused(definition.pack, paths, a)),
+        own_source=modifications.own_source() if is_builtin else None,
+    )
+
+
+def _judge(submission: Submission) -> Submission:
+    """The campaign with its rows and findings; the raw outputs of the reported attempts are read again."""
+    from campaign.judge import engine
+    from campaign.judge.rows import table_rows
+
+    campaign, pack, results = submission.campaign, submission.pack, submission.results
+    rows = table_rows(campaign, pack, submission.runs, submission.attempts, results)
+    subjects = {origin for row in rows for origin in (row.origin, *row.executions)}
+    attempts = [(case.run.id, case.attempt.number) for case in results if case.subject in subjects]
+    records = read_again(Paths(campaign.results), pack.outputs, attempts)
+    return engine.judge_campaign(replace(submission, rows=tuple(rows), again=records))
+
+
+def _is_unused(pack: RulePack, paths: Paths, attempt: Attempt) -> bool:
     """Whether an attempt measured by its job's own record, but not by the journal. One that failed since it gave no
     results is none.
     """
-    pack, paths, key = definition.pack, definition.paths, (attempt.run, attempt.number)
-    completion = unused_measurement(paths, attempt)
+    key, completion = (attempt.run, attempt.number), unused_measurement(paths, attempt)
     if completion is None or attempt.state is not State.FAILED:
         return completion is not None
     return not without_results(completion, read_again(paths, pack.outputs, [key])[key], pack.required)
@@ -136,8 +192,16 @@ def _projection_logs(campaign: Campaign) -> dict[Path, str]:
     return texts
 
 
-def current_submission(definition: Definition, say: Say, source: Sources | None = None) -> Submission:
-    """The campaign as recorded, including what has ended since the last command."""
+def current_submission(
+    definition: Definition,
+    say: Say,
+    source: Sources | None = None,
+    is_fresh: bool = False,
+    with_results: bool = False,
+) -> Submission:
+    """The campaign as recorded, including what has ended since the last command. `is_fresh`: whether everything is
+    judged again; `with_results`: as for `kept_submission`.
+    """
     planned = planning.plan(definition)
     if not is_begun(definition.paths):
         return judge_recorded(definition, planned, None, source)
@@ -145,7 +209,10 @@ def current_submission(definition: Definition, say: Say, source: Sources | None 
         _import_ended(definition, store, say)
         if planned.searches:
             planned = planning.update_plan(definition, planned)
-        submission = judge_recorded(definition, planned, store, source)
+        if is_fresh:
+            submission = judge_recorded(definition, planned, store, source)
+        else:
+            submission = kept_submission(definition, planned, store, source, with_results)
     report_damage(definition, submission.journal, say)
     return submission
 
@@ -161,11 +228,11 @@ def journal_damaged(path: object, problem: object) -> str:
 
 
 def submission_from_outputs(definition: Definition, say: Say) -> Submission:
-    """The submission as it is now, from the raw outputs and not from the database."""
+    """`current_submission`, from the raw outputs and not from the database."""
     if is_begun(definition.paths):
         collect(definition)
     compare_sources(definition, say)
-    return current_submission(definition, say)
+    return current_submission(definition, say, is_fresh=True)
 
 
 def recorded_plan(definition: Definition, say: Say) -> tuple[planning.Plan, tuple[Attempt, ...]]:
@@ -187,12 +254,19 @@ def recorded_plan(definition: Definition, say: Say) -> tuple[planning.Plan, tupl
     return planned, attempts
 
 
-def recorded_submission(definition: Definition, chain: journal.Chain | None = None) -> Submission:
-    """The campaign as its results say, without asking Slurm; without results, only projections and gaps."""
+def recorded_submission(
+    definition: Definition, is_fresh: bool = False, chain: journal.Chain | None = None
+) -> Submission:
+    """The campaign as its results say, without asking Slurm; without results, only projections and gaps. `is_fresh`:
+    whether everything is judged again, with the journal's chain if it was read already.
+    """
     if not is_begun(definition.paths):
         return judge_recorded(definition, planning.Plan((), {}, ""), None)
     with open_store(definition.paths, definition.pack.outputs) as store:
-        return judge_recorded(definition, planning.plan(definition), store, chain=chain)
+        planned = planning.plan(definition)
+        if is_fresh:
+            return judge_recorded(definition, planned, store, chain=chain)
+        return kept_submission(definition, planned, store)
 
 
 def with_source_rules(definition: Definition) -> Definition:

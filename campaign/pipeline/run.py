@@ -21,7 +21,7 @@ from campaign.core.runs import Attempt, Run, State
 from campaign.core.units import plural
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning
-from campaign.pipeline.campaign_state import Say, current_submission, judge_recorded, new_follower, report_damage
+from campaign.pipeline.campaign_state import Say, current_submission, kept_submission, new_follower, report_damage
 from campaign.pipeline.preflight import is_missing, preflight
 from campaign.pipeline.request import Request, within_node_hours
 from campaign.plan import adaptive, matrix
@@ -158,7 +158,7 @@ def run(definition: Definition, request: Request, display: Display) -> Submissio
                     f"left on the target, as a job could not remove it: {', '.join(directories)}; the next job removes "
                     "it, or remove it yourself"
                 )
-        judged_submission = judge_recorded(definition, planned, store)
+        judged_submission = kept_submission(definition, planned, store)
     return replace(judged_submission, rows=tuple(row for row in judged_submission.rows if request.includes(row.cell)))
 
 

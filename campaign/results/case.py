@@ -23,7 +23,7 @@ from campaign.core.runs import Attempt, Command, Run, State
 from campaign.results.environment import energy, facts_file
 from campaign.results.environment.facts import EXECUTABLE, NOTHING, Evidence, ExecutedFile, Metered
 
-Judge = Callable[["Case", bool], Iterable[Finding]]  # the rules' findings; if True, only those that may make it invalid
+Judge = Callable[["Case"], Iterable[Finding]]
 _OBSERVED = tuple(field.name for field in fields(Observation))
 TIMED = ("-W", "-x", "--stonewall")  # beginnings of words that may end a phase by a timer before all items are done
 
@@ -31,7 +31,7 @@ TIMED = ("-W", "-x", "--stonewall")  # beginnings of words that may end a phase 
 @dataclass(frozen=True)
 class Case:
     """`outputs`: what the output of each phase that began says. `judge` is asked for the rules' findings when they are
-    needed: of most attempts only whether they are valid. What every rule asks for is cached.
+    needed. What every rule asks for is cached.
     """
 
     campaign: Campaign
@@ -41,7 +41,7 @@ class Case:
     records: tuple[Record, ...]
     outputs: Outputs
     evidence: Evidence = NOTHING
-    judge: Judge = lambda case, invalidating: ()
+    judge: Judge = lambda case: ()
 
     @property
     def subject(self) -> str:
@@ -213,11 +213,11 @@ class Case:
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        return tuple(self.judge(self, False))
+        return tuple(self.judge(self))
 
     @cached_property
     def valid(self) -> bool:
-        return not any(finding.blocks for finding in self.judge(self, True))
+        return not any(finding.blocks for finding in self.findings)
 
     @cached_property
     def complete(self) -> bool:

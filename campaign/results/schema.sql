@@ -25,6 +25,7 @@ CREATE TABLE attempts (
     reason      TEXT NOT NULL DEFAULT '',
     started     REAL,
     ended       REAL,
+    files       TEXT NOT NULL DEFAULT '{}', -- their SHA-256 at the attempt's end, by name, as JSON
     PRIMARY KEY (run, number)
 );
 
@@ -80,6 +81,7 @@ CREATE TABLE evidence (
     facts       TEXT NOT NULL REFERENCES shared (digest),  -- Environment.facts
     witness     TEXT NOT NULL REFERENCES shared (digest),  -- facts.Witness
     data        TEXT NOT NULL,        -- facts.Evidence as JSON, without these and the accounting
+    digest      TEXT NOT NULL,        -- SHA-256 of these, the records and the observation
     PRIMARY KEY (run, attempt),
     FOREIGN KEY (run, attempt) REFERENCES attempts (run, number)
 );
@@ -87,6 +89,14 @@ CREATE TABLE evidence (
 CREATE TABLE accounting (
     job  TEXT PRIMARY KEY REFERENCES jobs (name),
     data TEXT NOT NULL
+);
+
+-- What `status` and `table` need not judge again. `check`, `bundle` and `verify` never read it.
+CREATE TABLE judgements (
+    subject TEXT PRIMARY KEY,         -- RUN/NUMBER of an attempt, or campaign
+    key     TEXT NOT NULL,            -- SHA-256 of everything that the judgement depends on
+    data    TEXT NOT NULL,            -- the findings, and of the campaign the rows, as JSON
+    digest  TEXT NOT NULL             -- SHA-256 of key and data
 );
 
 -- Each submission changes the attempts of one job.

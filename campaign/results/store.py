@@ -33,7 +33,7 @@ from campaign.results.file_hashes import digests
 from campaign.results.stored_rows import RECORD_COLUMNS, RECORD_FIELDS, stored_attempt, stored_record
 
 SCHEMA = Path(__file__).with_name("schema.sql")
-FORMAT = 13  # of these tables: the database's user_version
+FORMAT = 14  # of these tables: the database's user_version
 LOCK_TIMEOUT_S = 180.0  # `collect` of a large campaign holds it for more than a minute
 RECOVERY_TIMEOUT_S = 5.0  # a driver at work holds it for less than that at a time
 
@@ -46,7 +46,7 @@ _PROJECTION: Mapping[str, tuple[str, ...]] = {
     ),
     "uncertain": ("UPDATE jobs SET message = :message WHERE name = :job",),
     "ended": (
-        "UPDATE attempts SET state = :state, reason = :reason, started = :started, ended = :ended "
+        "UPDATE attempts SET state = :state, reason = :reason, started = :started, ended = :ended, files = :files "
         "WHERE run = :run AND number = :number",
     ),
     "cancel": ("INSERT OR REPLACE INTO meta VALUES ('cancelled', :time)",),
@@ -307,7 +307,7 @@ class Store(AbstractContextManager["Store"]):
                 self._catch_up()
 
     def _forget(self) -> None:
-        results = ("evidence", "shared", "accounting", "observations", "records")
+        results = ("judgements", "evidence", "shared", "accounting", "observations", "records")
         for table in (*results, "attempts", "jobs", "meta"):
             self._sql(f"DELETE FROM {table}")
 
@@ -337,8 +337,9 @@ class Store(AbstractContextManager["Store"]):
                     store._catch_up()
 
     def _apply(self, event: Event) -> None:
+        values = {**event, "files": json.dumps(event.get("files", {}))}  # of an attempt's end
         for statement in _PROJECTION[event["event"]]:
-            self._sql(statement, event)
+            self._sql(statement, values)
         for attempt in event["attempts"] if event["event"] == "job" else ():
             self._sql(
                 "INSERT INTO attempts (run, number, token, fingerprint, job, state) "
@@ -450,7 +451,8 @@ class Store(AbstractContextManager["Store"]):
             ]
             with self._storage_errors():
                 self._db.executemany(_INSERT_RECORD, rows)
-            self._sql("INSERT OR REPLACE INTO observations VALUES (?, ?, ?)", (run, attempt, dumps(outputs)))
+            outputs_json = dumps(outputs)
+            self._sql("INSERT OR REPLACE INTO observations VALUES (?, ?, ?)", (run, attempt, outputs_json))
             environment = evidence.environment.once("stored", lambda: _split_environment(evidence.environment))
             shared = (*environment, _hash_and_json(evidence.witness))
             for digest, data in shared:
@@ -458,8 +460,12 @@ class Store(AbstractContextManager["Store"]):
             own_json = dumps(
                 replace(evidence, environment=NOTHING.environment, accounting=None, witness=NOTHING.witness)
             )
-            digests = (digest for digest, _ in shared)
-            self._sql("INSERT OR REPLACE INTO evidence VALUES (?, ?, ?, ?, ?, ?)", (run, attempt, *digests, own_json))
+            shared_digests = [digest for digest, _ in shared]
+            digest = sha256_of(rows, outputs_json, shared_digests, own_json)
+            self._sql(
+                "INSERT OR REPLACE INTO evidence VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (run, attempt, *shared_digests, own_json, digest),
+            )
 
     def save_accounting(self, job: str, accounting: Accounting) -> None:
         """Store Slurm's final record of a job."""
@@ -513,6 +519,38 @@ class Store(AbstractContextManager["Store"]):
             rows, kind = self._db.execute("SELECT run, attempt, data FROM observations"), cast(Any, Outputs)
             return {(run, attempt): decode(kind, json.loads(data)) for run, attempt, data in rows}
 
+    def result_digests(self) -> dict[tuple[str, int], str]:
+        """What stands for everything that was read of an attempt's outputs and of its job's accounting, by (run,
+        attempt).
+        """
+        accounting = {job: sha256_of(data) for job, data in self._sql("SELECT job, data FROM accounting")}
+        rows = self._sql(
+            "SELECT e.run, e.attempt, e.digest, a.job FROM evidence e "
+            "JOIN attempts a ON a.run = e.run AND a.number = e.attempt ORDER BY e.run, e.attempt"
+        )
+        return {(run, attempt): f"{digest} {accounting.get(job, '')}" for run, attempt, digest, job in rows}
+
+    def files(self) -> Iterator[tuple[str, int, dict[str, str]]]:
+        """Run and number of each attempt, with the SHA-256 of its files at its end; none while it has not ended."""
+        with self._storage_errors():
+            for run, number, files in self._db.execute("SELECT run, number, files FROM attempts ORDER BY run, number"):
+                yield run, number, json.loads(files)
+
+    # --- kept judgements
+
+    def judgement(self, subject: str, key: str) -> str:
+        """The judgement of an attempt or of the campaign that was kept under this key; "" if there is none, or if it
+        was changed.
+        """
+        rows = self._sql("SELECT data, digest FROM judgements WHERE subject = ? AND key = ?", (subject, key))
+        return next((data for data, digest in rows if digest == sha256_of(key, data)), "")
+
+    def keep_judgements(self, judgements: Mapping[str, tuple[str, str]]) -> None:
+        """Keep judgements by their subjects, each with its key, in place of earlier ones."""
+        rows = [(subject, key, data, sha256_of(key, data)) for subject, (key, data) in judgements.items()]
+        with self.transaction(), self._storage_errors():
+            self._db.executemany("INSERT OR REPLACE INTO judgements VALUES (?, ?, ?, ?)", rows)
+
     def lacks_results(self) -> bool:
         """Whether an attempt that is done has no stored results."""
         return bool(
@@ -549,6 +587,11 @@ def _refuse_directories(paths: Paths) -> None:
         )
     with suppress(FileNotFoundError, NotADirectoryError), paths.journal.open("rb"):
         pass  # the error about an unreadable one names it
+
+
+def sha256_of(*values: Any) -> str:
+    """The hash of values whose `repr` has all that they are."""
+    return hashlib.sha256(repr(values).encode(errors="surrogatepass")).hexdigest()
 
 
 def _hash_and_json(value: Any) -> tuple[str, str]:

@@ -14,7 +14,8 @@ from campaign.config.rules.entries import Variable
 from campaign.core.findings import Finding, Severity
 from campaign.core.records import Observation, OutputRemark
 from campaign.core.runs import Geometry, State
-from campaign.judge import engine
+from campaign.judge import engine, judgements
+from campaign.judge.submission import Submission
 from campaign.judge.tuning import check_confirmation
 from campaign.report import decision, findings_view
 from campaign.results.case import Case
@@ -92,7 +93,7 @@ def test_every_rule_of_every_pack_is_judged_or_said_not_to_be(pack: str) -> None
     assert not any(finding.checked for finding in unjudged)
 
 
-# --- what is judged once for several attempts, and what is not judged
+# --- what is kept of a judgement, and what is not judged
 
 
 def fits(given: Case) -> bool:
@@ -100,60 +101,31 @@ def fits(given: Case) -> bool:
     return {command.phase for command in given.run.commands} - {""} <= {phase.id for phase in given.pack.phases}
 
 
-def judged_by(rule: str, given: Case) -> Case:
-    """By this rule and those about the executed words."""
-    rules = [each for each in engine.ATTEMPT_RULES if each in {rule, *engine.OF_WORDS}]
-    return replace(given, pack=replace(given.pack, checks=dict.fromkeys(rules, "9")))
+def test_the_findings_of_every_attempt_are_the_same_when_they_were_kept(examples: list[Example]) -> None:
+    for example in examples:
+        if isinstance(example.given, Case) and fits(example.given):
+            given = replace(example.given, pack=replace(example.given.pack, checks={example.rule: "9"}))
+            findings = tuple(engine.judge(given))
+            assert judgements.findings_of(judgements.findings_json(findings)) == findings, str(example)
 
 
-@pytest.fixture(scope="module")
-def attempts(examples: list[Example]) -> list[Case]:
-    of_attempts = [(example.rule, example.given) for example in examples if isinstance(example.given, Case)]
-    return [judged_by(rule, given) for rule, given in of_attempts if fits(given)]
+def test_the_rows_and_findings_of_every_campaign_are_the_same_when_they_were_kept(examples: list[Example]) -> None:
+    for example in examples:
+        if isinstance(example.given, Submission):
+            rows = example.given.rows
+            runs = {row.run.id: row.run for row in rows if row.run}
+            projections = tuple(row.projection for row in rows if row.projection)
+            given = replace(
+                example.given,
+                campaign=replace(example.given.campaign, projections=projections),
+                runs=tuple(runs.values()),
+                findings=tuple(example.findings()),
+            )
+            unjudged = replace(given, rows=(), findings=())
+            assert judgements.with_judgement(unjudged, judgements.judgement_json(given)) == given, str(example)
 
 
-def alone(given: Case) -> Case:
-    """A copy that shares nothing with other attempts."""
-    around = replace(given.evidence, environment=replace(given.evidence.environment))
-    return replace(given, pack=replace(given.pack), evidence=around)
-
-
-def as_planned(given: Case) -> Case:
-    """Another attempt of its run, in the same job, whose output says that all went as planned."""
-    attempt = replace(given.attempt, number=7, token=f"{given.attempt.token}7")
-    seen = builders.observation(given.run)
-    argv = [word.replace(given.directory, given.run.attempt_directory(attempt.token)) for word in seen.argv]
-    return replace(given, attempt=attempt, outputs={"": replace(seen, argv=tuple(argv))})
-
-
-@pytest.mark.parametrize("invalidating", [False, True])
-def test_an_attempt_is_judged_by_itself_beside_others_of_its_run_and_job(
-    invalidating: bool, attempts: list[Case]
-) -> None:
-    for given in attempts:
-        wanted = [list(engine.judge(alone(each), invalidating)) for each in (given, as_planned(given))]
-        for first, second in ((0, 1), (1, 0)):
-            together = alone(given)
-            pair = (together, as_planned(together))
-            found = {place: list(engine.judge(pair[place], invalidating)) for place in (first, second)}
-            assert [found[0], found[1]] == wanted
-
-
-def test_asked_only_for_what_makes_it_invalid_every_violation_is_found(attempts: list[Case]) -> None:
-    judged = set()
-    for given in attempts:
-        violations = [finding for finding in engine.judge(given) if finding.severity is Severity.ERROR]
-        assert list(engine.judge(given, invalidating=True)) == violations
-        judged |= {finding.rule for finding in violations}
-    assert {*engine.ATTEMPT_RULES} - engine.HARMLESS == judged
-
-
-def test_what_harmless_rules_find_makes_no_result_invalid(examples: list[Example]) -> None:
-    assert {example.rule for example in examples} >= engine.HARMLESS
-    assert all(valid(example.findings()) for example in examples if example.rule in engine.HARMLESS)
-
-
-FORGED = {  # of one attempt among equals: another command line
+FORGED = {  # of one attempt: another command line
     "FLG-01": (("-F ", ""),),
     "FLG-02": (("-u", "-S"),),
     "FLG-03": (("-F ", "-F -y "),),
@@ -162,33 +134,12 @@ FORGED = {  # of one attempt among equals: another command line
 }
 
 
-@pytest.mark.parametrize("rule", sorted(engine.OF_WORDS))
-def test_one_attempt_with_other_words_is_found_among_equals(rule: str) -> None:
+@pytest.mark.parametrize("rule", FORGED)
+def test_one_attempt_with_other_words_is_found(rule: str) -> None:
     good = case()
-    words = argv(*FORGED[rule])
-    for equals in (3, 0):
-        shared = alone(good)
-        assert [finding.rule for _ in range(equals) for finding in engine.judge(shared)] == ["FLG-04"] * equals
-        forged = replace(shared, outputs={"": replace(shared.observation, argv=words)})
-        assert rule in {finding.rule for finding in engine.judge(forged, invalidating=True)}
-        assert [finding.rule for finding in engine.judge(as_planned(shared))] == ["FLG-04"]
-
-
-@pytest.mark.parametrize(
-    "change", [{"files": "shared"}, {"geometry": Geometry(2, 10)}, {"arguments": ("-F", "-d", "{directory}")}]
-)
-def test_words_that_hold_for_one_run_are_judged_anew_for_another_plan(change: dict[str, Any]) -> None:
-    good = case()
-    assert engine.judge(good) and valid(list(engine.judge(good)))
-    run = builders.run(**change)
-    other = replace(
-        good,
-        run=run,
-        outputs={"": replace(good.observation, argv=(run.executable, *replace(good, run=run).planned_arguments))},
-    )
-    wanted = [finding for finding in engine.judge(alone(other)) if finding.rule in engine.OF_WORDS]
-    assert wanted
-    assert [finding for finding in engine.judge(other) if finding.rule in engine.OF_WORDS] == wanted
+    assert [finding.rule for finding in engine.judge(good)] == ["FLG-04"]
+    forged = replace(good, outputs={"": replace(good.observation, argv=argv(*FORGED[rule]))})
+    assert rule in {finding.rule for finding in engine.judge(forged)}
 
 
 # --- one attempt

@@ -383,7 +383,16 @@ def test_a_command_whose_database_another_version_rebuilt_meanwhile_ends_with_wh
 
 def test_what_becomes_of_one_job_is_written_without_reading_the_attempts_of_all(tmp_path: Path) -> None:
     Store(Paths(tmp_path)).close()
-    event = {"job": "j", "job_id": "1", "message": "", "run": "r", "number": 1, "state": "done", "reason": ""}
+    event = {
+        "job": "j",
+        "job_id": "1",
+        "message": "",
+        "run": "r",
+        "number": 1,
+        "state": "done",
+        "reason": "",
+        "files": "",
+    }
     with closing(sqlite3.connect(tmp_path / "campaign.db")) as database:
         for statement in (each for name in ("submitted", "ended") for each in store._PROJECTION[name]):
             steps = database.execute(f"EXPLAIN QUERY PLAN {statement}", {**event, "started": 1.0, "ended": 2.0})

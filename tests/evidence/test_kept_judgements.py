@@ -1,0 +1,239 @@
+"""Kept judgements: nothing is judged again that has not changed, everything else is, and no proof depends on them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from campaign.core.errors import NoRoom
+from campaign.judge import engine, judgements
+from campaign.results.environment.facts import Accounting
+from campaign.results.store import Store, sha256_of
+from tests.support import command_line, large
+from tests.support.bundled import Made
+from tests.support.large import Large
+
+RUN = "scratch.single.shared.r1"
+EXPLANATION = 'explanations:\n- {rule: RUN-08, cells: "*/*/*/*", text: a trial}\n'
+
+
+@pytest.fixture
+def campaign(made: Made, request: pytest.FixtureRequest) -> Iterator[Large]:
+    """Twelve runs that lie there measured, and were judged before."""
+    an_hour_ago = time.time() - 3600  # runs that end now would end later than their files were written
+    with mock.patch.object(time, "time", lambda: an_hour_ago):
+        given = large.make(made, f"kept-{abs(hash(request.node.name))}")
+    called(given, "status")
+    yield given
+    shutil.rmtree(root(given))
+
+
+def root(given: Large) -> Path:
+    return given.definition.paths.root
+
+
+def attempt(given: Large) -> Path:
+    return given.definition.paths.attempt(RUN, 1)
+
+
+def called(given: Large, *words: str | Path) -> str:
+    """What a verb prints, in this process."""
+    done = command_line.call(words[0], given.file, *words[1:], environment=given.made.environment)
+    assert done.returncode in (0, 1), done.stderr
+    return done.stdout
+
+
+@contextmanager
+def database(given: Large) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(given.definition.paths.database)) as connection:
+        yield connection
+        connection.commit()
+
+
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is judged from now on: attempts, and the campaign. Not what is planned, as attempt 0."""
+    subjects: list[str] = []
+    judge, judge_campaign = engine.judge, engine.judge_campaign
+    monkeypatch.setattr(
+        engine, "judge", lambda case: subjects.extend([case.subject] * bool(case.attempt.number)) or judge(case)
+    )
+    monkeypatch.setattr(
+        engine, "judge_campaign", lambda submission: subjects.append("campaign") or judge_campaign(submission)
+    )
+    return subjects
+
+
+@pytest.mark.parametrize(
+    "words", [["status"], ["status", "--json"], ["table"], ["table", "--format", "json"], ["run"]], ids=" ".join
+)
+def test_what_has_not_changed_is_not_judged_again(campaign: Large, judged: list[str], words: list[str]) -> None:
+    with database(campaign) as connection:
+        connection.execute("DELETE FROM judgements")
+    fresh = called(campaign, *words)
+    assert len(judged) == 13
+    assert called(campaign, *words) == fresh
+    assert len(judged) == 13
+
+
+def test_a_report_is_the_same_of_kept_judgements(campaign: Large, judged: list[str], tmp_path: Path) -> None:
+    def report(name: str) -> dict[str, str]:
+        called(campaign, "report", "-o", tmp_path / name)
+        return {path.name: path.read_text() for path in (tmp_path / name).iterdir() if path.suffix != ".xlsx"}
+
+    called(campaign, "report", "-o", tmp_path / "first")  # compares the sources, and keeps that
+    judged.clear()
+    fresh = report("kept")
+    assert judged == []
+    with database(campaign) as connection:
+        connection.execute("DELETE FROM judgements")
+    assert report("fresh") == fresh
+    assert len(judged) == 13
+
+
+def rewritten(name: str, *replaced: tuple[str, str]) -> Callable[[Large], object]:
+    def change(given: Large) -> None:
+        text = (attempt(given) / name).read_text()
+        for old, new in replaced:
+            assert old in text
+            text = text.replace(old, new)
+        (attempt(given) / name).write_text(text)
+
+    return change
+
+
+def of_file(old: str, new: str) -> Callable[[Large], object]:
+    return lambda given: given.file.write_text(given.file.read_text().replace(old, new))
+
+
+def with_accounting(given: Large) -> None:
+    with Store(given.definition.paths) as store:
+        store.save_accounting(store.attempt(RUN, 1).job, Accounting(asked=1.0, job={"JobId": "5"}))
+
+
+def of_database(statement: str) -> Callable[[Large], object]:
+    def change(given: Large) -> None:
+        with database(given) as connection:
+            assert connection.execute(statement).rowcount == 1
+
+    return change
+
+
+def of_source(given: Large) -> None:
+    folder = given.definition.paths.source
+    folder.mkdir()
+    (folder / "modifications.json").write_text(json.dumps({"format": 1, "problem": "none was found"}))
+
+
+def of_journal(given: Large) -> None:
+    with Store(given.definition.paths) as store:
+        store.note("cancel", jobs=[])
+
+
+CHANGES: dict[str, tuple[Callable[[Large], object], int]] = {  # with the number of attempts that are judged again
+    "an output": (rewritten("stdout", ("File creation", "File Creation")), 1),
+    "an output that only looks changed": (rewritten("stdout"), 0),
+    "an output that is gone": (lambda given: (attempt(given) / "stdout").unlink(), 0),
+    "a further file": (lambda given: (attempt(given) / "bench.jsonl").write_text("{}\n"), 0),
+    "the accounting": (with_accounting, 3),
+    "the journal": (of_journal, 0),
+    "the source": (of_source, 0),
+    "an explanation": (lambda given: given.file.write_text(given.file.read_text() + EXPLANATION), 0),
+    "the campaign file": (of_file("nonce: buyer-2026", "nonce: another"), 12),
+    "what was read of an output": (of_database(f"UPDATE evidence SET digest = '0' WHERE run = '{RUN}'"), 1),
+    "the kept findings": (of_database(f"DELETE FROM judgements WHERE subject = '{RUN}/1'"), 0),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_has_changed_is_judged_again(campaign: Large, judged: list[str], name: str) -> None:
+    change, attempts = CHANGES[name]
+    change(campaign)
+    seen = called(campaign, "status"), called(campaign, "table", "--format", "json")
+    if name == "the kept findings":  # the campaign's own are there
+        assert judged == []
+        return
+    assert judged.count("campaign") == 1
+    assert len(judged) == 1 + attempts
+    called(campaign, "status")
+    assert len(judged) == 1 + attempts
+    with database(campaign) as connection:
+        connection.execute("DELETE FROM judgements")
+    assert seen == (called(campaign, "status"), called(campaign, "table", "--format", "json"))
+
+
+def test_another_version_s_judgement_is_not_used(
+    campaign: Large, judged: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judgements, "_digest_of_program", lambda: "another")
+    called(campaign, "status")
+    assert len(judged) == 13
+
+
+# --- a judgement that was changed
+
+
+def test_a_damaged_judgement_is_not_used(campaign: Large, judged: list[str]) -> None:
+    fresh = called(campaign, "table", "--format", "json")
+    for damage in ("'{'", "NULL || data", "data || ' '", "x'ff'", "''"):
+        with database(campaign) as connection:
+            connection.execute(f"UPDATE judgements SET data = coalesce({damage}, '')")
+        judged.clear()
+        assert called(campaign, "table", "--format", "json") == fresh
+        assert len(judged) == 13
+
+
+def forge(given: Large) -> None:
+    """Other findings and values, with checksums that fit."""
+    with database(given) as connection:
+        for subject, key, data in connection.execute("SELECT subject, key, data FROM judgements").fetchall():
+            text = '[{"rule": "RUN-01", "severity": "E", "subject": "campaign", "wording": "forged"}]'
+            if subject == "campaign":
+                text = json.dumps({**json.loads(data), "findings": json.loads(text)})
+            row = (text, sha256_of(key, text), subject)
+            connection.execute("UPDATE judgements SET data = ?, digest = ? WHERE subject = ?", row)
+
+
+def test_check_bundle_and_verify_never_use_a_kept_judgement(
+    campaign: Large, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked, bag = called(campaign, "check"), tmp_path / "bag"
+    called(campaign, "status")
+    forge(campaign)
+    assert called(campaign, "check") == checked
+    called(campaign, "status")
+    forge(campaign)
+    monkeypatch.setattr(Store, "judgement", lambda *_: pytest.fail("a kept judgement was asked for"))
+    assert called(campaign, "check") == checked
+    called(campaign, "bundle", "-o", bag)
+    assert "forged" not in (bag / "data/findings.json").read_text()
+    done = command_line.call("verify", bag)
+    assert done.returncode in (0, 1)
+    assert "forged" not in done.stdout
+
+
+def test_a_judgement_that_cannot_be_kept_is_no_error(campaign: Large, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise NoRoom("no space left on device")
+
+    fresh = called(campaign, "status")
+    with database(campaign) as connection:
+        connection.execute("DELETE FROM judgements")
+    monkeypatch.setattr(Store, "keep_judgements", full)
+    assert called(campaign, "status") == fresh
+
+
+def test_nothing_is_kept_of_a_damaged_journal(campaign: Large, judged: list[str]) -> None:
+    journal = campaign.definition.paths.journal
+    journal.write_text(journal.read_text().replace("buyer-2026", "buyer-2027"))
+    for number in (1, 2):
+        assert "hash chain" in command_line.call("status", campaign.file, environment=campaign.made.environment).stderr
+        assert judged.count("campaign") == number
