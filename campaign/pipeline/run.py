@@ -30,6 +30,7 @@ from campaign.results.case import Case
 from campaign.results.source import modifications
 from campaign.results.store import Records, Store, is_begun
 from campaign.slurm import commands
+from campaign.slurm.collect import open_store
 from campaign.slurm.submit import Room, left_on, send
 
 FOLLOW_S = (0.05, 1.0)  # shortest and longest pause between two checks of the jobs' records
@@ -132,7 +133,7 @@ def run(definition: Definition, request: Request, display: Display) -> Submissio
         display.say(f"these results will be invalid: {text}")
     for text in later_violations:
         display.say(f"to be mended in the campaign file, before or after the run: {text}")
-    with Store(definition.paths) as store, atomic.locked(definition.paths.root, atomic.AMONG_OTHERS):
+    with open_store(definition.paths, pack.outputs) as store, atomic.locked(definition.paths.root, atomic.AMONG_OTHERS):
         # What an earlier driver had no time to submit failed with that driver, not for a cause of its own.
         ended_tokens = frozenset(
             attempt.token for attempt in store.attempts() if not attempt.state.active or attempt.job_id is None
@@ -431,7 +432,7 @@ def cancel(definition: Definition, say: Say, patience_s: float = 60.0) -> int:
     """Cancel this campaign's jobs and wait until Slurm has ended them; gives their number."""
     if not is_begun(definition.paths):
         return 0
-    with Store(definition.paths) as store:
+    with open_store(definition.paths, definition.pack.outputs) as store:
         report_damage(definition, journal.read_chain(definition.paths.journal), say)
         jobs = _active_jobs(store.under_way())
         store.note("cancel", jobs=jobs)

@@ -182,15 +182,10 @@ class Follower:
         self._has_accounting = True
         self._away: dict[str, tuple[partitions.Unusable, ...]] = {}  # in this round, by partition
         self._last_trouble = ""
-        self._accountant: Accountant | None = None  # from the first round on
+        self._accountant = Accountant(paths, store, clock, say)
 
     def step(self) -> bool:
-        """One round: True while attempts have not ended. The first round restores what a lost database had."""
-        if self._accountant is None:
-            if self._store.lacks_results():
-                with self._store.transaction():
-                    import_all(self._paths, self._store, self._forms)
-            self._accountant = Accountant(self._paths, self._store, self._clock, self._say)
+        """One round: True while attempts have not ended."""
         active = [attempt for attempt in self._store.under_way() if attempt.job not in self.unsent]
         remaining = [attempt for attempt in active if not self._by_record(attempt)]
         if remaining and self._clock() >= self._next_query:
