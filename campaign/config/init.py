@@ -33,13 +33,12 @@ UNKNOWN = Site()
 def text(rules_id: str, site: Site = UNKNOWN, name: str = "my-campaign") -> str:
     """A campaign file for a rule pack (an id, or a path to one). Raises InputError where the pack cannot be read."""
     pack = packs.load(rules_id)
-    is_path = "/" in rules_id or rules_id.endswith(".yaml")
     variable_lines = [f"{variable.id}: {variable.rehearsal}" for variable in pack.variables]
     return resources.render_template(
         "campaign.yaml.j2",
         name=name,
         pack=pack,
-        rules=json.dumps(str(Path(rules_id).absolute())) if is_path else pack.id,
+        rules=json.dumps(str(Path(rules_id).absolute())) if values.is_path_of_pack(rules_id) else pack.id,
         schema=(resources.SCHEMAS / "campaign-file.json").as_uri(),
         site=site,
         each=1 << max(0, site.cores.bit_length() - 1),  # a power of two divides most numbers of files

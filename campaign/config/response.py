@@ -17,7 +17,7 @@ from typing import Any
 from campaign.config import resolution, rfp
 from campaign.config.format import NAME, SCHEMA
 from campaign.config.rfp import Part, Rfp
-from campaign.config.values import absolute_path
+from campaign.config.values import absolute_path, is_path_of_pack
 from campaign.core import schema
 from campaign.core.errors import InputError
 from campaign.core.strict_yaml import Document, Mapping, Place, Scalar, Sequence, YamlNode
@@ -120,7 +120,7 @@ def document_of(response: Response, part: Part) -> Document:
     key, rules = root["rules"]
     assert isinstance(rules, Scalar), "the response was read"
     pack = part.pack
-    if rfp.is_path(pack):
+    if is_path_of_pack(pack):
         pack = os.path.join(os.path.dirname(rules.text), pack)  # noqa: PTH118, PTH120  # as written, for the record
     merged["rules"] = key, Scalar(rules.line, rules.column, pack, plain=False)
     if part.build:

@@ -14,7 +14,7 @@ from campaign.config.format import NAME
 from campaign.config.forms import FormMapping
 from campaign.config.rules import kinds, packs
 from campaign.config.rules.pack import RulePack
-from campaign.config.values import CELLS, INPUT, LINE
+from campaign.config.values import CELLS, INPUT, LINE, is_path_of_pack
 from campaign.core import formula, keys, resources, schema, untrusted
 from campaign.core.errors import InputError
 from campaign.core.strict_yaml import Document, has_key
@@ -146,11 +146,7 @@ def mapping_and_packs(
 
 def pack_of(rfp: Rfp, part: Part) -> str | Path:
     """The id or the file of a part's pack."""
-    return rfp.path.parent / part.pack if is_path(part.pack) else part.pack
-
-
-def is_path(pack: str) -> bool:
-    return "/" in pack or pack.endswith(".yaml")
+    return rfp.path.parent / part.pack if is_path_of_pack(part.pack) else part.pack
 
 
 def text(rfp: Rfp, packs_of_parts: Mapping[str, RulePack]) -> str:

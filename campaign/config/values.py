@@ -203,11 +203,16 @@ def absolute_path(file: Path, path: str, recorded_prefix: str = "") -> Path:
     return resolution.path(f"{recorded_prefix}{path}", look_up)
 
 
+def is_path_of_pack(pack: str) -> bool:
+    """Whether the text that names a rule pack is the path of its file, and not its id."""
+    return "/" in pack or pack.endswith(".yaml")
+
+
 def _pack(name: str, file: Path) -> str:
     """The id as it is, or the absolute path of the pack."""
     if (replayed := resolution.current_names().pack) is not None:
         return str(replayed)
-    return str(absolute_path(file, name)) if "/" in name or name.endswith(".yaml") else name
+    return str(absolute_path(file, name)) if is_path_of_pack(name) else name
 
 
 # Kinds whose values depend on the campaign file's directory.

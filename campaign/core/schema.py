@@ -311,7 +311,7 @@ class Values(dict[str, Any]):
         known.
         """
         if name and name not in allowed_names:
-            names = [allowed_name for allowed_name in allowed_names if allowed_name is not None and not allowed]
+            names = [] if allowed else [known_name for known_name in allowed_names if known_name is not None]
             remedy = suggestion(name, names, cutoff=0.8, allowed=allowed or ", ".join(names) or "none")
             self.problem(f"found {name}; {remedy}", *path)
 

@@ -10,6 +10,7 @@ from campaign.config.rules import catalogue, check, clauses, programs, readers
 from campaign.config.rules.format import SCHEMA
 from campaign.config.rules.kinds import PROFILES
 from campaign.config.rules.pack import RulePack
+from campaign.config.values import is_path_of_pack
 from campaign.core import keys, schema, untrusted
 from campaign.core.errors import InputError, MachineLacks
 from campaign.core.resources import PACKS
@@ -65,7 +66,7 @@ def load(id_or_path: str | Path) -> RulePack:
     that is not installed.
     """
     path = Path(id_or_path)
-    if isinstance(id_or_path, str) and "/" not in id_or_path and not id_or_path.endswith(".yaml"):
+    if isinstance(id_or_path, str) and not is_path_of_pack(id_or_path):
         path = _find_pack(id_or_path)
     document = Document.open(path)
     if document.has("parts"):
