@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _print_error("campaign: interrupted")
         return INTERRUPTED
     except OSError as error:
-        if isinstance(error, BrokenPipeError) and is_stream(error):
+        if isinstance(error, BrokenPipeError) and error.filename in (OUTPUT, ERRORS):
             # The reader has gone, as in `campaign table | head`. Verbs whose status is used must not return OK.
             return INTERRUPTED if words[:1] and words[0] in TELLING else OK
         _print_error(f"campaign: {_error_text(error)}")
@@ -172,8 +172,3 @@ def end_streams() -> None:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, stream.fileno())
             os.close(nowhere)
-
-
-def is_stream(error: OSError) -> bool:
-    """Whether an error is about one of these streams."""
-    return error.filename in (OUTPUT, ERRORS)

@@ -166,7 +166,7 @@ def fill(arguments: argparse.Namespace) -> int:
 
 
 def check(arguments: argparse.Namespace) -> int:
-    if arguments.mapping or judge_table.is_table(arguments.file):
+    if arguments.mapping or arguments.file.suffix.lower() in judge_table.SUFFIXES:
         return _check_table(arguments)
     selection = PartSelection(arguments, "json" if arguments.json else "")
     junit_files = selection.places(arguments.junit, arguments.force)

@@ -94,6 +94,15 @@ def convert_full_disk(text: str) -> Iterator[None]:
         raise NoRoom(text) from error
 
 
+@contextmanager
+def writing(path: Path, remedy: str = "") -> Iterator[None]:
+    """Turn an OSError into the error to raise where a place named by the user cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise write_error(error, f"{error.filename or path}: cannot be written: {error.strerror}{remedy}") from error
+
+
 def write_error(error: OSError, text: str) -> CampaignError:
     """The error to raise, with this text, where a file named by the user cannot be written: InputError if the name is
     wrong, MachineLacks if the machine lacks something.

@@ -10,7 +10,7 @@ from pathlib import Path
 from campaign.config.definition import Definition
 from campaign.config.slurm_keys import Slurm
 from campaign.core import keys, outputs
-from campaign.core.errors import write_error
+from campaign.core.errors import writing
 from campaign.core.runs import Run
 from campaign.core.schema import suggestion
 from campaign.core.strict_yaml import Place
@@ -29,12 +29,10 @@ def write_scripts(definition: Definition, runs: Sequence[Run], directory: Path) 
     batches = matrix.batches(runs, definition.campaign.slurm.allocation)
     jobs = [_prepare_unsubmitted(definition, batch) for batch in batches]
     width = len(str(len(jobs)))
-    try:
+    with writing(directory, "; name another directory"):
         directory.mkdir(parents=True, exist_ok=True)
         for number, (job, script) in enumerate(jobs, 1):
             outputs.write_in_directory(directory / f"{number:0{width}}-{job.steps[0].run.id}.sbatch", script)
-    except OSError as error:
-        raise write_error(error, f"{directory}: cannot be written: {error.strerror}; name another directory") from error
     return len(jobs)
 
 

@@ -14,7 +14,6 @@ from campaign.core.columns import Column
 from campaign.core.errors import InputError
 from campaign.judge.compliance import ClauseLine, ClauseState, count_states
 from campaign.report import grid, printing
-from campaign.results.source.modifications import Section
 
 _LISTED = 3  # of cells and files
 _BY = {"answered": "answered", "person": "by a person", "out_of_scope": "out of scope"}
@@ -42,11 +41,6 @@ def matrix_text(lines: Sequence[ClauseLine], pack: RulePack, style: str, width: 
         printing.paragraph(count_states(lines), style, width),
     )
     return printing.document(parts, style) + "\n"
-
-
-def matrix_section(lines: Sequence[ClauseLine]) -> Section:
-    """The matrix as a part of the page."""
-    return Section("Compliance matrix", count_states(lines), COLUMNS, lines)
 
 
 def as_json(lines: Sequence[ClauseLine]) -> str:

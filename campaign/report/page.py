@@ -10,6 +10,7 @@ import base64
 import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,13 @@ from campaign.core.columns import Column, used_columns
 from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
 from campaign.core.runs import Run, Status
+from campaign.judge.compliance import count_states
 from campaign.report import causes, clauses, decision, notes, origins, table
 from campaign.report.contents import PROJECTIONS, Contents
 from campaign.report.plots import svg
 from campaign.report.plots.kinds import Picture
 from campaign.results.cells import Row
+from campaign.results.source.modifications import Section
 from campaign.statistics import contention
 
 TEMPLATE, STYLE, SCRIPT = "report.html.j2", "report.css", "report.js"
@@ -72,7 +75,7 @@ def page_html(
         panel_svg=lambda panel: Markup(svg.panel_svg(panel)),
         key_svg=lambda key: Markup(svg.key_svg(key)),
         findings=_finding_groups(contents.findings, pack),
-        clauses=clauses.matrix_section(contents.clauses),
+        clauses=Section("Compliance matrix", count_states(contents.clauses), clauses.COLUMNS, contents.clauses),
         modifications=contents.modifications,
         environment=contents.environment,
         column=Column,
@@ -118,20 +121,11 @@ def _command_lines(run: Run) -> str:
 
 def _target_table(rows: Sequence[Row], pack: RulePack, numbers: Mapping[str, int]) -> dict[str, Any]:
     """The columns and lines of one target's table, and the notes that their marks refer to."""
-    placed = table.table_lines(rows, pack)
-    noted = notes.table_notes([line.cells for line in placed], pack)
-    of_runs = used_columns(table.run_columns(), placed)
-    lines = [
-        {
-            "level": line.level,
-            "label": line.label,
-            "entries": [_entry(row, noted, numbers) if row else None for row in line.rows],
-            "texts": [column.value(line) for column in of_runs],
-        }
-        for line in placed
-    ]
+    lines = table.table_lines(rows, pack)
+    noted = notes.table_notes([line.cells for line in lines], pack)
+    columns = table.value_columns(table.column_titles(pack), partial(_entry, noted, numbers))
     return {
-        "columns": [*table.value_columns(table.column_titles(pack)), *of_runs],
+        "columns": [*columns, *used_columns(table.run_columns(), lines)],
         "lines": lines,
         "notes": [{"number": number, "text": text} for number, text in enumerate(noted.texts, 1)],
     }
@@ -139,22 +133,19 @@ def _target_table(rows: Sequence[Row], pack: RulePack, numbers: Mapping[str, int
 
 def _overview(
     rows: Sequence[Row], targets: Sequence[Target], pack: RulePack, numbers: Mapping[str, int]
-) -> list[dict[str, Any]]:
-    """Several targets side by side; empty for one target."""
-    if len(targets) == 1:
-        return []
+) -> dict[str, Any]:
+    """The columns and lines of several targets side by side; without lines for one target."""
+    names = [target.name for target in targets]
     noted = notes.table_notes([], pack)  # notes are below the tables of the targets
-    return [
-        {
-            "level": line.level,
-            "label": line.label,
-            "entries": [_entry(row, noted, numbers) if row else None for row in line.rows] if any(line.rows) else [],
-        }
-        for line in table.overview_lines(rows, [target.name for target in targets], pack)
-    ]
+    return {
+        "columns": table.value_columns(dict.fromkeys(names, ""), partial(_entry, noted, numbers)),
+        "lines": table.overview_lines(rows, names, pack) if len(names) > 1 else [],
+    }
 
 
-def _entry(row: Row, noted: notes.TableNotes, numbers: Mapping[str, int]) -> dict[str, Any]:
+def _entry(noted: notes.TableNotes, numbers: Mapping[str, int], row: Row | None) -> dict[str, Any] | None:
+    if row is None:
+        return None
     broken = [finding.rule for finding in row.findings if finding.blocks and finding.checked]
     return {
         "number": numbers[str(row.cell)],

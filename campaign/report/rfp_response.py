@@ -16,7 +16,7 @@ from campaign.config.response import Response
 from campaign.config.rfp import Part, Rfp
 from campaign.core import outputs, units
 from campaign.core.columns import sequence_columns
-from campaign.core.errors import typed_path, write_error
+from campaign.core.errors import typed_path, writing
 from campaign.judge.submission import Submission
 from campaign.report import decision, grid, page, printing, scores, table
 from campaign.report.decision import VENDOR, Compliance, Question, Readiness, Step
@@ -183,12 +183,7 @@ def write_page(
         "digits": units.digits,
         "terms": scores.TERMS,
     }
-    try:
+    with writing(path):
         directory.mkdir(parents=True, exist_ok=True)
-        outputs.write_in_directory(
-            path,
-            page.render_page(TEMPLATE, **variables),
-        )
-    except OSError as error:
-        raise write_error(error, f"{path}: cannot be written: {error.strerror}") from error
+        outputs.write_in_directory(path, page.render_page(TEMPLATE, **variables))
     return path

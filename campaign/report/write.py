@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign.core import outputs
-from campaign.core.errors import EnvironmentLacks, write_error
+from campaign.core.errors import EnvironmentLacks, writing
 from campaign.plan import adaptive
 from campaign.report import page, table
 from campaign.report.contents import Contents
@@ -35,7 +35,7 @@ def write_report(directory: Path, contents: Contents) -> Path:
     Files of an earlier report are overwritten, others stay. Raises InputError or EnvironmentLacks if it cannot be
     written.
     """
-    try:
+    with writing(directory):
         directory.mkdir(parents=True, exist_ok=True)
         pictures = {
             target.name: kinds.draw_plots(
@@ -60,8 +60,6 @@ def write_report(directory: Path, contents: Contents) -> Path:
         outputs.write_in_directory(path, workbook(path, contents))
         path = directory / "index.html"
         outputs.write_in_directory(path, page.page_html(directory, contents, pictures, models, summaries))
-    except OSError as error:
-        raise write_error(error, f"{error.filename or directory}: cannot be written: {error.strerror}") from error
     return path
 
 

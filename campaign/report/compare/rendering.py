@@ -161,10 +161,6 @@ def _best(entries: Sequence[OfferedCell | None], day: float) -> dict[int, str]:
     return marks | {place: BEST}
 
 
-def _gain_summaries(comparison: OfferComparison) -> list[GainSummary]:
-    return [summarize_gains(*column) for column in zip(comparison.cells, comparison.in_means, strict=True)]
-
-
 def _has_difference(first: OfferedCell, second: OfferedCell, day: float) -> bool:
     difference, over_sessions = verdicts.session_differences(first, second)
     low, high = (math.exp(bound) for bound in difference.bounds(verdicts.LEVEL) or (-math.inf, math.inf))
@@ -172,7 +168,7 @@ def _has_difference(first: OfferedCell, second: OfferedCell, day: float) -> bool
 
 
 def _summary(comparison: OfferComparison) -> Table:
-    sums = _gain_summaries(comparison)
+    sums = [summarize_gains(*column) for column in zip(comparison.cells, comparison.in_means, strict=True)]
     launches = dict.fromkeys(name for gains in sums for name in gains.by_launch)
     operations = dict.fromkeys(name for gains in sums for name in gains.by_operation)
     if len(operations) > MOST_GROUPS:

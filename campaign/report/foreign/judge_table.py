@@ -19,18 +19,9 @@ from campaign.core.grouping import grouped
 from campaign.core.records import Record, Source
 from campaign.core.runs import Attempt, Cell, Command, Geometry, Run, State, Status
 from campaign.core.units import distinct_digits, may_be_negative
-from campaign.judge.completeness import check_cells, check_targets, check_traces, check_values
+from campaign.judge import engine
 from campaign.judge.findings import CAMPAIGN, complete_findings, to_explain, unchecked, violation
-from campaign.judge.numbers import (
-    check_file_configurations,
-    check_growth,
-    check_not_below_one_process,
-    check_one_run,
-    check_repetitions,
-    check_stat_rates,
-    check_variation,
-    single_process_conditions,
-)
+from campaign.judge.numbers import single_process_conditions
 from campaign.judge.projections import check_independent_lines
 from campaign.judge.submission import Submission
 from campaign.judge.timing import BYTES, RATE
@@ -43,10 +34,6 @@ BEYOND = 2.0  # times the rate with separate files: such a rate counts all proce
 ROUND = 100  # multiples of it are rare among unrounded numbers
 UNKNOWN = 0  # processes
 FEWEST = 6  # numbers needed to see that they were rounded
-
-
-def is_table(path: Path) -> bool:
-    return path.suffix.lower() in SUFFIXES
 
 
 def read_submission(path: Path, pack: str | Path, mapping: FormMapping | None = None, part: str = "") -> Submission:
@@ -267,23 +254,15 @@ def _values_of_separate_files(submission: Submission, row: Row) -> dict[str, flo
     }
 
 
+# The rules that need no more than the numbers, and those that are judged here from what a table has.
 RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
-    "CMP-01": check_cells,
-    "CMP-02": check_targets,
-    "CMP-03": check_values,
-    "CMP-04": check_traces,
+    **{rule: engine.RULES[rule] for rule in ("CMP-01", "CMP-02", "CMP-03", "CMP-04", "STA-01", "STA-03", "STA-04")},
+    **{rule: engine.RULES[rule] for rule in ("PHY-01", "PHY-02", "PHY-05", "PHY-06")},
     "FLG-04": check_size,
     "RUN-06": check_above_zero,
-    "STA-01": check_one_run,
-    "STA-03": check_repetitions,
-    "STA-04": check_variation,
     "STA-05": check_units,
-    "PHY-01": check_file_configurations,
-    "PHY-02": check_not_below_one_process,
     "PHY-03": check_inflation,
     "PHY-04": check_physics,
-    "PHY-05": check_stat_rates,
-    "PHY-06": check_growth,
     "PRJ-01": check_independent_lines,
 }
 

@@ -16,9 +16,7 @@ from campaign.core.findings import Finding
 from campaign.core.runs import Run
 from campaign.plan import matrix
 from campaign.report import causes
-from campaign.report import clauses as compliance
-from campaign.report.contents import PROJECTIONS
-from campaign.report.workbook.sheets import CLAUSES, LINKED, PROVENANCE, Sheets, internal_address
+from campaign.report.workbook.sheets import LINKED, PROVENANCE, Sheets, internal_address
 from campaign.results.cells import COLUMNS, IN_CSV, Row
 from campaign.results.source.modifications import Section
 from campaign.slurm import scripts
@@ -52,15 +50,6 @@ def write_system(sheets: Sheets) -> None:
 
 def _absence_text(entries: Sequence[object]) -> str:
     return "" if entries else "not given in the campaign file"
-
-
-def write_clauses(sheets: Sheets) -> None:
-    """The compliance matrix."""
-    sheets.records(CLAUSES, compliance.COLUMNS, sheets.contents.clauses)
-
-
-def write_projections(sheets: Sheets) -> None:
-    sheets.records("Projections", PROJECTIONS, sheets.contents.projections)
 
 
 def write_findings(sheets: Sheets) -> None:

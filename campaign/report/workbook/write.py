@@ -17,8 +17,9 @@ from campaign.core.columns import Column, used_columns
 from campaign.core.errors import typed_path
 from campaign.core.runs import Status
 from campaign.core.units import digits
+from campaign.report import clauses as compliance
 from campaign.report import notes, table
-from campaign.report.contents import Contents
+from campaign.report.contents import PROJECTIONS, Contents
 from campaign.report.decision import Compliance
 from campaign.report.workbook import evidence_sheets
 from campaign.report.workbook.sheets import CLAUSES, LINKED, NAMES, OVERVIEW, PROVENANCE, Sheets, internal_address
@@ -64,9 +65,9 @@ def workbook(path: Path, contents: Contents) -> bytes:
         if len(contents.campaign.targets) > 1:
             _write_overview(sheets)
         if contents.clauses:
-            evidence_sheets.write_clauses(sheets)
+            sheets.records(CLAUSES, compliance.COLUMNS, contents.clauses)
         evidence_sheets.write_system(sheets)
-        evidence_sheets.write_projections(sheets)
+        sheets.records("Projections", PROJECTIONS, contents.projections)
         evidence_sheets.write_findings(sheets)
         evidence_sheets.write_provenance(sheets, path)
         evidence_sheets.write_runs(sheets)

@@ -23,7 +23,7 @@ from campaign.config.format import Campaign, SourceTrees
 from campaign.config.rules.builds import BuildCategory
 from campaign.core import atomic, outputs, resources, untrusted
 from campaign.core.columns import Column, sequence_columns, table_cells
-from campaign.core.errors import EnvironmentLacks, InputError, write_error
+from campaign.core.errors import EnvironmentLacks, InputError, writing
 from campaign.core.findings import ChangeClass
 from campaign.core.grouping import grouped
 from campaign.core.paths import Paths
@@ -270,14 +270,11 @@ def write(
     """Write the facts, the patch and the text into a directory, which is created. Raises InputError or EnvironmentLacks
     if they cannot be written. `category`: that of the build; `ran`: about the executed programs.
     """
-    try:
+    with writing(directory):
         directory.mkdir(parents=True, exist_ok=True)
         outputs.write_in_directory(directory / PATCH, patch)
         outputs.write_in_directory(directory / TEXT, text(sources, category, ran) + "\n")
         outputs.write_in_directory(directory / FACTS, facts.as_text(sources))
-    except OSError as error:
-        place = error.filename or directory
-        raise write_error(error, f"{place}: cannot be written: {error.strerror}") from error
 
 
 def text(sources: facts.Sources, category: BuildCategory | None = None, ran: Sequence[Section] = ()) -> str:
