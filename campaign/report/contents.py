@@ -8,7 +8,6 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from campaign.config.search import Projection
@@ -58,11 +57,6 @@ class Contents(Submission):
     def decision(self) -> DecisionBlock:
         """The buyer's, or else the vendor's."""
         return self.of_buyer or campaign_decision(self, typed_path(self.campaign.path.name, self.campaign.part))
-
-    @property
-    def root(self) -> Path:
-        """The results directory, to which paths of the rows' sources are relative."""
-        return self.campaign.results
 
     @property
     def projections(self) -> list[Row]:

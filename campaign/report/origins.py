@@ -28,7 +28,7 @@ EXCERPTS = 1_500_000  # characters of all excerpts on a page, which a browser ha
 
 def cell_origins(directory: Path, contents: Contents) -> list[dict[str, Any]]:
     """For the page: one for each row of the table, in its order. `directory` is where the page will be."""
-    logs = _Logs(contents.root)
+    logs = _Logs(contents.campaign.results)
     cases = {(case.run.id, case.attempt.number): case for case in contents.results}
     return [_origin(directory, contents, row, logs, cases) for row in contents.rows]
 
@@ -49,7 +49,7 @@ def _origin(
     directory: Path, contents: Contents, row: Row, logs: _Logs, cases: Mapping[tuple[str, int], Case]
 ) -> dict[str, Any]:
     """The origin of one number; what does not apply is empty."""
-    run, attempt, record, root = row.run, row.attempt, row.record, contents.root
+    run, attempt, record, root = row.run, row.attempt, row.record, contents.campaign.results
     nodes = ""
     places = [
         {

@@ -21,7 +21,7 @@ from campaign.core import escaping, resources, units
 from campaign.core.columns import Column, used_columns
 from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
-from campaign.core.runs import Run, Status
+from campaign.core.runs import Status
 from campaign.judge.compliance import count_states
 from campaign.report import causes, clauses, decision, notes, origins, table
 from campaign.report.contents import PROJECTIONS, Contents
@@ -84,7 +84,9 @@ def page_html(
         origins=origins.cell_origins(directory, contents),
         operations={operation.id: operation for operation in pack.operations},
         runs=contents.runs,
-        words=_command_lines,
+        words=lambda run: "\n".join(
+            shlex.join(command.words(run.attempt_directory("TOKEN"))) for command in run.commands
+        ),
         digits=units.digits,
     )
 
@@ -112,11 +114,6 @@ def _policy(style: str, script: str) -> str:
         for text in (style, script)
     ]
     return f"default-src 'none'; style-src {hashed[0]}; script-src {hashed[1]}; base-uri 'none'; form-action 'none'"
-
-
-def _command_lines(run: Run) -> str:
-    """The command lines of a run."""
-    return "\n".join(shlex.join(command.words(run.attempt_directory("TOKEN"))) for command in run.commands)
 
 
 def _target_table(rows: Sequence[Row], pack: RulePack, numbers: Mapping[str, int]) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def write_report(directory: Path, contents: Contents) -> Path:
                 contents.pack,
                 target.name,
                 [row for row in contents.rows if row.cell.target == target.name],
-                contents.root,
+                contents.campaign.results,
                 directory,
             )
             for target in contents.campaign.targets

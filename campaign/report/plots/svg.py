@@ -16,9 +16,9 @@ from campaign.report.plots import shapes
 INK = "#1a1a1a"
 
 
-def panel_svg(panel: shapes.Panel, page: str = "") -> str:
-    """A panel on its own. `page`: address of the page that its bars link to, "" inside that page."""
-    return _render_macro("panel", panel, page)
+def panel_svg(panel: shapes.Panel) -> str:
+    """A panel inside the page that its bars link to."""
+    return _render_macro("panel", panel, "")
 
 
 def key_svg(entry: shapes.Key) -> str:

@@ -88,7 +88,7 @@ def write_provenance(sheets: Sheets, path: Path) -> None:
         sheets.link(sheet, line, 0, place, str(row.cell), "go to the value in the table", **LINKED)
         if row.record is not None and not row.record.parts:
             file = row.record.source.file
-            relative_path = os.path.relpath((contents.root / file).resolve(), path.parent.resolve())
+            relative_path = os.path.relpath((contents.campaign.results / file).resolve(), path.parent.resolve())
             address = f"external:{urllib.parse.quote(relative_path)}"
             sheets.link(sheet, line, 1 + IN_CSV.index("file"), address, file, "open the raw output", **LINKED)
 
