@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 from operator import itemgetter
+from unittest import mock
 
 import pytest
+import tabulate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaign.core.columns import Column
 from campaign.report import grid
-from campaign.report.printing import MIN_TEXT_WIDTHS
+from campaign.report.printing import MIN_TEXT_WIDTHS, TextTable, text_of_table
 
 HEADERS = ["cell", "unit", "A", "B", "verdict"]
 LEFT = ("unit", "verdict")
@@ -84,3 +86,25 @@ def test_whatever_the_texts_nothing_is_wider_than_asked_and_nothing_is_lost(
 @pytest.mark.parametrize("width", [100, 80, 60])
 def test_the_rows_of_a_folded_table_stay_apart(width: int) -> None:
     assert shown(width).count("ops/s") == 2
+
+
+@given(
+    st.integers(1, 4).flatmap(
+        lambda number: st.lists(
+            st.lists(
+                st.from_regex(r"[a/]{1,5}( [b1]{1,5})?(\n[c.]{1,9})?", fullmatch=True), min_size=number, max_size=number
+            ),
+            min_size=2,
+            max_size=4,
+        )
+    ),
+    st.lists(st.booleans(), min_size=4, max_size=4),
+)
+def test_plain_text_is_drawn_as_tabulate_draws_it(lines: list[list[str]], texts: list[bool]) -> None:
+    headers, *body = lines
+    alignment = ["left" if is_text else "right" for is_text in texts[: len(headers)]]
+    table = TextTable(headers, body, texts[: len(headers)])
+    for style, padding in (("simple", 0), ("simple", 2), ("plain", 0)):
+        with mock.patch.object(tabulate, "MIN_PADDING", padding):
+            drawn = tabulate.tabulate(body, headers, style, colalign=alignment, disable_numparse=True)
+        assert text_of_table(table, style, padding) == drawn
