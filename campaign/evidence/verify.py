@@ -24,7 +24,6 @@ from campaign.core.findings import Finding, Severity
 from campaign.core.strict_yaml import quoted
 from campaign.evidence import (
     bundle,
-    buyers_accounting,
     copies,
     derived_files,
     inventory,
@@ -152,7 +151,7 @@ def load_buyers_rules(buyer: Buyer) -> RulePack | None:
 def verify_bag(name: str, bag: bagit.Bag, buyer: Buyer) -> VerifiedPart:
     """Verify the bundle of a part that was read. `name`: of the entire bundle."""
     buyers_pack = load_buyers_rules(buyer)
-    accounting_rows = buyers_accounting.read_accounting(buyer.sacct) if buyer.sacct else []
+    accounting_rows = copies.read_accounting(buyer.sacct) if buyer.sacct else []
     accepted_by = partial(buyer.terms.accepted_by, part=buyer.part) if buyer.terms else NO_ANSWERS.accepted
     data = bag.root / "data"
     signature = read_signature(bag, buyer)
@@ -235,7 +234,7 @@ def _check_evaluation(
         yield from complete_findings("ENV-04", BUNDLE, buyer.terms.violated_terms(submission))
     yield from complete_findings("EVD-06", BUNDLE, copies.check_copies(data, bag, evaluation, tool))
     if accounting_rows:
-        yield from complete_findings("EVD-06", BUNDLE, buyers_accounting.check_accounting(accounting_rows, submission))
+        yield from complete_findings("EVD-06", BUNDLE, copies.check_accounting(accounting_rows, submission))
     yield from complete_findings("INP-01", BUNDLE, copies.check_input_files(evaluation))
     if "RUN-08" not in submission.pack.checks:  # under any rules: results may have been selected
         yield from complete_findings("RUN-08", BUNDLE, check_hidden_measurements(submission))

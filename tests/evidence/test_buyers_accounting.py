@@ -12,7 +12,7 @@ import pytest
 
 from campaign.cli.main import main
 from campaign.core.findings import Finding
-from campaign.evidence import buyers_accounting, verify
+from campaign.evidence import copies, verify
 from campaign.evidence.verify import Buyer
 from campaign.sandbox.cluster import Sandbox
 from campaign.sandbox.layout import Shape
@@ -138,7 +138,7 @@ def test_an_accounting_of_another_form_is_refused_with_the_command(
     file = bag.parent / "sacct.txt"
     file.write_text(text)
     assert main(["verify", str(bag), "--sacct", str(file)]) == 2
-    assert buyers_accounting.SACCT in capsys.readouterr().err
+    assert copies.SACCT in capsys.readouterr().err
     assert main(["verify", str(bag), "--sacct", str(bag / "nowhere")]) == 2
     assert "nowhere: not found" in capsys.readouterr().err
 
@@ -150,9 +150,9 @@ def test_what_sacct_really_prints_agrees_with_a_real_campaign(tmp_path: Path, sa
     case = make_case(tmp_path, with_accounting, "accounted")
     case.call("run", "--only", "scratch/*/shared/*", status=None)
     case.call("bundle", "-o", str(tmp_path / "bag"), status=None)
-    command = buyers_accounting.SACCT.replace(" --starttime=… --endtime=…", " --starttime=now-1hour")
+    command = copies.SACCT.replace(" --starttime=… --endtime=…", " --starttime=now-1hour")
     (tmp_path / "sacct.txt").write_text(case.slurm("sh", "-c", command))
-    rows = buyers_accounting.read_accounting(tmp_path / "sacct.txt")
+    rows = copies.read_accounting(tmp_path / "sacct.txt")
     assert len([row for row in rows if row["JobIDRaw"].isdigit()]) >= 3
     with verify.verify(tmp_path / "bag", Buyer()) as without:
         before = set(without.findings)
