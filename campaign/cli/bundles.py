@@ -236,7 +236,8 @@ def draw_sample(arguments: argparse.Namespace) -> int:
             _write_sample(arguments, challenge, offers[part], verified.submissions[part], files[part])
         if verified.is_response:
             typed_files = _typed_files(arguments, "", arguments.output)
-            block = sample.parts_decision(challenges, offers, aims, *typed_files)
+            files_to_run = [typed_path(path) for path in files.values() if path]
+            block = sample.parts_decision(challenges, offers, aims, files_to_run, *typed_files)
             show(f"\n{decision.decision_text(block, columns())}")
     return OK
 

@@ -13,7 +13,7 @@ import json
 import math
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -205,9 +205,16 @@ def _honest_question(rejected: float, aims: designs.Aims) -> Question:
 
 
 def parts_decision(
-    challenges: Mapping[str, Challenge], parts: Mapping[str, offers.Offer], aims: designs.Aims, bundle: str, file: str
+    challenges: Mapping[str, Challenge],
+    parts: Mapping[str, offers.Offer],
+    aims: designs.Aims,
+    files: Iterable[str],
+    bundle: str,
+    file: str,
 ) -> DecisionBlock:
-    """The buyer's decision before the samples of several parts are measured. `aims`: of all parts together."""
+    """The buyer's decision before the samples of several parts are measured. `aims`: of all parts together; `files`: of
+    each part.
+    """
     passing, questions = 1.0, []
     for part, challenge in challenges.items():
         noises, design = list(noise_by_cell(parts[part]).values()), challenge.design
@@ -220,7 +227,7 @@ def parts_decision(
         (*questions, _honest_question(1 - passing, aims)),
         "nothing yet: nothing has been measured again.",
         "that less inflation, or of fewer results, would be caught.",
-        (Step(YOU, f"campaign run the sample of each part, then campaign accept {bundle} {file}"),),
+        (*(Step(YOU, f"campaign run {name}") for name in files), Step(YOU, f"campaign accept {bundle} {file}")),
     )
 
 

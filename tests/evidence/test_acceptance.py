@@ -128,6 +128,21 @@ def test_a_slower_system_is_rejected_with_its_ratios() -> None:
     ]  # fmt: skip
 
 
+def test_the_decision_on_the_samples_of_several_parts_is_that_on_the_worst() -> None:
+    honest, slow, unlike = decided(again()), decided(again(factor=0.8)), decided(again(repetitions=1))
+    assert unlike.verdict is CellVerdict.UNDECIDED
+    for outcomes, worst in (((honest, slow, unlike), slow), ((honest, unlike), unlike), ((honest, honest), honest)):
+        parts = {f"p{number}": outcome for number, outcome in enumerate(outcomes)}
+        blocks = {part: block(outcome) for part, outcome in parts.items()}
+        of_all = acceptance.parts_decision(parts, blocks, "offers/offer.zip", "sample.yaml")
+        assert (of_all.headline, of_all.may, of_all.steps) == (
+            block(worst).headline, block(worst).may, block(worst).steps
+        )  # fmt: skip
+        assert of_all.questions[0].answer == block(worst).headline
+        assert {question.name for question in of_all.questions} == {*parts}
+        assert acceptance.worst_verdict(outcome.verdict for outcome in outcomes) is worst.verdict
+
+
 def test_where_the_lowest_value_is_the_best_a_higher_one_is_rejected() -> None:
     lower = tuple(replace(row, best="lowest") for row in OFFER.rows)
     for factor, outcome in ((1.3, CellVerdict.REJECTED), (0.99, CellVerdict.ACCEPTED)):

@@ -90,6 +90,7 @@ def test_one_command_one_bundle_and_one_verdict_also_after_a_kill(tmp_path: Path
     assert drawn.returncode == 0, drawn.stderr
     for part in ("metadata", "bandwidth", "network"):
         assert f"cells to measure again: {part}/" in drawn.stdout
+        assert f"sample-{part}.yaml" in drawn.stdout.partition("SAMPLES DRAWN")[2], "the steps name all files"
         sample = Case(tmp_path / f"sample-{part}.yaml", target, sandbox)
         sample.call("run", status=None)
     accepted = command_line.call(
