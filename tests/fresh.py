@@ -27,7 +27,7 @@ def first_run(release: str) -> tuple[int, str]:
         subprocess.run(make_root, check=True, timeout=LIMIT_S)
         subprocess.run(["git", "clone", "--quiet", ROOT, Path(folder) / "campaign"], check=True, timeout=LIMIT_S)
         variables = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
-        done = subprocess.run(
+        process = subprocess.run(
             [ENTER, folder, "make", "--no-print-directory", "-C", "/campaign", "run"],
             env={**variables, "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
             stdin=subprocess.DEVNULL,
@@ -36,20 +36,18 @@ def first_run(release: str) -> tuple[int, str]:
             text=True,
             timeout=LIMIT_S,
         )
-        return done.returncode, done.stdout
+        return process.returncode, process.stdout
 
 
 def main() -> int:
     failed = []
     for release in os.environ.get("RELEASES", RELEASES).split():
-        status, printed = first_run(release)
-        decision = next(
-            (line.strip() for line in printed.splitlines() if line.startswith("  complete ")), "no decision"
-        )
+        status, output = first_run(release)
+        decision = next((line.strip() for line in output.splitlines() if line.startswith("  complete ")), "no decision")
         print(f"{release}: status {status}: {' '.join(decision.split())}", flush=True)
         if status != 0 or COMPLETE not in decision:
             failed.append(release)
-            print(printed, flush=True)
+            print(output, flush=True)
     return len(failed)
 
 

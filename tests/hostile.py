@@ -57,10 +57,10 @@ def facts(top: Path) -> Facts:
 
 def fill(folder: Path, owner: int = 0) -> Facts:
     """A directory of files, one of them in a directory of its own."""
-    below = folder / f"{attacker.PRECIOUS}.below"
-    below.mkdir(parents=True)
+    lower_path = folder / f"{attacker.PRECIOUS}.below"
+    lower_path.mkdir(parents=True)
     for number in range(FILES):
-        (folder / f"{attacker.PRECIOUS}.{number}" if number else below / f"{attacker.PRECIOUS}.0").write_text(
+        (folder / f"{attacker.PRECIOUS}.{number}" if number else lower_path / f"{attacker.PRECIOUS}.0").write_text(
             f"{folder.name} {number}\n"
         )
     for path in (folder, *folder.rglob("*")):

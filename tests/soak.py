@@ -111,7 +111,7 @@ class Soak:
 
     def _daemon(self, name: str) -> int:
         daemons = self.sandbox.status().daemons
-        return next(found.pid for found in daemons if name in (found.name, found.node) and found.pid is not None)
+        return next(status.pid for status in daemons if name in (status.name, status.node) and status.pid is not None)
 
     def _end(self, name: str) -> None:
         pid = self._daemon(name)
@@ -127,10 +127,10 @@ class Soak:
         """As an administrator does: Slurm drains a node whose job a controller does not know that was killed."""
         ask = ["sinfo", "--noheader", "--Node", "--states=drain", "--format=%N"]
         # Where it gets no answer, as of a controller that hangs up, it is asked again the next time.
-        found = subprocess.run(
+        process = subprocess.run(
             ask, env=self.case.environment(), capture_output=True, text=True, timeout=60, check=False
         )
-        for node in found.stdout.split():
+        for node in process.stdout.split():
             command = ["scontrol", "update", f"nodename={node}", "state=resume"]
             done = subprocess.run(command, env=self.case.environment(), capture_output=True, timeout=60, check=False)
             self.resumed += done.returncode == 0  # where it is back by itself meanwhile, Slurm refuses
@@ -158,8 +158,8 @@ class Soak:
         what, spoilt, whole = self.chance.choice(
             [("read-only", "ro", "rw"), ("without room", "nr_inodes=300", "nr_inodes=100000")]
         )
-        done = subprocess.run(["mount", "-o", f"remount,{spoilt}", self.target], capture_output=True, check=False)
-        if done.returncode != 0:  # it holds more than that just now, or a file is being written
+        process = subprocess.run(["mount", "-o", f"remount,{spoilt}", self.target], capture_output=True, check=False)
+        if process.returncode != 0:  # it holds more than that just now, or a file is being written
             return f"target busy, not made {what}"
         time.sleep(self.chance.uniform(1, 6))
         subprocess.run(["mount", "-o", f"remount,{whole}", self.target], check=True)

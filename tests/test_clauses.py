@@ -41,20 +41,20 @@ def test_all_kinds_are_there_in_order() -> None:
 @rows
 def test_a_kind_is_stated_by_keys_of_the_schema_which_its_pack_has(row: list[str]) -> None:
     _, _, keys, pack, _ = row
-    named = _quoted(keys)
-    assert [key for key in named if key not in _keys()] == []
-    assert bool(named) == (keys != NONE)
+    named_names = _quoted(keys)
+    assert [key for key in named_names if key not in _keys()] == []
+    assert bool(named_names) == (keys != NONE)
     for name in _quoted(pack):
         text = (ROOT / "rules" / f"{name}.yaml").read_text(encoding="utf-8")
-        assert [key for key in named if not re.search(rf"\b{re.split(r'[.]', key)[-1]}:", text)] == []
+        assert [key for key in named_names if not re.search(rf"\b{re.split(r'[.]', key)[-1]}:", text)] == []
 
 
 @rows
 def test_a_kind_that_is_stated_has_tests_that_exist(row: list[str]) -> None:
     _, _, keys, _, tests = row
-    named = _quoted(tests)
-    assert bool(named) == (keys != NONE)
-    for name in named:
+    named_names = _quoted(tests)
+    assert bool(named_names) == (keys != NONE)
+    for name in named_names:
         if "::" in name:
             path, _, function = name.partition("::")
             assert f"\ndef {function}(" in (ROOT / path).read_text(encoding="utf-8"), name

@@ -33,10 +33,10 @@ def test_every_link_and_picture_of_a_page_exists(page: Path) -> None:
 
 
 def test_every_picture_is_shown_on_a_page() -> None:
-    shown = {(page.parent / link).resolve() for page in PAGES for link in links(page)}
+    paths = {(page.parent / link).resolve() for page in PAGES for link in links(page)}
     pictures = {path.resolve() for path in DOCS.rglob("*") if path.suffix in (".png", ".jpg", ".svg")}
     assert {picture.parent for picture in pictures} == {DOCS / "images"}
-    assert pictures - shown == set()
+    assert pictures - paths == set()
 
 
 @pytest.mark.parametrize("name", ["docs/map.md", "CONTRIBUTING.md"])

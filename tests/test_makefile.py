@@ -46,8 +46,8 @@ def installers(programs: Path) -> Path:
 
 
 def test_where_everything_is_there_no_packages_are_asked_for(programs: Path) -> None:
-    done = make(programs, "build-needs", "run-needs", "test-needs")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    process = make(programs, "build-needs", "run-needs", "test-needs")
+    assert (process.returncode, process.stdout, process.stderr) == (0, "", "")
 
 
 def test_where_everything_is_there_nothing_is_installed_and_nobody_needs_sudo(programs: Path) -> None:
@@ -59,15 +59,15 @@ def test_where_everything_is_there_nothing_is_installed_and_nobody_needs_sudo(pr
 def test_what_is_missing_is_named_where_it_cannot_be_installed(programs: Path) -> None:
     for name in ("srun", "mpirun"):
         (programs / name).unlink()
-    done = make(programs, "run-needs")
-    assert done.returncode != 0
-    assert done.stderr.startswith("missing: mpirun (openmpi-bin), srun (slurm-client)\nInstall them")
+    process = make(programs, "run-needs")
+    assert process.returncode != 0
+    assert process.stderr.startswith("missing: mpirun (openmpi-bin), srun (slurm-client)\nInstall them")
 
 
 def test_a_missing_header_is_missing_too(programs: Path) -> None:
     (programs / "mpicc").unlink()
-    done = make(programs, "build-needs")
-    assert "missing: mpicc (libopenmpi-dev), mpi.h (libopenmpi-dev), stdio.h (libc6-dev)\n" in done.stderr
+    process = make(programs, "build-needs")
+    assert "missing: mpicc (libopenmpi-dev), mpi.h (libopenmpi-dev), stdio.h (libc6-dev)\n" in process.stderr
 
 
 def test_on_debian_what_is_missing_is_installed(programs: Path) -> None:
@@ -94,8 +94,8 @@ def test_run_chooses_its_example_by_the_slurm_that_it_has_just_installed(
     for name in ("python", "campaign"):
         (campaign / name).write_text('#!/bin/sh\necho "$@"\n')
         (campaign / name).chmod(0o755)
-    done = make(programs, "run", f"SLURM_PLUGINS={plugins}", f"BIN={campaign}", "SANDBOX_NEEDS=")
-    assert done.stdout.splitlines()[-1] == f"run --sandbox docs/examples/crossroads-{example}.yaml", done.stderr
+    process = make(programs, "run", f"SLURM_PLUGINS={plugins}", f"BIN={campaign}", "SANDBOX_NEEDS=")
+    assert process.stdout.splitlines()[-1] == f"run --sandbox docs/examples/crossroads-{example}.yaml", process.stderr
 
 
 def test_targets_that_install_packages_never_run_at_the_same_time(programs: Path) -> None:
@@ -113,6 +113,6 @@ def test_a_python_that_is_too_old_or_has_no_venv_is_named(programs: Path) -> Non
     old.chmod(0o755)
     surroundings = os.environ | {"PATH": str(programs), "PYTHON": str(old)}
     command = [ROOT / ".ci" / "needs", "python:python3-venv"]
-    done = subprocess.run(command, env=surroundings, capture_output=True, text=True, timeout=800)
-    assert done.returncode == 1
-    assert done.stderr.startswith("missing: Python 3.11 or later with venv (python3-venv)\n")
+    process = subprocess.run(command, env=surroundings, capture_output=True, text=True, timeout=800)
+    assert process.returncode == 1
+    assert process.stderr.startswith("missing: Python 3.11 or later with venv (python3-venv)\n")

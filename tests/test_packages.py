@@ -154,7 +154,7 @@ def imported(path: Path) -> Iterator[str]:
 
 def test_nothing_that_runs_on_a_cluster_imports_the_sandbox_which_knows_no_campaign() -> None:
     """Whatever is on the way between a campaign file and its results works on the cluster that is there."""
-    of_sandbox = {found.importer for found in imports() if found.name.startswith("campaign.sandbox")}
+    of_sandbox = {imported.importer for imported in imports() if imported.name.startswith("campaign.sandbox")}
     assert {importer for importer in of_sandbox if not importer.startswith("sandbox.")} == {
         "cli.running",
         "cli.sandbox",
@@ -180,21 +180,21 @@ def test_no_class_name_stands_twice() -> None:
         for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name.lstrip("_"), []).append(f"{path.relative_to(PACKAGE)}:{node.lineno}")
-    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+    assert {name: texts for name, texts in places.items() if len(texts) > 1} == {}
 
 
 @pytest.mark.parametrize("module", USERS)
 def test_only_these_use(module: str) -> None:
-    assert {found.importer for found in imports() if found.name.split(".")[0] == module} == USERS[module]
+    assert {imported.importer for imported in imports() if imported.name.split(".")[0] == module} == USERS[module]
 
 
 def test_nothing_else_comes_from_outside_the_standard_library() -> None:
-    used = {found.name.split(".")[0] for found in imports()}
+    used = {imported.name.split(".")[0] for imported in imports()}
     assert used - set(sys.stdlib_module_names) == {"campaign", *FOREIGN}
 
 
 def test_slow_libraries_are_loaded_where_they_are_used() -> None:
-    early = (found for found in imports() if found.top and found.importer not in LOADED_LATE)
+    early = (imported for imported in imports() if imported.top and imported.importer not in LOADED_LATE)
     assert [found.place for found in early if found.name.split(".")[0] in LATE] == []
 
 
@@ -204,7 +204,7 @@ def test_a_driver_loads_neither_a_numbers_library_nor_the_network_s_before_it_ne
 
 
 def test_no_other_way_starts_a_process() -> None:
-    found = [
+    texts = [
         f"{path.relative_to(PACKAGE.parent)}:{node.lineno}: os.{node.attr}"
         for path in sources()
         if importer_of(path) not in USERS["subprocess"]
@@ -212,7 +212,7 @@ def test_no_other_way_starts_a_process() -> None:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "os"
         if node.attr in PROCESSES or node.attr.startswith(("exec", "spawn"))
     ]
-    assert found == []
+    assert texts == []
 
 
 def test_help_loads_nothing_slow() -> None:
@@ -222,5 +222,5 @@ def test_help_loads_nothing_slow() -> None:
         "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
         "print(*sorted({name.split('.')[0] for name in sys.modules}), file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=800, check=True)
-    assert set(done.stderr.split()) & {*USERS, "hypothesis", "socket"} == set()
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=800, check=True)
+    assert set(process.stderr.split()) & {*USERS, "hypothesis", "socket"} == set()

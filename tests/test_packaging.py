@@ -53,13 +53,13 @@ class Installed:
     def __init__(self, top: Path) -> None:
         self.home, self.prefix = top / "home", top / "environment"
         self.home.mkdir()
-        made = top / "dist"
+        path = top / "dist"
         pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-        _do(sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--directory", made, cwd=ROOT)
-        _do(*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", made, next(made.glob("*.tar.gz")))
-        (self.wheel,) = made.glob("*.whl")
-        _do(sys.executable, ROOT / ".ci" / "wheelhouse.py", "--python", PYTHON, "--", self.wheel, made)
-        (tar,) = made.glob("*.tar")
+        _do(sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--directory", path, cwd=ROOT)
+        _do(*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", path, next(path.glob("*.tar.gz")))
+        (self.wheel,) = path.glob("*.whl")
+        _do(sys.executable, ROOT / ".ci" / "wheelhouse.py", "--python", PYTHON, "--", self.wheel, path)
+        (tar,) = path.glob("*.tar")
         _do("tar", "--extract", "--file", tar, "--directory", top)
         _do(*WITHOUT_NETWORK, top / tar.stem / "install.sh", self.prefix)
 
@@ -71,16 +71,16 @@ class Installed:
             for name, value in os.environ.items()
             if name not in ("PYTHONPATH", "XDG_DATA_HOME", "CAMPAIGN_BENCHMARK")
         }
-        done = subprocess.run(
+        process = subprocess.run(
             ["campaign", *words], cwd=self.home, env=kept | own, capture_output=True, text=True, timeout=800
         )
-        assert done.returncode == status, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-        return done
+        assert process.returncode == status, f"{words}: {process.returncode}\n{process.stdout}\n{process.stderr}"
+        return process
 
 
 def _do(*command: str | Path, cwd: Path | None = None) -> None:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+    process = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=600)
+    assert process.returncode == 0, f"{command}: {process.returncode}\n{process.stdout}\n{process.stderr}"
 
 
 @pytest.fixture(scope="module")
@@ -98,8 +98,8 @@ def test_an_installed_wheel_lists_packs_builds_its_benchmark_and_runs_a_campaign
     assert [line.split()[0] for line in installed.call("rules").stdout.splitlines()] == packs
 
     for pages, section in (("man", "man1"), ("man5", "man5")):
-        there = {page.name for page in (installed.prefix / "share" / "man" / section).iterdir()}
-        assert there >= {page.name for page in (ROOT / "docs" / pages).iterdir()}
+        names = {page.name for page in (installed.prefix / "share" / "man" / section).iterdir()}
+        assert names >= {page.name for page in (ROOT / "docs" / pages).iterdir()}
 
     file = installed.home / "offer.yaml"
     installed.call("init", file)
@@ -116,8 +116,8 @@ def test_an_installed_wheel_lists_packs_builds_its_benchmark_and_runs_a_campaign
     assert installed.call("build", CFLAGS="-O0 -std=c11").stdout == f"built {binaries}\n"
     assert "filled in" in installed.call("plan", file, **sandbox.environment()).stderr
 
-    done = installed.call("run", file, "--only", "scratch/node/*/*", **sandbox.environment())
-    assert done.stdout.count(": measured ") == 9
+    process = installed.call("run", file, "--only", "scratch/node/*/*", **sandbox.environment())
+    assert process.stdout.count(": measured ") == 9
     scripts = list(installed.home.glob("results/offer/**/job.sbatch"))
     assert scripts and all(str(binaries / "mdtest") in script.read_text() for script in scripts)
 
@@ -133,10 +133,10 @@ def _verifies_as_one_file_without_numpy(installed: Installed, bundle: Path) -> N
     alone = [*WITHOUT_NETWORK, sys.executable, "-I", "-S"]
     for module in ("numpy", "scipy", "yaml"):
         assert subprocess.run([*alone, "-c", f"import {module}"], capture_output=True).returncode == 1
-    done = subprocess.run([*alone, application, bundle, "--details"], capture_output=True, text=True, timeout=800)
-    expected = installed.call("verify", bundle, "--details", status=done.returncode)
-    assert (done.stdout, done.stderr) == (expected.stdout, expected.stderr)
-    assert "re-evaluated from raw logs: identical" in done.stdout
+    process = subprocess.run([*alone, application, bundle, "--details"], capture_output=True, text=True, timeout=800)
+    expected = installed.call("verify", bundle, "--details", status=process.returncode)
+    assert (process.stdout, process.stderr) == (expected.stdout, expected.stderr)
+    assert "re-evaluated from raw logs: identical" in process.stdout
 
 
 def test_the_application_blames_no_bundle_for_what_this_machine_lacks() -> None:

@@ -41,13 +41,13 @@ def test_a_short_phase_and_a_score_of_another_formula_are_named_with_their_lines
     for name, score in (("short", 43.129115), ("product", 1866.9)):
         (tmp_path / name).mkdir()
         (tmp_path / name / "result_summary.txt").write_text("\n".join(summary(score)) + "\n")
-    found = page(tmp_path, capsys).splitlines()
-    assert "2 summaries were read; nothing was found in 0 of them." in found
+    lines = page(tmp_path, capsys).splitlines()
+    assert "2 summaries were read; nothing was found in 0 of them." in lines
     short, product = summary(43.129115)[2], summary(1866.9)[13]
-    assert f"| short | 3 | `{short}` | a writing phase: expected 300 s or more; found 254.2 s |" in found
-    (line,) = (line for line in found if line.startswith("| product |"))
+    assert f"| short | 3 | `{short}` | a writing phase: expected 300 s or more; found 254.2 s |" in lines
+    (line,) = (line for line in lines if line.startswith("| product |"))
     assert line.startswith(f"| product | 14 | `{product}` | score: 1866.9 score does not agree with")
-    assert len([line for line in found if line.startswith("| short |")]) == 1
+    assert len([line for line in lines if line.startswith("| short |")]) == 1
 
 
 def test_a_directory_without_summaries_gives_an_empty_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

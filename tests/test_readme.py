@@ -25,8 +25,8 @@ def test_a_table_of_another_form_is_found(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def test_the_table_fits_a_screen() -> None:
-    _, _, rest = reference.REPORT.read_text(encoding="utf-8").partition("\nMDTEST Microbenchmark")
-    table = rest.partition("\n```")[0]
+    _, _, other_remaining_text = reference.REPORT.read_text(encoding="utf-8").partition("\nMDTEST Microbenchmark")
+    table = other_remaining_text.partition("\n```")[0]
     assert len(table.splitlines()) > 30
     assert max(map(len, table.splitlines())) <= 120
 

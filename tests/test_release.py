@@ -33,28 +33,28 @@ def release(checkout: Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A checkout in which this version is ready for its release, but not committed and tagged."""
-    made = tmp_path / "checkout"
+    path = tmp_path / "checkout"
     listed = ["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     for name in subprocess.check_output(listed, text=True).split("\0"):
         if (file := ROOT / name).is_file():
-            (made / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(file, made / name)
-    git(made, "init", "--quiet")
-    git(made, "add", "--all")
-    git(made, "commit", "--quiet", "--message", "before")
-    changelog = made / "CHANGELOG.md"
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, path / name)
+    git(path, "init", "--quiet")
+    git(path, "add", "--all")
+    git(path, "commit", "--quiet", "--message", "before")
+    changelog = path / "CHANGELOG.md"
     text = changelog.read_text(encoding="utf-8")
     changelog.write_text(re.sub(r"^## \[Unreleased\]\n.*?(?=^## \[)", "", text, flags=re.MULTILINE | re.DOTALL))
-    return made
+    return path
 
 
 def test_what_is_not_ready_is_refused_with_what_to_do(checkout: Path) -> None:
     changelog = checkout / "CHANGELOG.md"
     text = changelog.read_text(encoding="utf-8")
     changelog.write_text(text.replace(f"\n## [{VERSION}]", f"\n## [Unreleased]\n\n### Added\n- x\n\n## [{VERSION}]"))
-    done = release(checkout)
-    assert done.returncode == 1
-    assert done.stderr == (
+    process = release(checkout)
+    assert process.returncode == 1
+    assert process.stderr == (
         f"release: CHANGELOG.md: [Unreleased] has entries; move them to [{VERSION}]\n"
         f"release: this commit has no tag v{VERSION}: git tag --annotate v{VERSION}\n"
         "release: the checkout has changes: commit or remove them\n"
@@ -67,11 +67,11 @@ def test_a_release_is_built_twice_with_the_same_bytes_and_lists_its_parts(checko
     git(checkout, "add", "--all")
     git(checkout, "commit", "--quiet", "--message", "release")
     git(checkout, "tag", "--annotate", f"v{VERSION}", "--message", VERSION)
-    done = release(checkout)
-    assert done.returncode == 0, done.stderr
+    process = release(checkout)
+    assert process.returncode == 0, process.stderr
 
     directory = checkout.with_name("dist")
-    sums = dict(reversed(line.split("  ")) for line in done.stdout.splitlines())
+    sums = dict(reversed(line.split("  ")) for line in process.stdout.splitlines())
     assert sums == {
         file.name: hashlib.sha256(file.read_bytes()).hexdigest()
         for file in directory.iterdir()

@@ -38,10 +38,10 @@ def test_every_word_of_the_glossary_has_an_anchor_of_its_own() -> None:
 @pytest.mark.programs
 @pytest.mark.timeout(600)
 def test_the_site_is_built_with_every_link_and_anchor_checked() -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         ["make", "--no-print-directory", "site"], cwd=ROOT, capture_output=True, text=True, timeout=600
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert process.returncode == 0, process.stdout + process.stderr
 
 
 def test_what_builds_the_site_is_pinned_by_its_hashes() -> None:

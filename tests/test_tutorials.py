@@ -30,7 +30,7 @@ def test_the_tutorials_print_what_they_show(sandbox: Sandbox, tmp_path: Path) ->
     for name in ("tutorial-vendor.md", "tutorial-buyer.md"):
         page = (ROOT / "docs" / name).read_text(encoding="utf-8")
         ran = tutorial.run(page, tmp_path, environment)
-        different = [text for step, printed in ran if (text := tutorial.differs(step, printed))]
+        different = [text for step, output in ran if (text := tutorial.differs(step, output))]
         assert not different, name + "\n" + "\n".join(different)
 
 
@@ -51,4 +51,4 @@ def test_a_command_without_an_output_prints_nothing() -> None:
 
 def test_files_of_a_page_are_written_and_statuses_kept(tmp_path: Path) -> None:
     page = "Save this as `a.yaml`:\n\n```yaml\nx: $HOME\n```\n\n```console\n$ cat a.yaml; false\n$ echo $?\n```\n"
-    assert [printed for _, printed in tutorial.run(page, tmp_path, os.environ)] == ["", "x: $HOME\n", "1\n"]
+    assert [output for _, output in tutorial.run(page, tmp_path, os.environ)] == ["", "x: $HOME\n", "1\n"]

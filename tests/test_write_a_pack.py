@@ -25,9 +25,9 @@ def test_the_pack_of_the_page_reads_what_the_page_shows(tmp_path: Path, capsys: 
     pack.write_text(yaml_of(page.partition("## 5.")[0]))
     log.write_text((DATA / "declared" / "stream-5.10.txt").read_text())
     main(["rules", "--test", str(pack), str(log)])
-    shown = capsys.readouterr().out
+    out = capsys.readouterr().out
     promised = page.partition("$ campaign rules --test")[2].partition("\n")[2].partition("  ...")[0].splitlines()
-    assert [line for line in promised[1:] if line not in shown] == []
+    assert [line for line in promised[1:] if line not in out] == []
 
 
 def test_the_output_of_the_page_is_of_the_capture() -> None:

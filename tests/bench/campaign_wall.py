@@ -142,16 +142,16 @@ class Took:
         return self.wall_s - self.steps_s
 
 
-def of_launches(done: Done, launches: Sequence[tuple[float, float]]) -> dict[str, float]:
+def of_launches(timing: Done, launches: Sequence[tuple[float, float]]) -> dict[str, float]:
     """What is known of all: `launches` are the times of their begins and ends."""
     if len(launches) != STEPS:
         raise SystemExit(f"{len(launches)} steps on record, {STEPS} expected")
     return {
-        "until the first launch": launches[0][0] - done.began,
+        "until the first launch": launches[0][0] - timing.began,
         LAUNCHES: sum(ended - began for began, ended in launches),
         "between launches": sum(later - earlier for (_, earlier), (later, _) in pairwise(launches)),
-        "after the last launch": done.ended - launches[-1][1],
-        "processor time of the command": done.processor_s,
+        "after the last launch": timing.ended - launches[-1][1],
+        "processor time of the command": timing.processor_s,
     }
 
 
@@ -183,21 +183,23 @@ class Recorded:
         )
 
 
-def of_campaign(done: Done, root: Path) -> Took:
+def of_campaign(timing: Done, root: Path) -> Took:
     events = [json.loads(line) for line in (root / "journal.jsonl").read_text().splitlines()]
     times = {
         kind: [event["time"] for event in events if event["event"] == kind] for kind in ("job", "submitted", "ended")
     }
     runs = sorted(map(Recorded.of, root.glob("runs/*/*")))
-    phases = of_launches(done, [(run.launched, run.ended) for run in runs])
+    phases = of_launches(timing, [(run.launched, run.ended) for run in runs])
     first, last = runs[0], runs[-1]
-    in_job = [(earlier, later) for earlier, later in pairwise(runs) if earlier.job == later.job]
+    in_job = [
+        (earlier, later_recorded) for earlier, later_recorded in pairwise(runs) if earlier.job == later_recorded.job
+    ]
     across = [(earlier, later) for earlier, later in pairwise(runs) if earlier.job != later.job]
     return Took(
-        done.wall_s,
+        timing.wall_s,
         phases
         | {
-            "- driver: plan, checks, scripts": times["job"][0] - done.began,
+            "- driver: plan, checks, scripts": times["job"][0] - timing.began,
             "- driver: sbatch": times["submitted"][0] - times["job"][0],
             "- Slurm: until the job begins": first.job_began - times["submitted"][0],
             "- job: its nodes": first.nodes_known - first.job_began,
@@ -208,7 +210,7 @@ def of_campaign(done: Done, root: Path) -> Took:
             "- Slurm: between two jobs": sum(later.job_began - earlier.removed for earlier, later in across),
             "- job: its nodes, in later jobs": sum(later.opened - later.job_began for _, later in across),
             "- job and driver: until it is recorded": times["ended"][-1] - last.ended,
-            "- driver: judges and prints": done.ended - times["ended"][-1],
+            "- driver: judges and prints": timing.ended - times["ended"][-1],
         },
     )
 
@@ -221,10 +223,10 @@ def timed_part_s(stdout: Path) -> float:
 
 
 def _number(pattern: str, text: str) -> float:
-    found = re.search(pattern, text, re.MULTILINE)
-    if found is None:
+    match = re.search(pattern, text, re.MULTILINE)
+    if match is None:
         raise SystemExit(f"no line with {pattern} in the output of mdtest:\n{text}")
-    return float(found[1])
+    return float(match[1])
 
 
 class Contest:
@@ -234,9 +236,9 @@ class Contest:
         self.folder, self.target, self.executable = folder, target, executable
         self.items = FEW
         self._number = 0
-        few = self.campaign("one")
+        few_times = self.campaign("one")
         timed_s = sum(map(timed_part_s, self._root.glob("runs/*/*/stdout")))
-        self.items = max(FEW, int(FEW * (1 + (STEP_S * STEPS - few.steps_s) / timed_s)) // 64 * 64)
+        self.items = max(FEW, int(FEW * (1 + (STEP_S * STEPS - few_times.steps_s) / timed_s)) // 64 * 64)
 
     def campaign(self, allocation: str) -> Took:
         self._number += 1
@@ -244,9 +246,9 @@ class Contest:
         file, results = self.folder / f"{name}.yaml", self.folder / "results"
         values = {"allocation": allocation, "executable": self.executable, "items": self.items}
         file.write_text(CAMPAIGN.format(name=name, results=results, target=self.target, **values))
-        done = run([Path(sys.executable).with_name("campaign"), "run", file])
+        timing = run([Path(sys.executable).with_name("campaign"), "run", file])
         self._root = results / f"wall-{name}"
-        return of_campaign(done, self._root)
+        return of_campaign(timing, self._root)
 
     def by_hand(self) -> Took:
         folder, times = self._folder()
@@ -254,12 +256,12 @@ class Contest:
         lines = [step.script(self.target / folder.name, times) for step in self._steps()]
         head = f"#!/bin/bash\n{directives(self._steps())}\necho $EPOCHREALTIME >{began}\n"
         script.write_text(f"{head}{''.join(lines)}touch {end}\n")
-        sent = run(["sbatch", f"--output={folder}/out", script])
+        timing = run(["sbatch", f"--output={folder}/out", script])
         while not end.exists():  # `sbatch --wait` looks after 2, 6, 14, 30 … seconds
-            if time.time() > sent.ended + LONGEST_S:
+            if time.time() > timing.ended + LONGEST_S:
                 raise SystemExit(f"{script}: the job has not ended after {LONGEST_S} s")
             time.sleep(0.05)
-        done = Done(sent.began, time.time(), sent.processor_s)
+        done = Done(timing.began, time.time(), timing.processor_s)
         table = [line for line in (folder / "out").read_text().splitlines() if line.startswith("   File ")]
         if len(table) < 3 * STEPS:
             raise SystemExit(f"{folder}/out: {len(table)} rows, {3 * STEPS} expected")
@@ -300,11 +302,11 @@ class Contest:
             "output": {"sink": {"type": "csv", "path": "{{ workdir }}/results.csv"}},
         }
         (folder / "wall.yaml").write_text(yaml.safe_dump(given))
-        done = run([iops, "run", folder / "wall.yaml"], folder)  # where it leaves its log
+        timing = run([iops, "run", folder / "wall.yaml"], folder)  # where it leaves its log
         table = next(folder.glob("run_*/results.csv")).read_text().splitlines()
         if len(table) != 1 + STEPS:
             raise SystemExit(f"IOPS gave {len(table) - 1} rows, {STEPS} expected")
-        return Took(done.wall_s, of_launches(done, read(times)))
+        return Took(timing.wall_s, of_launches(timing, read(times)))
 
     def _steps(self) -> list[Step]:
         """What the last campaign executed."""
@@ -332,15 +334,15 @@ def read(times: Path) -> list[tuple[float, float]]:
 
 def run(command: Sequence[object], folder: Path | None = None) -> Done:
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.time()
-    done = subprocess.run(list(map(str, command)), cwd=folder, capture_output=True, text=True, timeout=LONGEST_S)
-    if done.returncode != 0:
-        raise SystemExit(f"{command[0]} ended with status {done.returncode}:\n{done.stdout}\n{done.stderr}")
+    process = subprocess.run(list(map(str, command)), cwd=folder, capture_output=True, text=True, timeout=LONGEST_S)
+    if process.returncode != 0:
+        raise SystemExit(f"{command[0]} ended with status {process.returncode}:\n{process.stdout}\n{process.stderr}")
     ended, after = time.time(), resource.getrusage(resource.RUSAGE_CHILDREN)
     return Done(began, ended, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
 def contenders(contest: Contest) -> dict[str, Callable[[], Took]]:
-    found: dict[str, Callable[[], Took]] = {each: partial(contest.campaign, each) for each in BARS}
+    found: dict[str, Callable[[], Took]] = {bar: partial(contest.campaign, bar) for bar in BARS}
     if contest.executable == "builtin":
         return found | {"run": partial(contest.campaign, "run")}
     found[BY_HAND] = contest.by_hand
@@ -388,30 +390,39 @@ def main() -> Iterator[Row]:
 
 def of_ratios(rounds: Sequence[dict[str, Took]]) -> Iterator[Row]:
     """Of each round, as the machine's speed drifts; with few rounds, a bar is missed where all are above it."""
-    others = [name for name in (BY_HAND, IOPS) if name in rounds[0]]
-    to_steps = {name: Middle.of(each[name].wall_s / each[name].steps_s for each in rounds) for name in rounds[0]}
+    other_words = [name for name in (BY_HAND, IOPS) if name in rounds[0]]
+    to_steps = {name: Middle.of(times[name].wall_s / times[name].steps_s for times in rounds) for name in rounds[0]}
 
     def to(name: str, other: str) -> Middle:
         return Middle.of(each[name].wall_s / each[other].wall_s for each in rounds)
 
     for name, what in ALLOCATIONS.items():
-        own = to_steps[name]
+        own_middle = to_steps[name]
         figure = f"campaign: wall time / the sum of its srun steps, {what}"
-        peers = ", ".join(f"{other.removeprefix('one, ')} {to_steps[other].median:.2f}" for other in others)
-        yield Row(figure, f"≤ {BARS[name]:.2f}", medians([own]), peers, own.spread, missed=own.low > BARS[name])
-        if BY_HAND in others:
-            own, bar = to(name, BY_HAND), BARS_BY_HAND[name]
+        peers = ", ".join(f"{other.removeprefix('one, ')} {to_steps[other].median:.2f}" for other in other_words)
+        yield Row(
+            figure,
+            f"≤ {BARS[name]:.2f}",
+            medians([own_middle]),
+            peers,
+            own_middle.spread,
+            missed=own_middle.low > BARS[name],
+        )
+        if BY_HAND in other_words:
+            own_middle, bar = to(name, BY_HAND), BARS_BY_HAND[name]
             figure = f"campaign of {STEPS} runs of mdtest / the same in a job written by hand, {what}"
-            peers = f"by IOPS {to(IOPS, BY_HAND).median:.2f}" if IOPS in others else ""
-            yield Row(figure, f"≤ {bar:.2f}", medians([own]), peers, own.spread, missed=own.low > bar)
-    if IOPS in others:
-        own = to("one", IOPS)
+            peers = f"by IOPS {to(IOPS, BY_HAND).median:.2f}" if IOPS in other_words else ""
+            yield Row(
+                figure, f"≤ {bar:.2f}", medians([own_middle]), peers, own_middle.spread, missed=own_middle.low > bar
+            )
+    if IOPS in other_words:
+        own_middle = to("one", IOPS)
         yield Row(
             f"campaign of {STEPS} runs of mdtest / the same by IOPS, one allocation",
             "≤ 1",
-            medians([own]),
-            spread=own.spread,
-            missed=own.low > 1,
+            medians([own_middle]),
+            spread=own_middle.spread,
+            missed=own_middle.low > 1,
         )
 
 
@@ -421,7 +432,7 @@ def print_ratios(rounds: Sequence[dict[str, Took]]) -> None:
     """
     body = []
     for name in rounds[0]:
-        took = [each[name] for each in rounds]
+        took = [times[name] for times in rounds]
         beyond_s = middle(each.beyond_s for each in took)
         row = [middle(each.steps_s / STEPS for each in took), middle(each.wall_s for each in took), beyond_s]
         if BY_HAND in rounds[0]:
@@ -441,7 +452,7 @@ def print_times(rounds: Sequence[dict[str, Took]]) -> None:
     names = list(rounds[0])
     body = []
     for phase in PHASES:
-        of_all = [[each[name].phases[phase] for each in rounds if phase in each[name].phases] for name in names]
+        of_all = [[times[name].phases[phase] for times in rounds if phase in times[name].phases] for name in names]
         body.append([phase, *(f"{middle(seconds):.2f}" if seconds else "" for seconds in of_all)])
     print()
     print(tabulate(body, ["seconds", *names], colalign=("left", *["right"] * len(names)), disable_numparse=True))

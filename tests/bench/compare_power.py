@@ -88,8 +88,8 @@ def outcome(number: int, repetitions: int, noise: float) -> Outcome:
     def against(factor: Factor, terms: Terms | None = None) -> tuple[CellComparison, ...]:
         return verdicts.compare([first, offer(random_, repetitions, noise, factor, side=1)], terms).cells[0]
 
-    def share(cells: tuple[CellComparison, ...], *wanted: CellVerdict) -> float:
-        return sum(cell.verdict in wanted for cell in cells) / len(cells)
+    def share(cells: tuple[CellComparison, ...], *expected_verdicts: CellVerdict) -> float:
+        return sum(cell.verdict in expected_verdicts for cell in cells) / len(cells)
 
     equal = against(lambda run: 1.0)
     one = [cell for cell in against(lambda run: 0.9 if run == RUNS[5] else 1.0) if cell.cell.launch == RUNS[5][0]]
@@ -200,9 +200,9 @@ def nulls(pool: ProcessPoolExecutor) -> Iterator[Row]:
     barred: dict[str, list[float]] = {"significant": [], "STA-04, trend": [], "STA-04, outlier": []}
     for design, effect, repetitions in itertools.product(SESSIONS, EFFECTS, REPETITIONS):
         given = [[each] * NULLS for each in (design, effect, repetitions, NULL_NOISE)]
-        found = list(pool.map(null, range(NULLS), *given, chunksize=10))
-        shares = [sum(getattr(one, each.name) for one in found) / NULLS for each in fields(Null)]
-        body.append([design, effect, repetitions, *(f"{each:.1%}" for each in shares)])
+        nulls = list(pool.map(null, range(NULLS), *given, chunksize=10))
+        shares = [sum(getattr(null, field.name) for null in nulls) / NULLS for field in fields(Null)]
+        body.append([design, effect, repetitions, *(f"{share:.1%}" for share in shares)])
         barred["significant"].append(shares[0])
         if effect == "none":
             barred["STA-04, trend"].append(shares[2])
@@ -235,9 +235,10 @@ def main() -> Iterator[Row]:
         for repetitions in REPETITIONS:
             for noise in NOISES:
                 arguments = [repetitions] * CAMPAIGNS, [noise] * CAMPAIGNS
-                found = list(pool.map(outcome, range(CAMPAIGNS), *arguments, chunksize=10))
+                outcomes = list(pool.map(outcome, range(CAMPAIGNS), *arguments, chunksize=10))
                 shares = {
-                    each.name: sum(getattr(one, each.name) for one in found) / CAMPAIGNS for each in fields(Outcome)
+                    field.name: sum(getattr(outcome, field.name) for outcome in outcomes) / CAMPAIGNS
+                    for field in fields(Outcome)
                 }
                 body.append([f"{noise:.0%}", repetitions, *(f"{share:.1%}" for share in shares.values())])
                 barred["false alarms"].append(shares["alarm"])

@@ -75,13 +75,13 @@ def main() -> Iterator[Row]:
         print(f"{CAMPAIGNS} campaigns, {cells} cells, {size:.0f} MiB of tables; bar: {BAR_S:.0f} s")
         for style in ("simple", "csv", "json"):
             start, used = time.monotonic(), os.times()
-            done = subprocess.run(
+            process = subprocess.run(
                 [CAMPAIGN, "compare", *files, "--format", style, "-o", Path(folder) / "out", "--force"], timeout=120
             )
             took, now = time.monotonic() - start, os.times()
             cpu = now.children_user + now.children_system - used.children_user - used.children_system
-            if done.returncode not in (0, 1):
-                raise RuntimeError(f"compare ended with status {done.returncode}")
+            if process.returncode not in (0, 1):
+                raise RuntimeError(f"compare ended with status {process.returncode}")
             times.append(took)
             body.append([style, f"{took:.2f}", f"{cpu:.2f}", f"{1e6 * took / cells:.0f}"])
     print(tabulate(body, ["format", "s", "CPU s", "us a cell"], disable_numparse=True))

@@ -58,10 +58,13 @@ def main() -> Iterator[Row]:
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         for name, (model, reached) in MODELS.items():
             fits = list(pool.map(fitted, repeat(name), range(SWEEPS)))
-            claims = sum(each.node_limit_reached for each in fits)
+            claims = sum(fit.node_limit_reached for fit in fits)
             low, high = wilson(claims, SWEEPS)
             claimed.append(f"{claims / SWEEPS:.0%}")
-            off = [median(gain(each.model, size) for each in fits) / gain(model, size) for size in (SMALL, LARGE)]
+            off = [
+                median(gain(contention_fit.model, size) for contention_fit in fits) / gain(model, size)
+                for size in (SMALL, LARGE)
+            ]
             body.append(
                 [
                     name, told(claims, SWEEPS),

@@ -77,8 +77,8 @@ def of_ratio(
         values = tuple(1000 * math.exp(part * value) for value in series(source, n, correlation, job))
         entry = OfferedCell(_CELL, Status.MEASURED, max(values), "ops/s", values=values, jobs=n // job)
         offers.append(Offer("offer", "offer", "crossroads-mdtest", 1, "full", {}, {_CELL: entry}))
-    ((found,),) = verdicts.compare(offers).cells
-    return None if found.low is None or found.high is None else found.low <= 1.0 <= found.high
+    ((cell,),) = verdicts.compare(offers).cells
+    return None if cell.low is None or cell.high is None else cell.low <= 1.0 <= cell.high
 
 
 def of_law(source: random.Random, curve: Callable[[float], float], noise: float, runs: int) -> bool | None:
@@ -149,13 +149,13 @@ def measured(number: int) -> Sequence[bool | None]:
 def main() -> Iterator[Row]:
     body, missed = [], list[str]()
     shares: dict[str, list[float]] = {}
-    chosen = situations()
+    chosen_situations = situations()
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        for situation, found in zip(chosen, pool.map(measured, range(len(chosen))), strict=True):
+        for situation, found in zip(chosen_situations, pool.map(measured, range(len(chosen_situations))), strict=True):
             given = [contained for contained in found if contained is not None]
             low, high = wilson(sum(given), len(given))
-            shown, bar = f"{len(given) / len(found):.0%}", situation.bar
-            body.append([situation.interval, situation.name, shown, told(sum(given), len(given)), _bar(situation)])
+            output, bar = f"{len(given) / len(found):.0%}", situation.bar
+            body.append([situation.interval, situation.name, output, told(sum(given), len(given)), _bar(situation)])
             if bar:
                 shares.setdefault(situation.interval, []).append(sum(given) / len(given))
             if (bar and (high < bar[0] or low > bar[1])) or wilson(len(given), len(found))[0] > situation.most_shown:

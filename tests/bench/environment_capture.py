@@ -37,8 +37,8 @@ def lines() -> bytes:
 
 def main() -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="campaign-bench-") as scratch:
-        folder, said = Path(scratch), lines()
-        (folder / "said").write_bytes(said)
+        folder, data = Path(scratch), lines()
+        (folder / "said").write_bytes(data)
         tasks: dict[str, tuple[Callable[[], object], float | None]] = {
             "a program that does nothing": (lambda: subprocess.run(["true"], check=True, timeout=60), None),
             "one node's facts": (lambda: witness.node("-d", scratch, "-x", "/bin/bash"), BAR_NODE_S),
@@ -46,7 +46,7 @@ def main() -> Iterator[Row]:
                 lambda: (folder / "said").read_bytes().splitlines(),
                 None,
             ),
-            f"{NODES} nodes put together": (lambda: witness.around(folder, said, NODES), BAR_FOLD_S),
+            f"{NODES} nodes put together": (lambda: witness.around(folder, data, NODES), BAR_FOLD_S),
             f"{NODES} nodes parsed by the driver": (
                 lambda: reading.read(folder),
                 BAR_READ_S,

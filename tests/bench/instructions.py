@@ -233,12 +233,12 @@ def costs(case: Case, command: Command, function: str) -> list[Cost]:
     operations = case.each * (case.counts[1] - case.counts[0])
     found = []
     for few, many in zip(*runs, strict=True):
-        each = {name: (many.events[name] - few.events[name]) / operations for name in many.events}
-        accesses = each.get("Dr", 0) + each.get("Dw", 0)
-        data_lines = each.get("D1mr", 0) + each.get("D1mw", 0)
+        fields = {name: (many.events[name] - few.events[name]) / operations for name in many.events}
+        accesses = fields.get("Dr", 0) + fields.get("Dw", 0)
+        data_lines = fields.get("D1mr", 0) + fields.get("D1mw", 0)
         code_lines = sum(many.code[line] - few.code[line] > operations / 2 for line in many.code)
-        rest = [each.get(name, 0) for name in ("calls", "sysCount", "allocations")]
-        found.append(dict(zip(case.bars(), [each["Ir"], accesses, *rest, code_lines, data_lines], strict=True)))
+        rest = [fields.get(name, 0) for name in ("calls", "sysCount", "allocations")]
+        found.append(dict(zip(case.bars(), [fields["Ir"], accesses, *rest, code_lines, data_lines], strict=True)))
     return found
 
 
@@ -249,10 +249,10 @@ def more(name: str) -> list[Cost]:
     case = CASES[name]
     applet, loop = costs(case, case.applet, case.functions[0]), costs(case, case.loop, case.functions[1])
     found, body = list[Cost](), []
-    for phase, own, bare in zip(case.phases, applet, loop, strict=True):
-        found.append({figure: own[figure] - bare[figure] for figure in case.bars()})
+    for phase, own_values, bare in zip(case.phases, applet, loop, strict=True):
+        found.append({figure: own_values[figure] - bare[figure] for figure in case.bars()})
         for figure, bar in case.bars().items():
-            body.append([phase, figure, bare[figure], own[figure], found[-1][figure], bar])
+            body.append([phase, figure, bare[figure], own_values[figure], found[-1][figure], bar])
             phase = ""
     headers = [name, "of each operation", "bare loop", "applet", "more", "bar"]
     print(f"{tabulate(body, headers, floatfmt='.1f')}\n", flush=True)

@@ -137,39 +137,39 @@ class Rounds:
         return ratios_of(self.rates[name], self.rates["bare loop"], OPERATIONS)
 
     def decided(self, bar: float | None) -> bool:
-        return bar is None or all(each.low >= bar or each.high < bar for each in self.ratios("applet"))
+        return bar is None or all(middle.low >= bar or middle.high < bar for middle in self.ratios("applet"))
 
 
 def compare(case: Case, directory: Path, processes: int, upstream: str | None, until: float) -> Rounds:
     """The first repetition of a turn warms up, since the best one counts."""
     path, lines = directory / "f", directory / "bench.jsonl"
-    found, fewest = Rounds(), ROUNDS_WITHOUT_BAR if case.bar is None else FEWEST_ROUNDS
+    rounds, fewest = Rounds(), ROUNDS_WITHOUT_BAR if case.bar is None else FEWEST_ROUNDS
     for number in range(ROUNDS):
-        if number >= fewest and (found.decided(case.bar) or time.monotonic() > until):
+        if number >= fewest and (rounds.decided(case.bar) or time.monotonic() > until):
             break
         for name in ("bare loop", "applet") if number % 2 else ("applet", "bare loop"):
             if name == "bare loop":
                 loop = [BUILD / "limits" / "ior_loop", *case.loop_arguments(path, processes)]
-                found.rates.setdefault(name, []).append(printed_rates(mpirun(processes, loop)))
+                rounds.rates.setdefault(name, []).append(printed_rates(mpirun(processes, loop)))
                 continue
             by_operation = phases(processes, case.ior_arguments(path, processes), lines)
             rates = {operation: phase.rate for operation, phase in by_operation.items()}
-            found.rates.setdefault(name, []).append(rates)
+            rounds.rates.setdefault(name, []).append(rates)
             for operation, phase in by_operation.items():
-                found.outside.setdefault(operation, []).append(phase.outside)
+                rounds.outside.setdefault(operation, []).append(phase.outside)
         if upstream and number < ROUNDS_WITHOUT_BAR:
             try:
                 rates = printed_rates(mpirun(processes, [upstream, *case.ior_arguments(path, processes)]))
-                found.rates.setdefault("upstream", []).append(rates)
+                rounds.rates.setdefault("upstream", []).append(rates)
             except subprocess.SubprocessError:  # it was built without this back end
                 upstream = None
-    return found
+    return rounds
 
 
-def row_of(case: Case, found: Sequence[Rounds]) -> Row:
+def row_of(case: Case, sequence: Sequence[Rounds]) -> Row:
     """With one of `found` for each number of processes."""
-    own = [rounds.ratios("applet") for rounds in found]
-    beside = [rounds.ratios("upstream") for rounds in found if "upstream" in rounds.rates]
+    own = [rounds.ratios("applet") for rounds in sequence]
+    beside = [rounds.ratios("upstream") for rounds in sequence if "upstream" in rounds.rates]
     applet = {(): "ior", ("-z",): "ior -z"}.get(case.options) if case.transfer == 4096 and not case.one_file else None
     counts = " and ".join(map(str, case.processes))
     return Row(
@@ -179,7 +179,7 @@ def row_of(case: Case, found: Sequence[Rounds]) -> Row:
         "; ".join(map(medians, beside)),
         "; ".join(map(spreads, own)),
         instructions.said(applet) if applet else "",
-        case.bar is not None and any(each.high < case.bar for ratios in own for each in ratios),
+        case.bar is not None and any(middle.high < case.bar for ratios in own for middle in ratios),
     )
 
 
@@ -200,17 +200,17 @@ def of_rates(directories: dict[str, Path | None]) -> Iterator[Row]:
         of_case = []
         for processes in case.processes:
             now = time.monotonic()
-            found = compare(case, directory, processes, upstream, now + (ends - now) / left)
-            of_case.append(found)
+            rounds = compare(case, directory, processes, upstream, now + (ends - now) / left)
+            of_case.append(rounds)
             left -= 1
             if case.bar is not None:
-                worst_outside = max(worst_outside, *map(statistics.median, found.outside.values()))
+                worst_outside = max(worst_outside, *map(statistics.median, rounds.outside.values()))
             for place, operation in enumerate(OPERATIONS):
-                middle = {name: statistics.median(r[operation] for r in rates) for name, rates in found.rates.items()}
-                cells: list[object] = [len(found.rates["bare loop"]), f"{middle['bare loop']:,.0f}"]
+                middle = {name: statistics.median(r[operation] for r in rates) for name, rates in rounds.rates.items()}
+                cells: list[object] = [len(rounds.rates["bare loop"]), f"{middle['bare loop']:,.0f}"]
                 for name in names:
-                    if name in found.rates:
-                        ratio = found.ratios(name)[place]
+                    if name in rounds.rates:
+                        ratio = rounds.ratios(name)[place]
                         cells += [f"{middle[name]:,.0f}", f"{ratio.median:.3f}", ratio.spread]
                     else:
                         cells += ["not run", "", ""]
@@ -227,8 +227,8 @@ def of_rates(directories: dict[str, Path | None]) -> Iterator[Row]:
 def of_harness(directory: Path) -> Row:
     """What the loop costs beside the store's own work."""
     arguments = ["-a", "DUMMY", "-w", "-r", "-t", 4096, "-b", "16g", "-o", directory / "f"]
-    found = phases(1, arguments, directory / "bench.jsonl")
-    costs = [f"{4096 / (found[operation].rate * MIB) * 1e9:.1f} ns" for operation in OPERATIONS]
+    found_phases = phases(1, arguments, directory / "bench.jsonl")
+    costs = [f"{4096 / (found_phases[operation].rate * MIB) * 1e9:.1f} ns" for operation in OPERATIONS]
     return Row("ior without storage, a transfer of 4 KiB: write, read", us=", ".join(costs))
 
 

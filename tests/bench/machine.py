@@ -123,12 +123,15 @@ def ratios_of(
 ) -> list[Middle]:
     """Of each operation, over the first rounds, in which both took part."""
     pairs = list(zip(own, other, strict=False))
-    return [Middle.of((mine[each] / theirs[each] for mine, theirs in pairs), confidence) for each in operations]
+    return [
+        Middle.of((mine[operation] / theirs[operation] for mine, theirs in pairs), confidence)
+        for operation in operations
+    ]
 
 
-def medians(found: Iterable[Middle]) -> str:
-    return ", ".join(f"{each.median:.2f}" for each in found)
+def medians(middles: Iterable[Middle]) -> str:
+    return ", ".join(f"{each.median:.2f}" for each in middles)
 
 
-def spreads(found: Iterable[Middle]) -> str:
-    return ", ".join(each.spread for each in found)
+def spreads(middles: Iterable[Middle]) -> str:
+    return ", ".join(middle.spread for middle in middles)

@@ -78,12 +78,12 @@ def main() -> Iterator[Row]:
             limits.append(("mbw_mr", "osu_mbw_mr", 1.0))
         for name, limit, bar in limits:
             ratio = Middle.of(mean_ratio(each[name], each[limit]) for each in rounds)
-            beside = [Middle.of(mean_ratio(each["osu_mbw_mr"], each["loop"]) for each in rounds)] * osu
+            middles = [Middle.of(mean_ratio(each["osu_mbw_mr"], each["loop"]) for each in rounds)] * osu
             yield Row(
                 f"{name} / {limit}, all sizes, processes: {processes}",
                 "" if crowded else f"≥ {bar:g}",
                 medians([ratio]),
-                medians(beside) if limit == "loop" else "",
+                medians(middles) if limit == "loop" else "",
                 ratio.spread,
                 instructions.said("mbw_mr") if limit == "loop" else "",
                 ratio.high < bar and not crowded,

@@ -60,8 +60,10 @@ class Program:
         if self.name == "applet":
             results = [json.loads(line) for line in lines.read_text().splitlines()]
             return {r["operation"]: r["max"] for r in results if r["type"] == "result" and r["object"] == "file"}
-        found = {name: re.search(rf"^ +{row} +:? *([0-9.]+)", reply, re.MULTILINE) for name, row in OPERATIONS.items()}
-        return {name: float(match[1]) for name, match in found.items() if match}
+        matches = {
+            name: re.search(rf"^ +{row} +:? *([0-9.]+)", reply, re.MULTILINE) for name, row in OPERATIONS.items()
+        }
+        return {name: float(match[1]) for name, match in matches.items() if match}
 
 
 def compare(programs: list[Program], directory: Path, processes: int, files: int) -> dict[str, list[Rates]]:
@@ -93,21 +95,21 @@ def of_rates() -> Iterator[Row]:
                     [
                         operation,
                         *(f"{statistics.median(rates[operation] for rates in rounds[name]):,.0f}" for name in names),
-                        *(f"{of[place].median:.3f} ({of[place].spread})" for of in ratios.values()),
+                        *(f"{ratio[place].median:.3f} ({ratio[place].spread})" for ratio in ratios.values()),
                     ]
                     for place, operation in enumerate(OPERATIONS)
                 ]
                 print(f"{label}, processes: {processes}; bar {BAR}")
                 print(tabulate(body, headers, disable_numparse=True, stralign="right"), flush=True)
-                own = ratios["applet"]
+                own_middles = ratios["applet"]
                 yield Row(
                     f"mdtest / bare loop, {label}, processes: {processes}: {', '.join(OPERATIONS)}",
                     f"≥ {BAR}",
-                    medians(own),
+                    medians(own_middles),
                     "; ".join(medians(ratios[name]) for name in names[2:]),
-                    spreads(own),
+                    spreads(own_middles),
                     instructions.said("mdtest"),
-                    any(each.high < BAR for each in own),
+                    any(middle.high < BAR for middle in own_middles),
                 )
 
 

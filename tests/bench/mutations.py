@@ -74,10 +74,17 @@ def _lines(text: str, chance: Random) -> str:
     lines = text.splitlines(keepends=True)
     begin = chance.randrange(len(lines))
     some = lines[begin : begin + chance.choice([1, 1, 1, 2, 5, 20])]
-    rest = lines[:begin] + lines[begin + len(some) :]
-    to = chance.randrange(len(rest) + 1)
+    other_words = lines[:begin] + lines[begin + len(some) :]
+    to = chance.randrange(len(other_words) + 1)
     return "".join(
-        chance.choice([rest, lines[:begin] + some + lines[begin:], rest[:to] + some + rest[to:], lines[:begin]])
+        chance.choice(
+            [
+                other_words,
+                lines[:begin] + some + lines[begin:],
+                other_words[:to] + some + other_words[to:],
+                lines[:begin],
+            ]
+        )
     )
 
 
@@ -104,13 +111,13 @@ class Capture(NamedTuple):
 
 
 def _captures() -> Iterator[Capture]:
-    for found in captures.find():
-        if found.text_path.is_file():
-            applet = captures.program(found.path.name) if found.applet == "declared" else found.applet
-            name = found.text_path.relative_to(captures.DATA).as_posix()
-            records, seen = found.parse(found.text, "stdout")
+    for capture in captures.find():
+        if capture.text_path.is_file():
+            applet = captures.program(capture.path.name) if capture.applet == "declared" else capture.applet
+            name = capture.text_path.relative_to(captures.DATA).as_posix()
+            records, seen = capture.parse(capture.text, "stdout")
             if records:
-                yield Capture(name, applet, found.parse, found.text, _numbers(records), seen)
+                yield Capture(name, applet, capture.parse, capture.text, _numbers(records), seen)
 
 
 def _numbers(records: Iterable[Record]) -> dict[str, tuple[float, str]]:
@@ -121,9 +128,9 @@ def _said(seen: Observation) -> list[str]:
     return sorted(remark.text for remark in (*seen.warnings, *seen.unparsed))
 
 
-def _outcome(capture: Capture, changed: str) -> tuple[str, dict[str, tuple[float, str]]]:
+def _outcome(capture: Capture, changed_text: str) -> tuple[str, dict[str, tuple[float, str]]]:
     """What became of the changed text, and the numbers that are others now."""
-    records, seen = capture.parse(changed, "stdout")
+    records, seen = capture.parse(changed_text, "stdout")
     before, now = capture.numbers, _numbers(records)
     # A number of an unknown name belongs to no cell; the cell that lacks it is missing.
     gone = before.keys() - now.keys()
@@ -137,17 +144,17 @@ def _outcome(capture: Capture, changed: str) -> tuple[str, dict[str, tuple[float
         return "pointed out", wrong
     most = SMALL.get(capture.format, SMALLEST)
     small = all(key in before and abs(value / before[key][0] - 1) < most for key, (value, _) in wrong.items())
-    return ("consistent" if small or _alone(capture, changed) else "wrong"), wrong
+    return ("consistent" if small or _alone(capture, changed_text) else "wrong"), wrong
 
 
-def _alone(capture: Capture, changed: str) -> bool:
+def _alone(capture: Capture, changed_text: str) -> bool:
     """Whether lines were changed that nothing else in the text can contradict, and no line is missing.
 
     The checkpoint's text and IOR's CSV have no closing line: cut behind whole iterations they are of a shorter run.
     """
-    if capture.format in ("checkpoint", "ior csv") and capture.text.startswith(changed):
+    if capture.format in ("checkpoint", "ior csv") and capture.text.startswith(changed_text):
         return True
-    lines, now = capture.text.splitlines(), changed.splitlines()
+    lines, now = capture.text.splitlines(), changed_text.splitlines()
     pattern = re.compile(ALONE.get(capture.applet, "(?!)"))
     return len(lines) == len(now) and all(
         pattern.fullmatch(old) for old, new in zip(lines, now, strict=True) if old != new
@@ -164,12 +171,12 @@ def main() -> Iterator[Row]:
     for seed in range(first, first + rounds):
         chance = Random(seed)
         capture = chance.choice(known[chance.choice(list(known))])
-        changed = chance.choice(CHANGES)(capture.text, chance)
-        outcome, wrong = _outcome(capture, changed)
+        changed_text = chance.choice(CHANGES)(capture.text, chance)
+        outcome, wrong = _outcome(capture, changed_text)
         outcomes[capture.format, outcome] += 1
         if outcome == "wrong" and sum(outcomes[name, "wrong"] for name in known) <= SHOWN:
             print(f"seed {seed}, {capture.name}: {wrong}, where {[capture.numbers.get(key) for key in wrong]}")
-            diff = unified_diff(capture.text.splitlines(), changed.splitlines(), lineterm="", n=0)
+            diff = unified_diff(capture.text.splitlines(), changed_text.splitlines(), lineterm="", n=0)
             print(*list(diff)[2:8], sep="\n")
     body = [[name, *(outcomes[name, outcome] for outcome in OUTCOMES)] for name in sorted(known)]
     print(tabulate(body, ["output of", *OUTCOMES]))

@@ -49,11 +49,11 @@ class Program:
         spread = [f"-N{NODES}", f"-n{GEOMETRY.processes}", f"--ntasks-per-node={PER_NODE}", "--distribution=block"]
         work = ["-F", "-C", "-T", "-r", "-n", FILES, "-N", self.shift if shifted else 0, "-d", directory]
         command = ["srun", "-Q", *spread, "--mpi=pmix", self.path, *work]
-        done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=120)
-        records, seen = mdtest_text.parse(done.stdout, str(self.path))
+        process = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=120)
+        records, seen = mdtest_text.parse(process.stdout, str(self.path))
         rates = {record.operation: record.value for record in records}
-        if done.returncode != 0 or not rates.keys() >= {*OPERATIONS}:
-            raise SystemExit(f"{self.path} ended with status {done.returncode}:\n{done.stdout}\n{done.stderr}")
+        if process.returncode != 0 or not rates.keys() >= {*OPERATIONS}:
+            raise SystemExit(f"{self.path} ended with status {process.returncode}:\n{process.stdout}\n{process.stderr}")
         return "ours" if self.path.parent == BUILD else seen.program, rates
 
 
@@ -101,7 +101,7 @@ def of_rates(rounds: dict[tuple[str, bool], list[Rates]]) -> Iterator[Row]:
                         f"≥ {BAR:g}" if bar else "",
                         medians(ratios),
                         spread=spreads(ratios),
-                        missed=bar and any(each.high < BAR for each in ratios),
+                        missed=bar and any(middle.high < BAR for middle in ratios),
                     )
                 )
     headers = ["mdtest", "shift", *(f"{operation}/s" for operation in OPERATIONS), "stat, unshifted / shifted"]
@@ -124,8 +124,8 @@ def of_start(folder: Path) -> Row:
         for kind, storage in kinds.items():
             times[kind].append(start_s(folder / "started", storage))
     plain, stored = (statistics.median(times[kind]) for kind in kinds)
-    more = f"≤ {START_BAR_S:g} s more"
-    return Row("start of the sandbox, with network storage", more, f"{plain:.2f} s, {stored:.2f} s",
+    further_text = f"≤ {START_BAR_S:g} s more"
+    return Row("start of the sandbox, with network storage", further_text, f"{plain:.2f} s, {stored:.2f} s",
                missed=stored - plain > START_BAR_S)  # fmt: skip
 
 

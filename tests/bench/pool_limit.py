@@ -39,11 +39,11 @@ def phase(lines: list[dict[str, Any]]) -> dict[str, Any]:
 
 def handed_out(folder: Path) -> list[list[object]]:
     """The row of the table that a million chunks for 64 processes make."""
-    found = phase(run(folder, 64, "-a", "DUMMY", "-b", "1", "-c", "1", "-s", "1m"))
-    tracker = found["tracker"]
+    fields = phase(run(folder, 64, "-a", "DUMMY", "-b", "1", "-c", "1", "-s", "1m"))
+    tracker = fields["tracker"]
     return [
-        ["chunks", found["chunks"]],
-        ["until all were handed out, s", found["elapsed_s"]],
+        ["chunks", fields["chunks"]],
+        ["until all were handed out, s", fields["elapsed_s"]],
         ["tracker's time for an answer, µs", tracker["answer_s"] * 1e6],
         ["tracker's processor time in all, s", tracker["cpu_s"]],
         ["mean wait for an answer, µs", tracker["wait_mean_s"] * 1e6],

@@ -57,10 +57,12 @@ def run(program: Path, ranks: int, layout: str, directory: Path, *words: str) ->
     )
     work = ["-F", "-n", str(FILES), "-N", str(shift), *OF_LAYOUT[layout], "-d", str(directory), *words]
     began = time.monotonic()
-    done = subprocess.run([*launched(ranks), program, *work], capture_output=True, text=True, timeout=LIMIT_S)
+    process = subprocess.run([*launched(ranks), program, *work], capture_output=True, text=True, timeout=LIMIT_S)
     took_s = time.monotonic() - began
-    if done.returncode != 0:
-        raise SystemExit(f"{program} with {ranks} ranks ended with status {done.returncode}:\n{done.stderr[:2000]}")
+    if process.returncode != 0:
+        raise SystemExit(
+            f"{program} with {ranks} ranks ended with status {process.returncode}:\n{process.stderr[:2000]}"
+        )
     return took_s
 
 
@@ -92,11 +94,11 @@ def ours(ranks: int, layout: str, folder: Path) -> tuple[list[float], tuple[int,
 @contextlib.contextmanager
 def resting(ranks: int, folder: Path, *command: object) -> Iterator[Path]:
     """A program whose ranks sleep once they have begun; gives its text output. It is ended afterwards."""
-    said = folder / "said"
-    with said.open("w") as out:
+    path = folder / "said"
+    with path.open("w") as out:
         process = subprocess.Popen([*launched(ranks), *map(str, command)], stdout=out, stderr=subprocess.STDOUT)
     try:
-        yield said
+        yield path
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(LIMIT_S)
@@ -130,8 +132,8 @@ def memories_kib(ranks: int, folder: Path) -> tuple[float, float]:
     with resting(ranks, folder, BUILD / "mdtest", *words):
         awaited(lambda: file.exists() and '"attestation"' in file.read_text())
         own = memory_kib(BUILD / "bench")
-    with resting(ranks, folder, BUILD / "limits" / "mpi_alone", LIMIT_S) as said:
-        awaited(lambda: "ready" in said.read_text())
+    with resting(ranks, folder, BUILD / "limits" / "mpi_alone", LIMIT_S) as path:
+        awaited(lambda: "ready" in path.read_text())
         return own, memory_kib(BUILD / "limits" / "mpi_alone")
 
 

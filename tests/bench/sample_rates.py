@@ -108,28 +108,28 @@ def simulated(place: int, number: int) -> tuple[Rates, Rates, str]:
     drawn = sample.design_challenge(honest, "head", "s", AIMS, designs.OPEN)
     inflated = scenario.inflation(chance, every)
     given = inflated if scenario.inflation is not by_best_chance else ()
-    printed = designs.outcome_probabilities(every, AIMS, drawn.design, given)
+    outcome_probabilities = designs.outcome_probabilities(every, AIMS, drawn.design, given)
     entries = {
         cell: replace(entry, values=tuple(value * (1 + more) for value in entry.values))
         for (cell, entry), more in zip(honest.entries.items(), inflated, strict=True)
     }
     vendors = replace(honest, entries=entries)
-    made = drawn.design
+    design = drawn.design
     found = []
     for seed in range(ACCEPTANCES):
-        asked = sample.design_challenge(honest, "head", f"{number}-{seed}", AIMS, made)
-        again = offer(chance, scenario, asked.repetitions, [1.0] * len(CELLS))
-        found.append([decision(asked, first, again) for first in (honest, vendors)])
+        challenge = sample.design_challenge(honest, "head", f"{number}-{seed}", AIMS, design)
+        second_offer = offer(chance, scenario, challenge.repetitions, [1.0] * len(CELLS))
+        found.append([decision(challenge, first, second_offer) for first in (honest, vendors)])
     shares = [
         statistics.mean(verdicts[side] is verdict for verdicts in found)
         for side, verdict in ((0, CellVerdict.REJECTED), (0, CellVerdict.UNDECIDED), (1, CellVerdict.REJECTED))
     ]
-    return Rates(*printed), Rates(*shares), f"{made.cells} x {made.repetitions}, {made.limit:g}"
+    return Rates(*outcome_probabilities), Rates(*shares), f"{design.cells} x {design.repetitions}, {design.limit:g}"
 
 
-def decision(asked: sample.Challenge, first: Offer, again: Offer) -> CellVerdict:
-    comparison, _ = acceptance.decide_cells(asked, (first, again), acceptance.AcceptanceOptions(), {})
-    return acceptance.SampleOutcome(asked, comparison, (), {}, {}, 0).verdict
+def decision(challenge: sample.Challenge, first: Offer, second_offer: Offer) -> CellVerdict:
+    comparison, _ = acceptance.decide_cells(challenge, (first, second_offer), acceptance.AcceptanceOptions(), {})
+    return acceptance.SampleOutcome(challenge, comparison, (), {}, {}, 0).verdict
 
 
 def main() -> Iterator[Row]:
@@ -141,7 +141,7 @@ def main() -> Iterator[Row]:
             row = [scenario.name, scenario.repetitions, statistics.mode(design for _, _, design in found)]
             for name in farthest:
                 printed, came = (statistics.mean(getattr(each[side], name) for each in found) for side in (0, 1))
-                apart = [getattr(came, name) - getattr(printed, name) for printed, came, _ in found]
+                apart = [getattr(came, name) - getattr(rates, name) for rates, came, _ in found]
                 row += [f"{printed:.1%}", f"{came:.1%}"]
                 farthest[name] = max(farthest[name], abs(came - printed))
                 if abs(came - printed) > POINTS + 2.58 * statistics.stdev(apart) / math.sqrt(BUNDLES):

@@ -57,25 +57,25 @@ class Cost:
     memory_mb: float
 
 
-def cost(verb: str, given: Large) -> Cost:
+def cost(verb: str, large_campaign: Large) -> Cost:
     """What one call takes, the program's start included."""
-    root, name = given.made.root, given.definition.campaign.name
+    root, name = large_campaign.made.root, large_campaign.definition.campaign.name
     words = {
-        "bundle": ["bundle", given.file, "-o", root / f"{name}.bag"],
+        "bundle": ["bundle", large_campaign.file, "-o", root / f"{name}.bag"],
         "verify": ["verify", root / f"{name}.bag"],
-        ZIPPED["bundle"]: ["bundle", given.file, "-o", root / f"{name}.zip"],
+        ZIPPED["bundle"]: ["bundle", large_campaign.file, "-o", root / f"{name}.zip"],
         ZIPPED["verify"]: ["verify", root / f"{name}.zip"],
-        "report": ["report", given.file, "-o", root / f"{name}.report"],
-    }.get(verb, [verb, given.file])
-    said = root / f"{name}.{verb}.out"
-    with said.open("wb") as out:
+        "report": ["report", large_campaign.file, "-o", root / f"{name}.report"],
+    }.get(verb, [verb, large_campaign.file])
+    path = root / f"{name}.{verb}.out"
+    with path.open("wb") as out:
         measured = subprocess.run(
             [sys.executable, "-S", "-c", _MEASURE, CAMPAIGN, *map(str, words)],
-            env=given.made.environment, stdout=subprocess.PIPE, stderr=out, text=True, check=True,
+            env=large_campaign.made.environment, stdout=subprocess.PIPE, stderr=out, text=True, check=True,
         )  # fmt: skip
     status, cpu_s, memory_mb = map(float, measured.stdout.split())
     if status not in (0, 1):
-        raise SystemExit(f"campaign {verb}: {said.read_text()}")
+        raise SystemExit(f"campaign {verb}: {path.read_text()}")
     return Cost(cpu_s, memory_mb)
 
 
@@ -84,10 +84,10 @@ def main() -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="campaign-bench-") as scratch:
         seed = bundled.make(Path(scratch))
         os.environ.update(seed.environment)
-        few, given = costs(seed, SMALL, [*BARS_S, *ZIPPED.values()])
-        forget(given)
-        many, given = costs(seed, BIG, BARS_S)
-        forget(given)
+        few, large_campaign = costs(seed, SMALL, [*BARS_S, *ZIPPED.values()])
+        forget(large_campaign)
+        many, large_campaign = costs(seed, BIG, BARS_S)
+        forget(large_campaign)
         for verb, bar_s in BARS_S.items():
             yield grown(verb, (SMALL, few), (BIG, many), (bar_s, MEMORY_MB), body)
         for verb, zipped in ZIPPED.items():
@@ -106,14 +106,14 @@ def main() -> Iterator[Row]:
 
 def costs(seed: Made, runs: int, verbs: Iterable[str], targets: int = 1) -> tuple[dict[str, Cost], Large]:
     """What each verb takes for a campaign of so many runs."""
-    given = large.make(seed, f"runs{runs}", runs // large.RUNS_OF_ONE // targets, targets)
-    return {verb: cost(verb, given) for verb in verbs}, given
+    large_campaign = large.make(seed, f"runs{runs}", runs // large.RUNS_OF_ONE // targets, targets)
+    return {verb: cost(verb, large_campaign) for verb in verbs}, large_campaign
 
 
-def forget(given: Large) -> None:
+def forget(large_campaign: Large) -> None:
     """Make room for a larger one."""
-    shutil.rmtree(Paths(given.definition.campaign.results).root)
-    shutil.rmtree(given.made.root / f"{given.definition.campaign.name}.bag")
+    shutil.rmtree(Paths(large_campaign.definition.campaign.results).root)
+    shutil.rmtree(large_campaign.made.root / f"{large_campaign.definition.campaign.name}.bag")
 
 
 def grown(
@@ -121,12 +121,12 @@ def grown(
     body: list[list[str]],
 ) -> Row:  # fmt: skip
     """What a verb takes for more runs, and how it grew; also a line of the table."""
-    (few_runs, few), (many_runs, many), (bar_s, bar_mb) = less, more, bars
-    took = many[verb]
-    exponent = math.log(took.cpu_s / few[verb].cpu_s) / math.log(many_runs / few_runs)
+    (few_runs, few_costs), (many_runs, many_costs), (bar_s, bar_mb) = less, more, bars
+    took = many_costs[verb]
+    exponent = math.log(took.cpu_s / few_costs[verb].cpu_s) / math.log(many_runs / few_runs)
     late = took.cpu_s > bar_s or took.memory_mb > bar_mb or exponent > EXPONENT
     body.append(
-        [verb, f"{few_runs}", f"{few[verb].cpu_s:.2f}", f"{many_runs}", f"{took.cpu_s:.2f}", f"{bar_s}",
+        [verb, f"{few_runs}", f"{few_costs[verb].cpu_s:.2f}", f"{many_runs}", f"{took.cpu_s:.2f}", f"{bar_s}",
          f"{exponent:.2f}", f"{EXPONENT}", f"{took.memory_mb:.0f}", f"{bar_mb}", "missed" if late else ""]
     )  # fmt: skip
     limit = f"≤ {bar_s} s, {bar_mb} MB, exponent {EXPONENT}"

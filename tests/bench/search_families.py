@@ -72,7 +72,7 @@ def _most(space: SearchSpace) -> int:
 
 def smooth(chance: random.Random, space: SearchSpace) -> Curve:
     law = _usl(chance, _most(space))
-    return lambda one: law(one.processes)
+    return lambda geometry: law(geometry.processes)
 
 
 def groups(chance: random.Random, space: SearchSpace) -> Curve:
@@ -81,9 +81,9 @@ def groups(chance: random.Random, space: SearchSpace) -> Curve:
     sizes = [size for size in range(4, cores // 2 + 1) if cores % size == 0 and size in (4, 6, 7, 8, 9, 12, 14, 16, 18)]
     group, loss, divisors = chance.choice(sizes), chance.uniform(0.07, 0.3), chance.random() < 0.5
 
-    def rate(one: Geometry) -> float:
-        even = one.processes_per_node % group == 0 or (divisors and group % one.processes_per_node == 0)
-        return law(one.processes) * (1.0 if even else 1 - loss)
+    def rate(geometry: Geometry) -> float:
+        even = geometry.processes_per_node % group == 0 or (divisors and group % geometry.processes_per_node == 0)
+        return law(geometry.processes) * (1.0 if even else 1 - loss)
 
     return rate
 
@@ -92,7 +92,7 @@ def cliff(chance: random.Random, space: SearchSpace) -> Curve:
     """Rises, and steps down by 7 to 40% above a count of processes on a node."""
     edge = chance.choice((space.most_per_node // 2, round(space.most_per_node ** chance.uniform(0.6, 0.95))))
     step, slope = chance.uniform(0.07, 0.4), chance.uniform(0.2, 0.8)
-    return lambda one: one.processes**slope * (1.0 if one.processes_per_node <= edge else 1 - step)
+    return lambda geometry: geometry.processes**slope * (1.0 if geometry.processes_per_node <= edge else 1 - step)
 
 
 def sharp(chance: random.Random, space: SearchSpace) -> Curve:
@@ -100,8 +100,8 @@ def sharp(chance: random.Random, space: SearchSpace) -> Curve:
     at = chance.uniform(0.35, 0.95) * math.log(_most(space))
     left, right = (0.05 / chance.uniform(0.02, 0.08) for _ in range(2))
 
-    def rate(one: Geometry) -> float:
-        away = math.log(one.processes) - at
+    def rate(geometry: Geometry) -> float:
+        away = math.log(geometry.processes) - at
         return math.exp(-min(3.0, (right if away > 0 else left) * abs(away)))
 
     return rate
@@ -111,12 +111,12 @@ def staircase(chance: random.Random, space: SearchSpace) -> Curve:
     """A step for each group of processes on a node that is full."""
     width = chance.choice([size for size in (4, 6, 8, 12, 16) if size <= space.most_per_node // 2])
     law = _usl(chance, _most(space), 0.6)
-    return lambda one: law(max(1, one.processes_per_node // width * width) * one.nodes)
+    return lambda geometry: law(max(1, geometry.processes_per_node // width * width) * geometry.nodes)
 
 
 def flat(chance: random.Random, space: SearchSpace) -> Curve:
     knee = _most(space) ** chance.uniform(0.3, 0.9)
-    return lambda one: min(1.0, one.processes / knee)
+    return lambda geometry: min(1.0, geometry.processes / knee)
 
 
 def humps(chance: random.Random, space: SearchSpace) -> Curve:
@@ -125,10 +125,10 @@ def humps(chance: random.Random, space: SearchSpace) -> Curve:
     heights = [1.0, chance.uniform(0.8, 0.98)]
     chance.shuffle(heights)
     wide = chance.uniform(0.9, 1.6)
-    return lambda one: max(
+    return lambda geometry: max(
         0.05,
         *(
-            h * math.exp(-(((math.log2(one.processes) - t) / wide) ** 2) / 2)
+            h * math.exp(-(((math.log2(geometry.processes) - t) / wide) ** 2) / 2)
             for h, t in zip(heights, tops, strict=True)
         ),
     )
@@ -138,9 +138,9 @@ def servers(chance: random.Random, space: SearchSpace) -> Curve:
     """Higher where nodes, or processes where there is one node, are a multiple of a number of servers."""
     of, lift, law = chance.choice((3, 5, 6, 7)), chance.uniform(0.07, 0.3), _usl(chance, _most(space), 0.6)
 
-    def rate(one: Geometry) -> float:
-        count = one.nodes if space.most_nodes > 1 else one.processes
-        return law(one.processes) * (1.0 if count % of == 0 else 1 - lift)
+    def rate(geometry: Geometry) -> float:
+        count = geometry.nodes if space.most_nodes > 1 else geometry.processes
+        return law(geometry.processes) * (1.0 if count % of == 0 else 1 - lift)
 
     return rate
 
@@ -149,9 +149,9 @@ def spikes(chance: random.Random, space: SearchSpace) -> Curve:
     """Some counts are higher than all others beside them by 7 to 30%, for no reason that a model knows."""
     law, lift, seed = _usl(chance, _most(space), 0.6), chance.uniform(0.07, 0.3), chance.random()
 
-    def rate(one: Geometry) -> float:
-        high = random.Random(f"{seed}/{one.nodes}/{one.processes}").random() < 0.1
-        return law(one.processes) * (1.0 if high else 1 - lift)
+    def rate(geometry: Geometry) -> float:
+        high = random.Random(f"{seed}/{geometry.nodes}/{geometry.processes}").random() < 0.1
+        return law(geometry.processes) * (1.0 if high else 1 - lift)
 
     return rate
 
@@ -170,8 +170,8 @@ def published(chance: random.Random, space: SearchSpace) -> Curve:
     points = chance.choice(PUBLISHED)
     scale = _most(space) / points[-1][0] * chance.choice((0.5, 1.0, 2.0))
 
-    def rate(one: Geometry) -> float:
-        at = max(1.0, one.processes / scale)
+    def rate(geometry: Geometry) -> float:
+        at = max(1.0, geometry.processes / scale)
         for (p, x), (q, y) in itertools.pairwise(points):
             if at <= q:
                 return float(x * (y / x) ** (math.log(at / p) / math.log(q / p)))
@@ -273,7 +273,7 @@ def search(name: str, where: str, noise: float, number: int) -> Searched:
         for nodes in range(space.fewest_nodes, space.most_nodes + 1)
         for per in range(1, space.most_per_node + 1)
     ]
-    true = {one: curve(one) for one in every}
+    true = {geometry: curve(geometry) for geometry in every}
     peak, asked = max(true.values()), [0]
     shifts: dict[tuple[Geometry, bool], list[float]] = {}  # by drift, of each count's runs
 
@@ -288,22 +288,24 @@ def search(name: str, where: str, noise: float, number: int) -> Searched:
     least = min(one.processes for one in every if true[one] >= GOOD * peak)
     low, high = (decision.possible_counts or (decision.geometry,))[0].processes, decision.geometry.processes
     quality = true[decision.geometry] / peak
-    chosen = next(one for one in decision.candidates if one.geometry == decision.geometry)
+    chosen_candidate = next(candidate for candidate in decision.candidates if candidate.geometry == decision.geometry)
     rates = [
         one.low <= true[one.geometry] * math.exp(median_of(family, noise, shifts[one.geometry, one.fresh_runs > 0]))
         <= one.high
         for one in decision.candidates
         if one.low is not None and one.high is not None
     ]  # fmt: skip
-    tried = {one.geometry for one in decision.candidates if one.rate}
-    of_measured = true[decision.geometry] / max(true[one] for one in tried)
+    geometries = {one.geometry for one in decision.candidates if one.rate}
+    of_measured = true[decision.geometry] / max(true[one] for one in geometries)
     highest = max((one.rate for one in decision.candidates if one.rate and one.low is not None), default=0.0)
-    below = any(one.processes < low and true[one] >= GOOD * max(true[each] for each in tried) for one in tried)
+    below = any(
+        one.processes < low and true[one] >= GOOD * max(true[each] for each in geometries) for one in geometries
+    )
     return Searched(
-        quality, of_measured, chosen.high is not None and chosen.high < GOOD * highest,
+        quality, of_measured, chosen_candidate.high is not None and chosen_candidate.high < GOOD * highest,
         len(decision.requests), len(every), high / least, decision.is_shown, decision.resolved is not False,
         below, low <= least and (least <= high or not decision.is_shown),
-        None if chosen.ratio_low is None else chosen.ratio_low <= of_measured, tuple(rates),
+        None if chosen_candidate.ratio_low is None else chosen_candidate.ratio_low <= of_measured, tuple(rates),
         decision.drift is not None and decision.drift.is_significant, decision.slow_runs is not None,
         true[best_of_three(space, true, family, noise, number)] / peak,
     )  # fmt: skip
@@ -322,7 +324,7 @@ def best_of_three(
     space: SearchSpace, true: dict[Geometry, float], family: Family, noise: float, number: int
 ) -> Geometry:
     chance, run = random.Random(f"best of 3/{number}"), itertools.count(1)
-    grid = [one for one in octaves(space) if one in true]
+    grid = [geometry for geometry in octaves(space) if geometry in true]
     found = {one: max(math.log(true[one]) + family.noise(chance, noise, next(run)) for _ in range(3)) for one in grid}
     top = max(found.values())
     return min((one for one in grid if found[one] >= top + math.log(GOOD)), key=lambda one: one.processes)
@@ -336,7 +338,7 @@ def simulated(searches: dict[float, int], names: list[str]) -> Outcomes:
     with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for noise, number in searches.items():
             for where in ("node", "peak"):
-                found = outcomes[where, noise] = {
+                found_searches = outcomes[where, noise] = {
                     name: list(
                         pool.map(
                             search, *([given] * number for given in (name, where, noise)), range(number), chunksize=2
@@ -345,7 +347,7 @@ def simulated(searches: dict[float, int], names: list[str]) -> Outcomes:
                     for name in names
                 }
                 print(f"\n{noise:.0%} noise, {where}: {number} searches of each family", flush=True)
-                body = [[name, *summary({name: same})] for name, same in found.items()]
+                body = [[name, *summary({name: same_searches})] for name, same_searches in found_searches.items()]
                 print(tabulate(body, ["family", *HEADERS], disable_numparse=True), flush=True)
     return outcomes
 
@@ -359,7 +361,12 @@ def main() -> Iterator[Row]:
     print(f"\n{all_together(outcomes)}")
     for (where, noise), by_family in outcomes.items():
         if noise in WRONG:
-            wrong = [one.quality < GOOD for name, same in by_family.items() if name not in UNSEEN for one in same]
+            wrong = [
+                search.quality < GOOD
+                for name, same_searches in by_family.items()
+                if name not in UNSEEN
+                for search in same_searches
+            ]
             low, high = wilson(sum(wrong), len(wrong))
             nodes = "one node" if where == "node" else "2 to 16 nodes"
             yield Row(
@@ -371,7 +378,7 @@ def main() -> Iterator[Row]:
             )
     missed = list(misses(outcomes))
     print("\n".join(missed))
-    number = sum(len(same) for found in outcomes.values() for same in found.values())
+    number = sum(len(same) for searches in outcomes.values() for same in searches.values())
     yield Row(
         f"{number:,} simulated searches: promises of [search.md](search.md) that are not kept",
         "0",
@@ -389,19 +396,19 @@ def all_together(outcomes: Outcomes) -> str:
     return tabulate(body, ["noise", "nodes", "searches", *HEADERS], "github", disable_numparse=True)
 
 
-def _all(found: dict[str, list[Searched]]) -> list[Searched]:
-    return [one for same in found.values() for one in same]
+def _all(searches: dict[str, list[Searched]]) -> list[Searched]:
+    return [search for same_searches in searches.values() for search in same_searches]
 
 
-def said(found: dict[str, list[Searched]]) -> dict[str, tuple[list[bool], list[bool]]]:
+def said(searches: dict[str, list[Searched]]) -> dict[str, tuple[list[bool], list[bool]]]:
     """Whether searches said that rates moved, or came in two groups: where they did, and where they did not."""
 
     def split(noise: Noise, of: Callable[[Searched], bool]) -> tuple[list[bool], list[bool]]:
-        where, elsewhere = ([n for n in found if (FAMILIES[n].noise is noise) == is_so] for is_so in (True, False))
-        return [of(one) for n in where for one in found[n]], [of(one) for n in elsewhere for one in found[n]]
+        where, elsewhere = ([n for n in searches if (FAMILIES[n].noise is noise) == is_so] for is_so in (True, False))
+        return [of(one) for n in where for one in searches[n]], [of(one) for n in elsewhere for one in searches[n]]
 
     return {
-        "a change in time": split(drifting, lambda one: one.moved),
+        "a change in time": split(drifting, lambda search: search.moved),
         "two groups": split(two_modes, lambda one: one.groups),
     }
 
@@ -415,12 +422,12 @@ def misses(outcomes: Outcomes) -> Iterator[str]:
         low, high = wilson(sum(rates), len(rates))
         if high < HOLDS[0] or low > HOLDS[1]:
             yield f"typical rates in their intervals {at}: {share(rates)}"
-        if contradicting := sum(one.contradicts for one in found):
+        if contradicting := sum(search.contradicts for search in found):
             yield f"against their own runs {at}: {contradicting}"
-        for name, same in by_family.items():
+        for name, same_searches in by_family.items():
             for what, false in (
-                ("shown, wrong among the measured", [one.is_shown and one.of_measured < GOOD for one in same]),
-                ("a measured count below is within the margin", [one.below for one in same]),
+                ("shown, wrong among the measured", [one.is_shown and one.of_measured < GOOD for one in same_searches]),
+                ("a measured count below is within the margin", [one.below for one in same_searches]),
             ):
                 if false and statistics.mean(false) > most(CLAIMS, len(false)):
                     yield f"{what} {at}, {name}: {share(false)}"
@@ -446,22 +453,22 @@ def share(of: list[bool]) -> str:
 
 
 def summary(by_family: dict[str, list[Searched]]) -> list[str]:
-    found = _all(by_family)
-    ratios = [[one.ratio for one in found if one.resolved == resolved] for resolved in (True, False)]
+    searches = _all(by_family)
+    ratios = [[search.ratio for search in searches if search.resolved == resolved] for resolved in (True, False)]
     return [
-        share([o.quality < GOOD for o in found]),
-        f"{min(o.quality for o in found):.1%}",
-        f"{statistics.mean(o.by_best < GOOD for o in found):.0%}",
-        str(sum(o.contradicts for o in found)),
-        f"{sum(o.is_shown for o in found)}, {sum(o.is_shown and o.of_measured < GOOD for o in found)}",
-        share([o.below for o in found]),
-        f"{statistics.mean(o.runs for o in found):.0f}",
-        f"{sum(o.runs for o in found) / sum(3 * o.every for o in found):.0%}",
-        f"{len(ratios[0]) / len(found):.0%}",
-        ", ".join(f"{statistics.median(some):.2f}" if some else "–" for some in ratios),
-        share([o.held for o in found]),
-        share([o.bound for o in found if o.bound is not None]),
-        share([ok for o in found for ok in o.rates]),
+        share([o.quality < GOOD for o in searches]),
+        f"{min(o.quality for o in searches):.1%}",
+        f"{statistics.mean(o.by_best < GOOD for o in searches):.0%}",
+        str(sum(o.contradicts for o in searches)),
+        f"{sum(o.is_shown for o in searches)}, {sum(o.is_shown and o.of_measured < GOOD for o in searches)}",
+        share([o.below for o in searches]),
+        f"{statistics.mean(o.runs for o in searches):.0f}",
+        f"{sum(o.runs for o in searches) / sum(3 * o.every for o in searches):.0%}",
+        f"{len(ratios[0]) / len(searches):.0%}",
+        ", ".join(f"{statistics.median(ratio):.2f}" if ratio else "–" for ratio in ratios),
+        share([o.held for o in searches]),
+        share([o.bound for o in searches if o.bound is not None]),
+        share([ok for o in searches for ok in o.rates]),
         *(
             ", ".join([*(f"{statistics.mean(of):.0%}" for of in [seen] if of), share(alarms)])
             for seen, alarms in said(by_family).values()

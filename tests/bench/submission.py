@@ -67,11 +67,13 @@ def took(command: Sequence[str | Path]) -> Took:
     while slurm("squeue", "--noheader"):
         time.sleep(0.2)
     before, began = os.times(), time.monotonic()
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    process = subprocess.run(command, capture_output=True, text=True, timeout=300)
     wall_s, after = time.monotonic() - began, os.times()
     jobs = len(slurm("squeue", "--noheader").splitlines())
-    if done.returncode != 0 or jobs != JOBS:
-        raise SystemExit(f"{command[0]}: status {done.returncode}, {jobs} of {JOBS} jobs in the queue\n{done.stderr}")
+    if process.returncode != 0 or jobs != JOBS:
+        raise SystemExit(
+            f"{command[0]}: status {process.returncode}, {jobs} of {JOBS} jobs in the queue\n{process.stderr}"
+        )
     cpu_s = after.children_user + after.children_system - before.children_user - before.children_system
     return Took(wall_s, cpu_s)
 
@@ -100,8 +102,8 @@ def main() -> Iterator[Row]:
         finally:
             sandbox.stop()
     pairs = zip(times["campaign"], times["sbatch in a loop"], strict=True)
-    ratio = Middle.of(own.wall_s / loop.wall_s for own, loop in pairs)
-    wall_s = {name: statistics.median(each.wall_s for each in taken) for name, taken in times.items()}
+    ratio = Middle.of(own_times.wall_s / loop.wall_s for own_times, loop in pairs)
+    wall_s = {name: statistics.median(each.wall_s for each in times) for name, times in times.items()}
     body = [
         [name, f"{wall_s[name]:.1f}", f"{statistics.median(each.cpu_s for each in taken):.1f}"]
         for name, taken in times.items()

@@ -29,8 +29,8 @@ ROUNDS = 6
 def applet(api: str, directory: Path) -> Rates:
     words = ["-w", "-r", "-E", "-k", "-F", "-t", 4096, "-b", SIZE_MIB * MIB, "-o", directory / "f", "--posix.odirect"]
     depth = [] if api == "POSIX" else ["--queue-depth", DEPTH]
-    found = phases(1, [*words, "-a", api, *depth], directory / "bench.jsonl")
-    return {operation: phase.rate for operation, phase in found.items()}
+    found_phases = phases(1, [*words, "-a", api, *depth], directory / "bench.jsonl")
+    return {operation: phase.rate for operation, phase in found_phases.items()}
 
 
 def fio(program: str, directory: Path) -> Rates:
@@ -71,5 +71,5 @@ def main() -> Iterator[Row]:
             "≥ 1" if bar else "",
             medians(ratios),
             spread=spreads(ratios),
-            missed=bar and any(each.high < 1 for each in ratios),
+            missed=bar and any(middle.high < 1 for middle in ratios),
         )

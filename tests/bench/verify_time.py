@@ -55,14 +55,14 @@ def _median(made: bundled.Made, bundle: Path, clock: Callable[[], float]) -> flo
     seconds = []
     for _ in range(ROUNDS):
         before = clock()
-        done = subprocess.run(
+        process = subprocess.run(
             [CAMPAIGN, "verify", bundle, "--signers", made.signers, "--details"],
             capture_output=True,
             text=True,
             timeout=300,
         )
         seconds.append(clock() - before)
-        assert "re-evaluated from raw logs: identical" in done.stdout, done.stdout + done.stderr
+        assert "re-evaluated from raw logs: identical" in process.stdout, process.stdout + process.stderr
     return statistics.median(seconds)
 
 

@@ -16,8 +16,8 @@ pytestmark = [pytest.mark.mpi, pytest.mark.timeout(900)]
 MDTEST = ("mdtest", "-F", "-C", "-T", "-r", "-n", 8, "-d")
 
 
-def run(folder: Path, ranks: int = 2, **how: Any) -> Reply:
-    reply = launch(folder, *MDTEST, folder / "files", ranks=ranks, **how)
+def run(folder: Path, ranks: int = 2, **options: Any) -> Reply:
+    reply = launch(folder, *MDTEST, folder / "files", ranks=ranks, **options)
     assert reply.status == 0, reply.err
     return reply
 
@@ -28,12 +28,12 @@ def sha256(path: str) -> str:
 
 def test_each_file_with_code_is_named_with_its_hash_the_program_among_them(tmp_path: Path) -> None:
     reply = run(tmp_path)
-    told = reply.one("attestation")
-    assert (told["processes"], told["first_rank"]) == (2, 0)
-    assert told["objects"][str((build() / "bench").resolve())] == reply.one("start")["binary_sha256"]
-    libraries = [path for path in told["objects"] if "/libc.so" in path or "/libmpi.so" in path]
+    fields = reply.one("attestation")
+    assert (fields["processes"], fields["first_rank"]) == (2, 0)
+    assert fields["objects"][str((build() / "bench").resolve())] == reply.one("start")["binary_sha256"]
+    libraries = [path for path in fields["objects"] if "/libc.so" in path or "/libmpi.so" in path]
     assert len(libraries) == 2
-    assert {path: told["objects"][path] for path in libraries} == {path: sha256(path) for path in libraries}
+    assert {path: fields["objects"][path] for path in libraries} == {path: sha256(path) for path in libraries}
 
 
 def test_the_functions_that_measure_are_those_of_the_c_library_and_of_mpi(tmp_path: Path) -> None:
@@ -67,10 +67,10 @@ def test_the_clock_of_the_phases_goes_with_the_kernels(tmp_path: Path) -> None:
 def test_a_library_that_makes_time_pass_faster_is_named_and_the_clocks_differ(tmp_path: Path) -> None:
     fast = str(library("faulty_io"))
     reply = run(tmp_path, env={"LD_PRELOAD": fast, "CLOCK_SPEED": "10"})
-    told, end = reply.one("attestation"), reply.one("end")
-    assert told["functions"]["clock_gettime"] == fast
-    assert told["environment"]["LD_PRELOAD"] == fast
-    assert told["objects"][fast] == sha256(fast)
+    fields, end = reply.one("attestation"), reply.one("end")
+    assert fields["functions"]["clock_gettime"] == fast
+    assert fields["environment"]["LD_PRELOAD"] == fast
+    assert fields["objects"][fast] == sha256(fast)
     assert end["clock_s"] > 5 * end["kernel_clock_s"]
 
 
@@ -87,17 +87,17 @@ def test_ranks_that_differ_are_told_apart(tmp_path: Path) -> None:
     words = (binary, *MDTEST[1:], tmp_path / "files")
     reply = launch(tmp_path, "/bin/bash", "-c", script, idle, *words, ranks=3)
     assert reply.status == 0, reply.err
-    told = reply.of("attestation")
-    assert [(group["first_rank"], group["processes"]) for group in told] == [(0, 2), (2, 1)]
-    assert [idle in group["objects"] for group in told] == [False, True]
+    entries = reply.of("attestation")
+    assert [(group["first_rank"], group["processes"]) for group in entries] == [(0, 2), (2, 1)]
+    assert [idle in group["objects"] for group in entries] == [False, True]
 
 
 def test_the_variables_that_a_campaign_asks_for_are_told_if_they_are_set(tmp_path: Path) -> None:
     env = {"CAMPAIGN_VARIABLES": "GMX_X:OMP_NUM_THREADS:NOT_SET", "GMX_X": "1", "GMX_XY": "2", "OMP_NUM_THREADS": "3"}
-    told = run(tmp_path, env=env).one("attestation")["environment"]
-    asked = {"CAMPAIGN_VARIABLES": env["CAMPAIGN_VARIABLES"], "GMX_X": "1", "OMP_NUM_THREADS": "3"}
-    assert asked.items() <= told.items()
-    assert not {"GMX_XY", "NOT_SET"} & told.keys()
+    environment = run(tmp_path, env=env).one("attestation")["environment"]
+    texts = {"CAMPAIGN_VARIABLES": env["CAMPAIGN_VARIABLES"], "GMX_X": "1", "OMP_NUM_THREADS": "3"}
+    assert texts.items() <= environment.items()
+    assert not {"GMX_XY", "NOT_SET"} & environment.keys()
 
 
 def test_a_variable_that_may_be_a_secret_is_not_told(tmp_path: Path) -> None:
@@ -109,6 +109,6 @@ def test_a_variable_that_may_be_a_secret_is_not_told(tmp_path: Path) -> None:
         "UCX_NET_DEVICES": "mlx5_0:1", "UCX_LOG_URL": "http://host/user@1", "UCX_COMPASS": "north",
         "UCX_PASSENGERS": "4", "UCX_BYPASS": "y", "FI_CERTAINTY": "1",
     }  # fmt: skip
-    told = run(tmp_path, env=env | harmless).one("attestation")["environment"]
-    assert not env.keys() & told.keys()
-    assert harmless.items() <= told.items()
+    environment = run(tmp_path, env=env | harmless).one("attestation")["environment"]
+    assert not env.keys() & environment.keys()
+    assert harmless.items() <= environment.items()

@@ -28,8 +28,8 @@ def copy(top: Path) -> Path:
 def copy_with_build(top: Path) -> Path:
     """The sources with what was compiled from them here, which make takes for up to date."""
     compiled = build()
-    without = shutil.ignore_patterns("test", "limits", "build.json")
-    shutil.copytree(compiled, copy(top) / "build", symlinks=True, ignore=without)
+    bare_ignore_patterns = shutil.ignore_patterns("test", "limits", "build.json")
+    shutil.copytree(compiled, copy(top) / "build", symlinks=True, ignore=bare_ignore_patterns)
     return top
 
 
@@ -90,11 +90,11 @@ def test_a_build_among_the_sources_is_refused(tmp_path: Path) -> None:
     assert not (top / "common" / "out" / "bench").exists()
 
 
-@pytest.mark.parametrize(("wrapper", "why"), [("nompicc", "not found"), ("gcc", "mpi.h: No such file")])
-def test_a_wrapper_that_compiles_no_mpi_program_is_named(wrapper: str, why: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("wrapper", "reason"), [("nompicc", "not found"), ("gcc", "mpi.h: No such file")])
+def test_a_wrapper_that_compiles_no_mpi_program_is_named(wrapper: str, reason: str, tmp_path: Path) -> None:
     reply = elsewhere(SOURCES, tmp_path, f"MPICC={wrapper}")
     assert reply.returncode != 0
-    assert f"MPICC='{wrapper}' compiles no MPI program (" in reply.stderr and why in reply.stderr
+    assert f"MPICC='{wrapper}' compiles no MPI program (" in reply.stderr and reason in reply.stderr
 
 
 def test_the_witness_is_built_and_runs_without_an_mpi(tmp_path: Path) -> None:

@@ -106,12 +106,12 @@ def test_a_single_flipped_bit_is_found(tmp_path: Path) -> None:
     env = faulty("/image.2", "pwrite", error=-2, rank=2, after=1)
     reply = checkpoint(tmp_path, "-m", "2m", "-t", "1m", "-r", env=env)
     assert reply.status == 1
-    found = messages(reply, "checkpoint")
-    assert len(found) == 1
+    found_messages = messages(reply, "checkpoint")
+    assert len(found_messages) == 1
     match = re.fullmatch(
         rf"checkpoint: rank 0 on n0: verify '{tmp_path}/checkpoint\.\w+/image\.2' failed: "
         r"byte 1048579 is 0x(..), 0x(..) was written",
-        found[0],
+        found_messages[0],
     )
     assert match is not None and int(match[1], 16) ^ int(match[2], 16) == 4
     assert [phase["operation"] for phase in reply.of("phase")] == ["checkpoint"]
@@ -135,10 +135,10 @@ def test_a_failing_call_is_named_and_nothing_looks_valid(
     env = faulty("/image.1", call, error, rank=rank)
     reply = checkpoint(tmp_path, "-m", "1m:4m", "-r", env=env)
     assert reply.status == 1
-    found = messages(reply, "checkpoint")
-    assert len(found) == 1
+    found_messages = messages(reply, "checkpoint")
+    assert len(found_messages) == 1
     pattern = rf"checkpoint: rank {rank} on n{rank // 2}: {operation} '{tmp_path}/checkpoint\.\w+/image\.1' failed: "
-    assert re.fullmatch(pattern + re.escape(text), found[0])
+    assert re.fullmatch(pattern + re.escape(text), found_messages[0])
     line = reply.one("error")
     assert (line["rank"], line["errno"], line["operation"]) == (rank, error, operation)
     assert [phase["operation"] for phase in reply.of("phase")] == (["checkpoint"] if call == "pread" else [])

@@ -30,9 +30,9 @@ def tree(folder: Path) -> Path:
 
 def matched(reply: Reply) -> tuple[int, int]:
     assert reply.status == 0, reply.err
-    found = re.search(r"^MATCHED (\d+)/(\d+)$", reply.out, re.MULTILINE)
-    assert found is not None
-    return int(found[1]), int(found[2])
+    match = re.search(r"^MATCHED (\d+)/(\d+)$", reply.out, re.MULTILINE)
+    assert match is not None
+    return int(match[1]), int(match[2])
 
 
 @pytest.mark.parametrize(

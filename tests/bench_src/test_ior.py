@@ -286,9 +286,9 @@ def test_existing_files_are_replaced_unless_they_are_to_be_used(tmp_path: Path) 
 
 def test_files_of_somebody_else_are_replaced_with_a_word_and_kept_with_e(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"x" * (3 * MIB))
-    kept = ior(tmp_path, "-w", "-i", 2, "-E", *SMALL)
+    kept_reply = ior(tmp_path, "-w", "-i", 2, "-E", *SMALL)
     said = f"WARNING: 1 files such as '{tmp_path}/f' are not of this run: "
-    assert kept.status == 0 and f"{said}-E writes into them, and they stay\n" in kept.out
+    assert kept_reply.status == 0 and f"{said}-E writes into them, and they stay\n" in kept_reply.out
     assert (tmp_path / "f").stat().st_size == 3 * MIB
     replaced = ior(tmp_path, "-w", "-i", 2, *SMALL)
     assert replaced.out.count(f"{said}they are replaced, as -E was not given\n") == 1
@@ -369,10 +369,10 @@ def test_a_signature_may_be_below_0(tmp_path: Path) -> None:
 
 
 def test_the_signature_that_was_chosen_is_printed_where_the_file_is_kept(tmp_path: Path) -> None:
-    written = ior(tmp_path, "-w", "-k", *SMALL)
-    found = re.search(r"^Signature of the data \(for -G\): (\d+)$", written.out, re.MULTILINE)
-    assert found is not None
-    assert ior(tmp_path, "-r", "-R", "-G", found[1], *SMALL).status == 0
+    written_reply = ior(tmp_path, "-w", "-k", *SMALL)
+    match = re.search(r"^Signature of the data \(for -G\): (\d+)$", written_reply.out, re.MULTILINE)
+    assert match is not None
+    assert ior(tmp_path, "-r", "-R", "-G", match[1], *SMALL).status == 0
 
 
 @pytest.mark.parametrize("kind", ["unique", "t", "offset"])
@@ -497,8 +497,8 @@ def test_a_write_that_did_not_reach_storage_says_so(tmp_path: Path) -> None:
     if not on_storage(reply):
         pytest.skip("the directory of the tests has no storage behind it")
     assert {phase["dirty_share"] for phase in reply.of("phase")} == {1}
-    told = [w for w in warnings(reply) if "were still only in memory when the clock stopped" in w]
-    assert [("(-e counts" in w) for w in told] == [True, False]  # the advice stands there once
+    found_warnings = [w for w in warnings(reply) if "were still only in memory when the clock stopped" in w]
+    assert [("(-e counts" in w) for w in found_warnings] == [True, False]  # the advice stands there once
     reply = ior(tmp_path, *SMALL, "-w", "-e")
     assert reply.one("phase")["dirty_share"] == 0
     assert reply.one("phase")["fsync_s"] > 0
@@ -532,8 +532,8 @@ def on_two_machines(directory: Path, *options: object) -> Reply:
 
 
 def test_no_file_is_opened_before_the_timed_open_unless_this_machine_had_it_open(tmp_path: Path) -> None:
-    written = on_two_machines(tmp_path, "-F", "-C", "-w", "-r", "-k")
-    read = written.one("phase", operation="read")
+    written_reply = on_two_machines(tmp_path, "-F", "-C", "-w", "-r", "-k")
+    read = written_reply.one("phase", operation="read")
     assert (read["cache_method"], read["cached_share"], read["dirty_share"]) == ("new files", 0, 0)
     for options, method in (((), None), (("--cache-check",), "cachestat"), (("--drop-cache",), "cachestat")):
         read = ior(tmp_path, "-r", "-F", *SMALL, *options).one("phase")
@@ -753,12 +753,12 @@ def test_single_transfers_are_timed_on_request_and_at_no_other_time(api: str, tm
         assert sum(over_time["bytes"]) == phase["bytes"]
         assert (len(over_time["bytes"]) - 1) * over_time["interval_s"] <= phase["elapsed_s"]
         assert len(over_time["bytes"]) <= 60
-    said = re.findall(r"^(Latency|Bandwidth) of (write|read) ", reply.out, re.MULTILINE)
-    assert said == [(what, access) for access in ("write", "read") for what in ("Latency", "Bandwidth")]
+    elements = re.findall(r"^(Latency|Bandwidth) of (write|read) ", reply.out, re.MULTILINE)
+    assert elements == [(what, access) for access in ("write", "read") for what in ("Latency", "Bandwidth")]
     assert not parse(reply.out, "stdout")[1].unparsed
-    without = ior(tmp_path, "-a", api, *SMALL, ranks=2)
-    assert "Latency of" not in without.out
-    assert not any("over_time" in phase for phase in without.of("phase"))
+    bare_reply = ior(tmp_path, "-a", api, *SMALL, ranks=2)
+    assert "Latency of" not in bare_reply.out
+    assert not any("over_time" in phase for phase in bare_reply.of("phase"))
 
 
 # --- a mixed load
@@ -853,9 +853,9 @@ def test_what_fails_on_one_side_leaves_both_without_a_number(tmp_path: Path, ope
 
 def test_wrong_bytes_of_a_mixed_load_are_seen_on_both_sides(tmp_path: Path) -> None:
     turned = bench_faults.faulty(tmp_path / "f.mixed", "pwrite", -2, None, 0)
-    written = ior(tmp_path, *MIXED, "-W", "-K", "-G", 5, ranks=2, env=turned)
-    assert (written.status, rows(written)[1:]) == (1, [])
-    assert "write check" in messages(written)[0] and f"{tmp_path}/f.mixed" in messages(written)[0]
+    written_reply = ior(tmp_path, *MIXED, "-W", "-K", "-G", 5, ranks=2, env=turned)
+    assert (written_reply.status, rows(written_reply)[1:]) == (1, [])
+    assert "write check" in messages(written_reply)[0] and f"{tmp_path}/f.mixed" in messages(written_reply)[0]
     assert files(tmp_path) == ["f", "f.mixed"]
     (tmp_path / "f.mixed").unlink()
     with (tmp_path / "f").open("r+b") as file:
@@ -879,13 +879,13 @@ def test_a_file_of_the_mixed_load_s_name_stays(tmp_path: Path) -> None:
 
 def test_a_process_far_from_the_mean_is_named(tmp_path: Path) -> None:
     delays = ("-a", "DUMMY", "--dummy.delay-create", 2_500_000, "--dummy.delay-only-rank0")
-    counted = faulty(tmp_path, "none") | {"CLOCK_SLEEPS": "1"}
-    reply = ior(tmp_path, *SMALL, "-w", "-j", 1, *delays, ranks=3, env=counted)
+    texts = faulty(tmp_path, "none") | {"CLOCK_SLEEPS": "1"}
+    reply = ior(tmp_path, *SMALL, "-w", "-j", 1, *delays, ranks=3, env=texts)
     assert reply.one("phase")["elapsed_s"] == pytest.approx(2.5)
-    told = [w for w in warnings(reply) if "(-j)" in w]
-    assert len(told) == 1
-    assert "write 0: 1 processes took more than 1 s (-j) more or less than the mean of 0.833 s" in told[0]
-    assert "the furthest: rank 0, 2.500" in told[0]
+    found_warnings = [w for w in warnings(reply) if "(-j)" in w]
+    assert len(found_warnings) == 1
+    assert "write 0: 1 processes took more than 1 s (-j) more or less than the mean of 0.833 s" in found_warnings[0]
+    assert "the furthest: rank 0, 2.500" in found_warnings[0]
 
 
 def test_no_storage_can_take_its_time(tmp_path: Path) -> None:
@@ -1062,15 +1062,15 @@ def test_hdf5_files_have_the_layout_of_ior_or_the_build_s_lack_is_named(tmp_path
     assert {check["bytes_checked"] for check in reply.of("verification")} == {2 * 3 << 16, 2 << 16}
     assert [phase["bytes"] for phase in reply.of("phase")] == [2 * 3 << 16] * 4 + [2 << 16] * 2
     assert {phase["remote_share"] for phase in reply.of("phase", test=1, operation="read")} == {1.0}
-    shared = (tmp_path / "f").read_bytes()
+    shared_data = (tmp_path / "f").read_bytes()
     # In the dataset of a segment the blocks of the ranks follow each other: rank << 32 | offset begins each block.
     for segment in range(3):
         for rank in range(2):
             offset = (segment * 2 + rank) << 16
             stamp = struct.pack("<QQ", rank << 32 | offset, rank << 32 | 6)
-            at = shared.find(stamp)
-            assert at > 0 and words(shared[at + 4096 : at + 4112]) == [rank << 32 | 2 * offset, rank << 32 | 518]
-    assert [f"Dataset-0000.{segment:04}".encode() in shared for segment in range(4)] == [True, True, True, False]
+            at = shared_data.find(stamp)
+            assert at > 0 and words(shared_data[at + 4096 : at + 4112]) == [rank << 32 | 2 * offset, rank << 32 | 518]
+    assert [f"Dataset-0000.{segment:04}".encode() in shared_data for segment in range(4)] == [True, True, True, False]
     assert sorted(files(tmp_path)) == ["f", "f.00000000", "f.00000001", "script"]
 
 
@@ -1155,9 +1155,9 @@ def test_a_failed_repetition_is_marked_and_the_others_are_measured(tmp_path: Pat
     assert "\nINVALID: 1 operations failed: the repetitions in which they did are in no number above.\n" in reply.out
     assert [(result["operation"], result["iterations"]) for result in reply.of("result")] == [("write", 2), ("read", 2)]
     assert (reply.one("end")["status"], files(tmp_path)) == ("failed", [])
-    ended = ior(tmp_path, *SMALL, "-m", "-i", 3, "-q", env=env)
-    assert (ended.status, rows(ended)) == (1, [])
-    assert "write     INVALID: 1 operations failed in repetition 0\n" in ended.out
+    ended_reply = ior(tmp_path, *SMALL, "-m", "-i", 3, "-q", env=env)
+    assert (ended_reply.status, rows(ended_reply)) == (1, [])
+    assert "write     INVALID: 1 operations failed in repetition 0\n" in ended_reply.out
 
 
 def test_a_file_that_may_not_become_that_long_is_an_error_and_no_end(tmp_path: Path) -> None:

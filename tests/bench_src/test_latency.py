@@ -57,11 +57,11 @@ def test_every_phase_of_mdtest_has_its_own(tmp_path: Path) -> None:
     reply = launch(tmp_path, "mdtest", *options, ranks=3, **under_sanitizers())
     assert (reply.status, sanitizers_said(reply)) == (0, [])
     for phase in reply.of("phase"):
-        which = {key: phase[key] for key in ("operation", "object", "iteration")}
+        fields = {key: phase[key] for key in ("operation", "object", "iteration")}
         if phase["operation"].startswith("tree_"):
-            assert reply.of("latency", **which) == []
+            assert reply.of("latency", **fields) == []
         else:
-            (only,) = assert_whole(reply, 60, **which)
+            (only,) = assert_whole(reply, 60, **fields)
             assert only["percentiles_s"] == phase["latency_s"]
     assert undocumented(reply) == set()
     types = [line["type"] for line in reply.lines if line["type"] in ("phase", "latency")]
@@ -78,5 +78,5 @@ def test_every_phase_of_ior_has_its_own(api: str, tmp_path: Path) -> None:
     for iteration in (0, 1):
         for operation in ("write", "read"):
             which: dict[str, object] = {"operation": operation, "iteration": iteration, "test": 0}
-            (only,) = assert_whole(reply, 64, **which)
-            assert only["percentiles_s"] == reply.one("phase", **which)["latency_percentiles_s"]
+            (fields,) = assert_whole(reply, 64, **which)
+            assert fields["percentiles_s"] == reply.one("phase", **which)["latency_percentiles_s"]

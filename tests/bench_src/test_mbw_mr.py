@@ -213,10 +213,10 @@ def test_a_single_flipped_bit_fails_the_validation(tmp_path: Path, after: int, w
     }
     reply = mbw_mr(tmp_path, "-c", "-m", "8:32", *QUICK, ranks=2, node_of_rank="R", env=env)
     assert reply.status == 1
-    found = messages(reply, "mbw_mr")
-    assert len(found) == 1
+    found_messages = messages(reply, "mbw_mr")
+    assert len(found_messages) == 1
     pattern = rf"mbw_mr: rank 1 on n1: receive '{what} of 16 bytes' failed: byte 3 is 0x(..), 0x(..) was sent"
-    match = re.fullmatch(pattern, found[0])
+    match = re.fullmatch(pattern, found_messages[0])
     assert match is not None and int(match[1], 16) ^ int(match[2], 16) == 4
     rows = [line.split() for line in reply.out.splitlines() if line[:1].isdigit()]
     assert [row[-1] for row in rows] == ["Pass", "Fail", "Pass"]

@@ -160,9 +160,9 @@ def test_z_prints_times_instead_of_rates(tmp_path: Path) -> None:
     (phase,) = (phase for phase in reply.of("phase", object="file") if phase["operation"] == "create")
     assert created is not None and float(created[1]) == pytest.approx(phase["elapsed_s"], abs=5.01e-4)
     refused = launch(tmp_path, "mdtest", "-n", 16, "-d", tmp_path, "-U", "-F", "--warningAsErrors")
-    said = "-U has no effect: it renames directories, of which -F makes none"
-    assert (refused.status, refused.errors) == (2, [f"mdtest: {said} (an error by --warningAsErrors)"])
-    assert [line["message"] for line in reply.of("warning")] == [said]
+    message = "-U has no effect: it renames directories, of which -F makes none"
+    assert (refused.status, refused.errors) == (2, [f"mdtest: {message} (an error by --warningAsErrors)"])
+    assert [line["message"] for line in reply.of("warning")] == [message]
 
 
 def test_v_prints_each_iteration_and_vv_the_spread(tmp_path: Path) -> None:
@@ -708,8 +708,8 @@ def test_n_and_i_together_work_in_several_test_directories(tmp_path: Path) -> No
     removed = launch(tmp_path, *command, "-T", "-E", "-r", "-R", ranks=2)
     assert (removed.status, names_below(tmp_path)) == (0, ["bench.jsonl", "d"])
     assert removed.one("phase", operation="tree_remove")["operations_done"] == 3
-    whole = launch(tmp_path, *CROSSROADS, "-n", 6, "-I", 2, "-c", "-d", tmp_path / "d", ranks=2)
-    assert (whole.status, names_below(tmp_path)) == (0, ["bench.jsonl", "d"])
+    reply = launch(tmp_path, *CROSSROADS, "-n", 6, "-I", 2, "-c", "-d", tmp_path / "d", ranks=2)
+    assert (reply.status, names_below(tmp_path)) == (0, ["bench.jsonl", "d"])
 
 
 def test_a_test_directory_that_is_there_already_costs_the_others_of_that_run_too(tmp_path: Path) -> None:
@@ -816,8 +816,8 @@ def test_numbers_of_each_process_go_to_a_csv_file(tmp_path: Path) -> None:
 
 def test_many_more_ranks_than_processors_create_find_and_remove_every_file(tmp_path: Path) -> None:
     reply = launch(tmp_path, *CROSSROADS, "-E", "-n", 3, "-u", "-d", tmp_path / "d", ranks=32)
-    done = {phase["operation"]: phase["operations_done"] for phase in reply.of("phase", object="file")}
-    assert done == dict.fromkeys(("create", "stat", "read", "remove"), 32 * 3)
+    fields = {phase["operation"]: phase["operations_done"] for phase in reply.of("phase", object="file")}
+    assert fields == dict.fromkeys(("create", "stat", "read", "remove"), 32 * 3)
     assert not (tmp_path / "d").exists()
 
 
@@ -873,8 +873,8 @@ def test_a_random_order_still_visits_every_file_and_says_its_seed(tmp_path: Path
     assert seeded.status == 0
     assert "\nrandom seed: 1234\n" in seeded.out
     assert seeded.one("phase", operation="stat")["operations_done"] == 600
-    chosen = launch(tmp_path, *command, "-R")
-    assert re.search(r"^random seed: \d{9,}$", chosen.out, re.MULTILINE)
+    chosen_reply = launch(tmp_path, *command, "-R")
+    assert re.search(r"^random seed: \d{9,}$", chosen_reply.out, re.MULTILINE)
 
 
 def test_a_stonewall_stops_creation_and_its_count_serves_later_runs(tmp_path: Path) -> None:
@@ -902,8 +902,8 @@ def test_numbers_of_items_beyond_32_bits_are_in_the_names(tmp_path: Path) -> Non
     command = ("mdtest", "-F", "-I", 5_000_000_000, "-z", 1, "-L", "-d", tmp_path / "d", "-W", 1)
     reply = launch(tmp_path, *command, "-C", "-T")
     assert (reply.status, reply.one("phase", operation="stat")["failed"]) == (0, 0)
-    found = next((tmp_path / "d").glob("test-dir.*/mdtest_tree.0/mdtest_tree.1/file.mdtest.0.5000000000"))
-    assert found.is_file()
+    path = next((tmp_path / "d").glob("test-dir.*/mdtest_tree.0/mdtest_tree.1/file.mdtest.0.5000000000"))
+    assert path.is_file()
     shutil.rmtree(tmp_path / "d")
 
 
@@ -1095,10 +1095,10 @@ def test_ranks_that_run_another_binary_are_noticed(tmp_path: Path) -> None:
     assert status == 0
     assert '"binary_agreed": false' in (tmp_path / "bench.jsonl").read_text()
     first, other = (hashlib.sha256(path.read_bytes()).hexdigest() for path in (build() / "bench", tmp_path / "copy"))
-    found = re.search(
+    match = re.search(
         "mdtest: warning: ranks run different executables: rank 1 on (.*) has (.*), rank 0 has (.*)\n", err
     )
-    assert found and found.groups() == (socket.gethostname(), other, first)
+    assert match and match.groups() == (socket.gethostname(), other, first)
 
 
 # --- the build with sanitizers

@@ -177,8 +177,8 @@ def test_bandwidth_is_all_bytes_over_the_slowest_process_s_time(tmp_path: Path) 
     phase, processes = reply.one("phase"), reply.of("process")
     assert phase["elapsed_s"] == max(line["own_s"] for line in processes)
     assert phase["rate_mib_s"] == pytest.approx(20 / phase["elapsed_s"], rel=1e-4, abs=5.01e-4)
-    printed = re.search(r"^BW:\t(\S+) MiB/sec$", reply.out, re.MULTILINE)
-    assert printed is not None and float(printed[1]) == pytest.approx(phase["rate_mib_s"], abs=5.51e-3)
+    match = re.search(r"^BW:\t(\S+) MiB/sec$", reply.out, re.MULTILINE)
+    assert match is not None and float(match[1]) == pytest.approx(phase["rate_mib_s"], abs=5.51e-3)
     worked = [line for line in processes if line["bytes"] > 0]
     for line in worked:
         assert line["rate_mib_s"] == pytest.approx(line["bytes"] / MIB / line["own_s"], abs=2e-3)
@@ -196,12 +196,12 @@ def test_bandwidth_is_all_bytes_over_the_slowest_process_s_time(tmp_path: Path) 
 
 def test_a_slow_process_does_less_instead_of_making_all_wait(tmp_path: Path) -> None:
     """One of four waits within its first chunk until the others have moved all the rest."""
-    others = [tmp_path / f"f.0000{rank}" for rank in range(3)]
+    other_paths = [tmp_path / f"f.0000{rank}" for rank in range(3)]
     go = tmp_path / "go"
     env = faulty("/f.00003", "pwrite", error=-3, rank=3, after=1) | {"FAULT_UNTIL": str(go)}
 
     def rest_is_moved() -> bool:
-        return sum(path.stat().st_size for path in others if path.exists()) >= 15 * MIB // 4
+        return sum(path.stat().st_size for path in other_paths if path.exists()) >= 15 * MIB // 4
 
     with ThreadPoolExecutor() as pool:
         running = pool.submit(mpiio, tmp_path, "-a", "POSIX", "-b", "64K", "-c", "256K", "-s", "4M", ranks=4, env=env)
@@ -324,10 +324,11 @@ def test_a_single_flipped_bit_is_found(tmp_path: Path, mode: tuple[str, ...]) ->
     env = faulty_at_work(tmp_path, "/f.00001", "pwrite", error=-2, after=1)
     reply = mpiio(tmp_path, *mode, "-a", "POSIX", "-b", "64K", "-c", "1M", "-s", "4M", "--verify", env=env)
     assert reply.status == 1
-    found = messages(reply, "mpiio")
-    assert len(found) == 1
+    found_messages = messages(reply, "mpiio")
+    assert len(found_messages) == 1
     match = re.fullmatch(
-        rf"mpiio: rank 0 on n0: verify '{tmp_path}/f\.00001' failed: byte 65539 is 0x(..), 0x(..) was written", found[0]
+        rf"mpiio: rank 0 on n0: verify '{tmp_path}/f\.00001' failed: byte 65539 is 0x(..), 0x(..) was written",
+        found_messages[0],
     )
     assert match is not None and int(match[1], 16) ^ int(match[2], 16) == 4
     assert reply.one("verify")["right"] is False
@@ -370,8 +371,12 @@ def test_asynchronous_transfers_that_fail_are_named_too(tmp_path: Path, api: str
     options = ("-a", api, "-f", tmp_path / "f", "-s", "20G", "-c", "8M", "--pace", "100M")
     reply = launch_with_file_limit(tmp_path, 1, 40000, "mpiio", *options, ranks=2, node_of_rank=None)
     assert reply.status == 1
-    found = messages(reply, "mpiio")
-    assert len(found) == 1 and "write" in found[0] and "File too large (EFBIG), at byte" in found[0]
+    found_messages = messages(reply, "mpiio")
+    assert (
+        len(found_messages) == 1
+        and "write" in found_messages[0]
+        and "File too large (EFBIG), at byte" in found_messages[0]
+    )
     assert (reply.of("phase"), "BW" in reply.out, files(tmp_path)) == ([], False, [])
 
 
@@ -381,8 +386,12 @@ def test_in_a_static_split_a_failure_ends_the_others_too(tmp_path: Path, api: st
     options = ("--static", "-a", api, "-f", tmp_path / "f", "-s", "20G", "-b", "1M", "--pace", "100M", "--fsync")
     reply = launch_with_file_limit(tmp_path, 1, 40000, "mpiio", *options, ranks=3, node_of_rank=None)
     assert reply.status == 1
-    found = messages(reply, "mpiio")
-    assert len(found) == 1 and "write" in found[0] and "File too large (EFBIG), at byte" in found[0]
+    found_messages = messages(reply, "mpiio")
+    assert (
+        len(found_messages) == 1
+        and "write" in found_messages[0]
+        and "File too large (EFBIG), at byte" in found_messages[0]
+    )
     assert (reply.of("phase"), "BW" in reply.out, files(tmp_path)) == ([], False, [])
 
 

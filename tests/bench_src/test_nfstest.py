@@ -25,10 +25,10 @@ pytestmark = [pytest.mark.mpi, pytest.mark.timeout(900)]
 EXAMPLE = ("n3", "uK", "m256", "M1024", "b256", "K2", "d1", "c1", "v1", "R2")
 
 
-def nfstest(tmp_path: Path, *words: object, ranks: int = 4, node_of_rank: str = "R", **how: Any) -> Reply:
+def nfstest(tmp_path: Path, *words: object, ranks: int = 4, node_of_rank: str = "R", **options: Any) -> Reply:
     """Four processes on four nodes, in a directory of the test."""
     (tmp_path / "shared").mkdir(exist_ok=True)
-    return launch(tmp_path, "nfstest", f"f{tmp_path}/shared", *words, ranks=ranks, node_of_rank=node_of_rank, **how)
+    return launch(tmp_path, "nfstest", f"f{tmp_path}/shared", *words, ranks=ranks, node_of_rank=node_of_rank, **options)
 
 
 def masked(text: str, directory: object) -> str:
@@ -179,10 +179,10 @@ def test_a_single_flipped_bit_is_found(tmp_path: Path) -> None:
     env = faulty("/file.2.1", "write", error=-2, rank=2, after=5)
     reply = nfstest(tmp_path, "d1", "c1", "m64", "b8", "n2", "v1", env=env, ranks=3)
     assert reply.status == 1
-    found = messages(reply, "nfstest")
-    assert len(found) == 1
+    found_messages = messages(reply, "nfstest")
+    assert len(found_messages) == 1
     pattern = rf"nfstest: rank 0 on n0: check '{tmp_path}/shared/nfstest\.\w+/file\.2\.1' failed: "
-    assert re.fullmatch(pattern + "byte 40963 is 0x06, its writer wrote 0x02", found[0])
+    assert re.fullmatch(pattern + "byte 40963 is 0x06, its writer wrote 0x02", found_messages[0])
     assert ([phase["operation"] for phase in reply.of("phase")], "RRR" in reply.out) == (["write"], False)
     assert "Best" not in reply.out
     assert files(tmp_path) == ["shared"]
@@ -205,10 +205,10 @@ def test_a_failing_call_is_named_and_nothing_looks_valid(
     )
     rank = 0 if call == "read" else 1
     assert reply.status == 1
-    found = messages(reply, "nfstest")
-    assert len(found) == 1
+    found_messages = messages(reply, "nfstest")
+    assert len(found_messages) == 1
     pattern = rf"nfstest: rank {rank} on n{rank}: {operation} '{tmp_path}/shared/nfstest\.\w+/file\.1\.0' failed: "
-    assert re.fullmatch(pattern + re.escape(text), found[0])
+    assert re.fullmatch(pattern + re.escape(text), found_messages[0])
     line = reply.one("error")
     assert (line["rank"], line["node"], line["errno"], line["operation"]) == (rank, f"n{rank}", error, operation)
     assert [phase["operation"] for phase in reply.of("phase")] == (["write"] if call == "read" else [])

@@ -41,8 +41,8 @@ def test_files_are_hashed_with_their_sizes_and_what_is_no_file_is_unread(tmp_pat
     box.write_bytes(b"x" * 100_000)
     words = [resources.witness(), "hash", box, tmp_path, tmp_path / "none"]
     environment = {"SLURMD_NODENAME": "n7"}
-    done = subprocess.run(words, capture_output=True, text=True, timeout=800, check=True, env=environment)
-    assert done.stdout.splitlines() == [
+    process = subprocess.run(words, capture_output=True, text=True, timeout=800, check=True, env=environment)
+    assert process.stdout.splitlines() == [
         f"n7 {hashlib.sha256(box.read_bytes()).hexdigest()} 100000 {box}",
         f"n7 unread 0 {tmp_path}",
         f"n7 unread 0 {tmp_path / 'none'}",
@@ -69,14 +69,14 @@ def test_a_node_tells_processors_memory_and_settings(tmp_path: Path, place: Path
             "etc/ld.so.preload": "/lib/libspy.so\n",
         },
     )
-    found = facts_of(place, tmp_path, tmp_path)
+    environment = facts_of(place, tmp_path, tmp_path)
     expected = {
         "cpu.model": "Example CPU @ 2.00GHz", "cpu.sockets": "2", "cpu.cores": "4", "cpu.threads": "8",
         "cpu.governor": "performance powersave", "memory.total": "1000 kB", "memory.hugepages": "3",
         "kernel.parameters": "mitigations=off isolcpus=1-3", "vm.dirty_ratio": "20", "os": "Example Linux 9",
         "transparent_hugepage.enabled": "always [madvise] never", "ld.so.preload": "/lib/libspy.so",
     }  # fmt: skip
-    assert {name: found.values(name) for name in expected} == {name: (text,) for name, text in expected.items()}
+    assert {name: environment.values(name) for name in expected} == {name: (text,) for name, text in expected.items()}
 
 
 def test_a_node_tells_the_memory_of_its_accelerators(tmp_path: Path, place: Path) -> None:
@@ -91,16 +91,16 @@ def test_a_node_tells_the_memory_of_its_accelerators(tmp_path: Path, place: Path
         },
     )
     (tmp_path / "bin" / "nvidia-smi").chmod(0o755)
-    found = facts_of(place, tmp_path, tmp_path, PATH=f"{tmp_path}/bin:{os.environ['PATH']}")
-    assert found.values("device.memory") == ("65520 65520 81559 MiB",)
-    assert found.devices == ((65520 << 20, 65520 << 20, 81559 << 20),)
+    environment = facts_of(place, tmp_path, tmp_path, PATH=f"{tmp_path}/bin:{os.environ['PATH']}")
+    assert environment.values("device.memory") == ("65520 65520 81559 MiB",)
+    assert environment.devices == ((65520 << 20, 65520 << 20, 81559 << 20),)
 
 
 def test_a_node_without_proc_and_sys_says_who_it_is(tmp_path: Path, place: Path) -> None:
-    found = facts_of(place, tmp_path, tmp_path / "gone", SLURMD_NODENAME="n7")
-    assert [node.name for node in found.nodes] == ["n7"]
-    assert found.values("executable.problem") == ("this node does not see it",)
-    assert found.incomplete == ()
+    environment = facts_of(place, tmp_path, tmp_path / "gone", SLURMD_NODENAME="n7")
+    assert [node.name for node in environment.nodes] == ["n7"]
+    assert environment.values("executable.problem") == ("this node does not see it",)
+    assert environment.incomplete == ()
 
 
 def mounted(root: Path, line: str) -> Path:
@@ -114,7 +114,7 @@ def test_a_mount_is_told_with_its_options(tmp_path: Path, place: Path) -> None:
     root = mounted(
         tmp_path, "30 20 0:50 /export {point} rw,noatime shared:1 master:2 - nfs4 server:/a\\040b rw,vers=4.2"
     )
-    found = facts_of(place, root, tmp_path)
+    environment = facts_of(place, root, tmp_path)
     expected = {
         "mount.inside": "/export",
         "mount.device": "0:50",
@@ -123,7 +123,7 @@ def test_a_mount_is_told_with_its_options(tmp_path: Path, place: Path) -> None:
         "mount.source": "server:/a b",
         "mount.super_options": "rw,vers=4.2",
     }
-    assert {name: found.values(name) for name in expected} == {name: (text,) for name, text in expected.items()}
+    assert {name: environment.values(name) for name in expected} == {name: (text,) for name, text in expected.items()}
 
 
 def test_the_mount_on_top_is_the_one_that_counts(tmp_path: Path, place: Path) -> None:
@@ -159,11 +159,11 @@ def test_a_lustre_client_tells_its_settings_once_for_all_servers(tmp_path: Path,
     files |= {"proc/fs/lustre/llite/scratch-ffff8881/statahead_max": "32\n"}
     files |= {"proc/fs/lustre/llite/scratch-ffff8881/stats": "snapshot_time 5\n"}
     files |= {"sys/fs/lustre/version": "2.15.4\n"}
-    found = facts_of(place, tree(root, files), tmp_path)
-    assert found.values("lustre.osc.max_rpcs_in_flight") == ("8, 16",)
-    assert found.values("lustre.llite.statahead_max") == ("32",)
-    assert found.values("lustre.version.version") == ("2.15.4",)
-    assert not any("stats" in name for name in found.facts)
+    environment = facts_of(place, tree(root, files), tmp_path)
+    assert environment.values("lustre.osc.max_rpcs_in_flight") == ("8, 16",)
+    assert environment.values("lustre.llite.statahead_max") == ("32",)
+    assert environment.values("lustre.version.version") == ("2.15.4",)
+    assert not any("stats" in name for name in environment.facts)
 
 
 def test_a_node_tells_its_adapters(tmp_path: Path, place: Path) -> None:
@@ -175,10 +175,10 @@ def test_a_node_tells_its_adapters(tmp_path: Path, place: Path) -> None:
     }
     files |= {"sys/class/infiniband/mlx5_0/fw_ver": "20.31\n", "sys/class/net/eth0/speed": "100000\n"}
     files |= {"sys/class/net/eth0/device/x": "", "sys/class/net/lo/mtu": "65536\n", "sys/class/net/eth0/mtu": "9000\n"}
-    found = facts_of(place, tree(tmp_path, files), tmp_path)
-    assert found.values("fabric.mlx5_0.1") == ("InfiniBand, 4: ACTIVE, 200 Gb/sec (4X HDR), 20.31",)
-    assert found.values("net.eth0") == ("speed 100000, mtu 9000",)
-    assert "net.lo" not in found.facts
+    environment = facts_of(place, tree(tmp_path, files), tmp_path)
+    assert environment.values("fabric.mlx5_0.1") == ("InfiniBand, 4: ACTIVE, 200 Gb/sec (4X HDR), 20.31",)
+    assert environment.values("net.eth0") == ("speed 100000, mtu 9000",)
+    assert "net.lo" not in environment.facts
 
 
 # --- meters
@@ -225,16 +225,16 @@ def test_a_command_that_fails_is_no_reading(tmp_path: Path) -> None:
 
 
 def test_an_executable_is_told_with_the_libraries_that_it_loads(tmp_path: Path, place: Path) -> None:
-    found = facts_of(place, tmp_path, tmp_path, "/bin/bash")
-    assert found.values("executable.sha256") == (hashlib.sha256(Path("/bin/bash").read_bytes()).hexdigest(),)
-    assert found.values("executable.size") == (str(Path("/bin/bash").stat().st_size),)
-    path, hash_ = found.values("library.libc.so.6")[0].split()
+    environment = facts_of(place, tmp_path, tmp_path, "/bin/bash")
+    assert environment.values("executable.sha256") == (hashlib.sha256(Path("/bin/bash").read_bytes()).hexdigest(),)
+    assert environment.values("executable.size") == (str(Path("/bin/bash").stat().st_size),)
+    path, hash_ = environment.values("library.libc.so.6")[0].split()
     assert hash_ == hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 def test_a_long_text_is_cut_and_says_so(tmp_path: Path, place: Path) -> None:
-    found = facts_of(place, tree(tmp_path, {"proc/sys/kernel/version": "x" * 9000}), tmp_path)
-    assert found.values("kernel.version")[0] == "x" * 4000 + " ... (cut)"
+    environment = facts_of(place, tree(tmp_path, {"proc/sys/kernel/version": "x" * 9000}), tmp_path)
+    assert environment.values("kernel.version")[0] == "x" * 4000 + " ... (cut)"
     text = facts_of(place, tmp_path, tmp_path, LD_PRELOAD_X="y" * 5000).values("env.LD_PRELOAD_X")[0]
     assert text == "y" * 4000 + " ... (cut)"
 
@@ -247,50 +247,50 @@ def lines(node: int, facts: Mapping[str, str]) -> str:
 
 
 def test_what_all_nodes_say_stands_once(tmp_path: Path, place: Path) -> None:
-    said = [
+    messages = [
         lines(
             node,
             {"name": f"n{node}", "clock": f"{node}.5", "a": "same", "b": "odd" if node % 2 else "even", "end": "yes"},
         )
         for node in range(6)
     ]
-    found = gathered(place, "".join(reversed(said)).encode(), 6)
-    assert [node.name for node in found.nodes] == [f"n{node}" for node in range(6)]
-    assert [(value.nodes, value.text) for value in found.facts["a"]] == [("0-5", "same")]
-    assert [(value.nodes, value.text) for value in found.facts["b"]] == [("0,2,4", "even"), ("1,3,5", "odd")]
-    assert found.incomplete == ()
+    environment = gathered(place, "".join(reversed(messages)).encode(), 6)
+    assert [node.name for node in environment.nodes] == [f"n{node}" for node in range(6)]
+    assert [(value.nodes, value.text) for value in environment.facts["a"]] == [("0-5", "same")]
+    assert [(value.nodes, value.text) for value in environment.facts["b"]] == [("0,2,4", "even"), ("1,3,5", "odd")]
+    assert environment.incomplete == ()
 
 
 def test_a_thousand_nodes_take_little_room(place: Path) -> None:
     facts = {f"setting.{number}": f"value {number} " + "x" * 100 for number in range(120)}
-    said = "".join(
+    message = "".join(
         lines(node, {"name": f"node{node:04}", "clock": f"{node}.5", "boot": f"{node:08x}", **facts, "end": "yes"})
         for node in range(1000)
     )
-    assert len(said) > 15_000_000
-    content, _ = around(place, said.encode(), 1000)
+    assert len(message) > 15_000_000
+    content, _ = around(place, message.encode(), 1000)
     assert len(content) < 250_000
     assert len(reading.evidence_of(facts_file.parse(content)).environment.nodes) == 1000
 
 
 def test_a_fact_that_every_node_says_otherwise_keeps_a_hundred_values(place: Path) -> None:
-    said = "".join(lines(node, {"name": f"n{node}", "odd": str(node), "end": "yes"}) for node in range(250))
-    found = gathered(place, said.encode(), 250)
-    assert len(found.facts["odd"]) == 100
-    assert any(said.endswith(": odd: the job dropped the values of 150 nodes") for said in found.problems)
+    message = "".join(lines(node, {"name": f"n{node}", "odd": str(node), "end": "yes"}) for node in range(250))
+    environment = gathered(place, message.encode(), 250)
+    assert len(environment.facts["odd"]) == 100
+    assert any(problem.endswith(": odd: the job dropped the values of 150 nodes") for problem in environment.problems)
 
 
 def test_a_node_that_did_not_finish_is_named(place: Path) -> None:
     said = lines(0, {"name": "n1", "end": "yes"}) + lines(1, {"name": "n2"}) + "2\t0\tname\t+\tn"
-    found = gathered(place, f"{said}\n".encode(), 3)
-    assert found.incomplete == (1,)
-    assert [node.name for node in found.nodes] == ["n1", "n2"]
-    assert any(said.endswith(": the names of 1 nodes are not known") for said in found.problems)
+    environment = gathered(place, f"{said}\n".encode(), 3)
+    assert environment.incomplete == (1,)
+    assert [node.name for node in environment.nodes] == ["n1", "n2"]
+    assert any(problem.endswith(": the names of 1 nodes are not known") for problem in environment.problems)
 
 
 def test_pieces_of_several_nodes_that_come_mixed_are_put_together(place: Path) -> None:
-    said = "0\t0\tname\t+\tn\n1\t0\tname\t+\tm\n0\t0\tname\t.\t1\n1\t0\tname\t.\t2\nsome banner\n"
-    assert [node.name for node in gathered(place, said.encode(), 2).nodes] == ["n1", "m2"]
+    message = "0\t0\tname\t+\tn\n1\t0\tname\t+\tm\n0\t0\tname\t.\t1\n1\t0\tname\t.\t2\nsome banner\n"
+    assert [node.name for node in gathered(place, message.encode(), 2).nodes] == ["n1", "m2"]
 
 
 PIECE = st.binary(max_size=12) | st.sampled_from(
@@ -305,14 +305,14 @@ def test_whatever_the_nodes_say_the_record_can_be_read(said: Sequence[bytes]) ->
         content, _ = around(Path(folder), b"\n".join(said), 2)
     evidence = reading.evidence_of(facts_file.parse(content))
     assert evidence.environment.recorded
-    assert not any("not JSON" in said for said in evidence.environment.problems)
+    assert not any("not JSON" in problem for problem in evidence.environment.problems)
 
 
 # --- the target
 
 
 @pytest.mark.parametrize(
-    ("said", "refusal"),
+    ("messages", "refusal"),
     [
         (["shared", "shared", "shared"], ""),
         (
@@ -323,19 +323,19 @@ def test_whatever_the_nodes_say_the_record_can_be_read(said: Sequence[bytes]) ->
         (["shared", "missing", "apart"], "/no/scratch does not exist on n2; create it where all nodes see it"),
     ],
 )
-def test_the_nodes_that_do_not_see_the_target_are_named(said: list[str], refusal: str, place: Path) -> None:
-    told = "".join(
-        lines(node, {"name": f"n{node + 1}", "target.seen": what, "end": "yes"}) for node, what in enumerate(said)
+def test_the_nodes_that_do_not_see_the_target_are_named(messages: list[str], refusal: str, place: Path) -> None:
+    text = "".join(
+        lines(node, {"name": f"n{node + 1}", "target.seen": what, "end": "yes"}) for node, what in enumerate(messages)
     )
-    assert around(place, told.encode(), len(said), SLURMD_NODENAME="n1")[1] == refusal
+    assert around(place, text.encode(), len(messages), SLURMD_NODENAME="n1")[1] == refusal
 
 
 def test_a_node_sees_the_file_or_lacks_it_or_lacks_the_directory(place: Path) -> None:
     (place / "mark").touch()
 
     def sees(directory: Path, mark: str) -> tuple[str, ...]:
-        said = node("-d", str(directory), "-x", "/no/such", "-m", mark)
-        return gathered(place, said).values("target.seen")
+        data = node("-d", str(directory), "-x", "/no/such", "-m", mark)
+        return gathered(place, data).values("target.seen")
 
     assert sees(place, "mark") == ("shared",)
     assert sees(place, "other") == ("apart",)
@@ -388,9 +388,9 @@ def test_a_witness_that_waits_for_the_target_wakes_the_script_each_second(tmp_pa
 
 def test_a_witness_says_of_a_request_that_it_does_not_know_that_it_is_of_another_version(tmp_path: Path) -> None:
     command = [resources.witness(), "job", "-d", tmp_path, "-x", "/bench", "--", tmp_path]
-    done = subprocess.run(command, input=b"over\ninvent\tx\n", capture_output=True, timeout=800, check=True)
-    (said,) = done.stdout.decode().splitlines()
-    assert said.startswith(
+    process = subprocess.run(command, input=b"over\ninvent\tx\n", capture_output=True, timeout=800, check=True)
+    (message,) = process.stdout.decode().splitlines()
+    assert message.startswith(
         f"{resources.witness()} does not know 'invent', which the job's script says: they are of differ"
     )
 
@@ -399,8 +399,8 @@ def test_a_witness_says_of_a_request_that_it_does_not_know_that_it_is_of_another
 
 
 def test_a_witness_obeys_every_line_however_they_come(place: Path) -> None:
-    said = "".join(f"run {number}\t{place}\tsrun\nphase\nend\n" for number in (1, 2, 3))
-    lines = [line.split("\t")[1:3] for line in node("-w", said=said).decode().splitlines()]
+    message = "".join(f"run {number}\t{place}\tsrun\nphase\nend\n" for number in (1, 2, 3))
+    lines = [line.split("\t")[1:3] for line in node("-w", said=message).decode().splitlines()]
     assert sorted(lines) == sorted([str(number), word] for number in (1, 2, 3) for word in ("ready", "name", "end"))
 
 

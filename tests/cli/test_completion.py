@@ -105,7 +105,7 @@ def test_a_tab_completes(shell: str, directory: Path) -> None:
 
 def test_in_fish_the_same_is_offered(directory: Path) -> None:
     asked = "\n".join(f"echo ': {line}'; complete --do-complete '{typed}'" for typed, line in LINES)
-    done = subprocess.run(
+    process = subprocess.run(
         ["fish", "--no-config", "-c", f"campaign completion fish | source\n{asked}"],
         cwd=directory,
         env=surroundings(directory),
@@ -113,6 +113,6 @@ def test_in_fish_the_same_is_offered(directory: Path) -> None:
         text=True,
         timeout=800,
     )
-    for part in done.stdout.split(": campaign ")[1:]:
+    for part in process.stdout.split(": campaign ")[1:]:
         line, *offered = part.splitlines()
-        assert offered and all(word.startswith(line.split()[-1]) for word in offered), done.stdout
+        assert offered and all(word.startswith(line.split()[-1]) for word in offered), process.stdout

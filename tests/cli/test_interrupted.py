@@ -44,8 +44,10 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
 
 def assert_completed(folder: Path, cluster: Fake) -> None:
     """The same command again measures what is missing, once."""
-    done = subprocess.run([CAMPAIGN, "run", "c.yaml", *CELLS], cwd=folder, capture_output=True, text=True, timeout=800)
-    assert "scratch/single/shared/create: invalid 1000.000 ops/s (attempt" in done.stdout, done.stderr
+    process = subprocess.run(
+        [CAMPAIGN, "run", "c.yaml", *CELLS], cwd=folder, capture_output=True, text=True, timeout=800
+    )
+    assert "scratch/single/shared/create: invalid 1000.000 ops/s (attempt" in process.stdout, process.stderr
     assert len(cluster.measured()) == 1
 
 
@@ -90,9 +92,9 @@ def test_a_signal_once_all_was_said_does_not_change_the_status(number: signal.Si
         "sys.argv[1:] = ['rules']\n"
         "sys.exit(main())"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=800)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "crossroads-mdtest" in done.stdout
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=800)
+    assert (process.returncode, process.stderr) == (0, "")
+    assert "crossroads-mdtest" in process.stdout
 
 
 def test_a_signal_in_a_call_whose_errors_python_ignores_is_not_lost() -> None:
@@ -108,8 +110,8 @@ def test_a_signal_in_a_call_whose_errors_python_ignores_is_not_lost() -> None:
         "campaign.cli.main.main = main\n"
         "sys.exit(program.main())"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=800)
-    assert (done.returncode, done.stderr) == (INTERRUPTED, "campaign: interrupted\n")
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=800)
+    assert (process.returncode, process.stderr) == (INTERRUPTED, "campaign: interrupted\n")
 
 
 @pytest.mark.parametrize("number", SIGNALS)
@@ -137,12 +139,12 @@ def test_a_run_that_is_interrupted_while_its_job_waits_names_the_job(
     wait_until(lambda: [job for job in cluster.jobs() if job["reason"] == "Priority"], "the job waits")
     wait_until(lambda: "submitted" in (tmp_path / "results/stopped/journal.jsonl").read_text(), "it is on record")
     driver.send_signal(number)
-    said = (
+    message = (
         f"campaign: interrupted; 1 job of this campaign in Slurm: {cluster.jobs()[0]['id']}. "
         "'campaign run c.yaml' continues, 'campaign cancel c.yaml' cancels them"
     )
-    assert ended(driver) == (INTERRUPTED, said)
-    assert said in (tmp_path / "results" / "stopped" / "run.log").read_text()
+    assert ended(driver) == (INTERRUPTED, message)
+    assert message in (tmp_path / "results" / "stopped" / "run.log").read_text()
     cluster.mend("hold")
     assert_completed(tmp_path, cluster)
 
@@ -155,9 +157,9 @@ def test_a_run_that_is_interrupted_while_sbatch_is_under_way_finds_the_job_by_it
     driver = started(tmp_path, "run", "c.yaml", *CELLS)
     wait_until(cluster.jobs, "Slurm has the job")
     driver.send_signal(signal.SIGINT)
-    status, said = ended(driver)
+    status, message = ended(driver)
     assert status == INTERRUPTED
-    assert said.startswith(f"campaign: interrupted; 1 job of this campaign in Slurm: {cluster.jobs()[0]['id']}. ")
+    assert message.startswith(f"campaign: interrupted; 1 job of this campaign in Slurm: {cluster.jobs()[0]['id']}. ")
     cluster.mend("sbatch-hangs-after")
     cluster.mend("hold")
     assert_completed(tmp_path, cluster)

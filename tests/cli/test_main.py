@@ -87,15 +87,15 @@ def test_every_verb_has_its_function() -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help(verb: str) -> None:
-    done = call(verb, "--help")
-    assert done.returncode == 0
-    assert done.stdout.startswith(f"usage: campaign {verb}")
+    process = call(verb, "--help")
+    assert process.returncode == 0
+    assert process.stdout.startswith(f"usage: campaign {verb}")
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_argument_of_a_verb_is_explained(verb: str) -> None:
-    told = call(verb, "--help").stdout.partition("positional arguments:\n")[2].partition("\n\n")[0]
-    assert re.findall(r"^  (?!start\|)\S+$", told, re.MULTILINE) == []  # sandbox explains its own verbs below
+    text = call(verb, "--help").stdout.partition("positional arguments:\n")[2].partition("\n\n")[0]
+    assert re.findall(r"^  (?!start\|)\S+$", text, re.MULTILINE) == []  # sandbox explains its own verbs below
 
 
 def test_every_verb_stands_in_the_readme() -> None:
@@ -137,9 +137,9 @@ def test_a_file_below_what_this_user_may_not_enter_is_told_with_whose_that_is(
     monkeypatch.setattr(selection, "open_campaign", refuse)
     monkeypatch.setattr(os, "access", lambda path, _: Path(path) != closed)
     monkeypatch.setattr(users, "user_name", lambda number: f"user{number}")
-    told = call("table", "c.yaml")
+    process = call("table", "c.yaml")
     user = f"user{os.geteuid()}"
-    assert (told.returncode, told.stderr) == (
+    assert (process.returncode, process.stderr) == (
         ENVIRONMENT,
         f"campaign: {plan}: Permission denied: {closed} belongs to {user} and has mode 0500; you are {user}. "
         "Change its permissions\n",
@@ -157,13 +157,13 @@ def test_a_file_below_what_is_no_directory_is_told_with_what_is_in_the_way(
 
     monkeypatch.setattr(selection, "open_campaign", refuse)
     remedy = "move it away, then run the same command again"
-    told = f"campaign: {tmp_path}/jobs/first: {tmp_path}/jobs is not a directory; {remedy}\n"
-    assert call("table", "c.yaml").stderr == told
+    text = f"campaign: {tmp_path}/jobs/first: {tmp_path}/jobs is not a directory; {remedy}\n"
+    assert call("table", "c.yaml").stderr == text
 
 
 def test_help_of_an_unknown_verb_is_refused() -> None:
-    done = call("help", "plna")
-    assert (done.returncode, done.stderr) == (USAGE, "campaign: unknown verb plna; did you mean plan?\n")
+    process = call("help", "plna")
+    assert (process.returncode, process.stderr) == (USAGE, "campaign: unknown verb plna; did you mean plan?\n")
 
 
 def test_status_ends_with_1_while_results_are_missing(file: Path) -> None:
@@ -171,58 +171,58 @@ def test_status_ends_with_1_while_results_are_missing(file: Path) -> None:
 
 
 def test_a_wrong_option_is_named_above_the_usage_of_its_verb() -> None:
-    done = call("table", "x.yaml", "--fromat", "csv")
-    assert done.stderr.startswith("usage: campaign table ")
-    assert done.stderr.endswith("campaign table: error: unknown option --fromat; did you mean --format?\n")
+    process = call("table", "x.yaml", "--fromat", "csv")
+    assert process.stderr.startswith("usage: campaign table ")
+    assert process.stderr.endswith("campaign table: error: unknown option --fromat; did you mean --format?\n")
 
 
 def test_an_absent_campaign_file_is_named(tmp_path: Path) -> None:
-    done = call("plan", tmp_path / "absent.yaml")
-    assert done.returncode == USAGE
-    assert "absent.yaml" in done.stderr
-    assert "Traceback" not in done.stderr
+    process = call("plan", tmp_path / "absent.yaml")
+    assert process.returncode == USAGE
+    assert "absent.yaml" in process.stderr
+    assert "Traceback" not in process.stderr
 
 
 def test_plan_shows_runs_and_command_lines_without_slurm(file: Path) -> None:
-    done = call("plan", file, environment={"PATH": "/nowhere"})
-    assert done.returncode == 0
-    assert "12 runs for 36 cells in 4 jobs" in done.stdout
-    assert re.search(r"srun --nodes=2 --ntasks=8 .*mdtest -F -C -T -r -n 2048 -d \S+ -N 4 -S$", done.stdout, re.M)
+    process = call("plan", file, environment={"PATH": "/nowhere"})
+    assert process.returncode == 0
+    assert "12 runs for 36 cells in 4 jobs" in process.stdout
+    assert re.search(r"srun --nodes=2 --ntasks=8 .*mdtest -F -C -T -r -n 2048 -d \S+ -N 4 -S$", process.stdout, re.M)
 
 
 def test_plan_says_what_it_cannot_settle_without_slurm(file: Path) -> None:
     file.write_text(file.read_text().replace("max: {nodes: 4, processes: 32}", "max: all"))
-    done = call("plan", file, environment={"PATH": "/nowhere"})
-    assert done.returncode == 0
-    assert "not settled: launch.max is all, which needs the size of the partition from Slurm" in done.stdout
+    process = call("plan", file, environment={"PATH": "/nowhere"})
+    assert process.returncode == 0
+    assert "not settled: launch.max is all, which needs the size of the partition from Slurm" in process.stdout
 
 
 def test_run_without_slurm_ends_with_status_3_and_says_what_to_do(file: Path) -> None:
-    done = call("run", file, environment={"PATH": "/nowhere"})
-    assert done.returncode == ENVIRONMENT
-    assert "campaign run --sandbox" in done.stderr
+    process = call("run", file, environment={"PATH": "/nowhere"})
+    assert process.returncode == ENVIRONMENT
+    assert "campaign run --sandbox" in process.stderr
 
 
 def test_a_table_before_any_run_has_36_missing_rows(file: Path) -> None:
-    done = call("table", file, "--format", "csv")
-    assert done.returncode == 1
-    rows = done.stdout.splitlines()[1:]
+    process = call("table", file, "--format", "csv")
+    assert process.returncode == 1
+    rows = process.stdout.splitlines()[1:]
     assert len(rows) == 36
     assert all(",missing," in row for row in rows)
     assert not (file.parent / "results").exists()
 
 
 def test_a_format_that_does_not_exist_is_refused_with_the_allowed_ones(file: Path) -> None:
-    done = call("table", file, "--format", "colourful")
-    assert done.returncode == USAGE
-    assert "github" in done.stderr
-    assert "csv" in done.stderr
+    process = call("table", file, "--format", "colourful")
+    assert process.returncode == USAGE
+    assert "github" in process.stderr
+    assert "csv" in process.stderr
 
 
 def test_a_cell_that_does_not_exist_is_refused_with_what_there_is(file: Path) -> None:
-    done = call("rerun", file, "scratch/everything/unique/stat", environment={"PATH": "/nowhere"})
-    assert done.returncode == USAGE
-    assert "no launch condition everything; allowed: single, node, peak, max" in done.stderr
+    process = call("rerun", file, "scratch/everything/unique/stat", environment={"PATH": "/nowhere"})
+    assert process.returncode == USAGE
+    assert "no launch condition everything; allowed: single, node, peak, max" in process.stderr
 
 
 def test_init_quotes_a_path_with_a_space_once_in_its_hint(tmp_path: Path) -> None:
@@ -231,8 +231,8 @@ def test_init_quotes_a_path_with_a_space_once_in_its_hint(tmp_path: Path) -> Non
 
 
 def test_init_prints_the_file_for_a_dash(tmp_path: Path) -> None:
-    done = call("init", "-", "--rules", "ior-cache-ladder")
-    assert (done.returncode, done.stdout.splitlines()[0]) == (
+    process = call("init", "-", "--rules", "ior-cache-ladder")
+    assert (process.returncode, process.stdout.splitlines()[0]) == (
         0,
         "# A campaign: the benchmark ior by the run rules ior-cache-ladder, version 1",
     )
@@ -246,9 +246,9 @@ def test_init_writes_a_file_that_plan_accepts(tmp_path: Path) -> None:
 
 def test_output_that_cannot_be_written_is_an_error(file: Path) -> None:
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run([CAMPAIGN, "table", file], stdout=full, stderr=subprocess.PIPE, text=True, timeout=800)
-    assert done.returncode == ENVIRONMENT
-    assert done.stderr == (
+        process = subprocess.run([CAMPAIGN, "table", file], stdout=full, stderr=subprocess.PIPE, text=True, timeout=800)
+    assert process.returncode == ENVIRONMENT
+    assert process.stderr == (
         "campaign: standard output: No space left on device; free space, then run the same command again\n"
     )
 
@@ -256,8 +256,8 @@ def test_output_that_cannot_be_written_is_an_error(file: Path) -> None:
 @pytest.mark.parametrize(("words", "status"), [(["--version"], ENVIRONMENT), (["fly"], USAGE)])
 def test_nothing_is_said_of_streams_that_take_nothing(words: list[str], status: int) -> None:
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run([CAMPAIGN, *words], stdout=full, stderr=full, timeout=800)
-    assert done.returncode == status
+        process = subprocess.run([CAMPAIGN, *words], stdout=full, stderr=full, timeout=800)
+    assert process.returncode == status
 
 
 @pytest.mark.parametrize(("umask", "mode"), [("000", 0o664), ("077", 0o600)])
@@ -268,8 +268,8 @@ def test_what_is_written_is_never_writable_for_everybody(tmp_path: Path, umask: 
 
 
 def test_closed_streams_are_none_of_the_files_that_are_written(file: Path) -> None:
-    done = subprocess.run(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", CAMPAIGN, "table", file], timeout=800)
-    assert done.returncode == INCOMPLETE
+    process = subprocess.run(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", CAMPAIGN, "table", file], timeout=800)
+    assert process.returncode == INCOMPLETE
 
 
 def test_an_operation_that_fails_without_a_files_name_is_not_taken_for_the_output(
@@ -317,8 +317,8 @@ def test_help_fits_a_narrow_terminal(verb: str, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_compliance_matrix_before_any_run_has_every_clause_of_the_pack(file: Path) -> None:
-    printed = call("table", file, "--clauses", "--format", "json")
-    states = {line["clause"]: line["state"] for line in json.loads(printed.stdout)}
+    process = call("table", file, "--clauses", "--format", "json")
+    states = {line["clause"]: line["state"] for line in json.loads(process.stdout)}
     assert states["8.4"] == "open"
     assert states["8.2.2 tuning"] == "open"
     assert states["8.2.2 caching"] == "to be looked at"

@@ -466,9 +466,9 @@ def test_plan_refuses_a_mistake_in_the_campaign_file_as_run_does(
 def test_a_mistake_on_the_command_line_is_refused(mistake: OnCommandLine, desk: Path) -> None:
     for name in ("table.csv", "table.xlsx"):
         (desk / name).write_text(mistake.table)
-    done = call(*mistake.words.split())
-    assert done.stderr == f"{mistake.says}\n"
-    assert (done.returncode, done.stdout) == (mistake.status, "")
+    process = call(*mistake.words.split())
+    assert process.stderr == f"{mistake.says}\n"
+    assert (process.returncode, process.stdout) == (mistake.status, "")
 
 
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
@@ -476,23 +476,23 @@ def test_a_csv_with_semicolons_is_checked_and_compared(mark: str, desk: Path) ->
     table = mark + HEAD.replace(",", ";") + "scratch;node;unique;create;1000\n"
     (desk / "table.csv").write_text(table, encoding="utf-8")
     for verb, status, says in (("check", INCOMPLETE, "Violations"), ("compare", INCOMPLETE, "B NOT TESTED")):
-        done = call(verb, "table.csv", *["table.csv"] * (verb == "compare"))
-        assert (done.returncode, done.stderr, says in done.stdout) == (status, "", True)
+        process = call(verb, "table.csv", *["table.csv"] * (verb == "compare"))
+        assert (process.returncode, process.stderr, says in process.stdout) == (status, "", True)
 
 
 def test_a_csv_below_empty_lines_is_checked(desk: Path) -> None:
     (desk / "table.csv").write_text(f"\n,,,,\n{HEAD}scratch,node,unique,create,1000\n,,,,\n")
-    done = call("check", "table.csv")
-    assert (done.returncode, done.stderr) == (INCOMPLETE, "")
+    process = call("check", "table.csv")
+    assert (process.returncode, process.stderr) == (INCOMPLETE, "")
 
 
 def test_a_csv_of_another_encoding_is_refused_with_how_excel_saves_it(desk: Path) -> None:
     (desk / "table.csv").write_bytes(HEAD.encode() + "schüssel,node,unique,create,1\n".encode("latin-1"))
-    done = call("check", "table.csv")
-    assert done.stderr == (
+    process = call("check", "table.csv")
+    assert process.stderr == (
         "campaign: table.csv: byte 39 is not UTF-8; allowed: a table in UTF-8 (Excel saves it as 'CSV UTF-8')\n"
     )
-    assert done.returncode == USAGE
+    assert process.returncode == USAGE
 
 
 def test_the_name_of_the_file_chooses_the_format_of_a_table(desk: Path) -> None:
@@ -514,7 +514,7 @@ def test_a_file_without_a_mistake_is_refused_by_neither_plan_nor_run_on_a_cluste
     target.mkdir()
     (desk / "c.yaml").write_text(FILE.replace("/scratch/cli", str(target)))
     for words in (["plan", "c.yaml"], ["run", "c.yaml", "--only", "scratch/single/unique/create"]):
-        done = subprocess.run(
+        process = subprocess.run(
             [CAMPAIGN, *words], cwd=desk, env=environment, capture_output=True, text=True, timeout=800
         )
-        assert done.returncode == OK, done.stderr
+        assert process.returncode == OK, process.stderr

@@ -148,11 +148,11 @@ def placed(text: str, desk: Path) -> str:
 @pytest.mark.parametrize("mistake", ON_A_CLUSTER, ids=lambda mistake: mistake.name)
 def test_plan_refuses_on_a_cluster_what_run_refuses(mistake: InFile, verb: str, desk: Path, sandbox: Sandbox) -> None:
     (desk / "c.yaml").write_text(placed(mistake.text, desk))
-    done = call(desk, sandbox, verb, "c.yaml")
+    process = call(desk, sandbox, verb, "c.yaml")
     says = placed(mistake.says, desk)
     says = says.replace("PLUGINS", plugins(sandbox)) if "PLUGINS" in says else says
-    assert done.stderr == f"campaign: {says}\n"
-    assert (done.returncode, done.stdout) == (USAGE, "")
+    assert process.stderr == f"campaign: {says}\n"
+    assert (process.returncode, process.stdout) == (USAGE, "")
     assert not (desk / "results").exists()
     assert sorted(path.name for path in (desk / "target").iterdir()) == ["file", "link"]
 
@@ -161,11 +161,11 @@ def test_plan_refuses_on_a_cluster_what_run_refuses(mistake: InFile, verb: str, 
 def test_a_benchmark_that_is_not_built_is_refused_by_both(verb: str, desk: Path, sandbox: Sandbox) -> None:
     (desk / "c.yaml").write_text(placed(FILE, desk))
     environment = {**sandbox.environment(), "PATH": "/usr/bin:/bin", "CAMPAIGN_BENCHMARK": str(desk / "nothing")}
-    done = command_line.call(verb, "c.yaml", environment=environment, cwd=desk)
-    assert done.stderr == (
+    process = command_line.call(verb, "c.yaml", environment=environment, cwd=desk)
+    assert process.stderr == (
         f"campaign: the benchmark is not built: {desk}/nothing/mdtest not found; run 'campaign build'\n"
     )
-    assert (done.returncode, done.stdout) == (ENVIRONMENT, "")
+    assert (process.returncode, process.stdout) == (ENVIRONMENT, "")
 
 
 @pytest.mark.parametrize("verb", ["plan", "run"])
@@ -178,11 +178,11 @@ def test_a_witness_that_is_not_built_beside_the_benchmark_is_refused_by_both(
         if path.name != "witness":
             (desk / "built" / path.name).symlink_to(path)
     environment = {**sandbox.environment(), "PATH": "/usr/bin:/bin", "CAMPAIGN_BENCHMARK": str(desk / "built")}
-    done = command_line.call(verb, "c.yaml", environment=environment, cwd=desk)
-    assert done.stderr == (
+    process = command_line.call(verb, "c.yaml", environment=environment, cwd=desk)
+    assert process.stderr == (
         f"campaign: the benchmark is not built: {desk}/built/witness not found; run 'campaign build'\n"
     )
-    assert (done.returncode, done.stdout) == (ENVIRONMENT, "")
+    assert (process.returncode, process.stdout) == (ENVIRONMENT, "")
 
 
 def test_the_file_that_init_writes_is_accepted_once_its_directory_is_given(desk: Path, sandbox: Sandbox) -> None:
@@ -191,8 +191,8 @@ def test_the_file_that_init_writes_is_accepted_once_its_directory_is_given(desk:
     assert "partition: sandbox" in text
     assert "node: 4 " in text
     assert "directory: $CAMPAIGN_SCRATCH\n" in text
-    done = call(desk, sandbox, "plan", "c.yaml")
-    assert done.returncode == OK, done.stderr
+    process = call(desk, sandbox, "plan", "c.yaml")
+    assert process.returncode == OK, process.stderr
 
 
 # --- what only the nodes show
@@ -200,22 +200,22 @@ def test_the_file_that_init_writes_is_accepted_once_its_directory_is_given(desk:
 
 def test_the_probe_names_the_nodes_that_do_not_see_the_directory(desk: Path, sandbox: Sandbox) -> None:
     (desk / "c.yaml").write_text(FILE.replace("/scratch/cli", "/dev/shm"))
-    done = call(desk, sandbox, "plan", "c.yaml", "--probe")
-    submitted, problem = done.stderr.splitlines()
+    process = call(desk, sandbox, "plan", "c.yaml", "--probe")
+    submitted, problem = process.stderr.splitlines()
     assert submitted.startswith("probe: submitted job ") and "on 4 nodes" in submitted
     assert problem == (
         "node2, node3, node4: /dev/shm is not shared: a file that node1 created in it is not there; "
         "name a directory that all nodes see"
     )
-    assert done.returncode == ENVIRONMENT
+    assert process.returncode == ENVIRONMENT
     assert [path.name for path in desk.iterdir() if path.name.startswith(("results", "campaign-probe"))] == []
 
 
 def test_the_probe_accepts_what_all_nodes_see_and_leaves_nothing_behind(desk: Path, sandbox: Sandbox) -> None:
     (desk / "c.yaml").write_text(placed(FILE, desk))
-    done = call(desk, sandbox, "plan", "c.yaml", "--probe")
-    assert done.returncode == OK, done.stderr
-    assert done.stdout.splitlines()[-1].endswith(
+    process = call(desk, sandbox, "plan", "c.yaml", "--probe")
+    assert process.returncode == OK, process.stderr
+    assert process.stdout.splitlines()[-1].endswith(
         "4 nodes see the same directories, can write in them and start the benchmark; "
         f"slurm.mpi: pmix starts {BENCH} as one MPI job of 4 ranks"
     )
@@ -238,9 +238,9 @@ def test_the_probe_says_which_plugin_starts_a_benchmark_that_the_chosen_one_does
         text = text.replace("crossroads-mdtest", pack).replace("  peak: {nodes: 2, processes: 8}\n", "")
         text += f"benchmark: {{executable: {BENCH}}}\n"
     (desk / "c.yaml").write_text(text)
-    done = call(desk, sandbox, "plan", "c.yaml", "--probe")
-    assert done.returncode == ENVIRONMENT, done.stdout + done.stderr
-    problem = done.stderr.splitlines()[-1]
+    process = call(desk, sandbox, "plan", "c.yaml", "--probe")
+    assert process.returncode == ENVIRONMENT, process.stdout + process.stderr
+    problem = process.stderr.splitlines()[-1]
     assert re.fullmatch(PMIX_ONLY, problem), problem
     assert sorted(path.name for path in (desk / "target").iterdir()) == ["file", "link"]
 
@@ -253,9 +253,9 @@ def test_the_probe_sees_ranks_that_do_not_find_each_other(desk: Path, sandbox: S
     alone.chmod(0o755)
     of_script = f"benchmark: {{executable: {alone}, dialect: rank-offset}}\nlauncher: {{prefix: [/bin/sh]}}\n"
     (desk / "c.yaml").write_text(f"{placed(FILE, desk)}\n{of_script}")
-    done = call(desk, sandbox, "plan", "c.yaml", "--probe")
-    assert done.returncode == ENVIRONMENT, done.stdout + done.stderr
-    problem = done.stderr.splitlines()[-1]
+    process = call(desk, sandbox, "plan", "c.yaml", "--probe")
+    assert process.returncode == ENVIRONMENT, process.stdout + process.stderr
+    problem = process.stderr.splitlines()[-1]
     assert problem.startswith(
         f"slurm.mpi: pmix does not start {alone} (its MPI library is not known) as one MPI job: "
         "each of 4 ranks runs alone; tried without success too: slurm.mpi: pmi2 (each of 4 ranks runs alone); "
@@ -272,11 +272,11 @@ def test_the_probe_sees_ranks_that_do_not_find_each_other(desk: Path, sandbox: S
 )
 def test_a_directory_of_one_node_gives_no_number(cells: str, says: str, desk: Path, sandbox: Sandbox) -> None:
     (desk / "c.yaml").write_text(FILE.replace("/scratch/cli", "/dev/shm"))
-    done = call(desk, sandbox, "run", "c.yaml", "--only", cells)
+    process = call(desk, sandbox, "run", "c.yaml", "--only", cells)
     host = subprocess.run(["hostname"], capture_output=True, text=True, check=True).stdout.strip()
-    assert says.format(host=host) in done.stdout
-    assert "measured" not in done.stdout
-    assert done.returncode == INCOMPLETE
+    assert says.format(host=host) in process.stdout
+    assert "measured" not in process.stdout
+    assert process.returncode == INCOMPLETE
 
 
 def test_a_second_campaign_file_of_the_same_name_is_refused(desk: Path, sandbox: Sandbox) -> None:
@@ -284,12 +284,12 @@ def test_a_second_campaign_file_of_the_same_name_is_refused(desk: Path, sandbox:
     assert call(desk, sandbox, "run", "c.yaml", "--only", "scratch/single/unique/*").returncode == OK
     (desk / "d.yaml").write_text(placed(FILE, desk))
     for verb in ("plan", "run", "table"):
-        done = call(desk, sandbox, verb, "d.yaml")
-        assert done.stderr == (
+        process = call(desk, sandbox, verb, "d.yaml")
+        assert process.stderr == (
             f"campaign: d.yaml:1:7: name: found cli, but {desk}/results/cli holds the results of {desk}/c.yaml; "
             "give this campaign another name, or another results directory\n"
         )
-        assert (done.returncode, done.stdout) == (USAGE, "")
+        assert (process.returncode, process.stdout) == (USAGE, "")
     (desk / "c.yaml").unlink()  # renamed
     assert "1 run" not in call(desk, sandbox, "plan", "d.yaml").stderr
 
@@ -313,12 +313,12 @@ def test_writing_down_the_default_partition_keeps_the_results_and_another_settin
 
 def test_words_before_the_benchmark_that_this_machine_does_not_find_are_noted(desk: Path, sandbox: Sandbox) -> None:
     (desk / "c.yaml").write_text(placed(FILE, desk) + "launcher: {prefix: [numactll]}\n")
-    done = call(desk, sandbox, "plan", "c.yaml")
-    assert done.stderr == (
+    process = call(desk, sandbox, "plan", "c.yaml")
+    assert process.stderr == (
         "note: launcher.prefix[0]: numactll not found on this machine's PATH; if the nodes lack it too, all runs fail: "
         "correct the name or give the full path\n"
     )
-    assert done.returncode == OK
+    assert process.returncode == OK
 
 
 def test_words_before_the_benchmark_that_were_added_are_named_as_such(desk: Path, sandbox: Sandbox) -> None:
@@ -334,10 +334,10 @@ def test_words_before_the_benchmark_that_were_added_are_named_as_such(desk: Path
 
 def test_the_scripts_that_run_would_submit_are_written(desk: Path, sandbox: Sandbox) -> None:
     (desk / "c.yaml").write_text(placed(FILE, desk) + 'declined: [{cells: "*/max/*/*", reason: none}]\n')
-    done = call(desk, sandbox, "plan", "c.yaml", "--scripts", "scripts")
-    assert done.returncode == OK, done.stderr
-    assert done.stderr.endswith("wrote 3 job scripts to scripts\n")
-    assert "9 runs for 27 cells in 3 jobs (allocation: geometry)\n9 cells declined or projected" in done.stdout
+    process = call(desk, sandbox, "plan", "c.yaml", "--scripts", "scripts")
+    assert process.returncode == OK, process.stderr
+    assert process.stderr.endswith("wrote 3 job scripts to scripts\n")
+    assert "9 runs for 27 cells in 3 jobs (allocation: geometry)\n9 cells declined or projected" in process.stdout
     assert sorted(path.name for path in (desk / "scripts").iterdir()) == [
         "1-scratch.single.shared.r1.sbatch",
         "2-scratch.node.shared.r1.sbatch",

@@ -74,8 +74,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             *(["table", "campaign.yaml"], ["report", "campaign.yaml", "-o", "report"]),
             *(["terms", "init"], ["sample", "my-rfp.zip", "--seed", "x", "--signers", "signers", "-o", "drawn.yaml"]),
         ):
-            done = command_line.call(*words, cwd=top)
-            assert done.returncode == 0, done.stderr
+            process = command_line.call(*words, cwd=top)
+            assert process.returncode == 0, process.stderr
         for name in TABLES:
             shutil.copy(top / "report" / name, top)
         shutil.rmtree(top / "report")
@@ -113,6 +113,8 @@ def test_a_changed_file_is_read_or_refused(files: Path, use: tuple[str, str], se
             with suppress(OSError, ValueError, LookupError):
                 bundled.forge(folder / "bag")
         words = command.replace("FILE", name).split()
-        done = command_line.call(*words, environment={**os.environ, "PATH": place}, cwd=folder)
-    assert done.returncode in STATUSES
-    assert done.returncode in (0, 1, 4) or done.stderr.startswith("campaign: ") or "\ncampaign: " in done.stderr
+        process = command_line.call(*words, environment={**os.environ, "PATH": place}, cwd=folder)
+    assert process.returncode in STATUSES
+    assert (
+        process.returncode in (0, 1, 4) or process.stderr.startswith("campaign: ") or "\ncampaign: " in process.stderr
+    )

@@ -70,7 +70,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def options(verb: Verb) -> list[Option]:
-    return [each for entry in verb.options for each in ([entry] if isinstance(entry, Option) else entry)]
+    return [option for entry in verb.options for option in ([entry] if isinstance(entry, Option) else entry)]
 
 
 def content(directory: Path) -> dict[str, bytes]:
@@ -80,7 +80,7 @@ def content(directory: Path) -> dict[str, bytes]:
 def test_every_output_of_every_verb_is_known_and_may_be_forced() -> None:
     """The word for what an option takes says that it is written."""
     verbs = [verb for verb in arguments.VERBS if verb.name != "sandbox"]
-    named = {(verb.name, each.names[0]) for verb in verbs for each in options(verb) if each.writes}
+    named = {(verb.name, option.names[0]) for verb in verbs for option in options(verb) if option.writes}
     written = {
         (verb.name, each.names[0])
         for verb in verbs
@@ -100,10 +100,10 @@ def test_what_exists_is_not_overwritten(command: str, desk: Path) -> None:
     (desk / "old.csv").write_text("mine")
     before = content(desk)
     for name in ("old.csv", "full"):
-        done = call(*command.replace("OUT", name).split())
-        assert done.returncode == 2, done.stdout
-        assert done.stderr.startswith(f"campaign: {name}"), done.stderr
-        assert done.stdout == ""
+        process = call(*command.replace("OUT", name).split())
+        assert process.returncode == 2, process.stdout
+        assert process.stderr.startswith(f"campaign: {name}"), process.stderr
+        assert process.stdout == ""
     assert content(desk) == before
 
 
@@ -112,15 +112,15 @@ def test_what_a_command_reads_is_never_overwritten(command: str, desk: Path) -> 
     (desk / "linked.zip").symlink_to("c.yaml")
     before = content(desk)
     for name in (*(name for name in INPUTS if name in command.split()), *["linked.zip"] * ("c.yaml" in command)):
-        done = call(*command.replace("OUT", name).split(), "--force")
-        assert (done.returncode, done.stdout) == (2, "")
+        process = call(*command.replace("OUT", name).split(), "--force")
+        assert (process.returncode, process.stdout) == (2, "")
         is_new_directory = "bundle" in command and name == "c.yaml"
         why = (
             "already exists; name a new directory, .zip or .tar.gz"
             if is_new_directory
             else "this command reads it; name another place for its output"
         )
-        assert done.stderr == f"campaign: {name}: {why}\n"
+        assert process.stderr == f"campaign: {name}: {why}\n"
     assert content(desk) == before
 
 
@@ -130,9 +130,9 @@ def test_a_file_that_another_one_names_is_never_overwritten(name: str, desk: Pat
     os.link(desk / "crossroads-mdtest.yaml", desk / "hard.yaml")
     before = content(desk)
     for words in ("table c.yaml -o", "check c.yaml --junit"):
-        done = call(*words.split(), name, "--force")
-        assert done.returncode == 2
-        assert f"{name}: this command reads it" in done.stderr
+        process = call(*words.split(), name, "--force")
+        assert process.returncode == 2
+        assert f"{name}: this command reads it" in process.stderr
     assert content(desk) == before
 
 
@@ -141,9 +141,9 @@ def test_a_report_is_not_written_into_a_bundle_that_it_verifies(desk: Path) -> N
     bag = next((desk / "bag").iterdir())
     before = content(bag)
     for place in (bag, bag / "data" / "report"):
-        done = call("verify", bag, "-o", place, "--force")
-        assert done.returncode == 2
-        assert "which this command reads" in done.stderr or "this command reads it" in done.stderr
+        process = call("verify", bag, "-o", place, "--force")
+        assert process.returncode == 2
+        assert "which this command reads" in process.stderr or "this command reads it" in process.stderr
     assert content(bag) == before
 
 
@@ -151,8 +151,8 @@ def test_a_table_in_the_directory_of_a_report_survives_if_it_was_handed_in(desk:
     report = desk / "report"
     assert call("verify", "offer.zip", "-o", "report").stdout.endswith("wrote report/index.html\n")
     before = (report / "table.csv").read_bytes()
-    done = call("verify", "offer.zip", "--table", "report/table.csv", "-o", "report", "--force")
-    assert "report/table.csv: this command reads it" in done.stderr
+    process = call("verify", "offer.zip", "--table", "report/table.csv", "-o", "report", "--force")
+    assert "report/table.csv: this command reads it" in process.stderr
     assert (report / "table.csv").read_bytes() == before
 
 
@@ -172,15 +172,15 @@ def test_a_table_in_the_directory_of_a_report_survives_if_it_was_handed_in(desk:
 )
 def test_a_file_is_written_named_and_replaced_only_by_force(command: str, name: str, desk: Path) -> None:
     words = command.replace("OUT", name).split()
-    done = call(*words)
-    assert f"wrote {name}" in (done.stderr if "--json" in words else done.stdout)
+    process = call(*words)
+    assert f"wrote {name}" in (process.stderr if "--json" in words else process.stdout)
     new = (desk / name).read_bytes()
     (desk / name).write_text("mine")
     refused = call(*words)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr == f"campaign: {name}: already exists; name another file, or overwrite it with --force\n"
     forced = call(*words, "--force")
-    assert forced.stdout == done.stdout
+    assert forced.stdout == process.stdout
     assert (desk / name).read_bytes() == new
     assert not list(desk.glob("*.new"))
 
@@ -200,16 +200,16 @@ def test_a_file_is_written_named_and_replaced_only_by_force(command: str, name: 
 )
 def test_a_dash_is_standard_output_and_other_texts_go_to_standard_error(command: str, begins: str, desk: Path) -> None:
     before = content(desk)
-    done = call(*command.split())
-    assert done.stdout.startswith(begins), done.stdout[:200]
-    assert not [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("wrote ")]
+    process = call(*command.split())
+    assert process.stdout.startswith(begins), process.stdout[:200]
+    assert not [line for line in (process.stdout + process.stderr).splitlines() if line.startswith("wrote ")]
     assert content(desk).keys() == before.keys()
 
 
 @pytest.mark.parametrize("words", ["init --rules crossroads-mdtest -", "terms init --rules crossroads-mdtest -"])
 def test_a_dash_may_follow_an_option(words: str, desk: Path) -> None:
-    done = call(*words.split())
-    assert (done.returncode, done.stdout[:2]) == (0, "# "), done.stderr
+    process = call(*words.split())
+    assert (process.returncode, process.stdout[:2]) == (0, "# "), process.stderr
 
 
 @pytest.mark.parametrize(
@@ -220,10 +220,10 @@ def test_a_dash_may_follow_an_option(words: str, desk: Path) -> None:
     ],
 )
 def test_a_command_that_uses_what_was_printed_names_a_file(words: str, command: str, desk: Path) -> None:
-    done = call(*words.split())
-    printed = " ".join((done.stdout + done.stderr).replace("\n#", "\n").split())
-    assert command in printed
-    assert not re.search(r"campaign (run|verify .*--terms|accept \S+) -\s", printed)
+    process = call(*words.split())
+    output = " ".join((process.stdout + process.stderr).replace("\n#", "\n").split())
+    assert command in output
+    assert not re.search(r"campaign (run|verify .*--terms|accept \S+) -\s", output)
 
 
 @pytest.mark.parametrize("force", [[], ["--force"]])
@@ -239,19 +239,19 @@ def test_a_command_that_uses_what_was_printed_names_a_file(words: str, command: 
 )
 def test_a_directory_is_not_printed(command: str, word: str, force: list[str], desk: Path) -> None:
     before = content(desk)
-    done = call(*command.split(), *force)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"campaign: -: a {word} cannot be printed; name one\n"
+    process = call(*command.split(), *force)
+    assert (process.returncode, process.stdout) == (2, "")
+    assert process.stderr == f"campaign: -: a {word} cannot be printed; name one\n"
     assert content(desk).keys() == before.keys()
     assert not (desk / "-").exists()
 
 
 def redirected(command: str) -> str:
     """Run a shell command, in which `campaign` is the program; gives its standard error."""
-    done = subprocess.run(
+    process = subprocess.run(
         ["sh", "-c", command.replace("campaign", str(CAMPAIGN))], stderr=subprocess.PIPE, text=True, timeout=800
     )
-    return done.stderr
+    return process.stderr
 
 
 @pytest.mark.parametrize("output", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "linked"])
@@ -263,10 +263,10 @@ def test_a_path_of_standard_output_is_printed_where_standard_output_is(
     command: str, begins: str, output: str, desk: Path
 ) -> None:
     (desk / "linked").symlink_to("/dev/stdout")
-    told = redirected(f"{{ echo before; campaign {command.replace('OUT', output)}; echo after; }} > log")
+    text = redirected(f"{{ echo before; campaign {command.replace('OUT', output)}; echo after; }} > log")
     before, *lines, after = (desk / "log").read_text().splitlines()
-    assert (before, lines[0][: len(begins)], after) == ("before", begins, "after"), told
-    assert not [line for line in (*lines, *told.splitlines()) if line.startswith("wrote ")]
+    assert (before, lines[0][: len(begins)], after) == ("before", begins, "after"), text
+    assert not [line for line in (*lines, *text.splitlines()) if line.startswith("wrote ")]
 
 
 def test_a_table_printed_into_the_file_that_it_names_has_the_format_of_its_name(desk: Path) -> None:
@@ -301,8 +301,8 @@ def test_a_build_is_renewed_without_force_and_other_directories_are_not(desk: Pa
 
 
 def test_decimal_commas_are_for_csv(desk: Path) -> None:
-    done = call("table", "c.yaml", "--decimal", ",", "-o", "t.csv")
-    assert (done.returncode, (desk / "t.csv").read_text()[:14]) == (1, "target;launch;")
+    process = call("table", "c.yaml", "--decimal", ",", "-o", "t.csv")
+    assert (process.returncode, (desk / "t.csv").read_text()[:14]) == (1, "target;launch;")
     refused = call("table", "c.yaml", "--decimal", ",")
     assert refused.stderr == "campaign: --decimal ,: is for CSV, and the format is simple; add --format csv\n"
 
@@ -325,17 +325,17 @@ def test_a_comparison_has_decimal_commas_too(desk: Path) -> None:
 
 
 def test_a_workbook_needs_a_file(desk: Path) -> None:
-    done = call("table", "c.yaml", "--format", "xlsx", "-o", "-")
-    assert done.stderr == "campaign: --format xlsx needs -o OUT, since a workbook cannot be printed\n"
+    process = call("table", "c.yaml", "--format", "xlsx", "-o", "-")
+    assert process.stderr == "campaign: --format xlsx needs -o OUT, since a workbook cannot be printed\n"
 
 
 def test_the_program_itself_refuses_and_prints_as_its_verbs_do_in_the_tests(desk: Path) -> None:
     words = ["table", "c.yaml", "-o", "crossroads-mdtest.yaml", "--force"]
     refused = subprocess.run([CAMPAIGN, *words], capture_output=True, text=True, timeout=800)
     assert (refused.returncode, "this command reads it" in refused.stderr) == (2, True)
-    printed = subprocess.run([CAMPAIGN, "check", "c.yaml", "--junit", "-"], capture_output=True, text=True, timeout=800)
-    assert printed.stdout.startswith("<?xml")
-    assert printed.stdout.endswith("</testsuites>\n")
+    process = subprocess.run([CAMPAIGN, "check", "c.yaml", "--junit", "-"], capture_output=True, text=True, timeout=800)
+    assert process.stdout.startswith("<?xml")
+    assert process.stdout.endswith("</testsuites>\n")
 
 
 def test_other_rules_are_compared_without_overwriting_an_output(desk: Path) -> None:

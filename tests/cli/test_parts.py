@@ -51,14 +51,14 @@ def test_one_command_runs_all_parts_and_every_verb_works_on_the_whole_and_on_a_p
     assert "mdtest -F" not in planned.stdout, "the command lines are those of a part"
     assert "mdtest -F" in called(tmp_path, "plan", "c.yaml", "--part", "slow").stdout
 
-    done = called(tmp_path, "run", "c.yaml")
+    process = called(tmp_path, "run", "c.yaml")
     for part in PARTS:
-        assert re.search(rf"{part}: +complete +NO +0 of 36 results \(36 invalid\)", done.stdout), (
+        assert re.search(rf"{part}: +complete +NO +0 of 36 results \(36 invalid\)", process.stdout), (
             "those of the fake are"
         )
-    assert "\nREHEARSAL  RFP small 3\n  parts  yes        2 parts" in done.stdout
-    again = called(tmp_path, "run", "c.yaml")
-    assert "submitted" not in again.stdout
+    assert "\nREHEARSAL  RFP small 3\n  parts  yes        2 parts" in process.stdout
+    second_process = called(tmp_path, "run", "c.yaml")
+    assert "submitted" not in second_process.stdout
     assert "\n  slow   REHEARSAL  vendor: " in called(tmp_path, "check", "c.yaml").stdout
 
     status = json.loads(called(tmp_path, "status", "c.yaml", "--json").stdout)
@@ -73,11 +73,11 @@ def test_one_command_runs_all_parts_and_every_verb_works_on_the_whole_and_on_a_p
     assert table["scores"][0]["figures"][0]["origin"].endswith("runs/scratch.single.shared.r1/1/stdout line 14")
     rows = list(csv.DictReader(io.StringIO(called(tmp_path, "table", "c.yaml", "--format", "csv").stdout)))
     assert [row["part"] for row in rows] == ["fast"] * 36 + ["slow"] * 36
-    printed = called(tmp_path, "table", "c.yaml").stdout
-    assert "both: no value (fast/scratch/single/shared/create is invalid)" in printed
+    stdout = called(tmp_path, "table", "c.yaml").stdout
+    assert "both: no value (fast/scratch/single/shared/create is invalid)" in stdout
 
-    reported = called(tmp_path, "report", "c.yaml", "-o", "page")
-    assert reported.stdout.endswith("wrote page/index.html\n")
+    reported_process = called(tmp_path, "report", "c.yaml", "-o", "page")
+    assert reported_process.stdout.endswith("wrote page/index.html\n")
     page = (tmp_path / "page/index.html").read_text()
     assert page.index('href="fast/index.html"') < page.index('href="slow/index.html"') < page.index("Both tiers")
     assert page.count('<p class="headline">REHEARSAL</p>') == 3, "of the whole, and of each part"
@@ -96,9 +96,9 @@ def test_a_mandatory_part_without_an_answer_is_said_and_the_answer_is_not_comple
 ) -> None:
     file = tmp_path / "c.yaml"
     file.write_text(file.read_text().partition("  slow:")[0].replace("node_classes:\n  fat: {}\n", ""))
-    done = called(tmp_path, "run", "c.yaml", "--only", "fast/scratch/single/shared/*")
-    assert done.returncode == 1
-    assert "mandatory parts of RFP small that are not answered: slow" in done.stderr
+    process = called(tmp_path, "run", "c.yaml", "--only", "fast/scratch/single/shared/*")
+    assert process.returncode == 1
+    assert "mandatory parts of RFP small that are not answered: slow" in process.stderr
 
 
 NOTIFY = 'cat >told; echo "$CAMPAIGN_NAME $CAMPAIGN_STATUS" >>told'
@@ -116,8 +116,8 @@ def test_the_user_is_notified_of_the_status_with_which_the_command_ends(
 
 def test_the_user_is_notified_of_an_error_before_any_part_starts(tmp_path: Path, cluster: Fake) -> None:
     assert called(tmp_path, "rerun", "c.yaml", "sloow/home/*/*/*", "--notify", NOTIFY).returncode == 2
-    told = (tmp_path / "told").read_text()
-    assert told.startswith("campaign for RFP small: stopped with status 2: sloow/home") and "\nsmall 2\n" in told
+    text = (tmp_path / "told").read_text()
+    assert text.startswith("campaign for RFP small: stopped with status 2: sloow/home") and "\nsmall 2\n" in text
 
 
 def test_junit_of_all_parts_on_standard_output_is_one_document(tmp_path: Path, cluster: Fake) -> None:
@@ -127,8 +127,8 @@ def test_junit_of_all_parts_on_standard_output_is_one_document(tmp_path: Path, c
 
 
 def test_a_file_without_a_suffix_is_one_for_each_part(tmp_path: Path, cluster: Fake) -> None:
-    done = called(tmp_path, "table", "c.yaml", "-o", "t")
-    assert "wrote t-fast\n" in done.stdout and "wrote t-slow\n" in done.stdout, done.stderr
+    process = called(tmp_path, "table", "c.yaml", "-o", "t")
+    assert "wrote t-fast\n" in process.stdout and "wrote t-slow\n" in process.stdout, process.stderr
 
 
 @pytest.mark.parametrize(
@@ -137,9 +137,9 @@ def test_a_file_without_a_suffix_is_one_for_each_part(tmp_path: Path, cluster: F
 def test_only_the_files_that_are_written_are_asked_for(tmp_path: Path, cluster: Fake, command: str, name: str) -> None:
     (tmp_path / name).write_text("mine")
     stem, suffix = Path(name).stem, Path(name).suffix
-    done = called(tmp_path, *command.split(), name)
+    process = called(tmp_path, *command.split(), name)
     for part in PARTS:
-        assert f"wrote {stem}-{part}{suffix}\n" in done.stdout, done.stderr
+        assert f"wrote {stem}-{part}{suffix}\n" in process.stdout, process.stderr
     refused = called(tmp_path, *command.split(), name)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr.startswith(f"campaign: {stem}-fast{suffix}: already exists")
@@ -157,8 +157,8 @@ def test_one_file_of_all_parts_is_not_overwritten(tmp_path: Path, cluster: Fake)
 def test_a_directory_of_all_parts_has_one_of_each_and_is_asked_for(tmp_path: Path, cluster: Fake, name: str) -> None:
     first = called(tmp_path, "plan", "c.yaml", "--scripts", name)
     assert sorted(path.name for path in (tmp_path / name).iterdir()) == [*PARTS], first.stderr
-    again = called(tmp_path, "plan", "c.yaml", "--scripts", name)
-    assert (again.returncode, again.stderr.startswith(f"campaign: {name}: is not empty")) == (2, True)
+    second_process = called(tmp_path, "plan", "c.yaml", "--scripts", name)
+    assert (second_process.returncode, second_process.stderr.startswith(f"campaign: {name}: is not empty")) == (2, True)
 
 
 def test_ctrl_c_reaches_all_parts_and_the_same_command_continues(tmp_path: Path, cluster: Fake) -> None:
@@ -168,21 +168,21 @@ def test_ctrl_c_reaches_all_parts_and_the_same_command_continues(tmp_path: Path,
     journal = tmp_path / "results/offer/slow/journal.jsonl"
     fake_slurm.wait_until(lambda: journal.exists() and "submitted" in journal.read_text(), "a job is submitted")
     os.kill(running.pid, signal.SIGINT)
-    told, _ = running.communicate(timeout=800)
-    assert running.returncode == 130, told
-    assert "campaign: interrupted" in told
-    assert "'campaign run c.yaml --part " in told
-    done = called(tmp_path, "run", "c.yaml")
-    assert done.stdout.count("0 of 36 results (36 invalid)") == 2
+    text, _ = running.communicate(timeout=800)
+    assert running.returncode == 130, text
+    assert "campaign: interrupted" in text
+    assert "'campaign run c.yaml --part " in text
+    process = called(tmp_path, "run", "c.yaml")
+    assert process.stdout.count("0 of 36 results (36 invalid)") == 2
 
 
 def test_a_module_in_the_current_directory_is_not_executed(tmp_path: Path, cluster: Fake) -> None:
     """Others may write in a directory in which a campaign is run."""
     (tmp_path / "argparse.py").write_text(f"open({str(tmp_path / 'executed')!r}, 'w')\n")
-    done = called(tmp_path, "run", "c.yaml", "--only", "fast/scratch/single/shared/*")
+    process = called(tmp_path, "run", "c.yaml", "--only", "fast/scratch/single/shared/*")
     assert not (tmp_path / "executed").exists()
-    assert "fast: " in done.stdout
-    assert "Traceback" not in done.stdout
+    assert "fast: " in process.stdout
+    assert "Traceback" not in process.stdout
 
 
 def test_parts_that_share_storage_or_a_partition_run_one_after_another(tmp_path: Path) -> None:
@@ -208,24 +208,24 @@ def test_what_is_meant_for_a_part_has_to_name_it(tmp_path: Path, cluster: Fake) 
 
 
 def test_node_hours_are_those_of_all_parts(tmp_path: Path, cluster: Fake) -> None:
-    done = called(tmp_path, "run", "c.yaml", "--max-node-hours", "0.001")
-    assert done.returncode == 1
+    process = called(tmp_path, "run", "c.yaml", "--max-node-hours", "0.001")
+    assert process.returncode == 1
     for part in PARTS:
-        assert f"{part}: 0.001 of 0.001 node-hours are left for it" in done.stdout
-        assert re.search(rf"{part}: .*not submitted: \d+ jobs", done.stdout)
+        assert f"{part}: 0.001 of 0.001 node-hours are left for it" in process.stdout
+        assert re.search(rf"{part}: .*not submitted: \d+ jobs", process.stdout)
     assert cluster.jobs() == []
 
 
 def test_a_part_gets_what_the_others_leave_of_the_limits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    others = [open_campaign(rfp.write(tmp_path), part) for part in PARTS]
+    other_definitions = [open_campaign(rfp.write(tmp_path), part) for part in PARTS]
     monkeypatch.setattr(queues, "active_jobs", lambda _: ["7", "8"])
     monkeypatch.setattr(queues, "used_node_h", lambda _: 0.75)
-    assert RunLimits(10, None).options("later", others, 2) == ["--max-jobs", "3"]
-    assert RunLimits(10, 2.0).options("later", others, 1) == ["--max-jobs", "6", "--max-node-hours", "0.5"]
-    assert RunLimits(4, None).options("later", others, 1) is None
-    assert RunLimits(10, 1.5).options("later", others, 1) is None
+    assert RunLimits(10, None).options("later", other_definitions, 2) == ["--max-jobs", "3"]
+    assert RunLimits(10, 2.0).options("later", other_definitions, 1) == ["--max-jobs", "6", "--max-node-hours", "0.5"]
+    assert RunLimits(4, None).options("later", other_definitions, 1) is None
+    assert RunLimits(10, 1.5).options("later", other_definitions, 1) is None
     assert (
         "later: not run: --max-node-hours is 1.5, which the other parts have used or reserved"
         in capsys.readouterr().err
@@ -234,9 +234,9 @@ def test_a_part_gets_what_the_others_leave_of_the_limits(
 
 def test_a_figure_that_the_pack_does_not_have_is_told_before_anything_runs(tmp_path: Path) -> None:
     rfp.write(tmp_path, rfp=rfp.RFP.replace("shared/stat", "shared/sta"))
-    shown = called(tmp_path, "rules", "rfp.yaml")
-    assert shown.returncode == 2
-    assert "figures.stat: crossroads-mdtest has no sta; did you mean stat?" in shown.stderr
+    process = called(tmp_path, "rules", "rfp.yaml")
+    assert process.returncode == 2
+    assert "figures.stat: crossroads-mdtest has no sta; did you mean stat?" in process.stderr
 
 
 FORMS = """
@@ -255,10 +255,10 @@ def test_a_form_of_the_rfp_is_filled_from_all_parts_and_read_by_part(tmp_path: P
         tmp_path, rfp=rfp.RFP + FORMS, answer=ANSWER.replace("  fat: {{slurm: {{constraint: fat}}}}", "  fat: {{}}")
     )
     (tmp_path / "form.csv").write_text(",,Create,Stat\nFast,Rates,,\nSlow,Rates,,\nLater,Rates,,\n")
-    done = called(tmp_path, "fill", "c.yaml", "form.csv", "-o", "response.csv")
-    assert done.returncode == 1, "nothing has run"
-    assert "wrote response.csv: 0 of 6 cells filled" in done.stdout
-    _, _, unanswered = done.stdout.partition("left empty (no answer in the campaign file)")
+    process = called(tmp_path, "fill", "c.yaml", "form.csv", "-o", "response.csv")
+    assert process.returncode == 1, "nothing has run"
+    assert "wrote response.csv: 0 of 6 cells filled" in process.stdout
+    _, _, unanswered = process.stdout.partition("left empty (no answer in the campaign file)")
     assert "D4 later/scratch/single/shared/stat" in unanswered
     (tmp_path / "response.csv").write_text(",,Create,Stat\nFast,Rates,8000,400\nSlow,Rates,1000,4000\nLater,Rates,,\n")
     judged = called(tmp_path, "check", "response.csv", "--mapping", "rfp.yaml")

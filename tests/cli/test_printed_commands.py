@@ -41,7 +41,7 @@ def problem(words: list[str], capsys: pytest.CaptureFixture[str], takes: argpars
 @pytest.mark.parametrize("path", [*PAGES, *SCREENS], ids=lambda path: path.name)
 def test_every_printed_command_is_taken(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     refused = {command: problem(words_of(command), capsys) for command in complete(path)}
-    assert {command: why for command, why in refused.items() if why} == {}
+    assert {command: reason for command, reason in refused.items() if reason} == {}
 
 
 @pytest.mark.parametrize("command", sorted(INLINE))
@@ -81,9 +81,9 @@ def test_every_printed_command_works(ready: printed.Ready, capsys: pytest.Captur
     executed = [words for words in commands if not (NOT_EXECUTED.keys() & set(words) or problem(words, capsys))]
     failed = {}
     for words in dict.fromkeys(map(ready.words, executed)):
-        ended = ready.execute(words)
-        if ended.returncode not in (0, 1, 4, 5):
-            failed[words] = (ended.returncode, ended.stderr)
+        ended_process = ready.execute(words)
+        if ended_process.returncode not in (0, 1, 4, 5):
+            failed[words] = (ended_process.returncode, ended_process.stderr)
     assert failed == {}
 
 

@@ -30,7 +30,7 @@ def attempt(run: Run, state: State, reason: str = "", seconds: float | None = No
 
 
 def shown(*attempts: Attempt, runs: list[Run] = RUNS, left: TimeLeft | None = None) -> Progress:
-    values = {(one.run, one.number): VALUES for one in attempts if one.state is State.DONE}
+    values = {(attempt.run, attempt.number): VALUES for attempt in attempts if attempt.state is State.DONE}
     by_run = {run.id: [one for one in attempts if one.run == run.id] for run in runs}
     return Progress(runs, by_run, values, lambda: left)
 
@@ -60,8 +60,8 @@ def test_what_is_printed_and_what_is_logged(level: Importance, tmp_path: Path) -
     lines.say("job 17 submitted: 3 runs, scratch.peak.shared.r1 first")
     assert not (tmp_path / "results").exists()
     (tmp_path / "results").mkdir()
-    for each in story():
-        lines.show(each)
+    for step in story():
+        lines.show(step)
     lines.warn("interrupted")
     lines.close()
     builders.golden(f"progress-{level.name.lower()}.txt", stream.getvalue().replace(str(tmp_path), "HERE"))
@@ -98,7 +98,7 @@ def test_a_log_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("left", "said"),
+    ("left", "message"),
     [
         (None, ""),
         (TimeLeft(0.2), " (about 1s left)"),
@@ -109,8 +109,8 @@ def test_a_log_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
         (TimeLeft(16.5 * 3600, 12), " (about 16h30m left, 12 runs of unknown length)"),
     ],
 )
-def test_the_time_left_is_said_as_exactly_as_it_is_known(left: TimeLeft | None, said: str) -> None:
-    assert progress.time_left_text(shown(left=left)) == said
+def test_the_time_left_is_said_as_exactly_as_it_is_known(left: TimeLeft | None, message: str) -> None:
+    assert progress.time_left_text(shown(left=left)) == message
 
 
 def test_an_attempt_in_words() -> None:
@@ -146,7 +146,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch, lines: int = 24) -> Iterator[Termi
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("NO_COLOR", raising=False)
     master, slave = pty.openpty()
-    made = Terminal(os.fdopen(slave, "w"))
+    terminal = Terminal(os.fdopen(slave, "w"))
 
     def drain() -> None:
         while True:
@@ -156,14 +156,14 @@ def terminal(monkeypatch: pytest.MonkeyPatch, lines: int = 24) -> Iterator[Termi
                 return
             if not data:
                 return
-            made.written.extend(data)
+            terminal.written.extend(data)
 
     reader = threading.Thread(target=drain)
     reader.start()
     try:
-        yield made
+        yield terminal
     finally:
-        made.stream.close()
+        terminal.stream.close()
         reader.join(300)
         os.close(master)
 
@@ -200,8 +200,8 @@ def test_the_live_display_keeps_a_line_of_every_run_and_gives_the_cursor_back(
     with terminal(monkeypatch) as made:
         live = Live(made.stream, Log(tmp_path))
         live.say("job 17 submitted: [3 runs]")
-        for each in story():
-            live.show(each)
+        for progress in story():
+            live.show(progress)
             live._live.refresh()
         live.close()
     text = made.text()
@@ -217,8 +217,8 @@ def test_the_live_display_fits_80_columns(monkeypatch: pytest.MonkeyPatch, tmp_p
     with terminal(monkeypatch) as made:
         monkeypatch.setenv("COLUMNS", "80")
         live = Live(made.stream, Log(tmp_path / "none"))
-        for each in story():
-            live.show(each)
+        for progress in story():
+            live.show(progress)
             live._live.refresh()
         live.close()
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", made.text()).replace("\r", "\n")
@@ -256,8 +256,10 @@ def test_the_live_display_cuts_states_before_names_and_shows_no_run_that_has_end
     with terminal(monkeypatch) as made:
         monkeypatch.setenv("COLUMNS", "80")
         live = Live(made.stream, Log(tmp_path / "none"))
-        ended = attempt(runs[0], State.DONE, "", 1)
-        live.show(shown(ended, attempt(runs[1], State.PENDING, "waiting for its turn in job 17 (running)"), runs=runs))
+        ended_attempt = attempt(runs[0], State.DONE, "", 1)
+        live.show(
+            shown(ended_attempt, attempt(runs[1], State.PENDING, "waiting for its turn in job 17 (running)"), runs=runs)
+        )
         live._live.refresh()
         live.close()
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", made.text())

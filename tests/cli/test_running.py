@@ -50,19 +50,22 @@ def test_with_json_the_outcome_of_a_probe_is_on_standard_error(
 def test_the_user_is_notified_when_the_campaign_ends(tmp_path: Path, cluster: Fake) -> None:
     command = f'cat >{tmp_path}/told; echo "$CAMPAIGN_NAME $CAMPAIGN_STATUS" >>{tmp_path}/told'
     done = called(tmp_path, "run", "c.yaml", "--only", "scratch/single/shared/*", "--notify", command)
-    told = (tmp_path / "told").read_text().splitlines()
+    lines = (tmp_path / "told").read_text().splitlines()
     results = f"results: {tmp_path}/results/scripted"
-    assert told == [f"campaign scripted: ended with status {done.returncode}; {results}", f"scripted {done.returncode}"]
+    assert lines == [
+        f"campaign scripted: ended with status {done.returncode}; {results}",
+        f"scripted {done.returncode}",
+    ]
 
 
 def test_programs_that_end_with_status_0_and_give_no_results_end_the_campaign_and_hide_nothing(
     tmp_path: Path, cluster: Fake
 ) -> None:
     cluster.fault("bench-silent", "mdtest: no licence\n")
-    done = called(tmp_path, "run", "c.yaml")
-    assert done.returncode == 1
+    process = called(tmp_path, "run", "c.yaml")
+    assert process.returncode == 1
     cause = "the benchmark ended with status 0 and gave none of its results (create, remove, stat): "
-    assert f"campaign: the first two jobs failed with the same cause: {cause}" in " ".join(done.stderr.split())
+    assert f"campaign: the first two jobs failed with the same cause: {cause}" in " ".join(process.stderr.split())
     states = {row["state"] for row in json.loads(called(tmp_path, "status", "c.yaml", "--json").stdout)}
     assert states == {"failed", "cancelled"}
     findings = json.loads(called(tmp_path, "check", "c.yaml", "--json").stdout)
@@ -73,11 +76,11 @@ def test_the_user_is_notified_when_the_campaign_stops_and_a_command_that_fails_i
     tmp_path: Path, cluster: Fake
 ) -> None:
     cluster.fault("scontrol-fails", "scontrol: error: Unable to contact slurm controller")
-    done = called(tmp_path, "run", "c.yaml", "--notify", f"cat >{tmp_path}/told; exit 7")
-    assert done.returncode == 3
+    process = called(tmp_path, "run", "c.yaml", "--notify", f"cat >{tmp_path}/told; exit 7")
+    assert process.returncode == 3
     assert (tmp_path / "told").read_text().startswith("campaign scripted: stopped with status 3: ")
-    assert "--notify: cat >" in done.stderr
-    assert done.stderr.count("ended with status 7") == 1
+    assert "--notify: cat >" in process.stderr
+    assert process.stderr.count("ended with status 7") == 1
 
 
 def test_a_notification_that_does_not_end_is_ended_with_all_that_it_started(
@@ -103,9 +106,11 @@ def test_a_reader_that_has_gone_does_not_make_an_unfinished_campaign_look_finish
 ) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run([CAMPAIGN, verb, "c.yaml"], cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE, timeout=800)
+    process = subprocess.run(
+        [CAMPAIGN, verb, "c.yaml"], cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE, timeout=800
+    )
     os.close(writing)
-    assert done.returncode == status
+    assert process.returncode == status
 
 
 @pytest.mark.parametrize("verb", ["status", "table", "check", "collect", "run", "plan", "cancel", "head"])
@@ -116,9 +121,9 @@ def test_every_verb_says_that_the_journal_is_gone_where_the_database_is_there(
     with Store(paths) as store:
         store.begin(nonce="", campaign="scripted", rules=[])
     paths.journal.unlink()
-    done = called(tmp_path, verb, "c.yaml")
-    assert done.returncode == 3
-    assert "journal.jsonl is missing, and campaign.db cannot replace it" in done.stderr
+    process = called(tmp_path, verb, "c.yaml")
+    assert process.returncode == 3
+    assert "journal.jsonl is missing, and campaign.db cannot replace it" in process.stderr
 
 
 def watched(folder: Path) -> subprocess.Popen[str]:
@@ -136,16 +141,16 @@ def test_status_watches_the_jobs_of_a_command_that_was_killed_and_repeats_nothin
     )
     fake_slurm.wait_until(cluster.jobs, "a job")
     status = watched(tmp_path)
-    shown = tmp_path / "watched"
-    fake_slurm.wait_until(lambda: "Resources" in shown.read_text(), "the reason for which it waits")
+    path = tmp_path / "watched"
+    fake_slurm.wait_until(lambda: "Resources" in path.read_text(), "the reason for which it waits")
     driver.kill()
     driver.wait()
-    before = shown.read_text()
+    before = path.read_text()
     time.sleep(3)
-    assert (status.poll(), shown.read_text()) == (None, before)
+    assert (status.poll(), path.read_text()) == (None, before)
     cluster.mend("hold")
     assert status.wait(300) == 1  # of the other runs nothing was measured
-    assert re.search(r"scratch.single.shared.r1 +done +1 ", shown.read_text().removeprefix(before))
+    assert re.search(r"scratch.single.shared.r1 +done +1 ", path.read_text().removeprefix(before))
 
 
 def test_status_watches_while_a_command_may_submit_further_jobs(tmp_path: Path, cluster: Fake) -> None:

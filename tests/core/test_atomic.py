@@ -17,7 +17,7 @@ def test_many_writers_of_one_file_leave_one_whole_content_and_nothing_else(tmp_p
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda content: [atomic.write(path, content) for _ in range(50)], contents))
     assert path.read_text() in contents
-    assert [one.name for one in tmp_path.iterdir()] == ["plan.json"]
+    assert [path.name for path in tmp_path.iterdir()] == ["plan.json"]
 
 
 def test_what_cannot_be_written_leaves_the_file_as_it_was(tmp_path: Path) -> None:
@@ -25,7 +25,7 @@ def test_what_cannot_be_written_leaves_the_file_as_it_was(tmp_path: Path) -> Non
     path.mkdir()
     with pytest.raises(OSError, match=r"plan\.json"):
         atomic.write(path, b"x")
-    assert [one.name for one in tmp_path.iterdir()] == ["plan.json"]
+    assert [path.name for path in tmp_path.iterdir()] == ["plan.json"]
 
 
 def test_others_may_read_it_as_the_umask_says(tmp_path: Path) -> None:

@@ -68,10 +68,10 @@ def test_an_archive_is_read_as_its_directory_and_made_the_same_each_time(tmp_pat
 def test_a_zip_of_another_version_is_read_as_the_one_of_this(tmp_path: Path, level: int) -> None:
     """Version 0.3 compressed by the default level."""
     bagit.pack(bag(tmp_path / "bag", other="x" * 9999), tmp_path / "now.zip")
-    with zipfile.ZipFile(tmp_path / "now.zip") as now, zipfile.ZipFile(tmp_path / "then.zip", "w") as then:
-        for member in now.infolist():
-            then.writestr(member.filename, now.read(member), zipfile.ZIP_DEFLATED, level)
-        assert {member.compress_type for member in now.infolist()} == {zipfile.ZIP_DEFLATED}
+    with zipfile.ZipFile(tmp_path / "now.zip") as file, zipfile.ZipFile(tmp_path / "then.zip", "w") as zip_file:
+        for member in file.infolist():
+            zip_file.writestr(member.filename, file.read(member), zipfile.ZIP_DEFLATED, level)
+        assert {member.compress_type for member in file.infolist()} == {zipfile.ZIP_DEFLATED}
     found = read(tmp_path / "then.zip", tmp_path)
     (tmp_path / "again").mkdir()
     assert (found.problems, found.digests) == ([], read(tmp_path / "now.zip", tmp_path / "again").digests)
@@ -85,8 +85,8 @@ def test_files_that_are_alike_are_all_there(tmp_path: Path) -> None:
 
 
 def test_a_name_with_a_line_break_in_it_is_refused(tmp_path: Path) -> None:
-    found = problems(bag(tmp_path / "bag", **{"a\nb": "x"}), tmp_path)
-    assert "its name is not allowed on some file systems" in found[0]
+    found_problems = problems(bag(tmp_path / "bag", **{"a\nb": "x"}), tmp_path)
+    assert "its name is not allowed on some file systems" in found_problems[0]
 
 
 # --- what was changed
@@ -95,9 +95,9 @@ def test_a_name_with_a_line_break_in_it_is_refused(tmp_path: Path) -> None:
 def test_a_changed_file_is_named_with_both_hashes(tmp_path: Path) -> None:
     root = bag(tmp_path / "bag")
     (root / "data/log").write_text("1 2 4\n")
-    found = problems(root, tmp_path)
-    assert len(found) == 1
-    assert found[0].startswith("data/log: changed after bundling: its SHA-256 is ")
+    found_problems = problems(root, tmp_path)
+    assert len(found_problems) == 1
+    assert found_problems[0].startswith("data/log: changed after bundling: its SHA-256 is ")
 
 
 def test_files_that_are_missing_or_added_are_named(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_tag_file_that_is_in_no_manifest_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("nonsense\n", 'allowed: "SHA-256  name"'),
         ("0" * 64 + "  data/log\n", "listed twice"),
@@ -124,11 +124,11 @@ def test_a_tag_file_that_is_in_no_manifest_is_named(tmp_path: Path) -> None:
         ("0" * 64 + "  /etc/passwd\n", "missing from the bundle"),
     ],
 )
-def test_a_forged_manifest_is_told(tmp_path: Path, line: str, said: str) -> None:
+def test_a_forged_manifest_is_told(tmp_path: Path, line: str, message: str) -> None:
     root = bag(tmp_path / "bag")
     with (root / "manifest-sha256.txt").open("a") as file:
         file.write(line)
-    assert any(said in problem for problem in problems(root, tmp_path))
+    assert any(message in problem for problem in problems(root, tmp_path))
 
 
 @pytest.mark.parametrize("name", ["bagit.txt", "manifest-sha256.txt", "bag-info.txt"])
@@ -163,8 +163,8 @@ def test_links_and_special_files_of_a_directory_are_refused(tmp_path: Path) -> N
     (root / "data/link").symlink_to("/etc/passwd")
     (root / "data/folder").symlink_to("/etc")
     os.mkfifo(root / "data/pipe")
-    found = problems(root, tmp_path)
-    assert [problem for problem in found if problem.endswith(": refused")] == [
+    found_problems = problems(root, tmp_path)
+    assert [problem for problem in found_problems if problem.endswith(": refused")] == [
         '"data/folder": a link; allowed: regular files: refused',
         '"data/link": a link; allowed: regular files: refused',
         '"data/pipe": a special file; allowed: regular files: refused',
@@ -190,11 +190,11 @@ def test_members_that_lead_outside_are_refused(tmp_path: Path, name: str) -> Non
         member = zipfile.ZipInfo("x")
         member.filename = name
         archive.writestr(member, "x")
-    found = problems(path, tmp_path)
+    found_problems = problems(path, tmp_path)
     if "\x00" not in name:  # where the name is cut off by the library, what is left is not in a manifest
-        assert any(problem.endswith(": refused") or "damaged" in problem for problem in found)
-    assert found
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["b.zip", "into"]
+        assert any(problem.endswith(": refused") or "damaged" in problem for problem in found_problems)
+    assert found_problems
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b.zip", "into"]
     assert not Path("/outside").exists()
 
 
@@ -219,13 +219,15 @@ def test_a_link_of_a_zip_is_refused(tmp_path: Path) -> None:
 
 
 def test_names_that_differ_in_case_alone_are_refused(tmp_path: Path) -> None:
-    found = problems(zipped(tmp_path / "b.zip", **{"data/Log": b"1", "data/log": b"2"}), tmp_path)
-    assert '"data/log": appears twice, or differs from "data/Log" in upper and lower case only: refused' in found
+    found_problems = problems(zipped(tmp_path / "b.zip", **{"data/Log": b"1", "data/log": b"2"}), tmp_path)
+    assert (
+        '"data/log": appears twice, or differs from "data/Log" in upper and lower case only: refused' in found_problems
+    )
 
 
 def test_a_name_in_another_form_of_unicode_is_refused(tmp_path: Path) -> None:
-    found = problems(zipped(tmp_path / "b.zip", **{"data/e\u0301": b"1"}), tmp_path)
-    assert any("not in Unicode normal form NFC: refused" in problem for problem in found)
+    found_problems = problems(zipped(tmp_path / "b.zip", **{"data/e\u0301": b"1"}), tmp_path)
+    assert any("not in Unicode normal form NFC: refused" in problem for problem in found_problems)
 
 
 # --- what is too much, or cut off
@@ -236,7 +238,7 @@ def test_a_decompression_bomb_ends_at_its_limit(tmp_path: Path, monkeypatch: pyt
     path = zipped(tmp_path / "b.zip", **{f"data/{number}": b"\0" * (1 << 20) for number in range(8)})
     with pytest.raises(InputError, match="a decompression bomb"):
         problems(path, tmp_path)
-    assert sum(one.stat().st_size for one in (tmp_path / "into").rglob("*") if one.is_file()) <= 2 << 20
+    assert sum(path.stat().st_size for path in (tmp_path / "into").rglob("*") if path.is_file()) <= 2 << 20
 
 
 def test_a_file_above_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,10 +258,10 @@ def test_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("name", ["b.zip", "b.tar.gz"])
 def test_a_cut_off_archive_is_damaged_wherever_it_ends(tmp_path: Path, name: str) -> None:
     bagit.pack(bag(tmp_path / "bag"), tmp_path / name)
-    whole = (tmp_path / name).read_bytes()
+    data = (tmp_path / name).read_bytes()
     complete = read(tmp_path / name, tmp_path).digests
-    for length in range(1, len(whole), max(1, len(whole) // 20)):
-        (tmp_path / name).write_bytes(whole[:length])
+    for length in range(1, len(data), max(1, len(data) // 20)):
+        (tmp_path / name).write_bytes(data[:length])
         into = tmp_path / f"into{length}"
         into.mkdir()
         try:
@@ -357,31 +359,31 @@ def test_what_is_skipped_of_an_archive_counts_as_unpacked(tmp_path: Path, monkey
 def test_a_method_that_a_bundle_does_not_use_is_refused(tmp_path: Path, method: int) -> None:
     with zipfile.ZipFile(tmp_path / "b.zip", "w", method) as archive:
         archive.writestr("data/x", "x")
-    found = problems(tmp_path / "b.zip", tmp_path)
-    assert f'"data/x": compression method {method}; allowed: stored or deflated: refused' in found
+    found_problems = problems(tmp_path / "b.zip", tmp_path)
+    assert f'"data/x": compression method {method}; allowed: stored or deflated: refused' in found_problems
 
 
 @pytest.mark.parametrize("order", [("data/x", "data/x/y"), ("data/x/y", "data/x")])
 def test_a_file_and_a_folder_of_one_name_are_refused(tmp_path: Path, order: tuple[str, str]) -> None:
-    found = problems(zipped(tmp_path / "b.zip", **dict.fromkeys(order, b"1")), tmp_path)
-    assert f'"{order[1]}": is both a file and a directory: refused' in found
+    found_problems = problems(zipped(tmp_path / "b.zip", **dict.fromkeys(order, b"1")), tmp_path)
+    assert f'"{order[1]}": is both a file and a directory: refused' in found_problems
 
 
 def test_folders_that_differ_in_case_alone_are_refused(tmp_path: Path) -> None:
-    found = problems(zipped(tmp_path / "b.zip", **{"data/A/x": b"1", "data/a/y": b"2"}), tmp_path)
-    assert '"data/a/y": its directory differs from "data/A" in upper and lower case only: refused' in found
+    found_problems = problems(zipped(tmp_path / "b.zip", **{"data/A/x": b"1", "data/a/y": b"2"}), tmp_path)
+    assert '"data/a/y": its directory differs from "data/A" in upper and lower case only: refused' in found_problems
 
 
 def test_every_file_below_a_folder_that_differs_in_case_alone_is_refused(tmp_path: Path) -> None:
     names = ("data/A/b/x", "data/a/b/x2", "data/a/c/y", "data/a/c/z", "data/A/b/w")
-    found = read(zipped(tmp_path / "b.zip", **dict.fromkeys(names, b"1")), tmp_path)
-    refused = [problem for problem in found.problems if problem.endswith("in upper and lower case only: refused")]
+    bag = read(zipped(tmp_path / "b.zip", **dict.fromkeys(names, b"1")), tmp_path)
+    refused = [problem for problem in bag.problems if problem.endswith("in upper and lower case only: refused")]
     assert refused == [
         '"data/a/b/x2": its directory differs from "data/A/b" in upper and lower case only: refused',
         '"data/a/c/y": its directory differs from "data/A" in upper and lower case only: refused',
         '"data/a/c/z": its directory differs from "data/A" in upper and lower case only: refused',
     ]
-    assert {"data/A/b/x", "data/A/b/w"} == {name for name in found.digests if name.startswith("data/")}
+    assert {"data/A/b/x", "data/A/b/w"} == {name for name in bag.digests if name.startswith("data/")}
 
 
 def test_a_full_disk_is_no_fault_of_the_bundle(tmp_path: Path) -> None:
@@ -448,9 +450,9 @@ def test_a_manifest_without_lines_is_not_read_whole(tmp_path: Path, monkeypatch:
     root = bag(tmp_path / "bag")
     (root / "manifest-sha256.txt").write_text("x" * 100_000)
     (root / "bag-info.txt").write_text("y" * 100_000)
-    found = problems(root, tmp_path)
-    assert any("manifest-sha256.txt" in text for text in found)
-    assert any("bag-info.txt" in text and "500" in text for text in found)
+    found_problems = problems(root, tmp_path)
+    assert any("manifest-sha256.txt" in text for text in found_problems)
+    assert any("bag-info.txt" in text and "500" in text for text in found_problems)
 
 
 def test_a_name_that_is_no_utf8_is_told_before_anything_is_written(tmp_path: Path) -> None:

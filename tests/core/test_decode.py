@@ -56,7 +56,7 @@ def test_an_unknown_field_is_refused_or_passed_over_where_it_may_be_there() -> N
 
 
 @pytest.mark.parametrize(
-    ("changed", "message"),
+    ("changed_fields", "message"),
     [
         ({"name": 1}, "car.name: found 1; allowed: str"),
         ({"colour": "blue"}, "'blue' is not a valid Colour"),
@@ -69,7 +69,7 @@ def test_an_unknown_field_is_refused_or_passed_over_where_it_may_be_there() -> N
         ({"notes": {"b": [1]}}, "car.notes.b[0]: found 1; allowed: str"),
     ],
 )
-def test_a_field_of_another_kind_is_refused_with_its_place(changed: dict[str, Any], message: str) -> None:
+def test_a_field_of_another_kind_is_refused_with_its_place(changed_fields: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError) as error:
-        decode(Car, {"name": "a", "colour": "red"} | changed)
+        decode(Car, {"name": "a", "colour": "red"} | changed_fields)
     assert message in str(error.value)

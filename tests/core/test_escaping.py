@@ -30,7 +30,7 @@ hostile = st.text(string.punctuation + "│║┃ \n\r\t\x00\x1b\u202e\ue001\ud8
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "output"),
     [
         ("n\u043ede1", "n\\u043ede1"),
         ("\u0410CME Systems", "\\u0410CME Systems"),
@@ -40,8 +40,8 @@ hostile = st.text(string.punctuation + "│║┃ \n\r\t\x00\x1b\u202e\ue001\ud8
         ("5 \u03bcs, \u0394t, \u03c1max, 120 \u2126", None),
     ],
 )
-def test_a_letter_of_another_script_in_a_latin_word_is_shown_by_its_number(text: str, shown: str | None) -> None:
-    assert escaping.plain(text) == (shown or text)
+def test_a_letter_of_another_script_in_a_latin_word_is_shown_by_its_number(text: str, output: str | None) -> None:
+    assert escaping.plain(text) == (output or text)
 
 
 @given(st.text(max_size=40) | hostile)
@@ -76,12 +76,12 @@ def test_numbers_and_other_text_stay_in_a_spreadsheet(text: str) -> None:
 
 def titled(text: str) -> tuple[Campaign, RulePack]:
     """A campaign and a pack with a text in every place that a printed table shows."""
-    whole = builders.small_pack(caption=text)
+    pack = builders.small_pack(caption=text)
     made = replace(
-        whole,
-        files=tuple(replace(one, title=text) for one in whole.files),
-        launch=tuple(replace(one, title=text) for one in whole.launch),
-        operations=tuple(replace(one, title=f"{one.id}{text}") for one in whole.operations),
+        pack,
+        files=tuple(replace(configuration, title=text) for configuration in pack.files),
+        launch=tuple(replace(condition, title=text) for condition in pack.launch),
+        operations=tuple(replace(operation, title=f"{operation.id}{text}") for operation in pack.operations),
     )
     return builders.campaign(
         targets=(Target("scratch", f"/{text}"),), declined=(Declined("*/*/*/*", f"x{text}"),)
@@ -90,8 +90,8 @@ def titled(text: str) -> tuple[Campaign, RulePack]:
 
 def printed(text: str, style: str) -> str:
     campaign, pack = titled(text)
-    done = Results(campaign=campaign, pack=pack)
-    return table.table_text(done.rows(), done.campaign, done.pack, style)
+    results = Results(campaign=campaign, pack=pack)
+    return table.table_text(results.rows(), results.campaign, results.pack, style)
 
 
 class Tags(html.parser.HTMLParser):
@@ -124,8 +124,8 @@ def skeleton(text: str, style: str) -> list[object]:
 def innocent(text: str, style: str) -> str:
     """Letters that take the room of a text and are broken where it is: at blanks and behind slashes."""
 
-    def spelled(shown: re.Match[str]) -> str:
-        return "/" if shown[0] == "/" else "a" * len(escaping.shield(shown[0], style))
+    def spelled(match: re.Match[str]) -> str:
+        return "/" if match[0] == "/" else "a" * len(escaping.shield(match[0], style))
 
     return re.sub(r"[^\t\n\v\f\r ]", spelled, text)
 
@@ -191,8 +191,8 @@ def test_tab_separated_values_hold_no_formula() -> None:
 @settings(max_examples=examples(50))
 @given(hostile)
 def test_comma_separated_values_keep_their_columns_and_hold_no_formula(text: str) -> None:
-    done = everything()
-    rows = [replace(row, cell=replace(row.cell, target=text), unit=text) for row in done.rows()]
+    results = everything()
+    rows = [replace(row, cell=replace(row.cell, target=text), unit=text) for row in results.rows()]
     lines = list(csv.reader(io.StringIO(table.as_csv(rows))))
     assert {len(line) for line in lines} == {len(IN_CSV)}
     assert len(lines) == 1 + len(rows)

@@ -36,32 +36,34 @@ STRANGE: tuple[Json, ...] = (
 def definition(tmp_path: Path) -> Definition:
     """A campaign whose journal has an event of every kind."""
     campaign = driving.campaign(tmp_path)
-    made = Definition(campaign, builders.small_pack())
-    runs = builders.expand(made.campaign, made.pack)
-    with Store(made.paths) as store:
+    definition = Definition(campaign, builders.small_pack())
+    runs = builders.expand(definition.campaign, definition.pack)
+    with Store(definition.paths) as store:
         store.begin(nonce="n", campaign="offer", rules=["mdtest-3", 3, "00"])
-        steps = [Planned(run, 1, f"0000000{place}", made.paths.attempt(run.id, 1)) for place, run in enumerate(runs)]
+        steps = [
+            Planned(run, 1, f"0000000{place}", definition.paths.attempt(run.id, 1)) for place, run in enumerate(runs)
+        ]
         store.plan_job("job-1", "target1", "host:1:1", steps, *scripts.rendered_by())
         store.note("uncertain", job="job-1", message="timed out")
         store.submitted("job-1", "17", "Submitted batch job 17")
-        made.paths.attempt(runs[0].id, 1).mkdir(parents=True)
-        (made.paths.attempt(runs[0].id, 1) / "stdout").write_text("nothing\n")
+        definition.paths.attempt(runs[0].id, 1).mkdir(parents=True)
+        (definition.paths.attempt(runs[0].id, 1) / "stdout").write_text("nothing\n")
         store.record_end(store.attempts()[0], State.DONE, "", 1.5, 2.5)
         store.record_end(store.attempts()[1], State.FAILED, "exit status 1")
         store.note("stop", jobs=["17"], cause="exit status 1")
         store.note("cancel", jobs=["17"])
         store.note("of a later version", what=["ever"])
-    return made
+    return definition
 
 
 def events_of(path: Path) -> list[Event]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def write(path: Path, written: list[Event]) -> None:
+def write(path: Path, written_entries: list[Event]) -> None:
     """A chain that is right, whatever the events say; a value that has no UTF-8 is escaped."""
     previous, lines = START, []
-    for event in written:
+    for event in written_entries:
         line = json.dumps({**event, "previous": previous}).encode() + b"\n"
         previous = hash_of(line)
         lines.append(line)
@@ -121,7 +123,7 @@ def test_no_value_of_a_journal_ends_a_command_with_a_traceback(definition: Defin
 
 
 @pytest.mark.parametrize(
-    ("kind", "key", "value", "said"),
+    ("kind", "key", "value", "message"),
     [
         ("job", "job", "../x", 'job.job: found "../x"; allowed: a plain name'),
         ("submitted", "message", 7, "submitted.message: found 7; allowed: a text"),
@@ -133,14 +135,14 @@ def test_no_value_of_a_journal_ends_a_command_with_a_traceback(definition: Defin
     ],
 )
 def test_an_event_that_is_not_of_its_form_is_named_with_its_line(
-    definition: Definition, kind: str, key: str, value: Json, said: str
+    definition: Definition, kind: str, key: str, value: Json, message: str
 ) -> None:
     doctored = events_of(definition.paths.journal)
     line = next(number for number, event in enumerate(doctored, 1) if event["event"] == kind)
     doctored[line - 1][key] = value
     write(definition.paths.journal, doctored)
-    assert journal.read_chain(definition.paths.journal).problem.startswith(f"line {line}: {said}")
-    with pytest.raises(EnvironmentLacks, match=f"^{re.escape(f'{definition.paths.journal}:{line}: {said}')}"):
+    assert journal.read_chain(definition.paths.journal).problem.startswith(f"line {line}: {message}")
+    with pytest.raises(EnvironmentLacks, match=f"^{re.escape(f'{definition.paths.journal}:{line}: {message}')}"):
         list(journal.Reading(definition.paths.journal))
 
 
@@ -168,7 +170,7 @@ def test_no_interrupt_while_it_is_loaded_crashes_python() -> None:
         "except KeyboardInterrupt:\n"
         "    sys.exit(130)\n"
     )
-    done = subprocess.run([sys.executable, "-uc", code], capture_output=True, text=True, timeout=800)
-    statuses = done.stdout.split()
-    assert (done.returncode, done.stderr, set(statuses)) == (0, "", {"130"})
+    process = subprocess.run([sys.executable, "-uc", code], capture_output=True, text=True, timeout=800)
+    statuses = process.stdout.split()
+    assert (process.returncode, process.stderr, set(statuses)) == (0, "", {"130"})
     assert len(statuses) > 50

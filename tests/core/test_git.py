@@ -16,8 +16,8 @@ from campaign.core.git import Blob
 def call(top: Path, *words: str) -> str:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     command = ["git", "-C", str(top), "-c", "user.name=x", "-c", "user.email=x", *words]
-    done = subprocess.run(command, check=True, timeout=800, capture_output=True, text=True, env=environment)
-    return done.stdout.strip()
+    process = subprocess.run(command, check=True, timeout=800, capture_output=True, text=True, env=environment)
+    return process.stdout.strip()
 
 
 @pytest.fixture
@@ -38,12 +38,12 @@ def repository(tmp_path: Path) -> Path:
 
 
 def test_every_file_of_a_revision_with_its_mode_and_content(repository: Path) -> None:
-    found = git.blobs(repository, "HEAD")
-    modes = {blob.path: blob.mode for blob in found}
+    blobs = git.blobs(repository, "HEAD")
+    modes = {blob.path: blob.mode for blob in blobs}
     assert modes == {
         "a.c": "100644", "run.sh": "100755", "link": "120000", os.fsdecode(b"\xff\n"): "100644", "module": "160000",
     }  # fmt: skip
-    files = [blob for blob in found if blob.mode != "160000"]
+    files = [blob for blob in blobs if blob.mode != "160000"]
     assert {blob.path: data for blob, data in zip(files, git.contents(repository, files), strict=True)} == {
         "a.c": b"a\r\n\0", "run.sh": b"#!/bin/sh\n", "link": b"a.c", os.fsdecode(b"\xff\n"): b"",
     }  # fmt: skip

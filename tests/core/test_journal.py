@@ -25,9 +25,9 @@ events = st.dictionaries(
 ).map(lambda texts: {"event": "note", **texts})
 
 
-def write(path: Path, written: list[Event]) -> str:
+def write(path: Path, written_entries: list[Event]) -> str:
     previous = START
-    for event in written:
+    for event in written_entries:
         journal.append(path, event, previous)
         previous = steps(path)[-1][1]
     return previous
@@ -270,12 +270,12 @@ def test_a_line_is_kept_if_the_next_one_proves_it(
     damaged = damage(whole(path))
     path.write_bytes(b"".join(damaged))
     salvage = Salvage(path)
-    again = list(salvage.lines())
+    second_lines = list(salvage.lines())
     assert (salvage.lost, salvage.open) == (lost, open_)
-    without = [{**json.loads(line), "previous": ""} for line in again]
+    without = [{**json.loads(line), "previous": ""} for line in second_lines]
     assert without == [{**json.loads(damaged[number - 1]), "previous": ""} for number in kept]
     proven = kept[: next((place for place, number in enumerate(kept) if number > lost[0][0]), len(kept))]
-    assert again[: len(proven)] == [damaged[number - 1] for number in proven]  # byte for byte
+    assert second_lines[: len(proven)] == [damaged[number - 1] for number in proven]  # byte for byte
     assert list(salvage.earlier) == [hash_of(damaged[number - 1]) for number in kept[len(proven) :]]
 
 
@@ -291,11 +291,11 @@ def recover(path: Path, number: int = 1) -> Lines:
 
 
 def rechained(lines: Lines) -> bytes:
-    previous, again = START, b""
+    previous, second_data = START, b""
     for line in lines:
         data = (json.dumps({**json.loads(line), "previous": previous}, ensure_ascii=False) + "\n").encode()
-        previous, again = hash_of(data), again + data
-    return again
+        previous, second_data = hash_of(data), second_data + data
+    return second_data
 
 
 @pytest.mark.parametrize("damage", [garbage, changed, taken_out, first_taken_out, nothing_left])

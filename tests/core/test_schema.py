@@ -106,7 +106,7 @@ def test_a_text_that_fails_in_quotes_too_is_told_what_is_allowed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "reason"),
     {
         "0": "found 0",
         "101": "found 101",
@@ -128,8 +128,8 @@ def test_a_text_that_fails_in_quotes_too_is_told_what_is_allowed() -> None:
         "٣": "found ٣",
     }.items(),
 )
-def test_a_number_is_plain_digits_in_its_range(text: str, why: str) -> None:
-    assert read(SMALL, text) == [f"1:1: {why}; allowed: a whole number from 1 to 100"]
+def test_a_number_is_plain_digits_in_its_range(text: str, reason: str) -> None:
+    assert read(SMALL, text) == [f"1:1: {reason}; allowed: a whole number from 1 to 100"]
 
 
 def test_a_word_that_is_nearly_one_of_a_number_is_taken_for_it() -> None:
@@ -169,9 +169,9 @@ def test_each_entry_of_a_list_is_checked_and_so_is_its_length() -> None:
 
 
 def test_entries_of_a_list_differ_in_the_key_that_tells_them_apart() -> None:
-    named = ListOf(KeyedMap(name=Field(ANY, "a name")), apart="name")
-    assert read(named, "[{name: a}, {}, {name: b}, {}]") == tuple({"name": name} for name in ("a", None, "b", None))
-    assert read(named, "[{name: a}, {name: ''}, 5, {name: ''}, {name: a}]") == [
+    named_of = ListOf(KeyedMap(name=Field(ANY, "a name")), apart="name")
+    assert read(named_of, "[{name: a}, {}, {name: b}, {}]") == tuple({"name": name} for name in ("a", None, "b", None))
+    assert read(named_of, "[{name: a}, {name: ''}, 5, {name: ''}, {name: a}]") == [
         '1:20: [1].name: found ""; allowed: a text',
         "1:25: [2]: found 5; allowed: a mapping with the keys name",
         '1:35: [3].name: found ""; allowed: a text',

@@ -31,9 +31,9 @@ def verify(text: Path, space: str = SPACE) -> signatures.SignatureCheck:
 
 def test_a_signer_is_known_by_the_list(signed: Path) -> None:
     assert verify(signed) == signatures.SignatureCheck("somebody")
-    made = signatures.made_by(signed.read_bytes(), Path(f"{signed}.sig"), SPACE)
-    assert made.problem == ""
-    assert made.by.startswith("ED25519 key SHA256:")
+    check = signatures.made_by(signed.read_bytes(), Path(f"{signed}.sig"), SPACE)
+    assert check.problem == ""
+    assert check.by.startswith("ED25519 key SHA256:")
 
 
 def test_another_text_another_purpose_and_an_unknown_key_are_told(signed: Path) -> None:

@@ -114,9 +114,9 @@ def test_the_same_is_refused_in_the_same_words_without_libyaml(data: bytes, monk
 def test_a_billion_laughs_is_refused_at_once() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]
-    found = problems("\n".join(lines))
-    assert len(found) == 100
-    assert found[:2] == [
+    found_problems = problems("\n".join(lines))
+    assert len(found_problems) == 100
+    assert found_problems[:2] == [
         "1:5: a0: YAML anchors (&a0) are not supported; remove it",
         "2:5: a1: YAML anchors (&a1) are not supported; remove it",
     ]

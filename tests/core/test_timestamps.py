@@ -31,9 +31,9 @@ def stamped(authority: Path, folder: Path, digest: str = DIGEST) -> Path:
 
 
 def test_a_time_stamp_says_what_was_there_and_when(authority: Path, tmp_path: Path) -> None:
-    found = timestamps.read(stamped(authority, tmp_path), authority / "cert.pem")
-    assert (found.digest, found.problem) == (DIGEST, "")
-    assert found.time is not None and abs(found.time - datetime.now(UTC)) < timedelta(minutes=5)
+    stamp = timestamps.read(stamped(authority, tmp_path), authority / "cert.pem")
+    assert (stamp.digest, stamp.problem) == (DIGEST, "")
+    assert stamp.time is not None and abs(stamp.time - datetime.now(UTC)) < timedelta(minutes=5)
 
 
 def test_a_time_stamp_of_another_authority_is_refused(authority: Path, tmp_path: Path) -> None:

@@ -39,9 +39,9 @@ FACTS = {"mount.type": "lustre", "library.libmpi.so.40": f"/lib/libmpi.so.40 {'c
 
 
 def recorded(facts: dict[str, str] | None = None, **variables: str) -> Any:
-    given = builders.environment(facts={**FACTS, **(facts or {})})
-    told = {"SLURM_JOB_PARTITION": "fast", "OMPI_MCA_pml": "ucx", **variables}
-    return replace(given, variables={**given.variables, **told})
+    environment = builders.environment(facts={**FACTS, **(facts or {})})
+    texts = {"SLURM_JOB_PARTITION": "fast", "OMPI_MCA_pml": "ucx", **variables}
+    return replace(environment, variables={**environment.variables, **texts})
 
 
 def measured(seed: int, repetitions: int, factor: float = 1.0, noise: float = 0.01, started: float = 0.0) -> Submission:
@@ -50,15 +50,15 @@ def measured(seed: int, repetitions: int, factor: float = 1.0, noise: float = 0.
     results = Results(campaign=builders.campaign(repetitions=repetitions))
     for run in results.runs:
         results.add_to(run, [rate * factor * math.exp(chance.gauss(0, noise)) for rate in (1e3, 4e3, 8e2)])
-    given = results.submission()
+    submission = results.submission()
     times = builders.completion(started=started + 110.0, ended=started + 112.5)
     cases = tuple(
         replace(case, evidence=builders.evidence(environment=recorded(), completion=times), judge=lambda *_: ())
-        for case in given.results
+        for case in submission.results
     )
-    rows = tuple(replace(row, status=Status.MEASURED, findings=()) for row in given.rows)
-    campaign = replace(given.campaign, document=Document(WRITTEN.encode(), "offer.yaml"))
-    return replace(given, campaign=campaign, results=cases, rows=rows)
+    rows = tuple(replace(row, status=Status.MEASURED, findings=()) for row in submission.rows)
+    campaign = replace(submission.campaign, document=Document(WRITTEN.encode(), "offer.yaml"))
+    return replace(submission, campaign=campaign, results=cases, rows=rows)
 
 
 OFFER = measured(1, 5)
@@ -75,55 +75,55 @@ def decided(
     return decide_sample(asked, OFFER, answer, found, {}, AcceptanceOptions(allowed, **buyer))
 
 
-def said(accepted: SampleOutcome) -> str:
-    reasons = [cell.reason for cell in accepted.comparison.cells[0] if cell.reason]
-    return "\n".join([*reasons, *acceptance.condition_texts(accepted)])
+def said(outcome: SampleOutcome) -> str:
+    reasons = [cell.reason for cell in outcome.comparison.cells[0] if cell.reason]
+    return "\n".join([*reasons, *acceptance.condition_texts(outcome)])
 
 
-def block(accepted: SampleOutcome) -> DecisionBlock:
-    return acceptance.acceptance_decision(accepted, "offers/offer.zip", "sample.yaml")
+def block(outcome: SampleOutcome) -> DecisionBlock:
+    return acceptance.acceptance_decision(outcome, "offers/offer.zip", "sample.yaml")
 
 
-def answers(accepted: SampleOutcome) -> dict[str, str]:
-    return {each.name: each.answer for each in block(accepted).questions}
+def answers(outcome: SampleOutcome) -> dict[str, str]:
+    return {question.name: question.answer for question in block(outcome).questions}
 
 
 def with_facts(environment: Any) -> Submission:
     """The first attempt's job found something else."""
-    given = again()
+    submission = again()
     drawn = next(
-        case for case in given.results if f"{case.run.target}/{case.run.launch}/{case.run.files}" in str(ASKED)
+        case for case in submission.results if f"{case.run.target}/{case.run.launch}/{case.run.files}" in str(ASKED)
     )
     other = replace(drawn, evidence=replace(drawn.evidence, environment=environment))
-    return replace(given, results=tuple(other if case is drawn else case for case in given.results))
+    return replace(submission, results=tuple(other if case is drawn else case for case in submission.results))
 
 
 def with_rows(change: Callable[[Any], Any], cells: tuple[str, ...] = ASKED.cells[:1]) -> Submission:
-    given = again()
-    return replace(given, rows=tuple(change(row) if str(row.cell) in cells else row for row in given.rows))
+    submission = again()
+    return replace(submission, rows=tuple(change(row) if str(row.cell) in cells else row for row in submission.rows))
 
 
 def test_a_sample_of_the_committed_system_is_accepted() -> None:
-    accepted = decided(again())
-    assert (accepted.verdict, accepted.further, accepted.open) == (CellVerdict.ACCEPTED, 0, {})
-    assert {cell.verdict for cell in accepted.comparison.cells[0]} == {CellVerdict.ACCEPTED}
-    assert len(accepted.comparison.cells[0]) == len(ASKED.cells)
-    assert list(acceptance.condition_texts(accepted)) == []
-    assert block(accepted).headline == "ACCEPTED"
-    assert answers(accepted) == {
+    outcome = decided(again())
+    assert (outcome.verdict, outcome.further, outcome.open) == (CellVerdict.ACCEPTED, 0, {})
+    assert {cell.verdict for cell in outcome.comparison.cells[0]} == {CellVerdict.ACCEPTED}
+    assert len(outcome.comparison.cells[0]) == len(ASKED.cells)
+    assert list(acceptance.condition_texts(outcome)) == []
+    assert block(outcome).headline == "ACCEPTED"
+    assert answers(outcome) == {
         "measured": "yes", "conditions": "same", "results": "yes", "honest": "yes", "inflated": "yes"
     }  # fmt: skip
-    assert block(accepted).questions[2].reason == f"{len(ASKED.cells)} accepted of {len(ASKED.cells)} drawn results"
+    assert block(outcome).questions[2].reason == f"{len(ASKED.cells)} accepted of {len(ASKED.cells)} drawn results"
 
 
 def test_a_slower_system_is_rejected_with_its_ratios() -> None:
-    accepted = decided(again(factor=0.8))
-    assert accepted.verdict is CellVerdict.REJECTED
-    assert {cell.verdict for cell in accepted.comparison.cells[0]} == {CellVerdict.REJECTED}
-    assert "geometric mean: 8" in said(accepted)
-    assert (block(accepted).headline, answers(accepted)["results"]) == ("REJECTED", "NO")
-    assert f"{len(ASKED.cells)} rejected of {len(ASKED.cells)} drawn results: scratch/" in block(accepted).sentence
-    assert [(step.who, step.what[:15]) for step in block(accepted).steps] == [
+    outcome = decided(again(factor=0.8))
+    assert outcome.verdict is CellVerdict.REJECTED
+    assert {cell.verdict for cell in outcome.comparison.cells[0]} == {CellVerdict.REJECTED}
+    assert "geometric mean: 8" in said(outcome)
+    assert (block(outcome).headline, answers(outcome)["results"]) == ("REJECTED", "NO")
+    assert f"{len(ASKED.cells)} rejected of {len(ASKED.cells)} drawn results: scratch/" in block(outcome).sentence
+    assert [(step.who, step.what[:15]) for step in block(outcome).steps] == [
         ("vendor", "find why the in"), ("you", "campaign sample"),
     ]  # fmt: skip
 
@@ -160,20 +160,23 @@ def test_the_buyers_limit_and_the_reported_numbers_alone_decide_where_he_says_so
 
 
 def test_a_sample_that_varies_more_than_the_design_assumed_asks_for_further_repetitions(tmp_path: Path) -> None:
-    accepted = decided(again(noise=0.04))
-    assert (accepted.verdict, accepted.open) == (CellVerdict.UNDECIDED, {})
-    assert "repetitions vary by 4" in said(accepted) and "the design assumed 1" in said(accepted)
-    assert 20 < accepted.further < 100
+    outcome = decided(again(noise=0.04))
+    assert (outcome.verdict, outcome.open) == (CellVerdict.UNDECIDED, {})
+    assert "repetitions vary by 4" in said(outcome) and "the design assumed 1" in said(outcome)
+    assert 20 < outcome.further < 100
     further = "campaign accept offers/offer.zip sample.yaml --further; campaign run sample.yaml"
-    assert [step.what for step in block(accepted).steps] == [further]
+    assert [step.what for step in block(outcome).steps] == [further]
     file = tmp_path / "challenge.yaml"
     settings = {**sample.challenge_settings(ASKED, OFFER), "slurm": {"partition": "changed"}}
     file.write_text(sample.challenge_text(ASKED, settings))
-    file.write_text(acceptance.extended_challenge(accepted, file))
-    more = sample.read_challenge(file)
-    assert (more.nonce, more.repetitions) == (ASKED.nonce, 3 + accepted.further)
-    assert "partition: changed" in file.read_text() and f"repetitions: {more.repetitions}\n" in file.read_text()
-    enough = decided(again(noise=0.04, repetitions=more.repetitions), asked=more)
+    file.write_text(acceptance.extended_challenge(outcome, file))
+    further_challenge = sample.read_challenge(file)
+    assert (further_challenge.nonce, further_challenge.repetitions) == (ASKED.nonce, 3 + outcome.further)
+    assert (
+        "partition: changed" in file.read_text()
+        and f"repetitions: {further_challenge.repetitions}\n" in file.read_text()
+    )
+    enough = decided(again(noise=0.04, repetitions=further_challenge.repetitions), asked=further_challenge)
     assert (enough.verdict, enough.further) == (CellVerdict.ACCEPTED, 0)
 
 
@@ -184,38 +187,42 @@ def fewer(row: Row, number: int) -> Row:
 
 
 def test_missing_repetitions_are_asked_for() -> None:
-    accepted = decided(with_rows(lambda row: fewer(row, 2)))
-    assert (accepted.verdict, accepted.further) == (CellVerdict.UNDECIDED, 1)
-    assert "2 of 3 repetitions" in said(accepted) and "--further" in block(accepted).steps[0].what
+    outcome = decided(with_rows(lambda row: fewer(row, 2)))
+    assert (outcome.verdict, outcome.further) == (CellVerdict.UNDECIDED, 1)
+    assert "2 of 3 repetitions" in said(outcome) and "--further" in block(outcome).steps[0].what
 
 
 def test_an_invalid_cell_says_which_rule_it_violates() -> None:
     wrong = Finding("ENV-04", Severity.ERROR, "scratch/*/*/*", "the file system is another", "ext4", "tmpfs")
-    accepted = decided(with_rows(lambda row: replace(row, status=Status.INVALID, findings=(wrong,))))
-    assert accepted.verdict is CellVerdict.UNDECIDED
-    assert "invalid: ENV-04 the file system is another (expected ext4, found tmpfs)" in said(accepted)
+    outcome = decided(with_rows(lambda row: replace(row, status=Status.INVALID, findings=(wrong,))))
+    assert outcome.verdict is CellVerdict.UNDECIDED
+    assert "invalid: ENV-04 the file system is another (expected ext4, found tmpfs)" in said(outcome)
 
 
 def test_a_cell_that_was_not_measured_is_undecided() -> None:
     row = {"status": Status.MISSING, "value": None, "values": (), "note": "not run yet"}
     assert "missing: not run yet" in said(decided(with_rows(lambda given: replace(given, **row))))
-    gone = replace(again(), rows=tuple(row for row in again().rows if str(row.cell) != ASKED.cells[0]))
-    assert "only in the first" in said(decided(gone))
-    assert decided(gone).verdict is CellVerdict.UNDECIDED
-    assert block(decided(gone)).steps[0].what.startswith("mend what made runs fail; campaign run sample.yaml")
+    submission = replace(again(), rows=tuple(row for row in again().rows if str(row.cell) != ASKED.cells[0]))
+    assert "only in the first" in said(decided(submission))
+    assert decided(submission).verdict is CellVerdict.UNDECIDED
+    assert block(decided(submission)).steps[0].what.startswith("mend what made runs fail; campaign run sample.yaml")
 
 
 # --- ways to cheat, each with what names it
 
 
 def copied() -> Submission:
-    given = again()
-    return replace(given, results=(replace(given.results[0], records=OFFER.results[0].records), *given.results[1:]))
+    submission = again()
+    return replace(
+        submission, results=(replace(submission.results[0], records=OFFER.results[0].records), *submission.results[1:])
+    )
 
 
 def cancelled() -> Submission:
-    given = again()
-    return replace(given, attempts=(*given.attempts, replace(given.attempts[0], number=2, state=State.CANCELLED)))
+    submission = again()
+    return replace(
+        submission, attempts=(*submission.attempts, replace(submission.attempts[0], number=2, state=State.CANCELLED))
+    )
 
 
 def job(**variables: str) -> Callable[[], Submission]:
@@ -245,10 +252,10 @@ RECORDED: dict[str, tuple[Callable[[], Submission], str]] = {
 
 @pytest.mark.parametrize(("answer", "name"), RECORDED.values(), ids=RECORDED)
 def test_a_sample_that_was_measured_otherwise_is_not_accepted(answer: Callable[[], Submission], name: str) -> None:
-    accepted = decided(answer())
-    assert accepted.verdict is not CellVerdict.ACCEPTED
-    assert name in said(accepted)
-    assert block(accepted).steps
+    outcome = decided(answer())
+    assert outcome.verdict is not CellVerdict.ACCEPTED
+    assert name in said(outcome)
+    assert block(outcome).steps
 
 
 @pytest.mark.parametrize(
@@ -262,19 +269,19 @@ def test_a_sample_that_was_measured_otherwise_is_not_accepted(answer: Callable[[
 )
 def test_a_sample_whose_records_contradict_each_other_is_rejected(rule: str, message: str) -> None:
     wrong = Finding(rule, Severity.ERROR, "scratch.single.shared.r1/1", message, "this", "that")
-    accepted = decided(again(), found=(wrong,))
-    assert accepted.verdict is CellVerdict.REJECTED
-    assert f"not a valid sample: {rule} {message} (expected this, found that)" in said(accepted)
-    assert (answers(accepted)["measured"], block(accepted).may[:7]) == ("NO", "nothing")
+    outcome = decided(again(), found=(wrong,))
+    assert outcome.verdict is CellVerdict.REJECTED
+    assert f"not a valid sample: {rule} {message} (expected this, found that)" in said(outcome)
+    assert (answers(outcome)["measured"], block(outcome).may[:7]) == ("NO", "nothing")
 
 
 def test_a_difference_counts_for_nothing_once_the_buyer_allows_it() -> None:
     answer = with_facts(recorded({"mount.type": "nfs", "library.libmpi.so.40": "/lib/libmpi.so.40 12"}))
     assert decided(answer, "mount.*").verdict is CellVerdict.UNDECIDED
-    accepted = decided(answer, "mount.scratch", "library.*")
-    assert accepted.verdict is CellVerdict.ACCEPTED
-    assert "allowed: mount.scratch: lustre in the bundle, nfs, lustre in the sample" in said(accepted)
-    assert answers(accepted)["conditions"] == "allowed"
+    outcome = decided(answer, "mount.scratch", "library.*")
+    assert outcome.verdict is CellVerdict.ACCEPTED
+    assert "allowed: mount.scratch: lustre in the bundle, nfs, lustre in the sample" in said(outcome)
+    assert answers(outcome)["conditions"] == "allowed"
     faster = decided(again(factor=3.0))
     assert block(faster).steps[-1].what.endswith("campaign accept offers/offer.zip sample.yaml --allow faster")
     assert decided(again(factor=3.0), "faster").verdict is CellVerdict.ACCEPTED
@@ -320,9 +327,12 @@ MACHINE: list[tuple[str, str, str]] = [
 
 @pytest.mark.parametrize(("old", "new", "name"), MACHINE, ids=[case[1] for case in MACHINE])
 def test_settings_of_the_machine_need_the_buyers_word(tmp_path: Path, old: str, new: str, name: str) -> None:
-    changed = acceptance._changed_settings(ASKED, challenge(tmp_path, old, new), OFFER)
-    accepted = decide_sample(ASKED, OFFER, again(), (), changed, AcceptanceOptions())
-    assert (accepted.verdict, len(accepted.open)) == (CellVerdict.UNDECIDED, len(changed))
-    assert name in said(accepted)
-    keys = tuple(changed)
-    assert decide_sample(ASKED, OFFER, again(), (), changed, AcceptanceOptions(keys)).verdict is CellVerdict.ACCEPTED
+    changed_settings = acceptance._changed_settings(ASKED, challenge(tmp_path, old, new), OFFER)
+    outcome = decide_sample(ASKED, OFFER, again(), (), changed_settings, AcceptanceOptions())
+    assert (outcome.verdict, len(outcome.open)) == (CellVerdict.UNDECIDED, len(changed_settings))
+    assert name in said(outcome)
+    keys = tuple(changed_settings)
+    assert (
+        decide_sample(ASKED, OFFER, again(), (), changed_settings, AcceptanceOptions(keys)).verdict
+        is CellVerdict.ACCEPTED
+    )

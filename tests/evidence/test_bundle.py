@@ -43,8 +43,8 @@ def test_a_bundle_has_the_evidence_and_what_follows_from_it(made: Made) -> None:
         "data/tables/clauses.json",
     }
     for form in ("csv", "json"):
-        printed = made.call("table", made.file, "--clauses", "--format", form).stdout
-        assert (made.root / "plain/data/tables" / f"clauses.{form}").read_text() == printed
+        stdout = made.call("table", made.file, "--clauses", "--format", form).stdout
+        assert (made.root / "plain/data/tables" / f"clauses.{form}").read_text() == stdout
     attempt = "data/results/runs/scratch.peak.unique.r1/1"
     inside = {name.removeprefix(f"{attempt}/") for name in names if name.startswith(attempt)}
     assert {"attempt.json", "facts.jsonl", "job.sbatch", "stdout", "stderr"} <= inside
@@ -76,7 +76,7 @@ def test_the_crate_leads_from_each_number_to_its_log(made: Made) -> None:
 def test_what_does_not_count_is_in_the_index_with_its_hashes(made: Made, tmp_path: Path) -> None:
     index = json.loads((made.root / "plain/data/index.json").read_text())
     assert index["counts"] == {"done": 12}
-    assert all(one["included"] for one in index["attempts"])
+    assert all(attempt["included"] for attempt in index["attempts"])
 
 
 @pytest.mark.parametrize("name", ["b.zip", "b.tar.gz"])
@@ -96,35 +96,35 @@ def test_an_archive_holds_the_same_under_one_folder(made: Made, tmp_path: Path, 
 def test_what_is_in_a_bundle_follows_from_the_journal_and_not_from_the_database(made: Made, tmp_path: Path) -> None:
     database = made.root / "results/bundled/campaign.db"
     as_it_was = database.read_bytes()
-    with closing(sqlite3.connect(database)) as changed:
-        changed.execute("UPDATE attempts SET state = 'superseded' WHERE run = 'scratch.peak.unique.r1'")
-        changed.commit()
-    done = made.call("bundle", made.file, "-o", tmp_path / "bag")
+    with closing(sqlite3.connect(database)) as changed_connection:
+        changed_connection.execute("UPDATE attempts SET state = 'superseded' WHERE run = 'scratch.peak.unique.r1'")
+        changed_connection.commit()
+    process = made.call("bundle", made.file, "-o", tmp_path / "bag")
     database.write_bytes(as_it_was)
-    assert "12 attempts" in done.stdout, done.stderr
+    assert "12 attempts" in process.stdout, process.stderr
     index = json.loads((tmp_path / "bag/data/index.json").read_text())
-    assert (index["counts"], {each["included"] for each in index["attempts"]}) == ({"done": 12}, {True})
+    assert (index["counts"], {attempt["included"] for attempt in index["attempts"]}) == ({"done": 12}, {True})
 
 
 def test_a_bundle_is_never_written_over(made: Made) -> None:
-    done = made.call("bundle", made.file, "-o", made.root / "plain")
-    assert done.returncode == 2
-    assert "already exists" in done.stderr
+    process = made.call("bundle", made.file, "-o", made.root / "plain")
+    assert process.returncode == 2
+    assert "already exists" in process.stderr
 
 
 def test_nothing_is_handed_in_of_a_campaign_that_was_never_run(made: Made, tmp_path: Path) -> None:
     file = tmp_path / "other.yaml"
     file.write_text(made.file.read_text())
-    done = made.call("bundle", file, "-o", tmp_path / "b")
-    assert (done.returncode, "has not been run; start with 'campaign run" in done.stderr) == (2, True)
+    process = made.call("bundle", file, "-o", tmp_path / "b")
+    assert (process.returncode, "has not been run; start with 'campaign run" in process.stderr) == (2, True)
     assert not (tmp_path / "b").exists()
 
 
 def test_an_archive_of_another_kind_is_refused_in_place_of_a_directory_of_that_name(made: Made, tmp_path: Path) -> None:
-    done = made.call("bundle", made.file, "-o", tmp_path / "b.rar")
+    process = made.call("bundle", made.file, "-o", tmp_path / "b.rar")
     assert (
-        done.returncode,
-        "b.rar: unknown kind of archive; allowed: a directory, .zip or .tar.gz" in done.stderr,
+        process.returncode,
+        "b.rar: unknown kind of archive; allowed: a directory, .zip or .tar.gz" in process.stderr,
     ) == (2, True)
     assert list(tmp_path.iterdir()) == []
 
@@ -138,8 +138,8 @@ def test_the_archive_behind_a_link_is_replaced_and_the_link_stays(made: Made, tm
     link.symlink_to(archive)
     assert made.call("bundle", made.file, "-o", link).returncode == 2
     assert archive.read_text() == "old"
-    done = made.call("bundle", made.file, "-o", link, "--force")
-    assert f"wrote {link}: " in done.stdout
+    process = made.call("bundle", made.file, "-o", link, "--force")
+    assert f"wrote {link}: " in process.stdout
     assert (link.is_symlink(), archive.stat().st_mode & 0o777, list(archive.parent.iterdir())) == (
         True,
         0o600,
@@ -150,8 +150,8 @@ def test_the_archive_behind_a_link_is_replaced_and_the_link_stays(made: Made, tm
 
 def test_a_device_behind_a_link_is_not_replaced_by_an_archive(made: Made, tmp_path: Path) -> None:
     (tmp_path / "b.zip").symlink_to("/dev/null")
-    done = made.call("bundle", made.file, "-o", tmp_path / "b.zip", "--force")
-    assert (done.returncode, done.stderr) == (
+    process = made.call("bundle", made.file, "-o", tmp_path / "b.zip", "--force")
+    assert (process.returncode, process.stderr) == (
         2,
         f"campaign: {tmp_path / 'b.zip'}: is not a file; name a new .zip or .tar.gz\n",
     )
@@ -162,16 +162,16 @@ def test_a_link_among_the_results_is_refused_by_name(made: Made, tmp_path: Path)
     link = made.root / "results/bundled/runs/link"
     link.symlink_to("/etc/passwd")
     try:
-        done = made.call("bundle", made.file, "-o", tmp_path / "b")
+        process = made.call("bundle", made.file, "-o", tmp_path / "b")
     finally:
         link.unlink()
-    assert (done.returncode, str(link) in done.stderr) == (2, True)
+    assert (process.returncode, str(link) in process.stderr) == (2, True)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_key_that_is_not_there_leaves_nothing_behind(made: Made, tmp_path: Path) -> None:
-    done = made.call("bundle", made.file, "-o", tmp_path / "b", "--sign", tmp_path / "key")
-    assert (done.returncode, "key: not found; give an SSH private key" in done.stderr) == (2, True)
+    process = made.call("bundle", made.file, "-o", tmp_path / "b", "--sign", tmp_path / "key")
+    assert (process.returncode, "key: not found; give an SSH private key" in process.stderr) == (2, True)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -184,10 +184,10 @@ def test_what_a_killed_command_left_is_removed_by_the_next_one_but_not_what_anot
     held = os.open(other, os.O_RDONLY)
     try:
         fcntl.flock(held, fcntl.LOCK_EX)
-        done = made.call("bundle", made.file, "-o", tmp_path / "bag.zip")
+        process = made.call("bundle", made.file, "-o", tmp_path / "bag.zip")
     finally:
         os.close(held)
-    assert "36 cells: 36 invalid: no buyer accepts this bundle; 'campaign check " in done.stdout
+    assert "36 cells: 36 invalid: no buyer accepts this bundle; 'campaign check " in process.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == [".bag.zip.campaign-def", "bag.zip"]
 
 
@@ -208,7 +208,7 @@ def test_what_others_created_under_the_name_of_what_is_left_is_neither_removed_n
 
 
 def test_the_head_of_the_journal_is_said_for_the_vendor_to_send(made: Made, tmp_path: Path) -> None:
-    done = made.call("bundle", made.file, "-o", tmp_path / "b")
-    head = next(line.split()[-1] for line in done.stdout.splitlines() if line.startswith("journal head"))
+    process = made.call("bundle", made.file, "-o", tmp_path / "b")
+    head = next(line.split()[-1] for line in process.stdout.splitlines() if line.startswith("journal head"))
     assert f"Journal-Head: {head}\n" in (tmp_path / "b/bag-info.txt").read_text()
     assert bagit.TAG_MANIFEST in {path.name for path in (tmp_path / "b").iterdir()}

@@ -38,15 +38,15 @@ def whole(*findings: Finding, profile: str = "full") -> Submission:
 def said(
     *findings: Finding, profile: str = "full", of_bundle: tuple[Finding, ...] = (), **known: object
 ) -> BundleDecision:
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "signature": "vendor",
         "trusted": True,
         "copy": RulesCopy.INSTALLED,
         "terms": True,
         **known,
     }
-    judged = given.pop("whole", whole(*findings, profile=profile))
-    return decide_on_bundle(BundleFacts("offer.zip", **given), of_bundle, judged)
+    judged = fields.pop("whole", whole(*findings, profile=profile))
+    return decide_on_bundle(BundleFacts("offer.zip", **fields), of_bundle, judged)
 
 
 @pytest.mark.parametrize(
@@ -71,18 +71,18 @@ def said(
 def test_only_what_is_kept_and_accepted_by_terms_has_status_0(
     findings: tuple[Finding, ...], profile: str, outcome: VerifyOutcome, status: int
 ) -> None:
-    found = said(*findings, profile=profile)
-    assert (found.outcome, found.exit_status) == (outcome, status)
+    decision = said(*findings, profile=profile)
+    assert (decision.outcome, decision.exit_status) == (outcome, status)
 
 
 def test_without_terms_nothing_has_status_0() -> None:
-    found = said(terms=False)
-    assert (found.outcome, found.exit_status) == (VerifyOutcome.OPEN, 4)
-    assert "campaign terms init terms.yaml --rules test-rules" in found.block.steps[0].what
+    decision = said(terms=False)
+    assert (decision.outcome, decision.exit_status) == (VerifyOutcome.OPEN, 4)
+    assert "campaign terms init terms.yaml --rules test-rules" in decision.block.steps[0].what
 
 
-def answers(found: BundleDecision) -> dict[str, str]:
-    return {question.name: question.answer for question in found.block.questions}
+def answers(decision: BundleDecision) -> dict[str, str]:
+    return {question.name: question.answer for question in decision.block.questions}
 
 
 @pytest.mark.parametrize(
@@ -103,17 +103,17 @@ def answers(found: BundleDecision) -> dict[str, str]:
 def test_evidence_rules_and_decisions_are_three_answers(
     findings: tuple[Finding, ...], of_bundle: tuple[Finding, ...], expected: tuple[str, ...]
 ) -> None:
-    found = answers(said(*findings, of_bundle=of_bundle))
-    assert tuple(found[name] for name in ("evidence", "rules", "decisions")) == expected
+    found_answers = answers(said(*findings, of_bundle=of_bundle))
+    assert tuple(found_answers[name] for name in ("evidence", "rules", "decisions")) == expected
 
 
 def test_whose_move_an_open_rule_is_is_said_and_what_nobody_can_show_is_said_once() -> None:
-    found = said(UNCHECKED, COUNTERS, NOT_PRINTED, replace(NOT_PRINTED, subject="another"))
-    reason = next(each.reason for each in found.block.questions if each.name == "rules")
+    decision = said(UNCHECKED, COUNTERS, NOT_PRINTED, replace(NOT_PRINTED, subject="another"))
+    reason = next(question.reason for question in decision.block.questions if question.name == "rules")
     assert reason == (
         "1 rule open for the vendor (STA-04); 1 rule open for you (CCH-02); FLG-07 cannot be shown by these programs"
     )
-    assert [(step.who, step.what[:7]) for step in found.block.steps] == [
+    assert [(step.who, step.what[:7]) for step in decision.block.steps] == [
         ("vendor", "STA-04:"), ("you", "CCH-02:"), ("you", "campaig"),
     ]  # fmt: skip
 
@@ -121,27 +121,27 @@ def test_whose_move_an_open_rule_is_is_said_and_what_nobody_can_show_is_said_onc
 def test_records_that_contradict_each_other_are_the_buyers_move() -> None:
     """The vendor is not told to repeat the run: a new run would hide which record is wrong."""
     values = {"contradiction": "value of create is 3491317.0 in a/stdout:14, but 349131.0 in a/bench.jsonl:5"}
-    found = said(replace(VIOLATION, rule="EVD-06", wording="{contradiction}", values=values))
-    assert (answers(found)["evidence"], found.outcome) == ("CONTRADICTED", VerifyOutcome.NOT_VALID)
-    first, *others = found.block.steps
+    decision = said(replace(VIOLATION, rule="EVD-06", wording="{contradiction}", values=values))
+    assert (answers(decision)["evidence"], decision.outcome) == ("CONTRADICTED", VerifyOutcome.NOT_VALID)
+    first, *other_steps = decision.block.steps
     assert first.who == "you" and values["contradiction"] in first.what
     assert "the vendor for the original records" in first.what
-    assert not [step for step in others if step.who == "vendor"]
+    assert not [step for step in other_steps if step.who == "vendor"]
 
 
 def test_a_result_that_is_missing_is_not_valid_even_in_a_rehearsal() -> None:
-    given = whole(profile="rehearsal")
-    missing = replace(given, rows=(replace(given.rows[0], status=Status.MISSING), *given.rows[1:]))
-    found = said(whole=missing)
-    assert (found.exit_status, answers(found)["complete"]) == (1, "NO")
-    assert "35 of 36 results" in found.block.sentence
+    submission = whole(profile="rehearsal")
+    missing = replace(submission, rows=(replace(submission.rows[0], status=Status.MISSING), *submission.rows[1:]))
+    decision = said(whole=missing)
+    assert (decision.exit_status, answers(decision)["complete"]) == (1, "NO")
+    assert "35 of 36 results" in decision.block.sentence
 
 
 def test_what_cannot_be_re_evaluated_claims_nothing() -> None:
-    found = said(whole=None)
-    assert (found.outcome, found.consistent, found.rules) == (VerifyOutcome.NOT_VALID, False, "")
-    assert answers(found)["evidence"] == "CONTRADICTED"
-    assert found.block.may == "nothing: its records do not agree."
+    decision = said(whole=None)
+    assert (decision.outcome, decision.consistent, decision.rules) == (VerifyOutcome.NOT_VALID, False, "")
+    assert answers(decision)["evidence"] == "CONTRADICTED"
+    assert decision.block.may == "nothing: its records do not agree."
 
 
 @pytest.mark.parametrize(
@@ -156,16 +156,16 @@ def test_what_cannot_be_re_evaluated_claims_nothing() -> None:
 def test_who_closed_the_bundle_is_said_first(
     known: dict[str, object], of_bundle: tuple[Finding, ...], seal: Seal, text: str
 ) -> None:
-    found = said(of_bundle=of_bundle, **known)
-    assert (found.seal, text in found.block.about) == (seal, True)
+    decision = said(of_bundle=of_bundle, **known)
+    assert (decision.seal, text in decision.block.about) == (seal, True)
 
 
 def test_how_many_results_were_measured_is_said_since_a_reason_is_enough_to_decline_one() -> None:
-    given = whole()
-    rows = (*(replace(row, status=Status.DECLINED) for row in given.rows[:9]), *given.rows[9:])
-    found = said(whole=replace(given, rows=rows))
-    assert found.results == {"declined": 9, "measured": 27}
-    assert "36 of 36 results (9 declined)" in found.block.sentence
+    submission = whole()
+    rows = (*(replace(row, status=Status.DECLINED) for row in submission.rows[:9]), *submission.rows[9:])
+    decision = said(whole=replace(submission, rows=rows))
+    assert decision.results == {"declined": 9, "measured": 27}
+    assert "36 of 36 results (9 declined)" in decision.block.sentence
 
 
 def test_whose_copy_of_the_rules_is_said() -> None:
@@ -189,54 +189,54 @@ def test_what_no_record_shows_is_said_where_nothing_else_does() -> None:
 
 
 def test_the_verdict_of_the_readme_says_all_that_is_known() -> None:
-    with reference.verified(reference.SIGNERS) as found:
-        told = found.decision
-    assert (told.seal, told.rules_copy, told.exit_status) == (Seal.TRUSTED, RulesCopy.INSTALLED, 4)
-    assert (told.evidence, told.kept) == ("unproven", "open")
-    assert told.file_systems == {"scratch": "tmpfs"}
-    assert [each.rule for each in told.undecided] == ["SRC-01"]
+    with reference.verified(reference.SIGNERS) as verified:
+        decision = verified.decision
+    assert (decision.seal, decision.rules_copy, decision.exit_status) == (Seal.TRUSTED, RulesCopy.INSTALLED, 4)
+    assert (decision.evidence, decision.kept) == ("unproven", "open")
+    assert decision.file_systems == {"scratch": "tmpfs"}
+    assert [finding.rule for finding in decision.undecided] == ["SRC-01"]
 
 
 def test_it_is_printed_above_everything_and_is_in_json_and_in_the_report(made: Made, tmp_path: Path) -> None:
-    done = made.call("verify", made.root / "plain", "-o", tmp_path / "report")
-    first = done.stdout.partition("\n\n")[0]
-    found = json.loads(made.call("verify", made.root / "plain", "--json").stdout)
-    decision = found["conclusion"]["decision"]
+    process = made.call("verify", made.root / "plain", "-o", tmp_path / "report")
+    first = process.stdout.partition("\n\n")[0]
+    document = json.loads(made.call("verify", made.root / "plain", "--json").stdout)
+    decision = document["conclusion"]["decision"]
     assert first.startswith(f"{decision['headline']}  plain  not signed  ")
     assert [line.split()[0] for line in first.splitlines() if line[:2] == "  " and line[2].isalpha()] == [
         question["name"] for question in decision["questions"]
     ]
-    assert found["conclusion"]["exit_status"] == done.returncode
+    assert document["conclusion"]["exit_status"] == process.returncode
     assert "nothing measured again" in (tmp_path / "report/index.html").read_text()
 
 
 def test_the_report_counts_and_lists_what_the_verdict_counts(made: Made, tmp_path: Path) -> None:
-    told = json.loads(made.call("verify", made.root / "plain", "-o", tmp_path, "--json").stdout)
+    document = json.loads(made.call("verify", made.root / "plain", "-o", tmp_path, "--json").stdout)
     found = json.loads((tmp_path / "findings.json").read_text())
-    assert len({one["rule"] for one in found if not one["checked"]}) == told["conclusion"]["unchecked"]
+    assert len({one["rule"] for one in found if not one["checked"]}) == document["conclusion"]["unchecked"]
     assert {one["rule"] for one in found if one["subject"] == "bundle"} >= {"EVD-02", "EVD-03"}
     page = (tmp_path / "index.html").read_text()
-    assert f"{told['conclusion']['unchecked']} rules of " in page
-    assert (told["conclusion"]["outcome"], told["conclusion"]["compliance"]) == ("NOT VALID", "rehearsal")
+    assert f"{document['conclusion']['unchecked']} rules of " in page
+    assert (document["conclusion"]["outcome"], document["conclusion"]["compliance"]) == ("NOT VALID", "rehearsal")
     assert '<section class="decision broken"' in page
 
 
 def test_the_report_has_the_times_of_the_verdict(made: Made, tmp_path: Path) -> None:
-    told = json.loads(made.call("verify", made.root / "plain", "-o", tmp_path, "--json").stdout)["conclusion"]
-    shown = (tmp_path / "index.html").read_text().split("Measured ")[1].split(" UTC")[0]
-    assert shown.startswith(told["measured_from"])
-    assert shown.split(" to ")[1].rpartition(":")[0] in told["measured_to"]
+    conclusion = json.loads(made.call("verify", made.root / "plain", "-o", tmp_path, "--json").stdout)["conclusion"]
+    output = (tmp_path / "index.html").read_text().split("Measured ")[1].split(" UTC")[0]
+    assert output.startswith(conclusion["measured_from"])
+    assert output.split(" to ")[1].rpartition(":")[0] in conclusion["measured_to"]
 
 
 def test_every_finding_over_the_whole_campaign_is_printed(made: Made) -> None:
-    found = json.loads(made.call("verify", made.root / "plain", "--json").stdout)["campaign_findings"]
-    printed = " ".join(made.call("verify", made.root / "plain", "--details").stdout.split())
-    assert {one["severity"] for one in found} >= {"W"}
-    assert [one["message"] for one in found if " ".join(one["message"].split()) not in printed] == []
+    campaign_findings = json.loads(made.call("verify", made.root / "plain", "--json").stdout)["campaign_findings"]
+    output = " ".join(made.call("verify", made.root / "plain", "--details").stdout.split())
+    assert {one["severity"] for one in campaign_findings} >= {"W"}
+    assert [one["message"] for one in campaign_findings if " ".join(one["message"].split()) not in output] == []
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--signers", "absent"), "--signers absent: not found"),
         (("--waiver-signers", "absent"), "--waiver-signers absent: not found"),
@@ -246,8 +246,8 @@ def test_every_finding_over_the_whole_campaign_is_printed(made: Made) -> None:
     ],
 )
 def test_a_mistake_in_the_buyers_own_words_is_wrong_usage(
-    made: Made, tmp_path: Path, words: tuple[str, str], said: str
+    made: Made, tmp_path: Path, words: tuple[str, str], message: str
 ) -> None:
     (tmp_path / "not-a-list").write_text("ssh-ed25519\n")
-    done = made.call("verify", made.root / "plain", *words, cwd=tmp_path)
-    assert (done.returncode, said in done.stderr, done.stdout) == (2, True, "")
+    process = made.call("verify", made.root / "plain", *words, cwd=tmp_path)
+    assert (process.returncode, message in process.stderr, process.stdout) == (2, True, "")

@@ -44,8 +44,8 @@ def of_buyer(bag: Path) -> Rows:
 
 @functools.cache
 def found_without(bag: Path) -> frozenset[Finding]:
-    with verify.verify(bag, Buyer()) as found:
-        return frozenset(found.findings)
+    with verify.verify(bag, Buyer()) as verified:
+        return frozenset(verified.findings)
 
 
 def found_by(bag: Path, rows: Rows) -> list[Finding]:
@@ -53,8 +53,8 @@ def found_by(bag: Path, rows: Rows) -> list[Finding]:
     file = bag.parent / "sacct.txt"
     lines = ["|".join(COLUMNS), *("|".join(row[name] for name in COLUMNS) for row in rows)]
     file.write_text("\n".join(lines) + "\n")
-    with verify.verify(bag, Buyer(sacct=file)) as found:
-        return [one for one in found.findings if one not in found_without(bag)]
+    with verify.verify(bag, Buyer(sacct=file)) as verified:
+        return [finding for finding in verified.findings if finding not in found_without(bag)]
 
 
 def test_an_honest_bundle_agrees_with_the_accounting(bag: Path) -> None:
@@ -120,8 +120,10 @@ def test_what_the_accounting_contradicts_is_found(
 ) -> None:
     rows = of_buyer(bag)
     change(rows)
-    found = found_by(bag, rows)
-    assert {one.message for one in found if one.severity == severity and one.rule == "EVD-06"} >= set(messages)
+    findings = found_by(bag, rows)
+    assert {
+        finding.message for finding in findings if finding.severity == severity and finding.rule == "EVD-06"
+    } >= set(messages)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +156,7 @@ def test_what_sacct_really_prints_agrees_with_a_real_campaign(tmp_path: Path, sa
     (tmp_path / "sacct.txt").write_text(case.slurm("sh", "-c", command))
     rows = copies.read_accounting(tmp_path / "sacct.txt")
     assert len([row for row in rows if row["JobIDRaw"].isdigit()]) >= 3
-    with verify.verify(tmp_path / "bag", Buyer()) as without:
-        before = set(without.findings)
-    with verify.verify(tmp_path / "bag", Buyer(sacct=tmp_path / "sacct.txt")) as found:
-        assert [one for one in found.findings if one not in before] == []
+    with verify.verify(tmp_path / "bag", Buyer()) as bare_verified:
+        before = set(bare_verified.findings)
+    with verify.verify(tmp_path / "bag", Buyer(sacct=tmp_path / "sacct.txt")) as verified:
+        assert [finding for finding in verified.findings if finding not in before] == []

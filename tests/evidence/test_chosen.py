@@ -28,8 +28,8 @@ def rewritten(made: Made, to: Path, old: str, new: str) -> Path:
     return bag
 
 
-def told(found: VerifiedPart) -> list[str]:
-    return [one.message for one in found.findings if one.rule == "EVD-05"]
+def told(verified: VerifiedPart) -> list[str]:
+    return [finding.message for finding in verified.findings if finding.rule == "EVD-05"]
 
 
 def line_of(rule: str) -> str:
@@ -39,31 +39,33 @@ def line_of(rule: str) -> str:
 
 def test_a_pack_that_drops_checks_is_named_check_by_check(made: Made, tmp_path: Path) -> None:
     bag = rewritten(made, tmp_path / "bag", line_of("FLG-05"), "")
-    with verify.verify(bag, Buyer()) as found:
-        assert found.decision.rules_copy is RulesCopy.INSTALLED
-        assert [text.partition(" (")[0] for text in told(found)] == [
+    with verify.verify(bag, Buyer()) as verified:
+        assert verified.decision.rules_copy is RulesCopy.INSTALLED
+        assert [text.partition(" (")[0] for text in told(verified)] == [
             "the vendor's rule pack differs from yours: it does not check FLG-05"
         ]
-        assert found.evaluation is not None and "FLG-05" in found.evaluation.submission.pack.checks
-        assert found.decision.exit_status == 1
+        assert verified.evaluation is not None and "FLG-05" in verified.evaluation.submission.pack.checks
+        assert verified.decision.exit_status == 1
 
 
 def test_a_parameter_and_any_other_part_of_the_pack_are_named(made: Made, tmp_path: Path) -> None:
     bag = rewritten(made, tmp_path / "bag", "minimum_nodes: 2", "minimum_nodes: 1")
-    with verify.verify(bag, Buyer()) as found:
-        assert told(found) == ["the vendor's rule pack differs from yours: 'launch' differs"]
+    with verify.verify(bag, Buyer()) as verified:
+        assert told(verified) == ["the vendor's rule pack differs from yours: 'launch' differs"]
 
 
 def test_the_buyers_own_pack_decides_where_it_is_named(made: Made, tmp_path: Path) -> None:
-    own = tmp_path / "own" / PACK
-    own.parent.mkdir()
-    shutil.copy(PACKS / PACK, own)
-    with verify.verify(made.root / "plain", Buyer(rules=str(own))) as found:
-        assert (found.decision.rules_copy, told(found)) == (RulesCopy.GIVEN, [])
-    own.write_text(own.read_text().replace(line_of("RUN-07"), "  RUN-07: {clause: practice, minimum: 3s}\n"))
-    with verify.verify(made.root / "plain", Buyer(rules=str(own))) as found:
-        assert told(found) == ["the vendor's rule pack differs from yours: RUN-07: minimum is 10s, yours is 3s"]
-        assert found.evaluation is not None and found.evaluation.submission.pack.parameter("RUN-07", "minimum") == 3
+    own_path = tmp_path / "own" / PACK
+    own_path.parent.mkdir()
+    shutil.copy(PACKS / PACK, own_path)
+    with verify.verify(made.root / "plain", Buyer(rules=str(own_path))) as verified:
+        assert (verified.decision.rules_copy, told(verified)) == (RulesCopy.GIVEN, [])
+    own_path.write_text(own_path.read_text().replace(line_of("RUN-07"), "  RUN-07: {clause: practice, minimum: 3s}\n"))
+    with verify.verify(made.root / "plain", Buyer(rules=str(own_path))) as verified:
+        assert told(verified) == ["the vendor's rule pack differs from yours: RUN-07: minimum is 10s, yours is 3s"]
+        assert (
+            verified.evaluation is not None and verified.evaluation.submission.pack.parameter("RUN-07", "minimum") == 3
+        )
 
 
 def test_a_pack_that_the_buyer_does_not_have_is_the_vendors_word(made: Made, tmp_path: Path) -> None:
@@ -72,9 +74,9 @@ def test_a_pack_that_the_buyer_does_not_have_is_the_vendors_word(made: Made, tmp
     pack.write_text(pack.read_text().replace("id: crossroads-mdtest", "id: own-rules"))
     pack.rename(pack.with_name("own-rules.yaml"))
     bundled.forge(bag)
-    with verify.verify(bag, Buyer()) as found:
-        assert found.decision.rules_copy is RulesCopy.BUNDLE
-        assert told(found) == [
+    with verify.verify(bag, Buyer()) as verified:
+        assert verified.decision.rules_copy is RulesCopy.BUNDLE
+        assert told(verified) == [
             "no rule pack of this id is installed: re-evaluated with the vendor's copy; pass yours with --rules"
         ]
 

@@ -11,9 +11,9 @@ pytestmark = pytest.mark.unit
 AGAIN = "first line\nsecond line\nthird, which is rather long up to the number 30870\n"
 
 
-def difference(place: Path, kept: bytes | None) -> dict[str, str]:
-    if kept is not None:
-        (place / "table").write_bytes(kept)
+def difference(place: Path, kept_data: bytes | None) -> dict[str, str]:
+    if kept_data is not None:
+        (place / "table").write_bytes(kept_data)
     return derived_files.differing_files(place, {"table": AGAIN})
 
 
@@ -22,15 +22,15 @@ def test_a_file_that_is_the_same_does_not_differ(tmp_path: Path) -> None:
 
 
 def test_the_first_line_that_differs_is_shown_from_shortly_before_the_difference(tmp_path: Path) -> None:
-    told = difference(tmp_path, AGAIN.replace("30870", "3087").encode())
+    texts = difference(tmp_path, AGAIN.replace("30870", "3087").encode())
     beginning = "…her long up to the number 3087"
-    assert told == {"table": f'line 3 is "{beginning}"; re-evaluated it is "{beginning}0"'}
+    assert texts == {"table": f'line 3 is "{beginning}"; re-evaluated it is "{beginning}0"'}
 
 
-@pytest.mark.parametrize(("kept", "lines"), [("first line\n", 2), (AGAIN + "more\n", 5), ("", 1)])
-def test_lines_too_few_and_too_many_are_counted(tmp_path: Path, kept: str, lines: int) -> None:
-    told = difference(tmp_path, kept.encode())
-    assert told == {"table": f"it has {lines} lines; re-evaluated it has 4"}
+@pytest.mark.parametrize(("kept_text", "lines"), [("first line\n", 2), (AGAIN + "more\n", 5), ("", 1)])
+def test_lines_too_few_and_too_many_are_counted(tmp_path: Path, kept_text: str, lines: int) -> None:
+    texts = difference(tmp_path, kept_text.encode())
+    assert texts == {"table": f"it has {lines} lines; re-evaluated it has 4"}
 
 
 def test_a_file_that_is_missing_or_no_utf8_is_named_so(tmp_path: Path) -> None:

@@ -120,31 +120,31 @@ def test_a_forger_who_forgets_nothing_is_contradicted_by_another_record(
     bag = bundled.copy(made, "plain", tmp_path / "bag")
     forgery(bag)
     bundled.redo(bag)
-    with verify.verify(bag, Buyer()) as found:
-        assert found.evaluation is not None
-        everything = (*found.findings, *found.evaluation.submission.all_findings)
+    with verify.verify(bag, Buyer()) as verified:
+        assert verified.evaluation is not None
+        everything = (*verified.findings, *verified.evaluation.submission.all_findings)
         assert "EVD-04" not in {one.rule for one in everything if one.violated}
         assert "EVD-06" in {one.rule for one in everything if one.violated}
-        assert (found.decision.consistent, found.decision.exit_status) == (False, 1)
+        assert (verified.decision.consistent, verified.decision.exit_status) == (False, 1)
 
 
 def test_a_number_that_was_changed_after_its_run_ended_is_found_by_a_head_that_was_sent(
     made: Made, tmp_path: Path
 ) -> None:
     """Also where the forger makes the journal anew: the head is not in it any more."""
-    with verify.verify(made.root / "plain", Buyer()) as found:
-        sent = found.chain.heads[-1]
+    with verify.verify(made.root / "plain", Buyer()) as verified:
+        sent_text = verified.chain.heads[-1]
     bag = bundled.copy(made, "plain", tmp_path / "bag")
     (bag / RUN / "stdout").write_text((bag / RUN / "stdout").read_text().replace("1000.000", "1001.000"))
     bundled.forge(bag)
-    with verify.verify(bag, Buyer(heads=(sent,))) as found:
-        told = [one.message for one in found.findings if one.rule == "EVD-06" and one.violated]
-    assert len(told) == 1 and "stdout" in told[0] and "differs from the file whose hash" in told[0]
+    with verify.verify(bag, Buyer(heads=(sent_text,))) as verified:
+        messages = [finding.message for finding in verified.findings if finding.rule == "EVD-06" and finding.violated]
+    assert len(messages) == 1 and "stdout" in messages[0] and "differs from the file whose hash" in messages[0]
     bundled.redo(bag)
-    with verify.verify(bag, Buyer(heads=(sent,))) as found:
-        assert [one.rule for one in found.findings if one.violated] == ["EVD-02"]
-    done = made.call("head", made.file)
-    assert done.stdout.strip() == sent
+    with verify.verify(bag, Buyer(heads=(sent_text,))) as verified:
+        assert [one.rule for one in verified.findings if one.violated] == ["EVD-02"]
+    process = made.call("head", made.file)
+    assert process.stdout.strip() == sent_text
 
 
 @pytest.mark.parametrize(
@@ -156,31 +156,33 @@ def test_a_time_stamp_of_the_bundle_does_not_bind_what_was_done_before_it_was_wr
 ) -> None:
     """So it takes nothing from what the verdict says of attempts that were left out, and proves no journal."""
     bag = made.root / "plain"
-    with verify.verify(bag, Buyer()) as found:
-        head, ended = found.chain.heads[-1], datetime.fromtimestamp(found.chain.latest, UTC)
+    with verify.verify(bag, Buyer()) as verified:
+        head, ended = verified.chain.heads[-1], datetime.fromtimestamp(verified.chain.latest, UTC)
     digest = head if "head" in stamped else hashlib.sha256((bag / stamped).read_bytes()).hexdigest()
     reply = tmp_path / "x.tsr"
     reply.touch()
     monkeypatch.setattr(timestamps, "read", lambda path, authority: Stamp(digest, ended + timedelta(hours=after_h)))
-    with verify.verify(bag, Buyer(timestamps=(reply,), authority=reply)) as found:
-        unproved = [one for one in found.findings if one.rule == "EVD-02" and not one.checked]
+    with verify.verify(bag, Buyer(timestamps=(reply,), authority=reply)) as verified:
+        unproved = [finding for finding in verified.findings if finding.rule == "EVD-02" and not finding.checked]
         assert bool(unproved) is not binds
-        assert ("that no attempt was left out" in found.decision.block.may_not) is not binds
+        assert ("that no attempt was left out" in verified.decision.block.may_not) is not binds
 
 
-def told_of_stamps(bag: Path, asked: Buyer) -> dict[str, str]:
+def told_of_stamps(bag: Path, buyer: Buyer) -> dict[str, str]:
     """What EVD-02 says of time stamps, with the severity of each."""
-    with verify.verify(bag, asked) as found:
-        said = [one for one in found.findings if one.rule == "EVD-02"]
+    with verify.verify(bag, buyer) as verified:
+        findings = [finding for finding in verified.findings if finding.rule == "EVD-02"]
         return {
-            one.message: str(one.severity) for one in said if "stamp" in one.message and "events in" not in one.message
+            one.message: str(one.severity)
+            for one in findings
+            if "stamp" in one.message and "events in" not in one.message
         }
 
 
 def test_time_stamps_that_the_driver_kept_are_read_without_being_named(made: Made, tmp_path: Path) -> None:
     service, bag = authority.make(tmp_path / "authority"), bundled.copy(made, "plain", tmp_path / "bag")
-    with verify.verify(bag, Buyer()) as found:
-        heads = found.chain.heads
+    with verify.verify(bag, Buyer()) as verified:
+        heads = verified.chain.heads
     stamps = bag / "data/results/timestamps"
     for head in (heads[3], heads[-1]):
         assert timestamps.obtain(head, str(service / "stamp"), stamps / f"{head}.tsr") == ""
@@ -194,8 +196,8 @@ def test_time_stamps_that_the_driver_kept_are_read_without_being_named(made: Mad
     )
     (message,) = told_of_stamps(bag, Buyer())
     assert message.startswith("the bundle has time stamps of the journal's heads: pass the certificates")
-    with verify.verify(bag, certificates) as found:
-        assert not [one for one in found.findings if one.rule == "CMP-05"]
+    with verify.verify(bag, certificates) as verified:
+        assert not [finding for finding in verified.findings if finding.rule == "CMP-05"]
     # One of another head under this name, and one that no authority made.
     shutil.copy(stamps / f"{heads[3]}.tsr", stamps / f"{heads[4]}.tsr")
     (stamps / f"{heads[5]}.tsr").write_text("a time stamp")
@@ -213,13 +215,13 @@ def test_time_stamps_that_the_driver_kept_are_read_without_being_named(made: Mad
 def test_an_event_that_is_later_than_a_time_stamp_that_covers_it_is_found(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with verify.verify(made.root / "plain", Buyer()) as found:
-        head = found.chain.heads[-1]
+    with verify.verify(made.root / "plain", Buyer()) as verified:
+        head = verified.chain.heads[-1]
     reply = tmp_path / "x.tsr"
     reply.touch()
     monkeypatch.setattr(timestamps, "read", lambda path, authority: Stamp(head, datetime(2020, 1, 1, tzinfo=UTC)))
-    told = told_of_stamps(made.root / "plain", Buyer(timestamps=(reply,), authority=reply))
-    assert told == {"event 1 of the journal is later than a time stamp that covers it": "E"}
+    found_told_of_stamps = told_of_stamps(made.root / "plain", Buyer(timestamps=(reply,), authority=reply))
+    assert found_told_of_stamps == {"event 1 of the journal is later than a time stamp that covers it": "E"}
 
 
 def test_the_challenge_of_the_buyer_is_in_every_attempts_name(made: Made, tmp_path: Path) -> None:
@@ -232,9 +234,9 @@ def test_the_challenge_of_the_buyer_is_in_every_attempts_name(made: Made, tmp_pa
     bag = bundled.copy(made, "plain", tmp_path / "bag")
     bundled.rechain(bag / "data/results/journal.jsonl", {tokens[0]: "0123456789abcdef"})
     bundled.redo(bag)
-    with verify.verify(bag, Buyer()) as found:
-        told = [one.message for one in found.findings if one.rule == "EVD-06" and one.violated]
-    assert any(text.startswith("attempts without the buyer's challenge in their names") for text in told)
+    with verify.verify(bag, Buyer()) as verified:
+        messages = [finding.message for finding in verified.findings if finding.rule == "EVD-06" and finding.violated]
+    assert any(text.startswith("attempts without the buyer's challenge in their names") for text in messages)
 
 
 END, SURROUNDINGS = "facts of how a run ended", "other facts"  # of facts.jsonl
@@ -285,20 +287,20 @@ def test_a_new_nonce_under_old_logs_is_found_in_each_kind_of_record(
 
 def test_a_new_nonce_in_every_record_is_found_by_a_head_from_before(made: Made, tmp_path: Path) -> None:
     """And by nothing else: docs/evidence.md claims no more."""
-    with verify.verify(made.root / "plain", Buyer()) as found:
-        sent = found.chain.heads[0]
+    with verify.verify(made.root / "plain", Buyer()) as verified:
+        sent_text = verified.chain.heads[0]
     honest, bag = bundled.copy(made, "plain", tmp_path / "honest"), bundled.copy(made, "plain", tmp_path / "bag")
     issued_later(bag)
     before = violated(honest, Buyer(nonce="buyer-2026"))
     assert violated(bag, Buyer(nonce="another")) - before == set()
-    assert violated(bag, Buyer(nonce="another", heads=(sent,))) - before == {"EVD-02"}
+    assert violated(bag, Buyer(nonce="another", heads=(sent_text,))) - before == {"EVD-02"}
 
 
-def violated(bag: Path, asked: Buyer) -> set[str]:
+def violated(bag: Path, buyer: Buyer) -> set[str]:
     """The rules that a bundle violates."""
-    with verify.verify(bag, asked) as found:
-        assert found.evaluation is not None
-        everything = (*found.findings, *found.evaluation.submission.all_findings)
+    with verify.verify(bag, buyer) as verified:
+        assert verified.evaluation is not None
+        everything = (*verified.findings, *verified.evaluation.submission.all_findings)
         return {one.rule for one in everything if one.violated}
 
 
@@ -307,9 +309,9 @@ def test_a_file_that_no_job_writes_is_named(made: Made, tmp_path: Path) -> None:
     (bag / RUN / "better-numbers").write_text("x")
     (job_of(bag) / "notes").write_text("x")
     bundled.redo(bag)
-    with verify.verify(bag, Buyer()) as found:
-        named = [one.message for one in found.findings if one.rule == "CMP-05"]
-    assert len(named) == 2 and all("not referenced by any table" in text for text in named)
+    with verify.verify(bag, Buyer()) as verified:
+        named_messages = [finding.message for finding in verified.findings if finding.rule == "CMP-05"]
+    assert len(named_messages) == 2 and all("not referenced by any table" in text for text in named_messages)
 
 
 def journal_of(bag: Path) -> Path:
@@ -328,18 +330,18 @@ def test_an_end_that_was_recorded_before_the_run_ended_is_found(made: Made, tmp_
     bag = bundled.copy(made, "plain", tmp_path / "bag")
     in_journal(bag, lambda event: event.update(time=event["time"] - 3600))
     bundled.redo(bag)
-    with verify.verify(bag, Buyer()) as found:
-        told = {one.message for one in found.findings if one.rule == "EVD-06" and one.violated}
-    assert any(text.startswith('the journal recorded the end of "scratch.') for text in told)
+    with verify.verify(bag, Buyer()) as verified:
+        messages = {finding.message for finding in verified.findings if finding.rule == "EVD-06" and finding.violated}
+    assert any(text.startswith('the journal recorded the end of "scratch.') for text in messages)
 
 
 def test_a_journal_of_the_future_is_found(made: Made, tmp_path: Path) -> None:
     bag = bundled.copy(made, "plain", tmp_path / "bag")
     in_journal(bag, lambda event: event.update(time=event["time"] + 7 * 86400))
     bundled.redo(bag)
-    with verify.verify(bag, Buyer()) as found:
-        told = [one.message for one in found.findings if one.rule == "EVD-02" and one.violated]
-    assert told == ["the journal has events in the future: a clock was changed, at the vendor's site or here"]
+    with verify.verify(bag, Buyer()) as verified:
+        messages = [finding.message for finding in verified.findings if finding.rule == "EVD-02" and finding.violated]
+    assert messages == ["the journal has events in the future: a clock was changed, at the vendor's site or here"]
 
 
 def test_a_damaged_line_that_was_read_before_is_said_by_every_command(made: Made, tmp_path: Path) -> None:
@@ -350,18 +352,20 @@ def test_a_damaged_line_that_was_read_before_is_said_by_every_command(made: Made
         path = results / "journal.jsonl"
         path.write_text(path.read_text().replace('"state": "done"', '"state": "lost"', 1))
         for verb, status in (("plan", {3}), ("run", {3}), ("status", {0, 1}), ("cancel", {0})):
-            done = made.call(verb, made.file)
-            assert done.returncode in status, (verb, done)
-            assert "the hash chain is broken" in done.stderr and "campaign collect FILE --recover" in done.stderr, verb
+            process = made.call(verb, made.file)
+            assert process.returncode in status, (verb, process)
+            assert (
+                "the hash chain is broken" in process.stderr and "campaign collect FILE --recover" in process.stderr
+            ), verb
     finally:
         shutil.rmtree(results)
         shutil.copytree(tmp_path / "kept", results, symlinks=True)
 
 
 def test_an_honest_campaign_has_no_contradiction(made: Made) -> None:
-    with verify.verify(made.root / "plain", Buyer()) as found:
-        assert found.evaluation is not None
-        everything = (*found.findings, *found.evaluation.submission.all_findings)
+    with verify.verify(made.root / "plain", Buyer()) as verified:
+        assert verified.evaluation is not None
+        everything = (*verified.findings, *verified.evaluation.submission.all_findings)
         assert [one for one in everything if one.rule in ("EVD-06", "EVD-07", "PHY-04") and one.violated] == []
-    with reference.verified() as found:
-        assert found.decision.consistent
+    with reference.verified() as verified:
+        assert verified.decision.consistent

@@ -62,11 +62,11 @@ def test_a_bundle_that_finds_no_room_at_any_moment_of_its_verification_is_not_ca
     sizes = [f"size={max(8, round(size * share / 1024))}k" for share in shares]
     sizes += [f"nr_inodes={round(len(files) * share)}" for share in (0.1, 0.5, 0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.5, 2)]
     python = [sys.executable, "-c", EACH_SIZE, str(place), json.dumps([*sizes, "size=1g"]), str(packed)]
-    done = subprocess.run(
+    process = subprocess.run(
         ["unshare", "--map-root-user", "--mount", *python, str(made.root / "plain")],
         capture_output=True, text=True, timeout=900, env=made.environment, check=True,
     )  # fmt: skip
-    found = [json.loads(line) for line in done.stdout.splitlines()]
+    found = [json.loads(line) for line in process.stdout.splitlines()]
     whole = {bundle: (status, out) for bundle, size, status, out, _ in found if size == "size=1g"}
     lacking = [(size, out, err) for _, size, status, out, err in found if status == ENVIRONMENT]
     assert len(lacking) > len(found) / 4
@@ -113,13 +113,13 @@ def test_trouble_of_the_machine_is_no_fault_of_the_bundle(
 def test_a_bundle_that_finds_no_room_is_named_and_leaves_nothing(name: str, made: Made, tmp_path: Path) -> None:
     place = tmp_path / "small"
     command = f"{{ {CAMPAIGN} bundle '{made.file}' -o '{place}/{name}'; s=$?; ls -A '{place}'; exit $s; }}"
-    done = within(made, place, "200k", command)
-    assert (done.returncode, done.stdout) == (ENVIRONMENT, "")
-    assert done.stderr == f"campaign: {place}/{name}: cannot be written: No space left on device\n"
+    process = within(made, place, "200k", command)
+    assert (process.returncode, process.stdout) == (ENVIRONMENT, "")
+    assert process.stderr == f"campaign: {place}/{name}: cannot be written: No space left on device\n"
 
 
 def test_a_report_that_finds_no_room_names_its_file(made: Made, tmp_path: Path) -> None:
     place = tmp_path / "small"
-    done = within(made, place, "40k", f"{CAMPAIGN} report '{made.file}' -o '{place}/report'")
-    assert done.returncode == ENVIRONMENT
-    assert done.stderr.startswith(f"campaign: {place}/report/") and "No space left on device" in done.stderr
+    process = within(made, place, "40k", f"{CAMPAIGN} report '{made.file}' -o '{place}/report'")
+    assert process.returncode == ENVIRONMENT
+    assert process.stderr.startswith(f"campaign: {place}/report/") and "No space left on device" in process.stderr

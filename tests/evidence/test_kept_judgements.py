@@ -30,30 +30,30 @@ def campaign(made: Made, request: pytest.FixtureRequest) -> Iterator[Large]:
     """Twelve runs that lie there measured, and were judged before."""
     an_hour_ago = time.time() - 3600  # runs that end now would end later than their files were written
     with mock.patch.object(time, "time", lambda: an_hour_ago):
-        given = large.make(made, f"kept-{abs(hash(request.node.name))}")
-    called(given, "status")
-    yield given
-    shutil.rmtree(root(given))
+        large_campaign = large.make(made, f"kept-{abs(hash(request.node.name))}")
+    called(large_campaign, "status")
+    yield large_campaign
+    shutil.rmtree(root(large_campaign))
 
 
-def root(given: Large) -> Path:
-    return given.definition.paths.root
+def root(large_campaign: Large) -> Path:
+    return large_campaign.definition.paths.root
 
 
-def attempt(given: Large) -> Path:
-    return given.definition.paths.attempt(RUN, 1)
+def attempt(large_campaign: Large) -> Path:
+    return large_campaign.definition.paths.attempt(RUN, 1)
 
 
-def called(given: Large, *words: str | Path) -> str:
+def called(large_campaign: Large, *words: str | Path) -> str:
     """What a verb prints, in this process."""
-    done = command_line.call(words[0], given.file, *words[1:], environment=given.made.environment)
-    assert done.returncode in (0, 1), done.stderr
-    return done.stdout
+    process = command_line.call(words[0], large_campaign.file, *words[1:], environment=large_campaign.made.environment)
+    assert process.returncode in (0, 1), process.stderr
+    return process.stdout
 
 
 @contextmanager
-def database(given: Large) -> Iterator[sqlite3.Connection]:
-    with closing(sqlite3.connect(given.definition.paths.database)) as connection:
+def database(large_campaign: Large) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(large_campaign.definition.paths.database)) as connection:
         yield connection
         connection.commit()
 
@@ -100,53 +100,56 @@ def test_a_report_is_the_same_of_kept_judgements(campaign: Large, judged: list[s
 
 
 def rewritten(name: str, *replaced: tuple[str, str]) -> Callable[[Large], object]:
-    def change(given: Large) -> None:
-        text = (attempt(given) / name).read_text()
+    def change(large_campaign: Large) -> None:
+        text = (attempt(large_campaign) / name).read_text()
         for old, new in replaced:
             assert old in text
             text = text.replace(old, new)
-        (attempt(given) / name).write_text(text)
+        (attempt(large_campaign) / name).write_text(text)
 
     return change
 
 
 def of_file(old: str, new: str) -> Callable[[Large], object]:
-    return lambda given: given.file.write_text(given.file.read_text().replace(old, new))
+    return lambda large_campaign: large_campaign.file.write_text(large_campaign.file.read_text().replace(old, new))
 
 
-def with_accounting(given: Large) -> None:
-    with Store(given.definition.paths) as store:
+def with_accounting(large_campaign: Large) -> None:
+    with Store(large_campaign.definition.paths) as store:
         store.save_accounting(store.attempt(RUN, 1).job, Accounting(asked=1.0, job={"JobId": "5"}))
 
 
 def of_database(statement: str) -> Callable[[Large], object]:
-    def change(given: Large) -> None:
-        with database(given) as connection:
+    def change(large_campaign: Large) -> None:
+        with database(large_campaign) as connection:
             assert connection.execute(statement).rowcount == 1
 
     return change
 
 
-def of_source(given: Large) -> None:
-    folder = given.definition.paths.source
+def of_source(large_campaign: Large) -> None:
+    folder = large_campaign.definition.paths.source
     folder.mkdir()
     (folder / "modifications.json").write_text(json.dumps({"format": 1, "problem": "none was found"}))
 
 
-def of_journal(given: Large) -> None:
-    with Store(given.definition.paths) as store:
+def of_journal(large_campaign: Large) -> None:
+    with Store(large_campaign.definition.paths) as store:
         store.note("cancel", jobs=[])
 
 
 CHANGES: dict[str, tuple[Callable[[Large], object], int]] = {  # with the number of attempts that are judged again
     "an output": (rewritten("stdout", ("File creation", "File Creation")), 1),
     "an output that only looks changed": (rewritten("stdout"), 0),
-    "an output that is gone": (lambda given: (attempt(given) / "stdout").unlink(), 0),
-    "a further file": (lambda given: (attempt(given) / "bench.jsonl").write_text("{}\n"), 0),
+    "an output that is gone": (lambda large_campaign: (attempt(large_campaign) / "stdout").unlink(), 0),
+    "a further file": (lambda large_campaign: (attempt(large_campaign) / "bench.jsonl").write_text("{}\n"), 0),
     "the accounting": (with_accounting, 3),
     "the journal": (of_journal, 0),
     "the source": (of_source, 0),
-    "an explanation": (lambda given: given.file.write_text(given.file.read_text() + EXPLANATION), 0),
+    "an explanation": (
+        lambda large_campaign: large_campaign.file.write_text(large_campaign.file.read_text() + EXPLANATION),
+        0,
+    ),
     "the campaign file": (of_file("nonce: buyer-2026", "nonce: another"), 12),
     "what was read of an output": (of_database(f"UPDATE evidence SET digest = '0' WHERE run = '{RUN}'"), 1),
     "the kept findings": (of_database(f"DELETE FROM judgements WHERE subject = '{RUN}/1'"), 0),
@@ -191,9 +194,9 @@ def test_a_damaged_judgement_is_not_used(campaign: Large, judged: list[str]) -> 
         assert len(judged) == 13
 
 
-def forge(given: Large) -> None:
+def forge(large_campaign: Large) -> None:
     """Other findings and values, with checksums that fit."""
-    with database(given) as connection:
+    with database(large_campaign) as connection:
         for subject, key, data in connection.execute("SELECT subject, key, data FROM judgements").fetchall():
             text = '[{"rule": "RUN-01", "severity": "E", "subject": "campaign", "wording": "forged"}]'
             if subject == "campaign":
@@ -215,9 +218,9 @@ def test_check_bundle_and_verify_never_use_a_kept_judgement(
     assert called(campaign, "check") == checked
     called(campaign, "bundle", "-o", bag)
     assert "forged" not in (bag / "data/findings.json").read_text()
-    done = command_line.call("verify", bag)
-    assert done.returncode in (0, 1)
-    assert "forged" not in done.stdout
+    process = command_line.call("verify", bag)
+    assert process.returncode in (0, 1)
+    assert "forged" not in process.stdout
 
 
 def test_a_judgement_that_cannot_be_kept_is_no_error(campaign: Large, monkeypatch: pytest.MonkeyPatch) -> None:

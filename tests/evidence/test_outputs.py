@@ -47,8 +47,8 @@ def test_a_schema_is_one(name: str) -> None:
     ],
 )
 def test_an_output_of_a_campaign_has_its_schema(name: str, words: tuple[str, ...], made: Made) -> None:
-    named = {"FILE": made.file, "plain": made.root / "plain", "bag": made.root / "bag"}
-    assert problems(name, made.call(*(named.get(word, word) for word in words)).stdout) == []
+    named_paths = {"FILE": made.file, "plain": made.root / "plain", "bag": made.root / "bag"}
+    assert problems(name, made.call(*(named_paths.get(word, word) for word in words)).stdout) == []
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_an_output_without_a_campaign_has_its_schema(
 
 
 def test_a_rebuilt_benchmark_has_its_schema() -> None:
-    once = Build("ab" * 32, compiler="gcc 12", flags="-O2", mpi="Open MPI 4.1.4")
-    rebuilt = (provenance.Rebuilt(once, once, ()),)
+    first_build = Build("ab" * 32, compiler="gcc 12", flags="-O2", mpi="Open MPI 4.1.4")
+    rebuilt = (provenance.Rebuilt(first_build, first_build, ()),)
     assert problems("rebuild", json.dumps(provenance.rebuilt_json(rebuilt))) == []
 
 
@@ -80,8 +80,10 @@ def test_the_queries_of_the_documentation_are_answered(made: Made) -> None:
     queries = re.findall(r'read_sql\(\s*"""(.*?)"""', code, re.DOTALL)
     assert len(queries) == 3
     with closing(sqlite3.connect(database)) as connection:
-        found = [connection.execute(query, ["", "", "", ""][: query.count("?")]).description for query in queries]
-    columns = [name for name, *_ in found[0]]
+        descriptions = [
+            connection.execute(query, ["", "", "", ""][: query.count("?")]).description for query in queries
+        ]
+    columns = [name for name, *_ in descriptions[0]]
     assert columns == ["run", "attempt", "job_id", "operation", "value", "unit", "file", "line"]
 
 

@@ -31,9 +31,9 @@ def accepted(text: str) -> dict[str, Any]:
     statement = json_format.Parse(text, Statement())
     predicate = json_format.MessageToDict(statement.predicate)
     json_format.ParseDict(predicate, Provenance())
-    told: dict[str, Any] = json.loads(text)
-    assert (told["_type"], told["predicateType"]) == (provenance.STATEMENT, "https://slsa.dev/provenance/v1")
-    return told
+    fields: dict[str, Any] = json.loads(text)
+    assert (fields["_type"], fields["predicateType"]) == (provenance.STATEMENT, "https://slsa.dev/provenance/v1")
+    return fields
 
 
 @pytest.fixture(scope="module")
@@ -44,61 +44,69 @@ def evidence(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Evaluation
 
 
 def test_what_a_binary_was_built_from_and_with_is_stated(evidence: tuple[Path, Evaluation]) -> None:
-    data, judged = evidence
-    (build,) = judged.submission.sources.builds
-    statements = provenance.statements(data, judged, "campaign 0.1.0")
-    told = accepted(statements[f"provenance/benchmark-{build.binary_sha256[:12]}.json"])
-    definition = told["predicate"]["buildDefinition"]
-    assert told["subject"] == [{"name": "benchmark", "digest": {"sha256": build.binary_sha256}}]
+    data, evaluation = evidence
+    (build,) = evaluation.submission.sources.builds
+    statements = provenance.statements(data, evaluation, "campaign 0.1.0")
+    fields = accepted(statements[f"provenance/benchmark-{build.binary_sha256[:12]}.json"])
+    definition = fields["predicate"]["buildDefinition"]
+    assert fields["subject"] == [{"name": "benchmark", "digest": {"sha256": build.binary_sha256}}]
     assert definition["externalParameters"]["flags"] == build.flags
     assert definition["internalParameters"]["compiler"] == build.compiler
     assert definition["resolvedDependencies"][0]["digest"] == {"campaignTree": build.source_tree}
 
 
 def test_what_the_tables_were_made_from_is_stated(evidence: tuple[Path, Evaluation]) -> None:
-    data, judged = evidence
-    told = accepted(provenance.statements(data, judged, "campaign 0.1.0")["provenance/tables.json"])
-    digests = {each["name"]: each["digest"]["sha256"] for each in told["subject"]}
-    assert digests == {name: hashlib.sha256(text.encode()).hexdigest() for name, text in judged.files.items()}
+    data, evaluation = evidence
+    fields = accepted(provenance.statements(data, evaluation, "campaign 0.1.0")["provenance/tables.json"])
+    digests = {each["name"]: each["digest"]["sha256"] for each in fields["subject"]}
+    assert digests == {name: hashlib.sha256(text.encode()).hexdigest() for name, text in evaluation.files.items()}
     used = {
-        each["name"]: each["digest"]["sha256"] for each in told["predicate"]["buildDefinition"]["resolvedDependencies"]
+        each["name"]: each["digest"]["sha256"]
+        for each in fields["predicate"]["buildDefinition"]["resolvedDependencies"]
     }
     assert used["results/journal.jsonl"] == hashlib.sha256((data / "results/journal.jsonl").read_bytes()).hexdigest()
-    assert told["predicate"]["runDetails"]["builder"]["version"] == {"campaign": "0.1.0"}
+    assert fields["predicate"]["runDetails"]["builder"]["version"] == {"campaign": "0.1.0"}
 
 
 def test_the_source_of_the_build_that_ran_is_put_beside_it_the_same_each_time(
     evidence: tuple[Path, Evaluation],
 ) -> None:
-    own = modifications.own_source()
-    assert own is not None
-    _, judged = evidence
-    (build,) = judged.submission.sources.builds
-    other = replace(own, tree="0" * 64)
-    assert provenance.source_archive(replace(judged, submission=replace(judged.submission, own_source=other))) is None
-    sources = replace(judged.submission.sources, builds=(replace(build, source_tree=own.tree),))
-    same = replace(judged, submission=replace(judged.submission, sources=sources, own_source=own))
-    archive = provenance.source_archive(same)
+    own_source = modifications.own_source()
+    assert own_source is not None
+    _, evaluation = evidence
+    (build,) = evaluation.submission.sources.builds
+    other = replace(own_source, tree="0" * 64)
+    assert (
+        provenance.source_archive(replace(evaluation, submission=replace(evaluation.submission, own_source=other)))
+        is None
+    )
+    sources = replace(evaluation.submission.sources, builds=(replace(build, source_tree=own_source.tree),))
+    same_evaluation = replace(
+        evaluation, submission=replace(evaluation.submission, sources=sources, own_source=own_source)
+    )
+    archive = provenance.source_archive(same_evaluation)
     assert archive is not None
-    assert archive == provenance.source_archive(same)
+    assert archive == provenance.source_archive(same_evaluation)
 
 
 def test_the_archive_holds_the_tree_whose_hash_is_recorded(tmp_path: Path, evidence: tuple[Path, Evaluation]) -> None:
-    _, judged = evidence
-    own = modifications.own_source()
-    assert own is not None
-    (build,) = judged.submission.sources.builds
-    sources = replace(judged.submission.sources, builds=(replace(build, source_tree=own.tree),))
-    same = replace(judged, submission=replace(judged.submission, sources=sources, own_source=own))
+    _, evaluation = evidence
+    own_source = modifications.own_source()
+    assert own_source is not None
+    (build,) = evaluation.submission.sources.builds
+    sources = replace(evaluation.submission.sources, builds=(replace(build, source_tree=own_source.tree),))
+    same_evaluation = replace(
+        evaluation, submission=replace(evaluation.submission, sources=sources, own_source=own_source)
+    )
     (tmp_path / "source").mkdir()
-    (tmp_path / provenance.SOURCE).write_bytes(provenance.source_archive(same) or b"")
-    assert trees.read(provenance.SOURCE, tmp_path).hash == own.tree
+    (tmp_path / provenance.SOURCE).write_bytes(provenance.source_archive(same_evaluation) or b"")
+    assert trees.read(provenance.SOURCE, tmp_path).hash == own_source.tree
     assert resources.BENCHMARK.name == "bench-src"
-    assert list(copies._check_source(tmp_path, same)) == []
-    other = replace(same.submission.sources, builds=(replace(build, source_tree="0" * 64),))
-    changed = replace(same, submission=replace(same.submission, sources=other))
-    (found,) = copies._check_source(tmp_path, changed)
-    assert (found.expected, found.actual) == (f"tree {'0' * 64}", f"tree {own.tree}")
+    assert list(copies._check_source(tmp_path, same_evaluation)) == []
+    other = replace(same_evaluation.submission.sources, builds=(replace(build, source_tree="0" * 64),))
+    changed_evaluation = replace(same_evaluation, submission=replace(same_evaluation.submission, sources=other))
+    (finding,) = copies._check_source(tmp_path, changed_evaluation)
+    assert (finding.expected, finding.actual) == (f"tree {'0' * 64}", f"tree {own_source.tree}")
 
 
 def test_a_statement_that_says_something_else_is_found(made: Made, tmp_path: Path) -> None:
@@ -107,9 +115,9 @@ def test_a_statement_that_says_something_else_is_found(made: Made, tmp_path: Pat
     accepted(place.read_text())
     place.write_text(place.read_text().replace("crossroads-mdtest", "my-own-rules"))
     bagit.finish(bag, {})
-    done = made.call("verify", bag)
-    assert done.returncode == 1
-    assert "provenance/tables.json" in done.stdout
+    process = made.call("verify", bag)
+    assert process.returncode == 1
+    assert "provenance/tables.json" in process.stdout
 
 
 # --- the binary, built again
@@ -119,13 +127,18 @@ RECORDED = Build(
 )
 
 
-def said(again: Build) -> list[tuple[str, str, str]]:
-    return [(each.what, each.recorded, each.again) for each in provenance.build_differences(RECORDED, again)]
+def said(second_build: Build) -> list[tuple[str, str, str]]:
+    return [
+        (difference.what, difference.recorded, difference.again)
+        for difference in provenance.build_differences(RECORDED, second_build)
+    ]
 
 
 def test_other_flags_are_named_with_the_sections_that_they_changed() -> None:
-    again = replace(RECORDED, binary_sha256="cd" * 32, flags="-O3 -g", sections=(".text 9", ".data 2", ".rodata 3"))
-    assert said(again) == [("flags", "-O2", "-O3"), ("sections", ".text", "2 other sections are identical")]
+    second_build = replace(
+        RECORDED, binary_sha256="cd" * 32, flags="-O3 -g", sections=(".text 9", ".data 2", ".rodata 3")
+    )
+    assert said(second_build) == [("flags", "-O2", "-O3"), ("sections", ".text", "2 other sections are identical")]
 
 
 def test_another_compiler_and_another_mpi_are_named() -> None:
@@ -136,8 +149,8 @@ def test_another_compiler_and_another_mpi_are_named() -> None:
 
 
 def test_flags_in_another_order_are_said_to_be_that() -> None:
-    same = "the same in another order"
-    assert said(replace(RECORDED, flags="-g -O2")) == [("flags", same, same)]
+    same_text = "the same in another order"
+    assert said(replace(RECORDED, flags="-g -O2")) == [("flags", same_text, same_text)]
 
 
 def test_a_build_that_differs_without_a_cause_on_record_says_so() -> None:
@@ -147,21 +160,21 @@ def test_a_build_that_differs_without_a_cause_on_record_says_so() -> None:
 
 def submitted(data: Path) -> Submission:
     """A campaign that ran what was built here, with its source in a bundle."""
-    recorded = facts.from_json(Build, json.loads((built() / "build.json").read_text()))
-    given = replace(whole(), sources=Sources(builds=(recorded,)), own_source=modifications.own_source())
-    archive = provenance.source_archive(Evaluation(given, {}, {}))
+    recorded_build = facts.from_json(Build, json.loads((built() / "build.json").read_text()))
+    submission = replace(whole(), sources=Sources(builds=(recorded_build,)), own_source=modifications.own_source())
+    archive = provenance.source_archive(Evaluation(submission, {}, {}))
     assert archive is not None
     (data / "source").mkdir()
     (data / provenance.SOURCE).write_bytes(archive)
-    return given
+    return submission
 
 
 @pytest.mark.mpi
 @pytest.mark.timeout(900)
 def test_the_source_in_a_bundle_gives_the_recorded_binary_in_any_directory(tmp_path: Path) -> None:
-    (once,) = provenance.rebuild(tmp_path, submitted(tmp_path), "", "", foreign=False)
-    assert (once.identical, once.differences) == (True, ())
-    assert once.recorded.binary_sha256 in provenance.rebuilt_text((once,))
+    (first_rebuilt,) = provenance.rebuild(tmp_path, submitted(tmp_path), "", "", foreign=False)
+    assert (first_rebuilt.identical, first_rebuilt.differences) == (True, ())
+    assert first_rebuilt.recorded.binary_sha256 in provenance.rebuilt_text((first_rebuilt,))
 
 
 @pytest.mark.mpi
@@ -169,10 +182,10 @@ def test_the_source_in_a_bundle_gives_the_recorded_binary_in_any_directory(tmp_p
 def test_a_source_that_is_not_that_of_this_version_is_built_on_demand_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = submitted(tmp_path)
+    submission = submitted(tmp_path)
     monkeypatch.setattr(modifications, "own_source", lambda: facts.OwnSource("9", "0" * 64))
     with pytest.raises(InputError, match="pass --foreign-source"):
-        provenance.rebuild(tmp_path, given, "", "", foreign=False)
+        provenance.rebuild(tmp_path, submission, "", "", foreign=False)
 
 
 def test_a_bundle_without_the_source_says_so(tmp_path: Path) -> None:

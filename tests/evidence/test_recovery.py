@@ -76,13 +76,13 @@ def shortened(lines: Lines) -> Lines:
 
 
 def verified(bag: Path, *heads: str) -> VerifiedPart:
-    with verify.verify(bag, Buyer(heads=heads)) as found:
-        return found
+    with verify.verify(bag, Buyer(heads=heads)) as verified:
+        return verified
 
 
-def of_rule(found: VerifiedPart, rule: str) -> list[Finding]:
-    assert found.evaluation is not None
-    return [one for one in (*found.findings, *found.evaluation.submission.all_findings) if one.rule == rule]
+def of_rule(verified: VerifiedPart, rule: str) -> list[Finding]:
+    assert verified.evaluation is not None
+    return [one for one in (*verified.findings, *verified.evaluation.submission.all_findings) if one.rule == rule]
 
 
 def losses(made: Made) -> Event:
@@ -113,27 +113,27 @@ def test_a_damaged_journal_is_recovered_and_what_is_lost_is_told_to_the_buyer(
     path.write_bytes(b"".join(damage(lines_of(again))))
     damaged = path.read_bytes()
     assert "campaign collect FILE --recover" in again.call("run", again.file).stderr
-    done = again.call("collect", again.file, "--recover")
-    assert done.returncode == 0, done.stderr
+    process = again.call("collect", again.file, "--recover")
+    assert process.returncode == 0, process.stderr
     assert (results(again) / "journal.damaged-1.jsonl").read_bytes() == damaged
-    told = losses(again)
-    assert sorted(told["open"]) == sorted(f"{end['run']}/{end['number']}" for end in ended[ends])
-    assert told["unnamed"] == sorted(f"scratch.{name}.r1/1" for name in unnamed)
-    (said,) = (line for line in done.stdout.splitlines() if line.startswith("journal.jsonl was damaged"))
+    found_losses = losses(again)
+    assert sorted(found_losses["open"]) == sorted(f"{end['run']}/{end['number']}" for end in ended[ends])
+    assert found_losses["unnamed"] == sorted(f"scratch.{name}.r1/1" for name in unnamed)
+    (message,) = (line for line in process.stdout.splitlines() if line.startswith("journal.jsonl was damaged"))
     states = recorded(again)
-    assert all(states[name] == "done" for name in told["open"])  # by the job's own record
+    assert all(states[name] == "done" for name in found_losses["open"])  # by the job's own record
     assert {name for name, state in states.items() if state != "done"} == {
-        f"{name.removesuffix('/1')}/None" for name in told["unnamed"]
+        f"{name.removesuffix('/1')}/None" for name in found_losses["unnamed"]
     }
     again.call("run", again.file)
     assert {name: state for name, state in recorded(again).items() if state != "done"} == {}
     assert {name.rpartition("/")[0] for name in recorded(again) if name.endswith("/2")} == {
-        name.rpartition("/")[0] for name in told["unnamed"]
+        name.rpartition("/")[0] for name in found_losses["unnamed"]
     }
     again.call("bundle", again.file, "-o", again.root / "new")
     assert (again.root / "new/data/results/journal.damaged-1.jsonl").read_bytes() == damaged
     found, honest = verified(again.root / "new"), verified(made.root / "plain")
-    assert said in [one.message for one in of_rule(found, "EVD-02") if one.asks]
+    assert message in [finding.message for finding in of_rule(found, "EVD-02") if finding.asks]
     assert of_rule(found, "EVD-01") == [] == of_rule(found, "CMP-05") == of_rule(found, "EVD-04")
     begun = json.loads(lines_of(again)[0])["event"] == "begin"
     assert {one.message for one in of_rule(found, "EVD-02") if one.violated} == (
@@ -146,8 +146,8 @@ def test_a_damaged_journal_is_recovered_and_what_is_lost_is_told_to_the_buyer(
 
 def test_a_whole_journal_is_left_as_it_is(again: Made) -> None:
     before = lines_of(again)
-    done = again.call("collect", again.file, "--recover")
-    assert (done.returncode, done.stdout) == (
+    process = again.call("collect", again.file, "--recover")
+    assert (process.returncode, process.stdout) == (
         0,
         f"nothing to recover: {results(again)}/journal.jsonl is not damaged\n",
     )
@@ -162,21 +162,21 @@ def test_a_journal_is_not_recovered_under_a_driver_at_work(again: Made) -> None:
     before = path.read_bytes()
     with closing(sqlite3.connect(results(again) / "campaign.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        done = again.call("collect", again.file, "--recover")
-    assert done.returncode == 3
-    assert "is locked: another campaign command is at work" in done.stderr
+        process = again.call("collect", again.file, "--recover")
+    assert process.returncode == 3
+    assert "is locked: another campaign command is at work" in process.stderr
     with subprocess.Popen(["sleep", "100"]) as driver:
         name = f"{socket.gethostname()}:{driver.pid}:{Process.from_pid(driver.pid).started}"
         submitter = json.loads(lines_of(again)[place(lines_of(again), "job")])["submitter"]
         bundled.rechain(path, {submitter: name})
         path.write_bytes(b"".join(job_taken_out(lines_of(again))))
         before = path.read_bytes()
-        done = again.call("collect", again.file, "--recover")
+        process = again.call("collect", again.file, "--recover")
         driver.kill()
-    assert done.returncode == 3
-    assert f"a driver is at work ({name}" in done.stderr
+    assert process.returncode == 3
+    assert f"a driver is at work ({name}" in process.stderr
     assert path.read_bytes() == before
-    assert sorted(each.name for each in results(again).glob("journal*")) == ["journal.jsonl"]
+    assert sorted(path.name for path in results(again).glob("journal*")) == ["journal.jsonl"]
 
 
 def test_a_head_behind_lost_lines_is_known_and_binds_nothing_before_them(again: Made) -> None:
@@ -186,11 +186,11 @@ def test_a_head_behind_lost_lines_is_known_and_binds_nothing_before_them(again: 
     again.call("collect", again.file, "--recover")
     again.call("run", again.file)
     again.call("bundle", again.file, "-o", again.root / "new")
-    told = {}
+    fields = {}
     for name, head in (("before", sent[2]), ("lost", sent[3]), ("behind", sent[-1])):
-        found = of_rule(verified(again.root / "new", head), "EVD-02")
-        told[name] = [(one.message, one.violated) for one in found if "head" in one.message]
-    assert told == {
+        findings = of_rule(verified(again.root / "new", head), "EVD-02")
+        fields[name] = [(finding.message, finding.violated) for finding in findings if "head" in finding.message]
+    assert fields == {
         "before": [],
         "lost": [
             ("the journal head sent during the campaign is missing: the journal was rewritten afterwards", True),

@@ -10,9 +10,9 @@ from tests.support.results import everything
 
 
 def test_findings_name_files_within_the_evidence() -> None:
-    named = Finding("SRC-04", Severity.ERROR, "campaign", "{path} ran", "/tmp/place/jobs/1", "none")
-    named = replace(named, values={"path": "/tmp/place/bin/x"})
-    other = replace(named, expected="one", actual="two", values={"path": "/opt/run"})
-    whole = replace(everything().submission(), findings=(named, other))
-    found = replay._without_paths(whole, "/tmp/place").findings
-    assert found == (replace(named, expected="jobs/1", values={"path": "bin/x"}), other)
+    named_finding = Finding("SRC-04", Severity.ERROR, "campaign", "{path} ran", "/tmp/place/jobs/1", "none")
+    named_finding = replace(named_finding, values={"path": "/tmp/place/bin/x"})
+    other = replace(named_finding, expected="one", actual="two", values={"path": "/opt/run"})
+    submission = replace(everything().submission(), findings=(named_finding, other))
+    findings = replay._without_paths(submission, "/tmp/place").findings
+    assert findings == (replace(named_finding, expected="jobs/1", values={"path": "bin/x"}), other)

@@ -54,7 +54,7 @@ def verified(
     site: Path,
     folder: Path,
     change: Callable[[Path], object],
-    asked: verify.Buyer | None = None,
+    buyer: verify.Buyer | None = None,
     own: Path | None = None,
 ) -> VerifiedBundle:
     """The verification of a copy that was changed, whose manifests were then made again."""
@@ -64,34 +64,34 @@ def verified(
     bagit.finish(copy, {})
     with (
         verify_bundle.open_parts(copy) as selection,
-        verify_bundle.verify_parts(selection, asked or verify.Buyer(), own) as found,
+        verify_bundle.verify_parts(selection, buyer or verify.Buyer(), own) as verified,
     ):
-        return found
+        return verified
 
 
-def told(found: VerifiedBundle) -> list[str]:
-    return [f"{each.rule} {each.message}" for each in found.findings if each.violated]
+def told(verified: VerifiedBundle) -> list[str]:
+    return [f"{finding.rule} {finding.message}" for finding in verified.findings if finding.violated]
 
 
 def test_every_part_is_verified_and_the_verdict_names_each(site: Path, tmp_path: Path) -> None:
-    printed = called(site, "verify", "offer", "--rfp", "rfp.yaml")
-    assert printed.returncode == 1, "the numbers of the fake are invalid"
-    assert printed.stdout.startswith("NOT VALID  offer  RFP small 3\n  bundle  unproven ")
+    process = called(site, "verify", "offer", "--rfp", "rfp.yaml")
+    assert process.returncode == 1, "the numbers of the fake are invalid"
+    assert process.stdout.startswith("NOT VALID  offer  RFP small 3\n  bundle  unproven ")
     for line in ("  parts   yes        2 parts", "  fast    NOT VALID  you: ", "  slow    NOT VALID  you: "):
-        assert f"\n{line}" in printed.stdout
-    assert "=== part fast ===" not in printed.stdout
+        assert f"\n{line}" in process.stdout
+    assert "=== part fast ===" not in process.stdout
     detailed = called(site, "verify", "offer", "--rfp", "rfp.yaml", "--details").stdout
     assert detailed.index("=== part fast ===") < detailed.index("=== part slow ===")
     suites = ElementTree.fromstring(called(site, "verify", "offer", "--junit", "-").stdout)
     names = [suite.get("name") for suite in suites]
     assert (len(names), len({*names})) == (4, 4), names
-    found = json.loads(called(site, "verify", "offer", "--json").stdout)
-    assert list(found["parts"]) == ["fast", "slow"]
-    assert found["exit_status"] == 1
-    assert [each["name"] for each in found["decision"]["questions"]] == ["bundle", "parts", "fast", "slow"]
-    assert [score["id"] for score in found["scores"]] == ["both", "total"]
+    document = json.loads(called(site, "verify", "offer", "--json").stdout)
+    assert list(document["parts"]) == ["fast", "slow"]
+    assert document["exit_status"] == 1
+    assert [question["name"] for question in document["decision"]["questions"]] == ["bundle", "parts", "fast", "slow"]
+    assert [score["id"] for score in document["scores"]] == ["both", "total"]
     of_part = json.loads(called(site, "verify", "offer", "--part", "slow", "--json").stdout)
-    assert of_part["journal"] == found["parts"]["slow"]["journal"]
+    assert of_part["journal"] == document["parts"]["slow"]["journal"]
     assert not told(verified(site, tmp_path, lambda data: None, own=site / "rfp.yaml"))
 
 
@@ -111,17 +111,17 @@ def test_a_verb_on_a_bundle_works_on_all_its_parts_or_on_a_selected_one(site: Pa
 def test_a_selected_part_is_judged_by_the_buyers_rfp_and_not_by_the_heads_of_others(site: Path) -> None:
     heads = [line.split()[-1] for line in called(site, "head", "c.yaml").stdout.splitlines() if len(line) == 64]
     words = [word for head in heads for word in ("--head", head)]
-    found = json.loads(called(site, "verify", "offer", "--part", "slow", "--json", *words).stdout)
-    assert [each["message"] for each in found["findings"] if each["rule"] == "EVD-02"] == []
-    assert found["bundle"] == "offer, part slow"
-    steps = [step["what"] for step in found["conclusion"]["decision"]["steps"]]
+    document = json.loads(called(site, "verify", "offer", "--part", "slow", "--json", *words).stdout)
+    assert [finding["message"] for finding in document["findings"] if finding["rule"] == "EVD-02"] == []
+    assert document["bundle"] == "offer, part slow"
+    steps = [step["what"] for step in document["conclusion"]["decision"]["steps"]]
     assert "campaign terms init terms.yaml --rules RFP, then verify with --terms" in steps
 
 
 def test_offers_are_compared_in_a_selected_part(site: Path) -> None:
     compared = json.loads(called(site, "compare", "offer", "c.yaml", "--part", "slow", "--format", "json").stdout)
-    of_all = json.loads(called(site, "compare", "offer", "c.yaml", "--format", "json").stdout)
-    assert compared == of_all["parts"]["slow"]
+    document = json.loads(called(site, "compare", "offer", "c.yaml", "--format", "json").stdout)
+    assert compared == document["parts"]["slow"]
     refused = called(site, "compare", "offer", "c.yaml", "--part", "slwo")
     assert "offer: has no part slwo; its parts are fast, slow" in refused.stderr
 
@@ -134,9 +134,9 @@ def test_new_terms_are_of_an_rfp_with_its_version(site: Path, tmp_path: Path) ->
     file.write_text(file.read_text().replace("<a random word that you issue>", "RFP-1"))
     buyers = terms.load(file)
     assert (buyers.is_of_rfp, buyers.version) == (True, 3)
-    printed = called(site, "verify", "offer", "--terms", str(file), "--details").stdout
-    assert "note         EVD-05 the RFP is identical to yours" in printed
-    assert "has another version" not in printed, "which is that of the RFP, not of its packs"
+    stdout = called(site, "verify", "offer", "--terms", str(file), "--details").stdout
+    assert "note         EVD-05 the RFP is identical to yours" in stdout
+    assert "has another version" not in stdout, "which is that of the RFP, not of its packs"
     file.write_text(file.read_text().replace("version: 3", "version: 4"))
     with pytest.raises(InputError, match="version: found 4; the RFP is version 3"):
         terms.load(file)
@@ -217,24 +217,27 @@ def test_the_decision_on_two_parts_is_that_of_both_and_of_the_bundle(first: str,
         part: SimpleNamespace(decision=CONCLUSIONS[state][2](), proofs=("nonce", "sample", *proofs))
         for part, state, proofs in (("p0", first, ["head"]), ("p1", second, []))
     }
-    found = VerifiedBundle("offer", None, findings, parts, unanswered, ())
+    verified = VerifiedBundle("offer", None, findings, parts, unanswered, ())
     worst = min(first, second, key=list(CONCLUSIONS).index)
     if about == "open" and worst == "compliant":
         worst = "open"
     headline, status, _ = CONCLUSIONS["violated" if about in ("changed", "unanswered") else worst]
-    assert (found.decision.headline, found.exit_status) == ("NOT VALID" if about == "changed" else headline, status)
-    assert found.decision.may.startswith("nothing" if about == "changed" else "the numbers are those of the logs")
-    assert ("obtained by your terms" in found.decision.may) == (headline == "ACCEPTABLE")
-    assert found.decision.may_not == "that no attempt was left out."
+    assert (verified.decision.headline, verified.exit_status) == (
+        "NOT VALID" if about == "changed" else headline,
+        status,
+    )
+    assert verified.decision.may.startswith("nothing" if about == "changed" else "the numbers are those of the logs")
+    assert ("obtained by your terms" in verified.decision.may) == (headline == "ACCEPTABLE")
+    assert verified.decision.may_not == "that no attempt was left out."
 
 
 def test_of_a_part_whose_records_do_not_agree_nothing_follows_for_the_whole() -> None:
     torn = conclusion(Finding("EVD-06", Severity.ERROR, "campaign", "stdout and bench.jsonl differ"))
     parts: Any = {
-        part: SimpleNamespace(decision=each, proofs=()) for part, each in (("p0", conclusion()), ("p1", torn))
+        part: SimpleNamespace(decision=decision, proofs=()) for part, decision in (("p0", conclusion()), ("p1", torn))
     }
-    found = VerifiedBundle("offer", None, (), parts, (), ()).decision
-    assert (found.headline, found.may) == ("NOT VALID", "nothing: the records of p1 do not agree.")
+    block = VerifiedBundle("offer", None, (), parts, (), ()).decision
+    assert (block.headline, block.may) == ("NOT VALID", "nothing: the records of p1 do not agree.")
 
 
 def test_without_the_buyers_rfp_it_is_not_checked(site: Path, tmp_path: Path) -> None:
@@ -249,7 +252,7 @@ def test_a_journal_head_is_compared_with_the_part_that_it_is_of(site: Path, tmp_
     assert len(heads) == 2
     found = verified(site, tmp_path, lambda data: None, verify.Buyer(heads=tuple(heads)))
     for part in found.parts.values():
-        assert not [each for each in part.findings if each.rule == "EVD-02" and each.violated]
+        assert not [finding for finding in part.findings if finding.rule == "EVD-02" and finding.violated]
     foreign = verified(site, tmp_path / "b", lambda data: None, verify.Buyer(heads=("0" * 64,)))
     assert all(
         any(each.rule == "EVD-02" and each.violated for each in part.findings) for part in foreign.parts.values()
@@ -257,10 +260,10 @@ def test_a_journal_head_is_compared_with_the_part_that_it_is_of(site: Path, tmp_
 
 
 def test_another_pack_than_the_rfps_is_found(site: Path, tmp_path: Path) -> None:
-    own = tmp_path / "rfp.yaml"
-    own.write_text(RFP.replace("{id: slow, pack: crossroads-mdtest", "{id: slow, pack: stream"))
-    assert rfps.load(own).part("slow").pack == "stream"
-    found = verified(site, tmp_path, lambda data: None, own=own)
+    own_path = tmp_path / "rfp.yaml"
+    own_path.write_text(RFP.replace("{id: slow, pack: crossroads-mdtest", "{id: slow, pack: stream"))
+    assert rfps.load(own_path).part("slow").pack == "stream"
+    found = verified(site, tmp_path, lambda data: None, own=own_path)
     assert "EVD-04 slow: another rule pack than the RFP's" in told(found)
 
 
@@ -283,11 +286,13 @@ def test_the_parts_are_judged_by_the_packs_of_the_buyers_rfp(site: Path, tmp_pat
     pack = resources.PACKS / "crossroads-mdtest.yaml"
     stricter = pack.read_text().replace("id: crossroads-mdtest\nversion: 1\n", "id: crossroads-mdtest\nversion: 2\n", 1)
     (tmp_path / "own/crossroads-mdtest.yaml").write_text(stricter)
-    own = tmp_path / "rfp.yaml"
-    own.write_text(RFP.replace("{id: slow, pack: crossroads-mdtest", "{id: slow, pack: own/crossroads-mdtest.yaml"))
-    found = verified(site, tmp_path, lambda data: None, own=own)
+    own_path = tmp_path / "rfp.yaml"
+    own_path.write_text(
+        RFP.replace("{id: slow, pack: crossroads-mdtest", "{id: slow, pack: own/crossroads-mdtest.yaml")
+    )
+    found = verified(site, tmp_path, lambda data: None, own=own_path)
     rules = {
-        part: [each.message for each in bundle.findings if each.rule == "EVD-05"]
+        part: [finding.message for finding in bundle.findings if finding.rule == "EVD-05"]
         for part, bundle in found.parts.items()
     }
     assert rules == {"fast": [], "slow": ["the vendor's rule pack differs from yours: 'version' differs"]}
@@ -302,12 +307,12 @@ def test_one_pack_for_all_parts_is_refused(site: Path) -> None:
 def test_terms_name_the_buyers_rfp_and_entries_name_their_part(site: Path, tmp_path: Path) -> None:
     (tmp_path / "signers").write_text(f"vendor ssh-ed25519 {'A' * 68}\n")
     (tmp_path / "terms.yaml").write_text(f"rules: {site / 'rfp.yaml'}\nsigners: signers\nproof: [head]\n")
-    printed = called(site, "verify", "offer", "--terms", str(tmp_path / "terms.yaml"), "--details")
-    assert printed.returncode == 1, printed.stderr
-    assert "note         EVD-05 the RFP is identical to yours" in printed.stdout
+    process = called(site, "verify", "offer", "--terms", str(tmp_path / "terms.yaml"), "--details")
+    assert process.returncode == 1, process.stderr
+    assert "note         EVD-05 the RFP is identical to yours" in process.stdout
     for part in ("fast", "slow"):
-        assert "your terms ask for a head: pass one that the vendor sent while it ran (--head)" in printed.stdout
-        assert f", part: {part}, text: " in printed.stdout
+        assert "your terms ask for a head: pass one that the vendor sent while it ran (--head)" in process.stdout
+        assert f", part: {part}, text: " in process.stdout
 
 
 def test_the_files_of_all_parts_are_checked_before_any_is_written(site: Path, tmp_path: Path) -> None:

@@ -76,11 +76,11 @@ def test_cells_without_a_positive_number_are_not_drawn() -> None:
 
 
 def test_the_noise_is_that_of_the_operation_where_its_repetitions_show_it() -> None:
-    known = sample.noise_by_cell(offer(5, 0.03, targets=2))
-    by_operation = {cell.operation: noise for cell, noise in known.items() if cell.target == "tier1"}
+    known_noises = sample.noise_by_cell(offer(5, 0.03, targets=2))
+    by_operation = {cell.operation: noise for cell, noise in known_noises.items() if cell.target == "tier1"}
     assert by_operation["stat"].sigma == pytest.approx(0.06, rel=0.25)
     assert by_operation["create"].sigma == pytest.approx(0.03, rel=0.25)
-    assert {noise.repetitions for noise in known.values()} == {5}
+    assert {noise.repetitions for noise in known_noises.values()} == {5}
 
 
 def test_few_repetitions_are_pooled_and_without_any_a_noise_is_assumed() -> None:
@@ -99,19 +99,19 @@ def test_repetitions_without_any_noise_do_not_promise_a_system_that_never_varies
 
 def test_a_sample_is_designed_and_described_with_its_true_rates() -> None:
     given = offer(5, noise=0.01)
-    asked = sample.design_challenge(given, "head", "a", AIMS, OPEN)
-    assert len(asked.cells) == asked.design.cells and asked.repetitions == asked.design.repetitions
-    rates = designs.outcome_probabilities(list(sample.noise_by_cell(given).values()), AIMS, asked.design)
-    block = sample.sample_decision(asked, given, "offers/offer.zip", "sample.yaml")
-    said = {each.name: (each.answer, each.reason) for each in block.questions}
-    assert said["size"] == (f"{asked.design.cells} of 36", "results, 1 repetition each")
+    challenge = sample.design_challenge(given, "head", "a", AIMS, OPEN)
+    assert len(challenge.cells) == challenge.design.cells and challenge.repetitions == challenge.design.repetitions
+    rates = designs.outcome_probabilities(list(sample.noise_by_cell(given).values()), AIMS, challenge.design)
+    block = sample.sample_decision(challenge, given, "offers/offer.zip", "sample.yaml")
+    said = {question.name: (question.answer, question.reason) for question in block.questions}
+    assert said["size"] == (f"{challenge.design.cells} of 36", "results, 1 repetition each")
     assert said["honest"] == ("yes", f"a vendor is rejected with probability {rates[0]:.3f} (asked: at most 0.05)")
     caught = f"25% of the results 15% too high are caught with probability {rates[2]:.3f} (asked: at least 0.9)"
     assert said["inflated"] == ("yes", caught)
     assert [step.what.partition(" in ")[0] for step in block.steps] == [
         "change", "campaign run sample.yaml", "campaign accept offers/offer.zip sample.yaml"
     ]  # fmt: skip
-    texts = list(sample.design_remarks(asked, given))
+    texts = list(sample.design_remarks(challenge, given))
     assert [name.split()[0] for name in texts[1].partition(": ")[2].split(", ")] == [
         "tier1", "single", "create", "stat", "remove", "node", "peak", "max",
     ]  # fmt: skip
@@ -130,10 +130,10 @@ def test_what_no_sample_shows_is_refused_with_what_one_does() -> None:
 
 
 def test_a_buyer_may_insist_on_a_sample_that_shows_less() -> None:
-    asked = sample.design_challenge(offer(1), "head", "a", AIMS, Design(2, 0, 0.0))
-    assert (asked.design.cells, asked.design.repetitions) == (2, sample.FEW_REPETITIONS)
-    asked = sample.design_challenge(offer(1), "head", "a", AIMS, Design(1, 1, 0.95))
-    assert asked.design == Design(1, 1, 0.95)
+    challenge = sample.design_challenge(offer(1), "head", "a", AIMS, Design(2, 0, 0.0))
+    assert (challenge.design.cells, challenge.design.repetitions) == (2, sample.FEW_REPETITIONS)
+    challenge = sample.design_challenge(offer(1), "head", "a", AIMS, Design(1, 1, 0.95))
+    assert challenge.design == Design(1, 1, 0.95)
 
 
 @pytest.mark.parametrize(
@@ -162,29 +162,29 @@ def test_wrong_seeds_and_repetitions_are_named() -> None:
 
 
 def test_what_is_no_challenge_is_refused(tmp_path: Path) -> None:
-    asked = sample.design_challenge(offer(), "head", "a", AIMS, OPEN)
+    challenge = sample.design_challenge(offer(), "head", "a", AIMS, OPEN)
     texts = {
         "own.yaml": "name: own\n",
         "older.yaml": "# challenge of the bundle with journal head ab, seed a, cells: a/b/c/d\nname: x\n",
-        "newer.yaml": sample.challenge_text(replace(asked, format=3), {}),
-        "never.yaml": sample.challenge_text(replace(asked, repetitions=0), {}),
-        "all.yaml": sample.challenge_text(replace(asked, design=replace(asked.design, limit=1.5)), {}),
+        "newer.yaml": sample.challenge_text(replace(challenge, format=3), {}),
+        "never.yaml": sample.challenge_text(replace(challenge, repetitions=0), {}),
+        "all.yaml": sample.challenge_text(replace(challenge, design=replace(challenge.design, limit=1.5)), {}),
     }
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     for name in ("absent", *texts):
         with pytest.raises(InputError, match=f"{name}: not a challenge as this version's 'campaign sample' writes it"):
             sample.read_challenge(tmp_path / name)
-    (tmp_path / "good.yaml").write_text(sample.challenge_text(asked, {}))
-    assert sample.read_challenge(tmp_path / "good.yaml") == asked
+    (tmp_path / "good.yaml").write_text(sample.challenge_text(challenge, {}))
+    assert sample.read_challenge(tmp_path / "good.yaml") == challenge
 
 
 def test_the_nonce_has_the_hash_of_the_design_but_not_of_further_repetitions() -> None:
-    asked = sample.design_challenge(offer(), "head", "a", AIMS, OPEN)
-    assert asked.nonce.startswith("sample-a-")
-    assert replace(asked, repetitions=12).nonce == asked.nonce
-    lower = replace(asked.design, limit=0.5)
-    assert len({asked.nonce, replace(asked, design=lower).nonce, replace(asked, head="other").nonce}) == 3
+    challenge = sample.design_challenge(offer(), "head", "a", AIMS, OPEN)
+    assert challenge.nonce.startswith("sample-a-")
+    assert replace(challenge, repetitions=12).nonce == challenge.nonce
+    lower = replace(challenge.design, limit=0.5)
+    assert len({challenge.nonce, replace(challenge, design=lower).nonce, replace(challenge, head="other").nonce}) == 3
 
 
 def test_settings_have_keys_by_name_or_by_place() -> None:
@@ -198,17 +198,17 @@ def test_settings_have_keys_by_name_or_by_place() -> None:
 
 
 def test_a_challenge_writes_below_its_own_folder_and_has_the_inputs_that_were_measured_with() -> None:
-    given = whole()
-    written = "name: x\nlaunch: {}\nresults: ../../results\nrepetitions: 7\ninputs: [{id: box, path: in put}]\n"
+    submission = whole()
+    written_text = "name: x\nlaunch: {}\nresults: ../../results\nrepetitions: 7\ninputs: [{id: box, path: in put}]\n"
     box = Input("box", "/work/in put", "ab" * 32)
     measured = replace(
-        given,
-        campaign=replace(given.campaign, document=Document(written.encode(), "c.yaml")),
-        runs=tuple(replace(run, inputs=(box,)) for run in given.runs),
+        submission,
+        campaign=replace(submission.campaign, document=Document(written_text.encode(), "c.yaml")),
+        runs=tuple(replace(run, inputs=(box,)) for run in submission.runs),
     )
-    asked = sample.Challenge(2, "head", "a", AIMS, Design(1, 3, 0.9), 3, ("scratch/single/shared/stat",))
-    settings = sample.challenge_settings(asked, measured)
-    assert (settings["results"], settings["repetitions"], settings["nonce"]) == ("results", 3, asked.nonce)
+    challenge = sample.Challenge(2, "head", "a", AIMS, Design(1, 3, 0.9), 3, ("scratch/single/shared/stat",))
+    settings = sample.challenge_settings(challenge, measured)
+    assert (settings["results"], settings["repetitions"], settings["nonce"]) == ("results", 3, challenge.nonce)
     assert settings["inputs"] == [{"id": "box", "path": "in put", "sha256": box.sha256}]
     assert len(settings["declined"]) == 11
 
@@ -221,21 +221,21 @@ def test_a_sample_is_drawn_of_a_bundle_and_not_accepted_before_it_was_measured(
     target, bundle = tmp_path / "challenge.yaml", str(reference.BUNDLE)
     words = ["sample", bundle, "--cells", "2", "--seed", "2026-117", "-o", str(target)]
     assert main(words) == 0
-    asked = sample.read_challenge(target)
-    printed = capsys.readouterr().out
-    assert f"cells to measure again: {' '.join(asked.cells)}" in printed and "caught with probability" in printed
-    assert "  targets.scratch.directory: /scratch\n" in printed
+    challenge = sample.read_challenge(target)
+    out = capsys.readouterr().out
+    assert f"cells to measure again: {' '.join(challenge.cells)}" in out and "caught with probability" in out
+    assert "  targets.scratch.directory: /scratch\n" in out
     definition = open_campaign(target)
-    assert (definition.campaign.nonce, definition.campaign.name) == (asked.nonce, "my-rfp-sample")
+    assert (definition.campaign.nonce, definition.campaign.name) == (challenge.nonce, "my-rfp-sample")
     assert definition.campaign.results == tmp_path / "results/my-rfp-sample"
-    rows = {cell.rpartition("/")[0] for cell in asked.cells}
+    rows = {cell.rpartition("/")[0] for cell in challenge.cells}
     assert len(definition.campaign.declined) == 12 - len(rows)
     assert not rows & {entry.cells.rpartition("/")[0] for entry in definition.campaign.declined}
     assert main(["accept", bundle, str(target), "--reported"]) == 2
     assert "not measured yet; run it on the installed system: 'campaign run " in capsys.readouterr().err
     assert main(words) == 2
-    head, rest = target.read_text().split("\n", 1)
-    target.write_text(head.replace('"seed": "2026-117"', '"seed": "2026-118"') + "\n" + rest)
+    head, other_remaining_text = target.read_text().split("\n", 1)
+    target.write_text(head.replace('"seed": "2026-117"', '"seed": "2026-118"') + "\n" + other_remaining_text)
     assert main(["accept", bundle, str(target)]) == 2
     assert "are not those that seed 2026-118 draws" in capsys.readouterr().err
 

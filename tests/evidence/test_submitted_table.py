@@ -118,8 +118,8 @@ def test_whatever_a_forger_changes_in_what_the_report_shows_is_found(
     change(copy)
     with verify.verify(made.root / "plain", verify.Buyer()) as verified:
         assert verified.vendors_evaluation is not None
-        found = submitted_table.compare(copy, {"": verified.vendors_evaluation.submission}).differences
-    assert any(each.place.startswith(place) for each in found), found[:3]
+        differences = submitted_table.compare(copy, {"": verified.vendors_evaluation.submission}).differences
+    assert any(difference.place.startswith(place) for difference in differences), differences[:3]
 
 
 def test_a_workbook_that_another_program_saved_and_rounded_is_the_same(
@@ -180,9 +180,9 @@ def test_of_a_form_exactly_the_cells_of_the_mapping_are_compared(tmp_path: Path)
     book = openpyxl.Workbook()
     book.active.title = "Storage"
     book.save(path)
-    with forms.full_size() as whole:
-        path.write_bytes(filled_form.fill_form(path, {"": whole}, mapping)[0])
-        comparison = submitted_table.compare(path, {"": whole}, mapping)
+    with forms.full_size() as submission:
+        path.write_bytes(filled_form.fill_form(path, {"": submission}, mapping)[0])
+        comparison = submitted_table.compare(path, {"": submission}, mapping)
         assert comparison == submitted_table.TableComparison(
             (), "3 cells of the mapping compared; the rest of the form was not"
         )
@@ -194,25 +194,25 @@ def test_of_a_form_exactly_the_cells_of_the_mapping_are_compared(tmp_path: Path)
             book = openpyxl.load_workbook(path)
             setattr(book["Storage"][cell], name, value)
             book.save(tmp_path / "forged.xlsx")
-            forged = submitted_table.compare(tmp_path / "forged.xlsx", {"": whole}, mapping)
-            assert [each.place for each in forged.differences] == [place]
+            forged = submitted_table.compare(tmp_path / "forged.xlsx", {"": submission}, mapping)
+            assert [difference.place for difference in forged.differences] == [place]
 
 
 def test_the_number_formats_of_a_table_are_compared_and_columns_that_are_not_are_named(tmp_path: Path) -> None:
     path = tmp_path / "table.xlsx"
     names = ("target", "launch", "files", "operation")
-    with forms.full_size() as whole:
+    with forms.full_size() as submission:
         book = openpyxl.Workbook()
         book.active.append([*names, "value", "offered"])
-        for row in whole.rows:
+        for row in submission.rows:
             book.active.append([*(getattr(row.cell, name) for name in names), row.value, 99])
         book.save(path)
-        comparison = submitted_table.compare(path, {"": whole})
+        comparison = submitted_table.compare(path, {"": submission})
         assert comparison == submitted_table.TableComparison((), "the columns value were compared; not offered")
         book.active["E2"].number_format = '"9"0'
-        book.active["E3"] = f"={whole.rows[1].value}"
+        book.active["E3"] = f"={submission.rows[1].value}"
         book.save(path)
-        places = [each.place for each in submitted_table.compare(path, {"": whole}).differences]
+        places = [difference.place for difference in submitted_table.compare(path, {"": submission}).differences]
     assert "Sheet!E2 (number format)" in places and "Sheet!E3 (formula)" in places
 
 
@@ -228,48 +228,48 @@ def test_a_table_that_a_spreadsheet_read_with_points_between_thousands_is_named(
 ) -> None:
     text = (tables / "table.csv").read_text()
     (tmp_path / "t.csv").write_text(text.replace("1000.0,ops/s", "1000000.0,ops/s"))
-    done = made.call("verify", made.root / "plain", "--table", tmp_path / "t.csv")
-    why = "a spreadsheet has probably read the decimal point as a separator of thousands"
-    assert re.search(rf"\d+ numbers? exactly 1,000 times the bundle's: {why}", done.stdout)
+    process = made.call("verify", made.root / "plain", "--table", tmp_path / "t.csv")
+    reason = "a spreadsheet has probably read the decimal point as a separator of thousands"
+    assert re.search(rf"\d+ numbers? exactly 1,000 times the bundle's: {reason}", process.stdout)
     (tmp_path / "t.csv").write_text(text.replace("1000.0,ops/s", "1001.0,ops/s"))
-    assert why not in made.call("verify", made.root / "plain", "--table", tmp_path / "t.csv").stdout
+    assert reason not in made.call("verify", made.root / "plain", "--table", tmp_path / "t.csv").stdout
 
 
 @pytest.mark.parametrize(("name", "change"), [*zip(FILES, (text, text, workbook, page), strict=True)])
 def test_three_changed_numbers_are_found_and_no_others(
     made: Made, tables: Path, tmp_path: Path, name: str, change: Callable[[Path], None]
 ) -> None:
-    same = made.call("verify", made.root / "plain", "--table", tables / name)
-    assert f"{tables / name}: the bundle's in all that was compared: " in same.stdout
+    same_process = made.call("verify", made.root / "plain", "--table", tables / name)
+    assert f"{tables / name}: the bundle's in all that was compared: " in same_process.stdout
     copy = tmp_path / Path(name).name
     shutil.copy(tables / name, copy)
     change(copy)
-    done = made.call("verify", made.root / "plain", "--table", copy, "--json")
-    differences = json.loads(done.stdout)["table"]["differences"]
-    assert done.returncode == 1 and len(differences) == 3
-    assert all("1000" in each["expected"] and "1500" in each["found"] for each in differences)
-    told = made.call("verify", made.root / "plain", "--table", copy).stdout
-    assert f"{copy}: NOT this bundle's: 3 places with other contents\n" in told
+    process = made.call("verify", made.root / "plain", "--table", copy, "--json")
+    differences = json.loads(process.stdout)["table"]["differences"]
+    assert process.returncode == 1 and len(differences) == 3
+    assert all("1000" in difference["expected"] and "1500" in difference["found"] for difference in differences)
+    stdout = made.call("verify", made.root / "plain", "--table", copy).stdout
+    assert f"{copy}: NOT this bundle's: 3 places with other contents\n" in stdout
 
 
 def test_a_table_with_less_lines_lacks_them_and_rounded_numbers_are_the_same(tmp_path: Path) -> None:
-    with forms.full_size() as whole:
+    with forms.full_size() as submission:
         rows = [
             {**{n: getattr(row.cell, n) for n in ("target", "launch", "files", "operation")}, "value": row.value}
-            for row in whole.rows
+            for row in submission.rows
         ]
         path = tmp_path / "table.csv"
         with path.open("w") as file:
             writer = csv.DictWriter(file, rows[0])
             writer.writeheader()
             writer.writerows({**row, "value": f"{row['value']:.0f}"} for row in rows[1:])
-        assert [each.place for each in submitted_table.compare(path, {"": whole}).differences] == [
-            f"{whole.rows[0].cell} value"
+        assert [difference.place for difference in submitted_table.compare(path, {"": submission}).differences] == [
+            f"{submission.rows[0].cell} value"
         ]
         lines = path.read_text().splitlines()
         with pytest.raises(InputError, match="a result is there twice"):
             path.write_text("\n".join([*lines, lines[-1]]))
-            submitted_table.compare(path, {"": whole})
+            submitted_table.compare(path, {"": submission})
 
 
 @pytest.mark.parametrize(
@@ -294,13 +294,15 @@ def test_a_number_may_be_rounded_to_three_digits(expected: object, found: object
 def test_a_filled_form_is_compared_by_its_mapping(tmp_path: Path) -> None:
     mapping = keys.load(FormMapping, forms.DATA / "crossroads-mdtest.yaml")
     path = tmp_path / "response.csv"
-    with forms.full_size() as whole:
-        path.write_bytes(filled_form.fill_form(forms.DATA / "crossroads-mdtest.csv", {"": whole}, mapping)[0])
-        assert submitted_table.compare(path, {"": whole}, mapping).differences == ()
-        value = next(row.value for row in whole.rows if str(row.cell) == "scratch/single/shared/stat")
+    with forms.full_size() as submission:
+        path.write_bytes(filled_form.fill_form(forms.DATA / "crossroads-mdtest.csv", {"": submission}, mapping)[0])
+        assert submitted_table.compare(path, {"": submission}, mapping).differences == ()
+        value = next(row.value for row in submission.rows if str(row.cell) == "scratch/single/shared/stat")
         path.write_text(path.read_text().replace(f"{value:.15g}", f"{value * 1.5:.15g}"))
-        (one,) = submitted_table.compare(path, {"": whole}, mapping).differences
-    assert "scratch/single/shared/stat" in one.place and float(one.found) == pytest.approx(1.5 * float(one.expected))
+        (difference,) = submitted_table.compare(path, {"": submission}, mapping).differences
+    assert "scratch/single/shared/stat" in difference.place and float(difference.found) == pytest.approx(
+        1.5 * float(difference.expected)
+    )
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".docx"])
@@ -312,9 +314,9 @@ def test_a_form_filled_with_decimal_commas_is_the_bundles_own(tmp_path: Path, su
     sheet = "table 1!" if suffix == ".docx" else ""
     cells = ((f"{sheet}B3", "scratch/single/shared/remove in kops/s"), (f"{sheet}C3", "scratch/peak/shared/remove"))
     mapping = FormMapping(cells=cells)
-    with forms.full_size() as whole:
-        path.write_bytes(filled_form.fill_form(path, {"": whole}, mapping, decimal=",")[0])
-        assert submitted_table.compare(path, {"": whole}, mapping).differences == ()
+    with forms.full_size() as submission:
+        path.write_bytes(filled_form.fill_form(path, {"": submission}, mapping, decimal=",")[0])
+        assert submitted_table.compare(path, {"": submission}, mapping).differences == ()
         filled_in = form_file.read_form(path)
         boxes = [filled_in.box(place.spot).text for place in form_file.form_places(path, filled_in, mapping)]
         assert all(re.fullmatch(r"[0-9]+,[0-9]{4,}|[0-9]+,[0-9]{1,2}", text) for text in boxes), boxes
@@ -328,5 +330,5 @@ def test_a_comma_that_may_separate_thousands_is_no_decimal_one(tmp_path: Path) -
 
 
 def test_the_remedy_for_a_table_of_several_parts_names_the_option(tmp_path: Path) -> None:
-    with forms.full_size() as whole, pytest.raises(InputError, match=r"or its mapping with --mapping$"):
-        submitted_table.compare(tmp_path / "t.csv", {"fast": whole, "slow": whole})
+    with forms.full_size() as submission, pytest.raises(InputError, match=r"or its mapping with --mapping$"):
+        submitted_table.compare(tmp_path / "t.csv", {"fast": submission, "slow": submission})

@@ -39,18 +39,18 @@ ENTRY = (
 )
 
 
-def written(tmp_path: Path, more: str = "", nonce: str = "RFP-1") -> Path:
+def written(tmp_path: Path, further_text: str = "", nonce: str = "RFP-1") -> Path:
     (tmp_path / "signers").write_text(reference.SIGNERS.read_text())
     path = tmp_path / "terms.yaml"
     path.write_text(
-        terms.new_terms("crossroads-mdtest", path.name).replace("<a random word that you issue>", nonce) + more
+        terms.new_terms("crossroads-mdtest", path.name).replace("<a random word that you issue>", nonce) + further_text
     )
     return path
 
 
-def entries(printed: str) -> str:
+def entries(output: str) -> str:
     """What `verify` prints for copying into terms."""
-    return printed.split("in the form of your terms:\n")[1].split("\nNOT YET")[0] + "\n"
+    return output.split("in the form of your terms:\n")[1].split("\nNOT YET")[0] + "\n"
 
 
 def enter(path: Path, accepted: str) -> None:
@@ -59,18 +59,18 @@ def enter(path: Path, accepted: str) -> None:
         file.write(re.sub('by: "", date: ""', 'by: A. Buyer, date: "2026-11-26"', accepted))
 
 
-def of(tmp_path: Path, more: str = "") -> OfferTerms:
-    return terms.load(written(tmp_path, more))
+def of(tmp_path: Path, further_text: str = "") -> OfferTerms:
+    return terms.load(written(tmp_path, further_text))
 
 
 def test_new_terms_are_read_as_they_are_written_once_the_nonce_is_filled_in(tmp_path: Path) -> None:
-    done = command_line.call("terms", "init", "terms.yaml", "--rules", "crossroads-mdtest", cwd=tmp_path)
-    assert (done.returncode, "wrote terms.yaml" in done.stdout) == (0, True)
+    process = command_line.call("terms", "init", "terms.yaml", "--rules", "crossroads-mdtest", cwd=tmp_path)
+    assert (process.returncode, "wrote terms.yaml" in process.stdout) == (0, True)
     assert command_line.call("terms", "init", "terms.yaml", cwd=tmp_path).returncode == 2
     (tmp_path / "other").mkdir()
-    found = of(tmp_path / "other")
-    assert (found.rules, found.version, found.nonce, found.proof) == ("crossroads-mdtest", 1, "RFP-1", ("nonce",))
-    assert found.signers == tmp_path / "other/signers"
+    terms = of(tmp_path / "other")
+    assert (terms.rules, terms.version, terms.nonce, terms.proof) == ("crossroads-mdtest", 1, "RFP-1", ("nonce",))
+    assert terms.signers == tmp_path / "other/signers"
 
 
 @pytest.mark.parametrize(
@@ -91,22 +91,21 @@ def test_terms_that_cannot_hold_are_refused_with_their_line(tmp_path: Path, old:
 
 
 def test_an_explanation_is_accepted_word_by_word_in_the_cells_that_are_named(tmp_path: Path) -> None:
-    found = of(tmp_path, ENTRY)
-    assert found.accepted_by(EXPLAINED, CELLS) == "A. Buyer, 2026-11-26"
-    assert found.accepted_by(replace(EXPLAINED, explained="they were cancelled by us"), CELLS) == ""
-    assert found.accepted_by(EXPLAINED, (*CELLS, Cell("nfs", "single", "shared", "stat"))) == ""
-    assert found.accepted_by(replace(EXPLAINED, rule="RUN-01"), CELLS) == ""
+    terms = of(tmp_path, ENTRY)
+    assert terms.accepted_by(EXPLAINED, CELLS) == "A. Buyer, 2026-11-26"
+    assert terms.accepted_by(replace(EXPLAINED, explained="they were cancelled by us"), CELLS) == ""
+    assert terms.accepted_by(EXPLAINED, (*CELLS, Cell("nfs", "single", "shared", "stat"))) == ""
+    assert terms.accepted_by(replace(EXPLAINED, rule="RUN-01"), CELLS) == ""
 
 
 def test_what_the_campaign_file_says_of_one_library_lifts_no_other(tmp_path: Path) -> None:
-    told = replace(PRELOAD, explained="named in the campaign file (slurm.environment)")
-    entry = (
-        f"accept:\n  - {{rule: SRC-05, text: {json.dumps(told.acceptance_text)}, by: A. Buyer, date: '2026-11-26'}}\n"
-    )
-    found = of(tmp_path, entry)
-    assert found.accepted_by(told, CELLS) == "A. Buyer, 2026-11-26"
-    other = replace(told, values={**told.values, "library": "/opt/shim.so"}, actual="/opt/shim.so")
-    assert found.accepted_by(other, CELLS) == ""
+    finding = replace(PRELOAD, explained="named in the campaign file (slurm.environment)")
+    text = json.dumps(finding.acceptance_text)
+    entry = f"accept:\n  - {{rule: SRC-05, text: {text}, by: A. Buyer, date: '2026-11-26'}}\n"
+    terms = of(tmp_path, entry)
+    assert terms.accepted_by(finding, CELLS) == "A. Buyer, 2026-11-26"
+    other = replace(finding, values={**finding.values, "library": "/opt/shim.so"}, actual="/opt/shim.so")
+    assert terms.accepted_by(other, CELLS) == ""
 
 
 def test_a_finding_about_cells_of_several_entries_is_accepted_by_these_together(tmp_path: Path) -> None:
@@ -121,8 +120,8 @@ def test_a_finding_about_the_bundle_which_concerns_no_cell_is_accepted_by_its_wo
 
 
 def test_an_entry_for_a_part_holds_in_that_part_alone(tmp_path: Path) -> None:
-    found = of(tmp_path, ENTRY.replace("{rule", "{part: kernels, rule"))
-    assert [bool(found.accepted_by(EXPLAINED, CELLS, part)) for part in ("kernels", "network")] == [True, False]
+    terms = of(tmp_path, ENTRY.replace("{rule", "{part: kernels, rule"))
+    assert [bool(terms.accepted_by(EXPLAINED, CELLS, part)) for part in ("kernels", "network")] == [True, False]
 
 
 def test_a_violation_of_the_vendors_is_never_accepted_and_one_that_only_the_buyer_lifts_is(tmp_path: Path) -> None:
@@ -131,47 +130,47 @@ def test_a_violation_of_the_vendors_is_never_accepted_and_one_that_only_the_buye
     assert allowing.accepted_by(wrong, CELLS) == ""
     assert allowing.accepted_by(PRELOAD, CELLS) == "preloads of the terms"
     assert of(tmp_path, "preloads: [/opt/darshan/lib.so]\n").accepted_by(PRELOAD, CELLS) == ""  # loads a second one
-    around = replace(PRELOAD, values={**PRELOAD.values, "library": "/opt/darshan/../../tmp/x.so"})
-    assert of(tmp_path, "preloads: ['/opt/darshan/*']\n").accepted_by(around, CELLS) == ""
+    finding = replace(PRELOAD, values={**PRELOAD.values, "library": "/opt/darshan/../../tmp/x.so"})
+    assert of(tmp_path, "preloads: ['/opt/darshan/*']\n").accepted_by(finding, CELLS) == ""
     prefix = replace(PRELOAD, severity=Severity.INFO, values={"launcher": "numactl --interleave=all"})
     assert of(tmp_path, "launchers: ['numactl *']\n").accepted_by(prefix, CELLS) == "launchers of the terms"
 
 
 def test_proof_that_was_not_given_is_asked_for(tmp_path: Path) -> None:
-    found = of(tmp_path)
-    asking = replace(found, proof=("nonce", "head", "sample"))
-    assert [each.values["proof"] for each in asking.missing_proofs(["nonce"])] == ["head", "sample"]
+    terms = of(tmp_path)
+    asking = replace(terms, proof=("nonce", "head", "sample"))
+    assert [finding.values["proof"] for finding in asking.missing_proofs(["nonce"])] == ["head", "sample"]
     assert {each.move for each in asking.missing_proofs([])} == {Move.BUYER}
 
 
 def test_a_nonce_or_head_that_the_journal_does_not_have_proves_nothing() -> None:
     with reference.as_when_made():
-        for asked in (verify.Buyer(nonce="RFP-1"), verify.Buyer(heads=("a" * 64,))):
-            with verify.verify(reference.BUNDLE, asked) as found:
-                proof = found.decision.block.questions[-1]
-                assert (proof.name, proof.answer, found.decision.evidence) == ("proof", "none", "CONTRADICTED")
+        for buyer in (verify.Buyer(nonce="RFP-1"), verify.Buyer(heads=("a" * 64,))):
+            with verify.verify(reference.BUNDLE, buyer) as verified:
+                proof = verified.decision.block.questions[-1]
+                assert (proof.name, proof.answer, verified.decision.evidence) == ("proof", "none", "CONTRADICTED")
 
 
 def test_what_was_shown_of_one_bundle_holds_for_no_other(tmp_path: Path) -> None:
-    shown = f"shown:\n  - {{proof: sample, head: {'a' * 64}, by: A. Buyer, date: '2026-11-26'}}\n"
-    found = of(tmp_path, shown)
-    assert list(terms.shown_proofs(found, "a" * 64)) == ["sample"]
-    assert terms.shown_proofs(found, "b" * 64) == {}
+    output = f"shown:\n  - {{proof: sample, head: {'a' * 64}, by: A. Buyer, date: '2026-11-26'}}\n"
+    found_terms = of(tmp_path, output)
+    assert list(terms.shown_proofs(found_terms, "a" * 64)) == ["sample"]
+    assert terms.shown_proofs(found_terms, "b" * 64) == {}
 
 
 def test_file_systems_that_the_terms_do_not_allow_are_a_violation(tmp_path: Path) -> None:
     with reference.verified(reference.SIGNERS) as verified:
         assert verified.evaluation is not None
-        whole = verified.evaluation.submission
-        wrong = list(of(tmp_path, "mounts: [lustre]\n").violated_terms(whole))
-        assert [(each.expected, each.actual) for each in wrong] == [("lustre", "tmpfs")]
-        assert list(of(tmp_path, "mounts: [lustre, tmp*]\n").violated_terms(whole)) == []
-        assert [each.actual for each in replace(of(tmp_path), version=2).violated_terms(whole)] == ["1"]
+        submission = verified.evaluation.submission
+        wrong = list(of(tmp_path, "mounts: [lustre]\n").violated_terms(submission))
+        assert [(finding.expected, finding.actual) for finding in wrong] == [("lustre", "tmpfs")]
+        assert list(of(tmp_path, "mounts: [lustre, tmp*]\n").violated_terms(submission)) == []
+        assert [each.actual for each in replace(of(tmp_path), version=2).violated_terms(submission)] == ["1"]
 
 
 def test_what_verify_prints_is_accepted_once_a_name_and_a_day_are_filled_in(tmp_path: Path) -> None:
-    with reference.verified() as found:
-        bound = f"heads: [{found.chain.head}]"
+    with reference.verified() as verified:
+        bound = f"heads: [{verified.chain.head}]"
     with reference.as_when_made():
         file = written(tmp_path)
         file.write_text(file.read_text().replace("nonce: RFP-1\nproof: [nonce]", bound))
@@ -179,11 +178,11 @@ def test_what_verify_prints_is_accepted_once_a_name_and_a_day_are_filled_in(tmp_
         assert first.returncode == 4, first.stdout
         filled = re.sub('by: "", date: ""', 'by: A. Buyer, date: "2026-11-26"', entries(first.stdout))
         file.write_text(f"{file.read_text()}\n{filled}\n")
-        asked = verify.Buyer(reference.SIGNERS, terms=terms.load(file))
-        with verify.verify(reference.BUNDLE, asked) as found:
-            assert found.decision.undecided == ()
-            assert found.evaluation is not None
-            waived = [each.rule for each in found.evaluation.submission.all_findings if each.waived]
+        buyer = verify.Buyer(reference.SIGNERS, terms=terms.load(file))
+        with verify.verify(reference.BUNDLE, buyer) as verified:
+            assert verified.decision.undecided == ()
+            assert verified.evaluation is not None
+            waived = [finding.rule for finding in verified.evaluation.submission.all_findings if finding.waived]
             assert waived == ["SRC-01"]
 
 
@@ -193,19 +192,21 @@ def test_what_verify_prints_is_accepted_once_a_name_and_a_day_are_filled_in(tmp_
 class Offer:
     """The README's campaign as a vendor hands it in who explains all that is open, signed, with the buyer's terms."""
 
-    def __init__(self, tmp_path: Path, more: str = "", change: Callable[[Path], None] = lambda bag: None) -> None:
+    def __init__(
+        self, tmp_path: Path, further_text: str = "", change: Callable[[Path], None] = lambda bag: None
+    ) -> None:
         self.bag = tmp_path / "offer"
         with zipfile.ZipFile(reference.BUNDLE) as archive:
             archive.extractall(tmp_path)
         (tmp_path / "my-rfp").rename(self.bag)
         change(self.bag)
         with (self.bag / "data/campaign.yaml").open("a") as file:
-            file.write(more)
+            file.write(further_text)
         bundled.redo(self.bag)
-        with verify.verify(self.bag, verify.Buyer()) as found:
-            assert found.evaluation is not None
-            findings, head = found.evaluation.submission.all_findings, found.chain.head
-        self.asked = sorted({each.rule for each in findings if each.open or each.lifted_by_buyer})
+        with verify.verify(self.bag, verify.Buyer()) as verified:
+            assert verified.evaluation is not None
+            findings, head = verified.evaluation.submission.all_findings, verified.chain.head
+        self.asked = sorted({finding.rule for finding in findings if finding.open or finding.lifted_by_buyer})
         explained = [f"- {{rule: {rule}, cells: '*/*/*/*', text: the trial of {rule}}}" for rule in self.asked]
         with (self.bag / "data/campaign.yaml").open("a") as file:
             file.write("\n".join(["", "explanations:", *explained, ""]))
@@ -221,9 +222,9 @@ class Offer:
     def verified(self, *options: str) -> subprocess.CompletedProcess[str]:
         return command_line.call("verify", self.bag, "--terms", self.terms, *options)
 
-    def accept(self, printed: str, but: str = "nothing") -> None:
+    def accept(self, output: str, but: str = "nothing") -> None:
         """Enter what `verify` printed into the terms, but for the entries of a rule."""
-        enter(self.terms, "".join(line for line in entries(printed).splitlines(True) if f"rule: {but}" not in line))
+        enter(self.terms, "".join(line for line in entries(output).splitlines(True) if f"rule: {but}" not in line))
 
 
 @pytest.fixture
@@ -242,8 +243,8 @@ def test_a_vendor_who_explains_what_is_open_reaches_status_0_by_the_buyers_terms
     assert f"{len(offer.asked)} explanations, 1 deviation, not yet accepted" in first.stdout
     demands = offer.terms.read_text()
     offer.accept(first.stdout, but="SRC-01")
-    without = offer.verified()
-    assert (without.returncode, "rule: SRC-01" in entries(without.stdout)) == (4, True), without.stdout
+    bare_process = offer.verified()
+    assert (bare_process.returncode, "rule: SRC-01" in entries(bare_process.stdout)) == (4, True), bare_process.stdout
     offer.terms.write_text(demands)
     offer.accept(first.stdout)
     last = offer.verified()
@@ -270,13 +271,13 @@ def with_second_tier(bag: Path) -> None:
 DECLINED = "declined:\n- {cells: 'nfs/*/*/*', reason: on request}\n"
 
 
-def is_not_accepted_without_its_entry(offer: Offer, rule: str, said: str) -> None:
+def is_not_accepted_without_its_entry(offer: Offer, rule: str, message: str) -> None:
     first = offer.verified()
-    assert (first.returncode, said in first.stdout) == (4, True), first.stdout
+    assert (first.returncode, message in first.stdout) == (4, True), first.stdout
     offer.accept(first.stdout, but=rule)
-    without = offer.verified()
-    assert without.returncode == 4, without.stdout
-    assert f"rule: {rule}" in entries(without.stdout)
+    bare_process = offer.verified()
+    assert bare_process.returncode == 4, bare_process.stdout
+    assert f"rule: {rule}" in entries(bare_process.stdout)
 
 
 @pytest.mark.usefixtures("as_when_made")
@@ -295,9 +296,9 @@ def test_a_shim_is_accepted_by_the_buyer_alone_and_unexplained_a_violation_howev
     text = re.sub("- .rule: SRC-05.*\n", "", text.replace("traced by /opt/shim.so", "none"))
     (offer.bag / "data/campaign.yaml").write_text(text)
     bundled.redo(offer.bag)
-    done = offer.verified("--details")
-    assert done.returncode == 1
-    assert " VIOLATED SRC-05: /opt/shim.so is loaded before the C library or MPI " in " ".join(done.stdout.split())
+    process = offer.verified("--details")
+    assert process.returncode == 1
+    assert " VIOLATED SRC-05: /opt/shim.so is loaded before the C library or MPI " in " ".join(process.stdout.split())
 
 
 # --- with the RFP's own program
@@ -416,8 +417,8 @@ def test_the_rfps_own_mdtest_reaches_status_0_though_it_prints_another_version(
     def buyer(*words: str | Path) -> subprocess.CompletedProcess[str]:
         return command_line.call(*words, cwd=tmp_path)
 
-    made = buyer("terms", "init", "terms.yaml", "--rules", "./small-mdtest.yaml")
-    assert made.returncode == 0, made.stderr
+    process = buyer("terms", "init", "terms.yaml", "--rules", "./small-mdtest.yaml")
+    assert process.returncode == 0, process.stderr
     (tmp_path / "signers").write_text(f"vendor {key.with_suffix('.pub').read_text()}")
     demands = tmp_path / "terms.yaml"
     demands.write_text(demands.read_text().replace("<a random word that you issue>", "RFP-1"))

@@ -40,21 +40,21 @@ JOURNAL = "data/results/journal.jsonl"
 NOTHING = Buyer()
 
 
-def findings(bundle: Path, asked: Buyer = NOTHING) -> list[Finding]:
-    with verify.verify(bundle, asked) as found:
-        return [one for one in found.findings if one.severity == "E"]
+def findings(bundle: Path, buyer: Buyer = NOTHING) -> list[Finding]:
+    with verify.verify(bundle, buyer) as verified:
+        return [finding for finding in verified.findings if finding.severity == "E"]
 
 
-def rules(bundle: Path, asked: Buyer = NOTHING) -> set[str]:
-    return {one.rule for one in findings(bundle, asked)}
+def rules(bundle: Path, buyer: Buyer = NOTHING) -> set[str]:
+    return {finding.rule for finding in findings(bundle, buyer)}
 
 
 def test_a_bundle_is_intact_and_gives_the_same_tables_byte_for_byte(made: Made) -> None:
-    with verify.verify(made.root / "bag", Buyer(made.signers, "buyer-2026")) as found:
-        assert found.findings == ()
-        assert found.evaluation is not None
-        stated = {name: (made.root / "bag/data" / name).read_text() for name in found.evaluation.files}
-        assert found.evaluation.files == stated
+    with verify.verify(made.root / "bag", Buyer(made.signers, "buyer-2026")) as verified:
+        assert verified.findings == ()
+        assert verified.evaluation is not None
+        stated = {name: (made.root / "bag/data" / name).read_text() for name in verified.evaluation.files}
+        assert verified.evaluation.files == stated
 
 
 def test_it_is_judged_on_a_machine_that_has_nothing_of_the_campaign(made: Made, tmp_path: Path) -> None:
@@ -65,10 +65,10 @@ def test_it_is_judged_on_a_machine_that_has_nothing_of_the_campaign(made: Made, 
     try:
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path / "home"), "USER": "buyer"}
         there = Made(made.root, environment)
-        done = there.call("verify", tmp_path / "elsewhere", "--details", cwd=tmp_path / "home")
+        process = there.call("verify", tmp_path / "elsewhere", "--details", cwd=tmp_path / "home")
     finally:
         hidden.rename(made.root)
-    assert "re-evaluated from raw logs: identical tables, findings and verdict" in done.stdout
+    assert "re-evaluated from raw logs: identical tables, findings and verdict" in process.stdout
     assert list((tmp_path / "home").iterdir()) == []
 
 
@@ -128,8 +128,8 @@ def problems(bag: Path) -> list[str]:
             found = bagit.read(bag, Path(place))
         except InputError as error:
             return [str(error)]
-    made = signatures.made_by((bag / bagit.TAG_MANIFEST).read_bytes(), bag / bagit.SIGNATURE, bundle.NAMESPACE)
-    return [*found.problems, *([made.problem] if made.problem else [])]
+    check = signatures.made_by((bag / bagit.TAG_MANIFEST).read_bytes(), bag / bagit.SIGNATURE, bundle.NAMESPACE)
+    return [*found.problems, *([check.problem] if check.problem else [])]
 
 
 def test_hashes_made_anew_do_not_save_a_forger_from_the_signature(made: Made, tmp_path: Path) -> None:
@@ -147,9 +147,9 @@ def test_a_signature_of_another_key_is_found_by_the_buyers_list(made: Made, tmp_
 
 def test_an_unsigned_bundle_is_unproven_even_where_a_signature_is_asked_for(made: Made) -> None:
     assert rules(made.root / "plain", Buyer(made.signers)) == set()
-    with verify.verify(made.root / "plain", Buyer(made.signers, "buyer-2026")) as found:
-        assert [(each.rule, each.checked) for each in found.findings] == [("EVD-03", False)]
-        assert found.intact
+    with verify.verify(made.root / "plain", Buyer(made.signers, "buyer-2026")) as verified:
+        assert [(finding.rule, finding.checked) for finding in verified.findings] == [("EVD-03", False)]
+        assert verified.intact
 
 
 # --- frauds, with hashes made anew
@@ -208,9 +208,9 @@ def command_of_the_job_script(bag: Path) -> None:
     path = bag / "data/results/runs/scratch.peak.shared.r1/1/job.sbatch"
     text = path.read_text()
     token = json.loads(path.with_name("attempt.json").read_text())["token"]
-    before, own, after = text.partition(f"campaign_run scratch.peak.shared.r1 1 {token}")
-    assert own and " -N " in after
-    path.write_text(before + own + after.replace(" -N ", " -w 1 -N ", 1))
+    before, own_text, after = text.partition(f"campaign_run scratch.peak.shared.r1 1 {token}")
+    assert own_text and " -N " in after
+    path.write_text(before + own_text + after.replace(" -N ", " -w 1 -N ", 1))
 
 
 FRAUDS: list[Callable[[Path], None]] = [
@@ -249,12 +249,14 @@ def test_words_of_an_earlier_version_are_not_compared_and_that_is_said(made: Mad
     (bag / "data/tables/table.txt").write_text("the same in the words of that time\n")
     findings_removed(bag)
     bundled.forge(bag)
-    with verify.verify(bag, NOTHING) as found:
-        (told,) = [finding for finding in found.findings if finding.rule == "EVD-04"]
-        assert (told.severity, found.intact) == ("I", True)
+    with verify.verify(bag, NOTHING) as verified:
+        (told,) = [finding for finding in verified.findings if finding.rule == "EVD-04"]
+        assert (told.severity, verified.intact) == ("I", True)
         assert "made by campaign 0.1.0: all values, runs, attempts and log lines are identical" in told.message
         assert told.message.endswith("tables/table.txt, findings.json, provenance/tables.json, ro-crate-metadata.json")
-        assert "note         re-evaluation from raw logs (EVD-04)" in verify_text.checks_text(found, is_detailed=True)
+        assert "note         re-evaluation from raw logs (EVD-04)" in verify_text.checks_text(
+            verified, is_detailed=True
+        )
 
 
 @pytest.mark.parametrize("version", ["0.1.0", "99.0.0"])
@@ -275,9 +277,9 @@ def test_words_of_a_later_version_are_compared(made: Made, tmp_path: Path) -> No
 
 
 def about_scripts(bag: Path, words: str = "script") -> set[tuple[str, bool]]:
-    with verify.verify(bag, NOTHING) as found:
-        told = [each for each in found.findings if each.rule == "EVD-06"]
-        return {(each.message, each.checked) for each in told if words in each.message}
+    with verify.verify(bag, NOTHING) as verified:
+        findings = [finding for finding in verified.findings if finding.rule == "EVD-06"]
+        return {(each.message, each.checked) for each in findings if words in each.message}
 
 
 def rendered_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -310,22 +312,22 @@ def test_a_script_of_an_earlier_version_is_not_checked_and_left_to_the_buyer(
     rendered_otherwise(monkeypatch)
     for module in (copies, derived_files, job_scripts, replay, scripts, verify):
         monkeypatch.setattr(module, "__version__", "99.1.0")
-    with verify.verify(made.root / "plain", NOTHING) as found:
-        (told,) = [each for each in found.findings if each.rule == "EVD-06"]
+    with verify.verify(made.root / "plain", NOTHING) as verified:
+        (finding,) = [each for each in verified.findings if each.rule == "EVD-06"]
         assert re.fullmatch(
             rf"jobs/\S+/job\.sbatch and \d+ more: campaign {__version__} rendered the job script, so that campaign "
             rf"99\.1\.0 cannot compare each line: verify with that version; {PLANNED}",
-            told.message,
+            finding.message,
         )
-        assert (told.checked, told.move, found.intact, found.complies) == (False, "buyer", True, False)
-        assert told.message in verify_text.checks_text(found, is_detailed=True)
-        assert found.evaluation is not None and found.evaluation.submission.rows == made_rows(made)
+        assert (finding.checked, finding.move, verified.intact, verified.complies) == (False, "buyer", True, False)
+        assert finding.message in verify_text.checks_text(verified, is_detailed=True)
+        assert verified.evaluation is not None and verified.evaluation.submission.rows == made_rows(made)
 
 
 def made_rows(made: Made) -> tuple[Row, ...]:
-    with verify.verify(made.root / "plain", NOTHING) as found:
-        assert found.evaluation is not None
-        return found.evaluation.submission.rows
+    with verify.verify(made.root / "plain", NOTHING) as verified:
+        assert verified.evaluation is not None
+        return verified.evaluation.submission.rows
 
 
 @pytest.mark.parametrize(
@@ -366,10 +368,10 @@ def test_what_a_script_of_another_version_has_beyond_the_plan_is_shown(made: Mad
     bag = bundled.copy(made, "plain", tmp_path / "bag")
     every_script(bag, lambda text: text.replace("    campaign_begin", "    export UCX_TLS=shm\n    campaign_begin", 1))
     rendered_by(bag, version="0.2.0", templates="0" * 64)
-    with verify.verify(bag, NOTHING) as found:
-        (told,) = [each for each in found.findings if each.rule == "EVD-06"]
-    assert told.message.endswith(PLANNED.replace("those", "not those"))
-    assert (told.actual, told.checked) == ("export UCX_TLS=shm", False)
+    with verify.verify(bag, NOTHING) as verified:
+        (finding,) = [each for each in verified.findings if each.rule == "EVD-06"]
+    assert finding.message.endswith(PLANNED.replace("those", "not those"))
+    assert (finding.actual, finding.checked) == ("export UCX_TLS=shm", False)
 
 
 def not_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -385,22 +387,22 @@ def test_a_script_of_another_version_that_cannot_be_rendered_again_is_not_checke
     bag = bundled.copy(made, "plain", tmp_path / "bag")
     rendered_by(bag, version="0.2.0", templates="0" * 64)
     not_again(monkeypatch)
-    with verify.verify(bag, NOTHING) as found:
-        (told,) = [each for each in found.findings if each.rule == "EVD-06"]
+    with verify.verify(bag, NOTHING) as verified:
+        (finding,) = [each for each in verified.findings if each.rule == "EVD-06"]
         assert re.fullmatch(
             rf"jobs/\S+/job\.sbatch and \d+ more: campaign 0\.2\.0 rendered the job script, and campaign "
             rf"{re.escape(__version__)} cannot render it again \(a step without a token\): verify with that version",
-            told.message,
+            finding.message,
         )
-        assert (told.checked, told.move, found.intact, found.complies) == (False, "buyer", True, False)
+        assert (finding.checked, finding.move, verified.intact, verified.complies) == (False, "buyer", True, False)
 
 
 def test_a_script_of_this_version_that_cannot_be_rendered_again_is_a_violation(
     made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     not_again(monkeypatch)
-    found = about_scripts(made.root / "plain", "rendered again")
-    assert found and all(checked for _, checked in found)
+    found_about_scripts = about_scripts(made.root / "plain", "rendered again")
+    assert found_about_scripts and all(checked for _, checked in found_about_scripts)
 
 
 def other_command(text: str) -> str:
@@ -448,8 +450,8 @@ def test_of_a_runs_line_in_a_script_nothing_but_the_time_limit_is_left_to_an_exp
         path.write_text("\n".join(lines) + "\n")
     bundled.forge(bag)
     with verify.verify(bag, NOTHING) as verified:
-        told = [each for each in verified.findings if "is not as campaign" in each.message]
-    assert {(each.rule, each.severity) for each in told} == {("EVD-06", severity)}
+        findings = [finding for finding in verified.findings if "is not as campaign" in finding.message]
+    assert {(each.rule, each.severity) for each in findings} == {("EVD-06", severity)}
 
 
 def test_a_pack_that_was_changed_under_its_id_is_found(made: Made, tmp_path: Path) -> None:
@@ -457,8 +459,8 @@ def test_a_pack_that_was_changed_under_its_id_is_found(made: Made, tmp_path: Pat
     pack = bag / "data/rules/crossroads-mdtest.yaml"
     pack.write_text(pack.read_text().replace("minimum_nodes: 2", "minimum_nodes: 1"))
     bundled.forge(bag)
-    found = findings(bag)
-    assert {one.rule for one in found} == {"EVD-04", "EVD-05"}
+    found_findings = findings(bag)
+    assert {finding.rule for finding in found_findings} == {"EVD-04", "EVD-05"}
 
 
 def test_a_pack_that_was_changed_under_its_id_is_not_valid_even_where_its_tables_follow(
@@ -469,11 +471,11 @@ def test_a_pack_that_was_changed_under_its_id_is_not_valid_even_where_its_tables
     pack.write_text(pack.read_text() + "# another pack\n")
     bundled.redo(bag)
     assert "EVD-04" not in rules(bag)
-    done = made.call("verify", bag)
-    assert done.returncode == 1
-    assert "WRONG        rule pack (EVD-05)" in done.stdout
-    assert done.stdout.startswith("NOT VALID  bag")
-    assert " rules VIOLATED EVD-05 (1 of " in " ".join(done.stdout.split())
+    process = made.call("verify", bag)
+    assert process.returncode == 1
+    assert "WRONG        rule pack (EVD-05)" in process.stdout
+    assert process.stdout.startswith("NOT VALID  bag")
+    assert " rules VIOLATED EVD-05 (1 of " in " ".join(process.stdout.split())
 
 
 def test_a_journal_that_was_changed_is_no_chain(made: Made, tmp_path: Path) -> None:
@@ -486,12 +488,16 @@ def test_a_journal_that_was_changed_is_no_chain(made: Made, tmp_path: Path) -> N
 
 def test_a_journal_made_anew_is_found_by_the_nonce_and_by_a_head_that_was_sent(made: Made, tmp_path: Path) -> None:
     bag = bundled.copy(made, "plain", tmp_path / "bag")
-    with verify.verify(bag, Buyer()) as looked:
-        sent = looked.chain.heads[-2]
-    assert rules(bag, Buyer(nonce="buyer-2026", heads=(sent,))) == set()
+    with verify.verify(bag, Buyer()) as verified:
+        sent_text = verified.chain.heads[-2]
+    assert rules(bag, Buyer(nonce="buyer-2026", heads=(sent_text,))) == set()
     bundled.rechain(bag / JOURNAL, {"buyer-2026": "vendors-own"})
     bundled.forge(bag)
-    messages = [one.message for one in findings(bag, Buyer(nonce="buyer-2026", heads=(sent,))) if one.rule == "EVD-02"]
+    messages = [
+        finding.message
+        for finding in findings(bag, Buyer(nonce="buyer-2026", heads=(sent_text,)))
+        if finding.rule == "EVD-02"
+    ]
     assert messages == [
         "bag-info.txt: Journal-Head differs from the journal's last hash",
         "the journal does not start with the nonce you gave",
@@ -504,8 +510,8 @@ def test_logs_that_nothing_rests_on_are_named(made: Made, tmp_path: Path) -> Non
     folder = bag / "data/results/runs/scratch.peak.shared.r1"
     shutil.copytree(folder / "1", folder / "7")
     bundled.forge(bag)
-    with verify.verify(bag, Buyer()) as found:
-        messages = [one.message for one in found.findings if one.rule == "CMP-05"]
+    with verify.verify(bag, Buyer()) as verified:
+        messages = [finding.message for finding in verified.findings if finding.rule == "CMP-05"]
     assert messages == ["results/runs/scratch.peak.shared.r1/7: not in the journal: no such attempt was submitted"]
 
 
@@ -537,30 +543,30 @@ def test_text_that_is_no_utf8_is_no_match(made: Made, tmp_path: Path, name: str)
     bag = bundled.copy(made, "plain", tmp_path / "bag")
     (bag / "data" / name).write_bytes(b"\xff\xfe")
     bundled.forge(bag)
-    said = f"{name} cannot be reproduced from the evidence: missing from the bundle, or not UTF-8"
-    assert said in [one.message for one in findings(bag)]
+    message = f"{name} cannot be reproduced from the evidence: missing from the bundle, or not UTF-8"
+    assert message in [finding.message for finding in findings(bag)]
 
 
 def test_what_is_no_bundle_is_wrong_usage(made: Made, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "text").write_text("x")
     for path in (tmp_path / "absent", tmp_path / "empty", tmp_path / "text"):
-        done = made.call("verify", path)
-        assert (done.returncode, "bundle" in done.stderr or "no such" in done.stderr) == (2, True)
+        process = made.call("verify", path)
+        assert (process.returncode, "bundle" in process.stderr or "no such" in process.stderr) == (2, True)
 
 
 def test_the_report_is_made_again_where_it_is_asked_for(made: Made, tmp_path: Path) -> None:
-    done = made.call("verify", made.root / "bag", "-o", tmp_path / "report")
-    assert (tmp_path / "report/index.html").is_file(), done.stderr
+    process = made.call("verify", made.root / "bag", "-o", tmp_path / "report")
+    assert (tmp_path / "report/index.html").is_file(), process.stderr
     assert (tmp_path / "report/table.json").read_text() == (made.root / "bag/data/tables/table.json").read_text()
 
 
 def test_the_verdict_is_there_as_json(made: Made) -> None:
-    done = made.call("verify", made.root / "bag", "--signers", made.signers, "--nonce", "buyer-2026", "--json")
-    found = json.loads(done.stdout)
-    assert (found["intact"], found["signed_by"]["identity"], found["findings"]) == (True, "vendor", [])
-    assert found["journal"]["nonce"] == "buyer-2026"
-    assert found["verdict"] == json.loads((made.root / "bag/data/verdict.json").read_text())
+    process = made.call("verify", made.root / "bag", "--signers", made.signers, "--nonce", "buyer-2026", "--json")
+    document = json.loads(process.stdout)
+    assert (document["intact"], document["signed_by"]["identity"], document["findings"]) == (True, "vendor", [])
+    assert document["journal"]["nonce"] == "buyer-2026"
+    assert document["verdict"] == json.loads((made.root / "bag/data/verdict.json").read_text())
 
 
 # --- evidence that would judge itself, and names that lead elsewhere
@@ -580,7 +586,7 @@ def test_a_database_that_came_with_the_logs_is_not_used(made: Made, tmp_path: Pa
         database.commit()
     (results / "campaign.db").rename(results / name)
     bundled.forge(bag)
-    assert [one.message for one in findings(bag)] == [
+    assert [finding.message for finding in findings(bag)] == [
         f"cannot be re-evaluated: results/{name}: not allowed in a bundle; the database is rebuilt from the logs"
     ]
 
@@ -595,7 +601,7 @@ def change_journal(bag: Path, change: Callable[[list[dict[str, Any]]], None]) ->
 
 
 @pytest.mark.parametrize(
-    ("what", "value", "said"),
+    ("what", "value", "message"),
     [
         ("run", "/etc", "a plain name"),
         ("run", "..", "a plain name"),
@@ -607,28 +613,30 @@ def change_journal(bag: Path, change: Callable[[list[dict[str, Any]]], None]) ->
     ],
 )
 def test_an_attempt_of_the_journal_names_no_path(
-    made: Made, tmp_path: Path, what: str, value: object, said: str
+    made: Made, tmp_path: Path, what: str, value: object, message: str
 ) -> None:
     bag = bundled.copy(made, "plain", tmp_path / "bag")
 
     def change(events: list[dict[str, Any]]) -> None:
-        event = next(one for one in events if one["event"] == "job")
+        event = next(event for event in events if event["event"] == "job")
         event["attempts"].append({**event["attempts"][0], "number": 2, "token": "other", what: value})
 
     change_journal(bag, change)
-    messages = [one.message for one in findings(bag) if one.rule == "EVD-04"]
+    messages = [finding.message for finding in findings(bag) if finding.rule == "EVD-04"]
     assert len(messages) == 1
-    assert f"allowed: {said}" in messages[0]
+    assert f"allowed: {message}" in messages[0]
 
 
 def test_a_job_of_the_journal_names_no_path(made: Made, tmp_path: Path) -> None:
     bag = bundled.copy(made, "plain", tmp_path / "bag")
 
     def change(events: list[dict[str, Any]]) -> None:
-        next(one for one in events if one["event"] == "job")["job"] = "../../../outside"
+        next(event for event in events if event["event"] == "job")["job"] = "../../../outside"
 
     change_journal(bag, change)
-    assert any('job.job: found "../../../outside"; allowed: a plain name' in one.message for one in findings(bag))
+    assert any(
+        'job.job: found "../../../outside"; allowed: a plain name' in finding.message for finding in findings(bag)
+    )
 
 
 def test_a_journal_nested_without_end_is_no_journal(made: Made, tmp_path: Path) -> None:
@@ -649,7 +657,7 @@ def test_no_byte_of_the_signature_can_be_changed(made: Made, tmp_path: Path) -> 
             path.write_bytes(data[:place] + bytes([value]) + data[place + 1 :])
             assert signatures.made_by(text, path, bundle.NAMESPACE).problem, f"byte {place}: {value}"
     path.write_bytes(data[:40] + data[42:])
-    [message] = [one.message for one in findings(bag) if one.rule == "EVD-03"]
+    [message] = [finding.message for finding in findings(bag) if finding.rule == "EVD-03"]
     assert "tagmanifest-sha256.txt.sig: not a signature as ssh-keygen writes it" in message
 
 
@@ -670,8 +678,8 @@ def test_a_number_in_the_crate_follows_from_the_logs_too(made: Made, tmp_path: P
     bag = bundled.copy(made, "plain", tmp_path / "bag")
     number_in_the_crate(bag)
     bundled.forge(bag)
-    [found] = findings(bag)
-    assert (found.rule, found.message.partition(":")[0]) == (
+    [finding] = findings(bag)
+    assert (finding.rule, finding.message.partition(":")[0]) == (
         "EVD-04", "ro-crate-metadata.json cannot be reproduced from the evidence",
     )  # fmt: skip
 
@@ -680,7 +688,7 @@ def test_the_head_that_the_bag_tells_is_the_journals(made: Made, tmp_path: Path)
     bag = bundled.copy(made, "plain", tmp_path / "bag")
     head_of_the_journal(bag)
     bundled.forge(bag)
-    assert [(one.rule, one.actual) for one in findings(bag)] == [("EVD-02", "a" * 64)]
+    assert [(finding.rule, finding.actual) for finding in findings(bag)] == [("EVD-02", "a" * 64)]
 
 
 def test_an_index_that_does_not_tell_the_record_is_told(made: Made, tmp_path: Path) -> None:
@@ -693,8 +701,8 @@ def test_an_index_that_does_not_tell_the_record_is_told(made: Made, tmp_path: Pa
     index["counts"] = {"done": 999}
     path.write_text(json.dumps(index))
     bundled.forge(bag)
-    with verify.verify(bag, Buyer()) as found:
-        messages = [one.message for one in found.findings if one.rule == "CMP-05"]
+    with verify.verify(bag, Buyer()) as verified:
+        messages = [finding.message for finding in verified.findings if finding.rule == "CMP-05"]
     assert messages == [
         f"index.json: attempt 1 of {run} differs from the journal",
         'index.json: attempt 1 of "ghost" is not in the journal',
@@ -710,8 +718,8 @@ def test_why_an_attempt_is_left_out_may_be_told_in_other_words(made: Made, tmp_p
         entry["why"] = "in the words of another version"
     path.write_text(json.dumps(index))
     bundled.forge(bag)
-    with verify.verify(bag, Buyer()) as found:
-        assert [one.message for one in found.findings if one.rule == "CMP-05"] == []
+    with verify.verify(bag, Buyer()) as verified:
+        assert [finding.message for finding in verified.findings if finding.rule == "CMP-05"] == []
 
 
 def test_verify_writes_junit_of_the_bundle_and_of_the_campaign_in_it(made: Made, tmp_path: Path) -> None:
@@ -732,9 +740,9 @@ def test_verify_writes_junit_of_the_bundle_and_of_the_campaign_in_it(made: Made,
 
 
 def test_keys_that_are_not_there_are_a_wrong_command_and_no_wrong_signature(made: Made, tmp_path: Path) -> None:
-    done = made.call("verify", made.root / "plain", "--signers", tmp_path / "singers")
-    assert done.returncode == 2
-    assert "singers: not found; give the file with the public keys that you trust" in done.stderr
+    process = made.call("verify", made.root / "plain", "--signers", tmp_path / "singers")
+    assert process.returncode == 2
+    assert "singers: not found; give the file with the public keys that you trust" in process.stderr
 
 
 def test_files_that_no_bundle_has_are_named(made: Made, tmp_path: Path) -> None:
@@ -743,8 +751,8 @@ def test_files_that_no_bundle_has_are_named(made: Made, tmp_path: Path) -> None:
         (bag / "data" / name).parent.mkdir(parents=True, exist_ok=True)
         (bag / "data" / name).write_text("x")
     bundled.forge(bag)
-    with verify.verify(bag, Buyer()) as found:
-        messages = [one.message for one in found.findings if one.rule == "CMP-05"]
+    with verify.verify(bag, Buyer()) as verified:
+        messages = [finding.message for finding in verified.findings if finding.rule == "CMP-05"]
     assert messages == [
         f'"{name}": not referenced by any table'
         for name in ("files/log", "notes.html", "results/jobs/other/stdout", "results/notes", "tables/other.txt")
@@ -755,13 +763,17 @@ def test_an_attempt_that_measured_and_is_called_refused_is_found(made: Made, tmp
     bag = bundled.copy(made, "plain", tmp_path / "bag")
 
     def change(events: list[dict[str, Any]]) -> None:
-        next(one for one in events if one["event"] == "ended")["state"] = "refused"
+        next(event for event in events if event["event"] == "ended")["state"] = "refused"
 
     change_journal(bag, change)
-    with verify.verify(bag, Buyer()) as found:
-        assert found.evaluation is not None
-        told = [one for one in found.evaluation.submission.all_findings if one.rule == "RUN-08" and one.blocks]
-        assert [(one.expected, one.actual) for one in told] == [("done", "refused")]
+    with verify.verify(bag, Buyer()) as verified:
+        assert verified.evaluation is not None
+        all_findings = [
+            all_finding
+            for all_finding in verified.evaluation.submission.all_findings
+            if all_finding.rule == "RUN-08" and all_finding.blocks
+        ]
+        assert [(one.expected, one.actual) for one in all_findings] == [("done", "refused")]
 
 
 def test_a_journal_is_read_once_however_often_it_is_judged(
@@ -777,22 +789,22 @@ def test_a_journal_is_read_once_however_often_it_is_judged(
         return sound(reading)
 
     monkeypatch.setattr(journal.Reading, "sound", read)
-    with verify.verify(made.root / "plain", Buyer(rules=str(pack), heads=("0" * 64,))) as found:
-        assert found.evaluation is not None and found.chain.ends
+    with verify.verify(made.root / "plain", Buyer(rules=str(pack), heads=("0" * 64,))) as verified:
+        assert verified.evaluation is not None and verified.chain.ends
     assert began == [0]
 
 
 @pytest.mark.parametrize("files", [5, 8])
 def test_a_limit_of_open_files_is_told_and_is_no_fault_of_the_bundle(made: Made, files: int) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [CAMPAIGN, "verify", made.root / "plain"],
         capture_output=True,
         text=True,
         timeout=800,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files)),
     )
-    assert done.returncode == 3
-    assert f"Too many open files: this process may open {files} (ulimit -n); allow 64 or more" in done.stderr
-    assert "Traceback" not in done.stderr
-    whole = made.call("verify", made.root / "plain").stdout
-    assert done.stdout in ("", whole)  # nothing else is concluded
+    assert process.returncode == 3
+    assert f"Too many open files: this process may open {files} (ulimit -n); allow 64 or more" in process.stderr
+    assert "Traceback" not in process.stderr
+    stdout = made.call("verify", made.root / "plain").stdout
+    assert process.stdout in ("", stdout)  # nothing else is concluded

@@ -21,8 +21,8 @@ def waived(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 
 def contradicted(waived: Made, *words: str | Path) -> bool:
-    told = json.loads(waived.call("verify", waived.root / "waived", "--json", *words).stdout)
-    return bool(told["conclusion"]["evidence"] == "CONTRADICTED")
+    document = json.loads(waived.call("verify", waived.root / "waived", "--json", *words).stdout)
+    return bool(document["conclusion"]["evidence"] == "CONTRADICTED")
 
 
 def test_waivers_count_with_the_keys_that_the_buyer_names_himself(waived: Made) -> None:
@@ -39,8 +39,8 @@ def test_a_sample_is_accepted_once_it_was_measured_again_alike(waived: Made) -> 
     keys = ("--waiver-signers", waived.root / "buyers")
     drawn = waived.call("sample", bundle, "--cells", "2", "--seed", "2026-118", "-o", challenge, *keys)
     assert drawn.returncode == 0, drawn.stderr
-    asked = waived.call("accept", bundle, challenge, "--reported", *keys)
-    assert (asked.returncode, "not measured yet; run it" in asked.stderr) == (2, True), asked.stderr
+    process = waived.call("accept", bundle, challenge, "--reported", *keys)
+    assert (process.returncode, "not measured yet; run it" in process.stderr) == (2, True), process.stderr
     on_time = replace(waived, environment={**waived.environment, "FAKE_TRUE_CLOCK": "1"})
     done = on_time.call("run", challenge)
     accepted = waived.call("accept", bundle, challenge, "--reported", "--at-least", "0.5", *keys)
@@ -60,13 +60,13 @@ def test_a_sample_with_a_failed_run_is_undecided_until_the_further_repetition_is
     on_time = replace(waived, environment={**waived.environment, "FAKE_TRUE_CLOCK": "1"})
     (waived.root / "fake/faults/bench-fails.once").write_text("broken\n")
     on_time.call("run", challenge)
-    accepted = waived.call("accept", bundle, challenge, "--further", *keys)
-    assert accepted.returncode == 4, accepted.stdout + accepted.stderr
-    assert "2 undecided of 2 drawn results: scratch/" in accepted.stdout
-    assert "not allowed (--allow KEY): attempts: each run once in the bundle, 1 failed in the sample" in accepted.stdout
+    process = waived.call("accept", bundle, challenge, "--further", *keys)
+    assert process.returncode == 4, process.stdout + process.stderr
+    assert "2 undecided of 2 drawn results: scratch/" in process.stdout
+    assert "not allowed (--allow KEY): attempts: each run once in the bundle, 1 failed in the sample" in process.stdout
     done = on_time.call("run", challenge)
-    accepted = waived.call("accept", bundle, challenge, *keys)
-    assert accepted.returncode == 4, done.stdout + accepted.stdout
-    accepted = waived.call("accept", bundle, challenge, "--allow", "attempts", *keys)
-    assert accepted.stdout.startswith("ACCEPTED  waived  challenge.yaml"), accepted.stdout
-    assert accepted.returncode == 0
+    process = waived.call("accept", bundle, challenge, *keys)
+    assert process.returncode == 4, done.stdout + process.stdout
+    process = waived.call("accept", bundle, challenge, "--allow", "attempts", *keys)
+    assert process.stdout.startswith("ACCEPTED  waived  challenge.yaml"), process.stdout
+    assert process.returncode == 0

@@ -26,8 +26,8 @@ RATES = {1: (100.0, 1.0, 1.0), 2: (300.0, 1.0, 1.0), 3: (200.0, 1.0, 1.0)}
 
 def results(formula: str, repetitions: int = 1, **settings: Any) -> Results:
     """A campaign whose pack computes `ratio`, under all launch conditions but `single`."""
-    computed = Operation("ratio", "Ratio", "x", formula=formula, launch=SEVERAL)
-    pack = builders.pack(operations=(*builders.pack().operations, computed))
+    computed_operation = Operation("ratio", "Ratio", "x", formula=formula, launch=SEVERAL)
+    pack = builders.pack(operations=(*builders.pack().operations, computed_operation))
     return Results(campaign=builders.campaign(repetitions=repetitions, **settings), pack=pack)
 
 
@@ -78,8 +78,8 @@ def test_a_number_is_computed_from_all_valid_repetitions(formula: str, value: fl
     assert row.value == pytest.approx(value)
     assert len(row.executions) == executions
     assert row.record is not None and len(row.record.measured_records) == executions
-    (told,) = (each.before for each in notes.remarks(row, results(formula).pack) if "execution" in each.before)
-    assert told == f"{formula}, of {executions} executions"
+    (text,) = (remark.before for remark in notes.remarks(row, results(formula).pack) if "execution" in remark.before)
+    assert text == f"{formula}, of {executions} executions"
 
 
 def test_a_repetition_that_is_not_valid_is_left_out() -> None:
@@ -122,30 +122,30 @@ def test_a_number_computed_from_an_invalid_one_of_another_launch_condition_is_in
     made.add("node.unique")
     row = next(row for row in with_findings(made.rows(), []) if str(row.cell) == "scratch/node/unique/ratio")
     assert (row.status, row.note) == (Status.INVALID, "computed from scratch/single/unique/create, which is invalid")
-    assert row.note in {each.before for each in notes.remarks(row, made.pack)}
+    assert row.note in {remark.before for remark in notes.remarks(row, made.pack)}
     broken = Finding("CMP-04", Severity.ERROR, "scratch/node/unique/create", "the log line has another value")
-    judged = {str(each.cell): each.status for each in with_findings(made.rows(), [broken])}
-    assert judged["scratch/node/unique/ratio"] is Status.INVALID
+    status = {str(row.cell): row.status for row in with_findings(made.rows(), [broken])}
+    assert status["scratch/node/unique/ratio"] is Status.INVALID
 
 
 def test_each_line_is_read_again_also_those_of_repetitions_that_no_other_cell_reports() -> None:
-    made = measured("mean(create) / create@single")
-    given = made.submission()
-    assert list(check_traces(replace(given, again=made.records))) == []
+    results = measured("mean(create) / create@single")
+    submission = results.submission()
+    assert list(check_traces(replace(submission, again=results.records))) == []
     other = ("scratch.node.unique.r1", 1)
-    create, *rest = made.records[other]
-    changed = {**made.records, other: (replace(create, value=101.0), *rest)}
-    (found,) = check_traces(replace(given, again=changed))
-    assert (found.subject, found.expected, found.actual) == (
+    create, *other_records = results.records[other]
+    changed_records = {**results.records, other: (replace(create, value=101.0), *other_records)}
+    (finding,) = check_traces(replace(submission, again=changed_records))
+    assert (finding.subject, finding.expected, finding.actual) == (
         "scratch/node/unique/ratio", "100.0 ops/s", "101.0 ops/s"
     )  # fmt: skip
-    unread = {key: records for key, records in made.records.items() if key != other}
-    (lacking,) = check_traces(replace(given, again=unread))
+    unread = {key: records for key, records in results.records.items() if key != other}
+    (lacking,) = check_traces(replace(submission, again=unread))
     assert (lacking.subject, lacking.checked) == ("scratch/node/unique/ratio", False)
 
 
 def test_repetitions_and_their_variation_are_judged_at_the_cells_that_it_is_computed_from() -> None:
-    given = measured("mean(create)").submission()
-    about = [each.subject for rule in (check_repetitions, check_variation) for each in rule(given)]
-    assert "scratch/node/unique/create" in about
-    assert not {"scratch/node/unique/ratio", "scratch/node/unique/*"} & {*about}
+    submission = measured("mean(create)").submission()
+    subjects = [finding.subject for rule in (check_repetitions, check_variation) for finding in rule(submission)]
+    assert "scratch/node/unique/create" in subjects
+    assert not {"scratch/node/unique/ratio", "scratch/node/unique/*"} & {*subjects}

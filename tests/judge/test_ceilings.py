@@ -37,7 +37,7 @@ def test_published_results_of_flash_systems_are_possible(
     rate = operation.startswith("mdtest")
     scale, unit = (1000, "ops/s") if rate else (1, "GiB/s")
     made = case(builders.run(geometry=Geometry(nodes, processes)))
-    records = tuple(replace(one, value=value * scale, unit=unit) for one in builders.records())
+    records = tuple(replace(record, value=value * scale, unit=unit) for record in builders.records())
     assert list(check_limits(replace(made, records=records))) == []
 
 

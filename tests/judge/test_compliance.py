@@ -77,8 +77,8 @@ def test_a_clause_about_a_variable_is_violated_by_that_variable_alone() -> None:
     results = Results(campaign=builders.campaign(), pack=pack)
     for run in results.runs:
         results.add_to(run, (1000.0, 4000.0, 800.0), State.DONE)
-    found = Finding("ENV-06", Severity.ERROR, "scratch/peak/shared/*", "another X_A", clause="A")
-    lines = compliance_matrix(replace(results.submission(), findings=(found,)))
+    finding = Finding("ENV-06", Severity.ERROR, "scratch/peak/shared/*", "another X_A", clause="A")
+    lines = compliance_matrix(replace(results.submission(), findings=(finding,)))
     assert [line.state for line in lines] == [ClauseState.VIOLATED, ClauseState.KEPT]
 
 
@@ -107,24 +107,24 @@ def _of_entries(clauses: tuple[Clause, ...], *findings: Finding) -> list[ClauseS
     ],
 )
 def test_a_finding_about_an_entry_of_the_pack_is_about_the_clause_of_this_entry_alone(key: str, rule: str) -> None:
-    kept, broken = (CheckedBy(key, name) for name in ("kept", "broken"))
-    rule_too = Clause("A", "the entry that is kept, and its rule", evidence=(CheckedBy("checks", rule), kept))
-    clauses = (rule_too, Clause("B", "the broken entry", evidence=(broken,)), Clause("C", "kept", evidence=(kept,)))
+    kept_by, broken = (CheckedBy(key, name) for name in ("kept", "broken"))
+    rule_too = Clause("A", "the entry that is kept, and its rule", evidence=(CheckedBy("checks", rule), kept_by))
+    clauses = (rule_too, Clause("B", "the broken entry", evidence=(broken,)), Clause("C", "kept", evidence=(kept_by,)))
     of_rule = Clause("D", "the rule and no entry", evidence=(CheckedBy("checks", rule),))
-    found = Finding(rule, Severity.ERROR, "campaign", "is broken", clause="B")
-    assert _of_entries((*clauses, of_rule), found) == [
+    finding = Finding(rule, Severity.ERROR, "campaign", "is broken", clause="B")
+    assert _of_entries((*clauses, of_rule), finding) == [
         ClauseState.KEPT, ClauseState.VIOLATED, ClauseState.KEPT, ClauseState.VIOLATED,
     ]  # fmt: skip
-    assert _of_entries(clauses, replace(found, clause="")) == [ClauseState.VIOLATED] * 3, "of the rule as a whole"
-    assert _of_entries(clauses, replace(found, checked=False)) == [
+    assert _of_entries(clauses, replace(finding, clause="")) == [ClauseState.VIOLATED] * 3, "of the rule as a whole"
+    assert _of_entries(clauses, replace(finding, checked=False)) == [
         ClauseState.KEPT, ClauseState.OPEN, ClauseState.KEPT,
     ]  # fmt: skip
 
 
 def test_a_finding_about_one_phase_is_not_about_another() -> None:
     clauses = tuple(Clause(name, "a phase", evidence=(CheckedBy("phases", name),)) for name in ("prepare", "clean"))
-    found = Finding("FLG-01", Severity.ERROR, "campaign", "-F is missing", phase="clean")
-    assert _of_entries(clauses, found) == [ClauseState.KEPT, ClauseState.VIOLATED]
+    finding = Finding("FLG-01", Severity.ERROR, "campaign", "-F is missing", phase="clean")
+    assert _of_entries(clauses, finding) == [ClauseState.KEPT, ClauseState.VIOLATED]
 
 
 def test_a_violation_of_another_clause_s_rule_or_of_other_cells_does_not_concern_it() -> None:
@@ -150,7 +150,7 @@ def test_a_clause_about_a_launch_condition_without_results_is_open() -> None:
 
 
 @pytest.mark.parametrize(
-    ("finding", "why"),
+    ("finding", "reason"),
     [
         (_finding(Severity.WARNING, checked=False), "FLG-01 not checked: -F is missing"),
         (_finding(Severity.WARNING), "FLG-01 explanation required: -F is missing"),
@@ -158,10 +158,10 @@ def test_a_clause_about_a_launch_condition_without_results_is_open() -> None:
     ],
 )
 def test_it_is_open_where_a_rule_was_not_checked_or_asks_or_would_be_violated_at_full_size(
-    finding: Finding, why: str
+    finding: Finding, reason: str
 ) -> None:
     (line,) = _lines(FLAGS, findings=(finding,))
-    assert (line.state, line.why) == (ClauseState.OPEN, why)
+    assert (line.state, line.why) == (ClauseState.OPEN, reason)
 
 
 @pytest.mark.parametrize(
@@ -182,15 +182,15 @@ def test_a_note_does_not_change_that_it_is_kept() -> None:
 
 
 def test_a_question_is_open_until_the_campaign_file_answers_it() -> None:
-    (asked,) = _lines(ASKED)
-    assert (asked.state, asked.why) == (ClauseState.OPEN, "no answer to: What was tuned?")
-    (answered,) = _lines(ASKED, campaign=builders.campaign(answers=(("9", "Nothing."),)))
-    assert (answered.state, answered.answer) == (ClauseState.ANSWERED, "Nothing.")
+    (line,) = _lines(ASKED)
+    assert (line.state, line.why) == (ClauseState.OPEN, "no answer to: What was tuned?")
+    (clause_line,) = _lines(ASKED, campaign=builders.campaign(answers=(("9", "Nothing."),)))
+    assert (clause_line.state, clause_line.answer) == (ClauseState.ANSWERED, "Nothing.")
 
 
 def test_what_a_person_checks_and_what_is_out_of_scope_is_said_with_its_text() -> None:
-    looked, out = _lines(LOOKED, OUT)
-    assert (looked.state, looked.answer) == (ClauseState.LOOK, "the configuration")
+    line, out = _lines(LOOKED, OUT)
+    assert (line.state, line.answer) == (ClauseState.LOOK, "the configuration")
     assert (out.state, out.answer) == (ClauseState.OUT, "not measured")
 
 
@@ -202,10 +202,10 @@ def test_the_states_are_counted() -> None:
 
 @pytest.mark.parametrize("rule", ["FLG-01", "GEO-05", "RES-01", "RES-02", "ENV-06", "SRC-07"])
 def test_what_breaks_an_entry_of_the_pack_carries_its_clause(rule: str) -> None:
-    examples = [each for each in judge_cases.every() if (each.rule, each.outcome) == (rule, Outcome.BROKEN)]
+    examples = [example for example in judge_cases.every() if (example.rule, example.outcome) == (rule, Outcome.BROKEN)]
     assert examples
     for example in examples:
         assert isinstance(example.given, Case | Submission)
         rules = engine.ATTEMPT_RULES if isinstance(example.given, Case) else engine.RULES
-        found = [*engine.judge_by_rules(rules, [rule], example.given, "it")]  # type: ignore[arg-type]
-        assert found and all(finding.clause for finding in found if finding.violated), str(example)
+        findings = [*engine.judge_by_rules(rules, [rule], example.given, "it")]  # type: ignore[arg-type]
+        assert findings and all(finding.clause for finding in findings if finding.violated), str(example)

@@ -25,11 +25,11 @@ RANDOM = "io500/random-read"
 def judged(name: str, printed: Mapping[str, float]) -> list[tuple[Severity, str]]:
     """What RES-01 says of an execution of the pack at full size that printed these values."""
     pack = settle(packs.load(resources.PACKS / f"{name}.yaml"), "full", {}, {})
-    programs = {each.id: matrix.Executable(f"/bench/{each.id}") for each in pack.programs}
+    programs = {program.id: matrix.Executable(f"/bench/{program.id}") for program in pack.programs}
     (run,) = matrix.expand(builders.campaign(), pack, {"production": Geometry(2, 4)}, programs)
     records = tuple(Record(key, value, "GiB/s", Source("stdout", 7)) for key, value in printed.items())
     case = Case(builders.campaign(), pack, run, builders.attempt(run), records, {"": builders.observation(run)})
-    return [(found.severity, found.message) for found in check_result_conditions(case)]
+    return [(finding.severity, finding.message) for finding in check_result_conditions(case)]
 
 
 @pytest.mark.parametrize("name", EASY)

@@ -58,10 +58,10 @@ def test_a_number_is_computed_of_others_and_names_all_their_lines() -> None:
     assert (results["each"].unit, results["each"].operation) == ("MiB/s", "each")
 
 
-@pytest.mark.parametrize("there", [(EASY,), (HARD,), (), (EASY, replace(HARD, value=-1.0))])
-def test_without_a_part_or_a_finite_value_there_is_no_number(there: tuple[Record, ...]) -> None:
-    assert case(*there).result(OPERATIONS[2]) is None
-    assert not case(*there).complete
+@pytest.mark.parametrize("records", [(EASY,), (HARD,), (), (EASY, replace(HARD, value=-1.0))])
+def test_without_a_part_or_a_finite_value_there_is_no_number(records: tuple[Record, ...]) -> None:
+    assert case(*records).result(OPERATIONS[2]) is None
+    assert not case(*records).complete
 
 
 def test_each_phase_is_looked_at_by_itself_with_its_own_records_and_time() -> None:
@@ -94,8 +94,8 @@ def test_a_condition_on_counts_is_about_the_ranks_that_the_job_saw_in_each_phase
     given = replace(case(EASY, HARD), pack=pack)
     places = {"easy": ("n1", "n2"), "hard": ("n1", "n1")}
     evidence = replace(given.evidence, placement=places)
-    (found,) = judge(replace(given, evidence=evidence))
-    assert (found.severity, found.message) == (
+    (finding,) = judge(replace(given, evidence=evidence))
+    assert (finding.severity, finding.message) == (
         Severity.ERROR, "clause 4.2 requires nodes == 2; found nodes 1 (phase hard)"
     )  # fmt: skip
     (unseen,) = judge(given)
@@ -115,13 +115,15 @@ def test_a_condition_on_counts_is_judged_of_an_only_phase_with_a_name_and_withou
     run = builders.run(commands=(Command("/ior", ("-o", "{directory}/x"), name, "ior"),))
     evidence = builders.evidence(placement={name: ("n1", "n1")})
     record = replace(EASY, operation=record_key(name, "write"))
-    given = Case(builders.campaign(), pack, run, builders.attempt(), (record,), {name: Observation()}, evidence)
-    (found,) = judge(given)
-    assert found.message.removesuffix(f" (phase {name})") == "clause 4.2 requires nodes == 2; found nodes 1"
+    case = Case(builders.campaign(), pack, run, builders.attempt(), (record,), {name: Observation()}, evidence)
+    (finding,) = judge(case)
+    assert finding.message.removesuffix(f" (phase {name})") == "clause 4.2 requires nodes == 2; found nodes 1"
 
 
 def test_a_note_about_a_phase_or_an_operation_is_about_their_results_alone() -> None:
-    lasting = tuple(replace(each, lasts="10s") if each.id == "easy-write" else each for each in OPERATIONS)
+    lasting = tuple(
+        replace(operation, lasts="10s") if operation.id == "easy-write" else operation for operation in OPERATIONS
+    )
     checks = {"RUN-01": "", "RUN-06": "", "RUN-07": ""}
     pack = replace(PACK, operations=lasting, checks=checks, profile="rehearsal")
     given = case(EASY, HARD)
@@ -134,7 +136,10 @@ def test_a_note_about_a_phase_or_an_operation_is_about_their_results_alone() -> 
             "hard": Observation(unparsed=(OutputRemark("hm"),), complete=True),
         },
     )
-    found = {(each.rule, each.phase, each.operation): [cell.operation for cell in each.cells] for each in judge(given)}
+    found = {
+        (finding.rule, finding.phase, finding.operation): [cell.operation for cell in finding.cells]
+        for finding in judge(given)
+    }
     assert found["RUN-06", "hard", ""] == ["hard-write"]
     assert found["RUN-07", "easy", "easy-write"] == ["easy-write"]
     broken = replace(given, attempt=replace(given.attempt, state=State.FAILED, reason="no"))

@@ -35,8 +35,8 @@ def valid(findings: Sequence[Finding]) -> bool:
     return not any(finding.severity is Severity.ERROR for finding in findings)
 
 
-def of(rule: str, given: Case) -> list[Finding]:
-    return list(engine.judge_by_rules(engine.ATTEMPT_RULES, [rule], given, given.subject))
+def of(rule: str, case: Case) -> list[Finding]:
+    return list(engine.judge_by_rules(engine.ATTEMPT_RULES, [rule], case, case.subject))
 
 
 # --- rules x cases
@@ -49,19 +49,19 @@ def examples() -> list[Example]:
 
 
 def is_said(example: Example) -> None:
-    name, found = str(example), example.findings()
-    assert {finding.rule for finding in found} <= {example.rule}, name
+    name, findings = str(example), example.findings()
+    assert {finding.rule for finding in findings} <= {example.rule}, name
     if example.outcome is Outcome.KEPT:
-        assert found == [], name
+        assert findings == [], name
     elif example.outcome is Outcome.UNCHECKED:
-        assert {finding.severity for finding in found if not finding.checked} == {Severity.WARNING}, name
-        assert example.finding is None or example.finding in found, name
+        assert {finding.severity for finding in findings if not finding.checked} == {Severity.WARNING}, name
+        assert example.finding is None or example.finding in findings, name
     else:
         assert example.finding is not None, name
-        heavier = [one for one in found if one.severity is example.finding.severity and one.checked]
+        heavier = [finding for finding in findings if finding.severity is example.finding.severity and finding.checked]
         assert example.finding in heavier, name
         if example.outcome is Outcome.DISCLOSED:
-            assert valid(found), name
+            assert valid(findings), name
 
 
 @pytest.mark.parametrize("rule", sorted(EVERYWHERE))
@@ -96,16 +96,16 @@ def test_every_rule_of_every_pack_is_judged_or_said_not_to_be(pack: str) -> None
 # --- what is kept of a judgement, and what is not judged
 
 
-def fits(given: Case) -> bool:
+def fits(case: Case) -> bool:
     """Whether its pack has its phases: some cases have only what their rule asks for."""
-    return {command.phase for command in given.run.commands} - {""} <= {phase.id for phase in given.pack.phases}
+    return {command.phase for command in case.run.commands} - {""} <= {phase.id for phase in case.pack.phases}
 
 
 def test_the_findings_of_every_attempt_are_the_same_when_they_were_kept(examples: list[Example]) -> None:
     for example in examples:
         if isinstance(example.given, Case) and fits(example.given):
-            given = replace(example.given, pack=replace(example.given.pack, checks={example.rule: "9"}))
-            findings = tuple(engine.judge(given))
+            case = replace(example.given, pack=replace(example.given.pack, checks={example.rule: "9"}))
+            findings = tuple(engine.judge(case))
             assert judgements.findings_of(judgements.findings_json(findings)) == findings, str(example)
 
 
@@ -115,14 +115,16 @@ def test_the_rows_and_findings_of_every_campaign_are_the_same_when_they_were_kep
             rows = example.given.rows
             runs = {row.run.id: row.run for row in rows if row.run}
             projections = tuple(row.projection for row in rows if row.projection)
-            given = replace(
+            submission = replace(
                 example.given,
                 campaign=replace(example.given.campaign, projections=projections),
                 runs=tuple(runs.values()),
                 findings=tuple(example.findings()),
             )
-            unjudged = replace(given, rows=(), findings=())
-            assert judgements.with_judgement(unjudged, judgements.judgement_json(given)) == given, str(example)
+            unjudged = replace(submission, rows=(), findings=())
+            assert judgements.with_judgement(unjudged, judgements.judgement_json(submission)) == submission, str(
+                example
+            )
 
 
 FORGED = {  # of one attempt: another command line
@@ -183,12 +185,12 @@ def test_of_a_campaign_whose_every_run_failed_one_line_says_what_was_not_checked
     failed = Results(pack=builders.pack(checks=dict.fromkeys(rules, "9")))
     for run in failed.runs:
         failed.add_to(run, None, State.FAILED, "boom")
-    judged = engine.judge_campaign(failed.submission())
-    assert {finding.rule for row in judged.rows for finding in row.findings} == {"RUN-01", "CMP-03"}
-    unchecked = [finding for finding in judged.all_findings if not finding.checked]
+    submission = engine.judge_campaign(failed.submission())
+    assert {finding.rule for row in submission.rows for finding in row.findings} == {"RUN-01", "CMP-03"}
+    unchecked = [finding for finding in submission.all_findings if not finding.checked]
     assert {finding.rule for finding in unchecked} == set(rules) - {"RUN-01", "CMP-03"}
     assert {(finding.subject, finding.message) for finding in unchecked} == {("campaign", "no run produced a value")}
-    text = findings_view.check_text(judged, decision.campaign_decision(judged))
+    text = findings_view.check_text(submission, decision.campaign_decision(submission))
     assert " ".join(text.split()).count("no run produced a value") == 1
     assert f"{len(rules)} rules, by worst finding: 2 violated, {len(rules) - 2} not checked" in text
 
@@ -251,14 +253,14 @@ def test_memory_is_disclosed_where_the_rules_ask_for_no_storage() -> None:
 def test_values_of_a_rehearsal_are_disclosed_with_the_full_ones() -> None:
     variables = (Variable("block", "16m", "1m", "1"), Variable("count", "8", "8", "1"))
     pack = builders.pack(variables=variables, profile="rehearsal", values={"block": "1m", "count": "8"})
-    found = of("FLG-04", replace(case(), pack=pack))[0]
-    assert (found.severity, found.message) == (
+    finding = of("FLG-04", replace(case(), pack=pack))[0]
+    assert (finding.severity, finding.message) == (
         Severity.INFO,
         "rehearsal: smaller than the rules require, never a compliant result",
     )
-    assert (found.expected, found.actual) == ("block 16m", "block 1m")
-    own = replace(pack, profile="full")
-    assert of("FLG-04", replace(case(), pack=own))[0].message == "values differ from the rule pack's"
+    assert (finding.expected, finding.actual) == ("block 16m", "block 1m")
+    own_pack = replace(pack, profile="full")
+    assert of("FLG-04", replace(case(), pack=own_pack))[0].message == "values differ from the rule pack's"
 
 
 @pytest.mark.parametrize(("rule", "flag"), [("FLG-05", f" -d {DIRECTORY}"), ("FLG-06", " -N 4")])
@@ -269,5 +271,5 @@ def test_a_flag_that_is_not_there_is_found_absent(rule: str, flag: str) -> None:
 @pytest.mark.parametrize("short", [{"confirmed": False}, {"complete": False}])
 def test_the_reason_of_a_search_ends_without_a_stop_where_a_finding_goes_on(short: dict[str, bool]) -> None:
     decision = replace(cases_of_searches.FOUND, reason="the budget ended it.", **short)
-    (found,) = check_confirmation(cases_of_searches.searched(decision))
-    assert found.message == "the budget ended it"
+    (finding,) = check_confirmation(cases_of_searches.searched(decision))
+    assert finding.message == "the budget ended it"

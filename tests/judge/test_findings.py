@@ -20,16 +20,16 @@ FORM = re.compile(
 
 
 def test_a_message_has_its_operation_its_values_and_its_phase() -> None:
-    found = violation(
+    finding = violation(
         "{unit} of {count} differ", "8", None, about="scratch/*/*/*", operation="stat", unit="files", count=3
     )
-    assert (found.message, found.expected, found.actual) == ("stat: files of 3 differ", "8", "absent")
-    assert (found.subject, found.severity, found.values) == (
+    assert (finding.message, finding.expected, finding.actual) == ("stat: files of 3 differ", "8", "absent")
+    assert (finding.subject, finding.severity, finding.values) == (
         "scratch/*/*/*",
         Severity.ERROR,
         {"unit": "files", "count": "3"},
     )
-    assert found.as_json()["message"] == "stat: files of 3 differ"
+    assert finding.as_json()["message"] == "stat: files of 3 differ"
 
 
 def test_a_wording_without_values_is_the_message_whatever_braces_it_has() -> None:
@@ -37,8 +37,8 @@ def test_a_wording_without_values_is_the_message_whatever_braces_it_has() -> Non
 
 
 def test_a_rehearsal_notes_what_a_finding_is_at_full_size() -> None:
-    found = at_full_size(violation, full=False)("{what} is short", what="create")
-    assert (found.severity, found.at_full, found.message) == (Severity.INFO, Severity.ERROR, "create is short")
+    finding = at_full_size(violation, full=False)("{what} is short", what="create")
+    assert (finding.severity, finding.at_full, finding.message) == (Severity.INFO, Severity.ERROR, "create is short")
     assert at_full_size(violation, full=True)("x").severity is Severity.ERROR
     assert not unchecked("x").checked
 
@@ -51,9 +51,9 @@ def wordings() -> Iterator[tuple[str, str, set[str]]]:
                 names = {keyword.arg or "**" for keyword in node.keywords} - OTHERS
                 for argument in node.args:
                     texts = [argument.body, argument.orelse] if isinstance(argument, ast.IfExp) else [argument]
-                    written = [text.value for text in texts if isinstance(text, ast.Constant)]
+                    written_values = [text.value for text in texts if isinstance(text, ast.Constant)]
                     yield from (
-                        (f"{path.name}:{node.lineno}", text, names) for text in written if isinstance(text, str)
+                        (f"{path.name}:{node.lineno}", text, names) for text in written_values if isinstance(text, str)
                     )
 
 

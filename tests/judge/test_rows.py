@@ -22,8 +22,8 @@ from tests.support.results import Results
 def test_a_crossroads_table_has_its_36_rows_for_each_target_before_anything_is_run(targets: int) -> None:
     pack = packs.load("crossroads-mdtest")
     names = ("scratch", "home")[:targets]
-    made = builders.campaign(targets=tuple(replace(builders.campaign().targets[0], name=name) for name in names))
-    rows = table_rows(made, pack, builders.expand(made, pack), [], [])
+    campaign = builders.campaign(targets=tuple(replace(builders.campaign().targets[0], name=name) for name in names))
+    rows = table_rows(campaign, pack, builders.expand(campaign, pack), [], [])
     assert len(rows) == 36 * targets
     assert {row.status for row in rows} == {Status.MISSING}
     assert {row.note for row in rows} == {"not run yet"}
@@ -185,7 +185,7 @@ def test_what_the_output_lacks_is_why_there_is_no_number_before_any_other_breach
     results.add("peak.unique", (1.0, 2.0, 3.0), seen={"argv": argv})
     results.records[results.run("peak.unique").id, 1] = builders.records()[:2]
     row = results.row("peak/unique/remove")
-    assert next(one.rule for one in row.findings if one.blocks).startswith("FLG")
+    assert next(finding.rule for finding in row.findings if finding.blocks).startswith("FLG")
     assert row.note == "RUN-06 no result for remove in the output"
 
 
@@ -211,7 +211,7 @@ def test_a_declined_cell_says_why_unless_it_was_measured_all_the_same() -> None:
     results.add("peak.unique")
     results.add("peak.shared", None, State.FAILED, "boom")
     assert results.row("peak/unique/create").status is Status.MEASURED
-    tried, untried = results.row("peak/shared/create"), results.row("peak/onefile/create")
-    assert (tried.status, tried.note) == (Status.DECLINED, "no time left (1 attempt, none valid)")
-    assert tried.findings == ()  # there is no result that a rule could be about
+    row, untried = results.row("peak/shared/create"), results.row("peak/onefile/create")
+    assert (row.status, row.note) == (Status.DECLINED, "no time left (1 attempt, none valid)")
+    assert row.findings == ()  # there is no result that a rule could be about
     assert (untried.status, untried.note) == (Status.DECLINED, "no time left")

@@ -79,10 +79,10 @@ def test_efficiency_and_mean_are_cells_with_all_their_lines_and_a_bundle_gives_t
     parts = {row["operation"]: [part["file"] for part in row["parts"]] for row in rows if row["launch"] == "two"}
     assert parts["efficiency"] == [f"runs/scratch.{name}.all.r3/1/stdout" for name in ("two", "single")]
     assert parts["average"] == [f"runs/scratch.two.all.r{number}/1/stdout" for number in (1, 2, 3)]
-    shown = " ".join(case.call("check", status=None).split())
-    assert "clause 2 requires efficiency >= 99%; found efficiency 0.985" in shown
-    assert "clause 2 requires max(fom) - min(fom) <= 1.5" in shown
-    assert "efficiency >= 95%" not in shown and "<= 2;" not in shown
+    output = " ".join(case.call("check", status=None).split())
+    assert "clause 2 requires efficiency >= 99%; found efficiency 0.985" in output
+    assert "clause 2 requires max(fom) - min(fom) <= 1.5" in output
+    assert "efficiency >= 95%" not in output and "<= 2;" not in output
     assert "mean(fom), of 3 executions" in case.call("table", status=None)
     case.call("report", status=None)
     page = next((case.results / "report").glob("*.html")).read_text()
@@ -104,7 +104,7 @@ def test_conditions_over_nodes_are_kept_and_broken_and_the_mean_is_that_of_the_n
         '{holds: max(fom) - min(fom) < 3, clause: "2", over: nodes}, {holds: average > 103, clause: "2"}]',
     )  # fmt: skip
     assert values(case.table(status=None)) == {"node/fom": (102, "invalid"), "node/average": (102.5, "invalid")}
-    shown = " ".join(case.call("check", status=None).split())
-    assert "requires max(fom) - min(fom) < 3; found fom 101 (runs/" in shown
-    assert "requires average > 103; found average 102 (runs/" in shown
-    assert "5% * mean(fom)" not in shown
+    output = " ".join(case.call("check", status=None).split())
+    assert "requires max(fom) - min(fom) < 3; found fom 101 (runs/" in output
+    assert "requires average > 103; found average 102 (runs/" in output
+    assert "5% * mean(fom)" not in output

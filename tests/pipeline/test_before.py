@@ -68,17 +68,17 @@ def program(folder: Path, name: str, prints: str) -> str:
 def campaign_of(pack: RulePack, folder: Path) -> dict[str, Any]:
     """A campaign file of the pack that can be submitted to the fake cluster, for programs that are scripts."""
     call("init", "--rules", pack.id, folder / "init.yaml")
-    given: dict[str, Any] = yaml.load((folder / "init.yaml").read_text(), Loader=yaml.CSafeLoader)
+    fields: dict[str, Any] = yaml.load((folder / "init.yaml").read_text(), Loader=yaml.CSafeLoader)
     for key in ("system", "contact"):
-        del given[key]
-    given |= {"name": "before", "profile": "full", "slurm": {"partition": "batch", "time": "1m"}}
-    given["targets"] = [{"name": "scratch", "directory": str(folder / "scratch"), "description": "a file system"}]
+        del fields[key]
+    fields |= {"name": "before", "profile": "full", "slurm": {"partition": "batch", "time": "1m"}}
+    fields["targets"] = [{"name": "scratch", "directory": str(folder / "scratch"), "description": "a file system"}]
     (folder / "scratch").mkdir()
-    text = re.sub(r"\b16\b", "2", json.dumps(given["launch"]))
-    given["launch"] = json.loads(re.sub(r'"nodes": (\d+)', lambda found: f'"nodes": {min(4, int(found[1]))}', text))
-    too_wide = [each.id for each in pack.launch if (each.nodes or 0) > PLACES]
-    given["declined"] = [{"cells": f"*/{name}/*/*", "reason": "the cluster has four nodes"} for name in too_wide]
-    names = [each.id for each in pack.programs]
+    text = re.sub(r"\b16\b", "2", json.dumps(fields["launch"]))
+    fields["launch"] = json.loads(re.sub(r'"nodes": (\d+)', lambda found: f'"nodes": {min(4, int(found[1]))}', text))
+    too_wide = [condition.id for condition in pack.launch if (condition.nodes or 0) > PLACES]
+    fields["declined"] = [{"cells": f"*/{name}/*/*", "reason": "the cluster has four nodes"} for name in too_wide]
+    names = [program.id for program in pack.programs]
     known = PRINTED | {"own-" + name: printed for name, printed in PRINTED.items()}
     prints = (
         f'[ "${{SLURM_PROCID:-0}}" != 0 ] || {{ {known[pack.id][1]}; }}'
@@ -86,49 +86,49 @@ def campaign_of(pack: RulePack, folder: Path) -> dict[str, Any]:
         else PRINTS.get(names[0], "echo nothing")
     )
     if pack.phases[0].id:
-        given["benchmark"] = {
+        fields["benchmark"] = {
             "programs": {name: program(folder, name, prints) for name in names},
             "dialect": "rank-offset",
         }
     else:
-        given["benchmark"] = {"executable": program(folder, names[0], prints), "dialect": "rank-offset"}
-    given["launcher"] = {"prefix": ["/bin/sh"]}
-    inputs = [each.id for each in pack.inputs if not each.path]
+        fields["benchmark"] = {"executable": program(folder, names[0], prints), "dialect": "rank-offset"}
+    fields["launcher"] = {"prefix": ["/bin/sh"]}
+    inputs = [input_file.id for input_file in pack.inputs if not input_file.path]
     if inputs:
-        given["inputs"] = [{"id": name, "path": str(folder / "bin" / name)} for name in inputs]
-    return given
+        fields["inputs"] = [{"id": name, "path": str(folder / "bin" / name)} for name in inputs]
+    return fields
 
 
-def broken(pack: RulePack, given: dict[str, Any], folder: Path, cell: str) -> dict[str, Any]:
+def broken(pack: RulePack, fields: dict[str, Any], folder: Path, cell: str) -> dict[str, Any]:
     """The same with everything that the campaign file alone can do wrong. `cell`: the one that is projected."""
     published = source_trees.tree(mdtest_c=COUNTED, README=b"published\n")
     built = source_trees.tree(mdtest_c=COUNTED.replace(b"creat(name, 0600);", b""), README=b"published\n")
     for name, tree in (("published", published), ("built", built)):
         source_trees.write(folder / name, tree)
     (folder / "fix.patch").write_text("--- a/README\n+++ b/README\n@@ -1 +1 @@\n-published\n+other\n")
-    given["source"] = {
+    fields["source"] = {
         "pristine": str(folder / "published"), "modified": str(folder / "built"), "patch": str(folder / "fix.patch"),
         "sha256": "0" * 64, "build": {"flags": "-DTUNED -DN=1", "binary_sha256": "1" * 64},
     }  # fmt: skip
     if len(pack.programs) > 1 and pack.phases[0].id:
-        given["source"]["builds"] = {pack.programs[0].id: {"flags": "-DTUNED", "binary_sha256": "1" * 64}}
-    given["slurm"]["environment"] = {"IOR_FAKE_NODE": "1"}
+        fields["source"]["builds"] = {pack.programs[0].id: {"flags": "-DTUNED", "binary_sha256": "1" * 64}}
+    fields["slurm"]["environment"] = {"IOR_FAKE_NODE": "1"}
     (folder / "log").write_text("nothing\n")
-    given["projections"] = [{
+    fields["projections"] = [{
         "cells": cell, "nodes": 9, "processes": 9,
         "base_system": "<name>", "generation": "new", "formula": "a", "inputs": {"a": 5.0}, "uncertainty": "5%",
         "logs": [str(folder / "log")], "sources": {"a": f"{folder}/log:1 create"},
     }]  # fmt: skip
     (folder / "other").mkdir()
-    given["targets"].append({"name": "other", "directory": str(folder / "other"), "description": "a file system"})
-    given.setdefault("declined", []).append({"cells": "other/*/*/*", "reason": "not offered"})
+    fields["targets"].append({"name": "other", "directory": str(folder / "other"), "description": "a file system"})
+    fields.setdefault("declined", []).append({"cells": "other/*/*/*", "reason": "not offered"})
     dates = {"reason": "agreed", "by": "buyer", "date": "2020-01-01", "expires": "2099-01-01"}
-    given["waivers"] = [{"rule": next(iter(pack.checks)), "cells": "scratch/*/*/*", **dates}]
+    fields["waivers"] = [{"rule": next(iter(pack.checks)), "cells": "scratch/*/*/*", **dates}]
     if pack.id in SIZES:
-        given["variables"] = SIZES[pack.id]
+        fields["variables"] = SIZES[pack.id]
     if pack.id in WHOLE:
-        given["launch"]["max"] = {"nodes": 2, "processes": 6}  # a total of 2^20 files is no multiple of it
-    return given
+        fields["launch"]["max"] = {"nodes": 2, "processes": 6}  # a total of 2^20 files is no multiple of it
+    return fields
 
 
 @dataclass(frozen=True)
@@ -139,28 +139,32 @@ class Planned:
     def found(self) -> set[tuple[str, str]]:
         """Rules and wordings of the violations and required explanations that `plan` names."""
         definition = open_campaign(self.file)
-        judged = preflight.check(definition, planning.plan(definition), Request()).submission
-        return {(each.rule, each.wording) for each in judged.all_findings if each.violated or each.unanswered}
+        submission = preflight.check(definition, planning.plan(definition), Request()).submission
+        return {
+            (finding.rule, finding.wording)
+            for finding in submission.all_findings
+            if finding.violated or finding.unanswered
+        }
 
 
-def write(file: Path, given: dict[str, Any]) -> None:
-    file.write_text(yaml.dump(given, Dumper=yaml.CSafeDumper, sort_keys=False))
+def write(file: Path, fields: dict[str, Any]) -> None:
+    file.write_text(yaml.dump(fields, Dumper=yaml.CSafeDumper, sort_keys=False))
 
 
 def written(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, wrong: bool) -> Planned:
     pack = packs.load(resources.PACKS / f"{name}.yaml")
-    if any(not each.path for each in pack.inputs):
+    if any(not input_file.path for input_file in pack.inputs):
         (folder / "bin").mkdir()
         own, place = with_inputs_made_here(folder, name, resources.PACKS)
         monkeypatch.setenv("CAMPAIGN_RULES", str(place))
         pack = packs.load(place / f"{own}.yaml")
-    given = campaign_of(pack, folder)
+    fields = campaign_of(pack, folder)
     file = folder / "c.yaml"
-    write(file, given)
+    write(file, fields)
     if wrong:
         definition = open_campaign(file)
         cell = str(matrix.cells(definition.campaign, definition.pack)[0])
-        write(file, broken(pack, given, folder, cell))
+        write(file, broken(pack, fields, folder, cell))
     return Planned(pack, file)
 
 
@@ -194,16 +198,16 @@ def test_a_run_that_would_have_to_be_measured_again_needs_a_word_of_consent(clus
         "more), or measure them all the same with --despite-violations\n"
     )
     assert cluster.jobs() == []
-    done = drive("run", file, "--despite-violations")
-    assert "these results will be invalid: GEO-03: below the maximum concurrency" in done.stderr
+    process = drive("run", file, "--despite-violations")
+    assert "these results will be invalid: GEO-03: below the maximum concurrency" in process.stderr
     assert cluster.jobs() != []
 
 
 def test_only_the_cells_that_are_measured_matter(cluster: Fake) -> None:
     file = full(cluster, "some")
-    done = drive("run", file, "--only", "scratch/single/*/*")
-    assert "GEO-03" not in done.stderr
-    assert "to be mended in the campaign file, before or after the run: SRC-05: build record lacks" in done.stderr
+    process = drive("run", file, "--only", "scratch/single/*/*")
+    assert "GEO-03" not in process.stderr
+    assert "to be mended in the campaign file, before or after the run: SRC-05: build record lacks" in process.stderr
     assert cluster.jobs() != []
 
 
@@ -211,16 +215,16 @@ def test_a_rehearsal_says_it_and_goes_on(cluster: Fake) -> None:
     file = full(cluster, "small")
     file.write_text(file.read_text().replace("profile: full", "profile: rehearsal\nitems_total: 64"))
     assert call("plan", file).returncode == OK
-    done = drive("run", file)
-    assert "these results will be invalid: GEO-03: below the maximum concurrency" in done.stderr
+    process = drive("run", file)
+    assert "these results will be invalid: GEO-03: below the maximum concurrency" in process.stderr
     assert cluster.jobs() != []
 
 
 def test_the_findings_are_in_the_plan_as_data(cluster: Fake) -> None:
-    found = json.loads(call("plan", full(cluster, "data"), "--json").stdout)["findings"]
-    assert {each["rule"] for each in found} == {"GEO-03", "SRC-05", "ENV-01", "ENV-02"}
-    assert {each["severity"] for each in found if each["rule"] == "GEO-03"} == {"E"}
-    assert all(each["title"] and each["remedy"] for each in found)
+    findings = json.loads(call("plan", full(cluster, "data"), "--json").stdout)["findings"]
+    assert {each["rule"] for each in findings} == {"GEO-03", "SRC-05", "ENV-01", "ENV-02"}
+    assert {each["severity"] for each in findings if each["rule"] == "GEO-03"} == {"E"}
+    assert all(each["title"] and each["remedy"] for each in findings)
 
 
 # --- nothing comes as a surprise
@@ -260,12 +264,12 @@ def test_every_rule_that_the_campaign_file_breaks_is_named_by_plan_and_the_run_f
     if name not in RUN:
         return
     first = Request().select_runs(definition.campaign, planning.plan(definition).runs)[0].cells()[0]
-    done = drive("run", planned.file, "--despite-violations", "--only", "/".join((*first.line, "*")))
-    assert done.returncode in (OK, INCOMPLETE), done.stderr
+    process = drive("run", planned.file, "--despite-violations", "--only", "/".join((*first.line, "*")))
+    assert process.returncode in (OK, INCOMPLETE), process.stderr
     after = {
-        (each.rule, each.wording)
-        for each in campaign_state.current_submission(definition, print).all_findings
-        if each.violated or each.unanswered
+        (finding.rule, finding.wording)
+        for finding in campaign_state.current_submission(definition, print).all_findings
+        if finding.violated or finding.unanswered
     }
     new = {(rule, wording) for rule, wording in after - before if wording not in ONLY_RUN.get(rule, ())}
     assert {(rule, wording) for rule, wording in new if rule in decided} == set()

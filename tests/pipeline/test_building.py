@@ -34,32 +34,32 @@ def build(programs: Path, *words: str | Path, **variables: str) -> subprocess.Co
 
 
 def test_without_an_mpi_it_says_how_to_name_one(programs: Path) -> None:
-    done = build(programs)
-    assert done.returncode == ENVIRONMENT
-    assert done.stderr.startswith("campaign: mpicc: not found; load the module of your MPI")
-    assert "--mpicc" in done.stderr
+    process = build(programs)
+    assert process.returncode == ENVIRONMENT
+    assert process.stderr.startswith("campaign: mpicc: not found; load the module of your MPI")
+    assert "--mpicc" in process.stderr
 
 
 def test_without_make_it_says_so(programs: Path) -> None:
     (programs / "make").unlink()
-    done = build(programs, "--mpicc", "sh")
-    assert (done.returncode, done.stderr) == (ENVIRONMENT, "campaign: make: not found; install GNU make\n")
+    process = build(programs, "--mpicc", "sh")
+    assert (process.returncode, process.stderr) == (ENVIRONMENT, "campaign: make: not found; install GNU make\n")
 
 
 def test_a_compiler_that_fails_is_named_below_its_own_message(programs: Path) -> None:
     broken = programs / "broken-mpicc"
     broken.write_text("#!/bin/sh\necho 'no licence for this compiler' >&2\nexit 1\n")
     broken.chmod(0o755)
-    done = build(programs, "--mpicc", "broken-mpicc", PATH=f"{programs}{os.pathsep}{os.environ['PATH']}")
-    assert done.returncode == ENVIRONMENT
-    assert "no licence for this compiler" in done.stderr
-    assert "campaign: compiling the benchmark with broken-mpicc failed" in done.stderr
+    process = build(programs, "--mpicc", "broken-mpicc", PATH=f"{programs}{os.pathsep}{os.environ['PATH']}")
+    assert process.returncode == ENVIRONMENT
+    assert "no licence for this compiler" in process.stderr
+    assert "campaign: compiling the benchmark with broken-mpicc failed" in process.stderr
 
 
 def test_a_directory_that_make_cannot_take_is_refused(programs: Path) -> None:
-    done = build(programs, "-o", "a name with spaces")
-    assert done.returncode == USAGE
-    assert "choose another with -o" in done.stderr
+    process = build(programs, "-o", "a name with spaces")
+    assert process.returncode == USAGE
+    assert "choose another with -o" in process.stderr
 
 
 def test_binaries_lie_where_the_user_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_binaries_of_an_installed_program_lie_below_the_users_data(
     monkeypatch.delenv("CAMPAIGN_BENCHMARK", raising=False)
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    below = Path("campaign") / campaign.__version__ / "bench"
-    assert resources.binaries() == tmp_path / ".local/share" / below
+    lower_path = Path("campaign") / campaign.__version__ / "bench"
+    assert resources.binaries() == tmp_path / ".local/share" / lower_path
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    assert resources.binaries() == tmp_path / "data" / below
+    assert resources.binaries() == tmp_path / "data" / lower_path

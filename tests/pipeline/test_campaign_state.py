@@ -20,8 +20,10 @@ def test_a_raw_output_that_was_edited_after_its_run_is_a_violation_here_too(tmp_
     assert WHY not in made.call("check", made.file).stdout
     output = sorted(tmp_path.glob("results/*/runs/*/*/stdout"))[0]
     output.write_text(output.read_text().replace("-- finished", "-- Finished"))
-    told = made.call("check", made.file)
-    assert told.returncode == 1 and f'"{output.relative_to(output.parents[3])}" {WHY}' in " ".join(told.stdout.split())
+    process = made.call("check", made.file)
+    assert process.returncode == 1 and f'"{output.relative_to(output.parents[3])}" {WHY}' in " ".join(
+        process.stdout.split()
+    )
     rows = json.loads(made.call("table", made.file, "--format", "json").stdout)
     edited = [row for row in rows if any(WHY in finding["message"] for finding in row["findings"])]
     assert {row["run"] for row in edited} == {output.parent.parent.name} and {row["status"] for row in edited} == {

@@ -77,14 +77,14 @@ def test_a_slurmctld_that_stops_while_jobs_are_submitted_costs_time_and_nothing_
         wait_until(lambda: journal.exists() and '"uncertain"' in journal.read_text(), what="an sbatch that fails")
     finally:
         os.kill(pid, signal.SIGCONT)
-    said = in_one_line(driver.communicate(timeout=800)[1])
-    assert driver.returncode == 0, said
-    assert "sbatch failed for 1 run, but the job may exist; asking Slurm: " in said
-    assert "the same cause" not in said
+    message = in_one_line(driver.communicate(timeout=800)[1])
+    assert driver.returncode == 0, message
+    assert "sbatch failed for 1 run, but the job may exist; asking Slurm: " in message
+    assert "the same cause" not in message
     events = [json.loads(line)["event"] for line in (case.results / "journal.jsonl").read_text().splitlines()]
     assert not {"cancel", "stop"} & set(events)
-    done = [row for row in case.states().values() if row["state"] == "done"]
-    assert len(done) == 3
+    states = [row for row in case.states().values() if row["state"] == "done"]
+    assert len(states) == 3
     assert len(case.completions()) == 3, "nothing is measured twice"
 
 
@@ -123,9 +123,11 @@ def test_a_rejection_by_the_site_is_shown_whole_before_anything_is_submitted(
     case = make_case(tmp_path, own_sandbox, "policy")
     with job_submit(own_sandbox, POLICY):
         for verb in ("plan", "run"):
-            done = called(case, verb, str(case.file))
-            assert done.returncode == 2
-            assert "Site policy: no jobs of campaigns on Mondays; write to hpc-help@site; " in in_one_line(done.stderr)
+            process = called(case, verb, str(case.file))
+            assert process.returncode == 2
+            assert "Site policy: no jobs of campaigns on Mondays; write to hpc-help@site; " in in_one_line(
+                process.stderr
+            )
 
 
 def test_a_rejection_by_the_site_that_comes_later_is_shown_whole_and_is_not_tried_again(
@@ -135,8 +137,8 @@ def test_a_rejection_by_the_site_that_comes_later_is_shown_whole_and_is_not_trie
     plain = make_case(tmp_path, own_sandbox, "later")
     case = wrapped_sbatch(plain, tmp_path, f'echo >>{tmp_path}/calls; set -- --nice=77 "$@"')
     with job_submit(own_sandbox, f"if job.nice == 2147483648 + 77 then {POLICY} end return slurm.SUCCESS"):
-        done = called(case, "run", str(case.file), "--only", "scratch/single/*/*")
-    assert done.returncode == 1
+        process = called(case, "run", str(case.file), "--only", "scratch/single/*/*")
+    assert process.returncode == 1
     reasons = {row["reason"] for row in case.states().values() if row["attempts"]}
     assert len(reasons) == 1
     assert "Site policy: no jobs of campaigns on Mondays" in reasons.pop()
@@ -208,10 +210,10 @@ only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
 def test_a_full_target_stops_a_campaign_and_is_named(tmp_path: Path, own_sandbox: Sandbox) -> None:
     with small(own_sandbox, "full", "nr_inodes=200") as point:
         case = make_case(tmp_path, own_sandbox, "full", target=point)
-        done = called(case, "run", str(case.file))
-    said = in_one_line(done.stderr)
-    assert done.returncode == 1
-    assert f"the file system of {point}, or a quota there, is full: " in said
+        process = called(case, "run", str(case.file))
+    message = in_one_line(process.stderr)
+    assert process.returncode == 1
+    assert f"the file system of {point}, or a quota there, is full: " in message
     states = [row["state"] for row in case.states().values()]
     assert 0 < states.count("failed") < states.count("failed") + states.count("cancelled") == len(states) == 12
 
@@ -221,9 +223,9 @@ def test_full_results_stop_a_campaign_and_its_jobs(tmp_path: Path, own_sandbox: 
     with small(own_sandbox, "results", "size=2M") as point:
         case = of_script(tmp_path, own_sandbox, "noroom", f"cat /dev/zero >{point}/x; exec sleep 1000")
         case.file.write_text(f"{case.file.read_text()}results: {point}/noroom\n")
-        done = called(case, "run", str(case.file))
-        assert done.returncode == 3
-        said = in_one_line(done.stderr)
-        assert "No space left on device" in said
-        assert re.search(r"cancelled \d jobs?, whose results could not be written", said)
+        process = called(case, "run", str(case.file))
+        assert process.returncode == 3
+        message = in_one_line(process.stderr)
+        assert "No space left on device" in message
+        assert re.search(r"cancelled \d jobs?, whose results could not be written", message)
         wait_until(lambda: "campaign-noroom" not in case.slurm("squeue", "-h", "-t", "PD,R", "-o", "%j"))

@@ -25,9 +25,9 @@ CAPTURES = DATA / "declared"
 def case_of(folder: Path, sandbox: Sandbox, pack: str, launch: str, prints: str, place: Path = resources.PACKS) -> Case:
     """A campaign with scripts as its programs, which run the shell's words `prints`: their interpreter is declared."""
     (folder / "bin").mkdir()
-    if any(not each.path for each in packs.load(place / f"{pack}.yaml").inputs):
+    if any(not input_file.path for input_file in packs.load(place / f"{pack}.yaml").inputs):
         pack, place = with_inputs_made_here(folder, pack, place)
-    names = [each.id for each in packs.load(place / f"{pack}.yaml").programs]
+    names = [program.id for program in packs.load(place / f"{pack}.yaml").programs]
     for program in (folder / "bin" / name for name in names):
         program.write_text(f"#!/bin/sh\n{prints}\n")
         program.chmod(0o755)
@@ -39,9 +39,13 @@ def case_of(folder: Path, sandbox: Sandbox, pack: str, launch: str, prints: str,
 def with_inputs_made_here(folder: Path, pack: str, place: Path) -> tuple[str, Path]:
     """A copy of a pack that requires files made here, in place of the document's, which are not the project's."""
     text = (place / f"{pack}.yaml").read_text().replace(f"id: {pack}\n", f"id: own-{pack}\n", 1)
-    for given in packs.load(place / f"{pack}.yaml").inputs:
-        (folder / "bin" / given.id).write_text(given.id)
-        text = text.replace(given.sha256, hashlib.sha256(given.id.encode()).hexdigest()) if given.sha256 else text
+    for input_file in packs.load(place / f"{pack}.yaml").inputs:
+        (folder / "bin" / input_file.id).write_text(input_file.id)
+        text = (
+            text.replace(input_file.sha256, hashlib.sha256(input_file.id.encode()).hexdigest())
+            if input_file.sha256
+            else text
+        )
     (folder / "packs").mkdir()
     (folder / "packs" / f"own-{pack}.yaml").write_text(text)
     return f"own-{pack}", folder / "packs"
@@ -75,9 +79,9 @@ def test_the_numbers_of_a_declared_output_are_in_the_table_with_their_lines(tmp_
     }  # fmt: skip
     assert {row["status"] for row in rows.values()} == {"measured"}
     case.call("bundle", "-o", str(tmp_path / "evidence.zip"))
-    shown = call("verify", tmp_path / "evidence.zip", "--details").stdout
-    assert "re-evaluated from raw logs: identical" in shown
-    assert "6112" in shown
+    stdout = call("verify", tmp_path / "evidence.zip", "--details").stdout
+    assert "re-evaluated from raw logs: identical" in stdout
+    assert "6112" in stdout
 
 
 def test_an_output_that_is_cut_off_gives_no_valid_number(tmp_path: Path, sandbox: Sandbox) -> None:
@@ -92,9 +96,9 @@ def test_a_build_is_judged_by_the_category_that_the_campaign_file_chooses(tmp_pa
     case.file.write_text(f"{case.file.read_text()}{built}")
     violation = "VIOLATED SRC-07: build [0-9a-f]{12} has a flag that is forbidden"
     assert re.search(violation, " ".join(case.call("run").split()))
-    shown = case.call("modifications", status=1)
-    assert "by class: mandatory -O2; forbidden -DTUNED; portability -std=c11" in shown
-    assert "SRC-07 [instructions 3 compiler]  build" in shown
+    output = case.call("modifications", status=1)
+    assert "by class: mandatory -O2; forbidden -DTUNED; portability -std=c11" in output
+    assert "SRC-07 [instructions 3 compiler]  build" in output
     case.file.write_text(f"{case.file.read_text()}build: tuned\n")
     assert "Memory bandwidth (MB/s, 10^6 bytes), tuned build: " in case.call("table")
     assert "Category of the build: tuned build (tuned, clause license). Changes that" in case.call("modifications")
@@ -112,8 +116,8 @@ def test_fio_itself_runs_by_its_pack_and_its_evidence_is_judged_the_same_again(
     assert {row["status"] for row in rows} == {"measured"}
     assert all(row["value"] > 0 for row in rows)
     case.call("bundle", "-o", str(tmp_path / "evidence.zip"))
-    shown = call("verify", tmp_path / "evidence.zip", "--details").stdout
-    assert "re-evaluated from raw logs: identical" in shown
+    stdout = call("verify", tmp_path / "evidence.zip", "--details").stdout
+    assert "re-evaluated from raw logs: identical" in stdout
 
 
 # --- every pack whose programs the site provides
@@ -177,7 +181,9 @@ RUN_ABOVE = {"stream", "fio"}
 
 def test_every_pack_of_other_programs_is_run_here() -> None:
     every = {path.stem: packs.load(path) for path in resources.PACKS.glob("*.yaml")}
-    declared = {name for name, pack in every.items() if not all(each.applet in BUILT_IN for each in pack.programs)}
+    declared = {
+        name for name, pack in every.items() if not all(program.applet in BUILT_IN for program in pack.programs)
+    }
     assert declared == {*PRINTED, *RUN_ABOVE}
 
 
@@ -217,8 +223,8 @@ def test_a_result_that_a_document_does_not_accept_is_invalid(wrong: str, tmp_pat
     pack, launch, prints, conditions = BROKEN[wrong]
     case = case_of(tmp_path, sandbox, pack, launch, prints)
     case.call("run", status=None)
-    found = json.loads(case.call("check", "--json", status=1))
-    broken = [each for each in found if (each["rule"], each["severity"]) == ("RES-01", "E")]
+    document = json.loads(case.call("check", "--json", status=1))
+    broken = [each for each in document if (each["rule"], each["severity"]) == ("RES-01", "E")]
     assert [condition for condition in conditions if condition not in json.dumps(broken)] == []
 
 
@@ -260,7 +266,7 @@ def test_a_text_of_any_characters_reaches_its_file_and_its_bundle_is_valid(tmp_p
     prints = f'cat "$1" >{tmp_path}/read; printf "%s bytes\\n" "$(wc -c <"$1")"'
     case = case_of(tmp_path, sandbox, "texts", "node: 1", prints, place)
     case.call("run")
-    written = (tmp_path / "read").read_text().removesuffix("\n")
-    assert written == TEXT
+    written_text = (tmp_path / "read").read_text().removesuffix("\n")
+    assert written_text == TEXT
     assert [row["value"] for row in case.table()] == [(tmp_path / "read").stat().st_size]
     case.bundle_is_intact(tmp_path / "evidence.zip")

@@ -71,7 +71,7 @@ def test_accelerators_are_asked_for_compared_and_in_the_bundle(tmp_path: Path, a
     (script,) = (case.results / "jobs").glob("*/job.sbatch")
     assert "#SBATCH --gres=gpu:2\n" in script.read_text()
     assert str(4 << 30) in script.read_text()
-    said = case.call("check")
-    assert "generic resources" not in said, "compared, and the same"
-    assert said.count("not recorded on the measured system: devices, device_memory") == 1
+    message = case.call("check")
+    assert "generic resources" not in message, "compared, and the same"
+    assert message.count("not recorded on the measured system: devices, device_memory") == 1
     case.bundle_is_intact(tmp_path / "evidence.zip")

@@ -50,11 +50,11 @@ def test_every_node_runs_by_itself_and_one_cell_has_the_distribution(tmp_path: P
     assert (row["status"], row["value"], row["by_node"]["nodes"], row["nodes"]) == ("measured", 101, 4, 1)
     assert row["by_node"]["values"] == dict(zip(names, (101, 102, 103, 104), strict=True))
     assert "minimum of 4 of 4 nodes, each by itself: 101 to 104, mean 102" in case.call("table")
-    windows = [(done["started"], done["ended"]) for done in case.completions()]
+    windows = [(completion["started"], completion["ended"]) for completion in case.completions()]
     assert max(began for began, _ in windows) < min(ended for _, ended in windows), "all at the same time"
-    told = case.call("check")
-    assert "measured at the same time" not in told
-    assert "other jobs were running" not in told
+    text = case.call("check")
+    assert "measured at the same time" not in text
+    assert "other jobs were running" not in text
     case.call("rerun", f"scratch/node/all/rate@{names[2]}")
     (row,) = case.table()
     assert len(list((case.results / "runs").glob("*/2"))) == 1
@@ -67,6 +67,6 @@ def test_nodes_whose_program_is_told_the_target_run_one_after_another(tmp_path: 
     case = case_of(tmp_path, sandbox, "gflops", "{}", f"sleep 1; {PRINTS}", tmp_path / "packs")
     case.file.write_text(case.file.read_text().replace("launch:\n  {}\n", ""))
     case.call("run")
-    windows = sorted((done["started"], done["ended"]) for done in case.completions())
+    windows = sorted((completion["started"], completion["ended"]) for completion in case.completions())
     assert len(windows) == 4
     assert all(ended <= began for (_, ended), (began, _) in pairwise(windows))

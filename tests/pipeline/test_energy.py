@@ -50,8 +50,8 @@ def measured_by(folder: Path, sandbox: Sandbox, source: str) -> Case:
 
 
 def findings(case: Case) -> list[str]:
-    found = json.loads(case.call("check", "--json", status=None))
-    return [each["message"] for each in found if each["rule"] in ("RUN-10", "RES-01")]
+    document = json.loads(case.call("check", "--json", status=None))
+    return [each["message"] for each in document if each["rule"] in ("RUN-10", "RES-01")]
 
 
 def test_a_command_of_the_site_is_read_on_each_node_and_its_numbers_go_into_the_bundle(

@@ -74,9 +74,9 @@ def test_a_campaign_with_a_reader_of_another_package(
     case.bundle_is_intact(bundle)
     monkeypatch.syspath_prepend(str(tmp_path))
     (site / "dots-1.0.dist-info/entry_points.txt").unlink()
-    done = call("verify", bundle)
-    assert done.returncode == ENVIRONMENT
-    assert "found reader dots, which is not installed; installed: ior, mdtest; install the package" in done.stderr
+    process = call("verify", bundle)
+    assert process.returncode == ENVIRONMENT
+    assert "found reader dots, which is not installed; installed: ior, mdtest; install the package" in process.stderr
 
 
 def test_a_sample_is_read_and_nothing_is_imported_before(site: Path, place: Path, tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_sample_is_read_and_nothing_is_imported_before(site: Path, place: Path
     assert program.output.has_reader and not program.output.end
     (tmp_path / "log").write_text("dots 1.0\ncopy|11\nfailed\n")
     records, seen = output.read_sample(program.output, tmp_path / "log")
-    assert [(each.operation, each.value, each.source.line) for each in records] == [("copy", 11.0, 2)]
+    assert [(record.operation, record.value, record.source.line) for record in records] == [("copy", 11.0, 2)]
     assert [error.text for error in seen.errors] == ["failed"] and not seen.complete
 
 

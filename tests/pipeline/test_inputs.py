@@ -34,21 +34,21 @@ class Swapped:
         self.first = digest(self.box)
         swap = folder / "swap.sh"
         swap.write_text(f'[ "$(wc -l <"{self.box}")" -gt 1 ] || echo >>"{self.box}"\nexec /bin/bash "$@"\n')
-        more = 'inputs: [{id: box, path: "in put.box"}]\n'
-        self.file = fake_slurm.campaign_file(folder, "swapped", more=more)
+        further_text = 'inputs: [{id: box, path: "in put.box"}]\n'
+        self.file = fake_slurm.campaign_file(folder, "swapped", more=further_text)
         self.file.write_text(self.file.read_text().replace("prefix: [/bin/bash]", f"prefix: [/bin/bash, {swap}]"))
 
     def call(self, *words: str | Path, status: int | None = None) -> subprocess.CompletedProcess[str]:
-        done = drive(*words, cwd=self.folder)
-        assert status in (None, done.returncode), done
-        return done
+        process = drive(*words, cwd=self.folder)
+        assert status in (None, process.returncode), process
+        return process
 
     def hashed(self, run: str) -> list[str]:
         """NODE SHA-256 SIZE PATH of each file."""
-        found = facts.of(self.folder / f"results/swapped/runs/{run}/1", "inputs")
+        entries = facts.of(self.folder / f"results/swapped/runs/{run}/1", "inputs")
         return [
             f"{hash_['node']} {hash_['value']} {size['value']} {size['name']}"
-            for hash_, size in zip(found[::2], found[1::2], strict=True)
+            for hash_, size in zip(entries[::2], entries[1::2], strict=True)
         ]
 
 
@@ -56,13 +56,13 @@ class Swapped:
 def swapped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Swapped]:
     folder = tmp_path_factory.mktemp("swapped")
     with pytest.MonkeyPatch.context() as monkeypatch, fake_slurm.started(folder, monkeypatch):
-        made = Swapped(folder)
-        made.call("run", made.file)
-        yield made
+        swapped = Swapped(folder)
+        swapped.call("run", swapped.file)
+        yield swapped
 
 
 def of_inputs(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [each for each in findings if each["rule"] == "INP-01"]
+    return [finding for finding in findings if finding["rule"] == "INP-01"]
 
 
 def test_each_run_has_the_hash_of_its_inputs(swapped: Swapped) -> None:
@@ -71,31 +71,31 @@ def test_each_run_has_the_hash_of_its_inputs(swapped: Swapped) -> None:
 
 
 def test_an_input_that_was_swapped_by_one_byte_is_a_violation(swapped: Swapped) -> None:
-    found = of_inputs(json.loads(swapped.call("check", swapped.file, "--json", status=1).stdout))
-    assert {each["severity"] for each in found} == {"E"}
-    assert {each["subject"] for each in found}.isdisjoint({f"{FIRST}/1"})
-    one = next(each for each in found if each["subject"] == f"{SECOND}/1")
-    assert one["message"] == f"input box differs from the file of the first plan: {swapped.box}"
-    assert one["expected"] == f"SHA-256 {swapped.first}"
+    found_of_inputs = of_inputs(json.loads(swapped.call("check", swapped.file, "--json", status=1).stdout))
+    assert {each["severity"] for each in found_of_inputs} == {"E"}
+    assert {each["subject"] for each in found_of_inputs}.isdisjoint({f"{FIRST}/1"})
+    fields = next(each for each in found_of_inputs if each["subject"] == f"{SECOND}/1")
+    assert fields["message"] == f"input box differs from the file of the first plan: {swapped.box}"
+    assert fields["expected"] == f"SHA-256 {swapped.first}"
     place = re.escape(f"{digest(swapped.box)} (14 bytes) on n1, runs/{SECOND}/1/facts.jsonl:")
-    assert re.fullmatch(place + "[0-9]+", one["actual"])
+    assert re.fullmatch(place + "[0-9]+", fields["actual"])
 
 
 def test_a_bundle_takes_no_changed_input(swapped: Swapped, tmp_path: Path) -> None:
-    done = swapped.call("bundle", swapped.file, "-o", tmp_path / "bundle", status=2)
-    told = f"{swapped.box}: differs from the file of the first plan, whose SHA-256 is {swapped.first}; restore it"
-    assert told in done.stderr
+    process = swapped.call("bundle", swapped.file, "-o", tmp_path / "bundle", status=2)
+    text = f"{swapped.box}: differs from the file of the first plan, whose SHA-256 is {swapped.first}; restore it"
+    assert text in process.stderr
 
 
 @pytest.fixture(scope="module")
 def bag(swapped: Swapped, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle, for which the input was restored."""
-    changed, bag = swapped.box.read_text(), tmp_path_factory.mktemp("bag") / "bundle"
-    swapped.box.write_text(changed.removesuffix("\n"))
+    changed_text, bag = swapped.box.read_text(), tmp_path_factory.mktemp("bag") / "bundle"
+    swapped.box.write_text(changed_text.removesuffix("\n"))
     try:
         swapped.call("bundle", swapped.file, "-o", bag, status=1)
     finally:
-        swapped.box.write_text(changed)
+        swapped.box.write_text(changed_text)
     return bag
 
 
@@ -103,8 +103,8 @@ def test_a_buyer_finds_the_same_in_the_bundle_and_compares_the_copy(
     swapped: Swapped, bag: Path, tmp_path: Path
 ) -> None:
     assert verified(bag) == []
-    here = json.loads(swapped.call("check", swapped.file, "--json").stdout)
-    assert of_inputs(json.loads((bag / "data/findings.json").read_text())) == of_inputs(here) != []
+    document = json.loads(swapped.call("check", swapped.file, "--json").stdout)
+    assert of_inputs(json.loads((bag / "data/findings.json").read_text())) == of_inputs(document) != []
     forged = Path(shutil.copytree(bag, tmp_path / "forged"))
     copy = forged / f"data/files/1-{swapped.box.name}"
     copy.write_text("box 16 16 17\n")
@@ -118,16 +118,16 @@ def test_a_buyer_finds_the_same_in_the_bundle_and_compares_the_copy(
 
 def verified(bag: Path) -> list[str]:
     """What a buyer finds wrong with a bundle; in it, nothing has to be wrong besides one thing."""
-    done = command_line.call("verify", bag, "--json", environment={"PATH": "/usr/bin:/bin"})
-    findings = [each for each in json.loads(done.stdout)["findings"] if each["severity"] == "E"]
+    process = command_line.call("verify", bag, "--json", environment={"PATH": "/usr/bin:/bin"})
+    findings = [finding for finding in json.loads(process.stdout)["findings"] if finding["severity"] == "E"]
     return [each[key] for each in findings for key in ("message", "expected", "actual")]
 
 
 def test_nothing_is_measured_again_with_a_changed_input(swapped: Swapped) -> None:
-    done = swapped.call("rerun", swapped.file, "scratch/node/shared/create", status=2)
+    process = swapped.call("rerun", swapped.file, "scratch/node/shared/create", status=2)
     problem = f"is not the file of the first plan: found SHA-256 {digest(swapped.box)}, expected {swapped.first}"
-    assert f"{swapped.box} {problem}" in done.stderr
-    assert done.stderr.startswith(f"campaign: {swapped.file}:11:9: inputs: box: "), done.stderr
+    assert f"{swapped.box} {problem}" in process.stderr
+    assert process.stderr.startswith(f"campaign: {swapped.file}:11:9: inputs: box: "), process.stderr
 
 
 def test_a_declared_input_is_measured_again(swapped: Swapped) -> None:
@@ -185,11 +185,11 @@ def test_a_box_swapped_on_a_cluster_is_a_violation_of_its_clause(tmp_path: Path,
     case = case_of(tmp_path, sandbox, "boxed", "pair: {nodes: 2, processes: 2}", prints, place)
     case.call("run", status=1)
     assert {row["files"]: row["status"] for row in case.table(status=1)} == {"first": "measured", "second": "invalid"}
-    found = of_inputs(json.loads(case.call("check", "--json", status=1)))
-    assert [(each["severity"], each["clause"]) for each in found] == [("E", "2.1")]
-    assert found[0]["message"] == f"input box differs from the file of the rule pack: {box}"
-    shown = case.call("table", "--clauses", status=None)
-    assert "2.1     The box is the RFP's  violated" in shown
+    found_of_inputs = of_inputs(json.loads(case.call("check", "--json", status=1)))
+    assert [(each["severity"], each["clause"]) for each in found_of_inputs] == [("E", "2.1")]
+    assert found_of_inputs[0]["message"] == f"input box differs from the file of the rule pack: {box}"
+    output = case.call("table", "--clauses", status=None)
+    assert "2.1     The box is the RFP's  violated" in output
     box.write_text("4000 atoms\n")
     case.bundle_is_intact(tmp_path / "evidence.zip")
     box.write_text("4001 atoms\n")

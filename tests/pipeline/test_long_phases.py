@@ -66,7 +66,7 @@ def test_a_run_whose_phases_last_longer_than_every_tolerance_is_accused_of_nothi
     completion = case.evidence.completion
     assert completion is not None
     launched = {command.phase for command in case.run.launched}
-    lasted = [each.ended - each.started for each in completion.phases if each.phase in launched]
+    lasted = [times.ended - times.started for times in completion.phases if times.phase in launched]
     assert len(lasted) == len(launched), completion.reason
     assert min(lasted) > CONTROLLER_S
     assert [finding.message for finding in of_times(case)] == []

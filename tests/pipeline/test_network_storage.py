@@ -33,10 +33,16 @@ Said = dict[str, set[str]]
 
 
 def on_storage(
-    folder: Path, sandbox: Sandbox, name: str, nodes: int, per_node: int, more: str = "", target: Path | None = None
+    folder: Path,
+    sandbox: Sandbox,
+    name: str,
+    nodes: int,
+    per_node: int,
+    further_text: str = "",
+    target: Path | None = None,
 ) -> Case:
     """The condition peak on that geometry, on a file system whose servers are asked what they counted."""
-    case = make_case(folder, sandbox, name, items=128, target=target or sandbox.layout.storage, more=more)
+    case = make_case(folder, sandbox, name, items=128, target=target or sandbox.layout.storage, more=further_text)
     peak = f"peak: {{nodes: {nodes}, processes: {nodes * per_node}}}"
     text = case.file.read_text().replace("peak: {nodes: 2, processes: 4}", peak)
     assert peak in text
@@ -61,10 +67,10 @@ def judged(case: Case, *cells: str) -> list[Said]:
 def test_honest_runs_pass_and_the_servers_confirm_them(tmp_path: Path, gluster: Sandbox) -> None:
     case = on_storage(tmp_path, gluster, "honest", 4, 1)
     honest = judged(case, SHARED, UNIQUE, ONE_FILE, "scratch/node/shared/*")
-    found = reading.read(case.results / "runs/scratch.peak.shared.r1/1").environment
-    assert found.values("mount.type") == ("fuse.glusterfs",)
-    assert len(found.values("mount.device")) == 4
-    (client,) = found.values("gluster.client")
+    environment = reading.read(case.results / "runs/scratch.peak.shared.r1/1").environment
+    assert environment.values("mount.type") == ("fuse.glusterfs",)
+    assert len(environment.values("mount.device")) == 4
+    (client,) = environment.values("gluster.client")
     assert "brick2/options/remote-host 127.0.0.1" in client
     assert "cache/options/md-cache-timeout 30" in client
     for said in honest:
@@ -89,8 +95,8 @@ def test_without_the_shift_caches_answer_and_that_is_caught(tmp_path: Path, glus
         """
     )
     wrapper.chmod(0o755)
-    more = f"benchmark: {{executable: {BENCH}}}\nlauncher: {{prefix: [{wrapper}]}}"
-    for said in judged(on_storage(tmp_path, gluster, "unshifted", 2, 2, more), SHARED, UNIQUE):
+    further_text = f"benchmark: {{executable: {BENCH}}}\nlauncher: {{prefix: [{wrapper}]}}"
+    for said in judged(on_storage(tmp_path, gluster, "unshifted", 2, 2, further_text), SHARED, UNIQUE):
         assert said["E"] >= {"FLG-07", "CCH-02"}
         assert "CCH-01" in said["W"]
 

@@ -39,9 +39,9 @@ def test_a_change_is_told_once_with_the_words_that_differ(old: str, new: str, sa
     text = file.read_text()
     assert old in text
     file.write_text(text.replace(old, new))
-    done = call("plan", file, cwd=measured)
+    process = call("plan", file, cwd=measured)
     file.write_text(text)
-    assert [line for line in done.stderr.splitlines() if "not used" in line] == [
+    assert [line for line in process.stderr.splitlines() if "not used" in line] == [
         f"note: not used: {says}; 'campaign run' measures again"
     ]
 
@@ -82,8 +82,8 @@ def test_other_counts_of_a_phase_and_other_variables_of_the_rules_are_told(
         drive("run", file, cwd=tmp_path)
         pack.write_text(PHASES.replace("processes: 1", "processes: 2").replace('value: "1"', 'value: "2"'))
         file.write_text(file.read_text().replace("time: 1m", "time: 1m, gres: ['gpu:2']"))
-        told = [line for line in call("plan", file, cwd=tmp_path).stderr.splitlines() if "not used" in line]
-    assert told == [
+        lines = [line for line in call("plan", file, cwd=tmp_path).stderr.splitlines() if "not used" in line]
+    assert lines == [
         "note: not used: 1 run measured with other settings (phase prepare: 1 node, 1 processes -> 1 node, "
         "2 processes; gres: none -> gpu:2; slurm.environment: GMX_X=1 -> GMX_X=2); 'campaign run' measures again"
     ]

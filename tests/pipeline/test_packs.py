@@ -57,7 +57,7 @@ def case_of(
     rules: str,
     launch: str,
     variables: str = "",
-    more: str = "",
+    further_text: str = "",
     packs: Path | None = None,
     target: Path | None = None,
 ) -> Case:
@@ -71,24 +71,24 @@ def case_of(
     text = re.sub(r"(?m)^slurm:\n(?:  .*\n)+", "", text)
     text = re.sub(r"(?m)^launch:\n(?:  .*\n)+", f"launch:\n  {launch}\n", text)
     given = f"variables:\n  {variables}\n" if variables else ""
-    file.write_text(f"{text}\n{given}slurm:\n  time: 2m\n{more}")
+    file.write_text(f"{text}\n{given}slurm:\n  time: 2m\n{further_text}")
     return case
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Finished:
     """The campaign of a pack that has run from beginning to end, once for all tests."""
-    done: dict[str, Case] = {}
+    cases: dict[str, Case] = {}
 
     def campaign_of(pack: str) -> Case:
-        if pack not in done:
+        if pack not in cases:
             setting = PACKS[pack]
             case = case_of(tmp_path_factory.mktemp(pack), sandbox, pack, setting.launch, setting.variables)
             assert f"{plural(setting.runs, 'run')} for {setting.cells} cells" in case.call("plan")
             case.call("run")
             case.call("report")
-            done[pack] = case
-        return done[pack]
+            cases[pack] = case
+        return cases[pack]
 
     return campaign_of
 
@@ -115,7 +115,7 @@ def executed(case: Case, run: str) -> str:
 
 def test_every_pack_of_the_project_is_run_here_or_by_the_tests_of_the_pipeline() -> None:
     every = {path.stem: packs.load(path) for path in RULES.glob("*.yaml")}
-    built_in = {name for name, pack in every.items() if all(each.applet in BUILT_IN for each in pack.programs)}
+    built_in = {name for name, pack in every.items() if all(program.applet in BUILT_IN for program in pack.programs)}
     assert built_in == {*PACKS, *ELSEWHERE, "crossroads-mdtest"}
 
 
@@ -205,10 +205,10 @@ def test_the_ladder_says_which_reads_were_of_memory(finished: Finished) -> None:
 
 def test_the_sweep_of_nfstest_reads_what_other_nodes_wrote_and_reports_the_best(finished: Finished) -> None:
     case = finished("nfstest-sweep")
-    found = values(case)
+    found_values = values(case)
     for operation in ("write", "read"):
-        sizes = [found[f"clients/direct/{operation}-{size}"] for size in (64, 128, 256)]
-        assert found[f"clients/direct/best-{operation}"] == max(sizes)
+        sizes = [found_values[f"clients/direct/{operation}-{size}"] for size in (64, 128, 256)]
+        assert found_values[f"clients/direct/best-{operation}"] == max(sizes)
     reads = [line for line in lines_of(case, "scratch.clients.direct.r1") if line.get("operation") == "read"]
     assert {line["remote_share"] for line in reads if line["type"] == "phase"} == {1.0}
     assert executed(case, "scratch.clients.buffered.r1") == "n3 uK m64 M256 b64 K2 fDIR d0 c1 v1 R2"
@@ -223,11 +223,14 @@ def rounding(*printed: float) -> float:
 
 def test_contention_has_the_ratios_to_one_pair_and_a_model_with_its_error(finished: Finished) -> None:
     case = finished("network-contention")
-    found = values(case)
+    found_values = values(case)
     for pairs in (1, 2, 3):
         for size in (16, 1024, 65536):
-            rate, alone = found[f"two-nodes/one-way/rate-{pairs}-{size}"], found[f"two-nodes/one-way/rate-1-{size}"]
-            rise, fall = (found[f"two-nodes/one-way/{name}-{pairs}-{size}"] for name in ("rise", "fall"))
+            rate, alone = (
+                found_values[f"two-nodes/one-way/rate-{pairs}-{size}"],
+                found_values[f"two-nodes/one-way/rate-1-{size}"],
+            )
+            rise, fall = (found_values[f"two-nodes/one-way/{name}-{pairs}-{size}"] for name in ("rise", "fall"))
             assert rise == pytest.approx(rate / alone, rel=rounding(rise, rate, alone))
             assert fall == pytest.approx(alone * pairs / rate, rel=rounding(fall, rate, alone))
     assert {
@@ -244,8 +247,8 @@ def test_a_checkpoint_is_measured_over_memory_and_processes_up_to_all(finished: 
     case = finished("checkpoint")
     assert executed(case, "scratch.node.images.r1") == "-d DIR -m 1m,2m -p 1,2,3"
     assert executed(case, "scratch.nodes.images.r1") == "-d DIR -m 1m,2m -p 1,2,4"
-    found = values(case)
-    assert found["node/images/rate-3-2m"] == pytest.approx(6 / found["node/images/time-3-2m"], rel=0.01)
+    found_values = values(case)
+    assert found_values["node/images/rate-3-2m"] == pytest.approx(6 / found_values["node/images/time-3-2m"], rel=0.01)
 
 
 # --- a new pack is YAML alone
@@ -272,14 +275,14 @@ def test_a_pack_that_slows_one_process_shows_what_each_did(tmp_path: Path, sandb
         tmp_path, sandbox, "slow-pool", "node: 2\n  clients: {nodes: 2, processes: 4}", "total: 16M", packs=packs
     )
     case.call("run", "--only", "scratch/clients/*/*")
-    found = values(case)
+    found_values = values(case)
     for split in ("static", "pool"):
         lines = lines_of(case, f"scratch.clients.{split}.r1")
         (phase,) = (line for line in lines if line["type"] == "phase" and line["operation"] == "write")
         processes = [line for line in lines if line["type"] == "process" and line["operation"] == "write"]
         assert [line["slowed"] for line in processes] == [1, 4, 1, 1]
         assert processes[1]["own_s"] >= (processes[1]["bytes"] - 32768) / (4 << 20)
-        assert found[f"clients/{split}/write-reached"] == pytest.approx(phase["share_of_sum"], abs=5.01e-4)
+        assert found_values[f"clients/{split}/write-reached"] == pytest.approx(phase["share_of_sum"], abs=5.01e-4)
     timeline = timelines((case.results / "runs/scratch.clients.static.r1/1/bench.jsonl").read_text())["write"]
     assert {line.rank: sum(line.bytes) for line in timeline} == dict.fromkeys(range(4), 4 << 20)
     assert "custom rule" in case.call("table", status=None)  # a pack that is not the project's says where it is from
@@ -337,7 +340,11 @@ def test_a_pack_of_ones_own_is_listed_planned_run_and_reported(tmp_path: Path, s
     with (tmp_path / "out" / "scratch-over-time.csv").open(newline="") as file:
         intervals = list(csv.DictReader(file))
     for row in case.table():
-        of_row = [one for one in intervals if (one["files"], one["operation"]) == (row["files"], row["operation"])]
+        of_row = [
+            interval
+            for interval in intervals
+            if (interval["files"], interval["operation"]) == (row["files"], row["operation"])
+        ]
         assert sum(int(one["count"]) for one in of_row) == 64
 
 
@@ -377,10 +384,10 @@ checks: {FLG-01: "1", FLG-02: "1", GEO-01: "1", RUN-06: "1", CCH-05: "1"}
 def test_a_pack_of_ones_own_measures_readers_beside_writers(tmp_path: Path, sandbox: Sandbox) -> None:
     case = case_of(tmp_path, sandbox, "own-mixed", "pair: 4", packs=written(tmp_path, "own-mixed", MIXED))
     case.call("run")
-    found = values(case)
+    found_values = values(case)
     phases = {line["operation"]: line for line in lines_of(case, "scratch.pair.own.r1") if line["type"] == "phase"}
     sides = {"alone": "write", "writers": "mix-write", "readers": "mix-read"}
-    assert found == {f"pair/own/{cell}": phases[side]["rate_mib_s"] for cell, side in sides.items()}
+    assert found_values == {f"pair/own/{cell}": phases[side]["rate_mib_s"] for cell, side in sides.items()}
     assert phases["mix-read"]["processes"] == phases["mix-write"]["processes"] == 2
     assert "CCH-05" in case.call("check", status=None)
 
@@ -406,8 +413,8 @@ def test_an_external_ior_is_read_from_its_text_and_placed_where_the_job_saw_it(
 ) -> None:
     binary = build() / "ior"
     setting = PACKS["ior-cache-ladder"]
-    more = f"benchmark:\n  executable: {binary}\n"
-    case = case_of(tmp_path, sandbox, "ior-cache-ladder", setting.launch, setting.variables, more)
+    further_text = f"benchmark:\n  executable: {binary}\n"
+    case = case_of(tmp_path, sandbox, "ior-cache-ladder", setting.launch, setting.variables, further_text)
     case.call("run", "--only", "scratch/nodes/synced/*")
     folder = case.results / "runs" / "scratch.nodes.synced.r1" / "1"
     nodes = facts.nodes_of_ranks(folder)

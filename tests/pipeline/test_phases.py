@@ -35,7 +35,7 @@ def numbers(case: Case, status: int = 0) -> dict[str, Any]:
 
 def test_all_phases_run_in_order_in_one_job_and_leave_nothing(io500: Case) -> None:
     (completion,) = io500.completions()
-    assert [each["phase"] for each in completion["phases"]] == [
+    assert [phase["phase"] for phase in completion["phases"]] == [
         "ior-easy-write", "mdtest-easy-write", "ior-hard-write", "mdtest-hard-write", "find", "ior-easy-read",
         "mdtest-easy-stat", "ior-hard-read", "mdtest-hard-stat", "mdtest-easy-delete", "mdtest-hard-read",
         "mdtest-hard-delete", "purge",
@@ -68,8 +68,8 @@ def test_no_rule_is_broken_and_a_rehearsal_is_invalid_as_a_result(io500: Case) -
 
 def test_a_bundle_computes_the_score_again_and_a_changed_part_is_found(io500: Case, tmp_path: Path) -> None:
     io500.call("bundle", "-o", str(tmp_path / "bundle"))
-    shown = call("verify", tmp_path / "bundle", "--details").stdout
-    assert "re-evaluated from raw logs: identical" in shown
+    stdout = call("verify", tmp_path / "bundle", "--details").stdout
+    assert "re-evaluated from raw logs: identical" in stdout
     output = io500.results / "runs" / RUN / "1" / "find" / "stdout"
     kept = shutil.copy(output, tmp_path / "kept")
     output.write_text(re.sub(r"rate: [0-9.]+", "rate: 99000000.000", output.read_text()))

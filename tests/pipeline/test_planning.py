@@ -70,9 +70,9 @@ def test_the_user_may_choose_another_program(definition: Definition, monkeypatch
 def test_a_program_that_results_were_measured_with_and_that_is_gone_is_named(
     definition: Definition, tmp_path: Path
 ) -> None:
-    told = planning.build_problem(definition, planning.read_earlier_plan(definition))
-    assert told.startswith(f"this campaign was measured with {tmp_path}/elsewhere/mdtest, which no longer exists")
-    assert told.endswith(f"CAMPAIGN_BENCHMARK={resources.binaries()} to measure everything again")
+    text = planning.build_problem(definition, planning.read_earlier_plan(definition))
+    assert text.startswith(f"this campaign was measured with {tmp_path}/elsewhere/mdtest, which no longer exists")
+    assert text.endswith(f"CAMPAIGN_BENCHMARK={resources.binaries()} to measure everything again")
     (tmp_path / "elsewhere" / "mdtest").touch(0o755)
     assert planning.build_problem(definition, planning.read_earlier_plan(definition)) == ""
 
@@ -101,8 +101,8 @@ def test_the_plan_of_another_campaign_is_named_with_the_way_out(definition: Defi
     for path in (definition.paths.journal, other):
         journal.append(path, {"event": "begin", "campaign": "offer", "number": str(path)}, events.START)
     planning.write_plan(definition, planning.plan(definition))  # a plan that names no journal is taken for its own
-    own = definition.paths.plan.read_text()
-    told = json.loads(own) | {
+    own_text = definition.paths.plan.read_text()
+    told = json.loads(own_text) | {
         "journal": journal.first_event_hash(other),
         "campaign": "offer",
         "results": "/other/offer",
@@ -114,7 +114,7 @@ def test_the_plan_of_another_campaign_is_named_with_the_way_out(definition: Defi
         f"{definition.paths.plan}: the plan of another campaign (offer, results in /other/offer); restore this "
         "campaign's own from a backup or a bundle, or remove it to plan again"
     )
-    definition.paths.plan.write_text(own)
+    definition.paths.plan.write_text(own_text)
     journal.append(
         definition.paths.journal, {"event": "cancel", "jobs": []}, journal.first_event_hash(definition.paths.journal)
     )
@@ -136,14 +136,14 @@ def test_a_lost_plan_is_named_where_only_it_says_what_all_meant(definition: Defi
 # --- the default partition, by its name or by none
 
 
-def measured_in(definition: Definition, partition: str, written: str, default: bool) -> None:
+def measured_in(definition: Definition, partition: str, written_text: str, default: bool) -> None:
     """The plan of a campaign that began in this partition, with `slurm.partition` as it was written then."""
     stored = json.loads(definition.paths.plan.read_text())
     stored["partition"] = {
         "name": partition, "nodes": 2, "usable": 2, "cores_per_node": 8, "time_limit_s": None, "unusable": [],
         "default": default,
     }  # fmt: skip
-    stored["partition_written"] = written
+    stored["partition_written"] = written_text
     definition.paths.plan.write_text(json.dumps(stored))
 
 
@@ -156,7 +156,7 @@ def fingerprints(definition: Definition, partition: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("written", "default", "now", "count"),
+    ("written_text", "default", "now", "count"),
     [
         ("", True, "compute", True),
         ("compute", True, "", True),
@@ -166,13 +166,13 @@ def fingerprints(definition: Definition, partition: str) -> set[str]:
     ],
 )
 def test_results_count_where_the_default_partition_is_written_down_or_left_out(
-    written: str, default: bool, now: str, count: bool, definition: Definition
+    written_text: str, default: bool, now: str, count: bool, definition: Definition
 ) -> None:
-    before = fingerprints(definition, written)
-    measured_in(definition, "compute", written, default)
+    before = fingerprints(definition, written_text)
+    measured_in(definition, "compute", written_text, default)
     assert (fingerprints(definition, now) == before) is count
     planning.write_plan(definition, planning.plan(definition))
-    assert json.loads(definition.paths.plan.read_text())["partition_written"] == written
+    assert json.loads(definition.paths.plan.read_text())["partition_written"] == written_text
 
 
 def with_variables(definition: Definition, *names: str) -> Definition:
@@ -196,10 +196,12 @@ def test_results_count_where_the_variables_are_written_in_another_order(definiti
 def test_what_formulas_need_of_a_device_is_asked_of_the_campaign_file(definition: Definition) -> None:
     (phase,) = definition.pack.phases
     words = (*phase.arguments, "-q", "{= device_memory / devices}")
-    computed = replace(definition, pack=replace(definition.pack, phases=(replace(phase, arguments=words),)))
-    assert planning.plan(computed).unresolved == {
+    computed_definition = replace(definition, pack=replace(definition.pack, phases=(replace(phase, arguments=words),)))
+    assert planning.plan(computed_definition).unresolved == {
         "devices": "the rules need devices (accelerators of a node); set proposed.devices",
         "device_memory": "the rules need device_memory (of an accelerator); set proposed.device_memory",
     }
-    told = replace(computed.campaign, proposed=Proposed(devices=4, device_memory=80 << 30))
-    assert {run.arguments[-1] for run in planning.plan(replace(computed, campaign=told)).runs} == {str(20 << 30)}
+    campaign = replace(computed_definition.campaign, proposed=Proposed(devices=4, device_memory=80 << 30))
+    assert {run.arguments[-1] for run in planning.plan(replace(computed_definition, campaign=campaign)).runs} == {
+        str(20 << 30)
+    }

@@ -52,11 +52,11 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
         yield fake
 
 
-def read_definition(more: str = "", **replaced: str) -> Definition:
+def read_definition(further_text: str = "", **replaced: str) -> Definition:
     text = FILE
     for old, new in replaced.items():
         text = text.replace(old, new)
-    Path("c.yaml").write_text(text.replace("HERE", str(Path.cwd())) + more)
+    Path("c.yaml").write_text(text.replace("HERE", str(Path.cwd())) + further_text)
     return open_campaign(Path("c.yaml"))
 
 
@@ -92,19 +92,19 @@ def test_slurm_is_asked_for_its_partition_once(cluster: Fake, monkeypatch: pytes
 
     commands_call = commands.call
     monkeypatch.setattr(commands, "call", call)
-    found = check(read_definition(**{"max: {nodes: 4, processes: 32}": "max: all"}))
+    checked = check(read_definition(**{"max: {nodes: 4, processes: 32}": "max: all"}))
     assert asked[:2] == ["scontrol --oneliner show", "sinfo --noheader --exact"]
     assert not any(words.startswith(("scontrol", "sinfo")) for words in asked[2:])
-    assert found.plan.partition is not None
-    assert f"partition {found.plan.partition.name}: 4 nodes" in found.plan.partition.account
+    assert checked.plan.partition is not None
+    assert f"partition {checked.plan.partition.name}: 4 nodes" in checked.plan.partition.account
 
 
 # --- sbatch --test-only
 
 
 def test_sbatch_is_asked_once_about_each_form_of_job_and_nothing_is_submitted(cluster: Fake) -> None:
-    found = check(read_definition("slurm: {time: 10m, account: site}\nrepetitions: 5\n"))
-    assert len(found.missing) == 60
+    checked = check(read_definition("slurm: {time: 10m, account: site}\nrepetitions: 5\n"))
+    assert len(checked.missing) == 60
     asked = [(options["nodes"], options["ntasks-per-node"], options["account"]) for options in asked_about(cluster)]
     assert asked == [("4", "8", "site"), ("2", "4", "site"), ("1", "4", "site"), ("1", "1", "site")]
     assert cluster.jobs() == []
@@ -210,12 +210,12 @@ def test_numbers_below_the_share_of_the_system_that_the_rules_fix_are_refused(cl
     pack = (resources.PACKS / "crossroads-mdtest.yaml").read_text()
     fixed = pack.replace("minimum_nodes: 2", "nodes: half\n    processes_per_node: all")
     (tmp_path / "crossroads-mdtest.yaml").write_text(fixed)
-    own = {"crossroads-mdtest": "./crossroads-mdtest.yaml"}
-    assert check(read_definition(**own, **{"  peak: {nodes: 2, processes: 8}\n": ""})).plan.runs
+    own_texts = {"crossroads-mdtest": "./crossroads-mdtest.yaml"}
+    assert check(read_definition(**own_texts, **{"  peak: {nodes: 2, processes: 8}\n": ""})).plan.runs
     says = (
         "launch.peak: found 8 processes on 2 nodes; allowed: all processes per node on half of the nodes (clause 8.5)"
     )
-    assert says in refused(read_definition(**own))
+    assert says in refused(read_definition(**own_texts))
 
 
 def test_at_full_size_a_series_goes_up_to_what_the_partition_has(cluster: Fake, tmp_path: Path) -> None:
@@ -226,15 +226,17 @@ def test_at_full_size_a_series_goes_up_to_what_the_partition_has(cluster: Fake, 
     title = max(index for index, line in enumerate(lines[:at]) if line.lstrip().startswith("title:"))
     lines[title] += " {nodes}"
     (tmp_path / "crossroads-mdtest.yaml").write_text("\n".join(lines) + "\n")
-    own = {"crossroads-mdtest": "./crossroads-mdtest.yaml"}
+    own_texts = {"crossroads-mdtest": "./crossroads-mdtest.yaml"}
     given = "  peak: {nodes: 2, processes: 8}\n"
-    assert check(read_definition(**own, **{given: "  peak: 2\n"})).plan.runs  # a rehearsal
-    full = read_definition(**own, **{given: "  peak: 2\n", "profile: rehearsal": "profile: full"})
+    assert check(read_definition(**own_texts, **{given: "  peak: 2\n"})).plan.runs  # a rehearsal
+    full = read_definition(**own_texts, **{given: "  peak: 2\n", "profile: rehearsal": "profile: full"})
     assert (
         "launch.peak-2: the series ends at 16 processes on 2 nodes; at full size it goes up to 32 processes on 4 nodes"
         in refused(full)
     )
-    assert check(read_definition(**own, **{given: "  peak: 4\n", "profile: rehearsal": "profile: full"})).plan.runs
+    assert check(
+        read_definition(**own_texts, **{given: "  peak: 4\n", "profile: rehearsal": "profile: full"})
+    ).plan.runs
 
 
 def test_only_what_is_asked_for_is_checked(cluster: Fake) -> None:
@@ -343,11 +345,11 @@ def test_a_program_is_built_for_the_machine_that_its_head_names(tmp_path: Path) 
 
 
 def test_placeholders_are_noted_in_a_rehearsal_and_refused_at_full_size(cluster: Fake) -> None:
-    more = 'system: {node: "<sockets, cores>", network: tbd}\ncontact: {name: "<who>"}\n'
-    assert check(read_definition(more)).notes == (
+    further_text = 'system: {node: "<sockets, cores>", network: tbd}\ncontact: {name: "<who>"}\n'
+    assert check(read_definition(further_text)).notes == (
         "2 placeholders still to be filled in before a run with profile full: system.node, contact.name",
     )
-    assert refused(read_definition(more, rehearsal="full")).splitlines() == [
+    assert refused(read_definition(further_text, rehearsal="full")).splitlines() == [
         "c.yaml:11:16: system.node: still a placeholder: <sockets, cores>; fill it in",
         "c.yaml:12:17: contact.name: still a placeholder: <who>; fill it in",
     ]
@@ -355,11 +357,11 @@ def test_placeholders_are_noted_in_a_rehearsal_and_refused_at_full_size(cluster:
 
 def test_a_waiver_that_makes_results_invalid_is_named_before_they_are_measured(cluster: Fake) -> None:
     dates = 'reason: agreed, by: buyer, date: "2020-01-01", expires: "2099-01-01"'
-    given = read_definition(f'waivers: [{{rule: SRC-05, cells: "scratch/*/*/*", {dates}}}]\n')
+    definition = read_definition(f'waivers: [{{rule: SRC-05, cells: "scratch/*/*/*", {dates}}}]\n')
     unsigned = "(expected signed by a key in allowed_signers; found the waiver is not signed)"
-    assert f"WVR-01: the waiver of SRC-05 is not valid {unsigned}" in check(given).violated[1]
-    waiver = replace(given.answers.waivers[0].waiver, expires=date(2020, 1, 31))
-    signed = replace(given, answers=Answers((Granted(waiver, "buyer"),)))
+    assert f"WVR-01: the waiver of SRC-05 is not valid {unsigned}" in check(definition).violated[1]
+    waiver = replace(definition.answers.waivers[0].waiver, expires=date(2020, 1, 31))
+    signed = replace(definition, answers=Answers((Granted(waiver, "buyer"),)))
     today = datetime.now(UTC).date()
     expired = f"WVR-01: the waiver of SRC-05 has expired (expected measured until 2020-01-31; found {today})"
     assert expired in check(signed).violated[1]
@@ -367,8 +369,8 @@ def test_a_waiver_that_makes_results_invalid_is_named_before_they_are_measured(c
 
 def test_a_mistake_has_the_line_of_its_key_or_of_the_nearest_one_above(cluster: Fake) -> None:
     campaign = read_definition("slurm: {time: 1h}\n").campaign
-    said = refusal(campaign, [Mistake(("slurm", "mpi"), "b"), Mistake(("name",), "a"), Mistake(("name",), "a")])
-    assert said.problems == ("c.yaml:1:7: name: a", "c.yaml:11:8: slurm.mpi: b")
+    error = refusal(campaign, [Mistake(("slurm", "mpi"), "b"), Mistake(("name",), "a"), Mistake(("name",), "a")])
+    assert error.problems == ("c.yaml:1:7: name: a", "c.yaml:11:8: slurm.mpi: b")
     of_no_file = refusal(replace(campaign, document=None), [Mistake(("targets", 0, "name"), "a")])
     assert of_no_file.problems == ("targets[0].name: a",)
 
@@ -377,16 +379,16 @@ def test_a_file_elsewhere_is_named_with_its_whole_path(tmp_path: Path) -> None:
     file = tmp_path / "sub" / "c.yaml"
     file.parent.mkdir()
     file.write_text(FILE.replace("HERE", str(tmp_path)))
-    said = refusal(open_campaign(file).campaign, [Mistake(("name",), "a")])
-    assert said.problems == (f"{file}:1:7: name: a",)
+    error = refusal(open_campaign(file).campaign, [Mistake(("name",), "a")])
+    assert error.problems == (f"{file}:1:7: name: a",)
 
 
 # --- results that are there
 
 
 def test_nothing_is_asked_of_the_cluster_where_nothing_is_left_to_run(cluster: Fake) -> None:
-    more = 'declined: [{cells: "*/*/*/*", reason: none}]\nslurm: {mpi: nonsense}\n'
-    assert check(read_definition(more)).missing == ()
+    further_text = 'declined: [{cells: "*/*/*/*", reason: none}]\nslurm: {mpi: nonsense}\n'
+    assert check(read_definition(further_text)).missing == ()
     assert not (cluster.root / "tested").exists()
 
 
@@ -452,11 +454,11 @@ def test_a_target_that_a_mount_makes_part_of_another_is_refused(cluster: Fake, s
     look += "print(*(m.text for m in places.mistakes(o(Path('c.yaml'))) if 'shares files' in m.text))"
     mount = ["sh", "-c", 'mount --bind target mounted && exec "$@"', "sh", sys.executable, "-c", look]
     words = ["unshare", "--map-root-user", "--mount", *mount]
-    said = subprocess.run(words, capture_output=True, text=True)
-    assert (said.returncode, said.stderr) == (0, "")
+    process = subprocess.run(words, capture_output=True, text=True)
+    assert (process.returncode, process.stderr) == (0, "")
     here = Path.cwd()
     problem = f"{here}/{second} resolves to {here}/{second}, which shares files with {here}/target of target scratch"
-    assert said.stdout.strip() == ("" if allowed else f"{problem}; name separate directories")
+    assert process.stdout.strip() == ("" if allowed else f"{problem}; name separate directories")
 
 
 # --- the probe

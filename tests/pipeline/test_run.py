@@ -33,7 +33,7 @@ def hold_up(case: Case) -> None:
 
 def daemon(sandbox: Sandbox, name: str) -> int:
     """Process id of one of a sandbox's daemons, by its name or its node's."""
-    pid = next(found.pid for found in sandbox.status().daemons if name in (found.name, found.node))
+    pid = next(status.pid for status in sandbox.status().daemons if name in (status.name, status.node))
     assert pid is not None
     return pid
 
@@ -75,8 +75,8 @@ def test_an_edited_launch_condition_measures_only_what_it_changes(tmp_path: Path
 
 def test_an_external_binary_is_asked_for_its_dialect_and_seen_where_it_runs(tmp_path: Path, sandbox: Sandbox) -> None:
     binary = Path(__file__).parents[2] / "bench-src" / "build" / "mdtest"
-    more = f"benchmark:\n  executable: {binary}\n"
-    case = make_case(tmp_path, sandbox, "external", more=more)
+    further_text = f"benchmark:\n  executable: {binary}\n"
+    case = make_case(tmp_path, sandbox, "external", more=further_text)
     case.call("run", "--only", "scratch/peak/unique/*")
     nodes = facts.nodes_of_ranks(case.results / "runs/scratch.peak.unique.r1/1")
     assert nodes == [nodes[0]] * 2 + [nodes[2]] * 2
@@ -90,8 +90,8 @@ def test_a_benchmark_that_ended_well_without_its_table_is_measured_by_the_next_r
 ) -> None:
     binary = Path(__file__).parents[2] / "bench-src" / "build" / "mdtest"
     script = tmp_path / "mdtest.sh"
-    more = f"benchmark:\n  executable: {script}\n  dialect: rank-offset\nlauncher:\n  prefix: [/bin/sh]\n"
-    case = make_case(tmp_path, sandbox, "wordless", more=more)
+    further_text = f"benchmark:\n  executable: {script}\n  dialect: rank-offset\nlauncher:\n  prefix: [/bin/sh]\n"
+    case = make_case(tmp_path, sandbox, "wordless", more=further_text)
     numbers = []
     for command in ("true", f'exec {binary} "$@"', "true"):
         script.write_text(f"#!/bin/sh\n{command}\n")
@@ -118,9 +118,9 @@ def test_two_campaigns_on_one_target_never_overlap(tmp_path: Path, sandbox: Sand
     for driver in drivers:
         out, err = driver.communicate(timeout=800)
         assert driver.returncode == 0, out + err
-    both = first.completions() + second.completions()
-    assert len(both) == 4
-    assert overlaps(both) == []
+    entries = first.completions() + second.completions()
+    assert len(entries) == 4
+    assert overlaps(entries) == []
 
 
 # --- drivers that die or go away
@@ -376,19 +376,23 @@ def test_nodes_that_complete_late_are_no_contradiction_and_an_early_record_of_th
     case.call("run", "--only", "scratch/max/*/*")
     assert sum(row["status"] == "measured" for row in case.table(status=1)) == 9
     (record,) = case.results.glob("jobs/*/accounting.json")
-    ended = json.loads(record.read_text())
-    assert (ended["job"]["JobState"], ended["job"]["NodeList"]) == ("COMPLETED", "node[1-3]")
+    ended_document = json.loads(record.read_text())
+    assert (ended_document["job"]["JobState"], ended_document["job"]["NodeList"]) == ("COMPLETED", "node[1-3]")
 
     def rules_not_kept() -> list[str]:
-        told = json.loads(case.call("check", "--json", status=1))
-        return [found["message"] for found in told if found["rule"] == "RUN-03"]
+        document = json.loads(case.call("check", "--json", status=1))
+        return [found["message"] for found in document if found["rule"] == "RUN-03"]
 
     # A record of the time at which the Epilog still ran on two of the nodes.
-    record.write_text(json.dumps(ended | {"job": ended["job"] | {"JobState": "COMPLETING", "NodeList": "node[2-3]"}}))
+    record.write_text(
+        json.dumps(
+            ended_document | {"job": ended_document["job"] | {"JobState": "COMPLETING", "NodeList": "node[2-3]"}}
+        )
+    )
     case.call("collect")
-    assert json.loads(record.read_text())["job"] == ended["job"]
+    assert json.loads(record.read_text())["job"] == ended_document["job"]
     assert rules_not_kept() == []
 
-    record.write_text(json.dumps(ended | {"job": ended["job"] | {"NodeList": "node[2-3]"}}))
+    record.write_text(json.dumps(ended_document | {"job": ended_document["job"] | {"NodeList": "node[2-3]"}}))
     case.call("collect")
     assert set(rules_not_kept()) == {"node list differs between the records"}

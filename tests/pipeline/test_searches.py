@@ -30,10 +30,10 @@ slurm: {{time: 5m}}
 """
 
 
-def make(tmp_path: Path, sandbox: Sandbox, name: str, declined: str, more: str = "") -> Case:
+def make(tmp_path: Path, sandbox: Sandbox, name: str, declined: str, further_text: str = "") -> Case:
     target = new_target(sandbox, name)
     file = tmp_path / f"{name}.yaml"
-    file.write_text(FILE.format(name=name, target=target, declined=declined, more=more))
+    file.write_text(FILE.format(name=name, target=target, declined=declined, more=further_text))
     return Case(file, target, sandbox)
 
 
@@ -52,9 +52,9 @@ def test_a_campaign_that_searches_ends_by_itself_however_often_it_is_killed(tmp_
     assert {row["status"] for row in rows} == {"measured"}
     plan = json.loads(case.call("plan", "--json"))
     assert [one["cells"] for one in plan["searches"]] == ["scratch/node/shared/*", "scratch/peak/shared/*"]
-    for one in plan["searches"]:
-        assert one["decision"]["complete"] and one["decision"]["confirmed"]
-        assert one["waits_for"] == 0
+    for search in plan["searches"]:
+        assert search["decision"]["complete"] and search["decision"]["confirmed"]
+        assert search["waits_for"] == 0
     assert plan["partition"]["usable"] == 4
 
     # The searches' runs are stored, shown as such, and report no cell.
@@ -65,16 +65,16 @@ def test_a_campaign_that_searches_ends_by_itself_however_often_it_is_killed(tmp_
     # None is measured again after a kill, unless a rule finds its measurement invalid: the search says so then.
     measured = Counter(record["run"] for record in case.completions() if record["outcome"] == "done")
     for run in (run for run in searched if measured[run] > 1):
-        said = re.search(rf"{re.escape(run)}/\d+ is measured again: ", "".join(texts))
-        assert said, f"{run} was measured {measured[run]} times"
+        match = re.search(rf"{re.escape(run)}/\d+ is measured again: ", "".join(texts))
+        assert match, f"{run} was measured {measured[run]} times"
     assert not searched & {row["run"] for row in rows}
     assert all((case.results / "runs" / run).is_dir() for run in searched)
     marked = {line.split()[0] for line in case.call("status").splitlines() if " (search) " in line}
     assert marked == searched
-    chosen = {one["cells"].split("/")[1]: one["decision"]["geometry"] for one in plan["searches"]}
+    chosen_fields = {one["cells"].split("/")[1]: one["decision"]["geometry"] for one in plan["searches"]}
     for row in rows:
-        if row["launch"] in chosen:
-            assert [row["nodes"], row["processes"]] == chosen[row["launch"]]
+        if row["launch"] in chosen_fields:
+            assert [row["nodes"], row["processes"]] == chosen_fields[row["launch"]]
             assert row["notes"][0].startswith("tuned: ")
     assert {(row["nodes"], row["processes"]) for row in rows if row["launch"] == "max"} == {(4, 16)}
 

@@ -28,10 +28,10 @@ def authority(tmp_path: Path) -> Path:
     return make(tmp_path / "authority")
 
 
-def stamping(root: Path, service: str, said: list[str]) -> Stamping:
-    made = builders.campaign(root, evidence=EvidenceSettings(service))
-    store = builders.filled_store(root, builders.expand(made)[:3])
-    return Stamping(Definition(made, builders.pack()), store, said.append)
+def stamping(root: Path, service: str, messages: list[str]) -> Stamping:
+    campaign = builders.campaign(root, evidence=EvidenceSettings(service))
+    store = builders.filled_store(root, builders.expand(campaign)[:3])
+    return Stamping(Definition(campaign, builders.pack()), store, messages.append)
 
 
 def end(by: Stamping, number: int) -> str:
@@ -46,8 +46,8 @@ def replies(root: Path) -> set[str]:
 
 
 def test_each_end_of_an_attempt_is_stamped_once(tmp_path: Path, authority: Path) -> None:
-    said: list[str] = []
-    by = stamping(tmp_path, str(authority / "stamp"), said)
+    messages: list[str] = []
+    by = stamping(tmp_path, str(authority / "stamp"), messages)
     by.step(by.store.attempts())
     assert replies(tmp_path) == set()
     heads = set()
@@ -61,18 +61,18 @@ def test_each_end_of_an_attempt_is_stamped_once(tmp_path: Path, authority: Path)
     for head in heads:
         stamp = timestamps.read(tmp_path / f"timestamps/{head}.tsr", authority / "cert.pem")
         assert (stamp.digest, stamp.problem) == (head, "")
-    assert said == []
+    assert messages == []
 
 
 def test_a_failure_is_told_once_and_repeated_with_the_next_end_and_at_the_last(tmp_path: Path, authority: Path) -> None:
-    said: list[str] = []
-    by = stamping(tmp_path, str(authority / "stamp"), said)
+    messages: list[str] = []
+    by = stamping(tmp_path, str(authority / "stamp"), messages)
     (authority / "closed").touch()
     for number in range(2):
         head = end(by, number)
         for _ in range(3):
             by.step(by.store.attempts())
-    assert len(said) == 1 and "/stamp: status 1: closed today; it is asked for again" in said[0]
+    assert len(messages) == 1 and "/stamp: status 1: closed today; it is asked for again" in messages[0]
     (authority / "closed").unlink()
     by.step(by.store.attempts())
     assert replies(tmp_path) == set()
@@ -80,7 +80,7 @@ def test_a_failure_is_told_once_and_repeated_with_the_next_end_and_at_the_last(t
     assert replies(tmp_path) == {head}
     following = end(by, 2)
     by.step(by.store.attempts())
-    assert replies(tmp_path) == {head, following} and len(said) == 1
+    assert replies(tmp_path) == {head, following} and len(messages) == 1
 
 
 def test_without_a_service_nothing_is_sent(tmp_path: Path) -> None:
@@ -106,9 +106,9 @@ def test_a_driver_sends_the_head_of_each_job_that_ends_and_the_bundle_has_the_re
     assert len(stamped) >= len(jobs) > 1 and max(stamped) >= max(ends)
     case.bundle_is_intact(tmp_path / "bundle")
     assert replies(tmp_path / "bundle/data/results") == replies(case.results)
-    with verify.verify(tmp_path / "bundle", Buyer(authority=authority / "cert.pem")) as found:
-        (told,) = [one for one in found.findings if "time stamp" in one.message]
-        assert (told.rule, str(told.severity)) == ("EVD-02", "I")
-        assert f"{len(stamped)} time stamps prove" in told.message
-        waited = told.message.rpartition("at most ")[2].partition(" ")[0]
+    with verify.verify(tmp_path / "bundle", Buyer(authority=authority / "cert.pem")) as verified:
+        (finding,) = [one for one in verified.findings if "time stamp" in one.message]
+        assert (finding.rule, str(finding.severity)) == ("EVD-02", "I")
+        assert f"{len(stamped)} time stamps prove" in finding.message
+        waited = finding.message.rpartition("at most ")[2].partition(" ")[0]
         assert parse_duration(waited) <= lasted_s + 1

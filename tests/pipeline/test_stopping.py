@@ -29,8 +29,8 @@ def of_script(folder: Path, sandbox: Sandbox, name: str, text: str) -> Case:
     script = folder / "mdtest.sh"
     script.write_text(f"#!/bin/sh\n{text}\n")
     script.chmod(0o755)
-    more = f"benchmark:\n  executable: {script}\n  dialect: rank-offset\nlauncher: {{prefix: [/bin/sh]}}\n"
-    return make_case(folder, sandbox, name, more=more)
+    further_text = f"benchmark:\n  executable: {script}\n  dialect: rank-offset\nlauncher: {{prefix: [/bin/sh]}}\n"
+    return make_case(folder, sandbox, name, more=further_text)
 
 
 def test_the_same_cause_of_the_first_two_jobs_failures_ends_the_campaign_unless_it_is_to_keep_going(
@@ -40,19 +40,19 @@ def test_the_same_cause_of_the_first_two_jobs_failures_ends_the_campaign_unless_
     fails = " || ".join(f"mkdir {tmp_path}/{number} 2>/dev/null" for number in range(1, 5))
     waits = f"{fails} || [ -e {tmp_path}/go ] || exec sleep 200"
     case = of_script(tmp_path, sandbox, "failfast", f"{waits}\necho the library is missing >&2; exit 3")
-    done = called(case, "run", str(case.file))
-    assert done.returncode == 1
-    assert done.stderr.count("campaign: the first two jobs failed with the same cause: ") == 1
-    assert "use --keep-going" in done.stderr
+    process = called(case, "run", str(case.file))
+    assert process.returncode == 1
+    assert process.stderr.count("campaign: the first two jobs failed with the same cause: ") == 1
+    assert "use --keep-going" in process.stderr
     states = [row["state"] for row in case.states().values()]
     assert states.count("failed") in (4, 5)
     assert states.count("failed") + states.count("cancelled") == 12
 
     # Those that failed, and no other.
     (tmp_path / "go").touch()
-    done = called(case, "run", str(case.file), "--only", "scratch/single/*/*", "--failed", "--keep-going")
-    assert done.returncode == 1
-    assert "the same cause" not in done.stderr
+    process = called(case, "run", str(case.file), "--only", "scratch/single/*/*", "--failed", "--keep-going")
+    assert process.returncode == 1
+    assert "the same cause" not in process.stderr
     assert sum(row["attempts"] == 2 for row in case.states().values()) == 3
 
 
@@ -71,14 +71,14 @@ def test_a_run_during_which_slurm_suspended_the_job_is_no_result(tmp_path: Path,
         wait_until(is_said, what="status says it")
         (tmp_path / "go").touch()
         case.slurm("scontrol", "resume", job)
-        said = driver.communicate(timeout=800)[1]
+        message = driver.communicate(timeout=800)[1]
     finally:
         driver.kill()
-    assert driver.returncode == 1, said
-    first, *others = sorted(case.completions(), key=lambda each: each["started"])
+    assert driver.returncode == 1, message
+    first, *other_entries = sorted(case.completions(), key=lambda each: each["started"])
     began, ended = first["suspended"]
     assert first["started"] < began < ended < first["ended"]
-    assert [each["suspended"] for each in others] == [[], []]
+    assert [each["suspended"] for each in other_entries] == [[], []]
     findings = json.loads(case.call("check", "--json", status=1))
     (about,) = (finding for finding in findings if finding["rule"] == "RUN-01")
     assert about["message"] == "Slurm suspended the job during the run: that time counts in its results"
@@ -110,8 +110,8 @@ def test_a_benchmark_that_never_leaves_mpi_finalize_keeps_its_results_and_leaves
         if word.startswith("-l")
     ]
     subprocess.run(["mpicc", *objects, tmp_path / "hangs.c", "-o", program, *libraries], check=True, timeout=800)
-    more = f"benchmark: {{executable: {program}, dialect: rank-offset}}"
-    plain = make_case(tmp_path, sandbox, "endless", limit="10m", more=more)
+    further_text = f"benchmark: {{executable: {program}, dialect: rank-offset}}"
+    plain = make_case(tmp_path, sandbox, "endless", limit="10m", more=further_text)
     case = replace(plain, variables={"CAMPAIGN_BENCHMARK": str(that_looks_every(2, tmp_path / "built"))})
     case.call("run", "--only", "scratch/peak/shared/*")
     (record,) = case.completions()
@@ -120,10 +120,10 @@ def test_a_benchmark_that_never_leaves_mpi_finalize_keeps_its_results_and_leaves
     assert last.startswith("-- finished at ")
     assert record["ended"] - record["started"] > 3
     assert [row["status"] for row in case.table(status=1)].count("measured") == 3
-    found = json.loads(case.call("check", "--json", status=None))
-    told = [(one["rule"], one["actual"]) for one in found if "did not end" in one["message"]]
+    document = json.loads(case.call("check", "--json", status=None))
+    told = [(one["rule"], one["actual"]) for one in document if "did not end" in one["message"]]
     assert told == [("RUN-01", last)]
-    assert not any(one["rule"] == "RUN-06" and one["severity"] == "E" for one in found)
+    assert not any(one["rule"] == "RUN-06" and one["severity"] == "E" for one in document)
     assert [pid for pid in Path("/proc").glob("[0-9]*/exe") if os.path.realpath(pid) == str(program)] == []
     assert list(case.target.iterdir()) == []
 
@@ -181,10 +181,10 @@ def test_one_cancel_ends_also_what_a_driver_is_submitting(tmp_path: Path, sandbo
     cancel = case.start("cancel")
     wait_until(lambda: '"event": "cancel"' in (case.results / "journal.jsonl").read_text(), what="the cancellation")
     (tmp_path / "go").touch()
-    said = "".join(cancel.communicate(timeout=800))
+    message = "".join(cancel.communicate(timeout=800))
     driver.communicate(timeout=800)
-    assert cancel.returncode == 0, said
-    assert "cancelled 1 job" in said
+    assert cancel.returncode == 0, message
+    assert "cancelled 1 job" in message
     states = case.states()
     assert {state["state"] for state in states.values()} <= {"cancelled", "refused"}, states
     assert "campaign-between" not in case.slurm("squeue", "-h", "-t", "PD,R", "-o", "%j")
@@ -193,8 +193,8 @@ def test_one_cancel_ends_also_what_a_driver_is_submitting(tmp_path: Path, sandbo
 def test_only_cells_of_a_status_are_measured(tmp_path: Path, sandbox: Sandbox) -> None:
     case = make_case(tmp_path, sandbox, "statuses")
     case.call("run", "--only", "scratch/single/shared/*")
-    done = called(case, "run", str(case.file), "--failed")
-    assert (done.returncode, "no result is failed; nothing to run" in done.stderr) == (0, True)
+    process = called(case, "run", str(case.file), "--failed")
+    assert (process.returncode, "no result is failed; nothing to run" in process.stderr) == (0, True)
     case.call("run", "--only", "missing", "--only", "scratch/single/*/*")
     attempts = {run: row["attempts"] for run, row in case.states().items() if row["attempts"]}
     assert attempts == {f"scratch.single.{files}.r1": 1 for files in ("shared", "unique", "onefile")}
@@ -205,11 +205,11 @@ def test_no_job_is_submitted_that_could_use_more_node_hours_than_the_campaign_ma
 ) -> None:
     case = make_case(tmp_path, sandbox, "nodehours")
     # A job of three runs may take 3 x 5 min + 1 min: 0.27 node-hours on one node, 0.53 on two.
-    done = called(case, "run", str(case.file), "--max-node-hours", "0.3")
-    assert done.returncode == 1
-    assert "campaign: not submitted: 2 jobs (6 runs). --max-node-hours is 0.3; " in done.stderr
-    assert "the next job may use 0.533 more" in done.stderr
-    enough = re.search(r"--max-node-hours (\S+) is enough for all", " ".join(done.stderr.split()))
+    process = called(case, "run", str(case.file), "--max-node-hours", "0.3")
+    assert process.returncode == 1
+    assert "campaign: not submitted: 2 jobs (6 runs). --max-node-hours is 0.3; " in process.stderr
+    assert "the next job may use 0.533 more" in process.stderr
+    enough = re.search(r"--max-node-hours (\S+) is enough for all", " ".join(process.stderr.split()))
     assert enough and 1.33 < float(enough[1]) < 2  # two jobs that may use 0.533 and 0.8, and what was used
     assert {row["launch"] for row in case.table(status=1) if row["status"] == "measured"} == {"single", "node"}
 
@@ -231,19 +231,19 @@ def test_targets_of_different_storage_are_measured_side_by_side(tmp_path: Path, 
         ]
         for target in ("scratch", "nfs")
     }
-    assert [len(own) for own in times.values()] == [3, 3]
+    assert [len(own_time) for own_time in times.values()] == [3, 3]
     assert min(times["nfs"])[0] < max(times["scratch"])[1]
     assert min(times["scratch"])[0] < max(times["nfs"])[1]
 
 
 def test_everything_that_was_printed_is_in_the_log(tmp_path: Path, sandbox: Sandbox) -> None:
     case = make_case(tmp_path, sandbox, "logged")
-    done = called(case, "run", str(case.file), "--only", "scratch/single/shared/*", "-v")
+    process = called(case, "run", str(case.file), "--only", "scratch/single/shared/*", "-v")
     log = case.results / "run.log"
-    assert f"log: {log}" in done.stderr
+    assert f"log: {log}" in process.stderr
     texts = [line[20:] for line in log.read_text().splitlines()]
-    assert [line for line in (done.stderr + done.stdout).splitlines() if line not in texts] == []
-    (kept,) = [line for line in done.stderr.splitlines() if line.startswith("[1/1] ")]
+    assert [line for line in (process.stderr + process.stdout).splitlines() if line not in texts] == []
+    (kept_text,) = [line for line in process.stderr.splitlines() if line.startswith("[1/1] ")]
     row = next(row for row in case.table(status=1) if row["value"] is not None and row["operation"] == "create")
-    assert kept.startswith(f"[1/1] scratch.single.shared.r1: create {row['value']:.0f}, stat ")
+    assert kept_text.startswith(f"[1/1] scratch.single.shared.r1: create {row['value']:.0f}, stat ")
     assert called(case, "rerun", str(case.file), "scratch/single/shared/*", "-q").stderr == ""

@@ -76,12 +76,12 @@ def phases_of(case: Case) -> tuple[dict[str, Any], Mapping[str, dict[str, Any]]]
 
 
 def findings(case: Case) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(case.call("check", "--json", status=None))
-    return found
+    entries: list[dict[str, Any]] = json.loads(case.call("check", "--json", status=None))
+    return entries
 
 
 def violated(case: Case) -> set[str]:
-    return {each["rule"] for each in findings(case) if each["severity"] == "E" and each["checked"]}
+    return {finding["rule"] for finding in findings(case) if finding["severity"] == "E" and finding["checked"]}
 
 
 def test_a_load_runs_beside_the_benchmark_on_other_nodes_and_the_accounting_has_the_steps_that_may_overlap(
@@ -102,7 +102,7 @@ def test_a_load_runs_beside_the_benchmark_on_other_nodes_and_the_accounting_has_
     assert on == {"alone": {"node1", "node2"}, "loaded": {"node1", "node2"}, "load": {"node3"}}
     assert (folder / "after" / "stdout").read_text() == "after 2\n" * 2
     assert violated(case) == set()
-    assert [each for each in findings(case) if each["rule"] in ("RUN-09", "EVD-07")] == []
+    assert [finding for finding in findings(case) if finding["rule"] in ("RUN-09", "EVD-07")] == []
     case.bundle_is_intact(tmp_path / "evidence.zip")
     (record,) = case.results.glob("jobs/*/accounting.json")
     told = record.read_text()
@@ -116,9 +116,11 @@ def test_a_load_that_ends_before_the_benchmark_is_told(tmp_path: Path, sandbox: 
     case = loaded(tmp_path, sandbox, LONG, ("-p 3", "-p 30"))
     case.call("run", status=None)
     assert violated(case) == set(), findings(case)
-    told = "phase loaded was measured for only a part of its time beside the"
-    found = [each for each in findings(case) if each["rule"] == "RUN-09" and each["message"].startswith(told)]
-    assert [each["severity"] for each in found] == ["I"]  # an explanation is required at full size
+    text = "phase loaded was measured for only a part of its time beside the"
+    found_findings = [
+        finding for finding in findings(case) if finding["rule"] == "RUN-09" and finding["message"].startswith(text)
+    ]
+    assert [each["severity"] for each in found_findings] == ["I"]  # an explanation is required at full size
     case.bundle_is_intact(tmp_path / "evidence.zip")
 
 

@@ -17,5 +17,5 @@ def test_the_larger_blocks_are_first_and_the_bundle_is_judged_the_same(tmp_path:
     case.call("run", status=None)
     rows = [row for row in case.table(status=None) if row["launch"] == "clients"]
     assert {(row["status"], row["processes"], row["nodes"]) for row in rows} == {("measured", 13, 4)}
-    assert not [found for row in rows for found in row["findings"] if found["rule"] == "GEO-01"]
+    assert not [finding for row in rows for finding in row["findings"] if finding["rule"] == "GEO-01"]
     case.bundle_is_intact(tmp_path / "evidence.zip")

@@ -93,11 +93,11 @@ def test_one_command_one_bundle_and_one_verdict_also_after_a_kill(tmp_path: Path
         assert f"sample-{part}.yaml" in drawn.stdout.partition("SAMPLES DRAWN")[2], "the steps name all files"
         sample = Case(tmp_path / f"sample-{part}.yaml", target, sandbox)
         sample.call("run", status=None)
-    accepted = command_line.call(
+    process = command_line.call(
         *("accept", tmp_path / "offer.zip", tmp_path / "sample.yaml", "--at-least", "0.01", "--allow", "*"),
         environment=case.environment(),
     )
-    assert accepted.returncode == 0, accepted.stdout + accepted.stderr
+    assert process.returncode == 0, process.stdout + process.stderr
     for part in ("metadata", "bandwidth", "network"):
-        assert f"  {part} " in accepted.stdout.partition("=== part")[0], "the decision on all is the first"
-        assert f"=== part {part} ===" in accepted.stdout
+        assert f"  {part} " in process.stdout.partition("=== part")[0], "the decision on all is the first"
+        assert f"=== part {part} ===" in process.stdout

@@ -40,41 +40,45 @@ def test_a_campaign_is_compared_as_its_results_say_without_asking_slurm(whole: C
     exported = tmp_path / "table.json"
     exported.write_text(whole.call("table", "--format", "json"))
     words = ["compare", whole.file, whole.results, exported, "--format", "json"]
-    done = command_line.call(*words, environment={"PATH": "/nowhere"})
-    assert done.returncode == 1, done  # one repetition cannot be tested
-    found = json.loads(done.stdout)["offers"]
-    assert [offer["source"] for offer in found] == [str(whole.file), str(whole.results), str(exported)]
-    for offer in found[1:]:
+    process = command_line.call(*words, environment={"PATH": "/nowhere"})
+    assert process.returncode == 1, process  # one repetition cannot be tested
+    offers = json.loads(process.stdout)["offers"]
+    assert [offer["source"] for offer in offers] == [str(whole.file), str(whole.results), str(exported)]
+    for offer in offers[1:]:
         assert len(offer["cells"]) == 36
         assert {(cell["verdict"], cell["reported_ratio"]) for cell in offer["cells"]} == {("cannot tell", 1.0)}
 
 
 def test_each_attempt_has_its_nodes_on_record_and_each_job_slurms_word_of_it(whole: Case) -> None:
     for folder in whole.results.glob("runs/*/1"):
-        found, completion = reading.read(folder), read_completion(folder)
+        evidence, completion = reading.read(folder), read_completion(folder)
         assert completion is not None
-        asked = slurm_text.expand_nodes(completion.nodes)
-        assert tuple(node.name for node in found.environment.nodes) == asked
-        assert (found.environment.problems, found.environment.incomplete, found.made) == ((), (), True)
-        assert found.before is not None and found.after is not None
+        expand_nodes = slurm_text.expand_nodes(completion.nodes)
+        assert tuple(node.name for node in evidence.environment.nodes) == expand_nodes
+        assert (evidence.environment.problems, evidence.environment.incomplete, evidence.made) == ((), (), True)
+        assert evidence.before is not None and evidence.after is not None
         start = json.loads((folder / "bench.jsonl").read_text().partition("\n")[0])
-        assert found.environment.values("executable.sha256") == (start["binary_sha256"],)
-        assert "library.libmpi.so.40" in found.environment.facts
+        assert evidence.environment.values("executable.sha256") == (start["binary_sha256"],)
+        assert "library.libmpi.so.40" in evidence.environment.facts
     jobs = list(whole.results.glob("jobs/*"))
     assert jobs
     for job in jobs:
-        told = reading.read_accounting(job / "accounting.json")
-        assert told is not None and told.problems == ()
+        accounting = reading.read_accounting(job / "accounting.json")
+        assert accounting is not None and accounting.problems == ()
         # Its nodes may still be cleaning up; when it ended is known all the same.
-        assert told.job["JobState"] in ("COMPLETED", "COMPLETING")
-        assert told.job["EndTime"].isdigit()
-        assert (told.job["JobName"], told.job["OverSubscribe"], told.job["ExitCode"]) == (job.name, "NO", "0:0")
+        assert accounting.job["JobState"] in ("COMPLETED", "COMPLETING")
+        assert accounting.job["EndTime"].isdigit()
+        assert (accounting.job["JobName"], accounting.job["OverSubscribe"], accounting.job["ExitCode"]) == (
+            job.name,
+            "NO",
+            "0:0",
+        )
 
 
 def test_what_was_recorded_around_the_runs_breaks_no_rule_and_leaves_none_unchecked(whole: Case) -> None:
     rules = ("GEO-04", "RUN-02", "RUN-03", "RUN-04", "RUN-05", "CCH-01", "ENV-03")
-    found = [one for one in json.loads(whole.call("check", "--json", status=None)) if one["rule"] in rules]
-    assert {(one["severity"], one["checked"]) for one in found} <= {("I", True)}, found
+    document = [one for one in json.loads(whole.call("check", "--json", status=None)) if one["rule"] in rules]
+    assert {(one["severity"], one["checked"]) for one in document} <= {("I", True)}, document
 
 
 def test_every_number_stands_in_the_log_line_that_it_names(whole: Case) -> None:
@@ -86,14 +90,17 @@ def test_every_number_stands_in_the_log_line_that_it_names(whole: Case) -> None:
 def test_nothing_is_wrong_with_its_bundle_on_a_machine_that_knows_nothing_of_it(whole: Case, tmp_path: Path) -> None:
     whole.call("bundle", "-o", str(tmp_path / "bundle.zip"))
     elsewhere = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
-    done = command_line.call("verify", tmp_path / "bundle.zip", "--json", environment=elsewhere)
-    found = json.loads(done.stdout)
-    assert found["verdict"]["cells"] == {"measured": 36}, done.stdout
+    process = command_line.call("verify", tmp_path / "bundle.zip", "--json", environment=elsewhere)
+    document = json.loads(process.stdout)
+    assert document["verdict"]["cells"] == {"measured": 36}, process.stdout
     # Nothing is wrong with it, but a rehearsal never complies.
-    concluded = found["conclusion"]
-    assert (done.returncode, concluded["outcome"], concluded["consistent"]) == (5, "rehearsal", True), done.stdout
+    concluded = document["conclusion"]
+    assert (process.returncode, concluded["outcome"], concluded["consistent"]) == (5, "rehearsal", True), process.stdout
     # Nobody has signed it, and nothing was given that binds its journal: not checked, and not passed.
-    assert {(one["rule"], one["checked"]) for one in found["findings"]} == {("EVD-02", False), ("EVD-03", False)}
+    assert {(finding["rule"], finding["checked"]) for finding in document["findings"]} == {
+        ("EVD-02", False),
+        ("EVD-03", False),
+    }
 
 
 def test_the_three_operations_of_a_run_come_from_one_attempt(whole: Case) -> None:
@@ -147,16 +154,16 @@ def test_a_rerun_adds_one_attempt_of_that_run_and_touches_no_other_cell(whole: C
     after = whole.table()
     changed = {(row["launch"], row["files"]) for row, old in zip(after, before, strict=True) if row != old}
     assert changed == {("node", "unique")}
-    own = [row for row in after if (row["launch"], row["files"]) == ("node", "unique")]
-    assert {row["attempts"] for row in own} == {2}
-    assert {row["statistics"]["n"] for row in own} == {2}
+    own_after = [row for row in after if (row["launch"], row["files"]) == ("node", "unique")]
+    assert {row["attempts"] for row in own_after} == {2}
+    assert {row["statistics"]["n"] for row in own_after} == {2}
     best = max(
         json.loads(line)["max"]
         for path in whole.results.glob("runs/scratch.node.unique.r1/*/bench.jsonl")
         for line in path.open()
         if '"result"' in line and json.loads(line)["operation"] == "create"
     )
-    assert next(row["value"] for row in own if row["operation"] == "create") == best
+    assert next(row["value"] for row in own_after if row["operation"] == "create") == best
 
 
 def test_a_sample_that_was_measured_is_accepted_and_one_of_the_archive_is_not(whole: Case, tmp_path: Path) -> None:
@@ -170,16 +177,16 @@ def test_a_sample_that_was_measured_is_accepted_and_one_of_the_archive_is_not(wh
     assert call("sample", bag, "--cells", "1", "--repetitions", "1", "--seed", "s", "-o", challenge).returncode == 0
     assert call("run", challenge).returncode == 0
     words = ("accept", bag, challenge, "--reported", "--at-least", "0.01")
-    done = call(*words)
-    assert (done.returncode, done.stderr) == (0, ""), done
+    process = call(*words)
+    assert (process.returncode, process.stderr) == (0, ""), process
     drawn = challenge.read_text()
     challenge.write_text(drawn.replace("items_total: 2048", "items_total: 1024"))
-    done = call(*words)
-    assert (done.returncode, "changed after it was drawn: items_total" in done.stderr) == (2, True), done
+    process = call(*words)
+    assert (process.returncode, "changed after it was drawn: items_total" in process.stderr) == (2, True), process
     challenge.write_text(drawn.replace("allocation: geometry", "allocation: run"))
-    done = call(*words)
+    process = call(*words)
     changed = "slurm.allocation: geometry in the bundle, run in the sample"
-    assert (done.returncode, f"not allowed (--allow KEY): {changed}" in done.stdout) == (4, True), done
+    assert (process.returncode, f"not allowed (--allow KEY): {changed}" in process.stdout) == (4, True), process
     assert call(*words, "--allow", "slurm.allocation").returncode == 0
     challenge.write_text(drawn)
     [folder] = (tmp_path / "results/whole-sample/runs").glob("*/1")
@@ -187,6 +194,6 @@ def test_a_sample_that_was_measured_is_accepted_and_one_of_the_archive_is_not(wh
     tokens = [json.loads((place / "attempt.json").read_text())["token"] for place in (archived, folder)]
     for name in ("stdout", "bench.jsonl"):
         (folder / name).write_text((archived / name).read_text().replace(*tokens))
-    done = call(*words)
-    assert (done.returncode, "to the last digit: it was copied, not measured" in done.stdout) == (1, True)
-    assert done.stdout.startswith("REJECTED  bag  challenge.yaml  seed s\n  measured    NO ")
+    process = call(*words)
+    assert (process.returncode, "to the last digit: it was copied, not measured" in process.stdout) == (1, True)
+    assert process.stdout.startswith("REJECTED  bag  challenge.yaml  seed s\n  measured    NO ")

@@ -24,13 +24,13 @@ PROGRAM = {"mdtest": matrix.Executable("/opt/bench/mdtest")}
 Rate = Callable[[Run], float]
 
 
-def campaign(wanted: SearchSettings | None = None, **changes: object) -> Campaign:
+def campaign(expected_settings: SearchSettings | None = None, **changes: object) -> Campaign:
     launch = {**builders.GEOMETRIES, "node": Searched(), "peak": Searched()}
-    return builders.campaign(**{"launch": launch, "search": wanted or SearchSettings(), **changes})
+    return builders.campaign(**{"launch": launch, "search": expected_settings or SearchSettings(), **changes})
 
 
-def wanted(made: Campaign, nodes: int = NODES, pack: RulePack | None = None) -> tuple[adaptive.Search, ...]:
-    return adaptive.plan_searches(made, pack or builders.pack(), nodes, CORES)
+def wanted(campaign: Campaign, nodes: int = NODES, pack: RulePack | None = None) -> tuple[adaptive.Search, ...]:
+    return adaptive.plan_searches(campaign, pack or builders.pack(), nodes, CORES)
 
 
 def ended(run: Run, rate: float | None, state: State = State.DONE, number: int = 1) -> Case:
@@ -49,16 +49,18 @@ def ended(run: Run, rate: float | None, state: State = State.DONE, number: int =
     )
 
 
-def look(one: adaptive.Search, made: Campaign, results: dict[str, list[Case]]) -> adaptive.SearchProgress:
+def look(search: adaptive.Search, campaign: Campaign, results: dict[str, list[Case]]) -> adaptive.SearchProgress:
     return adaptive.replay_search(
-        one, matrix.Blueprint(made, builders.pack(), PROGRAM), lambda run: results.get(run.id, [])
+        search, matrix.Blueprint(campaign, builders.pack(), PROGRAM), lambda run: results.get(run.id, [])
     )
 
 
-def driven(one: adaptive.Search, made: Campaign, rate: Rate) -> tuple[adaptive.SearchProgress, dict[str, list[Case]]]:
+def driven(
+    search: adaptive.Search, campaign: Campaign, rate: Rate
+) -> tuple[adaptive.SearchProgress, dict[str, list[Case]]]:
     """Measured to its end."""
     results: dict[str, list[Case]] = {}
-    while (standing := look(one, made, results)).choice is None:
+    while (standing := look(search, campaign, results)).choice is None:
         assert standing.awaited_runs
         for run in standing.awaited_runs:
             results[run.id] = [ended(run, rate(run))]
@@ -77,24 +79,24 @@ def test_a_run_whose_measurement_no_rule_allows_is_measured_again_and_the_search
 
 
 def test_each_file_configuration_has_a_search_of_each_launch_condition() -> None:
-    found = wanted(campaign())
-    assert [one.key for one in found] == [
+    searches = wanted(campaign())
+    assert [search.key for search in searches] == [
         *("scratch/node/shared/*", "scratch/node/unique/*", "scratch/node/onefile/*"),
         *("scratch/peak/shared/*", "scratch/peak/unique/*", "scratch/peak/onefile/*"),
     ]
-    assert {one.operation for one in found} == {"create"}
-    assert found[0].space == SearchSpace(1, 1, CORES, cores=CORES)
-    assert found[3].space == SearchSpace(2, NODES, CORES, cores=CORES)
-    assert len({one.settings.seed for one in found}) == len(found)
+    assert {one.operation for one in searches} == {"create"}
+    assert searches[0].space == SearchSpace(1, 1, CORES, cores=CORES)
+    assert searches[3].space == SearchSpace(2, NODES, CORES, cores=CORES)
+    assert len({one.settings.seed for one in searches}) == len(searches)
 
 
 def test_one_search_for_all_configurations_or_one_for_each_operation() -> None:
     everything = wanted(campaign(SearchSettings(per="all")))
-    assert [one.key for one in everything] == ["scratch/node/*/*", "scratch/peak/*/*"]
+    assert [search.key for search in everything] == ["scratch/node/*/*", "scratch/peak/*/*"]
     assert everything[0].files == ("shared", "unique", "onefile")
-    each = wanted(campaign(SearchSettings(per="operation")))
-    assert len(each) == 18
-    assert [(one.key, one.operation) for one in each[:3]] == [
+    searches = wanted(campaign(SearchSettings(per="operation")))
+    assert len(searches) == 18
+    assert [(one.key, one.operation) for one in searches[:3]] == [
         ("scratch/node/shared/create", "create"),
         ("scratch/node/shared/stat", "stat"),
         ("scratch/node/shared/remove", "remove"),
@@ -102,15 +104,15 @@ def test_one_search_for_all_configurations_or_one_for_each_operation() -> None:
 
 
 def test_the_declared_operation_is_looked_at_and_limits_are_those_of_the_file() -> None:
-    found = wanted(campaign(SearchSettings(operation="stat", nodes=3, processes_per_node=20, margin=0.1, most=9)))
-    assert {one.operation for one in found} == {"stat"}
-    assert found[3].space == SearchSpace(2, 3, 20, cores=CORES)
-    assert (found[0].settings.margin, found[0].settings.most) == (0.1, 9)
+    searches = wanted(campaign(SearchSettings(operation="stat", nodes=3, processes_per_node=20, margin=0.1, most=9)))
+    assert {search.operation for search in searches} == {"stat"}
+    assert searches[3].space == SearchSpace(2, 3, 20, cores=CORES)
+    assert (searches[0].settings.margin, searches[0].settings.most) == (0.1, 9)
 
 
 def test_where_the_rules_want_exactly_so_many_items_processes_divide_them() -> None:
-    found = wanted(campaign(), pack=builders.pack(items_at_least=False))
-    assert {one.space.divides for one in found} == {1000}
+    searches = wanted(campaign(), pack=builders.pack(items_at_least=False))
+    assert {search.space.divides for search in searches} == {1000}
 
 
 def test_a_partition_with_too_few_nodes_is_told_once_with_the_clause() -> None:
@@ -122,8 +124,8 @@ def test_a_partition_with_too_few_nodes_is_told_once_with_the_clause() -> None:
 
 
 def test_a_budget_is_shared_out_whole_by_what_each_search_may_cost() -> None:
-    found = wanted(campaign(SearchSettings(budget=10.0)))
-    shares = [one.settings.budget_node_s for one in found]
+    searches = wanted(campaign(SearchSettings(budget=10.0)))
+    shares = [search.settings.budget_node_s for search in searches]
     assert sum(shares) == pytest.approx(36000)
     assert shares[3] == pytest.approx(shares[0] * NODES)
     assert all(math.isinf(one.settings.budget_node_s) for one in wanted(campaign()))
@@ -138,7 +140,7 @@ def test_a_searchs_runs_carry_its_phase_and_stand_in_no_cell() -> None:
     assert run.arguments[run.arguments.index("-n") + 1] == "250"
     assert not adaptive.found_geometries([standing])
     table = matrix.expand(made, builders.pack(), {}, PROGRAM, adaptive.found_geometries([standing]))
-    assert not {one.id for one in table} & {one.id for one in standing.runs}
+    assert not {one.id for one in table} & {run.id for run in standing.runs}
 
 
 def test_a_search_is_driven_to_its_decision_and_its_cells_get_the_count_with_the_reason() -> None:
@@ -153,7 +155,7 @@ def test_a_search_is_driven_to_its_decision_and_its_cells_get_the_count_with_the
 
 def test_the_count_of_one_operation_is_for_its_cells_alone() -> None:
     made = campaign(SearchSettings(per="operation"))
-    standings = [driven(one, made, lambda run: float(run.geometry.processes))[0] for one in wanted(made)[:2]]
+    standings = [driven(search, made, lambda run: float(run.geometry.processes))[0] for search in wanted(made)[:2]]
     runs = matrix.expand(made, builders.pack(), {}, PROGRAM, adaptive.found_geometries(standings))
     assert [(run.id, run.operations) for run in runs] == [
         ("scratch.node.shared.create.r1", ("create",)),
@@ -163,16 +165,16 @@ def test_the_count_of_one_operation_is_for_its_cells_alone() -> None:
 
 def test_of_several_configurations_the_geometric_mean_counts() -> None:
     made = campaign(SearchSettings(per="all"))
-    one = wanted(made)[0]
+    search = wanted(made)[0]
     request = SearchRequest("grid", 1, 1, 4)
-    runs = adaptive.requested_runs(one, request, matrix.Blueprint(made, builders.pack(), PROGRAM))
+    runs = adaptive.requested_runs(search, request, matrix.Blueprint(made, builders.pack(), PROGRAM))
     rates = {"shared": 1.0, "unique": 10.0, "onefile": 100.0}
-    point = adaptive.request_outcome(one, runs, builders.pack(), lambda run: [ended(run, rates[run.files])])
+    point = adaptive.request_outcome(search, runs, builders.pack(), lambda run: [ended(run, rates[run.files])])
     assert point is not None and point.rate == pytest.approx(10.0)
     assert point.node_s == 30.0
     waiting = {"shared", "unique"}
     assert (
-        adaptive.request_outcome(one, runs, builders.pack(), lambda run: [ended(run, 1.0)] * (run.files in waiting))
+        adaptive.request_outcome(search, runs, builders.pack(), lambda run: [ended(run, 1.0)] * (run.files in waiting))
         is None
     )
 
@@ -191,12 +193,12 @@ def test_an_execution_without_a_rate_is_tried_again_until_it_failed_twice_by_its
     states: Sequence[State], waits: bool
 ) -> None:
     made = campaign()
-    one = wanted(made)[0]
+    search = wanted(made)[0]
     run = adaptive.requested_runs(
-        one, SearchRequest("grid", 1, 1, 4), matrix.Blueprint(made, builders.pack(), PROGRAM)
+        search, SearchRequest("grid", 1, 1, 4), matrix.Blueprint(made, builders.pack(), PROGRAM)
     )[0]
-    tried = [ended(run, None, state, number) for number, state in enumerate(states, 1)]
-    point = adaptive.request_outcome(one, [run], builders.pack(), lambda run: tried)
+    cases = [ended(run, None, state, number) for number, state in enumerate(states, 1)]
+    point = adaptive.request_outcome(search, [run], builders.pack(), lambda run: cases)
     assert (point is None) == waits
     if point is not None:
         assert point.rate is None
@@ -206,50 +208,52 @@ def test_an_execution_without_a_rate_is_tried_again_until_it_failed_twice_by_its
 def test_a_configuration_whose_cells_are_declined_or_projected_is_not_searched_for() -> None:
     declined = (Declined("scratch/node/onefile/*", "no time"), Declined("scratch/peak/*/*", "no time"))
     made = campaign(declined=declined)
-    assert [one.key for one in wanted(made)] == ["scratch/node/shared/*", "scratch/node/unique/*"]
+    assert [search.key for search in wanted(made)] == ["scratch/node/shared/*", "scratch/node/unique/*"]
     together = wanted(campaign(SearchSettings(per="all"), declined=declined))
     assert [(one.key, one.files) for one in together] == [("scratch/node/*/*", ("shared", "unique"))]
 
 
 def test_of_a_point_with_several_executions_only_those_without_an_outcome_are_made() -> None:
     made = campaign(SearchSettings(per="all"))
-    one = wanted(made)[0]
-    first = look(one, made, {})
+    search = wanted(made)[0]
+    first = look(search, made, {})
     results = {run.id: [ended(run, 1.0)] for run in first.awaited_runs if run.files != "onefile"}
-    later = look(one, made, results)
-    assert {run.id for run in later.awaited_runs} == {run.id for run in first.awaited_runs if run.files == "onefile"}
-    assert {run.id for run in later.runs} == {run.id for run in first.runs}
+    later_progress = look(search, made, results)
+    assert {run.id for run in later_progress.awaited_runs} == {
+        run.id for run in first.awaited_runs if run.files == "onefile"
+    }
+    assert {run.id for run in later_progress.runs} == {run.id for run in first.runs}
 
 
 def test_what_was_measured_is_looked_up_again_in_any_order_and_gives_the_same() -> None:
     made = campaign()
-    one = wanted(made)[0]
-    whole, results = driven(one, made, lambda run: float(run.geometry.processes))
-    assert look(one, made, dict(reversed(results.items()))) == whole
+    search = wanted(made)[0]
+    progress, results = driven(search, made, lambda run: float(run.geometry.processes))
+    assert look(search, made, dict(reversed(results.items()))) == progress
     lost = dict(list(results.items())[:-3])
-    again = look(one, made, lost)
-    assert again.choice is None
-    assert {run.id for run in again.awaited_runs} == results.keys() - lost.keys()
+    second_progress = look(search, made, lost)
+    assert second_progress.choice is None
+    assert {run.id for run in second_progress.awaited_runs} == results.keys() - lost.keys()
 
 
 def test_the_law_says_what_lies_beyond_the_search() -> None:
     made = campaign()
     standing, _ = driven(wanted(made)[0], made, lambda run: 100.0 * run.geometry.processes)
-    found = adaptive.fit_scaling(standing)
-    assert found is not None and found.at(16)[0] == pytest.approx(1600.0, rel=0.01)
+    fit = adaptive.fit_scaling(standing)
+    assert fit is not None and fit.at(16)[0] == pytest.approx(1600.0, rel=0.01)
     assert adaptive.fit_scaling(look(wanted(made)[0], made, {})) is None
 
 
 def test_what_is_expected_shrinks_as_a_search_goes_on() -> None:
     made = campaign()
-    one = wanted(made)[3]
-    start = look(one, made, {})
-    before, found = adaptive.expected_runs(start)
-    assert [one.phase for one in found] == [""]
+    search = wanted(made)[3]
+    start = look(search, made, {})
+    before, runs = adaptive.expected_runs(start)
+    assert [run.phase for run in runs] == [""]
     results = {run.id: [ended(run, float(run.geometry.processes))] for run in start.awaited_runs}
-    after, _ = adaptive.expected_runs(look(one, made, results))
+    after, _ = adaptive.expected_runs(look(search, made, results))
     assert len(before) > len(after) > 0
-    assert adaptive.expected_runs(driven(one, made, lambda run: 1.0)[0]) == ([], [])
+    assert adaptive.expected_runs(driven(search, made, lambda run: 1.0)[0]) == ([], [])
 
 
 def test_a_search_as_data() -> None:

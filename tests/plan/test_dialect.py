@@ -35,12 +35,12 @@ class Machine:
     def run(self, arguments: Sequence[str], timeout_s: float) -> str:
         self.calls.append(arguments)
         try:
-            done = subprocess.run(arguments, capture_output=True, timeout=timeout_s, check=False)
+            process = subprocess.run(arguments, capture_output=True, timeout=timeout_s, check=False)
         except subprocess.TimeoutExpired:
             raise UnknownState(f"{arguments[0]} did not answer") from None
         except FileNotFoundError:
             raise EnvironmentLacks(f"{arguments[0]} is not on PATH") from None
-        return done.stdout.decode()
+        return process.stdout.decode()
 
 
 def program(path: Path, body: str) -> Path:
@@ -131,8 +131,8 @@ def test_a_program_that_only_starts_under_the_launcher_is_run_by_it(tmp_path: Pa
 def test_a_program_that_says_its_dialect_before_a_test_is_asked_for_none(tmp_path: Path) -> None:
     capture = shlex.quote(str(DATA / "mdtest-4.1-shared-dir.txt"))
     machine = Machine()
-    asked = program(tmp_path / "mdtest", f'case "$*" in *" -f 2 -l 1") head -n 8 {capture}; exit 1;; esac; sleep 60')
-    assert identify(asked, machine.run) == NODE
+    path = program(tmp_path / "mdtest", f'case "$*" in *" -f 2 -l 1") head -n 8 {capture}; exit 1;; esac; sleep 60')
+    assert identify(path, machine.run) == NODE
     assert len(machine.calls) == 1
 
 

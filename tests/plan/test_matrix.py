@@ -52,7 +52,10 @@ def test_a_benchmark_without_items_has_no_count() -> None:
 
 def test_the_last_line_of_a_program_is_known_by_its_dialect_or_by_its_pack_and_changes_no_fingerprint() -> None:
     external = Benchmark(Path("/opt/bench/mdtest"), "rank-offset")
-    ends = [builders.expand(builders.campaign(benchmark=each))[0].commands[0].end for each in (external, Benchmark())]
+    ends = [
+        builders.expand(builders.campaign(benchmark=benchmark))[0].commands[0].end
+        for benchmark in (external, Benchmark())
+    ]
     assert ends == ["-- finished at .+ --", ""]
     assert re.fullmatch(ends[0], "-- finished at 11/23/2026 21:23:54 --")
     for printed in ("Finished            : Sat Nov 21 05:56:45 2026", "Run finished: Sat Nov 21 05:56:45 2026"):
@@ -60,8 +63,8 @@ def test_the_last_line_of_a_program_is_known_by_its_dialect_or_by_its_pack_and_c
     (hpcg,) = packs.load("hpcg").programs
     assert hpcg.last_line.startswith("Final Summary::")
     run = builders.expand(builders.campaign(benchmark=external))[0]
-    without = replace(run, commands=tuple(replace(command, end="") for command in run.commands))
-    assert matrix.fingerprint(run) == matrix.fingerprint(without)
+    bare_run = replace(run, commands=tuple(replace(command, end="") for command in run.commands))
+    assert matrix.fingerprint(run) == matrix.fingerprint(bare_run)
 
 
 def test_a_total_that_does_not_divide_is_said_and_one_that_does_is_not() -> None:
@@ -76,10 +79,10 @@ def test_a_total_that_does_not_divide_is_said_and_one_that_does_is_not() -> None
 def test_every_cell_is_in_the_table_once_and_is_measured_by_one_run_of_each_repetition(
     names: list[str], repetitions: int
 ) -> None:
-    made = builders.campaign(targets=tuple(Target(name, f"/{name}") for name in names), repetitions=repetitions)
-    cells = matrix.cells(made, builders.pack())
+    campaign = builders.campaign(targets=tuple(Target(name, f"/{name}") for name in names), repetitions=repetitions)
+    cells = matrix.cells(campaign, builders.pack())
     assert len(cells) == len(set(cells)) == len(names) * 4 * 3 * 3
-    runs = builders.expand(made)
+    runs = builders.expand(campaign)
     assert len({run.id for run in runs}) == len(runs)
     for repetition in range(1, repetitions + 1):
         measured = [cell for run in runs if run.repetition == repetition for cell in run.cells()]
@@ -99,18 +102,18 @@ def test_the_crossroads_pack_has_36_cells_in_the_order_of_its_table() -> None:
 
 
 def test_the_crossroads_commands_are_those_of_the_rfp() -> None:
-    made = builders.campaign(profile="full", launch={"peak": Geometry(4, 64)})
-    shared, unique, onefile = builders.expand(made, packs.load("crossroads-mdtest"))
+    campaign = builders.campaign(profile="full", launch={"peak": Geometry(4, 64)})
+    shared_run, unique, onefile = builders.expand(campaign, packs.load("crossroads-mdtest"))
     same = ("-F", "-C", "-T", "-r", "-n", "16384", "-d", "{directory}", "-N", "16")
-    assert shared.arguments == same
+    assert shared_run.arguments == same
     assert unique.arguments == (*same, "-u")
     assert onefile.arguments == (*same, "-S")
 
 
 def test_a_launch_condition_without_a_geometry_has_cells_but_no_runs() -> None:
-    made = builders.campaign(launch={"node": Geometry(1, 4)})
-    assert {run.launch for run in builders.expand(made)} == {"node"}
-    assert {cell.launch for cell in matrix.cells(made, builders.pack())} == {"single", "node", "peak", "max"}
+    campaign = builders.campaign(launch={"node": Geometry(1, 4)})
+    assert {run.launch for run in builders.expand(campaign)} == {"node"}
+    assert {cell.launch for cell in matrix.cells(campaign, builders.pack())} == {"single", "node", "peak", "max"}
 
 
 def test_a_translated_offset_is_executed_and_disclosed() -> None:
@@ -123,16 +126,16 @@ def test_a_translated_offset_is_executed_and_disclosed() -> None:
 
 
 def test_a_chosen_launcher_is_executed_and_disclosed() -> None:
-    chosen = Launcher("mpirun", ("--bind-to", "core"), prefix=("numactl", "--localalloc"))
-    run = builders.expand(builders.campaign(launcher=chosen))[0]
-    assert (run.launcher, run.commands[0].prefix) == (chosen, chosen.prefix)
-    said = "launched by mpirun --bind-to core ... numactl --localalloc, as set in the campaign file"
-    assert said in run.notes
+    chosen_launcher = Launcher("mpirun", ("--bind-to", "core"), prefix=("numactl", "--localalloc"))
+    run = builders.expand(builders.campaign(launcher=chosen_launcher))[0]
+    assert (run.launcher, run.commands[0].prefix) == (chosen_launcher, chosen_launcher.prefix)
+    message = "launched by mpirun --bind-to core ... numactl --localalloc, as set in the campaign file"
+    assert message in run.notes
 
 
 def test_extra_arguments_come_last() -> None:
-    made = builders.campaign(benchmark=replace(builders.campaign().benchmark, extra_arguments=("-v", "-v")))
-    assert all(run.arguments[-2:] == ("-v", "-v") for run in builders.expand(made))
+    campaign = builders.campaign(benchmark=replace(builders.campaign().benchmark, extra_arguments=("-v", "-v")))
+    assert all(run.arguments[-2:] == ("-v", "-v") for run in builders.expand(campaign))
 
 
 def test_an_unknown_placeholder_is_refused_with_those_that_are_known() -> None:
@@ -205,8 +208,8 @@ def test_words_that_differ_in_any_way_have_another_fingerprint(
 def test_batches_hold_every_run_once_in_order_and_never_two_targets(
     names: list[str], repetitions: int, allocation: str
 ) -> None:
-    made = builders.campaign(targets=tuple(Target(name, f"/{name}") for name in names), repetitions=repetitions)
-    runs = builders.expand(made)
+    campaign = builders.campaign(targets=tuple(Target(name, f"/{name}") for name in names), repetitions=repetitions)
+    runs = builders.expand(campaign)
     batches = matrix.batches(runs, allocation)
     assert sorted((run for batch in batches for run in batch), key=runs.index) == list(runs)
     for batch in batches:
@@ -282,9 +285,11 @@ def test_words_are_computed_of_the_devices_that_the_campaign_file_describes() ->
 
 def test_a_run_has_the_generic_resources_of_its_launch_condition_and_others_of_the_campaign_file() -> None:
     campaign = builders.campaign(slurm=Slurm(gres=("gpu:a100:2", "nvme:1")))
-    own = tuple(replace(each, gres="gpu:4" if each.id == "peak" else "") for each in builders.pack().launch)
+    own_conditions = tuple(
+        replace(condition, gres="gpu:4" if condition.id == "peak" else "") for condition in builders.pack().launch
+    )
     geometries = {"peak": Geometry(2, 8), "single": Geometry(1, 1)}
-    runs = matrix.expand(campaign, replace(builders.pack(), launch=own), geometries, PROGRAM)
+    runs = matrix.expand(campaign, replace(builders.pack(), launch=own_conditions), geometries, PROGRAM)
     assert {run.launch: run.gres for run in runs} == {"peak": "gpu:4,nvme:1", "single": "gpu:a100:2,nvme:1"}
     batches = matrix.batches(runs, "one")
     assert [{run.gres for run in batch} for batch in batches] == [{"gpu:a100:2,nvme:1"}, {"gpu:4,nvme:1"}]
@@ -301,8 +306,8 @@ DEFAULTS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("written", DEFAULTS)
-def test_a_default_that_is_written_down_changes_no_run(written: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("written_text", DEFAULTS)
+def test_a_default_that_is_written_down_changes_no_run(written_text: str, tmp_path: Path) -> None:
     settings = {
         "name": "name: cli", "rules": "rules: crossroads-mdtest", "profile": "profile: rehearsal",
         "targets": "targets: [{name: scratch, directory: /scratch/cli}]",
@@ -321,4 +326,4 @@ def test_a_default_that_is_written_down_changes_no_run(written: str, tmp_path: P
             )
         ]
 
-    assert fingerprints({**settings, written.partition(":")[0]: written}) == fingerprints(settings) != []
+    assert fingerprints({**settings, written_text.partition(":")[0]: written_text}) == fingerprints(settings) != []

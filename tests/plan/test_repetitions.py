@@ -76,6 +76,6 @@ def test_a_repetition_that_failed_is_made_up_for() -> None:
 
 
 def test_a_plain_number_of_repetitions_is_that_number() -> None:
-    made = builders.campaign(repetitions=2)
-    runs = builders.expand(made, builders.small_pack())
-    assert adaptive.needed_repetitions(made, builders.small_pack(), runs, lambda run: []) == runs
+    campaign = builders.campaign(repetitions=2)
+    runs = builders.expand(campaign, builders.small_pack())
+    assert adaptive.needed_repetitions(campaign, builders.small_pack(), runs, lambda run: []) == runs

@@ -26,10 +26,10 @@ def test_before_a_run_has_ended_well_no_time_left_is_known() -> None:
 def test_what_has_failed_early_makes_the_others_no_shorter() -> None:
     campaign = builders.campaign()
     runs = builders.expand(campaign)[:3]
-    done = builders.attempt(runs[0], submitted=BEGIN, started=BEGIN, ended=BEGIN + 60)
+    attempt = builders.attempt(runs[0], submitted=BEGIN, started=BEGIN, ended=BEGIN + 60)
     failed = builders.attempt(runs[1], submitted=BEGIN, state=State.FAILED, started=BEGIN + 60, ended=BEGIN + 61)
     waits = builders.attempt(runs[2], submitted=BEGIN, state=State.PENDING, started=None, ended=None)
-    left = time_left(campaign, runs, matrix.attempts_by_run(runs, [done, failed, waits]), {}, BEGIN + 61)
+    left = time_left(campaign, runs, matrix.attempts_by_run(runs, [attempt, failed, waits]), {}, BEGIN + 61)
     assert left == TimeLeft(60 + 0.0, 1)
 
 
@@ -56,9 +56,9 @@ def test_a_job_does_not_wait_while_another_one_runs() -> None:
 def test_a_run_that_takes_longer_than_expected_goes_on_for_a_while() -> None:
     campaign = builders.campaign()
     runs = builders.expand(campaign)[:2]
-    done = builders.attempt(runs[0], submitted=BEGIN, started=BEGIN, ended=BEGIN + 10)
+    attempt = builders.attempt(runs[0], submitted=BEGIN, started=BEGIN, ended=BEGIN + 10)
     running = builders.attempt(runs[1], token="11111111", state=State.RUNNING, started=None, ended=None)
-    attempts = matrix.attempts_by_run(runs, [done, running])
+    attempts = matrix.attempts_by_run(runs, [attempt, running])
     late = time_left(campaign, runs, attempts, {"11111111": BEGIN + 10}, BEGIN + 110)
     assert late == TimeLeft(25, 1)
 
@@ -68,7 +68,7 @@ def test_targets_of_different_storage_run_side_by_side_and_others_one_after_anot
 
     def together(*storage: str) -> float:
         return seconds_of_targets(
-            [Target(name, "/x", storage=own) for name, own in zip("abc", storage, strict=True)], seconds
+            [Target(name, "/x", storage=own_text) for name, own_text in zip("abc", storage, strict=True)], seconds
         )
 
     assert together("", "", "") == 190
@@ -86,10 +86,10 @@ def test_nodes_beside_each_other_take_as_long_as_the_longest() -> None:
         for node in ("n1", "n2", "n3")
         for number in (1, 2)
     ]
-    done = builders.attempt(runs[0], submitted=BEGIN, started=BEGIN, ended=BEGIN + 100)
-    assert time_left(campaign, runs, matrix.attempts_by_run(runs, [done]), {}, BEGIN) == TimeLeft(200, 0)
+    attempt = builders.attempt(runs[0], submitted=BEGIN, started=BEGIN, ended=BEGIN + 100)
+    assert time_left(campaign, runs, matrix.attempts_by_run(runs, [attempt]), {}, BEGIN) == TimeLeft(200, 0)
     stored = [replace(run, commands=builders.run().commands) for run in runs]
-    assert time_left(campaign, stored, matrix.attempts_by_run(runs, [done]), {}, BEGIN) == TimeLeft(500, 0)
+    assert time_left(campaign, stored, matrix.attempts_by_run(runs, [attempt]), {}, BEGIN) == TimeLeft(500, 0)
 
 
 def of_kind(launch: str, files: str = "unique", processes: int = 1, nodes: int = 1, target: str = "scratch") -> Run:
@@ -100,7 +100,9 @@ def of_kind(launch: str, files: str = "unique", processes: int = 1, nodes: int =
 
 def measured(taken: dict[Run, list[float]]) -> RunLengths:
     attempts = [
-        builders.attempt(run, started=BEGIN, ended=BEGIN + each) for run, seconds in taken.items() for each in seconds
+        builders.attempt(run, started=BEGIN, ended=BEGIN + second)
+        for run, seconds in taken.items()
+        for second in seconds
     ]
     return RunLengths(taken, attempts, 600)
 
@@ -113,7 +115,7 @@ def test_a_run_takes_as_long_as_the_median_of_those_of_its_kind() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "seconds"),
+    ("run", "seconds"),
     [
         (of_kind("node", processes=4, target="nfs"), 40),  # of the same files on another target
         (of_kind("node", "shared", 4), 40),  # of other files
@@ -121,10 +123,10 @@ def test_a_run_takes_as_long_as_the_median_of_those_of_its_kind() -> None:
         (of_kind("max", processes=32, nodes=4), 20),  # of any kind
     ],
 )
-def test_where_none_of_its_kind_has_ended_it_takes_as_long_as_the_closest(asked: Run, seconds: float) -> None:
+def test_where_none_of_its_kind_has_ended_it_takes_as_long_as_the_closest(run: Run, seconds: float) -> None:
     lengths = measured({of_kind("single"): [10.0, 20.0], of_kind("node", processes=4): [40.0]})
-    assert lengths.expected_s(asked) == seconds
-    assert not lengths.has_kind(asked)
+    assert lengths.expected_s(run) == seconds
+    assert not lengths.has_kind(run)
 
 
 def test_without_any_run_the_limit_is_taken() -> None:

@@ -56,7 +56,7 @@ def test_a_finding_concerns_its_cells_or_where_it_names_none_all() -> None:
 
 def test_values_that_are_put_together_change_nothing_else() -> None:
     first, second = late(1, subject="a"), late(2, subject="b")
-    assert [(each.subject, each.values) for each in causes.merge_causes([first, second])] == [
+    assert [(finding.subject, finding.values) for finding in causes.merge_causes([first, second])] == [
         ("a", {"rank": "1, 2", "node": "n1"}),
         ("b", {"rank": "1, 2", "node": "n1"}),
     ]

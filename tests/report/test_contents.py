@@ -10,9 +10,9 @@ from tests.support.results import Results, everything
 
 
 def test_cells_and_attempts_are_counted_by_what_became_of_them() -> None:
-    found = contents(everything())
-    assert status_counts(found.rows) == "36 cells: 21 measured, 3 invalid, 3 failed, 6 missing, 3 declined"
-    assert found.attempt_counts == "12 attempts: 9 done, 1 timeout, 1 node_fail, 1 pending"
+    found_contents = contents(everything())
+    assert status_counts(found_contents.rows) == "36 cells: 21 measured, 3 invalid, 3 failed, 6 missing, 3 declined"
+    assert found_contents.attempt_counts == "12 attempts: 9 done, 1 timeout, 1 node_fail, 1 pending"
     assert contents(Results()).attempt_counts == "0 attempts"
 
 

@@ -177,13 +177,13 @@ FAILED = replace(
 )
 
 
-def concluded(judged: Submission, *of_bundle: Finding, **known: object) -> BundleDecision:
-    given: dict[str, Any] = {"signature": "Acme", "trusted": True, "copy": RulesCopy.INSTALLED, "terms": True, **known}
-    return decide_on_bundle(BundleFacts("offer-c.zip", **given), of_bundle, judged)
+def concluded(submission: Submission, *of_bundle: Finding, **known: object) -> BundleDecision:
+    fields: dict[str, Any] = {"signature": "Acme", "trusted": True, "copy": RulesCopy.INSTALLED, "terms": True, **known}
+    return decide_on_bundle(BundleFacts("offer-c.zip", **fields), of_bundle, submission)
 
 
-def verified(judged: Submission, *of_bundle: Finding, **known: object) -> DecisionBlock:
-    return concluded(judged, *of_bundle, **known).block
+def verified(submission: Submission, *of_bundle: Finding, **known: object) -> DecisionBlock:
+    return concluded(submission, *of_bundle, **known).block
 
 
 def accepted(outcome: SampleOutcome) -> DecisionBlock:

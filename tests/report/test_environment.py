@@ -22,7 +22,7 @@ def environment(**facts: tuple[Value, ...] | str) -> Environment:
     return Environment(recorded=True, directory="/scratch", nodes=NODES, facts=told, software={"srun": "slurm 23.11"})
 
 
-def ended(job: str, found: Environment) -> Case:
+def ended(job: str, environment: Environment) -> Case:
     run = builders.run()
     return Case(
         builders.campaign(),
@@ -31,13 +31,13 @@ def ended(job: str, found: Environment) -> Case:
         builders.attempt(run, job=job),
         (),
         {"": builders.observation(run)},
-        Evidence(found),
+        Evidence(environment),
     )
 
 
-def part(found: tuple[Section, ...], title: str) -> dict[str, list[tuple[str, str]]]:
+def part(sections: tuple[Section, ...], title: str) -> dict[str, list[tuple[str, str]]]:
     """A section's lines by fact: (value, where)."""
-    (section,) = [one for one in found if one.title == title]
+    (section,) = [section for section in sections if section.title == title]
     lines: dict[str, list[tuple[str, str]]] = {}
     for fact, value, where in section.rows:
         lines.setdefault(fact, []).append((value, where))
@@ -50,15 +50,15 @@ def test_nothing_is_said_where_nothing_is_on_record() -> None:
 
 
 def test_what_all_nodes_of_all_jobs_say_stands_once() -> None:
-    found = contents.environment_sections([ended(job, environment(kernel_release="6.1")) for job in ("one", "two")])
-    assert part(found, "Nodes") == {"kernel.release": [("6.1", "")]}
-    assert found[0].about == "As recorded by 2 jobs on 6 nodes before each job's first run."
+    sections = contents.environment_sections([ended(job, environment(kernel_release="6.1")) for job in ("one", "two")])
+    assert part(sections, "Nodes") == {"kernel.release": [("6.1", "")]}
+    assert sections[0].about == "As recorded by 2 jobs on 6 nodes before each job's first run."
 
 
 def test_what_differs_stands_with_the_nodes_that_said_it_the_most_common_first() -> None:
-    said = (Value("0", "6.2"), Value("1-5", "6.1"))
-    found = contents.environment_sections([ended("one", environment(kernel_release=said))])
-    assert part(found, "Nodes")["kernel.release"] == [
+    values = (Value("0", "6.2"), Value("1-5", "6.1"))
+    sections = contents.environment_sections([ended("one", environment(kernel_release=values))])
+    assert part(sections, "Nodes")["kernel.release"] == [
         ("6.1", "5 of 6: n2, n3, n4, n5 and 1 more"),
         ("6.2", "1 of 6: n1"),
     ]
@@ -73,33 +73,35 @@ def test_what_changed_between_jobs_is_a_difference() -> None:
 
 
 def test_facts_stand_where_they_belong() -> None:
-    found = contents.environment_sections(
+    sections = contents.environment_sections(
         [ended("one", environment(fs_type="lustre", executable_sha256="ab", env_LANG="C", os="Debian"))]
     )
-    assert part(found, "File system of /scratch") == {"fs.type": [("lustre", "")]}
-    assert part(found, "Program and libraries") == {"executable.sha256": [("ab", "")], "srun": [("slurm 23.11", "")]}
-    assert part(found, "Variables of the processes") == {"env.LANG": [("C", "")]}
-    assert part(found, "Nodes") == {"os": [("Debian", "")]}
+    assert part(sections, "File system of /scratch") == {"fs.type": [("lustre", "")]}
+    assert part(sections, "Program and libraries") == {"executable.sha256": [("ab", "")], "srun": [("slurm 23.11", "")]}
+    assert part(sections, "Variables of the processes") == {"env.LANG": [("C", "")]}
+    assert part(sections, "Nodes") == {"os": [("Debian", "")]}
 
 
 def test_each_file_system_has_its_size_and_what_was_free() -> None:
     space = FileSystemSpace(10.0, 4096, 10**9, 5 * 10**8, 5 * 10**8, 1000, 900)
     first = replace(environment(fs_type="xfs"), space=space)
     (section,) = [
-        one for one in contents.environment_sections([ended("one", first)]) if one.title.startswith("File system")
+        section
+        for section in contents.environment_sections([ended("one", first)])
+        if section.title.startswith("File system")
     ]
     assert section.about == "4096 GB, 2048 GB free; 900 of 1000 inodes free."
-    later = replace(first, space=replace(space, time=20.0, free=10**8))
+    later_environment = replace(first, space=replace(space, time=20.0, free=10**8))
     (section,) = [
         one
-        for one in contents.environment_sections([ended("one", first), ended("two", later)])
+        for one in contents.environment_sections([ended("one", first), ended("two", later_environment)])
         if "File system" in one.title
     ]
     assert "2048 GB free before the first job, 409.6 GB before the last" in section.about
 
 
 def test_what_could_not_be_found_out_is_said() -> None:
-    found = contents.environment_sections(
+    sections = contents.environment_sections(
         [ended("one", replace(environment(os="Debian"), problems=("lfs: not there",)))]
     )
-    assert found[-1].rows == (("lfs: not there",),)
+    assert sections[-1].rows == (("lfs: not there",),)

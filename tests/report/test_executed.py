@@ -23,9 +23,9 @@ def ended(number: int, hash: str = PROGRAM) -> Case:
         "prefix.1.w.sh.interpreter": f"/bin/bash {BASH}",
         "library.libc.so.6": f"/lib/libc.so.6 {LIBRARY}",
     }
-    told = {name: (Value("0", text),) for name, text in facts.items()}
+    values = {name: (Value("0", text),) for name, text in facts.items()}
     witness = Witness(True, {hash: "/opt/bench/mdtest"}, {"libc.so.6": (f"/other/libc.so.6 {LIBRARY}",)})
-    evidence = Evidence(Environment(recorded=True, nodes=(Node("n1", "n1"),), facts=told), witness=witness)
+    evidence = Evidence(Environment(recorded=True, nodes=(Node("n1", "n1"),), facts=values), witness=witness)
     run = replace(builders.run(), launcher=Launcher(options=("--cpu-bind=cores",), prefix=("/w.sh", "-x")))
     seen = replace(builders.observation(), binary_sha256=None)
     return Case(

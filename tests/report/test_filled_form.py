@@ -45,24 +45,24 @@ SSNI = FormMapping(
 @pytest.fixture(scope="module")
 def whole() -> Iterator[Submission]:
     clauses = packs.load("crossroads-mdtest").clauses  # the pack of that campaign had none yet
-    with forms.full_size() as found:
-        yield replace(found, pack=replace(found.pack, clauses=clauses))
+    with forms.full_size() as submission:
+        yield replace(submission, pack=replace(submission.pack, clauses=clauses))
 
 
-def rates(whole: Submission) -> dict[str, float]:
-    return {str(row.cell): row.value for row in whole.rows if row.value is not None}
+def rates(submission: Submission) -> dict[str, float]:
+    return {str(row.cell): row.value for row in submission.rows if row.value is not None}
 
 
-def filled_in(tmp_path: Path, form: Path, whole: Submission, mapping: FormMapping | None) -> Path:
+def filled_in(tmp_path: Path, form: Path, submission: Submission, mapping: FormMapping | None) -> Path:
     path = tmp_path / f"response{form.suffix}"
-    path.write_bytes(filled_form.fill_form(form, {"": whole}, mapping)[0])
+    path.write_bytes(filled_form.fill_form(form, {"": submission}, mapping)[0])
     return path
 
 
 def test_the_crossroads_table_has_36_of_36_and_is_read_back(tmp_path: Path, whole: Submission) -> None:
     form, mapping = DATA / "crossroads-mdtest.csv", keys.load(FormMapping, DATA / "crossroads-mdtest.yaml")
     path = filled_in(tmp_path, form, whole, mapping)
-    before, after = (list(csv.reader(io.StringIO(each.read_text()))) for each in (form, path))
+    before, after = (list(csv.reader(io.StringIO(path.read_text()))) for path in (form, path))
     cells = [pair for lines in zip(before, after, strict=True) for pair in zip(*lines, strict=True)]
     assert [old for old, new in cells if old != new] == 36 * [""]
     read = judge_table.read_submission(path, "crossroads-mdtest", mapping)
@@ -123,9 +123,9 @@ def test_a_sheet_of_three_headings_a_row_has_numbers_in_its_own_unit(tmp_path: P
 def test_a_workbook_computes_its_score_from_the_filled_cells(tmp_path: Path, whole: Submission) -> None:
     form = forms.scored(tmp_path / "form.xlsx")
     path = filled_in(tmp_path, form, whole, SSNI)
-    known = {name: rates(whole)[f"scratch/peak/shared/{name}"] / 1000 for name in forms.SCORE}
+    known_values = {name: rates(whole)[f"scratch/peak/shared/{name}"] / 1000 for name in forms.SCORE}
     cells = forms.values(path, "SSNI")
-    assert [cells[f"E{row}"] for row in (5, 6, 7)] == pytest.approx(list(known.values()), rel=1e-14)
+    assert [cells[f"E{row}"] for row in (5, 6, 7)] == pytest.approx(list(known_values.values()), rel=1e-14)
     formulas, inputs = {"G5", "G6", "G7", "H5", "H6", "H7", "H9"}, {"D5", "D6", "D7", "E5", "E6", "E7"}
     assert forms.changed_cells(form, path) == {f"sheet1!{cell}" for cell in formulas | inputs}
     assert {cell: cells[cell] for cell in formulas} == {cell: forms.values(form, "SSNI")[cell] for cell in formulas}
@@ -136,7 +136,7 @@ def test_a_workbook_computes_its_score_from_the_filled_cells(tmp_path: Path, who
         subprocess.run([*words, "--outdir", tmp_path, path], check=True, timeout=800, capture_output=True)
         line = list(csv.reader(io.StringIO((tmp_path / "response.csv").read_text())))[8]
         weights = dict(zip(forms.SCORE, (0.5, 0.3, 0.2), strict=True))
-        score = math.exp(math.fsum(weights[name] * math.log(rate / 20.5) for name, rate in known.items()))
+        score = math.exp(math.fsum(weights[name] * math.log(rate / 20.5) for name, rate in known_values.items()))
         assert float(line[7]) == pytest.approx(score, rel=1e-3)
 
 
@@ -162,18 +162,18 @@ def test_a_word_form_keeps_its_runs_and_everything_else(tmp_path: Path, whole: S
         sheets=(("table 1", "-"),),
     )
     path = filled_in(tmp_path, form, whole, FormMapping(tables=(table,)))
-    known = rates(whole)
-    made = docx.Document(str(path))
-    stat, remove = (known[f"scratch/peak/shared/{name}"] for name in ("stat", "remove"))
-    assert made.paragraphs[0].text == f"Peak: {stat:.15g} ops/s, measured."
-    assert [(run.text, run.bold) for run in made.paragraphs[0].runs] == [
+    known_rates = rates(whole)
+    document = docx.Document(str(path))
+    stat, remove = (known_rates[f"scratch/peak/shared/{name}"] for name in ("stat", "remove"))
+    assert document.paragraphs[0].text == f"Peak: {stat:.15g} ops/s, measured."
+    assert [(run.text, run.bold) for run in document.paragraphs[0].runs] == [
         ("Peak: ", None),
         (f"{stat:.15g}", False),
         ("", True),
         ("", False),
         (" ops/s, measured.", True),
     ]
-    cells = [[cell.text for cell in row.cells] for row in made.tables[0].rows]
+    cells = [[cell.text for cell in row.cells] for row in document.tables[0].rows]
     assert cells[1:] == [["Create", "ops/s", ""], ["Remove", "", f"{remove / 1000:.15g}"]]
     old, new = forms.contents(form), forms.contents(path)
     assert [name for name in old if old[name] != new[name]] == ["word/document.xml"]
@@ -186,9 +186,9 @@ def test_a_part_of_an_rfp_has_its_name_before_its_results(tmp_path: Path, whole:
     form.write_bytes(
         f"{{{{ meta/{result} }}}};{{{{ data/{result}.note }}}};{{{{ data/answers/8.2.2 tuning }}}}\r\n".encode()
     )
-    done, cells = filled_form.fill_form(form, {"meta": whole, "data": whole})
-    rate, note, answer = next(csv.reader(io.StringIO(done.decode()), delimiter=";"))
-    assert float(rate) == rates(whole)["scratch/peak/shared/stat"] and done.endswith(b"\r\n")
+    data, cells = filled_form.fill_form(form, {"meta": whole, "data": whole})
+    rate, note, answer = next(csv.reader(io.StringIO(data.decode()), delimiter=";"))
+    assert float(rate) == rates(whole)["scratch/peak/shared/stat"] and data.endswith(b"\r\n")
     assert "GEO-04 several" in note and answer == ""
     origin = next(csv.DictReader(io.StringIO(filled_form.origins_csv(cells))))
     row = next(row for row in whole.rows if str(row.cell) == "scratch/peak/shared/stat")
@@ -209,8 +209,8 @@ def test_cells_without_a_valid_result_stay_empty_and_are_listed(tmp_path: Path) 
         "peak/shared/create.status",
     ]
     form.write_text("".join(f'"{{{{ scratch/{name} }}}}"\n' for name in names))
-    done, cells = filled_form.fill_form(form, {"": everything().submission()})
-    assert done.decode() == '1309.4\n""\n""\n""\ninvalid\nRehearsal size: not a compliant result\n'
+    data, cells = filled_form.fill_form(form, {"": everything().submission()})
+    assert data.decode() == '1309.4\n""\n""\n""\ninvalid\nRehearsal size: not a compliant result\n'
     assert [(str(cell.place.spot), cell.reason.split(" ")[0]) for cell in cells if cell.value is None] == [
         ("A2", "failed"), ("A3", "declined"), ("A4", "invalid"),
     ]  # fmt: skip
@@ -281,9 +281,9 @@ def test_the_list_of_origins_has_the_decimal_commas_of_the_form(
     monkeypatch.setattr(campaign_state, "current_submission", lambda *_: whole)
     monkeypatch.setattr(selection, "open_campaign", lambda *_: None)
     assert main(["fill", str(tmp_path / "c.yaml"), str(form), "--decimal", ",", "-o", str(response)]) == 0
-    written = response.read_text().splitlines()[1].removeprefix("peak;")
+    written_text = response.read_text().splitlines()[1].removeprefix("peak;")
     (origin,) = csv.DictReader((tmp_path / "response.csv.origins.csv").read_text().splitlines(), delimiter=";")
-    assert (origin["written"], float(written.replace(",", "."))) == (written, rates(whole)[STAT])
+    assert (origin["written"], float(written_text.replace(",", "."))) == (written_text, rates(whole)[STAT])
 
 
 def test_the_command_writes_form_and_origins_or_nothing(
@@ -302,8 +302,8 @@ def test_the_command_writes_form_and_origins_or_nothing(
     assert {path.name for path in tmp_path.iterdir()} == {"form.xlsx", "map.yaml"}
     mapping.write_text("cells: {E5: scratch/peak/shared/create, E6: scratch/peak/shared/stat}")
     assert main([*words, str(response)]) == 1
-    told = capsys.readouterr().out.splitlines()
-    assert told == [
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [
         f"wrote {response}: 2 of 3 cells filled",
         f"wrote {tmp_path / 'response.xlsx.origins.csv'}",
         "left empty (no answer in the campaign file): Terms!A1 answers/8.2.2 tuning",

@@ -49,14 +49,14 @@ VIOLATION, ASKED, NOT_CHECKED = "failure", "skipped: explanation required", "ski
 def problems(element: ElementTree.Element) -> list[str]:
     """What is not as the schema has it."""
     known, needed, children = SCHEMA[element.tag]
-    found = [f"{element.tag}: {name}" for name in set(element.keys()) - known]
-    found += [f"{element.tag} lacks {name}" for name in needed - set(element.keys())]
-    found += [f"{element.tag}: {child.tag}" for child in element if child.tag not in children]
+    texts = [f"{element.tag}: {name}" for name in set(element.keys()) - known]
+    texts += [f"{element.tag} lacks {name}" for name in needed - set(element.keys())]
+    texts += [f"{element.tag}: {child.tag}" for child in element if child.tag not in children]
     if element.tag == "testsuite":
         told = [len(element.findall(path)) for path in ("testcase", "testcase/failure", "testcase/skipped")]
         if told != [int(element.get(name, "0")) for name in ("tests", "failures", "skipped")]:
-            found.append("counts")
-    return found + [problem for child in element for problem in problems(child)]
+            texts.append("counts")
+    return texts + [problem for child in element for problem in problems(child)]
 
 
 def suite(*findings: Finding, rules: tuple[str, ...] = ("FLG-06",)) -> junit.Suite:
@@ -67,12 +67,12 @@ def outcomes(*suites: junit.Suite) -> dict[str, str]:
     """The test cases' names with how they ended."""
     root = ElementTree.fromstring(junit.junit_document("my-rfp", suites))
     assert problems(root) == []
-    found = {}
+    fields = {}
     for case in root.iter("testcase"):
         children = [child.tag + (f": {child.get('message', '').partition(': ')[0]}" if child.tag == "skipped" else "")
                     for child in case]  # fmt: skip
-        found[case.get("name", "")] = children[0] if children else "passed"
-    return found
+        fields[case.get("name", "")] = children[0] if children else "passed"
+    return fields
 
 
 def finding(severity: Severity = Severity.ERROR, **changes: object) -> Finding:
@@ -80,7 +80,7 @@ def finding(severity: Severity = Severity.ERROR, **changes: object) -> Finding:
 
 
 @pytest.mark.parametrize(
-    ("given", "outcome"),
+    ("finding", "outcome"),
     [
         (finding(), VIOLATION),
         (finding(waived="by the buyer"), "system-out"),
@@ -90,8 +90,8 @@ def finding(severity: Severity = Severity.ERROR, **changes: object) -> Finding:
         (finding(Severity.INFO), "system-out"),
     ],
 )
-def test_a_violation_fails_a_question_is_skipped_and_the_rest_passes(given: Finding, outcome: str) -> None:
-    assert outcomes(suite(given)) == {"FLG-06 as the rules demand [run/1]": outcome}
+def test_a_violation_fails_a_question_is_skipped_and_the_rest_passes(finding: Finding, outcome: str) -> None:
+    assert outcomes(suite(finding)) == {"FLG-06 as the rules demand [run/1]": outcome}
 
 
 def test_the_gravest_finding_about_a_subject_decides() -> None:
@@ -100,8 +100,8 @@ def test_the_gravest_finding_about_a_subject_decides() -> None:
 
 
 def test_a_rule_without_findings_is_one_test_that_passes() -> None:
-    found = outcomes(suite(finding(), finding(subject="run/2"), rules=("FLG-01", "FLG-06")))
-    assert found == {
+    found_outcomes = outcomes(suite(finding(), finding(subject="run/2"), rules=("FLG-01", "FLG-06")))
+    assert found_outcomes == {
         "FLG-01 as the rules demand": "passed",
         "FLG-06 as the rules demand [run/1]": VIOLATION,
         "FLG-06 as the rules demand [run/2]": VIOLATION,
@@ -123,9 +123,9 @@ def test_what_others_wrote_stays_text() -> None:
 
 
 def test_counts_are_those_of_all_suites() -> None:
-    asked = [*complete_findings("STA-04", "campaign", [to_explain("high variation"), unchecked("one repetition")])]
+    findings = [*complete_findings("STA-04", "campaign", [to_explain("high variation"), unchecked("one repetition")])]
     root = ElementTree.fromstring(
-        junit.junit_document("x", [suite(finding()), suite(*asked, rules=("STA-04", "CMP-01"))])
+        junit.junit_document("x", [suite(finding()), suite(*findings, rules=("STA-04", "CMP-01"))])
     )
     assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("3", "1", "0")
 

@@ -19,20 +19,22 @@ PACK = builders.pack()
 
 def lines() -> list[list[Row]]:
     """The cells of a table, line by line, without what is said of them."""
-    done = everything()
-    placed = table.table_lines(done.rows(), done.pack)
+    results = everything()
+    placed = table.table_lines(results.rows(), results.pack)
     return [
         [
             replace(row, status=Status.MEASURED, value=1.0, findings=(), run=None, record=None, attempts=1)
             for row in line
         ]
-        for line in (one.cells for one in placed)
+        for line in (line.cells for line in placed)
         if line
     ]
 
 
-def with_findings(line: list[Row], *found: Finding) -> list[Row]:
-    return [replace(row, findings=found, status=Status.INVALID if found[0].blocks else row.status) for row in line]
+def with_findings(line: list[Row], *findings: Finding) -> list[Row]:
+    return [
+        replace(row, findings=findings, status=Status.INVALID if findings[0].blocks else row.status) for row in line
+    ]
 
 
 def error(rule: str, message: str, actual: str = "", expected: str = "") -> Finding:
@@ -78,8 +80,8 @@ def test_notes_are_numbered_as_the_table_is_read() -> None:
 
 def test_a_note_about_part_of_a_line_names_its_cells() -> None:
     first, second, *_ = lines()
-    asked = Finding("PHY-02", Severity.WARNING, "x", "slow")
-    told = [[first[0], replace(first[1], findings=(asked,)), first[2]], second]
+    finding = Finding("PHY-02", Severity.WARNING, "x", "slow")
+    told = [[first[0], replace(first[1], findings=(finding,)), first[2]], second]
     assert notes.table_notes(told, PACK).texts == ("PHY-02 slow: explanation required (single/*/stat)",)
 
 
@@ -109,11 +111,11 @@ def test_of_several_attempts_the_reported_one_is_told(tried: int, valid: int, te
 
 def test_what_is_noted_or_was_not_checked_stands_once_below_with_its_cells() -> None:
     first, second, *_ = everything().rows()
-    both = [
+    rows = [
         replace(row, findings=(Finding("CCH-04", Severity.INFO, str(row.cell), "client cache in reach"),))
         for row in (first, second)
     ]
-    assert notes.target_notes(both) == ["note: CCH-04 client cache in reach (*/*/*)"]
+    assert notes.target_notes(rows) == ["note: CCH-04 client cache in reach (*/*/*)"]
     unread = [Finding(rule, Severity.WARNING, "x", "no command line", checked=False) for rule in ("FLG-02", "FLG-01")]
     assert notes.target_notes([replace(first, findings=tuple(unread)), replace(second, findings=())]) == [
         f"not checked: FLG-01, FLG-02 no command line (*/*/{first.cell.operation})"
@@ -122,12 +124,12 @@ def test_what_is_noted_or_was_not_checked_stands_once_below_with_its_cells() -> 
 
 def test_the_same_said_of_several_operations_is_one_line() -> None:
     line = lines()[0]
-    found = tuple(
+    findings = tuple(
         Finding("PHY-03", Severity.INFO, "x", "counted twice", operation=row.cell.operation, cells=(row.cell,))
         for row in line
         if row.cell.operation != "stat"
     )
-    assert notes.target_notes(with_findings(line, *found)) == ["note: PHY-03 counted twice (*/*/create, */*/remove)"]
+    assert notes.target_notes(with_findings(line, *findings)) == ["note: PHY-03 counted twice (*/*/create, */*/remove)"]
 
 
 def test_a_cause_that_differs_in_one_value_is_one_note_with_the_values() -> None:
@@ -150,9 +152,9 @@ def test_numbers_are_written_as_ranges(numbers: tuple[int, ...], text: str) -> N
 
 def test_how_much_of_the_values_is_selection_is_told_in_one_line() -> None:
     first, second = [replace(row, value=1000.0, findings=()) for row in lines()[0][:2]]
-    both = [replace(first, summary=intervals.summarize([800, 900, 1000])), second]
-    below = [replace(row, best="lowest", value=850.0) for row in both]
+    rows = [replace(first, summary=intervals.summarize([800, 900, 1000])), second]
+    lower_rows = [replace(row, best="lowest", value=850.0) for row in rows]
     said = "values of runs selected from 3 repetitions differ from the medians of these by {0} to {0} (median {0})"
-    assert notes.target_notes(both) == [f"{said.format('+11.1%')}: this difference comes from the selection"]
-    assert notes.target_notes(below) == [f"{said.format('+5.6%')}: this difference comes from the selection"]
+    assert notes.target_notes(rows) == [f"{said.format('+11.1%')}: this difference comes from the selection"]
+    assert notes.target_notes(lower_rows) == [f"{said.format('+5.6%')}: this difference comes from the selection"]
     assert notes.target_notes([second]) == []

@@ -300,28 +300,28 @@ def test_in_print_two_plots_stand_beside_each_other_on_a_sheet_of_a4(browser: Br
     tab.get("document.body.style.width = '182mm'")  # without the margins
     panels = "[...document.querySelectorAll('.panels')]"
     tops = tab.get(f"{panels}.map(one => [...one.children].map(each => each.getBoundingClientRect().top))")
-    assert [len(of) - len(set(of)) for of in tops] == [1, 2]  # of 3 panels, and of 4
+    assert [len(top) - len(set(top)) for top in tops] == [1, 2]  # of 3 panels, and of 4
     tab.close()
 
 
 def test_the_page_is_printed_to_pdf_by_an_installed_browser(page: Path) -> None:
-    made = write_pdf(page)
-    assert made == page.with_suffix(".pdf")
-    printed = made.read_bytes()
-    assert printed.startswith(b"%PDF-") and printed.count(b"/Type /Page\n") > 2
+    path = write_pdf(page)
+    assert path == page.with_suffix(".pdf")
+    data = path.read_bytes()
+    assert data.startswith(b"%PDF-") and data.count(b"/Type /Page\n") > 2
 
 
 def test_printed_the_decision_and_the_first_table_are_on_page_one_and_no_heading_ends_a_page(page: Path) -> None:
-    made = write_pdf(page)
-    text = subprocess.run(["pdftotext", "-layout", made, "-"], capture_output=True, text=True, check=True).stdout
-    first, *others = [sheet.strip() for sheet in text.split("\f") if sheet.strip()]
+    path = write_pdf(page)
+    text = subprocess.run(["pdftotext", "-layout", path, "-"], capture_output=True, text=True, check=True).stdout
+    first, *other_words = [sheet.strip() for sheet in text.split("\f") if sheet.strip()]
     assert first.index("REHEARSAL") < first.index("scratch (/scratch/user)") < first.index("All there is")
     assert first.count("All there is") == 3  # in each of the three groups of files
-    assert not any("All targets" in sheet or "scroll the table" in sheet for sheet in (first, *others))
-    lists = [sheet for sheet in others if re.search(r"\.r1/1 +17 ", sheet)]
+    assert not any("All targets" in sheet or "scroll the table" in sheet for sheet in (first, *other_words))
+    lists = [sheet for sheet in other_words if re.search(r"\.r1/1 +17 ", sheet)]
     assert len(lists) > 1 and all("Raw output, line" in sheet for sheet in lists)
     headings = ("Results", "Findings", "System", "Rates", "How to check", "Command lines", "Origin of the numbers")
-    for sheet in (first, *others):
+    for sheet in (first, *other_words):
         *_, last, _ = [line.strip() for line in sheet.splitlines() if line.strip()]  # above the page's number
         assert last not in headings and "files in" not in last, last
 

@@ -78,8 +78,10 @@ def test_whatever_the_texts_nothing_is_wider_than_asked_and_nothing_is_lost(
     assert widest(text) <= width
     given_words = sorted(word for line in lines for cell in line for word in cell.split())
     parts = [part.splitlines() for part in text.split("\n\n")]
-    below = [line for part in parts for line in part[[set(line) <= {"-", " "} for line in part].index(True) + 1 :]]
-    assert sorted(word for line in below for word in line.split()) == given_words
+    lower_parts = [
+        line for part in parts for line in part[[set(line) <= {"-", " "} for line in part].index(True) + 1 :]
+    ]
+    assert sorted(word for line in lower_parts for word in line.split()) == given_words
     assert width >= sum(MIN_TEXT_WIDTHS)
 
 

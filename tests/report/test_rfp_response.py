@@ -69,7 +69,10 @@ def test_the_decision_on_two_parts_is_that_of_both(first: str, second: str, unan
     lacking = "missing" if unanswered or "missing" in (first, second) else "complete"
     assert block.may == MAY["violated" if "violated" in (first, second) else lacking]
     assert ("a rehearsal never complies" in block.may_not) == ("rehearsal" in (first, second))
-    assert {each.name: each.answer for each in block.questions[1:]} == {"p0": STATES[first][0], "p1": STATES[second][0]}
+    assert {question.name: question.answer for question in block.questions[1:]} == {
+        "p0": STATES[first][0],
+        "p1": STATES[second][0],
+    }
     steps = ["add p9 to the parts in c.yaml"] if unanswered else []
     if worst != "ready":
         of_worst = next(number for number, state in enumerate((first, second)) if STATES[state][0] == STATES[worst][0])
@@ -81,6 +84,6 @@ def test_the_decision_on_two_parts_is_that_of_both(first: str, second: str, unan
 
 def test_the_decision_on_many_parts_shows_the_worst_and_names_the_others() -> None:
     block = decided(["p9"], "ready", "rehearsal", "missing", *4 * ["ready"])
-    assert [each.name for each in block.questions] == ["parts", "p2", "p1", "p0", "p3", "p4", "others"]
+    assert [question.name for question in block.questions] == ["parts", "p2", "p1", "p0", "p3", "p4", "others"]
     assert block.questions[0].reason == "mandatory parts missing: p9"
     assert (block.questions[-1].answer, block.questions[-1].reason) == ("2 more", "p5, p6")

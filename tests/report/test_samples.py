@@ -31,11 +31,11 @@ def test_what_is_wrong_with_a_sample_is_shown(tmp_path: Path, capsys: pytest.Cap
     log = tmp_path / "stream.txt"
     log.write_text("hello (it's)\n" + (CAPTURES / "stream-5.10.txt").read_text().partition("Triad")[0])
     assert main(["rules", "--test", "stream", str(log)]) == 1
-    shown = capsys.readouterr().out
-    assert "not complete" in shown
-    assert "  unrecognised: stream.txt:1: hello (it's)" in shown
-    assert "as patterns:\n    - 'hello \\(it''s\\)'\n" in shown
-    assert "in the pack's table, but not in these outputs: triad" in shown
+    out = capsys.readouterr().out
+    assert "not complete" in out
+    assert "  unrecognised: stream.txt:1: hello (it's)" in out
+    assert "as patterns:\n    - 'hello \\(it''s\\)'\n" in out
+    assert "in the pack's table, but not in these outputs: triad" in out
 
 
 def test_a_pack_of_a_built_in_benchmark_can_be_tried_too(capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,21 +56,21 @@ def test_what_the_packs_formulas_make_of_a_sample_is_shown(
 ) -> None:
     sample = CAPTURES / f"io500-{form}.txt"
     assert main(["rules", "--test", "io500-app", str(sample)]) == 0
-    shown = capsys.readouterr().out
-    printed = [word for word in sample.read_text().split() if word.replace(".", "").isdigit()]
-    computed = dict(line.split()[:2] for line in shown.splitlines() if " = " in line)
+    out = capsys.readouterr().out
+    words = [word for word in sample.read_text().split() if word.replace(".", "").isdigit()]
+    computed_texts = dict(line.split()[:2] for line in out.splitlines() if " = " in line)
     names = ("bandwidth:", "metadata:", "score:")
-    assert [digits.format(float(computed[name])) for name in names] == printed[-3:]
+    assert [digits.format(float(computed_texts[name])) for name in names] == words[-3:]
 
 
 def test_outputs_of_several_phases_are_computed_together(capsys: pytest.CaptureFixture[str]) -> None:
     logs = [str(CAPTURES / f"npb-3.4-{kernel}.txt") for kernel in ("ep", "mg", "cg", "ft", "is")]
     assert main(["rules", "--test", "npb", *logs]) == 0
-    shown = capsys.readouterr().out
-    assert shown.count("1 numbers, 0 errors, 0 warnings, 0 unrecognised lines") == 5
+    out = capsys.readouterr().out
+    assert out.count("1 numbers, 0 errors, 0 warnings, 0 unrecognised lines") == 5
     mean = geometric_mean([37.63, 3174.36, 364.3, 653.76, 319.22])
     computed = f"  mean: {mean:.10g} Mop/s = geomean(ep, mg, cg, ft, is)"
-    assert shown.splitlines()[-3:] == ["  computed by the pack's formulas:", computed, ""]
+    assert out.splitlines()[-3:] == ["  computed by the pack's formulas:", computed, ""]
 
 
 def test_all_unrecognised_lines_are_counted_though_not_all_are_shown(
@@ -99,6 +99,6 @@ def test_results_that_fio_prints_meanwhile_are_not_blamed_on_copies(
     text = (CAPTURES / "fio-3.33-write.json").read_text()
     (tmp_path / "fio.json").write_text(text + text)
     assert main(["rules", "--test", "fio", str(tmp_path / "fio.json")]) == 1
-    shown = capsys.readouterr().out
-    assert f"fio.json:{text.count(chr(10)) + 1}: a second JSON document, which is not used" in shown
-    assert "--status-interval" in shown and "MPI job" not in shown
+    out = capsys.readouterr().out
+    assert f"fio.json:{text.count(chr(10)) + 1}: a second JSON document, which is not used" in out
+    assert "--status-interval" in out and "MPI job" not in out

@@ -24,7 +24,7 @@ RESULTS = [
 
 def scored(folder: Path, results: list[Figure], text: str = RFP) -> dict[str, Scored]:
     (folder / "rfp.yaml").write_text(text)
-    return {each.id: each for each in compute_scores(rfp.load(folder / "rfp.yaml"), results)}
+    return {scored.id: scored for scored in compute_scores(rfp.load(folder / "rfp.yaml"), results)}
 
 
 def test_a_score_is_the_weighted_mean_of_its_terms_by_their_references(tmp_path: Path) -> None:
@@ -35,20 +35,20 @@ def test_a_score_is_the_weighted_mean_of_its_terms_by_their_references(tmp_path:
 
 
 def test_a_score_may_use_scores_above_it_and_the_best_of_several_results(tmp_path: Path) -> None:
-    found = scored(tmp_path, RESULTS)
-    assert found["total"].value == pytest.approx((found["both"].value or 0) / 2 + 100)
+    scoreds = scored(tmp_path, RESULTS)
+    assert scoreds["total"].value == pytest.approx((scoreds["both"].value or 0) / 2 + 100)
 
 
 @pytest.mark.parametrize(("mean", "value"), [("arithmetic", 0.875), ("harmonic", 4 / (1 / 2 + 3 / 0.5))])
 def test_a_mean_may_be_of_another_kind(tmp_path: Path, mean: str, value: float) -> None:
-    found = scored(tmp_path, RESULTS, RFP.replace("title: Both tiers", f"title: Both tiers\n    mean: {mean}"))
-    assert found["both"].value == pytest.approx(value)
+    scoreds = scored(tmp_path, RESULTS, RFP.replace("title: Both tiers", f"title: Both tiers\n    mean: {mean}"))
+    assert scoreds["both"].value == pytest.approx(value)
 
 
 def test_a_result_without_a_valid_value_leaves_scores_without_one_and_says_why(tmp_path: Path) -> None:
-    found = scored(tmp_path, [*RESULTS[:2], replace(RESULTS[2], value=None, status="invalid"), RESULTS[3]])
-    assert (found["both"].value, found["both"].why) == (None, "slow/home/single/shared/stat is invalid")
-    assert (found["total"].value, found["total"].why) == (None, "both has no result")
+    scoreds = scored(tmp_path, [*RESULTS[:2], replace(RESULTS[2], value=None, status="invalid"), RESULTS[3]])
+    assert (scoreds["both"].value, scoreds["both"].why) == (None, "slow/home/single/shared/stat is invalid")
+    assert (scoreds["total"].value, scoreds["total"].why) == (None, "both has no result")
 
 
 def test_a_part_that_is_not_answered_leaves_scores_without_a_value(tmp_path: Path) -> None:
@@ -56,18 +56,18 @@ def test_a_part_that_is_not_answered_leaves_scores_without_a_value(tmp_path: Pat
 
 
 def test_a_name_of_several_results_needs_to_say_how_they_are_joined(tmp_path: Path) -> None:
-    found = scored(tmp_path, RESULTS, RFP.replace("max(creates)", "creates"))
-    assert found["total"].why == "creates is 2 results: name one of them, or write mean(creates)"
+    scoreds = scored(tmp_path, RESULTS, RFP.replace("max(creates)", "creates"))
+    assert scoreds["total"].why == "creates is 2 results: name one of them, or write mean(creates)"
 
 
 def test_a_mean_that_has_no_value_says_why(tmp_path: Path) -> None:
-    found = scored(tmp_path, [replace(RESULTS[0], value=-1.0), *RESULTS[1:]])
-    assert found["both"].why == "a geometric mean needs numbers above 0; found -0.01"
+    scoreds = scored(tmp_path, [replace(RESULTS[0], value=-1.0), *RESULTS[1:]])
+    assert scoreds["both"].why == "a geometric mean needs numbers above 0; found -0.01"
 
 
 def test_where_every_result_was_repeated_a_score_has_an_interval(tmp_path: Path) -> None:
     assert scored(tmp_path, RESULTS)["both"].low is None
-    both = scored(tmp_path, [replace(each, cv=0.1, repetitions=4) for each in RESULTS])["both"]
+    both = scored(tmp_path, [replace(figure, cv=0.1, repetitions=4) for figure in RESULTS])["both"]
     deviation = 0.05 * math.sqrt(1 + 9) / 4  # of the logarithm of the score
     assert both.value is not None and both.low is not None and both.high is not None
     assert math.log(both.value / both.low) == pytest.approx(1.96 * deviation, rel=0.15)

@@ -29,15 +29,17 @@ from tests.support.results import Results, everything
 
 
 def test_the_printed_table_of_all_that_can_happen() -> None:
-    done = everything()
-    builders.golden("table.txt", table.table_text(done.rows(), done.campaign, done.pack, "simple", details=True))
+    results = everything()
+    builders.golden(
+        "table.txt", table.table_text(results.rows(), results.campaign, results.pack, "simple", details=True)
+    )
 
 
 @pytest.mark.parametrize("width", [80, 140])
 @pytest.mark.parametrize("tiers", ["one", "two"])
 def test_a_table_has_the_footnotes_that_change_a_number_and_counts_the_others(tiers: str, width: int) -> None:
-    done = everything()
-    given = two_targets() if tiers == "two" else (done.rows(), done.campaign, done.pack)
+    results = everything()
+    given = two_targets() if tiers == "two" else (results.rows(), results.campaign, results.pack)
     text = table.table_text(*given, "simple", width)
     builders.golden(f"table-{tiers}-{width}.txt", text)
     assert max(map(len, text.splitlines())) <= width
@@ -49,8 +51,10 @@ def test_the_last_attempt_of_a_run_is_counted_whatever_became_of_the_others() ->
     submission = everything().submission()
     attempts = submission.attempts
     first = attempts[0]
-    later = replace(first, number=first.number + 1)
-    rows = table_rows(submission.campaign, submission.pack, submission.runs, [*attempts, later], submission.results)
+    later_attempt = replace(first, number=first.number + 1)
+    rows = table_rows(
+        submission.campaign, submission.pack, submission.runs, [*attempts, later_attempt], submission.results
+    )
     numbers = {row.last_attempt for row in rows if row.run and row.run.id == first.run}
     assert numbers == {first.number + 1}
     assert all(row.attempt.number <= row.last_attempt for row in rows if row.attempt)
@@ -76,7 +80,7 @@ def test_the_forms_agree_on_every_number() -> None:
 
 def test_each_column_has_a_place_in_csv_of_its_own() -> None:
     leaves = [each for column in COLUMNS for each in (column.columns or (column,))]
-    assert sorted(each.place for each in leaves if each.place) == list(range(1, len(IN_CSV) + 1))
+    assert sorted(column.place for column in leaves if column.place) == list(range(1, len(IN_CSV) + 1))
 
 
 def test_a_csv_with_decimal_commas_is_read_back_with_the_same_fields(tmp_path: Path) -> None:
@@ -98,54 +102,54 @@ def test_a_full_size_table_does_not_say_rehearsal() -> None:
 
 
 def test_every_format_of_tabulate_prints_every_number() -> None:
-    done = everything()
-    rows = done.rows()
+    results = everything()
+    rows = results.rows()
     for style in tabulate.tabulate_formats:
-        text = table.table_text(rows, done.campaign, done.pack, style)
+        text = table.table_text(rows, results.campaign, results.pack, style)
         for number in ("1309", "52346", "2500", "7999", "3000", "4.57", "INVALID"):
             assert number in text, style
 
 
 @pytest.mark.parametrize("style", ["html", "latex_booktabs", "latex_longtable", "github"])
 def test_launch_conditions_stay_indented_where_a_format_drops_spaces(style: str) -> None:
-    done = everything()
-    text = table.table_text(done.rows(), done.campaign, done.pack, style)
+    results = everything()
+    text = table.table_text(results.rows(), results.campaign, results.pack, style)
     space = "\N{NO-BREAK SPACE}"
-    for launch in done.pack.launch:
+    for launch in results.pack.launch:
         assert f"{space}{space}{launch.title}" in text
 
 
 def test_markdown_aligns_numbers_right() -> None:
-    done = everything()
-    rule = table.table_text(done.rows(), done.campaign, done.pack, "github").splitlines()[3]
+    results = everything()
+    rule = table.table_text(results.rows(), results.campaign, results.pack, "github").splitlines()[3]
     assert [column.endswith(":") for column in rule.strip("|").split("|")] == [False, *[True] * 5, False, False]
 
 
 def test_an_unknown_format_is_refused_with_those_that_there_are() -> None:
-    done = Results()
+    results = Results()
     with pytest.raises(InputError) as caught:
-        table.table_text(done.rows(), done.campaign, done.pack, "tabel")
+        table.table_text(results.rows(), results.campaign, results.pack, "tabel")
     assert str(caught.value).startswith("--format tabel: unknown format; allowed: ")
     assert str(caught.value).endswith(", csv, json, xlsx")
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [(123456.7, "123457"), (100.4, "100"), (99.96, "100"), (5.6789, "5.68"), (0.01234, "0.0123")]
+    ("value", "output"), [(123456.7, "123457"), (100.4, "100"), (99.96, "100"), (5.6789, "5.68"), (0.01234, "0.0123")]
 )
-def test_a_number_has_as_many_digits_as_the_eye_takes_in(value: float, shown: str) -> None:
-    assert units.digits(value) == shown
+def test_a_number_has_as_many_digits_as_the_eye_takes_in(value: float, output: str) -> None:
+    assert units.digits(value) == output
 
 
 def test_status_and_notes_have_columns_of_their_own_only_where_a_line_has_them() -> None:
     clean = Results(pack=builders.pack(checks={}), campaign=builders.campaign(launch={"single": Geometry(1, 1)}))
     for files in ("shared", "unique", "onefile"):
         clean.add(f"single.{files}")
-    own = [replace(row, findings=()) for row in clean.rows() if row.cell.launch == "single"]
+    own_rows = [replace(row, findings=()) for row in clean.rows() if row.cell.launch == "single"]
     pack = replace(clean.pack, launch=clean.pack.launch[:1])
-    header = table.table_text(own, clean.campaign, pack, "simple").splitlines()[1]
+    header = table.table_text(own_rows, clean.campaign, pack, "simple").splitlines()[1]
     assert header.split() == ["Create", "Stat", "Remove", "Processes", "Nodes"]
-    asked = replace(own[0], findings=(Finding("PHY-02", Severity.WARNING, "x", "slow"),))
-    header = table.table_text([asked, *own[1:]], clean.campaign, pack, "simple").splitlines()[1]
+    asked = replace(own_rows[0], findings=(Finding("PHY-02", Severity.WARNING, "x", "slow"),))
+    header = table.table_text([asked, *own_rows[1:]], clean.campaign, pack, "simple").splitlines()[1]
     assert header.split()[-1] == "Notes"
 
 
@@ -182,13 +186,13 @@ def test_a_format_with_rows_of_its_own_folds_no_label(style: str) -> None:
 
 def two_targets() -> tuple[list[Row], Campaign, RulePack]:
     """A campaign on two tiers; on the second one file configuration is declined."""
-    done = everything()
-    rows = done.rows()
+    results = everything()
+    rows = results.rows()
     second = [replace(row, cell=replace(row.cell, target="burst")) for row in rows]
     declined: dict[str, Any] = {"value": None, "record": None, "status": Status.DECLINED, "note": "not offered"}
     second = [replace(row, **declined) if row.cell.files == "onefile" else row for row in second]
-    targets = (*done.campaign.targets, Target("burst", "/burst"))
-    return [*rows, *second], replace(done.campaign, targets=targets), done.pack
+    targets = (*results.campaign.targets, Target("burst", "/burst"))
+    return [*rows, *second], replace(results.campaign, targets=targets), results.pack
 
 
 @pytest.mark.parametrize("style", ["html", "unsafehtml"])
@@ -224,18 +228,18 @@ def test_an_overview_can_be_printed_in_every_format() -> None:
 
 
 def test_headings_are_folded_where_a_table_would_be_wider_than_a_terminal() -> None:
-    done = everything()
+    results = everything()
     titles = {
         "create": "Sum of the processes",
         "stat": "Reached by reads of others",
         "remove": "Fastest of all processes",
     }
-    operations = tuple(replace(one, title=titles[one.id]) for one in done.pack.operations)
-    pack = replace(done.pack, operations=operations, caption="Bandwidth of a shared file system with a long title")
-    text = table.table_text(done.rows(), done.campaign, pack, "simple")
+    operations = tuple(replace(operation, title=titles[operation.id]) for operation in results.pack.operations)
+    pack = replace(results.pack, operations=operations, caption="Bandwidth of a shared file system with a long title")
+    text = table.table_text(results.rows(), results.campaign, pack, "simple")
     assert max(map(len, text.splitlines())) <= printing.WIDEST
     assert text.splitlines()[2].split() == ["Sum", "of", "Reached", "Fastest", "Processes", "Nodes", "Status", "Notes"]
-    assert len(table.table_text(done.rows(), done.campaign, pack, "github").splitlines()[2]) > printing.WIDEST
+    assert len(table.table_text(results.rows(), results.campaign, pack, "github").splitlines()[2]) > printing.WIDEST
 
 
 # --- the layout
@@ -243,9 +247,9 @@ def test_headings_are_folded_where_a_table_would_be_wider_than_a_terminal() -> N
 
 def empty(pack: RulePack) -> list[Row]:
     cells = (
-        Cell("t", launch.id, pack.files[0].id, each.id)
+        Cell("t", launch.id, pack.files[0].id, operation.id)
         for launch in pack.launch
-        for each in pack.operations_of(launch.id)
+        for operation in pack.operations_of(launch.id)
     )
     return [Row(cell, "", Status.MISSING, None) for cell in cells]
 

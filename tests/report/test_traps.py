@@ -36,10 +36,14 @@ class Told:
     findings: tuple[Finding, ...]
 
     def by(self, rule: str) -> list[tuple[Severity, str, str]]:
-        return [(one.severity, one.expected, one.actual) for one in self.findings if one.rule == rule and one.checked]
+        return [
+            (finding.severity, finding.expected, finding.actual)
+            for finding in self.findings
+            if finding.rule == rule and finding.checked
+        ]
 
     def unchecked(self, rule: str) -> list[str]:
-        return [one.message for one in self.findings if one.rule == rule and not one.checked]
+        return [finding.message for finding in self.findings if finding.rule == rule and not finding.checked]
 
     def row(self, operation: str) -> Row:
         return next(row for row in self.rows if row.cell.operation == operation)
@@ -64,27 +68,27 @@ def told(root: Path, capture: str, geometry: Geometry, dialect: Dialect, files: 
 
     program = {"mdtest": matrix.Executable("./mdtest", dialect)}
     runs = matrix.expand(campaign, pack, {launch: geometry}, program)
-    run = next(one for one in runs if one.files == files)
+    run = next(run for run in runs if run.files == files)
     attempt = builders.attempt(run)
-    own = root / "runs" / run.id / "1"
-    own.mkdir(parents=True)
+    own_path = root / "runs" / run.id / "1"
+    own_path.mkdir(parents=True)
     directory = run.attempt_directory(attempt.token)
     for name, path in outputs.items():
         printed = re.sub(
             r"'/scratch/user/it'\\''s x'|/scratch/user/it's x|/scratch/user/\w+", directory, path.read_text()
         )
-        (own / name).write_text(printed)
-    records, seen = output.read("mdtest", own, root)
+        (own_path / name).write_text(printed)
+    records, seen = output.read("mdtest", own_path, root)
     key = (run.id, 1)
     results = engine.cases_of_runs(
         Definition(campaign, pack), [run], [attempt], {key: tuple(records)}, {key: {"": seen}}
     )
     rows = table_rows(campaign, pack, [run], [attempt], results)
-    again = {key: tuple(records)}
-    whole = Submission(campaign, pack, (run,), (attempt,), tuple(results), tuple(rows), again=again)
-    found = engine.judge_submission(whole)
-    rows = [row for row in with_findings(rows, found) if row.run == run]
-    return Told(rows, (*results[0].findings, *found))
+    second_records = {key: tuple(records)}
+    submission = Submission(campaign, pack, (run,), (attempt,), tuple(results), tuple(rows), again=second_records)
+    findings = engine.judge_submission(submission)
+    rows = [row for row in with_findings(rows, findings) if row.run == run]
+    return Told(rows, (*results[0].findings, *findings))
 
 
 # --- -N: ranks or nodes
@@ -192,6 +196,6 @@ def test_the_builtin_benchmark_tells_what_was_performed_beside_what_its_formula_
 def test_one_node_is_labelled_as_in_reach_of_its_clients_cache(tmp_path: Path) -> None:
     local = told(tmp_path, "mdtest-1.8.4-shared-dir.txt", ONE_NODE, Dialect.RANK_OFFSET)
     assert local.by("CCH-04") == [(Severity.INFO, "", "")]
-    assert [one.message for one in local.findings if one.rule == "FLG-07"] == [
+    assert [finding.message for finding in local.findings if finding.rule == "FLG-07"] == [
         "single node: all phases ran on the node that created the files, as there is no other"
     ]

@@ -23,50 +23,53 @@ def answered(*findings: Finding, profile: str = "full") -> Contents:
     return replace(given, rows=[replace(row, status=Status.MEASURED, value=1.0) for row in given.rows])
 
 
-def says(found: Verdict) -> list[str]:
-    return [f"{reason.text} {' '.join(rule for rule, _, _ in reason.rules)}".strip() for reason in found.reasons]
+def says(verdict: Verdict) -> list[str]:
+    return [f"{reason.text} {' '.join(rule for rule, _, _ in reason.rules)}".strip() for reason in verdict.reasons]
 
 
 def test_a_campaign_without_a_finding_complies() -> None:
-    found = compliance_verdict(answered())
-    assert (found.kind, found.headline, found.reasons) == (Compliance.COMPLIES, "Complies with the run rules", ())
+    verdict = compliance_verdict(answered())
+    assert (verdict.kind, verdict.headline, verdict.reasons) == (Compliance.COMPLIES, "Complies with the run rules", ())
 
 
 def test_a_rule_that_was_not_checked_leaves_no_plain_compliance() -> None:
-    found = compliance_verdict(answered(UNCHECKED))
-    assert found.kind is Compliance.UNCHECKED
-    assert found.headline == "No violation found, but not all rules were checked"
-    assert says(found) == [f"1 rule of {len(builders.ALL_CHECKS)} not checked (does not count as passed): CCH-03"]
+    verdict = compliance_verdict(answered(UNCHECKED))
+    assert verdict.kind is Compliance.UNCHECKED
+    assert verdict.headline == "No violation found, but not all rules were checked"
+    assert says(verdict) == [f"1 rule of {len(builders.ALL_CHECKS)} not checked (does not count as passed): CCH-03"]
 
 
 def test_a_broken_rule_is_named_with_its_statement_and_how_often() -> None:
-    found = compliance_verdict(answered(FINDING, replace(FINDING, subject="other"), WARNING, UNCHECKED))
-    assert (found.kind, found.headline) == (Compliance.BROKEN, "Does not comply with the run rules")
-    assert says(found)[:2] == ["1 rule violated: FLG-06", "Explanation required by 1 rule: RUN-07"]
-    ((rule, statement, times),) = found.reasons[0].rules
+    verdict = compliance_verdict(answered(FINDING, replace(FINDING, subject="other"), WARNING, UNCHECKED))
+    assert (verdict.kind, verdict.headline) == (Compliance.BROKEN, "Does not comply with the run rules")
+    assert says(verdict)[:2] == ["1 rule violated: FLG-06", "Explanation required by 1 rule: RUN-07"]
+    ((rule, statement, times),) = verdict.reasons[0].rules
     assert (rule, times) == ("FLG-06", 2) and statement == "the rank offset (`-N`) is the one that the rules ask for"
 
 
 @pytest.mark.parametrize("status", [Status.INVALID, Status.FAILED, Status.MISSING])
 def test_a_cell_without_a_valid_number_does_not_comply(status: Status) -> None:
-    given = answered()
-    found = compliance_verdict(replace(given, rows=[replace(given.rows[0], status=status), *given.rows[1:]]))
-    assert found.kind is Compliance.BROKEN
-    assert says(found) == ["1 of 36 results have no valid value."]
+    contents = answered()
+    verdict = compliance_verdict(replace(contents, rows=[replace(contents.rows[0], status=status), *contents.rows[1:]]))
+    assert verdict.kind is Compliance.BROKEN
+    assert says(verdict) == ["1 of 36 results have no valid value."]
 
 
 def test_a_question_does_not_take_compliance_away() -> None:
-    found = compliance_verdict(answered(WARNING))
-    assert (found.kind, found.headline) == (
+    verdict = compliance_verdict(answered(WARNING))
+    assert (verdict.kind, verdict.headline) == (
         Compliance.COMPLIES,
         "Complies with the run rules, with explanations required",
     )
 
 
 def test_a_waived_breach_blocks_nothing_and_is_said() -> None:
-    found = compliance_verdict(answered(replace(FINDING, waived="by the buyer")))
-    assert (found.kind, found.headline) == (Compliance.COMPLIES, "Complies with the run rules, with waived violations")
-    assert says(found) == ["1 rule violated and waived: FLG-06"]
+    verdict = compliance_verdict(answered(replace(FINDING, waived="by the buyer")))
+    assert (verdict.kind, verdict.headline) == (
+        Compliance.COMPLIES,
+        "Complies with the run rules, with waived violations",
+    )
+    assert says(verdict) == ["1 rule violated and waived: FLG-06"]
 
 
 def test_a_warning_that_has_its_answer_asks_nothing() -> None:
@@ -75,13 +78,15 @@ def test_a_warning_that_has_its_answer_asks_nothing() -> None:
 
 @pytest.mark.parametrize("findings", [(), (FINDING,)])
 def test_a_rehearsal_never_complies_and_says_how_small_it_is(findings: tuple[Finding, ...]) -> None:
-    found = compliance_verdict(answered(*findings, profile="rehearsal"))
-    assert (found.kind, found.headline) == (Compliance.REHEARSAL, "Rehearsal size: not a compliant result")
-    assert says(found)[0] == "Rehearsal: 1000 files instead of 1048576."
+    verdict = compliance_verdict(answered(*findings, profile="rehearsal"))
+    assert (verdict.kind, verdict.headline) == (Compliance.REHEARSAL, "Rehearsal size: not a compliant result")
+    assert says(verdict)[0] == "Rehearsal: 1000 files instead of 1048576."
 
 
 def test_rules_of_unknown_origin_are_said_first(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("id: mine\n")
-    given = answered()
-    found = compliance_verdict(replace(given, pack=replace(given.pack, path=tmp_path / "mine.yaml", digest="0" * 64)))
-    assert says(found)[0].startswith(f"The rules are a custom rule pack {tmp_path}/mine.yaml, SHA-256")
+    contents = answered()
+    verdict = compliance_verdict(
+        replace(contents, pack=replace(contents.pack, path=tmp_path / "mine.yaml", digest="0" * 64))
+    )
+    assert says(verdict)[0].startswith(f"The rules are a custom rule pack {tmp_path}/mine.yaml, SHA-256")

@@ -35,8 +35,8 @@ def planned(results: Results | None = None, **unresolved: str) -> Plan:
 
 def judged(results: Results) -> Submission:
     """The campaign with all findings about it, which no row has yet."""
-    given = results.submission()
-    return replace(given, findings=(*engine.judge_submission(given), *engine.unsupported_rules(results.pack)))
+    submission = results.submission()
+    return replace(submission, findings=(*engine.judge_submission(submission), *engine.unsupported_rules(results.pack)))
 
 
 def found(results: Results) -> list[dict[str, Any]]:
@@ -62,13 +62,13 @@ def test_the_plan_says_what_must_be_disclosed() -> None:
 
 
 def test_a_plan_with_a_count_for_each_operation_says_what_the_rules_make_of_it() -> None:
-    made = searching_campaign(SearchSettings(per="operation"))
-    standing = look(wanted(made)[0], made, {})
+    campaign = searching_campaign(SearchSettings(per="operation"))
+    standing = look(wanted(campaign)[0], campaign, {})
     plan = replace(planned(), searches=(standing,))
-    asked = replace(definition_of(), campaign=made, pack=replace(builders.pack(), checks={"STA-01": "8.5"}))
-    assert "violates STA-01 (clause 8.5); use per: configuration" in views.plan_text(asked, plan)
-    assert "STA-01" not in views.plan_text(replace(asked, pack=replace(asked.pack, checks={})), plan)
-    one_run = replace(asked, campaign=searching_campaign())
+    definition = replace(definition_of(), campaign=campaign, pack=replace(builders.pack(), checks={"STA-01": "8.5"}))
+    assert "violates STA-01 (clause 8.5); use per: configuration" in views.plan_text(definition, plan)
+    assert "STA-01" not in views.plan_text(replace(definition, pack=replace(definition.pack, checks={})), plan)
+    one_run = replace(definition, campaign=searching_campaign())
     assert "STA-01" not in views.plan_text(one_run, plan)
 
 
@@ -133,37 +133,37 @@ def test_a_run_of_a_search_is_marked_on_its_own_line() -> None:
 def test_each_finding_comes_once_with_its_clause() -> None:
     results = Results(pack=builders.small_pack(checks={"FLG-04": "8.4", "GEO-02": "8.5"}))
     results.add("peak.unique", seen={"nodes": 1})
-    shown = [one for one in found(results) if one["rule"] != "CMP-03"]
-    assert [(one["rule"], one["clause"], one["severity"]) for one in shown] == [
+    entries = [one for one in found(results) if one["rule"] != "CMP-03"]
+    assert [(one["rule"], one["clause"], one["severity"]) for one in entries] == [
         ("FLG-04", "8.4", "I"),
         ("GEO-02", "8.5", "E"),
     ]
-    assert shown[1]["message"] == "ran with other process or node counts than planned for peak"
+    assert entries[1]["message"] == "ran with other process or node counts than planned for peak"
 
 
 def test_a_cell_without_a_number_is_a_finding_unless_it_is_declined() -> None:
     results = everything()
     results.pack = builders.pack(checks={"CMP-03": "8.2.2"})
-    shown = [one for one in found(results) if one["rule"] == "CMP-03"]
-    assert sorted(one["subject"] for one in shown) == sorted(
+    entries = [one for one in found(results) if one["rule"] == "CMP-03"]
+    assert sorted(one["subject"] for one in entries) == sorted(
         str(row.cell) for row in results.rows() if row.status in ("missing", "failed")
     )
-    assert {one["severity"] for one in shown} == {"E"}
-    assert shown[0]["actual"] == "node_fail"  # RUN-01 says why
+    assert {one["severity"] for one in entries} == {"E"}
+    assert entries[0]["actual"] == "node_fail"  # RUN-01 says why
 
 
 def test_a_rule_that_nothing_judges_is_said_not_to_be_checked() -> None:
     results = Results(pack=builders.small_pack(checks={"CMP-03": "8.2.2", "GEO-01": "8.4", "XYZ-01": "practice"}))
-    shown = [one for one in found(results) if not one["checked"]]
-    assert [(one["rule"], one["clause"], one["message"]) for one in shown] == [
+    entries = [one for one in found(results) if not one["checked"]]
+    assert [(one["rule"], one["clause"], one["message"]) for one in entries] == [
         ("XYZ-01", "practice", "rule not supported by this version")
     ]
 
 
 def test_findings_as_text_are_said_once_with_where_and_what_was_found() -> None:
     results = everything()
-    whole = judged(results)
-    text = findings_view.check_text(whole, decision.campaign_decision(whole, "c.yaml"))
+    submission = judged(results)
+    text = findings_view.check_text(submission, decision.campaign_decision(submission, "c.yaml"))
     builders.golden("findings.txt", text + "\n")
     assert max(map(len, text.splitlines())) <= 120
 
@@ -171,8 +171,8 @@ def test_findings_as_text_are_said_once_with_where_and_what_was_found() -> None:
 def test_no_findings_are_said_too() -> None:
     pack = builders.pack(checks={"FLG-01": "8"})
     assert findings_view.findings_text(pack, []) == "no findings"
-    whole = replace(Results(pack=pack).submission(), rows=())
-    text = findings_view.check_text(whole, decision.campaign_decision(whole))
+    submission = replace(Results(pack=pack).submission(), rows=())
+    text = findings_view.check_text(submission, decision.campaign_decision(submission))
     assert text.endswith("\n\n1 rule, by worst finding: 1 passed")
 
 
@@ -195,23 +195,25 @@ def test_a_rule_counts_by_the_worst_that_is_said_of_it() -> None:
 
 
 def test_what_needs_an_explanation_is_not_listed_as_explained() -> None:
-    given = judged(everything())
-    asked = [replace(one, severity=Severity.WARNING) for one in given.all_findings if one.rule == "FLG-07"]
-    text = findings_view.findings_text(given.pack, asked)
+    submission = judged(everything())
+    findings = [
+        replace(finding, severity=Severity.WARNING) for finding in submission.all_findings if finding.rule == "FLG-07"
+    ]
+    text = findings_view.findings_text(submission.pack, findings)
     assert text.startswith("Explanation required:") and "Explained:" not in text
 
 
 def test_a_finding_is_listed_once_whatever_answers_it_has() -> None:
-    given = judged(everything())
-    asked = [one for one in given.all_findings if one.rule == "FLG-07"][:1]
+    submission = judged(everything())
+    findings = [finding for finding in submission.all_findings if finding.rule == "FLG-07"][:1]
     for answers in (
         {},
         {"explained": "why"},
         {"waived": "by the buyer"},
         {"explained": "why", "waived": "by the buyer"},
     ):
-        finding = replace(asked[0], severity=Severity.WARNING, **answers)
-        text = findings_view.findings_text(given.pack, [finding], given.rows)
+        finding = replace(findings[0], severity=Severity.WARNING, **answers)
+        text = findings_view.findings_text(submission.pack, [finding], submission.rows)
         assert text.count("FLG-07") == 1
         assert text.startswith(
             "Waived" if "waived" in answers else "Explained:" if answers else "Explanation required:"
@@ -219,9 +221,13 @@ def test_a_finding_is_listed_once_whatever_answers_it_has() -> None:
 
 
 def test_an_answer_stands_with_its_finding() -> None:
-    given = judged(everything())
-    said = [replace(one, explained="the switch was replaced") for one in given.all_findings if one.rule == "FLG-07"]
-    text = findings_view.findings_text(given.pack, said, given.rows)
+    submission = judged(everything())
+    findings = [
+        replace(finding, explained="the switch was replaced")
+        for finding in submission.all_findings
+        if finding.rule == "FLG-07"
+    ]
+    text = findings_view.findings_text(submission.pack, findings, submission.rows)
     assert "      explained: the switch was replaced" in text.splitlines()
 
 
@@ -232,8 +238,8 @@ def test_the_plan_as_json_has_what_is_executed() -> None:
 
 def test_the_plan_of_a_pack_with_variables_says_what_they_are_at_full_size() -> None:
     variables = (Variable("block", "16m", "1m", "1", why="bytes of a process"), Variable("count", "8", "8", "1"))
-    made = builders.small_pack(variables=variables, profile="rehearsal", values={"block": "1m", "count": "8"})
-    results = Results(pack=made)
+    pack = builders.small_pack(variables=variables, profile="rehearsal", values={"block": "1m", "count": "8"})
+    results = Results(pack=pack)
     text = views.plan_text(definition_of(results), planned(results))
     assert "\nblock: 1m, at full size 16m (bytes of a process)\ncount: 8\n\n" in text
 
@@ -241,8 +247,8 @@ def test_the_plan_of_a_pack_with_variables_says_what_they_are_at_full_size() -> 
 def test_a_rule_says_once_why_it_matters_and_what_to_do_and_only_where_something_is_to_be_done() -> None:
     entry = CATALOGUE["GEO-02"]
     broken = Finding("GEO-02", Severity.ERROR, "run/1", "other counts", "8", "4")
-    given = (broken, replace(broken, wording="another text"), replace(broken, severity=Severity.WARNING))
-    text = " ".join(findings_view.findings_text(builders.pack(), given).split())
+    findings = (broken, replace(broken, wording="another text"), replace(broken, severity=Severity.WARNING))
+    text = " ".join(findings_view.findings_text(builders.pack(), findings).split())
     assert text.count(f"why it matters: {entry.why}") == text.count(f"what to do: {entry.remedy}") == 1
     for light in (replace(broken, severity=Severity.INFO), replace(broken, waived="by the buyer")):
         assert "why it matters" not in findings_view.findings_text(builders.pack(), [light])

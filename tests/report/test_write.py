@@ -41,22 +41,24 @@ def contents(results: Results, findings: tuple[Finding, ...] = (FINDING,)) -> Co
         system=(("storage", "4 servers & 96 disks"),),
         contact=(("name", "A. <Nobody>"),),
     )
-    given = results.submission()
-    parts = given.runs, given.attempts, given.results, given.rows
+    submission = results.submission()
+    parts = submission.runs, submission.attempts, submission.results, submission.rows
     pack = replace(results.pack, checks={**results.pack.checks, "FLG-06": "8.4"})
     return Contents(campaign, pack, *parts, findings=findings)
 
 
-def placed(given: Contents, root: Path) -> Contents:
+def placed(contents: Contents, root: Path) -> Contents:
     """With its results in `root`."""
-    return replace(given, campaign=replace(given.campaign, results=root))
+    return replace(contents, campaign=replace(contents.campaign, results=root))
 
 
 def projected() -> Results:
     """A campaign of which one cell follows from an earlier system's."""
     inputs = (("base", 1234567.5),)
-    one = Projection("*/max/shared/create", 4, 32, "Old & Co", "2nd", "base * nodes", inputs, 0.2, (Path("/old/log"),))
-    return Results(campaign=builders.campaign(projections=(one,)))
+    projection = Projection(
+        "*/max/shared/create", 4, 32, "Old & Co", "2nd", "base * nodes", inputs, 0.2, (Path("/old/log"),)
+    )
+    return Results(campaign=builders.campaign(projections=(projection,)))
 
 
 class Page(html.parser.HTMLParser):
@@ -115,8 +117,8 @@ def test_every_form_of_the_table_is_written(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert len(json.loads((tmp_path / "table.json").read_text())) == 36
     rule = CATALOGUE[FINDING.rule]
-    known = {"clause": "8.4", "title": rule.statement, "why": rule.why, "remedy": rule.remedy}
-    assert json.loads((tmp_path / "findings.json").read_text()) == [{**FINDING.as_json(), **known}]
+    known_texts = {"clause": "8.4", "title": rule.statement, "why": rule.why, "remedy": rule.remedy}
+    assert json.loads((tmp_path / "findings.json").read_text()) == [{**FINDING.as_json(), **known_texts}]
     assert (tmp_path / "table.xlsx").read_bytes().startswith(b"PK")
 
 
@@ -130,7 +132,7 @@ def test_plots_are_files_and_part_of_the_page(tmp_path: Path) -> None:
     page = Page(write_report(tmp_path, contents(with_plot())))
     assert (tmp_path / "scratch-rates.svg").exists()
     panels = [of for tag, of in page.tags if tag == "svg" and of.get("role") == "group"]
-    assert [of["aria-label"] for of in panels] == ["files in shared dir", "files in own dirs", "One file"]
+    assert [panel["aria-label"] for panel in panels] == ["files in shared dir", "files in own dirs", "One file"]
     assert ("figcaption", {}) in page.tags and "Rates" in page.text
 
 
@@ -150,9 +152,9 @@ def test_the_page_needs_nothing_beside_it(tmp_path: Path) -> None:
 
 def test_the_decision_comes_first_and_it_is_the_buyers_if_there_is_one(tmp_path: Path) -> None:
     steps = tuple(Step("you", f"step {number}") for number in range(1, 7))
-    asked = (Question("evidence", "CONTRADICTED", "it was altered"),)
-    found = DecisionBlock("NOT VALID", ("a.zip",), asked, "nothing.", "anything.", steps, Compliance.BROKEN)
-    page = Page(write_report(tmp_path, replace(contents(Results()), of_buyer=found)))
+    questions = (Question("evidence", "CONTRADICTED", "it was altered"),)
+    block = DecisionBlock("NOT VALID", ("a.zip",), questions, "nothing.", "anything.", steps, Compliance.BROKEN)
+    page = Page(write_report(tmp_path, replace(contents(Results()), of_buyer=block)))
     assert first_section(page) == {"class": "decision broken", "aria-label": "Decision"}
     assert "NOT VALID a.zip evidenceCONTRADICTEDit was altered You may conclude: nothing. You may not: any" in page.text
     assert "Next you step 1 you step 2 you step 3 you step 4 you step 5 you step 6 Results" in page.text
@@ -195,8 +197,8 @@ def test_every_text_is_shown_as_the_text_that_it_is(tmp_path: Path) -> None:
     results.campaign = replace(results.campaign, targets=(Target("scratch", "/scratch/user", HOSTILE),))
     given = contents(results, (replace(FINDING, wording=HOSTILE, expected=HOSTILE),))
     page = Page(write_report(tmp_path, replace(given, campaign=replace(given.campaign, contact=((HOSTILE, HOSTILE),)))))
-    written = {tag for tag, _ in Page(write_report(tmp_path / "harmless", contents(everything()))).tags}
-    assert {tag for tag, _ in page.tags} <= written
+    written_tags = {tag for tag, _ in Page(write_report(tmp_path / "harmless", contents(everything()))).tags}
+    assert {tag for tag, _ in page.tags} <= written_tags
     assert "\u202e" not in page.text
     assert not any("onmouseover" in attributes for _, attributes in page.tags)
     assert page.text.count("{{ 7 * 7 }}") >= 5
@@ -209,8 +211,8 @@ def test_a_hostile_log_is_shown_as_text_and_cut(tmp_path: Path) -> None:
     line = f"</pre></aside>{HOSTILE} \x1b[31m {'y' * 300}\r"
     (folder / "stdout").write_bytes(b"\xff\n" + "\n".join([line] * 30).encode())
     page = Page(write_report(tmp_path / "report", given))
-    written = {tag for tag, _ in Page(write_report(tmp_path / "harmless", contents(everything()))).tags}
-    assert {tag for tag, _ in page.tags} <= written | {"pre", "mark", "i"}
+    written_tags = {tag for tag, _ in Page(write_report(tmp_path / "harmless", contents(everything()))).tags}
+    assert {tag for tag, _ in page.tags} <= written_tags | {"pre", "mark", "i"}
     assert page.text.count("</pre></aside><script>alert(1)") == 33  # 11 lines for each of the run's 3 numbers
     assert "y" * 200 not in page.text and "…" in page.text
     assert "\x1b" not in page.text and "\\x1b[31m" in page.text
@@ -346,10 +348,10 @@ def test_a_pack_that_is_not_the_projects_says_where_it_is_from(tmp_path: Path) -
 
 def test_a_long_list_of_origins_is_printed_broad_and_a_short_one_is_not(tmp_path: Path) -> None:
     given = contents(everything())
-    few = write_report(tmp_path / "few", given).read_text(encoding="utf-8")
-    many = write_report(tmp_path / "many", replace(given, rows=given.rows * 3)).read_text(encoding="utf-8")
-    assert '<section class="origin">' in few
-    assert '<section class="origin broad">' in many
+    few_text = write_report(tmp_path / "few", given).read_text(encoding="utf-8")
+    many_text = write_report(tmp_path / "many", replace(given, rows=given.rows * 3)).read_text(encoding="utf-8")
+    assert '<section class="origin">' in few_text
+    assert '<section class="origin broad">' in many_text
 
 
 def test_without_findings_the_page_says_so(tmp_path: Path) -> None:
@@ -375,8 +377,8 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 def test_the_compliance_matrix_is_a_part_of_the_page_if_the_pack_lists_its_clauses(tmp_path: Path) -> None:
     given = placed(contents(everything()), tmp_path)
-    without = write_report(tmp_path, given).read_text()
+    bare_text = write_report(tmp_path, given).read_text()
     page = write_report(tmp_path, replace(given, clauses=(KEPT, OPEN))).read_text()
     assert 'id="clauses"' in page
     assert "2 clauses: 1 kept, 1 open" in page
-    assert 'id="clauses"' not in without
+    assert 'id="clauses"' not in bare_text

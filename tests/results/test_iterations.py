@@ -21,14 +21,14 @@ REMOVE = (90.0, 60.0, 80.0, 70.0)
 
 def printed(operation: str, values: tuple[float, ...], shown: bool = True) -> Record:
     """As mdtest prints it in line 14, with a line for each iteration from 100 on."""
-    each = tuple(
+    iterations = tuple(
         Iteration(value, Source("bench.jsonl", 100 + number), {"elapsed_s": 1000 / value, "operations_done": 1000})
         for number, value in enumerate(values)
     )
     mean = sum(values) / len(values)
     spread = {"minimum": min(values), "mean": mean, "stddev": 12.5, "iterations": len(values)}
-    found = Record(operation, max(values), "ops/s", Source("stdout", 14), **spread)  # type: ignore[arg-type]
-    return replace(found, each=each if shown else ())
+    record = Record(operation, max(values), "ops/s", Source("stdout", 14), **spread)  # type: ignore[arg-type]
+    return replace(record, each=iterations if shown else ())
 
 
 @pytest.mark.parametrize(
@@ -44,10 +44,10 @@ def printed(operation: str, values: tuple[float, ...], shown: bool = True) -> Re
 def test_a_statistic_has_its_value_its_line_and_what_is_known_of_its_iteration(
     wanted: str, value: float, source: Source, elapsed_s: float
 ) -> None:
-    found = statistic_record(printed("create", CREATE), wanted)
-    assert (found.value, found.source, found.statistic) == (value, source, wanted)
-    assert found.elapsed_s == pytest.approx(elapsed_s)
-    assert found.operations_done == 1000
+    record = statistic_record(printed("create", CREATE), wanted)
+    assert (record.value, record.source, record.statistic) == (value, source, wanted)
+    assert record.elapsed_s == pytest.approx(elapsed_s)
+    assert record.operations_done == 1000
 
 
 def test_a_statistic_that_the_output_does_not_show_leaves_the_number_as_it_is_printed() -> None:

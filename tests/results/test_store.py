@@ -36,11 +36,11 @@ forked = multiprocessing.get_context("fork")
 
 
 def content(root: Path) -> tuple[list[Attempt], dict[str, store.StoredJob]]:
-    opened = Store(Paths(root))
+    store = Store(Paths(root))
     try:
-        return opened.attempts(), opened.jobs()
+        return store.attempts(), store.jobs()
     finally:
-        opened.close()
+        store.close()
 
 
 def rebuilt(root: Path) -> tuple[list[Attempt], dict[str, store.StoredJob]]:
@@ -54,9 +54,9 @@ def events(root: Path) -> list[Event]:
     return list(journal.Reading(root / "journal.jsonl"))
 
 
-def plan(opened: Store, number: int) -> None:
+def plan(store: Store, number: int) -> None:
     run = builders.run(id=f"run-{number}", fingerprint="f")
-    opened.plan_job(
+    store.plan_job(
         f"job-{number}", "scratch", "host:1:1", [Planned(run, 1, f"t{number}", Path("folder"))], "", "0" * 64
     )
 
@@ -79,30 +79,30 @@ steps = st.lists(
 def test_a_deleted_database_is_built_again_from_the_journal(done: list[tuple[str, int, State]]) -> None:
     with TemporaryDirectory() as folder:
         root = Path(folder)
-        opened = Store(Paths(root))
+        store = Store(Paths(root))
         planned = 0
         for kind, chosen, state in done:
             if kind == "plan":
-                plan(opened, planned)
+                plan(store, planned)
                 planned += 1
             elif kind == "submitted" and planned:
-                opened.submitted(f"job-{chosen % planned}", str(chosen), "said")
+                store.submitted(f"job-{chosen % planned}", str(chosen), "said")
             elif kind == "ended" and planned:
-                with opened.transaction():
-                    opened.record_end(opened.attempt(f"run-{chosen % planned}", 1), state, "why", 1.5, 2.5)
+                with store.transaction():
+                    store.record_end(store.attempt(f"run-{chosen % planned}", 1), state, "why", 1.5, 2.5)
             elif kind == "note":
-                opened.note("cancel", jobs=[str(chosen)])
+                store.note("cancel", jobs=[str(chosen)])
             elif kind == "rolled back":
-                with pytest.raises(ZeroDivisionError), opened.transaction():
-                    plan(opened, planned)
+                with pytest.raises(ZeroDivisionError), store.transaction():
+                    plan(store, planned)
                     raise ZeroDivisionError
                 planned += 1  # the journal has it: what was begun is never forgotten
             elif kind == "reopened":
-                opened.close()
-                opened = Store(Paths(root))
-        with opened.transaction():
-            found = opened.attempts(), opened.jobs()
-        opened.close()
+                store.close()
+                store = Store(Paths(root))
+        with store.transaction():
+            found = store.attempts(), store.jobs()
+        store.close()
         if planned:
             assert found == rebuilt(root) == content(root)
             assert len(found[0]) == planned
@@ -111,67 +111,67 @@ def test_a_deleted_database_is_built_again_from_the_journal(done: list[tuple[str
 
 
 def test_an_attempt_begins_submitting_and_is_pending_once_slurm_has_answered(tmp_path: Path) -> None:
-    opened = Store(Paths(tmp_path))
-    plan(opened, 1)
-    first = opened.attempt("run-1", 1)
+    store = Store(Paths(tmp_path))
+    plan(store, 1)
+    first = store.attempt("run-1", 1)
     assert (first.state, first.job_id) == (State.SUBMITTING, None)
-    opened.submitted("job-1", "42", "hello")
-    second = opened.attempt("run-1", 1)
+    store.submitted("job-1", "42", "hello")
+    second = store.attempt("run-1", 1)
     assert (second.state, second.job_id) == (State.PENDING, "42")
-    assert opened.jobs()["job-1"].message == "hello"
+    assert store.jobs()["job-1"].message == "hello"
 
 
 def test_what_sbatch_said_is_kept_where_it_is_not_known_whether_it_submitted(tmp_path: Path) -> None:
-    opened = Store(Paths(tmp_path))
-    plan(opened, 1)
-    opened.note("uncertain", job="job-1", message="Socket timed out")
-    assert (opened.attempt("run-1", 1).state, opened.jobs()["job-1"].message) == (State.SUBMITTING, "Socket timed out")
+    store = Store(Paths(tmp_path))
+    plan(store, 1)
+    store.note("uncertain", job="job-1", message="Socket timed out")
+    assert (store.attempt("run-1", 1).state, store.jobs()["job-1"].message) == (State.SUBMITTING, "Socket timed out")
 
 
 def test_that_a_campaign_was_cancelled_is_known_to_other_drivers_and_after_a_rebuild(tmp_path: Path) -> None:
-    opened, other = Store(Paths(tmp_path)), Store(Paths(tmp_path))
-    plan(opened, 1)
-    opened.note("stop", jobs=["1"], cause="why")  # of one driver alone
+    store, other = Store(Paths(tmp_path)), Store(Paths(tmp_path))
+    plan(store, 1)
+    store.note("stop", jobs=["1"], cause="why")  # of one driver alone
     assert other.cancelled() == ""
-    opened.note("cancel", jobs=["1"])
+    store.note("cancel", jobs=["1"])
     cancelled = other.cancelled()
     assert cancelled
-    opened.rebuild()
+    store.rebuild()
     assert other.cancelled() == cancelled
 
 
 def test_the_first_last_word_of_an_attempt_stays(tmp_path: Path) -> None:
-    opened = builders.filled_store(tmp_path, [builders.run()])
-    seen = opened.attempts()[0]
-    opened.record_end(seen, State.DONE, "", 1.0, 2.0)
-    opened.record_end(seen, State.LOST, "seen by another driver")
-    assert opened.attempts()[0].state is State.DONE
+    store = builders.filled_store(tmp_path, [builders.run()])
+    seen = store.attempts()[0]
+    store.record_end(seen, State.DONE, "", 1.0, 2.0)
+    store.record_end(seen, State.LOST, "seen by another driver")
+    assert store.attempts()[0].state is State.DONE
     assert [event["event"] for event in events(tmp_path)] == ["job", "submitted", "ended"]
 
 
 def test_what_slurm_says_of_an_attempt_does_not_wake_an_ended_one(tmp_path: Path) -> None:
-    opened = builders.filled_store(tmp_path, [builders.run()])
-    seen = opened.attempts()[0]
-    opened.observe_state(seen, State.RUNNING, "")
-    assert opened.attempts()[0].state is State.RUNNING
-    opened.record_end(seen, State.DONE, "")
-    opened.observe_state(seen, State.RUNNING, "")
-    assert opened.attempts()[0].state is State.DONE
+    store = builders.filled_store(tmp_path, [builders.run()])
+    seen = store.attempts()[0]
+    store.observe_state(seen, State.RUNNING, "")
+    assert store.attempts()[0].state is State.RUNNING
+    store.record_end(seen, State.DONE, "")
+    store.observe_state(seen, State.RUNNING, "")
+    assert store.attempts()[0].state is State.DONE
 
 
 def test_records_and_observations_come_back_as_they_were_saved_and_the_later_ones_count(tmp_path: Path) -> None:
     run = builders.run()
-    opened = builders.filled_store(tmp_path, [run])
-    opened.save_results(
+    store = builders.filled_store(tmp_path, [run])
+    store.save_results(
         run.id, 1, builders.records((1.0, 2.0, 3.0)), {"": builders.observation(complete=False)}, NOTHING
     )
     records, seen = (
         builders.records(),
         {"": builders.observation(errors=(OutputRemark("ü", "stdout", 3),), unparsed=(OutputRemark("a"),))},
     )
-    opened.save_results(run.id, 1, records, seen, NOTHING)
-    assert opened.records() == {(run.id, 1): records}
-    assert opened.observations() == {(run.id, 1): seen}
+    store.save_results(run.id, 1, records, seen, NOTHING)
+    assert store.records() == {(run.id, 1): records}
+    assert store.observations() == {(run.id, 1): seen}
 
 
 def test_the_view_of_numbers_gives_each_with_its_job_and_its_place(tmp_path: Path) -> None:
@@ -186,24 +186,24 @@ def test_the_view_of_numbers_gives_each_with_its_job_and_its_place(tmp_path: Pat
 
 
 def test_what_another_driver_wrote_and_did_not_live_to_store_is_seen_inside_a_transaction(tmp_path: Path) -> None:
-    opened, other = Store(Paths(tmp_path)), Store(Paths(tmp_path))
+    store, other = Store(Paths(tmp_path)), Store(Paths(tmp_path))
     with pytest.raises(KeyboardInterrupt), other.transaction():
         plan(other, 1)
         raise KeyboardInterrupt
-    assert opened.attempts() == []
-    with opened.transaction():
-        assert [attempt.run for attempt in opened.attempts()] == ["run-1"]
+    assert store.attempts() == []
+    with store.transaction():
+        assert [attempt.run for attempt in store.attempts()] == ["run-1"]
 
 
 def test_an_end_that_another_driver_did_not_live_to_store_is_not_written_twice(tmp_path: Path) -> None:
-    opened = builders.filled_store(tmp_path, [builders.run()])
+    store = builders.filled_store(tmp_path, [builders.run()])
     other = Store(Paths(tmp_path))
-    attempt = opened.attempts()[0]
+    attempt = store.attempts()[0]
     with pytest.raises(KeyboardInterrupt), other.transaction():
         other.record_end(attempt, State.DONE, "")
         raise KeyboardInterrupt
-    opened.record_end(attempt, State.LOST, "")
-    assert opened.attempts()[0].state is State.DONE
+    store.record_end(attempt, State.LOST, "")
+    assert store.attempts()[0].state is State.DONE
     assert [event["event"] for event in events(tmp_path)] == ["job", "submitted", "ended"]
 
 
@@ -215,13 +215,13 @@ def test_a_driver_waits_for_the_other_ones_transaction(tmp_path: Path) -> None:
         plan(Store(Paths(tmp_path)), 1)
 
     process = started(second)  # before this process opens the database: SQLite's locks do not survive a fork
-    opened = Store(Paths(tmp_path))
-    plan(opened, 0)
-    with opened.transaction():
+    store = Store(Paths(tmp_path))
+    plan(store, 0)
+    with store.transaction():
         locked.set()
         time.sleep(0.3)
-        assert len(opened.attempts()) == 1
-        plan(opened, 2)
+        assert len(store.attempts()) == 1
+        plan(store, 2)
     ended(process)
     assert [event["job"] for event in events(tmp_path)] == ["job-0", "job-2", "job-1"]
     assert content(tmp_path) == rebuilt(tmp_path)
@@ -245,10 +245,10 @@ def test_a_lock_that_is_never_given_up_is_an_error_that_says_what_to_do(
 def test_drivers_that_write_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
     def writer(base: int) -> Callable[[], None]:
         def write() -> None:
-            opened = Store(Paths(tmp_path))
+            store = Store(Paths(tmp_path))
             for number in range(base, base + 10):
-                plan(opened, number)
-                opened.submitted(f"job-{number}", str(number), "")
+                plan(store, number)
+                store.submitted(f"job-{number}", str(number), "")
 
         return write
 
@@ -274,8 +274,8 @@ def test_a_driver_killed_at_any_moment_leaves_a_store_that_equals_its_journal(tm
     assert process.pid is not None
     os.kill(process.pid, signal.SIGKILL)
     process.join(300)
-    opened = Store(Paths(tmp_path))
-    plan(opened, -1)
+    store = Store(Paths(tmp_path))
+    plan(store, -1)
     attempts, jobs = content(tmp_path)
     assert (attempts, jobs) == rebuilt(tmp_path)
     assert len(attempts) == sum(event["event"] == "job" for event in events(tmp_path))
@@ -317,9 +317,9 @@ def test_a_database_of_another_version_is_set_aside_and_rebuilt_from_the_journal
         f"{path} is the index of another version of campaign (format {version}; this version uses {store.FORMAT}): "
         f"kept as campaign.db.format-{version}, and rebuilt\n"
     )
-    with closing(sqlite3.connect(tmp_path / f"campaign.db.format-{version}")) as aside:
-        assert aside.execute("PRAGMA user_version").fetchone() == (version,)
-        assert aside.execute("SELECT count(*) FROM of_that_version, attempts").fetchone() == (0,)
+    with closing(sqlite3.connect(tmp_path / f"campaign.db.format-{version}")) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (version,)
+        assert connection.execute("SELECT count(*) FROM of_that_version, attempts").fetchone() == (0,)
     with Store(Paths(tmp_path)):
         assert capsys.readouterr().err == ""
 
@@ -337,8 +337,8 @@ def test_a_database_set_aside_takes_the_place_of_no_other_file(
     assert "kept as campaign.db.format-99.3, and rebuilt" in capsys.readouterr().err
     assert (root / "campaign.db.format-99").read_text() == "mine"
     assert not elsewhere.exists()
-    with closing(sqlite3.connect(root / "campaign.db.format-99.3")) as aside:
-        assert aside.execute("PRAGMA user_version").fetchone() == (99,)
+    with closing(sqlite3.connect(root / "campaign.db.format-99.3")) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (99,)
 
 
 def test_a_database_that_cannot_be_set_aside_stays_and_no_copy_of_it(
@@ -348,10 +348,10 @@ def test_a_database_that_cannot_be_set_aside_stays_and_no_copy_of_it(
     in_format(tmp_path / "campaign.db", 99)
     statements = Store._sql
 
-    def refused(opened: Store, statement: str, *values: Any) -> list[sqlite3.Row]:
+    def refused(store: Store, statement: str, *values: Any) -> list[sqlite3.Row]:
         if statement.startswith("DROP"):
             raise EnvironmentLacks("no space")
-        return statements(opened, statement, *values)
+        return statements(store, statement, *values)
 
     monkeypatch.setattr(Store, "_sql", refused)
     with pytest.raises(EnvironmentLacks, match="no space"):
@@ -375,9 +375,9 @@ def test_a_database_that_a_running_command_of_another_version_uses_is_not_rebuil
 
 
 def test_a_command_whose_database_another_version_rebuilt_meanwhile_ends_with_what_to_do(tmp_path: Path) -> None:
-    with builders.filled_store(tmp_path, [builders.run()]) as opened:
+    with builders.filled_store(tmp_path, [builders.run()]) as store:
         in_format(tmp_path / "campaign.db", 99)
-        with pytest.raises(EnvironmentLacks, match="use one version at a time"), opened.transaction():
+        with pytest.raises(EnvironmentLacks, match="use one version at a time"), store.transaction():
             pass
 
 
@@ -425,8 +425,8 @@ def test_a_directory_in_the_place_of_the_journal_or_the_database_is_told_as_one(
     paths = Paths(tmp_path)
     paths.database.rename(tmp_path / "aside.db")
     paths.database.mkdir()
-    told = r"campaign\.db is a directory, where the database must be; .* the next command rebuilds the database"
-    with pytest.raises(EnvironmentLacks, match=told):
+    text = r"campaign\.db is a directory, where the database must be; .* the next command rebuilds the database"
+    with pytest.raises(EnvironmentLacks, match=text):
         store.is_begun(paths)
     paths.database.rmdir()
     assert content(tmp_path) == before
@@ -452,13 +452,13 @@ def test_a_database_that_may_not_be_written_is_told_as_that(tmp_path: Path, monk
 def test_a_database_whose_content_is_not_understood_is_named_with_the_way_out(
     tmp_path: Path, table: str, data: str
 ) -> None:
-    opened = builders.filled_store(tmp_path, [builders.run()])
-    with opened.transaction():
-        opened._sql(f"INSERT OR REPLACE INTO {table} VALUES ('scratch.peak.unique.r1', 1, ?)", (data,))
+    store = builders.filled_store(tmp_path, [builders.run()])
+    with store.transaction():
+        store._sql(f"INSERT OR REPLACE INTO {table} VALUES ('scratch.peak.unique.r1', 1, ?)", (data,))
     with pytest.raises(
         EnvironmentLacks, match=r"campaign.db is damaged \(unreadable content: .* 'campaign collect FILE'"
     ):
-        opened.observations()
+        store.observations()
 
 
 def test_what_was_not_understood_says_nothing_more_when_the_database_is_closed(
@@ -466,52 +466,52 @@ def test_what_was_not_understood_says_nothing_more_when_the_database_is_closed(
 ) -> None:
     said: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", said.append)
-    opened = builders.filled_store(tmp_path, [builders.run()])
-    with opened.transaction():
-        opened._sql("UPDATE attempts SET state = 'splendid'")
+    store = builders.filled_store(tmp_path, [builders.run()])
+    with store.transaction():
+        store._sql("UPDATE attempts SET state = 'splendid'")
     try:
-        opened.attempts()
+        store.attempts()
     except EnvironmentLacks:  # whose traceback has the rows that were being read
-        opened.close()
+        store.close()
     gc.collect()
     assert said == []
 
 
 def test_a_state_that_no_attempt_can_have_is_named_with_the_way_out(tmp_path: Path) -> None:
-    opened = builders.filled_store(tmp_path, [builders.run()])
-    with opened.transaction():
-        opened._sql("UPDATE attempts SET state = 'splendid'")
+    store = builders.filled_store(tmp_path, [builders.run()])
+    with store.transaction():
+        store._sql("UPDATE attempts SET state = 'splendid'")
     with pytest.raises(EnvironmentLacks, match=r"campaign.db is damaged \(unreadable content: .*splendid"):
-        opened.attempts()
+        store.attempts()
 
 
 @pytest.mark.parametrize("column", ["started", "job_id", "fingerprint", "state"])
 def test_a_column_with_a_value_of_another_kind_is_damaged(tmp_path: Path, column: str) -> None:
-    opened = builders.filled_store(tmp_path, [builders.run()])
+    store = builders.filled_store(tmp_path, [builders.run()])
     odd = b"\xff" if column != "started" else "a text"
-    with opened.transaction():
-        opened._sql(f"UPDATE {'jobs' if column == 'job_id' else 'attempts'} SET {column} = ?", (odd,))
+    with store.transaction():
+        store._sql(f"UPDATE {'jobs' if column == 'job_id' else 'attempts'} SET {column} = ?", (odd,))
     with pytest.raises(EnvironmentLacks, match=f"is damaged .*{column} is of type .*no data is lost"):
-        opened.attempts()
+        store.attempts()
 
 
 def test_a_number_of_a_result_that_is_a_text_is_damaged(tmp_path: Path) -> None:
-    opened = builders.filled_store(tmp_path, [builders.run()])
-    opened.save_results(builders.run().id, 1, builders.records(), builders.observation(), builders.evidence())
-    with opened.transaction():
-        opened._sql("UPDATE records SET start_skew_s = 'late'")
+    store = builders.filled_store(tmp_path, [builders.run()])
+    store.save_results(builders.run().id, 1, builders.records(), builders.observation(), builders.evidence())
+    with store.transaction():
+        store._sql("UPDATE records SET start_skew_s = 'late'")
     with pytest.raises(EnvironmentLacks, match=r"is damaged .*start_skew_s is of type str"):
-        opened.records()
+        store.records()
 
 
 @pytest.mark.parametrize(("column", "value"), [("each", b"[]"), ("file", b"\xff"), ("line", "x")])
 def test_a_column_of_results_that_is_no_field_has_its_kind_too(tmp_path: Path, column: str, value: object) -> None:
-    opened = builders.filled_store(tmp_path, [builders.run()])
-    opened.save_results(builders.run().id, 1, builders.records(), builders.observation(), builders.evidence())
-    with opened.transaction():
-        opened._sql(f"UPDATE records SET {column} = ?", (value,))
+    store = builders.filled_store(tmp_path, [builders.run()])
+    store.save_results(builders.run().id, 1, builders.records(), builders.observation(), builders.evidence())
+    with store.transaction():
+        store._sql(f"UPDATE records SET {column} = ?", (value,))
     with pytest.raises(EnvironmentLacks, match=rf"is damaged .*{column} is of type (bytes|str)"):
-        opened.records()
+        store.records()
 
 
 @pytest.mark.parametrize("change", ["DROP TABLE attempts", "ALTER TABLE attempts RENAME COLUMN run TO name"])
@@ -521,12 +521,12 @@ def test_a_database_that_lacks_a_table_or_a_column_is_damaged_and_no_disk_is_ful
         connection.execute("DROP VIEW numbers")
         connection.execute(change)
         connection.commit()
-    with Store(Paths(tmp_path)) as opened, pytest.raises(EnvironmentLacks, match=r"is damaged \(no such .*no data is"):
-        opened.attempts()
+    with Store(Paths(tmp_path)) as store, pytest.raises(EnvironmentLacks, match=r"is damaged \(no such .*no data is"):
+        store.attempts()
 
 
 def test_a_database_damaged_while_it_is_open_says_the_same(tmp_path: Path) -> None:
-    opened = builders.filled_store(tmp_path, [builders.run()])
+    store = builders.filled_store(tmp_path, [builders.run()])
     with (tmp_path / "campaign.db").open("r+b") as file:
         file.seek(100)
         file.write(b"\xff" * (os.fstat(file.fileno()).st_size - 100))
@@ -534,7 +534,7 @@ def test_a_database_damaged_while_it_is_open_says_the_same(tmp_path: Path) -> No
         EnvironmentLacks, match=r"campaign\.db is damaged \(database disk image is malformed\); no data is lost"
     ):
         Store(Paths(tmp_path)).attempts()
-    opened.close()
+    store.close()
 
 
 def test_a_journal_shorter_than_the_database_knows_it_is_refused(tmp_path: Path) -> None:
@@ -575,7 +575,7 @@ def test_a_place_where_no_folder_can_be_made_is_named(tmp_path: Path) -> None:
 def test_a_full_disk_under_the_journal_leaves_store_and_journal_as_they_were(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened = builders.filled_store(tmp_path, [builders.run()])
+    store = builders.filled_store(tmp_path, [builders.run()])
     before = content(tmp_path)
 
     def full(*_: object) -> None:
@@ -584,9 +584,9 @@ def test_a_full_disk_under_the_journal_leaves_store_and_journal_as_they_were(
     with monkeypatch.context() as patched:
         patched.setattr(journal, "append", full)
         with pytest.raises(EnvironmentLacks, match="No space"):
-            plan(opened, 5)
+            plan(store, 5)
     assert content(tmp_path) == before
-    plan(opened, 5)
+    plan(store, 5)
     assert len(content(tmp_path)[0]) == 2
 
 
@@ -646,27 +646,27 @@ def test_a_file_whose_name_is_no_utf8_does_not_keep_an_end_from_the_journal(tmp_
 @pytest.mark.parametrize("name", [b"stdout", b"deep/bench.jsonl", b"core.\xff"])
 def test_a_file_that_was_changed_after_the_attempts_end_is_found(tmp_path: Path, name: bytes) -> None:
     run, paths = builders.run(), Paths(tmp_path)
-    with builders.filled_store(tmp_path, [run]) as opened:
-        attempt = opened.attempts()[0]
+    with builders.filled_store(tmp_path, [run]) as store:
+        attempt = store.attempts()[0]
         file = paths.attempt(attempt.run, attempt.number) / os.fsdecode(name)
         file.parent.mkdir(parents=True)
         file.write_text("as measured")
-        recorded = file_hashes.digests(paths.attempt(attempt.run, attempt.number))
-        opened.record_end(attempt, State.DONE, "")
+        recorded_digests = file_hashes.digests(paths.attempt(attempt.run, attempt.number))
+        store.record_end(attempt, State.DONE, "")
     assert file_hashes.altered_files(paths, journal.read_chain(paths.journal)) == {}
     file.write_text("as wanted")
-    shown = name.decode(errors="backslashreplace")
-    now = file_hashes.digests(paths.attempt(attempt.run, attempt.number))[shown]
+    output = name.decode(errors="backslashreplace")
+    now = file_hashes.digests(paths.attempt(attempt.run, attempt.number))[output]
     assert file_hashes.altered_files(paths, journal.read_chain(paths.journal)) == {
-        (attempt.run, attempt.number): (Altered(shown, recorded[shown], now),)
+        (attempt.run, attempt.number): (Altered(output, recorded_digests[output], now),)
     }
 
 
 def test_a_text_of_the_database_that_is_not_utf_8_is_named_with_the_way_out(tmp_path: Path) -> None:
-    opened = builders.filled_store(tmp_path, [builders.run()])
-    with opened.transaction():
-        opened._sql("UPDATE attempts SET state = CAST(X'ff41' AS TEXT)")
+    store = builders.filled_store(tmp_path, [builders.run()])
+    with store.transaction():
+        store._sql("UPDATE attempts SET state = CAST(X'ff41' AS TEXT)")
     with pytest.raises(
         EnvironmentLacks, match=r"campaign\.db is damaged \(Could not decode to UTF-8 .* no data is lost"
     ):
-        opened.attempts()
+        store.attempts()

@@ -64,9 +64,9 @@ def test_a_sandbox_that_another_user_has_made_is_refused_and_ends_no_process(ver
             (place / "slurm.conf").write_text("PluginDir=/tmp/evil\n")
             place.chmod(0o755)
             shutil.chown(place, "nobody")
-            done = campaign("sandbox", verb, "--dir", place)
-            assert (done.returncode, done.stdout) == (USAGE, "")
-            assert done.stderr.startswith(
+            process = campaign("sandbox", verb, "--dir", place)
+            assert (process.returncode, process.stdout) == (USAGE, "")
+            assert process.stderr.startswith(
                 f"campaign: sandbox: {place} belongs to user nobody (you are user root); work"
             )
             assert sleeper.poll() is None
@@ -84,17 +84,17 @@ def test_env_prints_nothing_where_no_sandbox_is_recorded(kind: str, place: Path)
         directory.chmod(0o777)
     if kind == "with a slurm.conf only":
         (directory / "slurm.conf").write_text("PluginDir=/tmp/evil\n")
-    done = campaign("sandbox", "env", "--dir", directory)
-    assert (done.returncode, done.stdout) == (USAGE, "")
-    assert done.stderr == (
+    process = campaign("sandbox", "env", "--dir", directory)
+    assert (process.returncode, process.stdout) == (USAGE, "")
+    assert process.stderr == (
         f"campaign: no sandbox in {directory}; start one with 'campaign sandbox start --dir {directory}'\n"
     )
 
 
 def test_env_names_no_directory_where_the_default_one_has_no_sandbox(place: Path) -> None:
-    done = campaign("sandbox", "env", XDG_RUNTIME_DIR=str(place))
+    process = campaign("sandbox", "env", XDG_RUNTIME_DIR=str(place))
     default = place / "campaign-sandbox"
-    assert done.stderr == f"campaign: no sandbox in {default}; start one with 'campaign sandbox start'\n"
+    assert process.stderr == f"campaign: no sandbox in {default}; start one with 'campaign sandbox start'\n"
 
 
 @ONLY_ROOT
@@ -106,9 +106,9 @@ def test_a_run_does_not_use_a_default_sandbox_that_another_user_has_made(place: 
     file.write_text("name: c\nrules: crossroads-mdtest\nprofile: rehearsal\n")
     nowhere = tmp_path / "slurm.conf"
     nowhere.write_text("ClusterName=none\nSlurmctldHost=localhost(127.0.0.1)\nSlurmctldPort=1\nNodeName=none\n")
-    done = campaign("run", "--sandbox", file, XDG_RUNTIME_DIR=str(place), SLURM_CONF=str(nowhere))
-    assert (done.returncode, done.stdout) == (USAGE, "")
-    assert f"sandbox: {default} belongs to user nobody" in done.stderr
+    process = campaign("run", "--sandbox", file, XDG_RUNTIME_DIR=str(place), SLURM_CONF=str(nowhere))
+    assert (process.returncode, process.stdout) == (USAGE, "")
+    assert f"sandbox: {default} belongs to user nobody" in process.stderr
 
 
 def test_a_link_to_a_directory_of_ones_own_is_refused(place: Path) -> None:
@@ -143,9 +143,9 @@ def test_what_is_no_file_is_not_read_as_the_state(plant: str, place: Path) -> No
     plant_in: Callable[[Path], None] = PLANTS[plant]
     plant_in(place / "sandbox.json")
     for verb in ("start", "status", "stop"):
-        done = campaign("sandbox", verb, "--dir", place)
-        assert done.returncode == USAGE
-        assert f"{place}/sandbox.json" in done.stderr
+        process = campaign("sandbox", verb, "--dir", place)
+        assert process.returncode == USAGE
+        assert f"{place}/sandbox.json" in process.stderr
 
 
 @ONLY_ROOT
@@ -160,9 +160,9 @@ def test_a_state_that_another_user_has_put_into_an_own_directory_is_refused(plac
 def test_the_state_in_a_directory_in_which_others_can_write_is_refused(mode: int, refused: bool, place: Path) -> None:
     (place / "sandbox.json").write_text(state_naming(Process(2**22 - 1, 1)))
     place.chmod(mode)
-    done = campaign("sandbox", "status", "--dir", place)
-    assert (done.returncode == USAGE) == refused
-    assert (f"and the directory has mode {mode:04o}; allowed:" in done.stderr) == refused
+    process = campaign("sandbox", "status", "--dir", place)
+    assert (process.returncode == USAGE) == refused
+    assert (f"and the directory has mode {mode:04o}; allowed:" in process.stderr) == refused
 
 
 def test_nothing_is_written_through_what_others_put_into_an_empty_directory_before(place: Path) -> None:
@@ -189,10 +189,10 @@ def test_a_directory_that_others_can_replace_is_refused(
     if group:
         shutil.chown(sandbox_directory.parent, group=group)
     sandbox_directory.parent.chmod(mode)
-    done = campaign("sandbox", "start", "--dir", sandbox_directory, "--nodes", "1", "--cpus", "1")
-    assert done.returncode == (USAGE if refused else OK)
+    process = campaign("sandbox", "start", "--dir", sandbox_directory, "--nodes", "1", "--cpus", "1")
+    assert process.returncode == (USAGE if refused else OK)
     problem = f"others can replace {sandbox_directory}, since {sandbox_directory.parent} belongs to user "
-    assert (problem in done.stderr) == refused
+    assert (problem in process.stderr) == refused
     assert sandbox_directory.exists() != refused
 
 
@@ -220,9 +220,9 @@ def test_another_user_cannot_lock_the_directory(sandbox_directory: Path) -> None
     with private.locked(sandbox_directory, make=True):
         pass
     become = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
-    done = subprocess.run([*become, "flock", sandbox_directory, "true"], capture_output=True, text=True, timeout=800)
-    assert "Permission denied" in done.stderr
-    assert done.returncode != 0
+    process = subprocess.run([*become, "flock", sandbox_directory, "true"], capture_output=True, text=True, timeout=800)
+    assert "Permission denied" in process.stderr
+    assert process.returncode != 0
 
 
 def test_a_directory_that_is_locked_for_too_long_is_named(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,10 +274,10 @@ def test_whatever_the_umask_the_directory_and_the_socket_that_starts_programs_ar
         os.umask(before)
     assert sandbox_directory.stat().st_mode & 0o777 == FREE
     assert sandbox.layout.keeper_socket.stat().st_mode & 0o777 == 0o600
-    done = subprocess.run(
+    process = subprocess.run(
         ["srun", "hostname"], env=os.environ | sandbox.environment(), capture_output=True, text=True, timeout=800
     )
-    assert done.stdout == "node1\n", done.stderr
+    assert process.stdout == "node1\n", process.stderr
     assert sandbox.stop()
     assert not sandbox_directory.exists()
 

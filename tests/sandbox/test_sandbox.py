@@ -122,8 +122,8 @@ def mentioning(directory: Path) -> list[str]:
 
 
 def left_behind(directory: Path) -> list[str]:
-    found = mentioning(directory) + [str(mount) for mount in machine.mounts_below(directory)]
-    return [*found, str(directory)] if directory.exists() else found
+    texts = mentioning(directory) + [str(mount) for mount in machine.mounts_below(directory)]
+    return [*texts, str(directory)] if directory.exists() else texts
 
 
 def fake(directory: Path, program: str, script: str) -> str:
@@ -143,8 +143,8 @@ def test_every_node_has_its_own_name_and_shared_memory_and_all_see_the_scratch(s
         'ls /dev/shm | grep mine; hostname; touch /dev/shm/mine "$CAMPAIGN_SCRATCH/$(hostname)"; '
         "getent hosts node3 | cut -c1-9"
     )
-    printed = on(sandbox, "srun", "--label", "-N4", "sh", "-c", script)
-    assert sorted(printed.splitlines()) == sorted(
+    output = on(sandbox, "srun", "--label", "-N4", "sh", "-c", script)
+    assert sorted(output.splitlines()) == sorted(
         line for rank in range(4) for line in (f"{rank}: node{rank + 1}", f"{rank}: 127.0.0.1")
     )
     scratch = Path(sandbox.environment()["CAMPAIGN_SCRATCH"])
@@ -155,13 +155,13 @@ def test_sixteen_mpi_ranks_see_four_hosts_every_time(sandbox: Sandbox, tmp_path:
     (tmp_path / "hello.c").write_text(HELLO)
     subprocess.run(["mpicc", "-o", tmp_path / "hello", tmp_path / "hello.c"], check=True, timeout=800)
     for _ in range(2):
-        printed = on(sandbox, "srun", "-N4", "-n16", "--ntasks-per-node=4", str(tmp_path / "hello"))
-        assert sorted(printed.splitlines()) == sorted([f"node{node} 120" for node in (1, 2, 3, 4)] * 4)
+        output = on(sandbox, "srun", "-N4", "-n16", "--ntasks-per-node=4", str(tmp_path / "hello"))
+        assert sorted(output.splitlines()) == sorted([f"node{node} 120" for node in (1, 2, 3, 4)] * 4)
 
 
 def test_mpirun_in_an_allocation_reaches_all_nodes(sandbox: Sandbox) -> None:
-    printed = on(sandbox, "salloc", "-N4", "-n4", "--ntasks-per-node=1", "mpirun", "hostname")
-    assert sorted(printed.split()) == ["node1", "node2", "node3", "node4"]
+    output = on(sandbox, "salloc", "-N4", "-n4", "--ntasks-per-node=1", "mpirun", "hostname")
+    assert sorted(output.split()) == ["node1", "node2", "node3", "node4"]
 
 
 def test_a_job_after_another_starts_once_that_has_ended(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -400,8 +400,8 @@ def test_two_started_at_the_same_moment_know_nothing_of_each_other(sandbox_direc
 
 def test_two_starts_of_one_directory_make_one_sandbox(sandbox_directory: Path) -> None:
     start = command("start", "--dir", sandbox_directory, "--nodes", "1")
-    both = [subprocess.Popen(start, stdout=subprocess.DEVNULL) for _ in range(2)]
-    assert [process.wait(300) for process in both] == [0, 0]
+    processes = [subprocess.Popen(start, stdout=subprocess.DEVNULL) for _ in range(2)]
+    assert [process.wait(300) for process in processes] == [0, 0]
     assert sum("slurmctld" in line for line in mentioning(sandbox_directory)) == 1
 
 
@@ -423,8 +423,8 @@ def test_start_brings_a_dead_daemon_back_and_touches_no_other(victim: str, sandb
         on(sandbox, "scontrol", "update", f"JobId={job}", "Comment=kept")  # else it may have nothing more to write down
         wait_until(lambda: written_after(sandbox.layout.controller_state / "job_state", running))
     assert process_of(sandbox, victim).kill(5)
-    shown = run("status", "--dir", sandbox_directory)
-    assert (shown.returncode, shown.stdout.splitlines()[1]) == (
+    process = run("status", "--dir", sandbox_directory)
+    assert (process.returncode, process.stdout.splitlines()[1]) == (
         1,
         f"dead: {victim}; 'campaign sandbox start' restarts them",
     )
@@ -433,7 +433,7 @@ def test_start_brings_a_dead_daemon_back_and_touches_no_other(victim: str, sandb
     after = {daemon.name: daemon.pid for daemon in sandbox.status().daemons}
     assert {name for name in after if after[name] != before[name]} == {victim}
     assert sandbox.running()
-    assert [(one.id, one.state) for one in sandbox.status().jobs] == [(job, "RUNNING")]
+    assert [(status.id, status.state) for status in sandbox.status().jobs] == [(job, "RUNNING")]
     assert on(sandbox, "srun", "--nodelist=node2", "-n1", "hostname") == "node2\n"
 
 
@@ -450,21 +450,25 @@ def test_start_after_all_of_it_died_goes_on_with_the_job_numbers(sandbox_directo
 
 
 def test_status_says_the_same_in_words_and_in_json(sandbox: Sandbox) -> None:
-    told = json.loads(run("status", "--dir", sandbox.layout.top, "--json").stdout)
+    document = json.loads(run("status", "--dir", sandbox.layout.top, "--json").stdout)
     names = ["keeper", "munged", "slurmctld", *(f"slurmd.node{i}" for i in (1, 2, 3, 4))]
-    assert (told["state"], told["dead"], [daemon["name"] for daemon in told["daemons"]]) == ("up", [], names)
+    assert (document["state"], document["dead"], [daemon["name"] for daemon in document["daemons"]]) == (
+        "up",
+        [],
+        names,
+    )
     shape = {"nodes": 4, "cpus": 4, "accounting": False, "partition": "sandbox", "epilog": "/bin/true"}
-    assert told["shape"] == {**shape, "storage": {"bricks": 0, "on_disk": False, "slow_ms": 0}}
-    shown = run("status", "--dir", sandbox.layout.top)
-    assert shown.returncode == 0
-    assert [line.split()[0] for line in shown.stdout.splitlines()[1:8]] == names
+    assert document["shape"] == {**shape, "storage": {"bricks": 0, "on_disk": False, "slow_ms": 0}}
+    process = run("status", "--dir", sandbox.layout.top)
+    assert process.returncode == 0
+    assert [line.split()[0] for line in process.stdout.splitlines()[1:8]] == names
 
 
 def test_env_is_what_a_shell_needs(sandbox: Sandbox) -> None:
     exports = run("env", "--dir", sandbox.layout.top).stdout
     script = f"{exports}\nsrun -N2 --label sh -c 'echo $SLURM_PMIX_FENCE'"
-    printed = subprocess.run(["sh", "-ec", script], capture_output=True, text=True, timeout=800, check=True).stdout
-    assert sorted(printed.splitlines()) == ["0: ring", "1: ring"]
+    stdout = subprocess.run(["sh", "-ec", script], capture_output=True, text=True, timeout=800, check=True).stdout
+    assert sorted(stdout.splitlines()) == ["0: ring", "1: ring"]
 
 
 # As a normal user

@@ -35,19 +35,19 @@ def run(driver: Driving, cluster: Fake) -> None:
 
 
 def told(driver: Driving) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((driver.paths.jobs(driver.attempt().job) / "accounting.json").read_text())
-    return found
+    fields: dict[str, Any] = json.loads((driver.paths.jobs(driver.attempt().job) / "accounting.json").read_text())
+    return fields
 
 
 def test_an_ended_job_is_put_down_with_what_both_of_slurms_memories_say(driver: Driving, cluster: Fake) -> None:
     run(driver, cluster)
     driver.follow()
-    found = told(driver)
-    assert (found["format"], found["accounting"], found["problems"]) == (1, True, [])
-    assert (found["job"]["JobName"], found["job"]["JobState"]) == (driver.attempt().job, "COMPLETED")
-    assert [step["JobIDRaw"] for step in found["steps"]] == [driver.attempt().job_id]
-    kept = driver.store.evidence()[driver.attempt().run, 1].accounting
-    assert kept == reading.read_accounting(driver.paths.jobs(driver.attempt().job) / "accounting.json")
+    fields = told(driver)
+    assert (fields["format"], fields["accounting"], fields["problems"]) == (1, True, [])
+    assert (fields["job"]["JobName"], fields["job"]["JobState"]) == (driver.attempt().job, "COMPLETED")
+    assert [step["JobIDRaw"] for step in fields["steps"]] == [driver.attempt().job_id]
+    kept_accounting = driver.store.evidence()[driver.attempt().run, 1].accounting
+    assert kept_accounting == reading.read_accounting(driver.paths.jobs(driver.attempt().job) / "accounting.json")
 
 
 def test_a_cluster_without_accounting_is_put_down_as_one(driver: Driving, cluster: Fake) -> None:
@@ -73,8 +73,8 @@ def test_a_slurm_that_does_not_answer_is_asked_by_the_next_command(driver: Drivi
     path = driver.paths.jobs(driver.attempt().job) / "accounting.json"
     assert not path.exists()
     cluster.mend("scontrol-fails")
-    again = accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.said.append)
-    assert again.step(set()) is False
+    second_accountant = accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.said.append)
+    assert second_accountant.step(set()) is False
     assert path.exists()
 
 
@@ -101,8 +101,8 @@ def test_a_job_that_has_not_ended_is_waited_for_and_then_put_down_for_the_time_b
     cluster.pretend(number, job, "COMPLETED")
     assert slow.step(set()) is False
     assert told(driver)["job"]["JobState"] == state, "one command asks for a job once"
-    again = accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.said.append)
-    assert again.step(set()) is False
+    second_accountant = accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.said.append)
+    assert second_accountant.step(set()) is False
     assert told(driver)["job"]["JobState"] == "COMPLETED"
 
 
@@ -132,9 +132,9 @@ def test_a_job_that_slurm_forgot_before_it_was_seen_to_end_keeps_its_record_and_
     cluster.fault("vanish")
     cluster.fault("no-accounting")
     assert accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.said.append).step(set()) is False
-    kept = told(driver)
-    assert kept["problems"] == ["Slurm no longer has a record of the job"]
-    assert kept["job"] == left["job"]
+    kept_fields = told(driver)
+    assert kept_fields["problems"] == ["Slurm no longer has a record of the job"]
+    assert kept_fields["job"] == left["job"]
     before = path.stat().st_mtime_ns
     assert accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.said.append).step(set()) is False
     assert path.stat().st_mtime_ns == before

@@ -16,8 +16,8 @@ SHOWN = (
 )
 
 
-def of(shown: str) -> partitions.Admission:
-    return partitions.terms_of(partitions.rows(shown)[0])
+def of(output: str) -> partitions.Admission:
+    return partitions.terms_of(partitions.rows(output)[0])
 
 
 def test_a_partition_admits_the_accounts_that_it_names_and_every_qos_where_it_names_none() -> None:
@@ -35,8 +35,8 @@ def test_what_a_partition_denies_it_does_not_admit() -> None:
 
 
 def test_state_nodes_of_a_job_and_qos_are_read() -> None:
-    changed = SHOWN.replace("State=UP", "State=DOWN").replace("MaxNodes=UNLIMITED", "MaxNodes=2")
-    terms = of(changed.replace("QoS=N/A", "QoS=short"))
+    changed_text = SHOWN.replace("State=UP", "State=DOWN").replace("MaxNodes=UNLIMITED", "MaxNodes=2")
+    terms = of(changed_text.replace("QoS=N/A", "QoS=short"))
     assert (terms.state, terms.most_nodes, terms.qos) == (partitions.DOWN, 2, "short")
 
 
@@ -59,7 +59,7 @@ def test_the_partitions_qos_limits_the_time_unless_the_jobs_comes_before_it(
 
 
 @pytest.mark.parametrize(
-    ("key", "printed", "names"),
+    ("key", "output", "names"),
     [
         ("account", "physics\nroot\n", ["physics", "root"]),
         ("qos", "normal\nnormal,short\n", ["normal", "short"]),
@@ -68,9 +68,9 @@ def test_the_partitions_qos_limits_the_time_unless_the_jobs_comes_before_it(
     ],
 )
 def test_what_a_user_may_name_is_listed(
-    key: str, printed: str, names: list[str], monkeypatch: pytest.MonkeyPatch
+    key: str, output: str, names: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(commands, "call", lambda command: commands.Reply(0, printed, ""))
+    monkeypatch.setattr(commands, "call", lambda command: commands.Reply(0, output, ""))
     assert partitions.known_names(key, "batch") == names
 
 

@@ -53,11 +53,11 @@ def test_a_job_is_what_scontrol_says_whatever_its_name_and_comment_are(name: str
 def test_what_cannot_be_read_beside_jobs_is_left_out_and_told_once() -> None:
     mark = commands.MARK
     out = f"Welcome!\n7{mark}x{mark}\nmany{mark}y{mark}\n8{mark}z{mark}\nGood bye\n"
-    told: list[str] = []
-    with waiting.replace_listener(told.append):
+    texts: list[str] = []
+    with waiting.replace_listener(texts.append):
         assert [*commands.rows("squeue", out, 2)] == [("7", "x"), ("8", "z")]
         assert [*commands.rows("squeue", out, 2)] == [("7", "x"), ("8", "z")]
-    assert told == ["3 parts of what squeue answers cannot be read and are left out, the first is: 'Good bye'"]
+    assert texts == ["3 parts of what squeue answers cannot be read and are left out, the first is: 'Good bye'"]
 
 
 @pytest.mark.parametrize("out", ["Maintenance tonight\n", "7@", "x@y@\n"], ids=["greeting", "half a row", "no id"])

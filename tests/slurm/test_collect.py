@@ -109,7 +109,7 @@ def test_of_a_run_that_its_job_did_not_launch_the_reason_alone_is_told(driver: D
     driver.send()
     driver.follow()
     reason = f"{target} does not exist on {os.uname().nodename}; create it where all nodes see it"
-    assert {(one.state, one.reason) for one in driver.store.attempts()} == {(State.FAILED, reason)}
+    assert {(attempt.state, attempt.reason) for attempt in driver.store.attempts()} == {(State.FAILED, reason)}
 
 
 AWAY = (
@@ -205,7 +205,7 @@ def test_outputs_are_read_again_where_the_pack_reads_them_otherwise_than_before(
     form = OutputFormat("text", applet="mdtest", records=(mine,))
     for kind, names in (("mdtest", {"create", "stat", "remove"}), (form, {"mine"}), ("mdtest", {"create"})):
         with collect.open_store(driver.paths, {"": kind}) as store:
-            assert all(names <= {record.operation for record in each} for each in store.records().values())
+            assert all(names <= {record.operation for record in records} for records in store.records().values())
             assert len(store.records()) == 2
 
 
@@ -229,8 +229,8 @@ def test_the_placement_of_a_benchmark_that_does_not_tell_it_comes_from_the_probe
     text = (folder / "stdout").read_text().replace("mdtest-4.1.0+dev", "mdtest-1.8.4").replace("Nodemap: 1\n", "")
     (folder / "stdout").write_text(text.replace("with 1 total task(s) on 1 node(s)", "with 4 total task(s) on 2 nodes"))
     # What was seen of the ranks themselves goes before.
-    others = [fact for fact in facts.written(folder) if fact["source"] not in ("probe", "ranks")]
-    facts.write(folder, *others, *facts.probe(probed))
+    other_entries = [fact for fact in facts.written(folder) if fact["source"] not in ("probe", "ranks")]
+    facts.write(folder, *other_entries, *facts.probe(probed))
     collect.import_results(driver.paths, driver.store, {"": "mdtest"}, driver.attempt())
     ((seen,),) = (outputs.values() for outputs in driver.store.observations().values())
     assert (seen.placement, seen.processes_per_node) == (placement, per_node)
@@ -256,8 +256,8 @@ def test_what_the_launcher_set_is_known_of_each_phase_whose_probe_recorded_every
     send_one(driver)
     driver.follow()
     folder = driver.folder()
-    others = [fact for fact in facts.written(folder) if fact["source"] != "probe"]
-    facts.write(folder, *others, *facts.probe(probed), *facts.probe(of_phase, "write"))
+    other_entries = [fact for fact in facts.written(folder) if fact["source"] != "probe"]
+    facts.write(folder, *other_entries, *facts.probe(probed), *facts.probe(of_phase, "write"))
     evidence, problems = collect.read_evidence(folder, driver.attempt().token)
     assert (evidence.loader_variables, problems) == (variables, ())
     assert evidence.placement.get("write", ()) == tuple(line.split()[1] for line in of_phase.splitlines())
@@ -304,8 +304,8 @@ def test_an_output_without_results_is_that_of_a_run_that_failed(
     send_one(driver)
     record = driver.folder() / "facts.jsonl"
     fake_slurm.wait_until(record.exists, "the run has ended")
-    printed = driver.folder() / "stdout"
-    printed.write_text(stdout(printed.read_text()))
+    path = driver.folder() / "stdout"
+    path.write_text(stdout(path.read_text()))
     driver.follow()
     assert driver.attempt().state is state
     assert driver.attempt().reason.startswith(NO_RESULTS) == (state is State.FAILED)
@@ -320,9 +320,9 @@ def measured(*names: str) -> list[Record]:
 
 
 def test_each_phase_gives_some_of_its_results() -> None:
-    whole = builders.completion(phases=PHASES)
-    assert collect.without_results(whole, measured("write/write", "read/read"), OF_PHASES) == ""
-    assert collect.without_results(whole, measured("write/write", "read/other"), OF_PHASES) == (
+    completion = builders.completion(phases=PHASES)
+    assert collect.without_results(completion, measured("write/write", "read/read"), OF_PHASES) == ""
+    assert collect.without_results(completion, measured("write/write", "read/other"), OF_PHASES) == (
         "phase read: the benchmark ended with status 0 and gave none of its results (open, read)"
     )
     without_read = builders.completion(phases=PHASES[:1])  # of a launch condition without it
@@ -552,14 +552,14 @@ def test_nothing_is_concluded_while_slurm_does_not_answer_and_it_is_said_once(dr
     send_one(driver)
     until(driver, State.RUNNING)
     cluster.fault("squeue-fails", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)")
-    said = (
+    message = (
         "Slurm does not answer; retrying (squeue failed with status 1: "
         "slurm_load_jobs error: Unable to contact slurm controller (connect failure))"
     )
-    until_said(driver, said)
+    until_said(driver, message)
     for _ in range(50):
         driver.step()
-    assert driver.said.count(said) == 1
+    assert driver.said.count(message) == 1
     assert driver.attempt().state is State.RUNNING
     cluster.mend("squeue-fails")
     until_said(driver, "Slurm answers again")
@@ -571,13 +571,13 @@ def test_nothing_is_concluded_while_slurm_does_not_answer_and_it_is_said_once(dr
 
 
 @pytest.mark.parametrize(
-    ("fault", "why"), [("squeue-garbage", "unexpected output of squeue: "), ("squeue-fails", "squeue failed ")]
+    ("fault", "reason"), [("squeue-garbage", "unexpected output of squeue: "), ("squeue-fails", "squeue failed ")]
 )
-def test_an_answer_of_another_kind_is_no_answer(driver: Driving, cluster: Fake, fault: str, why: str) -> None:
+def test_an_answer_of_another_kind_is_no_answer(driver: Driving, cluster: Fake, fault: str, reason: str) -> None:
     cluster.fault(fault, "what|is|this" if fault == "squeue-garbage" else "")
     cluster.fault("hold")
     send_one(driver)
-    until_said(driver, f"Slurm does not answer; retrying ({why}")
+    until_said(driver, f"Slurm does not answer; retrying ({reason}")
     assert driver.attempt().state is State.PENDING
 
 

@@ -59,9 +59,9 @@ def test_a_job_starts_after_those_it_depends_on_have_ended_in_whatever_way(tmp_p
     fake_slurm.wait_until(lambda: commands.queue({"two": None})["two"].reason == "Dependency", "it waits")
     (tmp_path / "go").touch()
     ended(cluster)
-    one, two = cluster.jobs()
-    assert (one["state"], two["state"]) == ("FAILED", "COMPLETED")
-    assert two["started"] >= one["ended"]
+    fields, two = cluster.jobs()
+    assert (fields["state"], two["state"]) == ("FAILED", "COMPLETED")
+    assert two["started"] >= fields["ended"]
 
 
 # --- the environment
@@ -142,11 +142,11 @@ def test_a_command_that_hangs_gives_no_answer(cluster: Fake, monkeypatch: pytest
 def test_a_wait_for_a_slow_command_is_told_once(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "SLOW_S", 0.5)
     monkeypatch.setattr(commands.call, "__defaults__", (4.0, *(commands.call.__defaults__ or ())[1:]))
-    told: list[str] = []
+    texts: list[str] = []
     cluster.fault("squeue-hangs", 60)
-    with waiting.replace_listener(told.append), pytest.raises(UnknownState):
+    with waiting.replace_listener(texts.append), pytest.raises(UnknownState):
         commands.queue({"one": None})
-    assert [re.sub("for [0-9]+ s", "for N s", text) for text in told] == [
+    assert [re.sub("for [0-9]+ s", "for N s", text) for text in texts] == [
         "waiting for squeue, which has not answered for N s; given up after 4 s"
     ]
 
@@ -201,8 +201,8 @@ def test_nothing_is_asked_for_no_names(cluster: Fake) -> None:
 def test_many_jobs_are_asked_for_at_once(cluster: Fake) -> None:
     cluster.pretend("7", "job-3", "RUNNING")
     cluster.pretend("8", "job-401", "PENDING")
-    found = commands.queue({f"job-{number}": None for number in range(450)})
-    assert {name: job.state for name, job in found.items()} == {"job-3": State.RUNNING, "job-401": State.PENDING}
+    jobs = commands.queue({f"job-{number}": None for number in range(450)})
+    assert {name: job.state for name, job in jobs.items()} == {"job-3": State.RUNNING, "job-401": State.PENDING}
 
 
 # --- states
@@ -250,9 +250,9 @@ def test_an_unknown_state_is_held_and_said() -> None:
 
 
 def test_a_waiting_job_has_its_reason() -> None:
-    why = "ReqNodeNotAvail, UnavailableNodes:n3"
-    assert commands.parse_queue(answered(f"7|PENDING|{why}|batch|/results/job|job|campaign-target:ab")) == [
-        Job("7", "job", State.PENDING, "PENDING", why, "campaign-target:ab", "batch", "/results/job")
+    reason = "ReqNodeNotAvail, UnavailableNodes:n3"
+    assert commands.parse_queue(answered(f"7|PENDING|{reason}|batch|/results/job|job|campaign-target:ab")) == [
+        Job("7", "job", State.PENDING, "PENDING", reason, "campaign-target:ab", "batch", "/results/job")
     ]
 
 
@@ -339,8 +339,8 @@ def test_a_job_is_found_by_its_id_under_whatever_name_and_not_where_its_id_is_an
     cluster.rename("7", "somebody\nrenamed it")
     cluster.pretend("8", "of another", "RUNNING")
     assert list(commands.queue({"campaign-a": "7", "campaign-b": "8"})) == ["campaign-a"]
-    found = commands.accounting({"campaign-a": "7", "campaign-b": "8"}, -100.0)
-    assert found is not None and list(found) == ["campaign-a"]
+    jobs = commands.accounting({"campaign-a": "7", "campaign-b": "8"}, -100.0)
+    assert jobs is not None and list(jobs) == ["campaign-a"]
 
 
 def test_of_two_jobs_of_one_token_the_one_on_record_counts_and_without_a_record_the_one_that_goes_on(
@@ -355,14 +355,14 @@ def test_of_two_jobs_of_one_token_the_one_on_record_counts_and_without_a_record_
 # --- a wrong configuration
 
 
-@pytest.mark.parametrize(("path", "why"), [("missing.conf", "No such file or directory"), ("", "Is a directory")])
+@pytest.mark.parametrize(("path", "reason"), [("missing.conf", "No such file or directory"), ("", "Is a directory")])
 def test_a_wrong_slurm_conf_is_named_at_once(
-    cluster: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, why: str
+    cluster: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, reason: str
 ) -> None:
     cluster.fault("scontrol-hangs", 60)
     conf = tmp_path / path
     monkeypatch.setenv("SLURM_CONF", str(conf))
-    assert commands.reachable() == f"SLURM_CONF={conf}: {why}; correct or unset this environment variable"
+    assert commands.reachable() == f"SLURM_CONF={conf}: {reason}; correct or unset this environment variable"
 
 
 def test_a_command_that_hangs_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

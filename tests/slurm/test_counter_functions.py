@@ -30,8 +30,8 @@ def test_the_servers_are_asked_before_and_after_and_the_benchmark_can_ask_betwee
     assert counted(job) == [{"when": when, "counts": counts, "problem": ""} for when in ("begin", "end")]
     ((_, environment),) = job.cluster.launched()
     (job.steps[0].folder / "facts.jsonl").rename(job.steps[0].folder / "facts.jsonl.new")  # as during the run
-    asked = ["bash", "-c", environment["BENCH_BETWEEN_PHASES"], "sh", "stat"]
-    subprocess.run(asked, env={"PATH": os.environ["PATH"], "SLURM_JOB_ID": "5"}, check=True, timeout=LIMIT_S)
+    requests = ["bash", "-c", environment["BENCH_BETWEEN_PHASES"], "sh", "stat"]
+    subprocess.run(requests, env={"PATH": os.environ["PATH"], "SLURM_JOB_ID": "5"}, check=True, timeout=LIMIT_S)
     assert counted(job)[-1] == {"when": "stat", "counts": {"create": 7, "stat": 5}, "problem": ""}
     assert job.complain() == ""
 

@@ -121,8 +121,8 @@ def test_no_mode_that_a_umask_gives_keeps_the_job_from_its_files_or_lets_others_
     (tmp_path / "environment").write_text(f"umask {mask}\n")
     job.environment |= {"BASH_ENV": str(tmp_path / "environment")}
     assert job.plan().run() == 0, job.out() + job.complain()
-    made = [path for path in job.steps[0].folder.iterdir() if path.name != "placement"]
-    modes = {path.name: path.stat().st_mode & 0o777 for path in (*made, job.folder / "facts.jsonl")}
+    paths = [path for path in job.steps[0].folder.iterdir() if path.name != "placement"]
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (*paths, job.folder / "facts.jsonl")}
     assert modes.keys() >= {"claim", "facts.jsonl", "stderr", "stdout"}
     assert {name for name, mode in modes.items() if mode & 0o002 or mode & 0o600 != 0o600} == set()
 
@@ -193,9 +193,9 @@ def test_a_bash_without_a_clock_of_its_own_records_the_same(job: Job, tmp_path: 
     assert before < record["started"] < record["ended"] < time.time()
     assert float(job.out().split()[0]) > before
     assert job.complain() == ""
-    found = reading.read(job.steps[0].folder)
-    assert found.environment.problems == ()
-    assert found.before is not None and found.after is not None
+    evidence = reading.read(job.steps[0].folder)
+    assert evidence.environment.problems == ()
+    assert evidence.before is not None and evidence.after is not None
 
 
 def is_pending(process: int, number: signal.Signals) -> bool:
@@ -373,22 +373,22 @@ def test_a_job_that_slurm_started_again_measures_nothing(job: Job) -> None:
 def test_a_job_that_slurm_forgot_and_started_again_measures_nothing(job: Job) -> None:
     """A slurmctld that lost its state counts no restart. What the first start recorded stays as it is."""
     job.plan(runs=2)
-    recorded = job.folder / "facts.jsonl"
-    recorded.write_text("{}\n")
+    recorded_path = job.folder / "facts.jsonl"
+    recorded_path.write_text("{}\n")
     (job.steps[0].folder / "claim").mkdir()
     assert job.run() == 1
     assert job.record(1) is None
     reason = "Slurm forgot that it had started the job, and started it again: its measurements would not be one run"
     assert job.end_of(2) == ("refused", reason)
     assert job.cluster.launched() == []
-    assert recorded.read_text() == "{}\n"
+    assert recorded_path.read_text() == "{}\n"
 
 
 def test_a_second_start_changes_no_file_of_the_first(job: Job) -> None:
     job.plan(runs=2).run()
-    kept = job.folder / "placement" / "0" / "placement.txt"  # a start that goes on reads it
-    kept.parent.mkdir(parents=True)
-    kept.write_text("0 n1\n")
+    kept_path = job.folder / "placement" / "0" / "placement.txt"  # a start that goes on reads it
+    kept_path.parent.mkdir(parents=True)
+    kept_path.write_text("0 n1\n")
     folders = [job.folder, *(step.folder for step in job.steps)]
     before = {path: path.read_text() for folder in folders for path in folder.rglob("*") if path.is_file()}
     assert job.run() == 1
@@ -598,12 +598,12 @@ def test_the_environment_is_recorded_without_secrets(job: Job) -> None:
     of_job = (job.folder / "facts.jsonl").read_text()
     assert of_job.startswith('{"format": 1}\n')
     assert all((step.folder / "facts.jsonl").read_text().startswith(of_job) for step in job.steps)
-    recorded = {fact["name"]: fact["value"] for fact in facts.of(job.steps[0].folder, "host")}
-    assert recorded["directory"] == str(job.target)
-    assert recorded["env.OMPI_MCA_btl"] == 'tcp "x" \\'
-    assert recorded["env.LD_PRELOAD_"] == "ü"
-    assert recorded["env.SLURM_JOB_ID"] == "1"
-    assert {"env.SLURM_JWT", "env.HOME_SWEET"}.isdisjoint(recorded)
+    recorded_fields = {fact["name"]: fact["value"] for fact in facts.of(job.steps[0].folder, "host")}
+    assert recorded_fields["directory"] == str(job.target)
+    assert recorded_fields["env.OMPI_MCA_btl"] == 'tcp "x" \\'
+    assert recorded_fields["env.LD_PRELOAD_"] == "ü"
+    assert recorded_fields["env.SLURM_JOB_ID"] == "1"
+    assert {"env.SLURM_JWT", "env.HOME_SWEET"}.isdisjoint(recorded_fields)
 
 
 def completion(
@@ -623,9 +623,9 @@ def reasons(texts: list[bytes]) -> list[str]:
     """What the records have of each reason."""
     with TemporaryDirectory() as folder:
         statuses = [completion(Path(folder), reason=text).returncode for text in texts]
-        recorded = [fact["value"] for fact in facts.of(Path(folder), "job") if fact["name"] == "reason"]
-        assert len(recorded) == statuses.count(0)
-        return recorded
+        recorded_values = [fact["value"] for fact in facts.of(Path(folder), "job") if fact["name"] == "reason"]
+        assert len(recorded_values) == statuses.count(0)
+        return recorded_values
 
 
 @settings(max_examples=examples(15))
@@ -643,10 +643,10 @@ def test_a_reason_of_any_bytes_gives_a_record_that_can_be_read(texts: list[bytes
 def test_a_record_has_each_word_where_it_belongs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_RESTART_COUNT", "2")
     phases = ("write", "0", "10.5", "11", "4 5.25"), ("read", "-1", "11", "12", "")
-    done = completion(
+    process = completion(
         tmp_path, *phases[0], *phases[1], uptime="4 6", suspended="10.6 10.7 ", unended="last", status="-1"
     )
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert (process.returncode, process.stderr) == (0, b"")
     (tmp_path / "facts.jsonl.new").rename(tmp_path / "facts.jsonl")
     record = facts.end_of(tmp_path)
     assert record is not None
@@ -684,9 +684,9 @@ def test_what_a_run_has_not_is_not_in_its_record(tmp_path: Path) -> None:
     ],
 )
 def test_a_word_that_is_no_number_leaves_no_record(tmp_path: Path, other: dict[str, str]) -> None:
-    done = completion(tmp_path, **other)
-    assert done.returncode == 1
-    assert b"is not a number" in done.stderr
+    process = completion(tmp_path, **other)
+    assert process.returncode == 1
+    assert b"is not a number" in process.stderr
     assert list(tmp_path.iterdir()) == []
 
 
@@ -698,16 +698,16 @@ def test_a_phase_of_too_few_words_leaves_no_record(tmp_path: Path) -> None:
 def test_a_record_that_does_not_reach_the_disk_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"LD_PRELOAD": library("faulty_io"), "FAULT_CALL": "fsync", "FAULT_PATH": "facts"}.items():
         monkeypatch.setenv(name, str(value))
-    done = completion(tmp_path)
-    assert done.returncode == 1
-    assert b"Input/output error" in done.stderr
+    process = completion(tmp_path)
+    assert process.returncode == 1
+    assert b"Input/output error" in process.stderr
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_record_that_is_cut_off_is_none(tmp_path: Path) -> None:
-    done = completion(tmp_path, before=("bash", "-c", 'ulimit -f 1; exec "$@"', "bash"), reason="x" * 4000)
-    assert done.returncode == 1
-    assert b"File too large" in done.stderr
+    process = completion(tmp_path, before=("bash", "-c", 'ulimit -f 1; exec "$@"', "bash"), reason="x" * 4000)
+    assert process.returncode == 1
+    assert b"File too large" in process.stderr
     assert list(tmp_path.iterdir()) == []
 
 
@@ -787,7 +787,7 @@ def test_a_phase_that_does_not_end_is_ended_and_the_next_one_runs(job: Job) -> N
     record = job.record()
     assert record is not None
     assert (record["outcome"], record["unended"]) == ("done", "write: done")
-    assert [each["phase"] for each in record["phases"]] == ["write", "read"]
+    assert [phase["phase"] for phase in record["phases"]] == ["write", "read"]
 
 
 @pytest.mark.parametrize("status", ["ok", "failed"])
@@ -827,14 +827,14 @@ def test_phases_run_in_order_in_one_directory_and_each_keeps_its_own_output(tmp_
     job = phased(Job(tmp_path, cluster), WRITE, write, read, REMOVE, look)
     assert (job.run(), job.end_of()) == (0, ("done", "")), job.complain()
     folder = job.steps[0].folder
-    printed = {name: (folder / name / "stdout").read_text() for name in ("input", "write", "read", "purge", "look")}
-    assert printed == {"input": "", "write": "wrote\n", "read": "1\na = 'b c'\n$(x)\n", "purge": "", "look": "in\n"}
+    texts = {name: (folder / name / "stdout").read_text() for name in ("input", "write", "read", "purge", "look")}
+    assert texts == {"input": "", "write": "wrote\n", "read": "1\na = 'b c'\n$(x)\n", "purge": "", "look": "in\n"}
     completion = read_completion(folder, job.steps[0].token)
     assert completion is not None
-    assert [(each.phase, each.exit_status) for each in completion.phases] == [
+    assert [(times.phase, times.exit_status) for times in completion.phases] == [
         (name, 0) for name in ("input", "write", "read", "purge", "look")
     ]
-    times = [time for each in completion.phases for time in (each.started, each.ended)]
+    times = [time for phase_times in completion.phases for time in (phase_times.started, phase_times.ended)]
     assert times == sorted(times)
     assert (completion.started, completion.ended) == (times[0], completion.ended)
     assert job.left() == []
@@ -870,9 +870,9 @@ def test_nothing_is_written_or_removed_outside_of_the_attempts_directory(
     job = phased(Job(tmp_path, cluster), Command(function, words, "try", untimed=True), shell("look", "true"))
     job.run()
     assert job.end_of() == ("failed", "phase try: the benchmark ended with status 1")
-    said = (job.steps[0].folder / "try" / "stderr").read_text()
+    text = (job.steps[0].folder / "try" / "stderr").read_text()
     directory = job.steps[0].directory
-    assert said == f"{path.replace('{directory}', directory)} is not below {directory}\n"
+    assert text == f"{path.replace('{directory}', directory)} is not below {directory}\n"
 
 
 def test_the_first_phase_that_fails_ends_the_run(tmp_path: Path, cluster: Fake) -> None:
@@ -881,32 +881,32 @@ def test_the_first_phase_that_fails_ends_the_run(tmp_path: Path, cluster: Fake) 
     assert job.end_of() == ("failed", "phase read: the benchmark ended with status 3")
     record = job.record()
     assert record is not None
-    assert [(each["phase"], each["exit_status"]) for each in record["phases"]] == [("write", 0), ("read", 3)]
+    assert [(phase["phase"], phase["exit_status"]) for phase in record["phases"]] == [("write", 0), ("read", 3)]
     assert not (job.steps[0].folder / "look").exists()
     assert job.left() == []
 
 
 def test_a_job_that_is_ended_between_phases_is_no_result(tmp_path: Path, cluster: Fake) -> None:
-    told = tmp_path / "told"
-    words = f"trap '' TERM; echo on; until [ -e {told} ]; do /bin/sleep 0.02; done"
+    path = tmp_path / "told"
+    words = f"trap '' TERM; echo on; until [ -e {path} ]; do /bin/sleep 0.02; done"
     job = phased(Job(tmp_path, cluster), shell("write", words), shell("read", "true"))
     process, printed = job.start(), job.steps[0].folder / "write" / "stdout"
     fake_slurm.wait_until(lambda: printed.exists() and printed.stat().st_size, "the first phase works")
     os.kill(process.pid, signal.SIGTERM)
-    told.touch()
+    path.touch()
     process.wait(LIMIT_S)
     assert job.end_of()[0] == "terminated"
     assert not (job.steps[0].folder / "read").exists()
 
 
 def test_the_ranks_of_each_phase_that_were_not_seen_are_asked_for_where_it_ran(tmp_path: Path, cluster: Fake) -> None:
-    apart = replace(shell("read", "true"), first_node=ONE.nodes)
-    job = phased(Job(tmp_path, cluster), WRITE, shell("write", "true"), apart)
+    command = replace(shell("read", "true"), first_node=ONE.nodes)
+    job = phased(Job(tmp_path, cluster), WRITE, shell("write", "true"), command)
     job.probe = True
     cluster.fault("witness-blind")
     assert (job.run(), job.end_of()) == (0, ("done", "")), job.complain()
-    asked = [next(word for word in words if word.startswith("--relative")) for words, _ in cluster.launched()]
-    assert asked == ["--relative=0", f"--relative={ONE.nodes}"] * 2
+    requests = [next(word for word in words if word.startswith("--relative")) for words, _ in cluster.launched()]
+    assert requests == ["--relative=0", f"--relative={ONE.nodes}"] * 2
     assert {fact["phase"] for fact in facts.of(job.steps[0].folder, "probe")} == {"write", "read"}
 
 
@@ -959,7 +959,7 @@ def test_phases_that_start_together_run_at_the_same_time_and_each_keeps_its_own_
     completion = read_completion(folder, job.steps[0].token)
     assert completion is not None
     first, second, last = completion.phases
-    assert [each.phase for each in completion.phases] == ["load0", "load1", "look"]
+    assert [times.phase for times in completion.phases] == ["load0", "load1", "look"]
     assert max(first.started, second.started) < min(first.ended, second.ended)
     assert max(first.ended, second.ended) <= last.started
     assert completion.uptime[0] == first.uptime[0]
@@ -983,7 +983,7 @@ def test_where_one_of_those_that_run_together_fails_the_others_are_ended(
     assert job.end_of() == ("failed", f"phase load{fails}: the benchmark ended with status 3")
     record, folder = job.record(), job.steps[0].folder
     assert record is not None
-    assert [each["phase"] for each in record["phases"]] == ["load0", "load1"]
+    assert [phase["phase"] for phase in record["phases"]] == ["load0", "load1"]
     assert [each["exit_status"] for each in record["phases"]][fails] == record["exit_status"] == 3
     assert record["phases"][1 - fails]["exit_status"] != 0
     assert "begun" in (folder / f"load{1 - fails}" / "stdout").read_text()
@@ -1011,7 +1011,7 @@ def test_one_of_those_that_run_together_that_does_not_end_is_ended_by_itself(tmp
     record = job.record()
     assert record is not None
     assert (record["outcome"], record["unended"]) == ("done", "load0: fin")
-    assert [each["exit_status"] for each in record["phases"]][1:] == [0, 0]
+    assert [phase["exit_status"] for phase in record["phases"]][1:] == [0, 0]
 
 
 def test_all_that_run_together_end_with_the_job_and_are_recorded(tmp_path: Path, cluster: Fake) -> None:
@@ -1024,12 +1024,12 @@ def test_all_that_run_together_end_with_the_job_and_are_recorded(tmp_path: Path,
     assert job.end_of() == ("terminated", "the job was ended (SIGTERM)")
     record = job.record()
     assert record is not None
-    assert [each["exit_status"] != 0 for each in record["phases"]] == [True, True]
+    assert [phase["exit_status"] != 0 for phase in record["phases"]] == [True, True]
 
 
 def test_phases_on_other_nodes_begin_behind_those_of_the_others(tmp_path: Path, cluster: Fake) -> None:
-    apart = replace(shell("read", "true"), first_node=ONE.nodes)
-    job = phased(Job(tmp_path, cluster), shell("write", "true"), apart)
+    command = replace(shell("read", "true"), first_node=ONE.nodes)
+    job = phased(Job(tmp_path, cluster), shell("write", "true"), command)
     assert job.run() == 0, job.complain()
     places = [[word for word in words if word.startswith("--relative")] for words, _ in cluster.launched()]
     assert places == [["--relative=0"], [f"--relative={ONE.nodes}"]]

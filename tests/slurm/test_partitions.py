@@ -102,11 +102,11 @@ STATES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("state", "why"), STATES.items())
-def test_why_a_node_cannot_be_used_is_told_apart(state: str, why: str) -> None:
+@pytest.mark.parametrize(("state", "reason"), STATES.items())
+def test_why_a_node_cannot_be_used_is_told_apart(state: str, reason: str) -> None:
     partition = partitions.parse(ALL, row("n1", "8|1|8", state))
-    assert [one.why for one in partition.unusable] == ([why] if why else [])
-    assert partition.usable == (not why)
+    assert [unusable.why for unusable in partition.unusable] == ([reason] if reason else [])
+    assert partition.usable == (not reason)
 
 
 def test_in_a_reservation_its_nodes_count_and_no_others() -> None:
@@ -114,7 +114,10 @@ def test_in_a_reservation_its_nodes_count_and_no_others() -> None:
     sinfo = "".join(row(node, "8|1|8", state) for node, state in states.items())
     partition = partitions.parse(ALL, sinfo, frozenset({"n1", "n2", "n3"}))
     assert partition.usable == 2
-    assert {one.node: one.why for one in partition.unusable} == {"n3": "drained", "n4": "outside of the reservation"}
+    assert {unusable.node: unusable.why for unusable in partition.unusable} == {
+        "n3": "drained",
+        "n4": "outside of the reservation",
+    }
 
 
 def test_the_account_of_a_partition_says_what_cannot_be_used_and_why() -> None:
@@ -225,8 +228,8 @@ def test_a_reservation_that_does_not_exist_is_named(cluster: Fake) -> None:
 def test_the_partition_at_hand_is_the_default_one_and_none_where_no_slurm_answers(
     cluster: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = partitions.at_hand()
-    assert found is not None and found.name == "batch"
+    partition = partitions.at_hand()
+    assert partition is not None and partition.name == "batch"
     monkeypatch.setenv("PATH", "/nowhere")
     assert partitions.at_hand() is None
 
@@ -241,9 +244,9 @@ def test_the_failure_of_a_question_is_said_in_slurms_words(cluster: Fake) -> Non
         partitions.ask(Slurm("nope"))
 
 
-@pytest.mark.parametrize("shown", ["No partitions in the system", "PartitionName=a Default=NO"])
-def test_a_cluster_without_a_default_partition_is_said(cluster: Fake, shown: str) -> None:
-    cluster.fault("scontrol-garbage", shown)
+@pytest.mark.parametrize("output", ["No partitions in the system", "PartitionName=a Default=NO"])
+def test_a_cluster_without_a_default_partition_is_said(cluster: Fake, output: str) -> None:
+    cluster.fault("scontrol-garbage", output)
     with pytest.raises(EnvironmentLacks, match=r"no default partition; set slurm\.partition"):
         partitions.ask(Slurm())
 

@@ -94,8 +94,8 @@ def test_any_other_placement_is_found_out_after_a_run_and_refused_from_then_on(j
 def test_larger_blocks_come_first(tmp_path: Path, nodes: str, on_each: str, right: bool) -> None:
     ranks = tmp_path / "placement.txt"
     ranks.write_text("".join(f"{rank} {node}\n" for rank, node in enumerate(nodes)))
-    done = subprocess.run([resources.witness(), "placed", ranks, str(len(set(nodes))), on_each], check=False)
-    assert (done.returncode == 0) is right
+    process = subprocess.run([resources.witness(), "placed", ranks, str(len(set(nodes))), on_each], check=False)
+    assert (process.returncode == 0) is right
 
 
 def test_launchers_with_options_of_the_users_are_asked_before_the_first_run_and_not_again(job: Job) -> None:
@@ -160,8 +160,8 @@ def test_a_probe_that_does_not_end_is_ended(tmp_path: Path) -> None:
     script = f"""{FUNCTIONS}
         campaign_probe_longest=0.1 campaign_words=1 campaign_nodes=1 campaign_per_node=1
         campaign_probe {tmp_path} {launcher}"""
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=800, check=False)
-    assert (done.returncode, done.stdout) == (1, "the placement probe failed: it did not end in 0.1 s")
+    process = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=800, check=False)
+    assert (process.returncode, process.stdout) == (1, "the placement probe failed: it did not end in 0.1 s")
 
 
 def test_a_launcher_that_failed_before_the_first_run_is_probed_again_when_its_turn_comes(job: Job) -> None:

@@ -60,14 +60,14 @@ def unlike(text: str, prolog: Path) -> str:
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Sandbox]:
-    written = slurmconf.slurm_conf
+    written_slurm_conf = slurmconf.slurm_conf
 
     def slurm_conf(layout: Layout, *others: object) -> str:
         (layout.top / "job_submit.lua").write_text(RENAMES)
         prolog = layout.top / "prolog"
         prolog.write_text(SETS)
         prolog.chmod(0o755)
-        return unlike(written(layout, *others), prolog)  # type: ignore[arg-type]
+        return unlike(written_slurm_conf(layout, *others), prolog)  # type: ignore[arg-type]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(slurmconf, "slurm_conf", slurm_conf)
@@ -81,9 +81,9 @@ def environment(site: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-def campaign(folder: Path, site: Sandbox, name: str, more: str, most: str = "{nodes: 2, processes: 6}") -> Case:
+def campaign(folder: Path, site: Sandbox, name: str, further_text: str, most: str = "{nodes: 2, processes: 6}") -> Case:
     case = make_case(folder, site, name, 256, most=most)
-    case.file.write_text(case.file.read_text().replace("slurm:\n", f"slurm:\n{more}"))
+    case.file.write_text(case.file.read_text().replace("slurm:\n", f"slurm:\n{further_text}"))
     return case
 
 
@@ -110,8 +110,8 @@ def test_a_campaign_on_unlike_nodes_uses_the_smallest_or_the_kind_that_it_choose
         "partition sandbox: 4 nodes, all usable, not alike; 2 with 4 cores, 1.953 GiB (cpu, milan), 2 with 8 cores, "
         "3.906 GiB (cpu, genoa); the smallest counts: 4 cores per node; slurm.constraint chooses one kind"
     ) in mixed.call("plan")
-    chosen = campaign(tmp_path, site, "chosen", "  constraint: genoa\n", "all")
-    plan = json.loads(chosen.call("plan", "--json"))
+    chosen_case = campaign(tmp_path, site, "chosen", "  constraint: genoa\n", "all")
+    plan = json.loads(chosen_case.call("plan", "--json"))
     assert {(run["nodes"], run["processes"]) for run in plan["runs"] if run["launch"] == "max"} == {(2, 16)}
 
 
@@ -160,7 +160,9 @@ def test_variables_of_the_site_and_a_clock_that_is_set_back_are_not_held_against
     case.variables.update(PATH=f"{clock.parent}:{os.environ['PATH']}", BASH_ENV=str(bash))
     case.call("run", "--only", "scratch/single/shared/*")  # the benchmark's own clock stays as it is
     findings = json.loads(case.call("check", "--json", status=None))
-    told = {rule: [one for one in findings if one["rule"] == rule] for rule in ("ENV-02", "EVD-06", "RUN-02")}
+    told = {
+        rule: [finding for finding in findings if finding["rule"] == rule] for rule in ("ENV-02", "EVD-06", "RUN-02")
+    }
     (variables,) = [one["actual"] for one in told["ENV-02"] if "OMPI_MCA_mpi_yield_when_idle" in one["actual"]]
     assert "OMPI_MCA_plm_slurm_args" not in variables
     assert "OMPI_MCA_plm_slurm_args" in reading.read(first.parent).environment.set_by_slurm
@@ -176,6 +178,6 @@ def test_variables_of_the_site_and_a_clock_that_is_set_back_are_not_held_against
 def test_a_slurm_conf_that_is_not_there_is_named_at_once(tmp_path: Path, site: Sandbox) -> None:
     case = campaign(tmp_path, site, "nowhere", "")
     case.variables["SLURM_CONF"] = str(tmp_path / "slurm.conf")
-    done = subprocess.run(case.command("run"), env=case.environment(), capture_output=True, text=True, timeout=800)
-    assert done.returncode == 3
-    assert f"SLURM_CONF={tmp_path}/slurm.conf: " in done.stderr
+    process = subprocess.run(case.command("run"), env=case.environment(), capture_output=True, text=True, timeout=800)
+    assert process.returncode == 3
+    assert f"SLURM_CONF={tmp_path}/slurm.conf: " in process.stderr

@@ -41,14 +41,14 @@ def planned(words: list[str]) -> list[Planned]:
 def test_every_text_that_is_rendered_is_read_back_as_it_was(words: list[str]) -> None:
     steps = planned(words)
     text = scripts.render(replace(job(steps), title="texts"))
-    found = script_text.steps(text)
-    assert list(found) == [step.token for step in steps]
+    found_steps = script_text.steps(text)
+    assert list(found_steps) == [step.token for step in steps]
     for step in steps:
-        assert script_text.executes(found[step.token], step.run, step.token)
+        assert script_text.executes(found_steps[step.token], step.run, step.token)
         other = replace(
             step.run, commands=(replace(step.run.commands[0], arguments=(*words, "x")), *step.run.commands[1:])
         )
-        assert not script_text.executes(found[step.token], other, step.token)
+        assert not script_text.executes(found_steps[step.token], other, step.token)
 
 
 PARTS = st.sampled_from([
@@ -63,8 +63,8 @@ PARTS = st.sampled_from([
 def test_a_command_has_the_words_that_bash_gives_it(lines: list[str]) -> None:
     text = "".join(f"campaign_run {line}\n" for line in lines)
     shell = "campaign_run() { printf '%s\\0' \"$@\" END; }\n" + text
-    done = subprocess.run(["/bin/bash"], input=shell.encode(), capture_output=True, timeout=800, check=True)
-    by_bash = [each.split("\0")[:-1] for each in done.stdout.decode().split("END\0")[:-1]]
+    process = subprocess.run(["/bin/bash"], input=shell.encode(), capture_output=True, timeout=800, check=True)
+    by_bash = [word.split("\0")[:-1] for word in process.stdout.decode().split("END\0")[:-1]]
     found = [list(command.words[1:]) for command in script_text.commands(text)]
     assert found == by_bash
 

@@ -100,16 +100,16 @@ def test_the_code_that_decides_the_text_is_in_the_hash_of_the_templates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: ModuleType
 ) -> None:
     assert module.__file__
-    changed = tmp_path / "module.py"
-    changed.write_text(f"{Path(module.__file__).read_text()}# another state\n")
+    changed_path = tmp_path / "module.py"
+    changed_path.write_text(f"{Path(module.__file__).read_text()}# another state\n")
     version, digest = scripts.rendered_by.__wrapped__()
-    monkeypatch.setattr(module, "__file__", str(changed))
+    monkeypatch.setattr(module, "__file__", str(changed_path))
     assert scripts.rendered_by.__wrapped__() != (version, digest)
 
 
 def test_a_script_hashes_the_input_files_and_one_that_does_not_is_refused() -> None:
     inputs = (Input("box", "/work/the box"), Input("table", "/work/table"))
-    planned = [replace(each, run=replace(each.run, inputs=inputs)) for each in steps()]
+    planned = [replace(planned, run=replace(planned.run, inputs=inputs)) for planned in steps()]
     text, line = render(planned), "    campaign_with_inputs '/work/the box' /work/table\n"
     assert text.count(line) == 1
     for other in ("", line.replace(" /work/table", "")):
@@ -131,8 +131,10 @@ def test_the_rendered_script_has_nothing_that_shellcheck_finds(tmp_path: Path) -
     path = tmp_path / "job.sbatch"
     path.write_text(render(modules=("mpi",), environment=(("A", "b c"),), probe=True))
     shellcheck = Path(sys.executable).with_name("shellcheck")
-    done = subprocess.run([shellcheck, "--shell=bash", path], capture_output=True, text=True, timeout=800, check=False)
-    assert (done.returncode, done.stdout) == (0, "")
+    process = subprocess.run(
+        [shellcheck, "--shell=bash", path], capture_output=True, text=True, timeout=800, check=False
+    )
+    assert (process.returncode, process.stdout) == (0, "")
 
 
 def test_the_directives_are_these_and_no_others() -> None:
@@ -155,8 +157,8 @@ def test_the_directives_are_these_and_no_others() -> None:
 
 
 def test_a_job_asks_for_the_largest_geometry_and_the_sum_of_the_limits() -> None:
-    one, other = builders.run(geometry=Geometry(4, 4)), builders.run(geometry=Geometry(2, 16))
-    words = scripts.directives(job(steps([one, other, one]), partition="", time_s=600))
+    run, other = builders.run(geometry=Geometry(4, 4)), builders.run(geometry=Geometry(2, 16))
+    words = scripts.directives(job(steps([run, other, run]), partition="", time_s=600))
     assert {"--nodes=4", "--ntasks-per-node=8", "--time=31"} <= set(words)
     assert not [word for word in words if word.startswith(("--partition", "--account", "--qos"))]
 
@@ -177,8 +179,8 @@ def test_every_run_is_launched_in_its_own_geometry_with_its_own_limit() -> None:
 
 def test_srun_takes_the_options_that_a_campaign_file_chooses_and_the_benchmark_its_prefix() -> None:
     prefix = ("numactl", "--localalloc")
-    chosen = Launcher(options=("--cpu-bind=cores", "--distribution=block:cyclic"), prefix=prefix)
-    run = builders.run(launcher=chosen, prefix=prefix)
+    chosen_launcher = Launcher(options=("--cpu-bind=cores", "--distribution=block:cyclic"), prefix=prefix)
+    run = builders.run(launcher=chosen_launcher, prefix=prefix)
     words = scripts.launcher(run, Slurm())
     assert words[-2:] == ("--cpu-bind=cores", "--distribution=block:cyclic")
     assert "--distribution=block" not in words
@@ -187,10 +189,10 @@ def test_srun_takes_the_options_that_a_campaign_file_chooses_and_the_benchmark_i
 
 
 def test_mpirun_is_told_the_geometry_in_its_own_words_and_the_job_how_many_they_are() -> None:
-    chosen = Launcher(
+    chosen_launcher = Launcher(
         "mpirun", ("--bind-to", "core"), ("-n", "{processes}", "--map-by", "ppr:{processes_per_node}:node")
     )
-    run = builders.run(geometry=Geometry(2, 8), launcher=chosen)
+    run = builders.run(geometry=Geometry(2, 8), launcher=chosen_launcher)
     words = ("mpirun", "-n", "8", "--map-by", "ppr:4:node", "--bind-to", "core")
     assert scripts.launcher(run, Slurm()) == words
     planned = steps([run])
@@ -251,8 +253,8 @@ def test_hostile_targets_reach_the_benchmark_intact_and_execute_nothing(tmp_path
         step.folder.mkdir(parents=True)
     (tmp_path / "jobs" / JOB).mkdir(parents=True)
     before = {path for path in tmp_path.rglob("*") if path.parent == tmp_path / "targets"}
-    done = execute(render(planned, tmp_path), tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+    process = execute(render(planned, tmp_path), tmp_path)
+    assert (process.returncode, process.stderr) == (0, "")
     expected = [scripts.each_command(s.run, Slurm(time_s=90), s.token)[0][1:] for s in planned]
     assert [tuple(words) for words, _ in cluster.launched()] == expected
     assert len(cluster.measured()) == len(HOSTILE)
@@ -298,8 +300,8 @@ def test_values_of_the_environment_are_exported_as_they_are(tmp_path: Path, clus
     run = builders.run(directory=str(tmp_path), executable="/usr/bin/env", arguments=("-0",), geometry=Geometry(1, 1))
     planned = steps([run], tmp_path)
     planned[0].folder.mkdir(parents=True)
-    done = execute(render(planned, tmp_path, environment=values), tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+    process = execute(render(planned, tmp_path, environment=values), tmp_path)
+    assert (process.returncode, process.stderr) == (0, "")
     seen = dict(word.split("=", 1) for word in (planned[0].folder / "stdout").read_text().split("\0") if word)
     assert {name: seen[name] for name, _ in values} == dict(values)
 
@@ -310,9 +312,9 @@ def test_values_of_the_environment_are_exported_as_they_are(tmp_path: Path, clus
 def bent(change: Callable[[str], str]) -> list[str]:
     """What verify says of the rendered script after `change`, which does not see the job's functions."""
     text = render().replace(INCLUDED, "FUNCTIONS\n")
-    changed = change(text)
-    assert changed != text
-    return verify(changed.replace("FUNCTIONS\n", INCLUDED))
+    changed_text = change(text)
+    assert changed_text != text
+    return verify(changed_text.replace("FUNCTIONS\n", INCLUDED))
 
 
 def verify(text: str) -> list[str]:
@@ -445,8 +447,8 @@ def test_an_unbent_script_has_no_problems_whatever_stands_around_it() -> None:
     text = render()
     assert verify(text) == []
     assert verify(text.replace(BEGIN, f"ulimit -n 4096\nexport A=b\n{BEGIN}")) == []
-    own = text.replace(INCLUDED, "FUNCTIONS").replace(" \\\n        ", " ")
-    assert verify(own.replace("FUNCTIONS", INCLUDED)) == []
+    own_text = text.replace(INCLUDED, "FUNCTIONS").replace(" \\\n        ", " ")
+    assert verify(own_text.replace("FUNCTIONS", INCLUDED)) == []
 
 
 def test_a_substitution_that_reads_like_the_planned_word_is_not_quoted(tmp_path: Path) -> None:
@@ -454,8 +456,8 @@ def test_a_substitution_that_reads_like_the_planned_word_is_not_quoted(tmp_path:
     run = builders.run(directory="/scratch/$(id)")
     planned = steps([run])
     text = render(planned)
-    changed = text.replace(shlex.quote(planned[0].directory), planned[0].directory)
-    problems = scripts.verify(changed, job(planned), "own.j2")
+    changed_text = text.replace(shlex.quote(planned[0].directory), planned[0].directory)
+    problems = scripts.verify(changed_text, job(planned), "own.j2")
     assert any("are not quoted" in problem for problem in problems), problems
 
 

@@ -297,10 +297,10 @@ def test_a_job_that_comes_while_it_is_looked_for_is_not_submitted_again(
     def late(*wanted: Any) -> dict[str, commands.Job]:
         nonlocal looks
         looks += 1
-        found = real(*wanted)
+        jobs = real(*wanted)
         if looks == submit.ABSENT_TIMES - 1:
             sbatch.submit(scripts[0])
-        return found
+        return jobs
 
     monkeypatch.setattr(commands, "queue", late)
     driver.send(driver.runs[:1])
@@ -412,8 +412,8 @@ def test_once_closed_no_further_job_is_submitted_or_put_on_record(
 ) -> None:
     driver = Driving(tmp_path, monkeypatch, targets=2, allocation="run")
     definition, room = Definition(driver.campaign, driver.pack), Room(closed=lambda: bool(cluster.jobs()))
-    sent = submit.send(definition, driver.store, lambda: driver.runs, driver.said.append, room)
-    assert len(sent) == len(cluster.jobs()) == 1
+    sents = submit.send(definition, driver.store, lambda: driver.runs, driver.said.append, room)
+    assert len(sents) == len(cluster.jobs()) == 1
     attempts = driver.store.attempts()
     assert sorted(attempt.state for attempt in attempts) == [State.PENDING, *[State.REFUSED] * 3]
     assert {attempt.reason for attempt in attempts} == {"", "not submitted: the driver stopped first"}
@@ -427,24 +427,24 @@ def test_detached_what_has_no_room_is_left_for_the_next_time(
 ) -> None:
     driver = Driving(tmp_path, monkeypatch, allocation="run")
     definition = Definition(driver.campaign, driver.pack)
-    sent = submit.send(definition, driver.store, lambda: driver.runs, driver.said.append, Room(most=1))
-    assert len(sent) == len(driver.store.attempts()) == 1
+    sents = submit.send(definition, driver.store, lambda: driver.runs, driver.said.append, Room(most=1))
+    assert len(sents) == len(driver.store.attempts()) == 1
 
 
 def test_submitting_many_jobs_asks_slurm_once_and_not_for_each(
     tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str] = []
+    requests: list[str] = []
     real = commands.call
 
-    def noted(words: Sequence[str], *more: Any, **named: Any) -> commands.Reply:
-        asked.append(words[0])
-        return real(words, *more, **named)
+    def noted(words: Sequence[str], *more: Any, **named_fields: Any) -> commands.Reply:
+        requests.append(words[0])
+        return real(words, *more, **named_fields)
 
     monkeypatch.setattr(commands, "call", noted)
     driver = Driving(tmp_path, monkeypatch, targets=3, allocation="run")
     driver.send()
-    assert asked == ["squeue", *["sbatch"] * 6]
+    assert requests == ["squeue", *["sbatch"] * 6]
 
 
 def test_jobs_whose_ids_a_killed_driver_had_not_put_on_record_are_found_by_their_names(
@@ -467,8 +467,8 @@ def test_an_sbatch_that_answers_slowly_doubles_nothing_and_what_is_waited_for_is
     cluster.fault("sbatch-hangs-after", 1.7)
     driver = Driving(tmp_path, monkeypatch, targets=2, allocation="run")
     driver.send()
-    said = [line for line in driver.said if not line.startswith("submitted job ")]
-    assert said == [
+    messages = [line for line in driver.said if not line.startswith("submitted job ")]
+    assert messages == [
         "sbatch has not answered for 1 s, so slurmctld is slow or busy; 4 jobs still to submit, one after "
         "another; each sbatch may take up to 60 s"
     ]
@@ -523,7 +523,9 @@ def test_jobs_of_targets_wait_for_each_other_but_where_their_storage_is_named_an
 ) -> None:
     driver = Driving(tmp_path, monkeypatch, targets=3)
     targets = zip(driver.campaign.targets, storage, strict=True)
-    driver.campaign = replace(driver.campaign, targets=tuple(replace(one, storage=own) for one, own in targets))
+    driver.campaign = replace(
+        driver.campaign, targets=tuple(replace(target, storage=own_text) for target, own_text in targets)
+    )
     driver.send()
     jobs = cluster.jobs()
     assert [job["after"] for job in jobs] == [[jobs[number]["id"] for number in numbers] for numbers in after]
@@ -534,7 +536,9 @@ def test_a_job_is_told_which_jobs_measure_on_other_storage(
 ) -> None:
     driver = Driving(tmp_path, monkeypatch, targets=3)
     targets = zip(driver.campaign.targets, ("flash", "flash", "disk"), strict=True)
-    driver.campaign = replace(driver.campaign, targets=tuple(replace(one, storage=own) for one, own in targets))
+    driver.campaign = replace(
+        driver.campaign, targets=tuple(replace(target, storage=own_text) for target, own_text in targets)
+    )
     driver.send()
     marks = [scripts.target_mark(target.directory) for target in driver.campaign.targets]
     lines = [
@@ -552,13 +556,13 @@ def test_nodes_by_themselves_whose_programs_use_no_storage_wait_for_nobody(
     commands = (replace(run.commands[0], arguments=("-n", "1")),)
     alone = [replace(run, id=f"{run.id}.{node}", node=node, commands=commands) for node in ("n1", "n2")]
     driver.send([*alone, run, replace(run, id=f"{run.id}.n3", node="n3")])
-    *beside, third, fourth = cluster.jobs()
-    assert [job["after"] for job in beside] == [[], []]
+    *entries, third, fourth = cluster.jobs()
+    assert [job["after"] for job in entries] == [[], []]
     assert [third["after"], fourth["after"]] == [[], [third["id"]]]
     mark = scripts.target_mark(run.directory)
-    said = [path.read_text() for path in driver.paths.root.glob("jobs/*/job.sbatch")]
+    messages = [path.read_text() for path in driver.paths.root.glob("jobs/*/job.sbatch")]
     lines = ("campaign_shares_target", f"campaign_independent_storage {mark}")
-    assert sorted(all(f"    {line}\n" in text for line in lines) for text in said) == [False, False, True, True]
+    assert sorted(all(f"    {line}\n" in text for line in lines) for text in messages) == [False, False, True, True]
 
 
 def test_another_attempt_waits_for_the_jobs_of_the_target_that_have_not_ended(driver: Driving, cluster: Fake) -> None:
@@ -672,11 +676,11 @@ POINTS = (116, 488, 789, 1276, 1897)
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, tuple[Path, Fake, Future[None]]]]:
     """For each point a campaign whose driver killed itself there, and was followed by another; several at a time."""
-    made = {point: tmp_path_factory.mktemp(f"killed{point}-") for point in POINTS}
-    clusters = {point: fake_slurm.make(root) for point, root in made.items()}
+    paths = {point: tmp_path_factory.mktemp(f"killed{point}-") for point in POINTS}
+    clusters = {point: fake_slurm.make(root) for point, root in paths.items()}
 
     def one(point: int) -> None:
-        root, cluster = made[point], clusters[point]
+        root, cluster = paths[point], clusters[point]
         first = driving.start(root, cluster, kill_at=point)
         first.communicate(timeout=LIMIT_S)
         assert first.returncode == -signal.SIGKILL, (root / "driver.err").read_text()
@@ -685,7 +689,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, tuple
 
     try:
         with ThreadPoolExecutor(4) as pool:
-            yield {point: (made[point], clusters[point], pool.submit(one, point)) for point in POINTS}
+            yield {point: (paths[point], clusters[point], pool.submit(one, point)) for point in POINTS}
     finally:
         for cluster in clusters.values():
             cluster.stop()
@@ -696,22 +700,22 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, tuple
 def test_a_driver_killed_at_any_line_loses_no_run_and_leaves_none_to_be_measured_twice(
     killed: dict[int, tuple[Path, Fake, Future[None]]], point: int
 ) -> None:
-    root, cluster, done = killed[point]
-    done.result(timeout=2 * LIMIT_S)
+    root, cluster, future = killed[point]
+    future.result(timeout=2 * LIMIT_S)
     assert_all_measured_once(root, cluster)
 
 
 @pytest.mark.timeout(900)
 def test_a_driver_killed_while_sbatch_is_under_way_leaves_nothing_measured_twice(tmp_path: Path, cluster: Fake) -> None:
     """The next driver asks Slurm before the job exists, gives it up and sends another: the late one does nothing."""
-    held = cluster.root / "faults" / "sbatch-waits.held"
+    path = cluster.root / "faults" / "sbatch-waits.held"
     cluster.fault("sbatch-waits", once=True)
     first = driving.start(tmp_path, cluster)
-    fake_slurm.wait_until(held.exists, "sbatch is under way")
+    fake_slurm.wait_until(path.exists, "sbatch is under way")
     first.kill()
     first.communicate()
     ended_well(driving.start(tmp_path, cluster), tmp_path)
-    held.unlink()
+    path.unlink()
     fake_slurm.wait_until(lambda: len(cluster.jobs()) == 3, "the late job has come")
     assert_all_measured_once(tmp_path, cluster)
 
@@ -727,8 +731,8 @@ def test_a_driver_killed_again_and_again_comes_to_an_end(tmp_path: Path, cluster
 @pytest.mark.timeout(900)
 def test_two_drivers_at_once_submit_every_run_once(tmp_path: Path, cluster: Fake) -> None:
     cluster.fault("bench-sleep", 0.1)
-    both = [driving.start(tmp_path, cluster, targets=2) for _ in range(2)]
-    out = [ended_well(process, tmp_path) for process in both]
+    processes = [driving.start(tmp_path, cluster, targets=2) for _ in range(2)]
+    out = [ended_well(process, tmp_path) for process in processes]
     assert sum(text.count("submitted job ") for text in out) == 4
     assert_all_measured_once(tmp_path, cluster, runs=4)
 
@@ -738,9 +742,9 @@ def test_an_sbatch_that_times_out_now_and_then_cancels_nothing_and_doubles_nothi
     tmp_path: Path, cluster: Fake
 ) -> None:
     cluster.fault("sbatch-unreliable", 60)
-    said = ended_well(driving.start(tmp_path, cluster, targets=6), tmp_path)
-    assert "sbatch failed for 1 run" in said
-    assert "the same cause" not in said
+    message = ended_well(driving.start(tmp_path, cluster, targets=6), tmp_path)
+    assert "sbatch failed for 1 run" in message
+    assert "the same cause" not in message
     assert len(cluster.jobs()) == 12
     assert_all_measured_once(tmp_path, cluster, runs=12)
 

@@ -80,8 +80,8 @@ def test_what_another_put_in_the_place_of_what_an_attempt_left_behind_stays(job:
     assert job.plan(stale=stale).run() == 0
     assert (ours / "below").is_dir()
     found, noted = ours.stat().st_ino, stale[str(ours)]
-    told = f"not removed: {ours} has inode {found}, but the job that created it noted inode {noted}: another directory"
-    assert told in job.out()
+    text = f"not removed: {ours} has inode {found}, but the job that created it noted inode {noted}: another directory"
+    assert text in job.out()
 
 
 def test_what_was_left_behind_stays_where_the_job_may_not_use_the_target(job: Job) -> None:
@@ -371,7 +371,7 @@ def test_jobs_that_find_the_same_stale_lock_measure_one_after_another(job: Job, 
     for each in jobs:
         cluster.pretend(each.number, each.name, "RUNNING")
     lock(job)
-    processes = [each.start() for each in jobs]
+    processes = [job.start() for job in jobs]
     assert [process.wait(LIMIT_S) for process in processes] == [0, 0, 0, 0]
     assert job.left() == []
     times = sorted((start, end) for _, start, end in cluster.measured())
@@ -427,17 +427,17 @@ def test_a_target_that_is_unmounted_under_way_is_not_measured_below_its_mount_po
 
 
 def test_a_target_on_another_mount_than_when_the_campaign_began_is_refused(job: Job) -> None:
-    kept = job.folder.parents[1] / "mounts" / str(job.target).replace("/", "%")
-    kept.parent.mkdir(parents=True)
-    kept.write_text("lustre /scratch\n")
+    kept_path = job.folder.parents[1] / "mounts" / str(job.target).replace("/", "%")
+    kept_path.parent.mkdir(parents=True)
+    kept_path.write_text("lustre /scratch\n")
     assert job.plan().run() == 1
     outcome, reason = job.end_of()
     assert outcome == "refused"
-    assert f"when the campaign began it was on lustre mounted at /scratch: mount it, or remove {kept}" in reason
-    kept.unlink()
-    again = Job(job.root, job.cluster, "campaign-test-2", "2").plan()
-    assert again.run() == 0
-    assert kept.is_file()
+    assert f"when the campaign began it was on lustre mounted at /scratch: mount it, or remove {kept_path}" in reason
+    kept_path.unlink()
+    second_job = Job(job.root, job.cluster, "campaign-test-2", "2").plan()
+    assert second_job.run() == 0
+    assert kept_path.is_file()
 
 
 def test_the_mount_of_a_target_that_is_a_link_is_that_of_the_directory(job: Job) -> None:
@@ -445,16 +445,16 @@ def test_the_mount_of_a_target_that_is_a_link_is_that_of_the_directory(job: Job)
         job.target.rmdir()
         job.target.symlink_to(behind)
         assert job.plan().run() == 0
-    (kept,) = (job.folder.parents[1] / "mounts").iterdir()
-    assert kept.read_text() == "tmpfs /dev/shm\n"
+    (kept_path,) = (job.folder.parents[1] / "mounts").iterdir()
+    assert kept_path.read_text() == "tmpfs /dev/shm\n"
 
 
 # --- others who may write in the target
 
 
-def replaced(job: Job, what: Path) -> str:
+def replaced(job: Job, path: Path) -> str:
     return (
-        f"{what} is not the directory that the job created: somebody who can write in {job.target} has replaced it; "
+        f"{path} is not the directory that the job created: somebody who can write in {job.target} has replaced it; "
         "use a target that nobody else can write in"
     )
 
@@ -508,15 +508,18 @@ def test_what_a_job_creates_is_not_used_where_it_becomes(what: str, of: str, job
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 def test_a_directory_of_others_is_told_by_its_owner(tmp_path: Path) -> None:
     theirs = tmp_path / "theirs"
-    done = witness("make", theirs, OTHERS_NAME="theirs", OTHERS_DO='chown nobody "$1"')
-    assert (done.returncode, done.stdout.startswith(f"{theirs} is not the directory that the job created")) == (1, True)
+    process = witness("make", theirs, OTHERS_NAME="theirs", OTHERS_DO='chown nobody "$1"')
+    assert (process.returncode, process.stdout.startswith(f"{theirs} is not the directory that the job created")) == (
+        1,
+        True,
+    )
     assert list(theirs.iterdir()) == []
 
 
 def test_where_all_that_is_created_gets_another_owner_it_is_told_by_that(tmp_path: Path) -> None:
     """As where a server takes root for nobody."""
-    done = witness("make", tmp_path / "created", OTHERS_OWN="1")
-    assert (done.returncode, done.stdout) == (0, f"{(tmp_path / 'created').stat().st_ino}\n")
+    process = witness("make", tmp_path / "created", OTHERS_OWN="1")
+    assert (process.returncode, process.stdout) == (0, f"{(tmp_path / 'created').stat().st_ino}\n")
     assert list((tmp_path / "created").iterdir()) == []
 
 
@@ -525,10 +528,10 @@ def test_a_directory_that_is_replaced_before_the_job_enters_it_is_not_used(job: 
     made = witness("make", directory).stdout.strip()
     directory.rename(job.target / "moved")
     directory.mkdir()
-    done = subprocess.run(
+    process = subprocess.run(
         [resources.witness(), "within", directory, made], cwd=directory, capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stdout) == (1, f"{replaced(job, directory)}\n")
+    assert (process.returncode, process.stdout) == (1, f"{replaced(job, directory)}\n")
 
 
 @pytest.mark.parametrize("fault", ["", "bench-leaves"])

@@ -37,17 +37,17 @@ def test_a_job_records_all_its_nodes_and_each_attempt_has_its_own_room(job: Job)
     assert job.complain() == ""
     one, other = recorded(job, 1), recorded(job, 2)
     assert one.environment == other.environment
-    found = one.environment
-    assert [node.name for node in found.nodes] == ["n1", "n2"]
-    assert found.incomplete == ()
-    assert found.directory == str(job.target)
-    assert found.values("kernel.release") == (os.uname().release,)
+    environment = one.environment
+    assert [node.name for node in environment.nodes] == ["n1", "n2"]
+    assert environment.incomplete == ()
+    assert environment.directory == str(job.target)
+    assert environment.values("kernel.release") == (os.uname().release,)
     wanted = hashlib.sha256(fake_slurm.MDTEST.read_bytes()).hexdigest()
-    assert found.by_node("executable.sha256") == {"n1": wanted, "n2": wanted}
-    assert found.values("mount.point") and found.values("fs.type")
-    assert found.software["srun"] == "slurm 22.05.8"
-    assert found.started is not None and found.ended is not None
-    assert all(found.clock_offset(name) == 0 for name in ("n1", "n2"))
+    assert environment.by_node("executable.sha256") == {"n1": wanted, "n2": wanted}
+    assert environment.values("mount.point") and environment.values("fs.type")
+    assert environment.software["srun"] == "slurm 22.05.8"
+    assert environment.started is not None and environment.ended is not None
+    assert all(environment.clock_offset(name) == 0 for name in ("n1", "n2"))
     for evidence in (one, other):
         assert evidence.made is True
         assert evidence.before is not None and evidence.after is not None
@@ -106,11 +106,11 @@ def test_nodes_that_cannot_be_asked_are_recorded_and_fail_no_run(job: Job) -> No
     job.environment |= {"SLURM_JOB_NUM_NODES": "2", "SLURMD_NODENAME": "n1"}
     assert job.plan().run() == 0
     assert job.end_of() == ("done", "")
-    found = recorded(job).environment
-    told = "srun, by which the nodes are asked, ended with status 1: srun: error: no   way; no answer from n2"
-    assert found.problems == (told,)
-    assert len(found.nodes) == 1, "the first node speaks for itself"
-    assert found.values("executable.sha256")
+    environment = recorded(job).environment
+    text = "srun, by which the nodes are asked, ended with status 1: srun: error: no   way; no answer from n2"
+    assert environment.problems == (text,)
+    assert len(environment.nodes) == 1, "the first node speaks for itself"
+    assert environment.values("executable.sha256")
 
 
 def test_a_job_that_is_ended_while_it_asks_its_nodes_claims_nothing(job: Job) -> None:
@@ -143,8 +143,10 @@ def test_no_secret_is_written_down(job: Job) -> None:
     job.environment |= {name: value if "hush" in value else f"hush{value}" for name, value in SECRETS.items()}
     job.plan().run()
     text = (job.steps[0].folder / "facts.jsonl").read_text()
-    recorded = {fact["name"].removeprefix("env."): fact["value"] for fact in facts.of(job.steps[0].folder, "host")}
-    assert HARMLESS.items() <= recorded.items()
+    recorded_fields = {
+        fact["name"].removeprefix("env."): fact["value"] for fact in facts.of(job.steps[0].folder, "host")
+    }
+    assert HARMLESS.items() <= recorded_fields.items()
     assert "hush" not in text
     assert not any(name in text for name in SECRETS)
 
@@ -158,11 +160,11 @@ def test_what_slurm_set_is_told_from_what_the_submitter_had(job: Job) -> None:
     job.slurm = replace(job.slurm, environment=(("PRTE_MCA_plm_slurm_args", "mine"), ("UCX_LOG_LEVEL", "info")))
     job.plan().run()
     assert job.complain() == ""
-    found = recorded(job).environment
-    assert found.variables["OMPI_MCA_plm_slurm_args"] == "--external launcher ="
+    environment = recorded(job).environment
+    assert environment.variables["OMPI_MCA_plm_slurm_args"] == "--external launcher ="
     given = {*job.environment, "UCX_LOG_LEVEL", "SLURM_JOB_ID"}
-    assert given.intersection(found.set_by_slurm) == {"OMPI_MCA_plm_slurm_args"}
-    assert not any(name.startswith("CAMPAIGN_") for name in found.variables)
+    assert given.intersection(environment.set_by_slurm) == {"OMPI_MCA_plm_slurm_args"}
+    assert not any(name.startswith("CAMPAIGN_") for name in environment.variables)
 
 
 def test_nothing_is_slurms_own_where_the_submitters_variables_are_not_known(job: Job) -> None:
@@ -174,9 +176,9 @@ def test_nothing_is_slurms_own_where_the_submitters_variables_are_not_known(job:
 def test_a_preloaded_library_is_seen_in_the_job_and_on_the_nodes(job: Job) -> None:
     job.environment["DARSHAN_LOGPATH"] = "/x"
     job.plan().run()
-    found = recorded(job).environment
-    assert found.variables["DARSHAN_LOGPATH"] == "/x"
-    assert found.values("env.DARSHAN_LOGPATH") == ("/x",)
+    environment = recorded(job).environment
+    assert environment.variables["DARSHAN_LOGPATH"] == "/x"
+    assert environment.values("env.DARSHAN_LOGPATH") == ("/x",)
 
 
 def test_the_clusters_fake_is_told_nothing_of_the_question(job: Job, cluster: Fake) -> None:
@@ -214,7 +216,9 @@ def watched(
     assert witness.problems == ()
     assert witness.placement() == ("n1", "n1", "n2", "n2")
     names = {digest: Path(path).name for digest, path in witness.programs.items()}
-    return dict(witness.programs), [tuple(names[one] for one in each.digests) for each in witness.executed()]
+    return dict(witness.programs), [
+        tuple(names[digest] for digest in executed.digests) for executed in witness.executed()
+    ]
 
 
 def test_the_job_sees_what_its_ranks_execute_and_load(job: Job) -> None:
@@ -323,8 +327,8 @@ def test_witnesses_that_do_not_answer_are_waited_for_once_a_job(job: Job) -> Non
     never = "not watched: in an earlier run of this job the witnesses had not answered in time"
     assert problems == [("no answer from the witness of n1, n2 within 1 s",), (never,), (never,)]
     assert job.cluster.witnesses() == 2  # for the environment, and for the first run
-    told = read_evidence(job.steps[0].folder, job.steps[0].token)[0].environment
-    assert told.problems == ("the nodes had 1 s to answer; no answer from n2",)
+    environment = read_evidence(job.steps[0].folder, job.steps[0].token)[0].environment
+    assert environment.problems == ("the nodes had 1 s to answer; no answer from n2",)
 
 
 def test_witnesses_that_do_not_tell_of_a_run_are_waited_for_once_a_job(job: Job) -> None:

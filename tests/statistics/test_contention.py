@@ -46,27 +46,29 @@ def test_the_formula_is_that_of_the_model() -> None:
 
 
 def test_the_parameters_of_a_sweep_without_noise_are_found_again() -> None:
-    found = fitted(LIMITED)
-    assert near(found.model, latency_s=2e-6, node_bytes_s=3e9, first_bytes_s=1.2e9, further_bytes_s=0.5e9)
-    assert found.node_limit_reached
-    assert found.fitted.largest < 0.001
-    assert found.held_back.largest < 0.001
+    fit = fitted(LIMITED)
+    assert near(fit.model, latency_s=2e-6, node_bytes_s=3e9, first_bytes_s=1.2e9, further_bytes_s=0.5e9)
+    assert fit.node_limit_reached
+    assert fit.fitted.largest < 0.001
+    assert fit.held_back.largest < 0.001
 
 
 def test_noise_of_ten_percent_leaves_the_parameters_near_and_shows_in_the_error() -> None:
-    found = fit(sweep(LIMITED, noise=0.1))
+    contention_fit = fit(sweep(LIMITED, noise=0.1))
     for name, value in dataclasses.asdict(LIMITED).items():
-        assert getattr(found.model, name) == pytest.approx(value, rel=0.15, abs=2e-8 if name == "further_s" else None)
-        low, high = found.ranges[name]
+        assert getattr(contention_fit.model, name) == pytest.approx(
+            value, rel=0.15, abs=2e-8 if name == "further_s" else None
+        )
+        low, high = contention_fit.ranges[name]
         assert low <= high
-    assert 0.02 < found.held_back.median < 0.1
-    assert found.held_back.points == 88
+    assert 0.02 < contention_fit.held_back.median < 0.1
+    assert contention_fit.held_back.points == 88
 
 
 def test_a_limit_that_the_sweep_does_not_reach_is_not_claimed() -> None:
-    found = fitted(FREE)
-    assert not found.node_limit_reached
-    assert near(found.model, latency_s=1e-6, first_bytes_s=1e9, further_bytes_s=0.8e9)
+    fit = fitted(FREE)
+    assert not fit.node_limit_reached
+    assert near(fit.model, latency_s=1e-6, first_bytes_s=1e9, further_bytes_s=0.8e9)
 
 
 def test_a_limit_is_claimed_wrongly_in_few_noisy_sweeps() -> None:
@@ -77,30 +79,30 @@ def test_a_limit_is_claimed_wrongly_in_few_noisy_sweeps() -> None:
 def test_small_messages_that_share_a_rate_of_messages_are_described() -> None:
     """The figures of the sweep that the rules show: 8 pairs reach 3.01 times one pair's rate at 16 B, 1.07 at 1 MB."""
     model = ContentionModel(1e-6, 1.06e10, 1e10, 1e9, further_s=0.237e-6)
-    found = fit(sweep(model))
+    contention_fit = fit(sweep(model))
 
     def gain(size: int) -> float:
-        return 8 * found.model.seconds(1, size) / found.model.seconds(8, size)
+        return 8 * contention_fit.model.seconds(1, size) / contention_fit.model.seconds(8, size)
 
     assert gain(16) == pytest.approx(3.01, abs=0.05)
     assert gain(2**20) == pytest.approx(1.06, abs=0.03)
-    assert found.held_back.ninth_decile < 0.01
+    assert contention_fit.held_back.ninth_decile < 0.01
 
 
 def test_pairs_that_only_share_what_one_has_are_found_out() -> None:
-    found = fit(sweep(ALONE))
-    assert near(found.model, latency_s=5e-6, first_bytes_s=1e9)
-    assert found.model.rate(8) == pytest.approx(1e9, rel=0.02)
+    contention_fit = fit(sweep(ALONE))
+    assert near(contention_fit.model, latency_s=5e-6, first_bytes_s=1e9)
+    assert contention_fit.model.rate(8) == pytest.approx(1e9, rel=0.02)
 
 
 def test_a_few_points_far_off_do_not_move_the_model_far() -> None:
     points = sweep(LIMITED)
     points[40] = dataclasses.replace(points[40], seconds=points[40].seconds * 10)
     points[70] = dataclasses.replace(points[70], seconds=points[70].seconds / 10)
-    found = fit(points)
-    assert near(found.model, first_bytes_s=1.2e9, node_bytes_s=3e9)
-    assert found.held_back.median < 0.01
-    assert found.held_back.largest > 0.8
+    contention_fit = fit(points)
+    assert near(contention_fit.model, first_bytes_s=1.2e9, node_bytes_s=3e9)
+    assert contention_fit.held_back.median < 0.01
+    assert contention_fit.held_back.largest > 0.8
 
 
 def test_points_that_follow_no_such_model_have_a_large_error_where_they_were_held_back() -> None:
@@ -125,14 +127,14 @@ def test_with_two_numbers_of_pairs_there_is_nothing_to_go_beyond() -> None:
 
 
 def test_what_one_pair_alone_says_of_the_others_is_worse_than_the_model() -> None:
-    found = fitted(LIMITED)
-    assert found.without_model is not None
-    assert found.without_model.median > 10 * found.held_back.median
+    contention_fit = fitted(LIMITED)
+    assert contention_fit.without_model is not None
+    assert contention_fit.without_model.median > 10 * contention_fit.held_back.median
     assert fit([point for point in sweep(LIMITED) if point.pairs > 1]).without_model is None
 
 
 @pytest.mark.parametrize(
-    ("points", "why"),
+    ("points", "reason"),
     [
         (sweep(LIMITED)[: FEWEST_POINTS - 1], "7 points; the model needs 8 or more"),
         (sweep(LIMITED, pairs=1), "one number of pairs or one size"),
@@ -141,8 +143,8 @@ def test_what_one_pair_alone_says_of_the_others_is_worse_than_the_model() -> Non
         ([Point(2, 4, float("nan")), *sweep(LIMITED)], "a time that is not above zero"),
     ],
 )
-def test_points_that_cannot_carry_the_model_are_refused(points: list[Point], why: str) -> None:
-    with pytest.raises(ValueError, match=why):
+def test_points_that_cannot_carry_the_model_are_refused(points: list[Point], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
         fit(points)
 
 

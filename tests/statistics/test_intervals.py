@@ -74,12 +74,12 @@ def test_the_interval_of_values_that_depend_on_the_ones_before_covers_as_often_a
 
 def test_values_of_one_job_count_as_one() -> None:
     values = [1.0, 1.1, 2.0, 2.1, 3.0, 3.1, 4.0, 4.1, 5.0, 5.1, 6.0, 6.1]
-    apart = intervals.summarize(values)
+    summary = intervals.summarize(values)
     jobs = intervals.summarize(values, [index // 2 for index in range(12)])
-    few = intervals.summarize(values, [index // 3 for index in range(12)])
-    assert (jobs.n, jobs.median, jobs.cv) == (apart.n, apart.median, apart.cv)
+    few_summary = intervals.summarize(values, [index // 3 for index in range(12)])
+    assert (jobs.n, jobs.median, jobs.cv) == (summary.n, summary.median, summary.cv)
     assert jobs.low == pytest.approx(1.05 + (1 - 0.642857) * 1.0, abs=0.01)
-    assert (few.low, few.high) == (None, None)  # 4 jobs
+    assert (few_summary.low, few_summary.high) == (None, None)  # 4 jobs
 
 
 def test_below_six_values_there_is_no_interval() -> None:
@@ -115,9 +115,9 @@ def test_the_order_of_few_values_does_not_matter(values: list[float], source: ra
     values = values[: intervals.MORE_THAN_CHANCE - 1]
     shuffled = values[:]
     source.shuffle(shuffled)
-    one, other = intervals.summarize(values), intervals.summarize(shuffled)
-    assert (one.median, one.low, one.high) == (other.median, other.low, other.high)
-    assert one.cv == other.cv
+    summary, other = intervals.summarize(values), intervals.summarize(shuffled)
+    assert (summary.median, summary.low, summary.high) == (other.median, other.low, other.high)
+    assert summary.cv == other.cv
 
 
 def test_nothing_has_no_summary() -> None:
@@ -149,9 +149,9 @@ def test_the_chance_of_a_trend_is_that_of_another_library(n: int) -> None:
 
 def test_what_lies_far_off_is_flagged_by_its_place_and_stays_in_the_numbers() -> None:
     values = [100.0, 101.0, 99.0, 100.5, 30.0, 99.5, 100.2]
-    found = intervals.summarize(values)
-    assert (found.n, found.outliers) == (7, (4,))
-    assert found.low == pytest.approx(80.6)
+    summary = intervals.summarize(values)
+    assert (summary.n, summary.outliers) == (7, (4,))
+    assert summary.low == pytest.approx(80.6)
     assert intervals.outliers([1.0, 1.0, 9.0]) == frozenset()
     assert intervals.outliers([1.0] * 5 + [2.0]) == frozenset()  # no spread to measure by
 
@@ -235,7 +235,7 @@ HOUR_S = 3600.0
     ],
 )
 def test_a_session_ends_with_a_break_or_after_a_day(hours: list[float], numbers: list[int]) -> None:
-    assert intervals.session_numbers([HOUR_S * each for each in hours]) == numbers
+    assert intervals.session_numbers([HOUR_S * hour for hour in hours]) == numbers
 
 
 @pytest.mark.parametrize(

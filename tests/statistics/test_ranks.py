@@ -22,8 +22,8 @@ distinct = st.lists(st.integers(-(10**6), 10**6).map(float), min_size=2, max_siz
 def test_the_chance_of_a_count_is_that_of_all_orders(first: int, second: int) -> None:
     places = range(first + second)
     counts = [
-        sum(one > other for one in chosen for other in set(places) - set(chosen))
-        for chosen in itertools.combinations(places, first)
+        sum(one > other for one in chosen_combination for other in set(places) - set(chosen_combination))
+        for chosen_combination in itertools.combinations(places, first)
     ]
     for most in range(first * second + 1):
         assert ranks.mann_whitney_tail(first, second, most) == pytest.approx(
@@ -53,21 +53,21 @@ def _with_count(first: int, second: int, count: int) -> tuple[list[float], list[
 def test_sides_that_vary_alike_have_the_p_value_of_mann_and_whitney(both: list[float], data: st.DataObject) -> None:
     cut = data.draw(st.integers(1, len(both) - 1))
     first, second = both[:cut], both[cut:]
-    found = ranks.differences(first, second)
-    alike = replace(found, spread=1.0)
+    differences = ranks.differences(first, second)
+    alike = replace(differences, spread=1.0)
     assert alike.p == pytest.approx(float(scipy.stats.mannwhitneyu(first, second, method="exact").pvalue))
-    assert found.spread <= 1 or found.p >= alike.p  # wider at once
-    assert found.spread >= 1 or found.p <= alike.p  # narrower at most
+    assert differences.spread <= 1 or differences.p >= alike.p  # wider at once
+    assert differences.spread >= 1 or differences.p <= alike.p  # narrower at most
 
 
 def test_the_spread_is_that_of_brunner_and_munzel_where_the_sides_are() -> None:
     first, second = [1.0, 5.0, 2.0, 9.0, 3.5, 7.0], [2.5, 4.0, 4.5, 3.0, 3.7, 4.2, 3.9, 5.5]
-    found = ranks.differences(first, second)
-    beside = [value - found.middle for value in second]
+    differences = ranks.differences(first, second)
+    beside = [value - differences.middle for value in second]
     both = scipy.stats.rankdata([*first, *beside])
     places = both[:6] - scipy.stats.rankdata(first), both[6:] - scipy.stats.rankdata(beside)
-    variance = sum(len(each) * each.var(ddof=1) for each in places)
-    assert found.spread * (1 + 0.3 * (1 / 6 + 1 / 8)) == pytest.approx(math.sqrt(variance / (6 * 8 * 15 / 12)))
+    variance = sum(len(place) * place.var(ddof=1) for place in places)
+    assert differences.spread * (1 + 0.3 * (1 / 6 + 1 / 8)) == pytest.approx(math.sqrt(variance / (6 * 8 * 15 / 12)))
 
 
 @pytest.mark.parametrize(("values", "spread"), [(6, True), (5, False)])
@@ -87,15 +87,15 @@ def test_the_other_order_turns_the_difference_round(first: list[float], second: 
     there, back = ranks.differences(first, second), ranks.differences(second, first)
     assert there.middle == -back.middle
     assert there.p == pytest.approx(back.p)
-    one, other = (found.bounds(0.025) for found in (there, back))
+    one, other = (differences.bounds(0.025) for differences in (there, back))
     assert one == (None if other is None else (-other[1], -other[0]))
 
 
 @given(values)
 def test_a_sample_does_not_differ_from_itself(sample: list[float]) -> None:
-    found = ranks.differences(sample, sample)
-    assert (found.middle, found.p) == (0, 1)
-    bounds = found.bounds(0.025)
+    differences = ranks.differences(sample, sample)
+    assert (differences.middle, differences.p) == (0, 1)
+    bounds = differences.bounds(0.025)
     assert bounds is None or bounds[0] <= 0 <= bounds[1]
 
 
@@ -109,9 +109,9 @@ factors = st.floats(1.0, 8.0)
 def test_a_difference_is_seen_exactly_where_the_interval_leaves_out_none(
     first: list[float], second: list[float], one: float, other: float, level: float
 ) -> None:
-    found = ranks.differences(first, second, (one, other))
-    bounds = found.bounds(level / 2)
-    assert (bounds is not None and not bounds[0] <= 0 <= bounds[1]) == (found.p <= level)
+    differences = ranks.differences(first, second, (one, other))
+    bounds = differences.bounds(level / 2)
+    assert (bounds is not None and not bounds[0] <= 0 <= bounds[1]) == (differences.p <= level)
 
 
 @pytest.mark.parametrize(("first", "second", "wider"), [(4, 4, 1), (6, 6, 1), (10, 10, 1), (6, 20, 0.2), (20, 6, 0.2)])
@@ -119,10 +119,10 @@ def test_the_interval_holds_the_true_difference_as_often_as_it_says(first: int, 
     random_ = random.Random(first)
     held = 0
     for _ in range(1000):
-        found = ranks.differences(
+        differences = ranks.differences(
             [random_.gauss(0, 1) for _ in range(first)], [2 + random_.gauss(0, wider) for _ in range(second)]
         )
-        low, high = found.bounds(0.025) or (math.inf, -math.inf)
+        low, high = differences.bounds(0.025) or (math.inf, -math.inf)
         held += low <= 2 <= high
     assert 0.925 <= held / 1000 <= 0.985
 

@@ -20,10 +20,10 @@ COUNTS = (1, 2, 4, 8, 16, 32, 64)
 @given(st.floats(1.0, 1e6), st.floats(0.0, 0.5), st.floats(0.0, 1e-3))
 def test_a_law_is_found_again_in_its_own_points(rate: float, contention: float, coherence: float) -> None:
     law = Law(rate, contention, coherence)
-    found = scaling.fit([(count, law.at(count)) for count in COUNTS])
+    fit = scaling.fit([(count, law.at(count)) for count in COUNTS])
     for count in (*COUNTS, 128):
-        assert found.law.at(count) == pytest.approx(law.at(count), rel=0.01)
-    assert found.largest_error < 0.01
+        assert fit.law.at(count) == pytest.approx(law.at(count), rel=0.01)
+    assert fit.largest_error < 0.01
 
 
 def test_the_interval_holds_the_truth_beyond_the_points() -> None:
@@ -74,8 +74,8 @@ def measured(curve: Callable[[int], float], noise: float, seed: int) -> list[tup
 def test_a_rise_that_may_end_in_a_plateau_has_no_interval() -> None:
     """Up to the last count nothing bends: the law says twice as much at twice as many, a plateau says the same."""
     for noise in (0.02, 0.1):
-        found = [scaling.fit(measured(lambda p: 100.0 * p, noise, seed)) for seed in range(6)]
-        assert all(abs(fit.over_plateau) < scaling.LIKELIER and not fit.holds for fit in found)
+        fits = [scaling.fit(measured(lambda p: 100.0 * p, noise, seed)) for seed in range(6)]
+        assert all(abs(fit.over_plateau) < scaling.LIKELIER and not fit.holds for fit in fits)
     law = Law(1000.0, 0.05, 1e-4)
     assert scaling.fit(measured(law.at, 0.1, 1)).over_plateau > scaling.LIKELIER
 
@@ -93,14 +93,14 @@ def test_where_the_law_does_not_hold_there_is_mostly_no_interval(noise: float) -
 
 def test_where_the_law_holds_there_is_mostly_an_interval() -> None:
     law = Law(1000.0, 0.05, 1e-4)
-    found = [scaling.fit(measured(law.at, 0.05, seed)).holds for seed in range(12)]
-    assert sum(found) >= 8
+    holds = [scaling.fit(measured(law.at, 0.05, seed)).holds for seed in range(12)]
+    assert sum(holds) >= 8
 
 
 def test_without_repeated_runs_nothing_shows_that_the_law_holds() -> None:
     law = Law(1000.0, 0.05, 1e-4)
-    found = scaling.fit([(count, law.at(count)) for count in COUNTS])
-    assert found.misfit is None and not found.holds
+    fit = scaling.fit([(count, law.at(count)) for count in COUNTS])
+    assert fit.misfit is None and not fit.holds
 
 
 def test_the_peak_of_a_law() -> None:

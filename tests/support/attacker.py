@@ -44,11 +44,11 @@ class Attacker:
 
     def step(self) -> None:
         """One act on something that campaign has there, where there is something, some time after it came."""
-        there = [path for path in self.victims() if self.due(path)]
-        if not there:
+        paths = [path for path in self.victims() if self.due(path)]
+        if not paths:
             time.sleep(0.0005)
             return
-        act, victim = self.chance.choice(self.acts), self.chance.choice(there)
+        act, victim = self.chance.choice(self.acts), self.chance.choice(paths)
         with suppress(OSError):  # it went away, or may not be touched by this user
             act(victim)
             self.done[act.__name__.replace("_", " ")] += 1
@@ -64,12 +64,12 @@ class Attacker:
 
     def victims(self) -> list[Path]:
         """What jobs have in the target, and where this user may look into it, also something of what lies below."""
-        found: list[Path] = []
+        paths: list[Path] = []
         for _ in range(DEPTH):
-            for folder in [path for path in found[:MOST] if path.is_dir()] if found else [self.target]:
+            for folder in [path for path in paths[:MOST] if path.is_dir()] if paths else [self.target]:
                 with suppress(OSError):
-                    found += [path for path in folder.iterdir() if self.is_victim(path)][:MOST]
-        return found
+                    paths += [path for path in folder.iterdir() if self.is_victim(path)][:MOST]
+        return paths
 
     def is_victim(self, path: Path) -> bool:
         """Nothing that it has planted, nor a file of others."""

@@ -29,9 +29,9 @@ def make(*words: str) -> str:
     with (SOURCES / "Makefile").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         command = ["make", "-C", str(SOURCES), "--silent", f"--jobs={os.cpu_count()}", *words]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+        process = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process.stdout
 
 
 @functools.cache
@@ -64,14 +64,14 @@ class Reply:
         ]
 
     def one(self, kind: str, **wanted: object) -> dict[str, Any]:
-        found = self.of(kind, **wanted)
-        assert len(found) == 1, f"{len(found)} lines of type {kind} with {wanted}"
-        return found[0]
+        entries = self.of(kind, **wanted)
+        assert len(entries) == 1, f"{len(entries)} lines of type {kind} with {wanted}"
+        return entries[0]
 
 
 def environment(extra: Mapping[str, str]) -> dict[str, str]:
     """Without the traces of an allocation that the tests may run in."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("SLURM", "BENCH_", "PMI"))}
+    kept_texts = {key: value for key, value in os.environ.items() if not key.startswith(("SLURM", "BENCH_", "PMI"))}
     settings = {
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -81,7 +81,7 @@ def environment(extra: Mapping[str, str]) -> dict[str, str]:
         # networks takes each process longer than all else that a test starts it for.
         "OMPI_MCA_btl": "^tcp,ofi,openib",
     }
-    return kept | settings | dict(extra)
+    return kept_texts | settings | dict(extra)
 
 
 def run_group(command: list[str], cwd: Path, env: Mapping[str, str], stdout: int | None = None) -> tuple[int, str, str]:

@@ -12,8 +12,8 @@ from tests.support.bench_binary import ROOT, SOURCES, Reply, build, launch, make
 
 def messages(reply: Reply, applet: str) -> list[str]:
     """What the applet said on stderr, without mpirun's words and without warnings."""
-    found = [line for line in reply.err.splitlines() if line.startswith(f"{applet}: ")]
-    return [line for line in found if not line.startswith(f"{applet}: warning: ")]
+    lines = [line for line in reply.err.splitlines() if line.startswith(f"{applet}: ")]
+    return [line for line in lines if not line.startswith(f"{applet}: warning: ")]
 
 
 def warnings(reply: Reply) -> list[str]:
@@ -73,7 +73,7 @@ def faulty(path: object, call: str, error: int = 5, rank: int | None = None, aft
 
 
 def launch_and_lose_a_rank(
-    cwd: Path, lost: int, seconds: float, *command: object, after: str = "", **how: Any
+    cwd: Path, lost: int, seconds: float, *command: object, after: str = "", **options: Any
 ) -> Reply:
     """As `launch`, but one rank is killed after some time, as the system does when memory runs out. `after`: and not
     before the results have a line of this type, which a busy machine may take longer for.
@@ -85,14 +85,14 @@ def launch_and_lose_a_rank(
     )
     script = f'[ "$OMPI_COMM_WORLD_RANK" = {lost} ] && (sleep {seconds}; {come}; kill -9 $$) & exec "$@"'
     binary = build() / str(command[0])
-    return launch(cwd, "/bin/bash", "-c", script, "bash", binary, *command[1:], **how)
+    return launch(cwd, "/bin/bash", "-c", script, "bash", binary, *command[1:], **options)
 
 
-def launch_with_file_limit(cwd: Path, rank: int, kib: int, *command: object, **how: Any) -> Reply:
+def launch_with_file_limit(cwd: Path, rank: int, kib: int, *command: object, **options: Any) -> Reply:
     """As `launch`, but one rank cannot make larger files: EFBIG for calls that no library can stand in for. The ranks
     talk by TCP, since Open MPI 5 does not start where a rank's file of shared memory is too large.
     """
     tcp = {"OMPI_MCA_btl": "tcp,self", "OMPI_MCA_btl_tcp_if_include": "lo"}
     script = f'[ "$OMPI_COMM_WORLD_RANK" = {rank} ] && ulimit -f {kib}; exec "$@"'
     binary = build() / str(command[0])
-    return launch(cwd, "/bin/bash", "-c", script, "bash", binary, *command[1:], env=tcp, **how)
+    return launch(cwd, "/bin/bash", "-c", script, "bash", binary, *command[1:], env=tcp, **options)

@@ -90,9 +90,9 @@ class Tab:
 
     def get(self, expression: str) -> Any:
         """The value of an expression of JavaScript."""
-        found = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
-        assert "exceptionDetails" not in found, f"{expression}: {found['exceptionDetails']}"
-        return found["result"].get("value")
+        fields = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in fields, f"{expression}: {fields['exceptionDetails']}"
+        return fields["result"].get("value")
 
     def until(self, expression: str) -> None:
         end = time.monotonic() + PATIENCE_S
@@ -121,8 +121,8 @@ class Tab:
         )
 
     def screenshot(self, path: Path, whole: bool = False) -> None:
-        found = self.call("Page.captureScreenshot", captureBeyondViewport=whole)
-        path.write_bytes(base64.b64decode(found["data"]))
+        fields = self.call("Page.captureScreenshot", captureBeyondViewport=whole)
+        path.write_bytes(base64.b64decode(fields["data"]))
 
     @property
     def requested(self) -> list[str]:
@@ -173,5 +173,5 @@ def started(profile: Path) -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with started(tmp_path_factory.mktemp("profile")) as found:
-        yield found
+    with started(tmp_path_factory.mktemp("profile")) as browser:
+        yield browser

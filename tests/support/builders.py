@@ -68,7 +68,7 @@ PHASE = Phase(
 
 def pack(**changes: Any) -> RulePack:
     """The rules of a benchmark like the Crossroads mdtest: 4 launch conditions, 3 file configurations, 3 operations."""
-    made = RulePack(
+    pack = RulePack(
         id="test-rules",
         version=7,
         title="Rules of the tests",
@@ -97,15 +97,15 @@ def pack(**changes: Any) -> RulePack:
         items_unit="files",
         checks=dict.fromkeys(ALL_CHECKS, "9"),
     )
-    return with_phase(made, **changes)
+    return with_phase(pack, **changes)
 
 
-def with_phase(of: RulePack, **changes: Any) -> RulePack:
+def with_phase(pack: RulePack, **changes: Any) -> RulePack:
     """The pack with these changes, be they its own or those of its only phase."""
     own = {key: changes.pop(key) for key in ("arguments", "fixed", "derived", "allowed") if key in changes}
     if own:
-        changes["phases"] = (replace(of.phases[0], **own), *of.phases[1:])
-    return replace(of, **changes)
+        changes["phases"] = (replace(pack.phases[0], **own), *pack.phases[1:])
+    return replace(pack, **changes)
 
 
 ALL_CHECKS = (
@@ -122,7 +122,7 @@ def small_pack(**changes: Any) -> RulePack:
 
 def campaign(root: Path = Path("/work/results/test"), **changes: Any) -> Campaign:
     """A rehearsal on one target, with results in `root`."""
-    made = Campaign(
+    campaign = Campaign(
         path=root / "campaign.yaml",
         name="test",
         rules="test-rules",
@@ -133,7 +133,7 @@ def campaign(root: Path = Path("/work/results/test"), **changes: Any) -> Campaig
         slurm=Slurm(partition="batch", time_s=90),
         benchmark=Benchmark(Path("/opt/bench/mdtest"), "rank-offset"),
     )
-    return replace(made, **changes)
+    return replace(campaign, **changes)
 
 
 def expand(made: Campaign | None = None, rules: RulePack | None = None) -> tuple[Run, ...]:
@@ -143,8 +143,8 @@ def expand(made: Campaign | None = None, rules: RulePack | None = None) -> tuple
     return matrix.expand(made, rules, geometries, executables(made, rules))  # type: ignore[arg-type]
 
 
-def executables(made: Campaign, rules: RulePack) -> dict[str, matrix.Executable]:
-    return {each.id: matrix.Executable(str(made.benchmark.path(each.id))) for each in rules.programs}
+def executables(campaign: Campaign, rules: RulePack) -> dict[str, matrix.Executable]:
+    return {program.id: matrix.Executable(str(campaign.benchmark.path(program.id))) for program in rules.programs}
 
 
 ARGUMENTS = ("-F", "-C", "-T", "-r", "-n", "125", "-d", "{directory}", "-N", "4", "-u")
@@ -152,7 +152,7 @@ ARGUMENTS = ("-F", "-C", "-T", "-r", "-n", "125", "-d", "{directory}", "-N", "4"
 
 def run(**changes: Any) -> Run:
     """scratch.peak.unique.r1: 8 processes on 2 nodes, 125 files each."""
-    made = Run(
+    run = Run(
         id="scratch.peak.unique.r1",
         target="scratch",
         launch="peak",
@@ -167,25 +167,25 @@ def run(**changes: Any) -> Run:
         notes=(),
         fingerprint="f" * 16,
     )
-    return with_words(made, **changes)
+    return with_words(run, **changes)
 
 
-def with_words(of: Run, **changes: Any) -> Run:
+def with_words(run: Run, **changes: Any) -> Run:
     """The run with these changes, be they its own or those of its first command."""
     own = {key: changes.pop(key) for key in ("arguments", "executable", "prefix") if key in changes}
     if own:
-        changes["commands"] = (replace(of.commands[0], **own), *of.commands[1:])
-    return replace(of, **changes)
+        changes["commands"] = (replace(run.commands[0], **own), *run.commands[1:])
+    return replace(run, **changes)
 
 
 def attempt(of: Run | None = None, **changes: Any) -> Attempt:
     """A first attempt that is done."""
     of = of or run()
-    made = Attempt(
+    attempt = Attempt(
         of.id, 1, TOKEN, "campaign-test-1", of.fingerprint, State.DONE, job_id="17", submitted=100.0, started=110.0,
         ended=112.5,
     )  # fmt: skip
-    return replace(made, **changes)
+    return replace(attempt, **changes)
 
 
 def records(values: Sequence[float] = (1000.0, 4000.0, 800.0), folder: str = "runs/r/1") -> tuple[Record, ...]:
@@ -202,7 +202,7 @@ def observation(
 ) -> Observation:
     """What the output of a run says where everything went as planned."""
     of = of or run()
-    made = Observation(
+    observation = Observation(
         program="mdtest-1.9.3",
         argv=(of.executable, *(word.replace("{directory}", directory) for word in of.arguments)),
         processes=of.geometry.processes,
@@ -216,7 +216,7 @@ def observation(
         failed_operations=0,
         complete=True,
     )
-    return replace(made, **changes)
+    return replace(observation, **changes)
 
 
 SPACE = FileSystemSpace(110.0, 4096, 1000, 900, 800, 5000, 4000)
@@ -227,7 +227,7 @@ def environment(count: int = 2, facts: dict[str, str] | None = None, **changes: 
     names = [f"n{number}" for number in range(1, count + 1)]
     everywhere = {"zone": "+0000", "kernel.release": "6.1.0", "executable.sha256": "ab" * 32, **(facts or {})}
     listed = ",".join(names)
-    made = Environment(
+    environment = Environment(
         recorded=True,
         started=109.0,
         ended=109.5,
@@ -250,16 +250,16 @@ def environment(count: int = 2, facts: dict[str, str] | None = None, **changes: 
         other_jobs=0,
         space=SPACE,
     )
-    return replace(made, **changes)
+    return replace(environment, **changes)
 
 
 def accounting(**job: str) -> Accounting:
     """What Slurm says of job 17 after its end; without accounting."""
-    told = {
+    texts = {
         "JobId": "17", "JobName": "campaign-test-1", "JobState": "COMPLETED", "NodeList": "n[1-2]", "NumTasks": "8",
         "OverSubscribe": "NO", "StartTime": "108", "EndTime": "113",
     }  # fmt: skip
-    return Accounting(asked=114.0, job=told | job)
+    return Accounting(asked=114.0, job=texts | job)
 
 
 def completion(**changes: Any) -> Completion:
@@ -268,8 +268,8 @@ def completion(**changes: Any) -> Completion:
 
 def evidence(**changes: Any) -> Evidence:
     """Where everything went as planned."""
-    made = Evidence(environment(), True, SPACE, replace(SPACE, time=112.5), completion(), accounting())
-    return replace(made, **changes)
+    evidence = Evidence(environment(), True, SPACE, replace(SPACE, time=112.5), completion(), accounting())
+    return replace(evidence, **changes)
 
 
 def finding(**changes: Any) -> Finding:
@@ -282,7 +282,7 @@ def finding(**changes: Any) -> Finding:
 def filled_store(root: Path, runs: Sequence[Run], job: str = "campaign-test-1", submitter: str = "host:1:1") -> Store:
     """A store with one job that carries a first attempt of each run, submitted as job 17."""
     store = Store(Paths(root))
-    planned = [Planned(one, 1, f"{number:08x}", root / one.id) for number, one in enumerate(runs, 1)]
+    planned = [Planned(run, 1, f"{number:08x}", root / run.id) for number, run in enumerate(runs, 1)]
     store.plan_job(job, runs[0].target, submitter, planned, *scripts.rendered_by())
     store.submitted(job, "17", "")
     return store

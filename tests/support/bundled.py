@@ -55,16 +55,16 @@ def make(root: Path, repetitions: int = 1) -> Made:
     for name in ("jobs", "faults", "scripts"):
         (root / "fake" / name).mkdir(parents=True)
     made = Made(root, {**os.environ, **fake_slurm.Fake(root / "fake").environment()})
-    more = f"repetitions: {repetitions}\nnonce: buyer-2026\n"
-    fake_slurm.campaign_file(root, "bundled", made.file.name, more)
+    further_text = f"repetitions: {repetitions}\nnonce: buyer-2026\n"
+    fake_slurm.campaign_file(root, "bundled", made.file.name, further_text)
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", made.key], timeout=800, check=True)
     made.signers.write_text(f"vendor {made.key.with_suffix('.pub').read_text()}")
-    done = made.call("run", made.file)
-    assert done.returncode in (0, 1), done.stderr
+    process = made.call("run", made.file)
+    assert process.returncode in (0, 1), process.stderr
     signing: tuple[str | Path, ...] = ("--sign", made.key)
     for name, options in (("plain", ()), ("bag", signing)):
-        done = made.call("bundle", made.file, "-o", root / name, *options)
-        assert done.returncode in (0, 1), done.stderr
+        process = made.call("bundle", made.file, "-o", root / name, *options)
+        assert process.returncode in (0, 1), process.stderr
     return made
 
 
@@ -80,10 +80,10 @@ def waived(made: Made) -> Made:
         text = made.call("check", made.file, "--waiver", str(number))
         assert text.returncode == 0, text.stderr
         words: list[str | Path] = ["ssh-keygen", "-q", "-Y", "sign", "-n", "campaign-waiver", "-f", key]
-        done = subprocess.run(words, input=text.stdout, capture_output=True, text=True, timeout=800, check=True)
-        (root / f"waiver-{number}.sig").write_text(done.stdout)
-    done = made.call("bundle", made.file, "-o", root / "waived")
-    assert done.returncode in (0, 1), done.stderr
+        process = subprocess.run(words, input=text.stdout, capture_output=True, text=True, timeout=800, check=True)
+        (root / f"waiver-{number}.sig").write_text(process.stdout)
+    process = made.call("bundle", made.file, "-o", root / "waived")
+    assert process.returncode in (0, 1), process.stderr
     return made
 
 
@@ -116,13 +116,13 @@ def redo(bag: Path) -> None:
     """Make tables, findings, verdict, metadata and all hashes anew from the evidence: a forger who forgets nothing."""
     rebind(bag)
     data = bag / "data"
-    judged = replay.reevaluate(data)
-    for name, text in judged.files.items():
+    evaluation = replay.reevaluate(data)
+    for name, text in evaluation.files.items():
         (data / name).write_text(text)
-    for name, text in provenance.statements(data, judged, replay.read_names(data).tool).items():
+    for name, text in provenance.statements(data, evaluation, replay.read_names(data).tool).items():
         (data / name).write_text(text)
     info = dict(line.split(": ", 1) for line in (bag / "bag-info.txt").read_text().splitlines())
-    (data / provenance.CRATE).write_text(provenance.crate(judged, data, info["Bagging-Date"]))
+    (data / provenance.CRATE).write_text(provenance.crate(evaluation, data, info["Bagging-Date"]))
     forge(bag)
 
 

@@ -108,8 +108,8 @@ class Capture:
 
 def find() -> list[Capture]:
     """All captured outputs of benchmarks, tests/data/<benchmark>/<capture>."""
-    there = [path for applet in (*BUILT_IN, "declared") for path in (DATA / applet).glob("*")]
-    ours = [path for path in there if path.name not in ("README.md", "osu.yaml")]
+    paths = [path for applet in (*BUILT_IN, "declared") for path in (DATA / applet).glob("*")]
+    ours = [path for path in paths if path.name not in ("README.md", "osu.yaml")]
     return [Capture(path) for path in sorted(ours) if not path.name.endswith("expected.json")]
 
 
@@ -125,8 +125,8 @@ def summary(records: list[Record], seen: Observation) -> dict[str, Any]:
 def observed(seen: Observation) -> dict[str, Any]:
     """What an observation says, as JSON."""
     values = {field.name: (getattr(seen, field.name), field.default) for field in fields(seen) if field.name != "facts"}
-    told = {name: value for name, (value, default) in values.items() if value not in (default, {})}
-    return {name: _plain(value) for name, value in told.items()}
+    found_fields = {name: value for name, (value, default) in values.items() if value not in (default, {})}
+    return {name: _plain(value) for name, value in found_fields.items()}
 
 
 def _plain(value: Any) -> Any:
@@ -135,10 +135,10 @@ def _plain(value: Any) -> Any:
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 
-def written(shown: dict[str, Any]) -> str:
+def written(fields: dict[str, Any]) -> str:
     """A summary as it is kept: a line for each record, and for each thing observed."""
-    records = [json.dumps(record, ensure_ascii=False) for record in shown["records"]]
-    told = [f"{json.dumps(name)}: {json.dumps(one, ensure_ascii=False)}" for name, one in shown["observation"].items()]
+    records = [json.dumps(record, ensure_ascii=False) for record in fields["records"]]
+    told = [f"{json.dumps(name)}: {json.dumps(one, ensure_ascii=False)}" for name, one in fields["observation"].items()]
     within = ",\n  "
     return f"""{{
  "records": [

@@ -65,11 +65,13 @@ class Case:
         """Its standard output. A driver, which may wait for ever, has a process of its own."""
         words = (verb, self.file, *arguments)
         if verb in ("run", "rerun"):
-            done = command_line.drive(*words, environment=self.environment(), timeout=timeout)
+            process = command_line.drive(*words, environment=self.environment(), timeout=timeout)
         else:
-            done = command_line.call(*words, environment=self.environment())
-        assert status is None or done.returncode == status, f"{verb}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-        return done.stdout
+            process = command_line.call(*words, environment=self.environment())
+        assert status is None or process.returncode == status, (
+            f"{verb}: {process.returncode}\n{process.stdout}\n{process.stderr}"
+        )
+        return process.stdout
 
     def table(self, status: int | None = 0) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = json.loads(self.call("table", "--format", "json", status=status))
@@ -78,18 +80,24 @@ class Case:
     def bundle_is_intact(self, out: Path) -> None:
         """What ran can be bundled, and a verification finds nothing wrong with the bundle."""
         self.call("bundle", "-o", str(out), status=None)
-        done = command_line.call("verify", out, "--json", environment=self.environment())
-        found = json.loads(done.stdout)
-        wrong = [each for each in found["findings"] if each["rule"].startswith("EVD-") and each["severity"] == "E"]
-        assert [each for each in wrong if each["checked"]] == [], done.stdout
-        assert found["intact"], done.stdout
+        process = command_line.call("verify", out, "--json", environment=self.environment())
+        document = json.loads(process.stdout)
+        wrong = [
+            finding
+            for finding in document["findings"]
+            if finding["rule"].startswith("EVD-") and finding["severity"] == "E"
+        ]
+        assert [each for each in wrong if each["checked"]] == [], process.stdout
+        assert document["intact"], process.stdout
 
     def states(self) -> dict[str, dict[str, Any]]:
         return {row["run"]: row for row in json.loads(self.call("status", "--json", status=None))}
 
     def slurm(self, *command: str) -> str:
-        done = subprocess.run(command, env=self.environment(), capture_output=True, text=True, timeout=800, check=True)
-        return done.stdout
+        process = subprocess.run(
+            command, env=self.environment(), capture_output=True, text=True, timeout=800, check=True
+        )
+        return process.stdout
 
     def completions(self) -> list[dict[str, Any]]:
         folders = sorted(path.parent for path in self.results.glob("runs/*/*/facts.jsonl"))

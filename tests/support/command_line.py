@@ -30,7 +30,7 @@ def call(
 ) -> subprocess.CompletedProcess[str]:
     """What the program would print, and its exit status. `environment` takes the place of this process's."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
-    kept = [out.buffer, err.buffer]  # also where the program closes a stream
+    kept_os = [out.buffer, err.buffer]  # also where the program closes a stream
     with (
         mock.patch.dict(os.environ, environment or {}, clear=environment is not None),
         contextlib.chdir(cwd or Path.cwd()),
@@ -41,7 +41,7 @@ def call(
             status = main([str(word) for word in words])
         except SystemExit as end:  # argparse
             status = end.code if isinstance(end.code, int) else 1
-    texts = [buffer.getvalue().decode() for buffer in kept]
+    texts = [buffer.getvalue().decode() for buffer in kept_os]
     return subprocess.CompletedProcess([CAMPAIGN, *words], status, *texts)
 
 

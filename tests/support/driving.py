@@ -70,8 +70,8 @@ class Driving:
         self.follower = Follower(self.paths, self.store, {"": "mdtest"}, self.said.append, self.pack.required)
 
     def send(self, runs: Sequence[Run] | None = None) -> int:
-        chosen = self.runs if runs is None else runs
-        return len(submit.send(Definition(self.campaign, self.pack), self.store, lambda: chosen, self.said.append))
+        chosen_runs = self.runs if runs is None else runs
+        return len(submit.send(Definition(self.campaign, self.pack), self.store, lambda: chosen_runs, self.said.append))
 
     def step(self) -> None:
         self.follower.step()

@@ -12,8 +12,8 @@ from campaign.results.environment.facts_file import FORMAT, NAME, UNFINISHED
 Fact = dict[str, Any]
 
 
-def fact(source: str, name: str, value: Any, **more: Any) -> Fact:
-    return {"source": source, "name": name, "value": value, **more}
+def fact(source: str, name: str, value: Any, **further_fields: Any) -> Fact:
+    return {"source": source, "name": name, "value": value, **further_fields}
 
 
 def text(*facts: Fact) -> str:
@@ -83,8 +83,8 @@ def end_of(folder: Path) -> dict[str, Any] | None:
 
 def probed(folder: Path, phase: str = "") -> list[str]:
     """RANK NODE WORD of each rank."""
-    found = [line for line in of(folder, "probe") if line["name"] == "loader" and line.get("phase", "") == phase]
-    return [f"{rank} {line['node']} {line['value']}" for line in found for rank in _numbers(line["rank"])]
+    entries = [line for line in of(folder, "probe") if line["name"] == "loader" and line.get("phase", "") == phase]
+    return [f"{rank} {line['node']} {line['value']}" for line in entries for rank in _numbers(line["rank"])]
 
 
 def _numbers(ranks: str) -> range:
@@ -99,8 +99,8 @@ def probe(lines: str, phase: str = "") -> list[Fact]:
         fact("probe", "loader", (*others, None)[0], node=node[0], rank=rank, phase=phase)
         if node
         else fact("probe", "problem", rank, phase=phase)
-        for rank, *rest in words
-        for node, others in [(rest[:1], rest[1:])]
+        for rank, *other_words in words
+        for node, others in [(other_words[:1], other_words[1:])]
     ]
 
 

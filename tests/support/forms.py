@@ -23,9 +23,9 @@ SCORE = ("create", "stat", "remove")
 @contextmanager
 def full_size() -> Iterator[Submission]:
     """The campaign of the README, which has all 36 results."""
-    with reference.verified() as found:
-        assert found.evaluation is not None
-        yield found.evaluation.submission
+    with reference.verified() as verified:
+        assert verified.evaluation is not None
+        yield verified.evaluation.submission
 
 
 def scored(path: Path, marked: bool = False) -> Path:
@@ -65,16 +65,16 @@ def scored(path: Path, marked: bool = False) -> Path:
 
 def document(path: Path) -> Path:
     """A Word form: a mark that is cut into runs in a sentence, and a table with merged cells and marks."""
-    made = docx.Document()
-    paragraph = made.add_paragraph("Peak: ")
+    document = docx.Document()
+    paragraph = document.add_paragraph("Peak: ")
     for text, bold in (("{{ scratch/", False), ("peak/shared", True), ("/stat }}", False), (" ops/s, measured.", True)):
         paragraph.add_run(text).bold = bold
-    table = made.add_table(3, 3)
+    table = document.add_table(3, 3)
     table.cell(0, 0).merge(table.cell(0, 1)).text = "Operation"
     table.cell(0, 2).text = "Rate"
     table.cell(1, 0).text, table.cell(1, 1).text = "Create", "{{ scratch/peak/shared/create.unit }}"
     table.cell(2, 0).text = "Remove"
-    made.save(str(path))
+    document.save(str(path))
     return path
 
 

@@ -195,7 +195,7 @@ class _Writer:
         described = {"format": 1, **scripts.described(run, 1, token, job.name), "notes": run.notes}
         (folder / "attempt.json").write_text(json.dumps(described, indent=1) + "\n")
         (folder / "job.sbatch").hardlink_to(job.folder / "job.sbatch")
-        ended = {"started": self._time - 1.5, "ended": self._time}
+        ended_values = {"started": self._time - 1.5, "ended": self._time}
         own = {
             "uptime": [1000.0, 1001.5],
             "run": run.id,
@@ -210,6 +210,6 @@ class _Writer:
             if line["name"].startswith(("before.", "after."))
         ]
         seen = (*self._ran, *_ranks(run, self._shell))
-        text = facts.text(*space, *facts.ended({**completion, **own, **ended}), *seen).partition("\n")[2]
+        text = facts.text(*space, *facts.ended({**completion, **own, **ended_values}), *seen).partition("\n")[2]
         (folder / "facts.jsonl").write_text((job.folder / "facts.jsonl").read_text() + text)
-        self.event(event="ended", run=run.id, number=1, state="done", reason="", **ended, files=digests(folder))
+        self.event(event="ended", run=run.id, number=1, state="done", reason="", **ended_values, files=digests(folder))

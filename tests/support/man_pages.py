@@ -10,10 +10,10 @@ from campaign import __version__
 
 def pages(top: argparse.ArgumentParser) -> dict[str, str]:
     """Text by file name."""
-    found = {"campaign.1": _page("campaign", top, _summary(top.description or ""))}
+    texts = {"campaign.1": _page("campaign", top, _summary(top.description or ""))}
     for name, verb, summary in verbs(top):
-        found[f"campaign-{name}.1"] = _page(f"campaign-{name}", verb, summary)
-    return found
+        texts[f"campaign-{name}.1"] = _page(f"campaign-{name}", verb, summary)
+    return texts
 
 
 def keys(name: str, summary: str, rows: list[tuple[str, str, str, str]]) -> str:
@@ -48,15 +48,15 @@ def _page(name: str, parser: argparse.ArgumentParser, summary: str) -> str:
         lines += [f".SH {_text(inner.upper())}", f"{_text(line)}.", *_usage(verb)]
         lines += [*_items(verb, options=False), *_items(verb, options=True)]
     if parser.epilog:
-        status, _, more = parser.epilog.partition("\n\n")
+        status, _, further_text = parser.epilog.partition("\n\n")
         if status.startswith("exit status:\n"):
             meanings = (line.split(maxsplit=1) for line in status.splitlines()[1:])
             lines += _section("EXIT STATUS", [line for number, says in meanings for line in _item(number, says)])
         else:
             lines += [".SH NOTES", _text(status)]
-        lines += [".PP", _text(more)] if more else []
-    others = [] if name == "campaign" else [".SH SEE ALSO", ".BR campaign (1)"]
-    return "\n".join([*lines, *others]) + "\n"
+        lines += [".PP", _text(further_text)] if further_text else []
+    other_words = [] if name == "campaign" else [".SH SEE ALSO", ".BR campaign (1)"]
+    return "\n".join([*lines, *other_words]) + "\n"
 
 
 def _usage(parser: argparse.ArgumentParser) -> list[str]:

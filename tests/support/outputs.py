@@ -21,21 +21,21 @@ TIME: Schema = {"type": "number", "description": "seconds since 1970"}
 DIGEST: Schema = {"type": "string", "pattern": "^([0-9a-f]{64})?$"}
 
 
-def many(of: Schema) -> Schema:
-    return {"type": "array", "items": of}
+def many(fields: Schema) -> Schema:
+    return {"type": "array", "items": fields}
 
 
-def named(of: Schema) -> Schema:
+def named(fields: Schema) -> Schema:
     """A mapping whose names are not known beforehand."""
-    return {"type": "object", "additionalProperties": of}
+    return {"type": "object", "additionalProperties": fields}
 
 
-def null_or(of: Schema) -> Schema:
-    return {"anyOf": [{"type": "null"}, of]}
+def null_or(fields: Schema) -> Schema:
+    return {"anyOf": [{"type": "null"}, fields]}
 
 
-def means(of: Schema, meaning: str) -> Schema:
-    return {**of, "description": meaning}
+def means(fields: Schema, meaning: str) -> Schema:
+    return {**fields, "description": meaning}
 
 
 def record(keys: Mapping[str, Schema], optional: Mapping[str, Schema] | None = None) -> Schema:
@@ -67,7 +67,7 @@ def of_columns(columns: Sequence[Column[Any]], kinds: Mapping[str, Schema]) -> S
     schemas |= {column.name: means(schemas[column.name], column.meaning) for column in columns if column.meaning}
     optional = {column.name for column in columns if column.is_optional}
     return record(
-        {name: of for name, of in schemas.items() if name not in optional},
+        {name: fields for name, fields in schemas.items() if name not in optional},
         {name: of for name, of in schemas.items() if name in optional},
     )
 

@@ -155,10 +155,10 @@ class Ready:
             return root / files[name]()
         if name == "test":
             return "crossroads-mdtest" if text == arguments["test"][0] else next(root.glob("results/**/1/stdout"))
-        known = {"rules": "crossroads-mdtest", "id": "crossroads-mdtest", "only": CELL, "head": "0" * 64}
-        known |= {"verb": "run", "shell": "bash"} if text.isupper() else {}
-        known |= {"cells": CELL} if verb == "rerun" else {}
-        return known.get(name, "")
+        known_texts = {"rules": "crossroads-mdtest", "id": "crossroads-mdtest", "only": CELL, "head": "0" * 64}
+        known_texts |= {"verb": "run", "shell": "bash"} if text.isupper() else {}
+        known_texts |= {"cells": CELL} if verb == "rerun" else {}
+        return known_texts.get(name, "")
 
     def _file(self, text: str, arguments: dict[str, Any]) -> str:
         if text.endswith((".zip", ".tar.gz")):
@@ -199,8 +199,8 @@ def ready(root: Path) -> Ready:
         ),
         ("run", root / "sample.yaml"),
     ):
-        done = made.call(*words)
-        assert done.returncode in (0, 1, 4), done.stderr
+        process = made.call(*words)
+        assert process.returncode in (0, 1, 4), process.stderr
     terms = root / "terms.yaml"
     terms.write_text(terms.read_text().replace("<a random word that you issue>", "buyer-2026"))
     return Ready(made)

@@ -119,7 +119,7 @@ def replayed(release: str, name: str) -> dict[str, Any]:
     def call(arguments: Sequence[str], *_: Any) -> commands.Reply:
         if _key(arguments) == ["sbatch", "--test-only", "PATH"]:
             return next(tested)
-        (answer,) = (each for each in calls if each["arguments"] == _key(arguments))
+        (answer,) = (call for call in calls if call["arguments"] == _key(arguments))
         return commands.Reply(answer["status"], answer["out"].replace("@MARK@", commands.MARK), answer["err"])
 
     tested = (
@@ -135,7 +135,7 @@ def record(name: str, folder: Path) -> None:
     def call(arguments: Sequence[str], *others: Any) -> commands.Reply:
         reply = real(arguments, *others)
         out = reply.out.replace(commands.MARK, "@MARK@")
-        if (key := _key(arguments)) not in [each["arguments"] for each in calls] or "--test-only" in key:
+        if (key := _key(arguments)) not in [call["arguments"] for call in calls] or "--test-only" in key:
             calls.append({"arguments": key, "status": reply.status, "out": out, "err": reply.err})
         return reply
 

@@ -131,8 +131,8 @@ def for_the_site() -> dict[str, str]:
 
 
 def _commands() -> list[str]:
-    shown = parser().format_help().rstrip()
-    return ["# Command line", "", "Generated from the program's own help by `make docs`.", "", "```", shown, "```"]
+    output = parser().format_help().rstrip()
+    return ["# Command line", "", "Generated from the program's own help by `make docs`.", "", "```", output, "```"]
 
 
 def _verbs_alone() -> str:
@@ -203,8 +203,8 @@ def _applets() -> str:
     """The help of each program of the built-in benchmark."""
     parts = ["# Options of the built-in benchmark", "", "What `mdtest -h` and the others print."]
     for name in output_format.BUILT_IN:
-        printed = subprocess.run([PROJECT / "bench-src/build" / name, "-h"], capture_output=True, text=True, check=True)
-        parts += _section(name, printed.stdout)
+        process = subprocess.run([PROJECT / "bench-src/build" / name, "-h"], capture_output=True, text=True, check=True)
+        parts += _section(name, process.stdout)
     return "\n".join(parts) + "\n"
 
 
@@ -241,11 +241,11 @@ def _keys(record: KeyedMap) -> str:
             allowed = allowed.replace(long, f"*{short}*")
         for pattern, simpler in SIMPLER:
             allowed = re.sub(rf"^{pattern}$", simpler, allowed)
-        given = [
+        words = [
             allowed,
             "required" if default == "required" else "" if default in ("none", "false") else f"default: {default}",
         ]
-        value = ", ".join(filter(None, given))
+        value = ", ".join(filter(None, words))
         lines.append(f"- {', '.join(keys)}{f' ({value})' if value else ''}: {says}")
     return f"Values: {'; '.join(values)}.\n\n" + "\n".join(lines) + "\n"
 
@@ -285,8 +285,8 @@ def as_when_made() -> Iterator[None]:
 @contextmanager
 def verified(signers: Path | None = None) -> Iterator[verify.VerifiedPart]:
     """The README's bundle as it was verified when it was made."""
-    with as_when_made(), verify.verify(BUNDLE, verify.Buyer(signers)) as found:
-        yield found
+    with as_when_made(), verify.verify(BUNDLE, verify.Buyer(signers)) as verified:
+        yield verified
 
 
 def samples() -> dict[Path, str]:
@@ -305,9 +305,9 @@ def samples() -> dict[Path, str]:
 
 def _with_block(page: Path, first: str, block: str) -> str:
     """A page in which the fenced block that begins with `first` is another."""
-    before, found, rest = page.read_text(encoding="utf-8").partition(f"{FENCE}{first}\n")
-    assert found, f"{page.name} has no block that begins with: {first}"
-    return before + FENCE + block.rstrip("\n") + "\n" + FENCE + rest.partition("\n" + FENCE)[2]
+    before, text, other_remaining_text = page.read_text(encoding="utf-8").partition(f"{FENCE}{first}\n")
+    assert text, f"{page.name} has no block that begins with: {first}"
+    return before + FENCE + block.rstrip("\n") + "\n" + FENCE + other_remaining_text.partition("\n" + FENCE)[2]
 
 
 @mock.patch.dict(os.environ, COLUMNS="100")

@@ -61,13 +61,13 @@ class Results:
         record: dict[str, object] | None = None,
         **attempt: object,
     ) -> None:
-        number = 1 + sum(one.run == run.id for one in self.attempts)
+        number = 1 + sum(attempt.run == run.id for attempt in self.attempts)
         token = f"{len(self.attempts):08x}"
         made = builders.attempt(run, number=number, token=token, state=state, reason=reason)
         self.attempts.append(replace(made, **attempt))  # type: ignore[arg-type]
         if values is not None:
-            found = builders.records(values, f"runs/{run.id}/{number}")
-            self.records[run.id, number] = tuple(replace(one, **(record or {})) for one in found)  # type: ignore[arg-type]
+            records = builders.records(values, f"runs/{run.id}/{number}")
+            self.records[run.id, number] = tuple(replace(one, **(record or {})) for one in records)  # type: ignore[arg-type]
             directory = run.attempt_directory(token)
             self.observations[run.id, number] = {"": builders.observation(run, directory, **(seen or {}))}
 
@@ -94,26 +94,26 @@ class Results:
 
 def everything() -> Results:
     """A campaign that has gone through whatever can happen to a cell."""
-    done = Results(
+    results = Results(
         campaign=builders.campaign(declined=(Declined("*/max/onefile/*", "no time left"),)),
     )
-    done.add("single.shared", (1309.4, 5000.0, 1200.0))
-    done.add("single.unique", (5702.0, 52345.678, 8352.9))
-    done.add("single.onefile", (5706.0, 6000.0, 5300.0), record={"operations_done": 1000, "files_true": 1000})
-    done.add("node.shared")
-    done.add("node.unique", (2000.0, 9000.0, 1500.0))
-    done.add("node.unique", (2500.0, 8000.0, 1400.0))
-    done.add("node.unique", None, State.TIMEOUT, "job 18: TIMEOUT during this run")
-    done.add(
+    results.add("single.shared", (1309.4, 5000.0, 1200.0))
+    results.add("single.unique", (5702.0, 52345.678, 8352.9))
+    results.add("single.onefile", (5706.0, 6000.0, 5300.0), record={"operations_done": 1000, "files_true": 1000})
+    results.add("node.shared")
+    results.add("node.unique", (2000.0, 9000.0, 1500.0))
+    results.add("node.unique", (2500.0, 8000.0, 1400.0))
+    results.add("node.unique", None, State.TIMEOUT, "job 18: TIMEOUT during this run")
+    results.add(
         "node.onefile",
         (7999.4, 8000.0, 6000.0),
         record={"operations_done": 250, "true_value": 1999.85, "files_true": 250},
     )
-    shared = (done.run("node.onefile").id, 1)
-    create, stat, remove = done.records[shared]  # every process stats the files that all share
-    done.records[shared] = create, replace(stat, operations_done=1000, true_value=None), remove
-    done.add("peak.shared", (3000.0, 4.56789, 99.96), seen={"argv": ("mdtest", "-F", "-C"), "nodes": 1})
-    done.add("peak.unique", None, State.NODE_FAIL, "job 19: NODE_FAIL during this run: srun: n2 is gone")
-    done.add("peak.onefile", None, State.PENDING, "Resources")
-    done.add("max.shared", (0.5, 1.0, 2.0))
-    return done
+    shared = (results.run("node.onefile").id, 1)
+    create, stat, remove = results.records[shared]  # every process stats the files that all share
+    results.records[shared] = create, replace(stat, operations_done=1000, true_value=None), remove
+    results.add("peak.shared", (3000.0, 4.56789, 99.96), seen={"argv": ("mdtest", "-F", "-C"), "nodes": 1})
+    results.add("peak.unique", None, State.NODE_FAIL, "job 19: NODE_FAIL during this run: srun: n2 is gone")
+    results.add("peak.onefile", None, State.PENDING, "Resources")
+    results.add("max.shared", (0.5, 1.0, 2.0))
+    return results

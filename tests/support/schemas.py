@@ -41,9 +41,11 @@ def of(kind: Schema) -> dict[str, Any]:
             return {"type": kinds, "minLength": 1, "maxLength": kind.longest, **pattern, "description": kind.allowed}
         case Number():
             number = {"type": "integer", "minimum": kind.minimum, "maximum": kind.maximum}
-            others: list[dict[str, Any]] = [{"type": "string", "pattern": r"^[0-9]+\^[0-9]+$"}] if kind.power else []
-            others += [{"enum": list(kind.words)}] if kind.words else []
-            return {**({"anyOf": [number, *others]} if others else number), "description": kind.allowed}
+            other_entries: list[dict[str, Any]] = (
+                [{"type": "string", "pattern": r"^[0-9]+\^[0-9]+$"}] if kind.power else []
+            )
+            other_entries += [{"enum": list(kind.words)}] if kind.words else []
+            return {**({"anyOf": [number, *other_entries]} if other_entries else number), "description": kind.allowed}
         case Boolean():
             return {"type": "boolean", "description": kind.allowed}
         case Choice():

@@ -23,13 +23,13 @@ spaces = st.builds(
 )  # fmt: skip
 
 
-def rising(one: Geometry) -> float:
-    return float(one.processes)
+def rising(geometry: Geometry) -> float:
+    return float(geometry.processes)
 
 
 def knee_at(processes: int, beyond: float = 0.0) -> Curve:
     """Rises in proportion up to a number of processes, and by a power of the processes beyond."""
-    return lambda one: min(one.processes, processes) * max(one.processes / processes, 1.0) ** beyond
+    return lambda geometry: min(geometry.processes, processes) * max(geometry.processes / processes, 1.0) ** beyond
 
 
 def seed_of(request: SearchRequest) -> str:
@@ -63,19 +63,21 @@ class Machine(Mapping[SearchRequest, Outcome]):
         return len(self.asked)
 
 
-def decided(space: SearchSpace, machine: Machine, wanted: Settings) -> CountChoice:
-    answer = procedure.step(space, wanted, machine.get)
+def decided(space: SearchSpace, machine: Machine, expected_settings: Settings) -> CountChoice:
+    answer = procedure.step(space, expected_settings, machine.get)
     assert isinstance(answer, CountChoice)
     return answer
 
 
-def driven(space: SearchSpace, machine: Machine, wanted: Settings) -> tuple[CountChoice, list[SearchRequest]]:
+def driven(
+    space: SearchSpace, machine: Machine, expected_settings: Settings
+) -> tuple[CountChoice, list[SearchRequest]]:
     """Measured round by round, as a campaign does it; with everything that was asked for, in that order."""
     points: dict[SearchRequest, Outcome] = {}
-    asked: list[SearchRequest] = []
-    while isinstance(answer := procedure.step(space, wanted, points.get), tuple):
+    requests: list[SearchRequest] = []
+    while isinstance(answer := procedure.step(space, expected_settings, points.get), tuple):
         assert answer
         for request in answer:
-            asked.append(request)
+            requests.append(request)
             points[request] = machine[request]
-    return answer, asked
+    return answer, requests

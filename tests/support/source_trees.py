@@ -17,20 +17,20 @@ def entry(path: str, data: bytes = b"", mode: str = PLAIN) -> TreeEntry:
 def tree(*entries: TreeEntry, name: str = "tree", **files: bytes) -> Tree:
     """Entries as they are, and files by keyword: `mdtest_c=b"..."` is mdtest.c."""
     made = [*entries, *(entry(key.replace("_", "."), data) for key, data in files.items())]
-    return Tree(name, {one.path: one for one in made})
+    return Tree(name, {entry.path: entry for entry in made})
 
 
-def write(top: Path, given: Tree) -> Path:
+def write(top: Path, tree: Tree) -> Path:
     """The tree as files below `top`, which is made."""
     top.mkdir(parents=True, exist_ok=True)
-    for path, one in given.entries.items():
+    for path, entry in tree.entries.items():
         place = top / path
         place.parent.mkdir(parents=True, exist_ok=True)
-        if one.mode == LINK:
-            place.symlink_to(os.fsdecode(one.data))
+        if entry.mode == LINK:
+            place.symlink_to(os.fsdecode(entry.data))
         else:
-            place.write_bytes(one.data)
-            place.chmod(0o755 if one.mode == PROGRAM else 0o644)
+            place.write_bytes(entry.data)
+            place.chmod(0o755 if entry.mode == PROGRAM else 0o644)
     return top
 
 
@@ -71,7 +71,8 @@ trees = st.dictionaries(st.sampled_from(_NAMES), st.one_of(_file, _file, _file, 
 def pairs(draw: st.DrawFn) -> tuple[Tree, Tree]:
     """Two trees that share some files, and some with edits."""
     old = draw(trees)
-    kept = {path: one for path, one in old.entries.items() if draw(st.booleans())}
+    kept_entries = {path: entry for path, entry in old.entries.items() if draw(st.booleans())}
     return old, Tree(
-        "new", {**old.entries, **draw(trees).entries} if draw(st.booleans()) else {**draw(trees).entries, **kept}
+        "new",
+        {**old.entries, **draw(trees).entries} if draw(st.booleans()) else {**draw(trees).entries, **kept_entries},
     )

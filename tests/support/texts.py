@@ -47,9 +47,9 @@ def main(*places: str) -> None:
             for line, text in texts(ast.parse(path.read_text(encoding="utf-8"))):
                 print(f"{path.relative_to(PACKAGE.parent) if path.is_absolute() else path}:{line}: {text!r}")
     for path in sorted(TEMPLATES.rglob("*.txt.j2")) if not places else ():
-        for number, written in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            if len(re.sub(r"\{[{#%].*?[}#%]\}|\{#.*", "", written).split()) >= WORDS:
-                print(f"{path.relative_to(TEMPLATES.parent)}:{number}: {written!r}")
+        for number, written_text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if len(re.sub(r"\{[{#%].*?[}#%]\}|\{#.*", "", written_text).split()) >= WORDS:
+                print(f"{path.relative_to(TEMPLATES.parent)}:{number}: {written_text!r}")
 
 
 if __name__ == "__main__":

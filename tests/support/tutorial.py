@@ -38,7 +38,7 @@ def run(page: str, place: Path, environment: Mapping[str, str]) -> list[tuple[St
     """Each command with what it printed, its standard error included."""
     every = list(steps(page))
     script = "".join(f"{step.command}\nstatus=$?; echo; echo {MARK}; (exit $status)\n" for step in every)
-    done = subprocess.run(
+    process = subprocess.run(
         ["bash", "-c", script],
         cwd=place,
         env={**environment},
@@ -48,24 +48,24 @@ def run(page: str, place: Path, environment: Mapping[str, str]) -> list[tuple[St
         text=True,
         timeout=600,
     )
-    printed = re.split(rf"\n?{MARK}\n", done.stdout)[: len(every)]
-    return list(zip(every, printed, strict=True))
+    words = re.split(rf"\n?{MARK}\n", process.stdout)[: len(every)]
+    return list(zip(every, words, strict=True))
 
 
-def differs(step: Step, printed: str) -> str:
+def differs(step: Step, output: str) -> str:
     """What is not as the page shows it, "" if all is."""
     shown = "".join(
         r"(?:[^\n]*\n)*" if line == "…" else re.escape(line).replace("…", r"[^\n]*") + r"\n"
         for line in _same(step.output)
     )
-    if re.fullmatch(shown, "".join(f"{line}\n" for line in _same(printed))):
+    if re.fullmatch(shown, "".join(f"{line}\n" for line in _same(output))):
         return ""
-    return f"$ {step.command}\n--- the page shows\n{step.output}--- printed\n{printed}"
+    return f"$ {step.command}\n--- the page shows\n{step.output}--- printed\n{output}"
 
 
 def _same(text: str) -> list[str]:
     """The lines of a text in which everything is equal that two runs of one tutorial may have differently."""
-    same = re.sub(r"SHA256:[\w+/]{43}|\b[0-9a-f]{12,}\b", "HASH", text)
-    same = re.sub(r"\d[\d.,:]*\d|\d", "0", same)
-    same = re.sub(r"-{3,}", "---", re.sub(r"[ \t]+", " ", same))
-    return [line.rstrip() for line in same.strip("\n").splitlines()]
+    same_text = re.sub(r"SHA256:[\w+/]{43}|\b[0-9a-f]{12,}\b", "HASH", text)
+    same_text = re.sub(r"\d[\d.,:]*\d|\d", "0", same_text)
+    same_text = re.sub(r"-{3,}", "---", re.sub(r"[ \t]+", " ", same_text))
+    return [line.rstrip() for line in same_text.strip("\n").splitlines()]

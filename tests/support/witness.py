@@ -16,7 +16,7 @@ LIMIT_S = 60
 
 def node(*words: str, said: str = "", **variables: str) -> bytes:
     """The lines of one node, to which `said` is said."""
-    done = subprocess.run(
+    process = subprocess.run(
         [resources.witness(), "node", *words],
         input=said.encode(),
         env=os.environ | variables,
@@ -24,8 +24,8 @@ def node(*words: str, said: str = "", **variables: str) -> bytes:
         timeout=LIMIT_S,
         check=True,
     )
-    assert done.stderr == b""
-    return done.stdout
+    assert process.stderr == b""
+    return process.stdout
 
 
 def facts_of(

@@ -43,14 +43,17 @@ class Example:
 
     def findings(self) -> list[Finding]:
         """What the rule finds, with its texts as they are read."""
-        found: Iterable[Finding]
+        findings: Iterable[Finding]
         if isinstance(self.given, Case):
-            found = engine.judge_by_rules(engine.ATTEMPT_RULES, [self.rule], self.given, self.given.subject)
+            findings = engine.judge_by_rules(engine.ATTEMPT_RULES, [self.rule], self.given, self.given.subject)
         elif isinstance(self.given, Submission):
-            found = engine.judge_by_rules(engine.RULES, [self.rule], self.given, CAMPAIGN)
+            findings = engine.judge_by_rules(engine.RULES, [self.rule], self.given, CAMPAIGN)
         else:
-            found = self.given()
-        return [replace(each, wording=each.message, operation="", phase="", clause="", values={}) for each in found]
+            findings = self.given()
+        return [
+            replace(finding, wording=finding.message, operation="", phase="", clause="", values={})
+            for finding in findings
+        ]
 
     def __str__(self) -> str:
         return f"{self.rule} {self.outcome}: {self.name}"
@@ -66,23 +69,23 @@ def broken(
     severity: Severity | None = None,
 ) -> Example:
     """`subject`: of an attempt its own; `severity`: by default the catalogue's."""
-    found = _finding(rule, severity or CATALOGUE[rule].severity, given, message, expected, actual, subject)
-    return Example(rule, Outcome.BROKEN, given, message, found)
+    finding = _finding(rule, severity or CATALOGUE[rule].severity, given, message, expected, actual, subject)
+    return Example(rule, Outcome.BROKEN, given, message, finding)
 
 
 def disclosed(
     rule: str, message: str, given: Given, expected: str = "", actual: str = "", subject: str = ""
 ) -> Example:
-    found = _finding(rule, Severity.INFO, given, message, expected, actual, subject)
-    return Example(rule, Outcome.DISCLOSED, given, message, found)
+    finding = _finding(rule, Severity.INFO, given, message, expected, actual, subject)
+    return Example(rule, Outcome.DISCLOSED, given, message, finding)
 
 
 def rehearsed(*told: Any, severity: Severity | None = None) -> Example:
     """As `broken`, but of a rehearsal: a note, which has this `severity` at full size."""
     example = broken(*told, severity=severity)
     assert example.finding is not None
-    found = replace(example.finding, severity=Severity.INFO, at_full=example.finding.severity)
-    return replace(example, outcome=Outcome.DISCLOSED, finding=found)
+    finding = replace(example.finding, severity=Severity.INFO, at_full=example.finding.severity)
+    return replace(example, outcome=Outcome.DISCLOSED, finding=finding)
 
 
 def of_buyer(example: Example, explained: str = "") -> Example:
@@ -97,8 +100,8 @@ def kept(rule: str, name: str, given: Given) -> Example:
 
 def unchecked(rule: str, name: str, given: Given, message: str = "") -> Example:
     """`message`: what is said, where that is compared."""
-    found = replace(_finding(rule, Severity.WARNING, given, message, "", "", ""), checked=False)
-    return Example(rule, Outcome.UNCHECKED, given, name, found if message else None)
+    finding = replace(_finding(rule, Severity.WARNING, given, message, "", "", ""), checked=False)
+    return Example(rule, Outcome.UNCHECKED, given, name, finding if message else None)
 
 
 def _finding(
@@ -114,8 +117,8 @@ def _modules() -> list[ModuleType]:
 
 def every() -> list[Example]:
     """All cases of all modules here, by rule."""
-    found: list[Example] = [example for module in _modules() for example in module.EXAMPLES]
-    return sorted(found, key=lambda one: (one.rule, one.outcome))
+    examples: list[Example] = [example for module in _modules() for example in module.EXAMPLES]
+    return sorted(examples, key=lambda one: (one.rule, one.outcome))
 
 
 def always_checked() -> set[str]:
@@ -127,7 +130,7 @@ def matrix() -> str:
     """Rules x cases, a line for each rule of the catalogue."""
     from collections import Counter
 
-    counts = Counter((one.rule, one.outcome) for one in every())
+    counts = Counter((example.rule, example.outcome) for example in every())
     lines = [f"{'rule':8}" + "".join(f"{outcome:>13}" for outcome in Outcome)]
     for rule in CATALOGUE:
         numbers = [counts[rule, outcome] for outcome in Outcome]

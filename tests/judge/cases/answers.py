@@ -16,10 +16,10 @@ WAIVER = Waiver(CELLS, "RUN-07", "agreed in the answer to question 12", "B. Uyer
 
 def granted(signer: str = "", problem: str = "", measured: float = 1763700000.0, **changes: object) -> Submission:
     """A campaign measured at that time (in seconds since 1970; by default on 2025-11-21), with one waiver."""
-    given = whole()
-    attempts = tuple(replace(one, ended=measured) for one in given.attempts)
+    submission = whole()
+    attempts = tuple(replace(attempt, ended=measured) for attempt in submission.attempts)
     waiver = replace(WAIVER, **changes)  # type: ignore[arg-type]
-    return replace(given, attempts=attempts, answers=Answers((Granted(waiver, signer, problem),)))
+    return replace(submission, attempts=attempts, answers=Answers((Granted(waiver, signer, problem),)))
 
 
 # What the waivers are, and who signed them, is always there.

@@ -59,10 +59,10 @@ def inflated(**changes: Any) -> Case:
 
 def by_one_process(rate: float) -> Case:
     """With an eighth of the counted removals done, by one process, and the rate of the fastest."""
-    made = inflated()
-    create, stat, remove = made.records
+    case = inflated()
+    create, stat, remove = case.records
     create = replace(create, true_value=create.value)
-    return replace(made, records=(create, stat, replace(remove, value=rate, operations_done=125)))
+    return replace(case, records=(create, stat, replace(remove, value=rate, operations_done=125)))
 
 
 SUSPENDED = "Slurm suspended the job during the run: that time counts in its results"
@@ -108,38 +108,38 @@ def storage(profile: str = "full", run: Run | None = None, **shares: float) -> C
     """A configuration whose numbers have to be the storage's, with a share of the first record's bytes in memory."""
     pack = builders.pack(profile=profile)
     files = tuple(replace(files, storage=True) for files in pack.files)
-    first, *others = (replace(record, cached_share=0.0) for record in builders.records())
-    made = case(run, records=(replace(first, **shares), *others))
+    first, *other_records = (replace(record, cached_share=0.0) for record in builders.records())
+    made = case(run, records=(replace(first, **shares), *other_records))
     return replace(made, pack=replace(pack, files=files))
 
 
 def moved(gib: float, profile: str = "full", multiple: float = 1.5, cached: float | None = 0.0) -> Case:
     """Two nodes of 24 GiB each, and a bandwidth of so much data under rules that ask for a multiple of the memory."""
-    made = storage(profile)
-    rate = replace(made.records[0], unit="MiB/s", moved_bytes=int(gib * 2**30), cached_share=cached)
-    pack = replace(made.pack, parameters={("CCH-05", "memory"): multiple} if multiple else {})
+    case = storage(profile)
+    rate = replace(case.records[0], unit="MiB/s", moved_bytes=int(gib * 2**30), cached_share=cached)
+    pack = replace(case.pack, parameters={("CCH-05", "memory"): multiple} if multiple else {})
     facts = builders.environment(facts={"memory.total": "25165824 kB", "device.memory": "24576 24576 MiB"})
     evidence = builders.evidence(environment=facts)
-    return replace(made, pack=pack, records=(rate, *made.records[1:]), evidence=evidence)
+    return replace(case, pack=pack, records=(rate, *case.records[1:]), evidence=evidence)
 
 
 def required(holds: str, profile: str = "full", **filters: tuple[str, ...]) -> Case:
     """A pack that requires something of what was run: 48 GiB moved, on two nodes of 24 GiB each."""
-    made = moved(48, profile)
-    return replace(made, pack=replace(made.pack, requires=(Requirement(holds, "4.2", **filters),)))
+    case = moved(48, profile)
+    return replace(case, pack=replace(case.pack, requires=(Requirement(holds, "4.2", **filters),)))
 
 
 def without_devices(holds: str) -> Case:
-    made = required(holds)
+    case = required(holds)
     facts = builders.environment(facts={"memory.total": "25165824 kB"})
-    return replace(made, evidence=builders.evidence(environment=facts))
+    return replace(case, evidence=builders.evidence(environment=facts))
 
 
 def placed(holds: str, *nodes: str) -> Case:
     """A program that prints no counts, whose ranks the job saw on these nodes."""
-    made = required(holds)
-    seen = replace(made.observation, processes=None, nodes=None)
-    return replace(made, outputs={"": seen}, evidence=replace(made.evidence, placement={"": nodes}))
+    case = required(holds)
+    seen = replace(case.observation, processes=None, nodes=None)
+    return replace(case, outputs={"": seen}, evidence=replace(case.evidence, placement={"": nodes}))
 
 
 def on_gpus(job: str) -> Case:

@@ -51,28 +51,28 @@ def group(
 
 def attempt(attestation: Attestation | None, program: str = "campaign bench 0.3.0", **changes: Any) -> Case:
     """One attempt of the built-in benchmark, by what it says of itself."""
-    given = found(facts=FACTS, **changes)
-    seen = replace(given.observation, attestation=attestation, program=program, binary_sha256=BINARY, complete=True)
-    return replace(given, outputs={"": seen})
+    case = found(facts=FACTS, **changes)
+    seen = replace(case.observation, attestation=attestation, program=program, binary_sha256=BINARY, complete=True)
+    return replace(case, outputs={"": seen})
 
 
 def all_of(*groups: RankGroup, **changes: Any) -> Submission:
     """A campaign whose attempts all say this of themselves."""
-    given = ran(sourced(), attestation=told(*groups, **changes))
+    submission = ran(sourced(), attestation=told(*groups, **changes))
     evidence = builders.evidence(environment=builders.environment(facts=FACTS))
-    return replace(given, results=tuple(replace(one, evidence=evidence) for one in given.results))
+    return replace(submission, results=tuple(replace(case, evidence=evidence) for case in submission.results))
 
 
 def by_mpirun(*groups: RankGroup) -> Submission:
     """All attempts were started by an mpirun that sets this LD_LIBRARY_PATH."""
-    given = all_of(*groups)
-    return replace(given, results=tuple(launched(case, "/opt/mpi/lib") for case in given.results))
+    submission = all_of(*groups)
+    return replace(submission, results=tuple(launched(case, "/opt/mpi/lib") for case in submission.results))
 
 
 def only_last(*groups: RankGroup) -> Submission:
     """A campaign whose last attempt alone says this of itself."""
-    *others, last = all_of(*groups).results
-    return replace(all_of(), results=(*all_of().results[: len(others)], last))
+    *other_cases, last = all_of(*groups).results
+    return replace(all_of(), results=(*all_of().results[: len(other_cases)], last))
 
 
 def started_by_mpirun(given: str | None, had: str) -> Case:
@@ -117,8 +117,8 @@ def in_two_phases(had: str, **recorded: tuple[str, ...]) -> Case:
 
 
 def described(text: str, *groups: RankGroup) -> Submission:
-    given = all_of(*groups)
-    return replace(given, campaign=replace(given.campaign, system=(("software", text),)))
+    submission = all_of(*groups)
+    return replace(submission, campaign=replace(submission.campaign, system=(("software", text),)))
 
 
 FIRST = "scratch.single.shared.r1/1"

@@ -26,25 +26,25 @@ def carried(value: float, unit: str = "GB/s", nodes: int = 2, storage: bool = Tr
     """Bytes, with the adapters of the nodes."""
     made = case(builders.run(geometry=Geometry(nodes, 4 * nodes)))
     adapters = {"fabric.mlx5_0.1": LINK, **{name.replace("_", "."): text for name, text in facts.items()}}
-    given = {"mount.type": "lustre", **adapters}
-    evidence = builders.evidence(environment=builders.environment(nodes, facts=given))
-    records = tuple(replace(one, unit=unit, value=value, cached_share=share) for one in builders.records()[:1])
+    texts = {"mount.type": "lustre", **adapters}
+    evidence = builders.evidence(environment=builders.environment(nodes, facts=texts))
+    records = tuple(replace(record, unit=unit, value=value, cached_share=share) for record in builders.records()[:1])
     files = tuple(replace(files, storage=storage) for files in made.pack.files)
     return replace(made, records=records, evidence=evidence, pack=replace(made.pack, files=files))
 
 
-def lowered(of: Case, **values: float) -> Case:
+def lowered(case: Case, **values: float) -> Case:
     """By a pack with other limits."""
     own = {("PHY-04", name): value for name, value in values.items()}
-    return replace(of, pack=replace(of.pack, parameters=own))
+    return replace(case, pack=replace(case.pack, parameters=own))
 
 
 def of_fastest(stat: float = 2000.0, cores: int = 0, true_value: float | None = None) -> Case:
     """1000 stats by 4 processes of a node, of which the rate of the fastest is printed. `cores`: 0 if not recorded."""
     facts = {"cpu.cores": str(cores)} if cores else {}
-    made = rates(stat, evidence=builders.evidence(environment=builders.environment(1, facts=facts)))
-    create, of_stat, remove = made.records
-    return replace(made, records=(create, replace(of_stat, of_fastest=True, true_value=true_value), remove))
+    case = rates(stat, evidence=builders.evidence(environment=builders.environment(1, facts=facts)))
+    create, of_stat, remove = case.records
+    return replace(case, records=(create, replace(of_stat, of_fastest=True, true_value=true_value), remove))
 
 
 EXAMPLES: list[Example] = [

@@ -34,23 +34,23 @@ def solved(holds: str, profile: str = "full", residual: float = 2e-9, **keys: An
 
 def spread(*values: float, holds: str = "max(create) - min(create) <= 5% * mean(create)", **keys: Any) -> Submission:
     """A run that was repeated, with these rates of creation, and a condition over them."""
-    given = repeated(*values)
+    submission = repeated(*values)
     requires = (Requirement(holds, "4.2", over="repetitions", **keys),)
-    pack = replace(given.pack, requires=requires)
-    return replace(given, pack=pack, results=tuple(replace(each, pack=pack) for each in given.results))
+    pack = replace(submission.pack, requires=requires)
+    return replace(submission, pack=pack, results=tuple(replace(case, pack=pack) for case in submission.results))
 
 
 def scaled(single: float | None, node: float, holds: str = "efficiency >= 80%", **keys: Any) -> Submission:
     """A process alone and four on a node, with these rates of creation, and a condition on the efficiency."""
     formula = "create / (processes * create@single)"
-    computed = Operation("efficiency", "Efficiency", "x", formula=formula, launch=("node", "peak", "max"))
+    computed_operation = Operation("efficiency", "Efficiency", "x", formula=formula, launch=("node", "peak", "max"))
     requires = (Requirement(holds, "4.3", **keys),)
-    pack = builders.pack(operations=(*builders.pack().operations, computed), requires=requires)
-    made = Results(pack=pack)
+    pack = builders.pack(operations=(*builders.pack().operations, computed_operation), requires=requires)
+    results = Results(pack=pack)
     for name, rate in (("single.unique", single), ("node.unique", node)):
         if rate is not None:
-            made.add(name, (rate, 4000.0, 800.0))
-    return made.submission()
+            results.add(name, (rate, 4000.0, 800.0))
+    return results.submission()
 
 
 LINES = "(runs/scratch.node.unique.r1/1/stdout:14, runs/scratch.single.unique.r1/1/stdout:14)"

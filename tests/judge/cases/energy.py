@@ -29,22 +29,22 @@ def metered(
     **changes: Any,
 ) -> Submission:
     """Two runs of 2.5 s on n1 and n2 (one node is used), whose meters gave this."""
-    given = repeated(1000, 1000)
-    pack = replace(given.pack, energy=demand, profile=profile)
-    found = Metered(joules, 500.0, ("n1", "n2"), 110.0, 112.5, **changes)
-    evidence = builders.evidence(energy=found, environment=builders.environment(given.runs[0].job_nodes))
+    submission = repeated(1000, 1000)
+    pack = replace(submission.pack, energy=demand, profile=profile)
+    energy = Metered(joules, 500.0, ("n1", "n2"), 110.0, 112.5, **changes)
+    evidence = builders.evidence(energy=energy, environment=builders.environment(submission.runs[0].job_nodes))
     results = tuple(
-        replace(each, pack=pack, run=replace(each.run, energy=source.job_setting), evidence=evidence)
-        for each in given.results
+        replace(case, pack=pack, run=replace(case.run, energy=source.job_setting), evidence=evidence)
+        for case in submission.results
     )
-    campaign = replace(given.campaign, energy=source, profile=profile)
-    return replace(given, pack=pack, campaign=campaign, results=results)
+    campaign = replace(submission.campaign, energy=source, profile=profile)
+    return replace(submission, pack=pack, campaign=campaign, results=results)
 
 
 def on_more_nodes() -> Submission:
-    given = metered()
-    evidence = replace(given.results[0].evidence, environment=builders.environment(2))
-    return replace(given, results=tuple(replace(each, evidence=evidence) for each in given.results))
+    submission = metered()
+    evidence = replace(submission.results[0].evidence, environment=builders.environment(2))
+    return replace(submission, results=tuple(replace(case, evidence=evidence) for case in submission.results))
 
 
 def conditioned(holds: str, joules: float | None) -> Case:

@@ -27,9 +27,9 @@ SPAN = "1970-01-01 00:01:50 UTC to 1970-01-01 00:01:52 UTC"
 
 def case(evidence: Evidence | None = None, profile: str = "full", **seen: Any) -> Case:
     """An attempt that went as planned, with all that was recorded around it, but for what the output says otherwise."""
-    made = attempts.case(**{**SAID, **seen})
+    case = attempts.case(**{**SAID, **seen})
     pack = builders.pack(profile=profile)
-    return replace(made, pack=pack, evidence=builders.evidence() if evidence is None else evidence)
+    return replace(case, pack=pack, evidence=builders.evidence() if evidence is None else evidence)
 
 
 def around(profile: str = "full", **changes: Any) -> Case:
@@ -69,9 +69,9 @@ RAN = {"JobName": "mdtest", "Start": "110", "End": "112"}
 
 def by_time(step: Mapping[str, str]) -> Case:
     """An external benchmark, which does not know its step."""
-    given = external()
-    told = Accounting(114.0, builders.accounting().job, True, (step,))
-    return replace(given, evidence=replace(given.evidence, accounting=told))
+    case = external()
+    accounting = Accounting(114.0, builders.accounting().job, True, (step,))
+    return replace(case, evidence=replace(case.evidence, accounting=accounting))
 
 
 def one_node(**changes: Any) -> Case:
@@ -82,8 +82,8 @@ def one_node(**changes: Any) -> Case:
 def external(**seen: Any) -> Case:
     """An external mdtest: its times have no zone, and the job asked for the placement."""
     silent = {"job_id": None, "step_id": None, "node_names": (), "began": None, "ended": None}
-    given = {**silent, "began_local": 110.0, "ended_local": 112.0, **seen}
-    return case(builders.evidence(placement={"": ("n1",) * 4 + ("n2",) * 4}), **given)
+    fields = {**silent, "began_local": 110.0, "ended_local": 112.0, **seen}
+    return case(builders.evidence(placement={"": ("n1",) * 4 + ("n2",) * 4}), **fields)
 
 
 def clocks(**local: float) -> Case:
@@ -93,8 +93,8 @@ def clocks(**local: float) -> Case:
 
 def stonewalled() -> Case:
     """Phases of which nobody knows how many items they did."""
-    given = external(records=builders.records((100.0, 4000.0, 800.0)))
-    return replace(given, run=builders.with_words(given.run, arguments=(*given.run.arguments, "-W", "2")))
+    case = external(records=builders.records((100.0, 4000.0, 800.0)))
+    return replace(case, run=builders.with_words(case.run, arguments=(*case.run.arguments, "-W", "2")))
 
 
 def iterated(statistic: str, *seconds: float, shown: bool = False) -> Case:
@@ -102,9 +102,9 @@ def iterated(statistic: str, *seconds: float, shown: bool = False) -> Case:
     `shown`: each by itself.
     """
     items, place = builders.run().items_total or 0, Source("stdout", 20)
-    each = tuple(Iteration(items / lasted, place, {"elapsed_s": lasted}) for lasted in seconds)
+    iterations = tuple(Iteration(items / lasted, place, {"elapsed_s": lasted}) for lasted in seconds)
     best, lowest = (items / extreme for extreme in (min(seconds), max(seconds)))
-    record = Record("create", best, "ops/s", place, lowest, iterations=len(seconds), each=each if shown else ())
+    record = Record("create", best, "ops/s", place, lowest, iterations=len(seconds), each=iterations if shown else ())
     create = replace(builders.pack().operations[0], statistic=statistic)
     pack = builders.pack(operations=(create, replace(create, id="best", statistic="maximum")))
     return replace(case(), pack=pack, records=(record,))
@@ -129,43 +129,43 @@ ANSWERS = (("name", "A. Person"), ("organisation", "Vendor"), ("email", "a@vendo
 
 def system(profile: str = "full", contact: Mapping[str, str] | None = None, **changes: str) -> Submission:
     """A campaign whose system is described, but for these keys; "" takes a key away."""
-    given = whole(profile)
+    submission = whole(profile)
     kept_keys = {**dict(DESCRIBED), **changes}
     people = {**dict(ANSWERS), **(contact or {})}
-    targets = tuple(replace(target, description="flash, Lustre, POSIX") for target in given.campaign.targets)
+    targets = tuple(replace(target, description="flash, Lustre, POSIX") for target in submission.campaign.targets)
     campaign = replace(
-        given.campaign,
+        submission.campaign,
         targets=targets,
         system=tuple((key, text) for key, text in kept_keys.items() if text),
         contact=tuple((key, text) for key, text in people.items() if text),
     )
-    return replace(given, campaign=campaign)
+    return replace(submission, campaign=campaign)
 
 
 def over_time(*environments: Environment) -> Submission:
     """The first results, one after the other, each with the environment of a job of its own."""
-    given = whole()
+    submission = whole()
     results = tuple(
         replace(
             result,
             evidence=builders.evidence(environment=environment),
             attempt=replace(result.attempt, started=100.0 + number),
         )
-        for number, (result, environment) in enumerate(zip(given.results, environments, strict=False))
+        for number, (result, environment) in enumerate(zip(submission.results, environments, strict=False))
     )
-    return replace(given, results=results)
+    return replace(submission, results=results)
 
 
 def cancelled_before_it_started() -> Submission:
-    given = over_time(builders.environment(), builders.environment())
-    first, second = given.results
+    submission = over_time(builders.environment(), builders.environment())
+    first, second = submission.results
     cancelled = replace(second.attempt, state=State.CANCELLED, started=None, ended=None)
-    return replace(given, results=(first, replace(second, attempt=cancelled, records=(), evidence=NOTHING)))
+    return replace(submission, results=(first, replace(second, attempt=cancelled, records=(), evidence=NOTHING)))
 
 
 def first_node_alone() -> Environment:
-    given = builders.environment(3)
-    return replace(given, nodes=given.nodes[:1], facts={}, problems=("srun ended",))
+    environment = builders.environment(3)
+    return replace(environment, nodes=environment.nodes[:1], facts={}, problems=("srun ended",))
 
 
 def with_facts(**facts: str) -> Environment:
@@ -173,10 +173,10 @@ def with_facts(**facts: str) -> Environment:
 
 
 def by_node(name: str, *texts: str) -> Environment:
-    made = builders.environment(len(texts))
-    values = {text: ",".join(str(node) for node, said in enumerate(texts) if said == text) for text in texts}
-    told = tuple(Value(nodes, text) for text, nodes in values.items())
-    return replace(made, facts={**made.facts, name: told})
+    environment = builders.environment(len(texts))
+    values = {text: ",".join(str(node) for node, message in enumerate(texts) if message == text) for text in texts}
+    found_values = tuple(Value(nodes, text) for text, nodes in values.items())
+    return replace(environment, facts={**environment.facts, name: found_values})
 
 
 INCOMPLETE = "the system description is incomplete"
@@ -186,12 +186,12 @@ ALWAYS_CHECKED = {"ENV-01", "ENV-02"}  # the campaign file is there
 FIRST, SECOND = "scratch.single.shared.r1/1", "scratch.single.unique.r1/1"
 
 
-def mounted(of: Case, first: str, second: str, kind: str = "fuse.glusterfs") -> Case:
+def mounted(case: Case, first: str, second: str, kind: str = "fuse.glusterfs") -> Case:
     """With the mounts of the target on two nodes: its type, and the device on each."""
-    environment = of.evidence.environment
+    environment = case.evidence.environment
     facts = {"mount.type": (Value("0-1", kind),), "mount.device": (Value("0", first), Value("1", second))}
-    told = {**environment.facts, **facts}
-    return replace(of, evidence=replace(of.evidence, environment=replace(environment, facts=told)))
+    values = {**environment.facts, **facts}
+    return replace(case, evidence=replace(case.evidence, environment=replace(environment, facts=values)))
 
 
 EXAMPLES: list[Example] = [

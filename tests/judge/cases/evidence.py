@@ -31,19 +31,19 @@ RECOVERED = {
 
 
 def with_chain(chain: Chain | None, nonce: str = "") -> Submission:
-    given = whole()
-    return replace(given, campaign=replace(given.campaign, nonce=nonce), journal=chain)
+    submission = whole()
+    return replace(submission, campaign=replace(submission.campaign, nonce=nonce), journal=chain)
 
 
 def of_pack(id: str, digest: str) -> Submission:
-    given = whole()
-    return replace(given, pack=replace(given.pack, id=id, digest=digest))
+    submission = whole()
+    return replace(submission, pack=replace(submission.pack, id=id, digest=digest))
 
 
 def looked(rule: str, findings: Iterable[Finding]) -> Callable[[], Iterable[Finding]]:
     """What a rule over bundles says of one."""
-    found = list(complete_findings(rule, BUNDLE, findings))
-    return lambda: found
+    found_findings = list(complete_findings(rule, BUNDLE, findings))
+    return lambda: found_findings
 
 
 EXAMPLES: list[Example] = [

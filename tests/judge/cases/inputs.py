@@ -17,9 +17,9 @@ NAME = f"{attempts.case().run.id}/1"
 
 def hashed(*found: tuple[str, str, int], inputs: tuple[Input, ...] = (BOX,)) -> Case:
     """An attempt on n1 and n2; `found`: node, SHA-256 and size of the box there."""
-    made = attempts.case()
+    case = attempts.case()
     lines = tuple(HashedInput(node, BOX.path, digest, size, line) for line, (node, digest, size) in enumerate(found, 1))
-    return replace(made, run=replace(made.run, inputs=inputs), evidence=builders.evidence(inputs=lines))
+    return replace(case, run=replace(case.run, inputs=inputs), evidence=builders.evidence(inputs=lines))
 
 
 WITHOUT_RECORD = replace(hashed(), evidence=NOTHING)

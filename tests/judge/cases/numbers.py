@@ -20,40 +20,40 @@ LINE = "scratch/single/shared/*"
 
 def rates(**values: Sequence[float]) -> Submission:
     """A full campaign with these rates, by launch condition and configuration as `single_shared`."""
-    given = whole()
+    submission = whole()
     rows: list[Row] = []
-    for row in given.rows:
+    for row in submission.rows:
         own = values.get(f"{row.cell.launch}_{row.cell.files}")
         position = ("create", "stat", "remove").index(row.cell.operation)
         rows.append(replace(row, value=own[position]) if own else row)
-    return replace(given, rows=tuple(rows))
+    return replace(submission, rows=tuple(rows))
 
 
-def of_one_line(given: Submission) -> Submission:
+def of_one_line(submission: Submission) -> Submission:
     """A campaign whose programs print all numbers of an execution in one line."""
 
     def moved(row: Row) -> Row:
         assert row.record
         return replace(row, record=replace(row.record, source=replace(row.record.source, line=1)))
 
-    return replace(given, rows=tuple(map(moved, given.rows)))
+    return replace(submission, rows=tuple(map(moved, submission.rows)))
 
 
-def without(launch: str, given: Submission | None = None) -> Submission:
+def without(launch: str, submission: Submission | None = None) -> Submission:
     """A campaign in which one launch condition has no numbers."""
-    given = given or whole()
+    submission = submission or whole()
     rows = tuple(
-        replace(row, value=None, status=Status.MISSING) if row.cell.launch == launch else row for row in given.rows
+        replace(row, value=None, status=Status.MISSING) if row.cell.launch == launch else row for row in submission.rows
     )
-    return replace(given, rows=rows)
+    return replace(submission, rows=rows)
 
 
 def not_created() -> Submission:
     """A campaign in which the creation of one row has no number."""
-    given = whole()
+    submission = whole()
     lost = Cell("scratch", "node", "unique", "create")
-    rows = (replace(row, value=None, status=Status.MISSING) if row.cell == lost else row for row in given.rows)
-    return replace(given, rows=tuple(rows))
+    rows = (replace(row, value=None, status=Status.MISSING) if row.cell == lost else row for row in submission.rows)
+    return replace(submission, rows=tuple(rows))
 
 
 def repeated(*values: float, profile: str = "full", jobs: int | None = None) -> Submission:
@@ -63,15 +63,18 @@ def repeated(*values: float, profile: str = "full", jobs: int | None = None) -> 
     results = Results(campaign=campaign, pack=pack)
     for position, (run, value) in enumerate(zip(results.runs, values, strict=True)):
         results.add_to(run, (value, 4000.0, 800.0), started=100.0 + position)
-    given = results.submission()
-    return replace(given, rows=tuple(replace(row, jobs=len(values) if jobs is None else jobs) for row in given.rows))
+    submission = results.submission()
+    return replace(
+        submission, rows=tuple(replace(row, jobs=len(values) if jobs is None else jobs) for row in submission.rows)
+    )
 
 
 def on_record(count: int, profile: str = "full", **parameters: float) -> Submission:
     """One run repeated so often, under a pack with these parameters of STA-03."""
-    given = repeated(*range(1000, 1000 + count), profile=profile)
+    submission = repeated(*range(1000, 1000 + count), profile=profile)
     return replace(
-        given, pack=replace(given.pack, parameters={("STA-03", name): value for name, value in parameters.items()})
+        submission,
+        pack=replace(submission.pack, parameters={("STA-03", name): value for name, value in parameters.items()}),
     )
 
 
@@ -80,34 +83,36 @@ def two_attempts(reported: int) -> Submission:
     results = Results(campaign=builders.campaign(profile="full"), pack=builders.pack(profile="full"))
     results.add("single.shared", (1000.0, 4000.0, 800.0))
     results.add("single.shared", (2000.0, 3000.0, 700.0))
-    given = results.submission()
+    submission = results.submission()
     rows = tuple(
         replace(row, attempt=results.attempts[reported - 1]) if row.status is Status.MEASURED else row
-        for row in given.rows
+        for row in submission.rows
     )
-    return replace(given, rows=rows)
+    return replace(submission, rows=rows)
 
 
 def iterated(statistic: str, iteration: str = "") -> Submission:
     """A campaign whose first number is of three iterations, and what its rules ask for."""
-    given = whole()
-    record = given.rows[0].record
+    submission = whole()
+    record = submission.rows[0].record
     assert record is not None
-    asked = replace(given, pack=replace(given.pack, selection=replace(given.pack.selection, iteration=iteration)))
+    asked = replace(
+        submission, pack=replace(submission.pack, selection=replace(submission.pack.selection, iteration=iteration))
+    )
     return changed(asked, record=replace(record, iterations=3, statistic=statistic))
 
 
-def bare(given: Submission) -> Submission:
+def bare(submission: Submission) -> Submission:
     """The same numbers as somebody else's table, which does not say where they come from."""
-    rows = tuple(replace(row, run=None, attempt=None, record=None, summary=summarize([])) for row in given.rows)
-    return replace(given, rows=rows, results=())
+    rows = tuple(replace(row, run=None, attempt=None, record=None, summary=summarize([])) for row in submission.rows)
+    return replace(submission, rows=rows, results=())
 
 
 def projected() -> Submission:
     """The last launch condition as a projection that repeats the one before."""
-    given = rates(peak_unique=(8000.0, 32000.0, 6400.0), max_unique=(8000.0, 32000.0, 6400.0))
-    rows = tuple(replace(row, status=Status.PROJECTED) if row.cell.launch == "max" else row for row in given.rows)
-    return replace(given, rows=rows)
+    submission = rates(peak_unique=(8000.0, 32000.0, 6400.0), max_unique=(8000.0, 32000.0, 6400.0))
+    rows = tuple(replace(row, status=Status.PROJECTED) if row.cell.launch == "max" else row for row in submission.rows)
+    return replace(submission, rows=rows)
 
 
 EXAMPLES: list[Example] = [

@@ -31,15 +31,15 @@ def phased(
     **seen: dict[str, Any],
 ) -> Case:
     """A result of two phases; `seen`: what their outputs say."""
-    made = attempts.case()
+    case = attempts.case()
     evidence = builders.evidence()
     assert evidence.completion is not None
-    said = {name: Observation(**{"job_id": "17", "step_id": step, **seen.get(name, {})})
+    observations = {name: Observation(**{"job_id": "17", "step_id": step, **seen.get(name, {})})
             for name, step in (("write", "0"), ("read", "1"))}  # fmt: skip
     return replace(
-        made,
-        run=replace(made.run, commands=COMMANDS),
-        outputs=said,
+        case,
+        run=replace(case.run, commands=COMMANDS),
+        outputs=observations,
         evidence=replace(
             evidence,
             completion=replace(evidence.completion, phases=times),
@@ -50,8 +50,8 @@ def phased(
 
 def unaccounted() -> Case:
     """Of a Slurm that keeps no accounting."""
-    made = phased()
-    return replace(made, evidence=replace(made.evidence, accounting=Accounting(job={"JobId": "17"})))
+    case = phased()
+    return replace(case, evidence=replace(case.evidence, accounting=Accounting(job={"JobId": "17"})))
 
 
 def of_phases(pack: RulePack, commands: Sequence[Command] = COMMANDS) -> RulePack:
@@ -64,23 +64,23 @@ ALONE = replace(COMMANDS[0], geometry=Geometry(1, 1))  # the first phase, with c
 
 def alone(**seen: Any) -> Case:
     """A phase with one process on one node, of a run with more; `seen`: what its output says."""
-    said = {"placement": "block", "processes_per_node": 1, "processes": 1, "nodes": 1, **seen}
-    made = phased(write=said)
-    run = replace(made.run, commands=(ALONE, COMMANDS[1]))
-    return replace(made, run=run, pack=of_phases(made.pack)).phases["write"]
+    fields = {"placement": "block", "processes_per_node": 1, "processes": 1, "nodes": 1, **seen}
+    case = phased(write=fields)
+    run = replace(case.run, commands=(ALONE, COMMANDS[1]))
+    return replace(case, run=run, pack=of_phases(case.pack)).phases["write"]
 
 
 def watched(processes: int) -> Submission:
     """A serial phase and one of the launch condition's processes, of which so many were seen."""
-    given = sources.watched(*[sources.BINARY] * processes)
-    first = given.results[0]
-    commands = tuple(replace(each, executable=first.run.executable) for each in (ALONE, COMMANDS[1]))
+    submission = sources.watched(*[sources.BINARY] * processes)
+    first = submission.results[0]
+    commands = tuple(replace(command, executable=first.run.executable) for command in (ALONE, COMMANDS[1]))
     seen = first.evidence.witness
     ranks = {f"{rank} read": text for rank, text in seen.ranks.items()} | {"0 write": seen.ranks["0"]}
     evidence = replace(first.evidence, witness=replace(seen, ranks=ranks))
     run = replace(first.run, geometry=Geometry(1, 3), commands=commands)
     phased_one = replace(first, pack=of_phases(first.pack), run=run, evidence=evidence)
-    return replace(given, results=(phased_one, *given.results[1:]))
+    return replace(submission, results=(phased_one, *submission.results[1:]))
 
 
 LOAD = PhaseTimes("load", 0, 110.1, 111.9)
@@ -93,36 +93,36 @@ def beside(
     nodes: tuple[tuple[str, ...], tuple[str, ...]] = (("n1",), ("n2",)),
     steps: tuple[str, str] = ("1", "0"),
     profile: str = "full",
-    **said: Any,
+    **fields: Any,
 ) -> Case:
     """A result of a phase with a load that starts together with it, and of one behind both; `said`: by the output of
     the first.
     """
-    made = phased((benchmark, load, READ), steps=(*STEPS, THIRD), read={"step_id": "2"}, write=said)
-    one = Geometry(1, 1)
+    case = phased((benchmark, load, READ), steps=(*STEPS, THIRD), read={"step_id": "2"}, write=fields)
+    geometry = Geometry(1, 1)
     commands = (
-        replace(COMMANDS[0], geometry=one),
-        Command("/opt/bench/ior", ("-w",), "load", "ior", geometry=one, first_node=1, beside=True),
+        replace(COMMANDS[0], geometry=geometry),
+        Command("/opt/bench/ior", ("-w",), "load", "ior", geometry=geometry, first_node=1, beside=True),
         COMMANDS[1],
     )
     phases = {
-        "write": replace(made.outputs["write"], step_id=steps[0], node_names=nodes[0]),
+        "write": replace(case.outputs["write"], step_id=steps[0], node_names=nodes[0]),
         "load": Observation(job_id="17", step_id=steps[1], node_names=nodes[1]),
-        "read": made.outputs["read"],
+        "read": case.outputs["read"],
     }
-    operations = tuple(replace(each, phase="write") for each in made.pack.operations)
+    operations = tuple(replace(operation, phase="write") for operation in case.pack.operations)
     return replace(
-        made,
-        pack=replace(of_phases(made.pack, commands), profile=profile, operations=operations),
-        run=replace(made.run, commands=commands),
+        case,
+        pack=replace(of_phases(case.pack, commands), profile=profile, operations=operations),
+        run=replace(case.run, commands=commands),
         outputs=phases,
     )
 
 
 def set_between_phases(set_s: float) -> Case:
     """Two phases of 63 s each of the built-in benchmark, which saw its clock unchanged; it was set between them."""
-    made = two_long_phases((50.0, 113.0), (113.5, 176.5))
-    completion, (write, read) = made.evidence.completion, made.outputs.values()
+    case = two_long_phases((50.0, 113.0), (113.5, 176.5))
+    completion, (write, read) = case.evidence.completion, case.outputs.values()
     assert completion is not None
     first, second = completion.phases
     second = replace(second, started=second.started + set_s, ended=second.ended + set_s)
@@ -132,8 +132,8 @@ def set_between_phases(set_s: float) -> Case:
         "write": replace(write, attestation=Attestation(clock_s=62.0)),
         "read": replace(read, began=174.0 + set_s, ended=236.0 + set_s, attestation=Attestation(clock_s=62.0)),
     }
-    attempt, evidence = builders.attempt(ended=second.ended), replace(made.evidence, completion=completion, after=after)
-    return replace(made, attempt=attempt, evidence=evidence, outputs=attested)
+    attempt, evidence = builders.attempt(ended=second.ended), replace(case.evidence, completion=completion, after=after)
+    return replace(case, attempt=attempt, evidence=evidence, outputs=attested)
 
 
 def long(*uptimes: tuple[float, ...], run: tuple[float, ...] = (50.0, 176.5), set_s: float = 0.0) -> Case:
@@ -149,22 +149,22 @@ def two_long_phases(*uptimes: tuple[float, ...], run: tuple[float, ...] = (50.0,
         PhaseTimes("write", 0, 110.0, 173.0 + set_s, *uptimes[:1]),
         PhaseTimes("read", 0, 173.5 + set_s, 236.5 + set_s, *uptimes[1:]),
     )
-    made = phased(times, write={"began": 110.5, "ended": 172.5 + set_s})
+    case = phased(times, write={"began": 110.5, "ended": 172.5 + set_s})
     after = replace(builders.SPACE, time=times[1].ended)
-    assert made.evidence.completion is not None
-    completion = replace(made.evidence.completion, ended=times[1].ended, uptime=run)
+    assert case.evidence.completion is not None
+    completion = replace(case.evidence.completion, ended=times[1].ended, uptime=run)
     final = builders.accounting(EndTime="240")
-    evidence = replace(made.evidence, completion=completion, after=after, accounting=final)
+    evidence = replace(case.evidence, completion=completion, after=after, accounting=final)
     attempt = builders.attempt(ended=times[1].ended)
-    return replace(made, pack=of_phases(made.pack), attempt=attempt, evidence=evidence)
+    return replace(case, pack=of_phases(case.pack), attempt=attempt, evidence=evidence)
 
 
 def without_flags() -> Case:
     """A phase whose command line has no {flags}, in a file configuration with flags."""
-    made = phased(write={"argv": ("/opt/bench/ior", "-w")})
-    (phase, *_), run = made.pack.phases, replace(made.run, files="unique")
-    pack = of_phases(replace(made.pack, phases=(replace(phase, arguments=("-w",)),)))
-    return replace(made, pack=pack, run=run).phases["write"]
+    case = phased(write={"argv": ("/opt/bench/ior", "-w")})
+    (phase, *_), run = case.pack.phases, replace(case.run, files="unique")
+    pack = of_phases(replace(case.pack, phases=(replace(phase, arguments=("-w",)),)))
+    return replace(case, pack=pack, run=run).phases["write"]
 
 
 SHORT = replace(LOAD, ended=110.5)

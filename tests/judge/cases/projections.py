@@ -26,13 +26,15 @@ DOWN = Unusable("n4", "down", "down*", "dead")
 
 def projected(logs: dict[Path, str] | None = None, value: float | None = None, **changes: object) -> Submission:
     """The first cell is a projection."""
-    given = whole()
-    made = replace(MADE, **changes)  # type: ignore[arg-type]
+    submission = whole()
+    projection = replace(MADE, **changes)  # type: ignore[arg-type]
     first = replace(
-        given.rows[0], status=Status.PROJECTED, run=None, record=None, attempt=None, projection=made,
-        value=made.value if value is None else value,
+        submission.rows[0], status=Status.PROJECTED, run=None, record=None, attempt=None, projection=projection,
+        value=projection.value if value is None else value,
     )  # fmt: skip
-    return replace(given, rows=(first, *given.rows[1:]), logs={LOG: "File creation : 1234.5"} if logs is None else logs)
+    return replace(
+        submission, rows=(first, *submission.rows[1:]), logs={LOG: "File creation : 1234.5"} if logs is None else logs
+    )
 
 
 def at_line(number: int) -> tuple[tuple[str, InputSource], ...]:
@@ -40,8 +42,8 @@ def at_line(number: int) -> tuple[tuple[str, InputSource], ...]:
 
 
 def standing_as(status: Status) -> Submission:
-    given = projected()
-    return replace(given, rows=(replace(given.rows[0], status=status), *given.rows[1:]))
+    submission = projected()
+    return replace(submission, rows=(replace(submission.rows[0], status=status), *submission.rows[1:]))
 
 
 def on(partition: Partition | None) -> Submission:
@@ -50,33 +52,34 @@ def on(partition: Partition | None) -> Submission:
 
 def with_cores(count: int) -> Submission:
     """The nodes of the maximum concurrency, with 8 processes each, recorded so many cores."""
-    given = on(PARTITION)
+    submission = on(PARTITION)
     evidence = builders.evidence(environment=builders.environment(facts={"cpu.cores": str(count)}))
-    return replace(given, results=tuple(replace(result, evidence=evidence) for result in given.results))
+    return replace(submission, results=tuple(replace(result, evidence=evidence) for result in submission.results))
 
 
 def shared(nodes: str, each: str | None) -> Submission:
     """The condition of several nodes, which ran on two with four processes each, is a share of 16 nodes of 8 cores."""
-    given = on(replace(PARTITION, nodes=16, usable=16))
-    launch = [replace(one, minimum_nodes=1, share=nodes, processes_per_node=each) if one.id == "peak" else one
-              for one in given.pack.launch if one.id != "max"]  # fmt: skip
-    return replace(given, pack=replace(given.pack, launch=tuple(launch)))
+    submission = on(replace(PARTITION, nodes=16, usable=16))
+    changes = {"minimum_nodes": 1, "share": nodes, "processes_per_node": each}
+    launch = [replace(condition, **changes) if condition.id == "peak" else condition
+              for condition in submission.pack.launch if condition.id != "max"]  # fmt: skip
+    return replace(submission, pack=replace(submission.pack, launch=tuple(launch)))
 
 
 def each_node(*measured: str, unusable: tuple[Unusable, ...] = ()) -> Submission:
     """The nodes n1 and n2 run by themselves under the first launch condition; those that gave a value."""
-    given = on(replace(PARTITION, unusable=unusable))
-    first = given.rows[0]
-    launch = [replace(one, share="each", processes=None, nodes=None) for one in given.pack.launch
-              if one.id == first.cell.launch]  # fmt: skip
+    submission = on(replace(PARTITION, unusable=unusable))
+    first = submission.rows[0]
+    launch = [replace(condition, share="each", processes=None, nodes=None) for condition in submission.pack.launch
+              if condition.id == first.cell.launch]  # fmt: skip
     row = replace(first, nodes=("n1", "n2"), by_node=dict.fromkeys(measured, 1.0))
-    return replace(given, rows=(row,), pack=replace(given.pack, launch=tuple(launch)))
+    return replace(submission, rows=(row,), pack=replace(submission.pack, launch=tuple(launch)))
 
 
 def broken_formula() -> Submission:
-    given = projected()
-    made = replace(MADE, inputs=())
-    return replace(given, rows=(replace(given.rows[0], projection=made), *given.rows[1:]))
+    submission = projected()
+    projection = replace(MADE, inputs=())
+    return replace(submission, rows=(replace(submission.rows[0], projection=projection), *submission.rows[1:]))
 
 
 MEASURED = next(row for row in whole().rows if row.cell.launch == "peak")

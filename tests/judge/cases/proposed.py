@@ -31,11 +31,11 @@ PROPOSED = Proposed(
 
 def against(profile: str = "full", facts: dict[str, str] = FACTS, **proposed: Any) -> Submission:
     """A campaign on nodes with these facts, in which this is proposed."""
-    given = whole(profile)
+    submission = whole(profile)
     evidence = builders.evidence(environment=builders.environment(facts=facts, software=SOFTWARE))
-    results = tuple(replace(result, evidence=evidence) for result in given.results)
-    campaign = replace(given.campaign, proposed=replace(PROPOSED, **proposed))
-    return replace(given, results=results, campaign=campaign, partition=Partition("batch", 4, 4, 192, None, ()))
+    results = tuple(replace(result, evidence=evidence) for result in submission.results)
+    campaign = replace(submission.campaign, proposed=replace(PROPOSED, **proposed))
+    return replace(submission, results=results, campaign=campaign, partition=Partition("batch", 4, 4, 192, None, ()))
 
 
 def differs(name: str, expected: str, actual: str, **proposed: Any) -> Example:
@@ -55,9 +55,9 @@ OLD = {**FACTS, "cpu.model": "Intel(R) Xeon(R) CPU E5-2690 v4 @ 2.60GHz", "kerne
 
 def described(facts: dict[str, str], profile: str = "full", **system: str) -> Submission:
     """A campaign on nodes with these facts, whose system is described so."""
-    given = against(profile, {name: text for name, text in facts.items() if text})
+    submission = against(profile, {name: text for name, text in facts.items() if text})
     texts = tuple((key.replace("_", " "), text) for key, text in system.items())
-    return replace(given, campaign=replace(given.campaign, proposed=Proposed(), system=texts))
+    return replace(submission, campaign=replace(submission.campaign, proposed=Proposed(), system=texts))
 
 
 def contradicted(facts: dict[str, str], key: str, text: str, said: str, found: str) -> Example:

@@ -37,10 +37,10 @@ def slurm(step: Mapping[str, str] | None = None, allocation: Mapping[str, str] |
 
 def again(**of_job: str) -> Case:
     """Slurm's final record is of another start of the job, after the run's end: its controller crashed meanwhile."""
-    later = {"StartTime": "117", "EndTime": "117", "JobState": "CANCELLED", "SubmitTime": "99", **of_job}
+    later_texts = {"StartTime": "117", "EndTime": "117", "JobState": "CANCELLED", "SubmitTime": "99", **of_job}
     during = {**builders.environment().job, "SubmitTime": "99"}
-    given = slurm(**later)
-    return replace(given, evidence=replace(given.evidence, environment=builders.environment(job=during)))
+    case = slurm(**later_texts)
+    return replace(case, evidence=replace(case.evidence, environment=builders.environment(job=during)))
 
 
 def run_as(**completion: Any) -> Case:
@@ -52,17 +52,17 @@ CLOCK_SET = "the clock of the job's first node was set during the run"
 
 def clock(ended: float, uptime: tuple[float, float] = (50.0, 52.5)) -> Case:
     """A run that began at 110 and took 2.5 s by the kernel's clock."""
-    given = run_as(ended=ended, uptime=uptime)
+    case = run_as(ended=ended, uptime=uptime)
     after = replace(builders.SPACE, time=ended)
-    return replace(given, attempt=builders.attempt(ended=ended), evidence=replace(given.evidence, after=after))
+    return replace(case, attempt=builders.attempt(ended=ended), evidence=replace(case.evidence, after=after))
 
 
-def attests(given: Case, wall_s: float) -> Case:
+def attests(case: Case, wall_s: float) -> Case:
     """The built-in benchmark ran 2 s, in which the node's clock was set by so much."""
     return replace(
-        given,
+        case,
         outputs={
-            "": replace(given.observation, began=110.2, ended=112.2 + wall_s, attestation=Attestation(clock_s=2.0))
+            "": replace(case.observation, began=110.2, ended=112.2 + wall_s, attestation=Attestation(clock_s=2.0))
         },
     )
 
@@ -88,9 +88,9 @@ def together(
     one_job: bool = True,
 ) -> Submission:
     """The first runs of a campaign, in these times, with what the accounting says of their job."""
-    given = whole()
+    submission = whole()
     results = []
-    for number, (window, case_of) in enumerate(zip(windows, given.results, strict=False)):
+    for number, (window, case_of) in enumerate(zip(windows, submission.results, strict=False)):
         job = "job-1" if one_job else f"job-{number}"
         told = zip(names[number].split(","), boots[number].split(","), strict=True) if names else ()
         nodes = tuple(Node(name, name, 109.2, boot) for name, boot in told)
@@ -105,8 +105,8 @@ def together(
         results.append(replace(case_of, run=run, attempt=replace(case_of.attempt, job=job), evidence=evidence))
     attempts = tuple(result.attempt for result in results)
     targets = tuple(Target(f"t{number}", f"/t{number}", storage=name) for number, name in enumerate(storage))
-    campaign = replace(given.campaign, targets=targets or given.campaign.targets)
-    return replace(given, campaign=campaign, results=tuple(results), attempts=attempts)
+    campaign = replace(submission.campaign, targets=targets or submission.campaign.targets)
+    return replace(submission, campaign=campaign, results=tuple(results), attempts=attempts)
 
 
 def on_machines(*jobs: str) -> Submission:
@@ -118,11 +118,11 @@ def on_machines(*jobs: str) -> Submission:
 
 def in_partition(name: str, *names: str, down: str = "n9") -> Submission:
     """Jobs of partition `batch` on n1 and n2, with what plan.json has of the partition."""
-    given = together((110, 112), steps=STEPS)
+    submission = together((110, 112), steps=STEPS)
     ran_in = builders.environment(variables=variables(SLURM_JOB_PARTITION="batch"))
-    results = tuple(replace(each, evidence=replace(each.evidence, environment=ran_in)) for each in given.results)
+    results = tuple(replace(case, evidence=replace(case.evidence, environment=ran_in)) for case in submission.results)
     partition = Partition(name, 2, 2, 8, None, (Unusable(down, "down", "down*"),), names=names)
-    return replace(given, results=results, partition=partition)
+    return replace(submission, results=results, partition=partition)
 
 
 def job(start: str, end: str, began: float, ended: float) -> Evidence:
@@ -137,16 +137,16 @@ def job(start: str, end: str, began: float, ended: float) -> Evidence:
 
 
 def side_by_side(*jobs: Evidence) -> Submission:
-    given = together(*[(110.0, 112.0) for _ in jobs], one_job=False)
-    results = zip(given.results, jobs, strict=True)
-    return replace(given, results=tuple(replace(result, evidence=evidence) for result, evidence in results))
+    submission = together(*[(110.0, 112.0) for _ in jobs], one_job=False)
+    results = zip(submission.results, jobs, strict=True)
+    return replace(submission, results=tuple(replace(result, evidence=evidence) for result, evidence in results))
 
 
-def without_steps(of: Submission, kept: bool = False) -> Submission:
+def without_steps(submission: Submission, kept: bool = False) -> Submission:
     """Without steps of the first attempt's job in Slurm's accounting, if it says that it keeps one at all."""
-    first, *others = of.results
+    first, *other_cases = submission.results
     evidence = replace(first.evidence, accounting=Accounting(900.0, JOB, kept))
-    return replace(of, results=(replace(first, evidence=evidence), *others))
+    return replace(submission, results=(replace(first, evidence=evidence), *other_cases))
 
 
 def ran(
@@ -164,40 +164,40 @@ def ran(
 
 def at_once(*steps: Mapping[str, str]) -> Submission:
     """A run of two phases that started together, from 110 to 300, with these steps in the accounting."""
-    given = together((110, 300), steps=(*STEPS, *steps))
-    (case,) = given.results
+    submission = together((110, 300), steps=(*STEPS, *steps))
+    (case,) = submission.results
     (command,) = case.run.commands
     commands = (replace(command, phase="stat"), replace(command, phase="load", first_node=1, beside=True))
-    times = tuple(PhaseTimes(each.phase, 0, 110.0, 300.0) for each in commands)
+    times = tuple(PhaseTimes(command.phase, 0, 110.0, 300.0) for command in commands)
     completion = replace(builders.completion(started=110, ended=300), phases=times)
     evidence = replace(case.evidence, completion=completion)
     of_pack = tuple(replace(phase, id=each.phase) for each in commands for phase in case.pack.phases)
     pack, run = replace(case.pack, phases=of_pack), replace(case.run, commands=commands)
-    changed = replace(case, pack=pack, run=run, evidence=evidence)
-    runs = (changed.run, *(run for run in given.runs if run.id != changed.run.id))
-    return replace(given, results=(changed,), runs=runs)
+    changed_case = replace(case, pack=pack, run=run, evidence=evidence)
+    runs = (changed_case.run, *(run for run in submission.runs if run.id != changed_case.run.id))
+    return replace(submission, results=(changed_case,), runs=runs)
 
 
-def prefixed(given: Case, *prefix: str) -> Case:
+def prefixed(case: Case, *prefix: str) -> Case:
     """A run of a campaign file that puts these words before the benchmark."""
-    (command,) = given.run.commands
-    return replace(given, run=replace(given.run, commands=(replace(command, prefix=prefix),)))
+    (command,) = case.run.commands
+    return replace(case, run=replace(case.run, commands=(replace(command, prefix=prefix),)))
 
 
-def all_prefixed(given: Submission, *prefix: str) -> Submission:
-    return replace(given, results=tuple(prefixed(one, *prefix) for one in given.results))
+def all_prefixed(submission: Submission, *prefix: str) -> Submission:
+    return replace(submission, results=tuple(prefixed(case, *prefix) for case in submission.results))
 
 
 def in_step(*numbers: str, one_job: bool = True, steps: Sequence[Mapping[str, str]] | None = None) -> Submission:
     """The first runs, whose outputs name these steps of one job, or of jobs to which Slurm gave one id."""
     windows = tuple((110.0 + 2 * place, 112.0 + 2 * place) for place in range(len(numbers)))
     steps = steps or ((ran(1, 110, 112), ran(2, 112, 114)) if one_job else (ran(1, 110, 112),))
-    given = together(*windows, steps=(*STEPS, *steps), one_job=one_job)
-    named = zip(given.results, numbers, strict=True)
+    submission = together(*windows, steps=(*STEPS, *steps), one_job=one_job)
+    named = zip(submission.results, numbers, strict=True)
     return replace(
-        given,
+        submission,
         results=tuple(
-            replace(one, outputs={"": replace(one.observation, job_id="17", step_id=step)}) for one, step in named
+            replace(case, outputs={"": replace(case.observation, job_id="17", step_id=step)}) for case, step in named
         ),
     )
 
@@ -206,12 +206,12 @@ def numbered_again(*steps: Mapping[str, str], is_copy: bool = False, **seen: flo
     """Two outputs that name one step, with other numbers unless one is a copy; `seen`: what the second one says of its
     times; `steps`: the benchmark's in sacct.
     """
-    given = in_step("1", "1", steps=steps or None)
-    one, other = given.results
-    records = one.records if is_copy else tuple(replace(each, value=each.value + 1) for each in one.records)
+    submission = in_step("1", "1", steps=steps or None)
+    case, other = submission.results
+    records = case.records if is_copy else tuple(replace(record, value=record.value + 1) for record in case.records)
     other = replace(other, records=records, outputs={"": replace(other.observation, **seen)})
     return replace(
-        given, results=(replace(one, outputs={"": replace(one.observation, began=110.0, ended=113.0)}), other)
+        submission, results=(replace(case, outputs={"": replace(case.observation, began=110.0, ended=113.0)}), other)
     )
 
 
@@ -219,45 +219,47 @@ def numbered_three_times(*, is_copy: bool = False, **seen: float) -> Submission:
     """Three outputs that name one step, each with other numbers unless the third is a copy of the second; `seen`: what
     the third one says of its times.
     """
-    given = in_step("1", "1", "1", steps=(ran(1, 114, 116),))
+    submission = in_step("1", "1", "1", steps=(ran(1, 114, 116),))
     numbers = (0, 1, 1 if is_copy else 2)
     times: tuple[Mapping[str, float], ...] = ({}, {"began": 112, "ended": 115}, seen)
     results = []
-    for result, more, of_result in zip(given.results, numbers, times, strict=True):
-        records = tuple(replace(record, value=record.value + more) for record in given.results[0].records)
+    for result, more, of_result in zip(submission.results, numbers, times, strict=True):
+        records = tuple(replace(record, value=record.value + more) for record in submission.results[0].records)
         results.append(replace(result, records=records, outputs={"": replace(result.observation, **of_result)}))
-    return replace(given, results=tuple(results))
+    return replace(submission, results=tuple(results))
 
 
 def copied(*values: float) -> Submission:
     """The first two runs have the same values."""
-    given = together((110, 112), (112, 114), steps=(*STEPS, ran(1, 110, 112), ran(2, 112, 114)))
-    results = tuple(replace(result, records=builders.records(values)) for result in given.results)
-    return replace(given, results=results)
+    submission = together((110, 112), (112, 114), steps=(*STEPS, ran(1, 110, 112), ran(2, 112, 114)))
+    results = tuple(replace(result, records=builders.records(values)) for result in submission.results)
+    return replace(submission, results=results)
 
 
-def system(kind: str, said: str, profile: str = "full", nodes: int = 2, of_target: str = "") -> Submission:
+def system(kind: str, message: str, profile: str = "full", nodes: int = 2, of_target: str = "") -> Submission:
     """Results on a file system of a kind, described so, and the target so."""
-    given = whole(profile)
+    submission = whole(profile)
     evidence = builders.evidence(environment=builders.environment(facts={"mount.type": kind} if kind else {}))
-    of_size = [case_of for case_of in given.results if case_of.run.geometry.nodes == nodes]
+    of_size = [case_of for case_of in submission.results if case_of.run.geometry.nodes == nodes]
     results = tuple(replace(result, evidence=evidence) for result in of_size)
-    targets = tuple(replace(target, description=of_target) for target in given.campaign.targets)
-    campaign = replace(given.campaign, system=(("file system", said),), targets=targets)
-    return replace(given, results=results, campaign=campaign)
+    targets = tuple(replace(target, description=of_target) for target in submission.campaign.targets)
+    campaign = replace(submission.campaign, system=(("file system", message),), targets=targets)
+    return replace(submission, results=results, campaign=campaign)
 
 
 def tuned(
     told: str = "none", exported: tuple[tuple[str, str], ...] = (), slurms: tuple[str, ...] = (), **more: str
 ) -> Submission:
     """A campaign whose jobs had these variables, some of them Slurm's, with this description of the users' tuning."""
-    given = whole()
-    found = builders.environment(variables=variables(**more), set_by_slurm=slurms)
-    evidence = builders.evidence(environment=found)
-    results = tuple(replace(result, evidence=evidence) for result in given.results)
+    submission = whole()
+    environment = builders.environment(variables=variables(**more), set_by_slurm=slurms)
+    evidence = builders.evidence(environment=environment)
+    results = tuple(replace(result, evidence=evidence) for result in submission.results)
     text = (("tuning by users", told), ("tuning by administrators", "jumbo frames"))
-    slurm_settings = replace(given.campaign.slurm, environment=exported)
-    return replace(given, results=results, campaign=replace(given.campaign, system=text, slurm=slurm_settings))
+    slurm_settings = replace(submission.campaign.slurm, environment=exported)
+    return replace(
+        submission, results=results, campaign=replace(submission.campaign, system=text, slurm=slurm_settings)
+    )
 
 
 AT_110, AT_112 = "1970-01-01 00:01:50 UTC", "1970-01-01 00:01:52 UTC"
@@ -292,7 +294,7 @@ EXAMPLES: list[Example] = [
            "by at most 60 s, as sites correct their clocks", "by +62.5 s"),
     kept("RUN-02", "a clock that was set back during the run", clock(ended=108.5)),
     broken("EVD-06", "phases in the output took longer than the program ran by its own clock",
-           replace(case(), records=tuple(replace(one, elapsed_s=9.0) for one in builders.records())),
+           replace(case(), records=tuple(replace(record, elapsed_s=9.0) for record in builders.records())),
            "at most 2.2 s", "27 s"),
     broken("EVD-06", "the environment was recorded at the wrong time", found(started=900.0),
            f"before {AT_112}", "1970-01-01 00:15:00 UTC"),
@@ -333,7 +335,7 @@ EXAMPLES: list[Example] = [
     broken("EVD-06", "sacct: the job step lies outside the run's time", slurm({"Start": "10", "End": "11"}),
            f"{AT_110} to {AT_112}", "1970-01-01 00:00:10 UTC to 1970-01-01 00:00:11 UTC"),
     broken("EVD-06", "phases in the output took longer than the job step in sacct",
-           replace(slurm({"End": "110"}), records=tuple(replace(one, elapsed_s=2.0) for one in builders.records())),
+           replace(slurm({"End": "110"}), records=tuple(replace(each, elapsed_s=2.0) for each in builders.records())),
            "at most 1 s", "6 s"),
     broken("EVD-06", "mount table and statfs name different file systems on n1", mounted("tmpfs", "lustre"),
            "lustre", "tmpfs"),

@@ -32,24 +32,26 @@ LOWEST = replace(
 def searched(decision: CountChoice | None, **changes: object) -> Submission:
     """A campaign with one search that has come so far."""
     standing = SearchProgress(SOUGHT, (), (), {}, decision)
-    given = whole()
-    campaign = replace(given.campaign, launch={**given.campaign.launch, "node": Searched(), "peak": Searched()})
-    return replace(given, campaign=campaign, searches=(replace(standing, **changes),))  # type: ignore[arg-type]
+    submission = whole()
+    campaign = replace(
+        submission.campaign, launch={**submission.campaign.launch, "node": Searched(), "peak": Searched()}
+    )
+    return replace(submission, campaign=campaign, searches=(replace(standing, **changes),))  # type: ignore[arg-type]
 
 
 def of_the_search() -> Submission:
-    given = whole()
-    return replace(given, searches=(SearchProgress(SOUGHT, given.runs[:1], (), {}, FOUND),))
+    submission = whole()
+    return replace(submission, searches=(SearchProgress(SOUGHT, submission.runs[:1], (), {}, FOUND),))
 
 
 def with_both_rules() -> Submission:
-    given = whole()
-    return replace(given, pack=replace(given.pack, checks={"SEL-01": "1", "SEL-02": "1"}))
+    submission = whole()
+    return replace(submission, pack=replace(submission.pack, checks={"SEL-01": "1", "SEL-02": "1"}))
 
 
-def declined(given: Submission) -> Submission:
+def declined(submission: Submission) -> Submission:
     """With all results declined."""
-    return replace(given, rows=tuple(replace(row, status=Status.DECLINED, note="no") for row in given.rows))
+    return replace(submission, rows=tuple(replace(row, status=Status.DECLINED, note="no") for row in submission.rows))
 
 
 ALWAYS_CHECKED = {"SEL-03"}  # the table and the searches' runs are there

@@ -57,23 +57,23 @@ def sourced(
     """A campaign with an external mdtest whose source was compared, and which ran as one binary."""
     comparison = compared(built or tree("built"), supplied)
     trees = {"pristine": "mdtest-1.8.4.tar.gz", "version": "1.8.4", "sha256": "12" * 32, "modified": "built"}
-    given = ran(whole(), program=PROGRAM, binary_sha256=BINARY, binary_agreed=True)
+    submission = ran(whole(), program=PROGRAM, binary_sha256=BINARY, binary_agreed=True)
     campaign = replace(
-        given.campaign,
+        submission.campaign,
         benchmark=Benchmark(executable=Path("/opt/mdtest")),
         source=replace(SourceTrees(**trees), **source),
     )
-    pack = replace(given.pack, source=Pin("mdtest", "1.8.4"))
+    pack = replace(submission.pack, source=Pin("mdtest", "1.8.4"))
     sources = Sources(comparison, builds=builds, patch_sha256=comparison.patch_sha256)
-    return replace(given, campaign=campaign, pack=pack, sources=sources)
+    return replace(submission, campaign=campaign, pack=pack, sources=sources)
 
 
 def without_changes() -> Submission:
     """Somebody emptied the list of changes."""
-    given = sourced(MADE)
-    assert given.sources.comparison is not None
-    emptied = replace(given.sources.comparison, changes=())
-    return replace(given, sources=replace(given.sources, comparison=emptied))
+    submission = sourced(MADE)
+    assert submission.sources.comparison is not None
+    emptied = replace(submission.sources.comparison, changes=())
+    return replace(submission, sources=replace(submission.sources, comparison=emptied))
 
 
 ANOTHER_BANNER = "the executed program calls itself another version than the compared source that it was built from"
@@ -82,18 +82,18 @@ ANOTHER_BANNER = "the executed program calls itself another version than the com
 def printing(program: str, *prints: str, built_from: str = "") -> Submission:
     """A campaign with the published mdtest 1.8.4, unchanged, that calls itself `program`."""
     build = replace(BUILD, source_tree=built_from)
-    given = ran(sourced(tree(), builds=(build,)), program=program)
-    return replace(given, pack=replace(given.pack, source=Pin("mdtest", "1.8.4", prints=prints)))
+    submission = ran(sourced(tree(), builds=(build,)), program=program)
+    return replace(submission, pack=replace(submission.pack, source=Pin("mdtest", "1.8.4", prints=prints)))
 
 
-def ran(given: Submission, first: bool = False, **seen: Any) -> Submission:
+def ran(submission: Submission, first: bool = False, **seen: Any) -> Submission:
     """With other outputs: of all attempts, or of the first alone."""
 
-    def changed(one: Case) -> Case:
-        return replace(one, outputs={"": replace(one.observation, **seen)})
+    def changed(case: Case) -> Case:
+        return replace(case, outputs={"": replace(case.observation, **seen)})
 
-    results = [changed(one) if number == 0 or not first else one for number, one in enumerate(given.results)]
-    return replace(given, results=tuple(results))
+    results = [changed(one) if number == 0 or not first else one for number, one in enumerate(submission.results)]
+    return replace(submission, results=tuple(results))
 
 
 def uncompared(problem: str = "the campaign file names no source.pristine") -> Submission:
@@ -102,68 +102,74 @@ def uncompared(problem: str = "the campaign file names no source.pristine") -> S
 
 def builtin() -> Submission:
     """The built-in benchmark, without a source to compare it with."""
-    given = ran(uncompared(), program="campaign bench 0.1.0")
-    return replace(given, campaign=replace(given.campaign, benchmark=Benchmark(), source=SourceTrees()))
+    submission = ran(uncompared(), program="campaign bench 0.1.0")
+    return replace(submission, campaign=replace(submission.campaign, benchmark=Benchmark(), source=SourceTrees()))
 
 
 def pinned_by_pack(*sha256: str, **source: Any) -> Submission:
-    given = sourced(**source)
-    return replace(given, pack=replace(given.pack, source=Pin("mdtest", "1.8.4", sha256)))
+    submission = sourced(**source)
+    return replace(submission, pack=replace(submission.pack, source=Pin("mdtest", "1.8.4", sha256)))
 
 
 def preloaded() -> Submission:
-    given = sourced()
-    slurm = replace(given.campaign.slurm, environment=(("LD_PRELOAD", "/opt/fast.so"),))
-    return replace(given, campaign=replace(given.campaign, slurm=slurm))
+    submission = sourced()
+    slurm = replace(submission.campaign.slurm, environment=(("LD_PRELOAD", "/opt/fast.so"),))
+    return replace(submission, campaign=replace(submission.campaign, slurm=slurm))
 
 
 def unlike_its_patch() -> Submission:
-    given = sourced()
-    assert given.sources.comparison
+    submission = sourced()
+    assert submission.sources.comparison
     return replace(
-        given, sources=replace(given.sources, comparison=replace(given.sources.comparison, applied="0" * 64))
+        submission,
+        sources=replace(submission.sources, comparison=replace(submission.sources.comparison, applied="0" * 64)),
     )
 
 
 def described(text: str) -> Submission:
-    given = sourced()
-    return replace(given, campaign=replace(given.campaign, system=(("software", text),)))
+    submission = sourced()
+    return replace(submission, campaign=replace(submission.campaign, system=(("software", text),)))
 
 
-def on_nodes(given: Submission, facts: dict[str, tuple[str, str]], **seen: Any) -> Submission:
+def on_nodes(submission: Submission, facts: dict[str, tuple[str, str]], **seen: Any) -> Submission:
     """With what two nodes of each job told, and with other outputs."""
     nodes = (Node("n1", "n1"), Node("n2", "n2"))
-    told = {name: tuple(Value(str(node), text) for node, text in enumerate(values)) for name, values in facts.items()}
-    evidence = Evidence(Environment(recorded=True, nodes=nodes, facts=told))
-    changed = ran(given, **seen)
-    return replace(changed, results=tuple(replace(one, evidence=evidence) for one in changed.results))
+    found_values = {
+        name: tuple(Value(str(node), text) for node, text in enumerate(values)) for name, values in facts.items()
+    }
+    evidence = Evidence(Environment(recorded=True, nodes=nodes, facts=found_values))
+    changed_submission = ran(submission, **seen)
+    return replace(
+        changed_submission, results=tuple(replace(case, evidence=evidence) for case in changed_submission.results)
+    )
 
 
 def watched(*executed: str, facts: dict[str, str] | None = None, prefix: tuple[str, ...] = ()) -> Submission:
     """Of an external benchmark, with the hashes of what each rank was seen to execute ("" for one that was not)."""
-    named = {BINARY: "/opt/mdtest", OTHER: "/opt/other", BASH: "/usr/bin/bash"}
+    named_texts = {BINARY: "/opt/mdtest", OTHER: "/opt/other", BASH: "/usr/bin/bash"}
     ranks = {
         str(rank): f"n1 {','.join(word[:16] for word in text.split())}" for rank, text in enumerate(executed) if text
     }
-    told = {"executable.sha256": BINARY, **(facts or {})}
-    made = on_nodes(
-        sourced(), {name: (text, text) for name, text in told.items()}, binary_sha256=None, binary_agreed=None
+    texts = {"executable.sha256": BINARY, **(facts or {})}
+    submission = on_nodes(
+        sourced(), {name: (text, text) for name, text in texts.items()}, binary_sha256=None, binary_agreed=None
     )
-    first = made.results[0]
+    first = submission.results[0]
     run = replace(first.run, geometry=Geometry(1, len(executed)), launcher=Launcher(prefix=prefix))
-    evidence = replace(first.evidence, witness=Witness(True, named, ranks=ranks))
-    return replace(made, results=(replace(first, run=run, evidence=evidence), *made.results[1:]))
+    evidence = replace(first.evidence, witness=Witness(True, named_texts, ranks=ranks))
+    return replace(submission, results=(replace(first, run=run, evidence=evidence), *submission.results[1:]))
 
 
 def starting(path: str) -> Submission:
     """Of a program that the pack lets start `other`, with another file that the rank was seen to execute."""
-    given = watched(f"{BINARY} {OTHER}")
-    first, *others = given.results
+    submission = watched(f"{BINARY} {OTHER}")
+    first, *other_cases = submission.results
     program = replace(first.pack.programs[0], id="mdtest", starts=("other",))
     witness = replace(first.evidence.witness, programs={BINARY: "/opt/mdtest", OTHER: path})
     evidence = replace(first.evidence, witness=witness)
     return replace(
-        given, results=(replace(first, pack=replace(first.pack, programs=(program,)), evidence=evidence), *others)
+        submission,
+        results=(replace(first, pack=replace(first.pack, programs=(program,)), evidence=evidence), *other_cases),
     )
 
 
@@ -172,21 +178,21 @@ def beside(fact: str, path: str, *programs: str, first: str = OTHER, second_node
     for each of `programs`, where there are any.
     """
     same = {"executable.sha256": (BINARY, BINARY), fact: (f"{path} {BINARY}", f"{path} {second_node}")}
-    given = on_nodes(sourced(), same, binary_sha256=None, binary_agreed=None)
+    submission = on_nodes(sourced(), same, binary_sha256=None, binary_agreed=None)
     commands = tuple(Command(name, (), name.rpartition("/")[2], name.rpartition("/")[2]) for name in programs)
-    results = given.results
+    results = submission.results
     if commands:
-        (phase,), named = given.pack.phases, [command.phase for command in commands]
-        pack = replace(given.pack, phases=tuple(replace(phase, id=name) for name in named))
-        results = tuple(replace(one, pack=pack, run=replace(one.run, commands=commands)) for one in results)
+        (phase,), named_names = submission.pack.phases, [command.phase for command in commands]
+        pack = replace(submission.pack, phases=tuple(replace(phase, id=name) for name in named_names))
+        results = tuple(replace(case, pack=pack, run=replace(case.run, commands=commands)) for case in results)
     facts = {**results[0].evidence.environment.facts, fact: (Value("0-1", f"{path} {first}"),)}
     evidence = Evidence(replace(results[0].evidence.environment, facts=facts))
-    return replace(given, results=(replace(results[0], evidence=evidence), *results[1:]))
+    return replace(submission, results=(replace(results[0], evidence=evidence), *results[1:]))
 
 
 def with_another_patch() -> Submission:
-    given = sourced()
-    return replace(given, sources=replace(given.sources, patch_sha256="0" * 64))
+    submission = sourced()
+    return replace(submission, sources=replace(submission.sources, patch_sha256="0" * 64))
 
 
 CATEGORY = BuildCategory(
@@ -195,23 +201,23 @@ CATEGORY = BuildCategory(
 NAMED = "base build (base, clause 4)"
 
 
-def in_category(given: Submission, words: str = "-O2 -DX=1 -march=native", **changes: Any) -> Submission:
+def in_category(submission: Submission, words: str = "-O2 -DX=1 -march=native", **changes: Any) -> Submission:
     """A campaign whose pack has a category of builds, and whose build has these flags."""
-    builds = tuple(replace(build, flags=words) for build in given.sources.builds)
-    pack = replace(given.pack, build=replace(CATEGORY, **changes))
-    return replace(given, pack=pack, sources=replace(given.sources, builds=builds))
+    builds = tuple(replace(build, flags=words) for build in submission.sources.builds)
+    pack = replace(submission.pack, build=replace(CATEGORY, **changes))
+    return replace(submission, pack=pack, sources=replace(submission.sources, builds=builds))
 
 
-def changed(kinds: str, given: Submission) -> Example:
+def changed(kinds: str, submission: Submission) -> Example:
     """A change of the source that the rules allow waits for the buyer."""
-    assert given.sources.comparison is not None
-    patch = f"patch {given.sources.comparison.patch_sha256}"
-    return of_buyer(disclosed("SRC-03", f"the published source was changed in {kinds}", given, "", patch))
+    assert submission.sources.comparison is not None
+    patch = f"patch {submission.sources.comparison.patch_sha256}"
+    return of_buyer(disclosed("SRC-03", f"the published source was changed in {kinds}", submission, "", patch))
 
 
-def loads(name: str, given: Submission, first: str = "scratch.single.shared.r1/1") -> Example:
+def loads(name: str, submission: Submission, first: str = "scratch.single.shared.r1/1") -> Example:
     message = f"{name} loads /opt/fast.so into the benchmark (first in {first})"
-    return broken("SRC-05", message, given, "no library, or one that the buyer accepts", "/opt/fast.so")
+    return broken("SRC-05", message, submission, "no library, or one that the buyer accepts", "/opt/fast.so")
 
 
 FOUND = f"tree {PRISTINE.hash}, archive {PRISTINE.archive_sha256}"
@@ -230,9 +236,9 @@ def built(
 ) -> Submission:
     """A campaign of the built-in benchmark, by the record of its build and the source that is here."""
     build = replace(BUILD, version=version, source_tree=tree)
-    given = ran(whole(), program=f"campaign bench {ran_as}", binary_sha256=BINARY, binary_agreed=True)
-    campaign = replace(given.campaign, benchmark=Benchmark())
-    return replace(given, campaign=campaign, sources=Sources(builds=(build,) if version else ()), own_source=own)
+    submission = ran(whole(), program=f"campaign bench {ran_as}", binary_sha256=BINARY, binary_agreed=True)
+    campaign = replace(submission.campaign, benchmark=Benchmark())
+    return replace(submission, campaign=campaign, sources=Sources(builds=(build,) if version else ()), own_source=own)
 
 
 EXAMPLES: list[Example] = [

@@ -30,52 +30,56 @@ def whole(profile: str = "full", repetitions: int = 1) -> Submission:
         rate = 1000.0 * run.geometry.processes + number
         seen = {"shift_effective": run.geometry.processes_per_node}
         results.add_to(run, (rate, 4 * rate - 17 * number**2, 0.8 * rate), seen=seen, started=100.0 + number)
-    given = results.submission()
-    return replace(given, again=results.records, folders=frozenset((one.run, one.number) for one in given.attempts))
+    submission = results.submission()
+    return replace(
+        submission,
+        again=results.records,
+        folders=frozenset((attempt.run, attempt.number) for attempt in submission.attempts),
+    )
 
 
-def changed(given: Submission, **first: object) -> Submission:
+def changed(submission: Submission, **first: object) -> Submission:
     """With other values in the first row."""
-    return replace(given, rows=(replace(given.rows[0], **first), *given.rows[1:]))  # type: ignore[arg-type]
+    return replace(submission, rows=(replace(submission.rows[0], **first), *submission.rows[1:]))  # type: ignore[arg-type]
 
 
 def targets(*names: str) -> Submission:
     """The same with these targets in the campaign file."""
-    given = whole()
-    made = tuple(Target(name, f"/{name}/user") for name in names)
-    return replace(given, campaign=replace(given.campaign, targets=made))
+    submission = whole()
+    targets = tuple(Target(name, f"/{name}/user") for name in names)
+    return replace(submission, campaign=replace(submission.campaign, targets=targets))
 
 
 def reread(**first: object) -> Submission:
     """The raw output of the first run gives something else now."""
-    given = whole()
-    again: Mapping[tuple[str, int], tuple[Record, ...]] = given.again or {}
-    create, *others = again[FIRST_RUN, 1]
-    return replace(given, again={**again, (FIRST_RUN, 1): (replace(create, **first), *others)})  # type: ignore[arg-type]
+    submission = whole()
+    second_records: Mapping[tuple[str, int], tuple[Record, ...]] = submission.again or {}
+    create, *other_records = second_records[FIRST_RUN, 1]
+    return replace(submission, again={**second_records, (FIRST_RUN, 1): (replace(create, **first), *other_records)})  # type: ignore[arg-type]
 
 
 def in_nodes(noted: bool) -> Submission:
     """A benchmark that counts -N in nodes, with or without a note of the pack on it."""
-    given = whole()
+    submission = whole()
     runs = tuple(
         builders.with_words(run, arguments=(*run.arguments[: run.arguments.index("-N") + 1], "1", *run.arguments[-1:]))
-        for run in given.runs
+        for run in submission.runs
     )
     notes = (Note("8.4", "-N counts nodes", ("FLG-08",)),) if noted else (Note("8.4", "something else"),)
-    return replace(given, runs=runs, pack=replace(given.pack, notes=notes))
+    return replace(submission, runs=runs, pack=replace(submission.pack, notes=notes))
 
 
 def literal_offset() -> Submission:
-    given = in_nodes(noted=False)
-    return replace(given, pack=builders.with_phase(given.pack, arguments=("-N", "1")))
+    submission = in_nodes(noted=False)
+    return replace(submission, pack=builders.with_phase(submission.pack, arguments=("-N", "1")))
 
 
-def tried(*more: Attempt, folders: bool = True) -> Submission:
+def tried(*further_attempts: Attempt, folders: bool = True) -> Submission:
     """With further attempts on record."""
-    given = whole()
-    attempts = (*given.attempts, *more)
-    there = frozenset((one.run, one.number) for one in (attempts if folders else given.attempts))
-    return replace(given, attempts=attempts, folders=there)
+    submission = whole()
+    attempts = (*submission.attempts, *further_attempts)
+    there = frozenset((attempt.run, attempt.number) for attempt in (attempts if folders else submission.attempts))
+    return replace(submission, attempts=attempts, folders=there)
 
 
 def another(number: int, state: State, **changes: object) -> Attempt:
@@ -85,26 +89,28 @@ def another(number: int, state: State, **changes: object) -> Attempt:
 
 def measured_again(profile: str = "full", *against: Finding) -> Submission:
     """The first run has a second attempt, with these findings of its own."""
-    given = whole(profile)
-    first = given.results[0]
+    submission = whole(profile)
+    first = submission.results[0]
     second = replace(first, attempt=another(2, State.DONE), judge=lambda *_: (*first.findings, *against))
-    attempts = (*given.attempts, second.attempt)
-    there = frozenset((one.run, one.number) for one in attempts)
-    return replace(given, attempts=attempts, results=(*given.results, second), folders=there)
+    attempts = (*submission.attempts, second.attempt)
+    there = frozenset((attempt.run, attempt.number) for attempt in attempts)
+    return replace(submission, attempts=attempts, results=(*submission.results, second), folders=there)
 
 
 def failed_with_results(*records: Record) -> Submission:
     """The first run has an attempt that failed, with these records or with those of all operations."""
-    given = measured_again()
-    *others, last = given.results
+    submission = measured_again()
+    *other_cases, last = submission.results
     failed = replace(last, attempt=replace(last.attempt, state=State.FAILED), records=records or last.records)
-    return replace(given, attempts=(*given.attempts[:-1], failed.attempt), results=(*others, failed))
+    return replace(submission, attempts=(*submission.attempts[:-1], failed.attempt), results=(*other_cases, failed))
 
 
 def declined() -> Submission:
-    given = whole()
-    rows = tuple(replace(row, status=Status.DECLINED, note="no time", value=None) for row in given.rows)
-    return replace(given, rows=rows, campaign=replace(given.campaign, declined=(Declined("*/*/*/*", "no time"),)))
+    submission = whole()
+    rows = tuple(replace(row, status=Status.DECLINED, note="no time", value=None) for row in submission.rows)
+    return replace(
+        submission, rows=rows, campaign=replace(submission.campaign, declined=(Declined("*/*/*/*", "no time"),))
+    )
 
 
 N_MESSAGE = "-N means something else in this benchmark than in the rules"

@@ -25,10 +25,10 @@ FIXED = "short phases (size fixed by the rules); timing uncertainty: "
 ALLOWED = "10s or more, where the rules allow a change"
 
 
-def sized(of: Case, profile: str = "full", **changes: Any) -> Case:
+def sized(case: Case, profile: str = "full", **changes: Any) -> Case:
     """At full size, unless told otherwise; `changes` of every record."""
-    records = tuple(replace(record, **changes) for record in of.records)
-    return replace(of, pack=replace(of.pack, profile=profile), records=records)
+    records = tuple(replace(record, **changes) for record in case.records)
+    return replace(case, pack=replace(case.pack, profile=profile), records=records)
 
 
 def rates(*values: float, nodes: int = 2) -> Case:
@@ -36,13 +36,13 @@ def rates(*values: float, nodes: int = 2) -> Case:
     return sized(case(run, records=builders.records(values)))
 
 
-def free(of: Case) -> Case:
+def free(case: Case) -> Case:
     """The same, by rules that leave a size and a stonewall time to the vendor."""
     size = Variable("items", "100", "10", "4", free=True)
-    own = builders.with_phase(
-        of.pack, variables=(size,), allowed=(*of.pack.allowed, Flag("-W", True, "4", lengthens=True))
+    own_pack = builders.with_phase(
+        case.pack, variables=(size,), allowed=(*case.pack.allowed, Flag("-W", True, "4", lengthens=True))
     )
-    return replace(of, pack=own)
+    return replace(case, pack=own_pack)
 
 
 def timed(skew_s: float | None, step_s: float | None = 30e-9, **changes: Any) -> Case:
@@ -53,48 +53,48 @@ def timed(skew_s: float | None, step_s: float | None = 30e-9, **changes: Any) ->
 
 def slow_in_truth() -> Case:
     """An inflated rate beyond all networks, with the true one beside it."""
-    made = sized(inflated(true_value=1e4))
-    return replace(made, records=(replace(made.records[0], value=1e9), *made.records[1:]))
+    case = sized(inflated(true_value=1e4))
+    return replace(case, records=(replace(case.records[0], value=1e9), *case.records[1:]))
 
 
 def counted(operations: int) -> Submission:
     """A campaign of which the servers' counters are given for the stats of every run; of one it is this."""
-    given = whole()
+    submission = whole()
     counters = tuple(
         ServerCounter(
             f"{run.id}/1", "stat", operations if run.id == "scratch.peak.unique.r1" else 10**7, Path("/logs/mds.log")
         )
-        for run in given.runs
+        for run in submission.runs
     )
-    return replace(given, campaign=replace(given.campaign, server_counters=counters))
+    return replace(submission, campaign=replace(submission.campaign, server_counters=counters))
 
 
-def of_another(given: Submission) -> Submission:
+def of_another(submission: Submission) -> Submission:
     """With counters of one attempt of another run alone."""
-    other = next(each for each in given.campaign.server_counters if "unique" not in each.attempt)
-    return replace(given, campaign=replace(given.campaign, server_counters=(other,)))
+    other = next(counter for counter in submission.campaign.server_counters if "unique" not in counter.attempt)
+    return replace(submission, campaign=replace(submission.campaign, server_counters=(other,)))
 
 
 def asked(served: Served | None, files: str = "unique") -> Submission:
     """A campaign whose target's servers were asked while its runs ran; of one run of 2^20 stats they tell this."""
-    given = whole()
-    answered = {} if served is None else {"stat": served}
+    submission = whole()
+    serveds = {} if served is None else {"stat": served}
     plenty = {"stat": Served(10**7, 10**7)}
 
     def with_counts(case: Case) -> Case:
         ours = case.run.id == f"scratch.peak.{files}.r1"
-        return replace(case, evidence=replace(case.evidence, served=answered if ours else plenty))
+        return replace(case, evidence=replace(case.evidence, served=serveds if ours else plenty))
 
-    targets = tuple(replace(target, server_counters="mds-stats") for target in given.campaign.targets)
-    results = tuple(map(with_counts, given.results))
-    return replace(given, campaign=replace(given.campaign, targets=targets), results=results)
+    targets = tuple(replace(target, server_counters="mds-stats") for target in submission.campaign.targets)
+    results = tuple(map(with_counts, submission.results))
+    return replace(submission, campaign=replace(submission.campaign, targets=targets), results=results)
 
 
 def ruled(shortest: str, profile: str = "full", **changes: Any) -> Case:
     """By rules that give a shortest time of the creates."""
     of = sized(case(), profile, **changes)
-    create, *others = of.pack.operations
-    return replace(of, pack=replace(of.pack, operations=(replace(create, lasts=shortest), *others)))
+    create, *other_operations = of.pack.operations
+    return replace(of, pack=replace(of.pack, operations=(replace(create, lasts=shortest), *other_operations)))
 
 
 EXAMPLES: list[Example] = [

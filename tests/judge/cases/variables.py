@@ -26,20 +26,20 @@ def seen(required: EnvironmentVariable, *values: str, ranks: int = 2, prefix: tu
     witness = Witness(
         True, variables={required.name: values} if values else {}, ranks=dict(list(RANKS.items())[:ranks])
     )
-    made = replace(attempts.case(run), evidence=builders.evidence(witness=witness))
-    return replace(made, pack=replace(made.pack, environment=(required,)))
+    case = replace(attempts.case(run), evidence=builders.evidence(witness=witness))
+    return replace(case, pack=replace(case.pack, environment=(required,)))
 
 
 def told(required: EnvironmentVariable, asked: bool = True, **variables: str) -> Case:
     """What the built-in benchmark reports of all its ranks."""
-    made = attempts.case(builders.run(geometry=Geometry(1, 4)))
+    case = attempts.case(builders.run(geometry=Geometry(1, 4)))
     names = {"CAMPAIGN_VARIABLES": f"A:{required.name}"} if asked else {}
     group = attested.group(variables={**names, **variables})
     attestation = Attestation((replace(group, processes=4),))
     return replace(
-        made,
-        pack=replace(made.pack, environment=(required,)),
-        outputs={"": replace(made.observation, attestation=attestation)},
+        case,
+        pack=replace(case.pack, environment=(required,)),
+        outputs={"": replace(case.observation, attestation=attestation)},
     )
 
 

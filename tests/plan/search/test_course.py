@@ -28,8 +28,8 @@ def test_a_change_in_time_is_said_with_its_size_and_what_it_means_for_the_minimu
     decision = decided(NODE, Machine(knee_at(16), 0.02, drift=-0.003), Settings("s"))
     assert decision.drift is not None and decision.drift.p_value < DRIFT
     assert -0.25 < decision.drift.change < -0.1
-    said = next(remark for remark in decision.remarks if remark.startswith("rates changed by -"))
-    assert "another count may be the minimum" in said
+    message = next(remark for remark in decision.remarks if remark.startswith("rates changed by -"))
+    assert "another count may be the minimum" in message
 
 
 def test_two_groups_of_rates_are_said_with_their_size_and_what_they_mean_for_the_minimum() -> None:
@@ -38,8 +38,8 @@ def test_two_groups_of_rates_are_said_with_their_size_and_what_they_mean_for_the
     assert slow is not None
     assert slow.share == pytest.approx(0.25, abs=0.05)
     assert slow.slower == pytest.approx(0.3, abs=0.04)
-    said = next(remark for remark in decision.remarks if remark.startswith("rates came in two groups: "))
-    assert "another count may be the minimum in it" in said
+    message = next(remark for remark in decision.remarks if remark.startswith("rates came in two groups: "))
+    assert "another count may be the minimum in it" in message
 
 
 def test_of_a_steady_system_neither_is_said() -> None:
@@ -50,11 +50,16 @@ def test_of_a_steady_system_neither_is_said() -> None:
 
 def test_the_typical_rate_is_not_moved_by_a_disturbed_run_and_has_an_interval_from_six_runs_on() -> None:
     decision = decided(NODE, Disturbed(lambda chance: 0.4 if chance < 0.05 else 1.0), Settings("s"))
-    for one in decision.candidates:
-        true = knee_at(16)(one.geometry)
-        if one.fresh_runs >= 6:
-            assert one.rate is not None and one.low is not None and one.high is not None and true is not None
-            assert one.low <= one.rate <= one.high
-            assert one.rate == pytest.approx(true, rel=0.05)
-        elif one.runs < 6:
-            assert (one.low, one.high) == (None, None)
+    for candidate in decision.candidates:
+        true = knee_at(16)(candidate.geometry)
+        if candidate.fresh_runs >= 6:
+            assert (
+                candidate.rate is not None
+                and candidate.low is not None
+                and candidate.high is not None
+                and true is not None
+            )
+            assert candidate.low <= candidate.rate <= candidate.high
+            assert candidate.rate == pytest.approx(true, rel=0.05)
+        elif candidate.runs < 6:
+            assert (candidate.low, candidate.high) == (None, None)

@@ -18,8 +18,8 @@ from tests.bench import search_families
 from tests.support.searched import Curve, Machine, decided, knee_at, seed_of
 
 
-def even_in_groups(one: Geometry) -> float:
-    return min(one.processes, 40) * (1.0 if one.processes_per_node % 8 == 0 else 0.85)
+def even_in_groups(geometry: Geometry) -> float:
+    return min(geometry.processes, 40) * (1.0 if geometry.processes_per_node % 8 == 0 else 0.85)
 
 
 @pytest.mark.parametrize(
@@ -65,13 +65,15 @@ def test_a_count_is_excluded_by_its_own_runs_only_if_they_are_clearly_below_the_
     chance = random.Random("noise")
     rates = {Geometry(1, 7): rate, Geometry(1, 8): 1.0, Geometry(1, 16): 1.0}
     logs = tuple(
-        (("confirm", block), one, math.log(of) + chance.gauss(0, 0.05))
+        (("confirm", block), geometry, math.log(of) + chance.gauss(0, 0.05))
         for block in range(8)
-        for one, of in rates.items()
+        for geometry, of in rates.items()
         if block < 2 or of == 1.0
     )
-    below = inference._is_below_by_its_runs(curve.robust_runs(logs), Geometry(1, 7), Geometry(1, 8), Settings("seed"))
-    assert below == excluded
+    lower_is_below_by_its_runs = inference._is_below_by_its_runs(
+        curve.robust_runs(logs), Geometry(1, 7), Geometry(1, 8), Settings("seed")
+    )
+    assert lower_is_below_by_its_runs == excluded
 
 
 @pytest.mark.parametrize("seed", ["1", "2", "3", "4"])
@@ -100,12 +102,12 @@ def test_of_two_runs_of_which_one_was_disturbed_the_other_one_is_left() -> None:
         for block in (1, 2)
         for one in counts
     ]
-    block, one, value = logs[3]
-    logs[3] = block, one, value + math.log(0.4)
-    given = curve.robust_runs(tuple(logs))
-    assert len(given.values) == len(logs) - 1
-    assert given.effect[one] - given.effect[counts[0]] == pytest.approx(math.log(4), abs=0.05)
-    assert given.deviation < 0.03
+    block, geometry, value = logs[3]
+    logs[3] = block, geometry, value + math.log(0.4)
+    runs = curve.robust_runs(tuple(logs))
+    assert len(runs.values) == len(logs) - 1
+    assert runs.effect[geometry] - runs.effect[counts[0]] == pytest.approx(math.log(4), abs=0.05)
+    assert runs.deviation < 0.03
 
 
 def test_runs_without_any_noise_leave_each_count_a_run() -> None:
@@ -115,8 +117,10 @@ def test_runs_without_any_noise_leave_each_count_a_run() -> None:
 
 def test_curves_drawn_with_the_same_seed_are_the_same() -> None:
     counts = [Geometry(1, number) for number in (1, 2, 4, 8)]
-    given = curve.robust_runs(tuple((("b", block), one, float(one.processes)) for block in range(2) for one in counts))
-    first, again, other = (curve.draw_curves(given, counts, 8, seed, 16).tolist() for seed in ("a", "a", "b"))
+    runs = curve.robust_runs(
+        tuple((("b", block), geometry, float(geometry.processes)) for block in range(2) for geometry in counts)
+    )
+    first, again, other = (curve.draw_curves(runs, counts, 8, seed, 16).tolist() for seed in ("a", "a", "b"))
     assert first == again != other
 
 

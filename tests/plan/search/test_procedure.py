@@ -27,13 +27,15 @@ def test_a_search_ends_and_asks_for_nothing_twice_and_nothing_outside_of_its_spa
     space: SearchSpace, noise: float, seed: int, knee: int
 ) -> None:
     machine = Machine(knee_at(knee, -0.3), noise, str(seed))
-    decision, asked = driven(space, machine, Settings(str(seed), least=3, most=8))
-    assert len(asked) == len(set(asked))
-    assert all(request.geometry in space for request in asked)
-    assert set(asked) == set(decision.requests)
-    assert decision.geometry in {request.geometry for request in asked}
+    decision, requests = driven(space, machine, Settings(str(seed), least=3, most=8))
+    assert len(requests) == len(set(requests))
+    assert all(request.geometry in space for request in requests)
+    assert set(requests) == set(decision.requests)
+    assert decision.geometry in {request.geometry for request in requests}
     assert decision.geometry == decision.possible_counts[-1]
-    assert [size(one) for one in decision.possible_counts] == sorted(size(one) for one in decision.possible_counts)
+    assert [size(possible_count) for possible_count in decision.possible_counts] == sorted(
+        size(one) for one in decision.possible_counts
+    )
 
 
 @settings(max_examples=8)
@@ -41,25 +43,25 @@ def test_a_search_ends_and_asks_for_nothing_twice_and_nothing_outside_of_its_spa
 def test_a_search_goes_on_after_any_interruption_as_if_there_had_been_none(
     space: SearchSpace, seed: int, data: st.DataObject
 ) -> None:
-    wanted = Settings(str(seed), least=3, most=6)
+    expected_settings = Settings(str(seed), least=3, most=6)
     machine = Machine(knee_at(8, -0.2), 0.1, str(seed))
-    whole, asked = driven(space, machine, wanted)
+    choice, requests = driven(space, machine, expected_settings)
     # Any part of what was measured is what an interruption may leave.
-    kept = {request: machine[request] for request in asked if data.draw(st.booleans())}
+    kept_outcomes = {request: machine[request] for request in requests if data.draw(st.booleans())}
     inference._draw_view.cache_clear()  # another process goes on
-    while isinstance(answer := procedure.step(space, wanted, kept.get), tuple):
-        assert set(answer) <= set(asked)
-        assert not set(answer) & kept.keys()
+    while isinstance(answer := procedure.step(space, expected_settings, kept_outcomes.get), tuple):
+        assert set(answer) <= set(requests)
+        assert not set(answer) & kept_outcomes.keys()
         for request in answer:
-            kept[request] = machine[request]
-    assert answer == whole
+            kept_outcomes[request] = machine[request]
+    assert answer == choice
 
 
 @settings(max_examples=12)
 @given(spaces, st.integers(0, 10**6), st.floats(0.0, 1.0))
 def test_a_search_ends_where_executions_fail(space: SearchSpace, seed: int, share: float) -> None:
-    def curve(one: Geometry) -> float | None:
-        return None if random.Random(f"{seed}{one}").random() < share else float(one.processes)
+    def curve(geometry: Geometry) -> float | None:
+        return None if random.Random(f"{seed}{geometry}").random() < share else float(geometry.processes)
 
     decision, _ = driven(space, Machine(curve), Settings("seed", least=3, most=6))
     failed = {request.geometry for request in decision.requests if curve(request.geometry) is None}
@@ -70,9 +72,9 @@ def test_a_search_ends_where_executions_fail(space: SearchSpace, seed: int, shar
 @settings(max_examples=8)
 @given(st.floats(0, 3000), st.sampled_from([0.0, 0.05, 0.2]), st.integers(0, 100))
 def test_a_budget_is_kept_and_the_best_answer_so_far_is_marked(budget: float, noise: float, seed: int) -> None:
-    wanted = Settings(str(seed), budget_node_s=budget)
-    decision, _ = driven(PEAK, Machine(knee_at(24), noise, str(seed)), wanted)
-    first = sum(one.nodes for one in grid(PEAK))  # costs nobody knows before the first block
+    expected_settings = Settings(str(seed), budget_node_s=budget)
+    decision, _ = driven(PEAK, Machine(knee_at(24), noise, str(seed)), expected_settings)
+    first = sum(geometry.nodes for geometry in grid(PEAK))  # costs nobody knows before the first block
     assert decision.node_s <= max(budget, first)
     assert decision.geometry is not None
     assert decision.complete or "budget" in decision.reason
@@ -95,7 +97,7 @@ def test_the_first_request_is_one_block_of_the_grid_in_an_order_of_chance_that_t
 
 def test_what_is_far_below_the_top_is_measured_once() -> None:
     decision = decided(NODE, Machine(rising, 0.1), DEFAULTS)
-    counts = {one.geometry.processes: one.runs for one in decision.candidates}
+    counts = {candidate.geometry.processes: candidate.runs for candidate in decision.candidates}
     assert counts[1] == counts[4] == counts[8] == 1
     assert counts[32] > 6
 
@@ -108,9 +110,9 @@ def test_a_search_takes_no_more_runs_than_it_may() -> None:
 
 def test_runs_that_confirm_are_others_than_those_that_selected() -> None:
     decision = decided(PEAK, Machine(knee_at(32), 0.05), DEFAULTS)
-    chosen = next(one for one in decision.candidates if one.geometry == decision.geometry)
+    chosen_candidate = next(candidate for candidate in decision.candidates if candidate.geometry == decision.geometry)
     fresh = [request for request in decision.requests if request.phase == CONFIRM]
-    assert chosen.fresh_runs == sum(request.geometry == decision.geometry for request in fresh) >= 6
+    assert chosen_candidate.fresh_runs == sum(request.geometry == decision.geometry for request in fresh) >= 6
 
 
 # --- what it decides
@@ -136,9 +138,11 @@ def test_no_model_overrules_the_confirmation_runs() -> None:
             decision = decided(
                 NODE, Machine(lambda one, at=spike: 1.25 if one.processes == at else 1.0, noise), DEFAULTS
             )
-            highest = max(one.rate for one in decision.candidates if one.rate and one.low is not None)
-            (chosen,) = (one for one in decision.candidates if one.geometry == decision.geometry)
-            assert chosen.high is not None and chosen.high >= 0.95 * highest
+            highest = max(
+                candidate.rate for candidate in decision.candidates if candidate.rate and candidate.low is not None
+            )
+            (chosen_candidate,) = (one for one in decision.candidates if one.geometry == decision.geometry)
+            assert chosen_candidate.high is not None and chosen_candidate.high >= 0.95 * highest
             measured = {one.geometry.processes for one in decision.candidates}
             assert decision.geometry is not None and (decision.geometry.processes == spike or spike not in measured)
 
@@ -167,14 +171,14 @@ def test_what_cannot_be_told_apart_is_reported_with_the_runs_that_would_tell() -
 
 
 def test_a_peak_where_the_processes_fill_groups_of_cores_is_found() -> None:
-    even = Machine(lambda one: min(one.processes, 36) * (1.0 if one.processes % 12 == 0 else 0.85), 0.03)
+    even = Machine(lambda geometry: min(geometry.processes, 36) * (1.0 if geometry.processes % 12 == 0 else 0.85), 0.03)
     decision = decided(SearchSpace(1, 1, 48), even, DEFAULTS)
     assert decision.geometry == Geometry(1, 36)
 
 
 @pytest.mark.parametrize("edge", [41, 45, 52])
 def test_a_peak_at_the_edge_of_a_cliff_is_found(edge: int) -> None:
-    cliff = Machine(lambda one: one.processes**0.6 * (1.0 if one.processes <= edge else 0.7), 0.03)
+    cliff = Machine(lambda geometry: geometry.processes**0.6 * (1.0 if geometry.processes <= edge else 0.7), 0.03)
     decision = decided(SearchSpace(1, 1, 64), cliff, DEFAULTS)
     assert decision.geometry is not None and 0.918 * edge <= decision.geometry.processes <= edge  # 95% of the peak
 
@@ -225,7 +229,7 @@ def test_a_decision_as_data() -> None:
 
 
 def test_where_the_rate_only_falls_the_first_is_chosen() -> None:
-    decision = decided(NODE, Machine(lambda one: 1 / one.processes, 0.02), DEFAULTS)
+    decision = decided(NODE, Machine(lambda geometry: 1 / geometry.processes, 0.02), DEFAULTS)
     assert decision.geometry == Geometry(1, 1)
     assert decision.remarks == ()  # there is nothing below it
 
@@ -259,7 +263,7 @@ def test_a_budget_that_ends_before_the_confirmation_runs_leaves_an_answer_that_s
     decision = decided(PEAK, Machine(knee_at(24), 0.2), Settings("seed", budget_node_s=0.3 * free.node_s))
     assert not decision.confirmed and not decision.complete
     assert decision.reason.endswith("unconfirmed (the budget was used up before confirmation runs).")
-    assert all(one.ratio is None for one in decision.candidates)
+    assert all(candidate.ratio is None for candidate in decision.candidates)
 
 
 def test_a_budget_that_ends_in_the_middle_of_the_confirmation_runs_leaves_a_confirmed_answer_that_says_so() -> None:

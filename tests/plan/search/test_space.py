@@ -17,8 +17,8 @@ from campaign.plan.search.space import SearchSpace, grid, nodes_between, octaves
     ],
 )
 def test_the_grid_fills_groups_of_cores(cores: int, counts: list[int]) -> None:
-    found = [one.processes for one in grid(SearchSpace(1, 1, cores))]
-    assert set(counts) <= set(found) and len(found) <= 12
+    processes = [geometry.processes for geometry in grid(SearchSpace(1, 1, cores))]
+    assert set(counts) <= set(processes) and len(processes) <= 12
 
 
 def test_a_limit_of_processes_on_a_node_does_not_change_its_groups_of_cores() -> None:
@@ -26,14 +26,21 @@ def test_a_limit_of_processes_on_a_node_does_not_change_its_groups_of_cores() ->
 
 
 def test_octaves_are_powers_of_two_of_nodes_and_processes_on_each_with_both_ends() -> None:
-    assert [str(one) for one in octaves(SearchSpace(1, 1, 24))] == ["1x1", "1x2", "1x4", "1x8", "1x16", "1x24"]
+    assert [str(geometry) for geometry in octaves(SearchSpace(1, 1, 24))] == [
+        "1x1",
+        "1x2",
+        "1x4",
+        "1x8",
+        "1x16",
+        "1x24",
+    ]
     assert [str(one) for one in octaves(SearchSpace(2, 6, 3))] == [
         *("2x1", "2x2", "2x3", "4x1", "4x2", "4x3", "6x1", "6x2", "6x3"),
     ]
 
 
 def test_where_processes_have_to_divide_a_total_no_other_count_is_in_the_space() -> None:
-    assert [str(one) for one in octaves(SearchSpace(1, 1, 24, 64))] == ["1x1", "1x2", "1x4", "1x8", "1x16"]
+    assert [str(geometry) for geometry in octaves(SearchSpace(1, 1, 24, 64))] == ["1x1", "1x2", "1x4", "1x8", "1x16"]
     assert all(64 % one.processes == 0 for one in grid(SearchSpace(1, 1, 24, 64)))
 
 
@@ -44,7 +51,7 @@ def test_a_space_without_any_count_is_refused() -> None:
 
 def test_numbers_of_nodes_beside_a_count_have_small_factors() -> None:
     space = SearchSpace(2, 40, 8)
-    assert [one.nodes for one in nodes_between(space, Geometry(16, 64))] == [
+    assert [geometry.nodes for geometry in nodes_between(space, Geometry(16, 64))] == [
         8,
         10,
         12,

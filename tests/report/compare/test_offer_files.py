@@ -57,18 +57,18 @@ def test_a_table_of_this_program_is_the_same_offer_in_every_form(tmp_path: Path,
     else:
         path.write_bytes(workbook(path, contents(everything())))
     expected = parse_offer("table.json", json.loads(table.as_json(rows)))
-    found = only_part(path)
-    assert found.entries == expected.entries
-    assert found.remark == "a table; its values are not verified"
+    offer = only_part(path)
+    assert offer.entries == expected.entries
+    assert offer.remark == "a table; its values are not verified"
 
 
 def test_a_table_that_does_not_say_which_value_is_the_best_is_read_with_a_remark(tmp_path: Path) -> None:
     path = tmp_path / "contract.csv"
     path.write_text("target;launch;files;operation;value\nscratch;node;unique;create;7.5\n")
-    found = only_part(path)
-    (entry,) = found.entries.values()
+    offer = only_part(path)
+    (entry,) = offer.entries.values()
     assert (entry.number, entry.unit, entry.best, entry.values) == (7.5, "not given", "highest", ())
-    assert found.remark.endswith("; it has no column best, so the highest value is taken as the best")
+    assert offer.remark.endswith("; it has no column best, so the highest value is taken as the best")
 
 
 def test_a_decimal_comma_between_commas_is_refused_in_words(tmp_path: Path) -> None:
@@ -82,19 +82,19 @@ def test_a_decimal_comma_between_commas_is_refused_in_words(tmp_path: Path) -> N
 
 def test_a_campaigns_own_table_is_read_with_all_its_values() -> None:
     rows = everything().rows()
-    found = parse_offer("table.json", json.loads(table.as_json(rows)))
-    assert [entry.cell for entry in found.entries.values()] == [one.cell for one in rows]
-    assert [entry.values for entry in found.entries.values()] == [one.values for one in rows]
-    assert [entry.number for entry in found.entries.values()] == [
+    offer = parse_offer("table.json", json.loads(table.as_json(rows)))
+    assert [entry.cell for entry in offer.entries.values()] == [row.cell for row in rows]
+    assert [entry.values for entry in offer.entries.values()] == [one.values for one in rows]
+    assert [entry.number for entry in offer.entries.values()] == [
         one.value if one.status in (Status.MEASURED, Status.PROJECTED) else None for one in rows
     ]
-    assert (found.campaign, found.rules, found.version, found.profile) == ("test", "test-rules", 7, "rehearsal")
+    assert (offer.campaign, offer.rules, offer.version, offer.profile) == ("test", "test-rules", 7, "rehearsal")
 
 
 def test_a_list_of_numbers_written_by_hand_is_a_commitment() -> None:
     keys = ("target", "launch", "files", "operation", "value", "unit", "status")
-    made = {key: value for key, value in row((7.0,)).items() if key in keys}
-    (entry,) = parse_offer("contract.json", [made]).entries.values()
+    fields = {key: value for key, value in row((7.0,)).items() if key in keys}
+    (entry,) = parse_offer("contract.json", [fields]).entries.values()
     assert (entry.number, entry.values, entry.best) == (7.0, (), "highest")
 
 
@@ -229,9 +229,9 @@ def test_a_campaign_that_was_not_run_has_its_gaps_and_what_it_declined(
     monkeypatch.setenv("PATH", "/nowhere")
     file = tmp_path / "offer.yaml"
     file.write_text(CAMPAIGN)
-    found = only_part(file)
-    assert [entry.status for entry in found.entries.values()].count(Status.DECLINED) == 9
-    assert [entry.status for entry in found.entries.values()].count(Status.MISSING) == 27
+    offer = only_part(file)
+    assert [entry.status for entry in offer.entries.values()].count(Status.DECLINED) == 9
+    assert [entry.status for entry in offer.entries.values()].count(Status.MISSING) == 27
     assert not (tmp_path / "results").exists()
 
 
@@ -340,9 +340,9 @@ def test_what_campaign_bundle_packs_is_read(tmp_path: Path) -> None:
 def test_a_bundle_is_read_from_a_directory_and_from_archives(tmp_path: Path, top: str) -> None:
     bag(tmp_path / "bag")
     names = {f"{top}manifest-sha256.txt": manifest(), f"{top}{offer_files.TABLE}": TABLE, f"{top}data/other": b"x"}
-    found = [only_part(path) for path in (tmp_path / "bag", *archives(tmp_path, names))]
-    assert len({tuple(one.entries) for one in found}) == 1
-    assert {one.remark.split(",")[0] for one in found} == {"a bundle's table"}
+    offers = [only_part(path) for path in (tmp_path / "bag", *archives(tmp_path, names))]
+    assert len({tuple(offer.entries) for offer in offers}) == 1
+    assert {one.remark.split(",")[0] for one in offers} == {"a bundle's table"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.tar.gz", "b.zip", "bag"]
 
 
@@ -377,12 +377,12 @@ def test_a_bundle_that_does_not_hold_is_refused(tmp_path: Path, members: dict[st
 def test_a_bundle_with_a_link_in_the_way_is_refused(tmp_path: Path) -> None:
     outside = tmp_path / "outside.json"
     outside.write_bytes(TABLE)
-    made = bag(tmp_path / "bag")
-    (made / offer_files.TABLE).unlink()
-    (made / offer_files.TABLE).symlink_to(outside)
-    assert "symbolic links are not allowed in a bundle" in refused(made)
+    path = bag(tmp_path / "bag")
+    (path / offer_files.TABLE).unlink()
+    (path / offer_files.TABLE).symlink_to(outside)
+    assert "symbolic links are not allowed in a bundle" in refused(path)
     with tarfile.open(tmp_path / "b.tar.gz", "w:gz") as tarred:
-        tarred.add(made, "bag")
+        tarred.add(path, "bag")
     assert "not a regular file" in refused(tmp_path / "b.tar.gz")
     link = zipfile.ZipInfo(offer_files.TABLE)
     link.external_attr = 0o120777 << 16

@@ -43,16 +43,16 @@ def one(first: offers.Row, second: offers.Row, terms: Terms | None = None) -> Ce
     return cell
 
 
-def decision(found: OfferComparison) -> DecisionBlock:
-    return rendering.comparison_decision(found, [offer.source for offer in found.offers])
+def decision(comparison: OfferComparison) -> DecisionBlock:
+    return rendering.comparison_decision(comparison, [offer.source for offer in comparison.offers])
 
 
-def text_of(found: OfferComparison, style: str) -> str:
-    return rendering.comparison_text(found, decision(found), style)
+def text_of(comparison: OfferComparison, style: str) -> str:
+    return rendering.comparison_text(comparison, decision(comparison), style)
 
 
-def kinds(found: OfferComparison) -> set[CellVerdict]:
-    return {cell.verdict for column in found.cells for cell in column}
+def kinds(comparison: OfferComparison) -> set[CellVerdict]:
+    return {cell.verdict for column in comparison.cells for cell in column}
 
 
 # --- whether a difference is real
@@ -73,9 +73,9 @@ def test_where_the_lowest_is_the_best_more_is_worse() -> None:
 
 
 def test_one_repetition_is_a_bare_ratio_and_not_tested() -> None:
-    found = one(row((100.0,)), row((300.0,)))
-    assert (found.verdict, found.reason) == (CellVerdict.UNTOLD, "repetitions: 1, 1")
-    assert (found.ratio, found.low, found.high, found.p) == (pytest.approx(3), None, None, None)
+    cell = one(row((100.0,)), row((300.0,)))
+    assert (cell.verdict, cell.reason) == (CellVerdict.UNTOLD, "repetitions: 1, 1")
+    assert (cell.ratio, cell.low, cell.high, cell.p) == (pytest.approx(3), None, None, None)
 
 
 @pytest.mark.parametrize(("jobs", "seen"), [(1, False), (2, False), (6, True)])
@@ -86,21 +86,21 @@ def test_repetitions_of_one_job_count_as_one(jobs: int, seen: bool) -> None:
             "statistics": {"n": len(values), "values": list(values), "jobs": jobs, "started": in_turns(6)},
         }
 
-    found = one(carried(LOW), carried(HIGH))
-    assert found.verdict is (CellVerdict.BETTER if seen else CellVerdict.UNTOLD)
+    cell = one(carried(LOW), carried(HIGH))
+    assert cell.verdict is (CellVerdict.BETTER if seen else CellVerdict.UNTOLD)
     if not seen:
         several = "1 job" if jobs == 1 else "2 jobs"
-        assert found.reason == f"repetitions: 6 in {several}, 6 in {several}"
-    printed = text_of(verdicts.compare([offer(carried(each)) for each in (LOW, HIGH, LOW)]), "plain")
-    (line,) = (line for line in printed.splitlines() if line.startswith("scratch/"))
+        assert cell.reason == f"repetitions: 6 in {several}, 6 in {several}"
+    output = text_of(verdicts.compare([offer(carried(each)) for each in (LOW, HIGH, LOW)]), "plain")
+    (line,) = (line for line in output.splitlines() if line.startswith("scratch/"))
     assert ("°" in line) != seen  # the marks of the best value are by the same test
-    assert ("set repetitions: 4 or more and slurm.allocation: run" in printed) != seen
+    assert ("set repetitions: 4 or more and slurm.allocation: run" in output) != seen
 
 
 def test_more_repetitions_of_the_same_are_no_better_although_their_highest_is() -> None:
-    found = one(row((100.0, 104.0, 102.0, 103.0)), row((100.0, 104.0, 102.0, 103.0, 99.0, 108.0, 101.0, 102.5)))
-    assert found.reported_ratio is not None and found.reported_ratio > 1
-    assert found.verdict is CellVerdict.SAME
+    cell = one(row((100.0, 104.0, 102.0, 103.0)), row((100.0, 104.0, 102.0, 103.0, 99.0, 108.0, 101.0, 102.5)))
+    assert cell.reported_ratio is not None and cell.reported_ratio > 1
+    assert cell.verdict is CellVerdict.SAME
 
 
 def test_among_many_cells_a_chance_difference_is_not_called_real() -> None:
@@ -118,20 +118,20 @@ def test_among_many_cells_a_chance_difference_is_not_called_real() -> None:
 @settings(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(1, 8), st.floats(0.001, 0.5))
 def test_a_campaign_never_differs_from_itself(seed: int, repetitions: int, noise: float) -> None:
-    found = verdicts.compare([noisy(seed, repetitions, noise)] * 2)
-    assert kinds(found) == {CellVerdict.SAME if repetitions >= 4 else CellVerdict.UNTOLD}
-    assert {cell.ratio for cell in found.cells[0]} == {1.0}
-    assert found.passed is (repetitions >= 4)
-    assert found.remarks[1][-1] == "the same results as the first's: compared with itself, which shows nothing"
+    comparison = verdicts.compare([noisy(seed, repetitions, noise)] * 2)
+    assert kinds(comparison) == {CellVerdict.SAME if repetitions >= 4 else CellVerdict.UNTOLD}
+    assert {cell.ratio for cell in comparison.cells[0]} == {1.0}
+    assert comparison.passed is (repetitions >= 4)
+    assert comparison.remarks[1][-1] == "the same results as the first's: compared with itself, which shows nothing"
 
 
 def test_a_rehearsal_compared_with_itself_is_called_so_before_what_limits_both() -> None:
     small = offer(row(LOW, rules={**offers.RULES, "profile": "rehearsal"}))
-    alike = {
+    question = {
         each.name: each
         for each in rendering.comparison_decision(verdicts.compare([small, small]), ["a", "a"]).questions
     }["alike"]
-    assert (alike.answer, alike.reason) == (
+    assert (question.answer, question.reason) == (
         "open",
         "B: the same results as the first's: compared with itself, which shows nothing; "
         "A: rehearsal size: not a compliant result",
@@ -175,16 +175,16 @@ def test_a_difference_between_sessions_may_be_the_days(
 ) -> None:
     offered = [offer(started(LOW, first)), offer(started(HIGH, second))]
     compared = verdicts.compare(offered)
-    ((found,),) = compared.cells
-    assert (found.verdict, found.over_sessions) == (verdict, verdict is CellVerdict.BETTER)
-    assert found.fails is (verdict is CellVerdict.SESSION)
+    ((cell,),) = compared.cells
+    assert (cell.verdict, cell.over_sessions) == (verdict, verdict is CellVerdict.BETTER)
+    assert cell.fails is (verdict is CellVerdict.SESSION)
     ((accepted,),) = verdicts.compare(offered, FIVE_PERCENT).cells
     assert accepted.verdict is CellVerdict.BETTER  # a commitment has to be reached on any day
     reason = decision(compared).questions[0].reason
-    assert ("within the sessions measured" in reason) is found.fails
-    assert reason.startswith("1 may be the day's of 1 result; ") is found.fails
-    same = verdicts.compare([offer(started(LOW, first)), offer(started(LOW[::-1], second))])
-    assert kinds(same) == {CellVerdict.SAME} and same.passed
+    assert ("within the sessions measured" in reason) is cell.fails
+    assert reason.startswith("1 may be the day's of 1 result; ") is cell.fails
+    same_comparison = verdicts.compare([offer(started(LOW, first)), offer(started(LOW[::-1], second))])
+    assert kinds(same_comparison) == {CellVerdict.SAME} and same_comparison.passed
 
 
 @pytest.mark.parametrize(
@@ -205,8 +205,8 @@ def test_a_difference_that_no_day_makes_is_called_so_though_each_side_has_its_ow
     day_of = [[DAY_S * number + HOUR_S * each for each in range(6)] for number in range(3)]
     offered = [offer(started(LOW, day_of[0])), offer(started(slow, day_of[1])), offer(started(LOW[::-1], day_of[2]))]
     compared = verdicts.compare(offered, day=day)
-    ((found,), _) = compared.cells
-    assert (found.verdict, found.over_sessions) == (verdict, False)
+    ((cell,), _) = compared.cells
+    assert (cell.verdict, cell.over_sessions) == (verdict, False)
     marks = " ".join(text_of(compared, "simple").split())
     assert ("two days of one system differ too, by up to a factor of " in marks) is (verdict is CellVerdict.SESSION)
 
@@ -223,9 +223,9 @@ def test_the_repetitions_of_a_session_count_as_one() -> None:
     starts = [DAY_S * day + HOUR_S * each for day in range(6) for each in (0, 1)]
     late = [start + 10 * DAY_S for start in starts]
     first, second = ([value for value in values for _ in (0, 1)] for values in (LOW, HIGH))
-    whole = one(started(first, starts), started(second, late))
+    cell = one(started(first, starts), started(second, late))
     alone = one(started(LOW, starts[::2]), started(HIGH, late[::2]))
-    assert (whole.p, whole.low, whole.high) == (alone.p, alone.low, alone.high)
+    assert (cell.p, cell.low, cell.high) == (alone.p, alone.low, alone.high)
 
 
 @pytest.mark.parametrize("starts", [[1.0], ["now"] * 6, 5])
@@ -247,49 +247,49 @@ def test_a_cell_without_a_number_is_shown_with_its_status_and_fails(status: str)
         (row(LOW), gap(status, **number), "this one"),
         (gap(status, **number), row(LOW), "the first"),
     ):
-        found = one(first, second)
-        assert (found.verdict, found.reason, found.ratio) == (CellVerdict.NONE, f"{which} is {status}", None)
-        assert found.fails
+        cell = one(first, second)
+        assert (cell.verdict, cell.reason, cell.ratio) == (CellVerdict.NONE, f"{which} is {status}", None)
+        assert cell.fails
 
 
 def test_what_both_declined_is_answered_but_shows_nothing() -> None:
-    whole = verdicts.compare([offer(gap("declined")), offer(gap("declined"))])
-    assert not any(cell.fails for cell in whole.cells[0])
-    assert not whole.passed
+    comparison = verdicts.compare([offer(gap("declined")), offer(gap("declined"))])
+    assert not any(cell.fails for cell in comparison.cells[0])
+    assert not comparison.passed
 
 
 @pytest.mark.parametrize("projected", [(True, False), (False, True), (True, True)])
 def test_a_projection_is_never_tested(projected: Sequence[bool]) -> None:
     first, second = (gap("projected", value=200.0) if is_so else row(LOW) for is_so in projected)
-    found = one(first, second)
-    assert found.verdict is CellVerdict.NONE
-    assert found.reason.endswith("is projected")
-    assert found.reported_ratio is not None
-    assert found.ratio is None
-    assert found.fails and found.untested and found.gain is None
+    cell = one(first, second)
+    assert cell.verdict is CellVerdict.NONE
+    assert cell.reason.endswith("is projected")
+    assert cell.reported_ratio is not None
+    assert cell.ratio is None
+    assert cell.fails and cell.untested and cell.gain is None
 
 
 @pytest.mark.parametrize("repetitions", [1, 3])
 def test_what_cannot_be_tested_is_not_counted_as_not_worse(repetitions: int) -> None:
     fast = offer(*(row(HIGH[:repetitions], cell) for cell in CELLS))
     slow = offer(*(row([value / 10 for value in HIGH[:repetitions]], cell) for cell in CELLS), source="slow.json")
-    found = verdicts.compare([fast, slow])
-    said = decision(found)
-    assert not found.passed
-    assert said.headline == "B NOT TESTED"
-    assert said.questions[0].reason.startswith("on average 0.100 times as good as A")
-    assert said.questions[2].reason.startswith(
+    comparison = verdicts.compare([fast, slow])
+    block = decision(comparison)
+    assert not comparison.passed
+    assert block.headline == "B NOT TESTED"
+    assert block.questions[0].reason.startswith("on average 0.100 times as good as A")
+    assert block.questions[2].reason.startswith(
         "8 of 8 results cannot be tested: scratch/node/shared/create: repetitions"
     )
-    assert said.steps[1].what.startswith("set repetitions: 4 or more")
+    assert block.steps[1].what.startswith("set repetitions: 4 or more")
 
 
 def test_the_decision_says_of_each_offer_whether_it_differs() -> None:
-    made = [offer(row(HIGH)), offer(row(LOW)), offer(row(HIGH[::-1])), offer(row([2 * value for value in HIGH]))]
-    found = decision(verdicts.compare(made))
-    assert found.headline == "B WORSE, C NOT SHOWN TO DIFFER, D BETTER"
-    assert [each.name for each in found.questions] == ["B", "C", "D", "complete", "tested", "alike"]
-    accepted = decision(verdicts.compare(made, FIVE_PERCENT))
+    offers = [offer(row(HIGH)), offer(row(LOW)), offer(row(HIGH[::-1])), offer(row([2 * value for value in HIGH]))]
+    block = decision(verdicts.compare(offers))
+    assert block.headline == "B WORSE, C NOT SHOWN TO DIFFER, D BETTER"
+    assert [question.name for question in block.questions] == ["B", "C", "D", "complete", "tested", "alike"]
+    accepted = decision(verdicts.compare(offers, FIVE_PERCENT))
     assert accepted.headline == "B NOT ACCEPTED, C ACCEPTED, D ACCEPTED"
     assert accepted.questions[0].reason.startswith("0 of 1 commitment reached; scratch/node/shared/create: below the")
 
@@ -298,11 +298,11 @@ def test_a_target_of_one_side_alone_is_one_line() -> None:
     burst = [row(LOW, ("burst", *cell[1:])) for cell in CELLS]
     first, second = offer(*(row(LOW, cell) for cell in CELLS), *burst), offer(*(row(HIGH, cell) for cell in CELLS))
     for offered in ([first, second], [first, second, second]):
-        found = verdicts.compare(offered)
-        printed = text_of(found, "simple")
-        assert [line.split()[0] for line in printed.splitlines() if line.startswith("burst")] == ["burst/*/*/*"]
-        assert "without a value on a side: burst/node/shared/create: only in the first" in decision(found).sentence
-        assert "burst/node" not in printed.partition("\n\n")[2]
+        comparison = verdicts.compare(offered)
+        output = text_of(comparison, "simple")
+        assert [line.split()[0] for line in output.splitlines() if line.startswith("burst")] == ["burst/*/*/*"]
+        assert "without a value on a side: burst/node/shared/create: only in the first" in decision(comparison).sentence
+        assert "burst/node" not in output.partition("\n\n")[2]
     assert len(verdicts.compare([first, second]).cells[0]) == 16
 
 
@@ -330,8 +330,8 @@ def test_more_repetitions_than_can_be_held_against_each_other_are_refused(monkey
 
 
 def test_a_zero_has_no_ratio() -> None:
-    found = one(row((0.0, 1.0, 2.0, 3.0)), row(LOW))
-    assert (found.verdict, found.reason) == (CellVerdict.UNTOLD, "value is 0: no ratio")
+    cell = one(row((0.0, 1.0, 2.0, 3.0)), row(LOW))
+    assert (cell.verdict, cell.reason) == (CellVerdict.UNTOLD, "value is 0: no ratio")
 
 
 def test_a_negative_number_has_no_ratio() -> None:
@@ -346,8 +346,8 @@ def test_campaigns_of_other_rules_or_size_are_refused(key: str, value: str) -> N
 
 
 def test_campaigns_without_a_cell_in_common_are_told_how_to_compare_their_targets() -> None:
-    found = verdicts.compare([offer(row(LOW)), offer(row(LOW) | {"target": "burst"})])
-    assert found.remarks[1][0] == (
+    comparison = verdicts.compare([offer(row(LOW)), offer(row(LOW) | {"target": "burst"})])
+    assert comparison.remarks[1][0] == (
         "no cell in common: its targets are burst, the first's scratch; '--map scratch=OTHER' matches two targets"
     )
 
@@ -356,18 +356,18 @@ def test_other_numbers_in_a_copy_of_the_first_are_changed_ones_and_fail() -> Non
     first = offer(*(row(LOW, cell) for cell in offers.CELLS))
     for values, alone in ([150.0], False), ([], True):  # with or without the column of repetitions
         told = {"statistics": None, "value": 150.0} if alone else {}
-        rest = [row(LOW, cell, **({"statistics": None} if alone else {})) for cell in offers.CELLS[1:]]
-        found = verdicts.compare([first, offer(row(values or LOW, **told), *rest)])
-        assert [cell.verdict is CellVerdict.CHANGED for cell in found.cells[0]] == [True] + 7 * [False]
-        assert not found.passed and decision(found).questions[0].reason.startswith("1 changed of 8 results")
+        other_entries = [row(LOW, cell, **({"statistics": None} if alone else {})) for cell in offers.CELLS[1:]]
+        comparison = verdicts.compare([first, offer(row(values or LOW, **told), *other_entries)])
+        assert [cell.verdict is CellVerdict.CHANGED for cell in comparison.cells[0]] == [True] + 7 * [False]
+        assert not comparison.passed and decision(comparison).questions[0].reason.startswith("1 changed of 8 results")
     assert verdicts.compare([first, first]).passed
 
 
 def test_what_limits_a_comparison_is_said() -> None:
     other = row(LOW, rules={**offers.RULES, "version": 4, "variables": {"block": "1g"}}, processes=16, files_total=2000)
     together = {"n": 6, "values": list(LOW), "jobs": 1}
-    found = verdicts.compare([offer(row(LOW)), offer({**other, "statistics": together})])
-    assert found.remarks == (
+    comparison = verdicts.compare([offer(row(LOW)), offer({**other, "statistics": together})])
+    assert comparison.remarks == (
         (),
         (
             "1 cell: all repetitions ran in one job, so they count as one value in intervals and tests",
@@ -414,8 +414,8 @@ def test_offers_of_other_size_rules_or_operations_have_no_means_unless_forced() 
         assert (alone.in_means, forced.in_means) == ((False,), (True,))
         assert "no mean, since its size, rules or operations differ" in decision(alone).sentence
         summed = [
-            json.loads(rendering.comparison_json(each, decision(each)))["offers"][1]["summary"]
-            for each in (alone, forced)
+            json.loads(rendering.comparison_json(comparison, decision(comparison)))["offers"][1]["summary"]
+            for comparison in (alone, forced)
         ]
         assert [each["geometric_mean"] is None for each in summed] == [True, False]
     rehearsed = offer(row(LOW, rules={**offers.RULES, "profile": "rehearsal"}))
@@ -428,8 +428,8 @@ def test_offers_of_other_size_rules_or_operations_have_no_means_unless_forced() 
 
 def test_a_target_of_another_name_is_mapped() -> None:
     burst = offer(row(HIGH, ("burst", *CELLS[0][1:])))
-    found = verdicts.compare([offer(row(LOW)), burst], None, {"burst": "scratch"})
-    assert [(str(cell.cell), cell.verdict) for cell in found.cells[0]] == [
+    comparison = verdicts.compare([offer(row(LOW)), burst], None, {"burst": "scratch"})
+    assert [(str(cell.cell), cell.verdict) for cell in comparison.cells[0]] == [
         ("scratch/node/shared/create", CellVerdict.BETTER)
     ]
 
@@ -464,18 +464,18 @@ def test_a_commitment_is_reached_where_its_number_and_its_repetitions_are() -> N
 
 
 def test_a_commitment_is_missed_where_the_repetitions_show_it() -> None:
-    found = one(row(HIGH), row(LOW), FIVE_PERCENT)
-    assert (found.verdict, found.fails) == (CellVerdict.BELOW, True)
-    assert found.reason == "reported: 91.30% of the commitment"
+    cell = one(row(HIGH), row(LOW), FIVE_PERCENT)
+    assert (cell.verdict, cell.fails) == (CellVerdict.BELOW, True)
+    assert cell.reason == "reported: 91.30% of the commitment"
     lucky = one(row(HIGH), row((*LOW[:-1], 200.0)), FIVE_PERCENT)
     assert (lucky.verdict, lucky.reason) == (CellVerdict.BELOW, "repetitions: up to 93.69% of the commitment")
 
 
 def test_repetitions_that_may_be_below_the_commitment_do_not_reach_it() -> None:
     wide = (80.0, 90.0, 100.0, 110.0, 120.0, 130.0)
-    found = one(row(wide), row(wide), FIVE_PERCENT)
-    assert (found.verdict, found.fails) == (CellVerdict.UNTOLD, True)
-    assert found.reason.startswith("repetitions: ")
+    cell = one(row(wide), row(wide), FIVE_PERCENT)
+    assert (cell.verdict, cell.fails) == (CellVerdict.UNTOLD, True)
+    assert cell.reason.startswith("repetitions: ")
 
 
 def test_one_repetition_reaches_nothing_unless_the_reported_numbers_alone_decide() -> None:
@@ -488,9 +488,9 @@ def test_one_repetition_reaches_nothing_unless_the_reported_numbers_alone_decide
 
 @pytest.mark.parametrize("commitment", [gap("projected", value=103.0), row((103.0,)), row((103.0,), statistics=None)])
 def test_a_commitment_that_is_one_number_is_held_against_the_repetitions(commitment: offers.Row) -> None:
-    found = one(commitment, row(LOW), FIVE_PERCENT)
-    assert (found.verdict, found.fails) == (CellVerdict.WITHIN, False)
-    assert found.ratio == pytest.approx((102 * 103) ** 0.5 / 103)
+    cell = one(commitment, row(LOW), FIVE_PERCENT)
+    assert (cell.verdict, cell.fails) == (CellVerdict.WITHIN, False)
+    assert cell.ratio == pytest.approx((102 * 103) ** 0.5 / 103)
     assert one(commitment, row([value * 0.9 for value in LOW]), FIVE_PERCENT).verdict is CellVerdict.BELOW
 
 
@@ -511,8 +511,8 @@ def test_where_the_lowest_is_the_best_a_time_may_be_longer_by_the_tolerance() ->
 @pytest.mark.parametrize("status", ["missing", "failed", "invalid", "declined", "projected"])
 def test_what_was_committed_has_to_be_measured(status: str) -> None:
     number = {"value": 500.0} if status in ("invalid", "projected") else {}
-    found = one(row(LOW), gap(status, **number), FIVE_PERCENT)
-    assert (found.verdict, found.fails) == (CellVerdict.NONE, True)
+    cell = one(row(LOW), gap(status, **number), FIVE_PERCENT)
+    assert (cell.verdict, cell.fails) == (CellVerdict.NONE, True)
 
 
 @pytest.mark.parametrize(("status", "fails"), [("missing", True), ("invalid", True), ("declined", False)])
@@ -521,8 +521,8 @@ def test_a_commitment_without_a_number_fails_unless_it_was_declined(status: str,
 
 
 def test_what_was_not_committed_need_not_be_reached_but_nothing_at_all_is_no_acceptance() -> None:
-    more = verdicts.compare([offer(row(LOW)), offer(row(LOW), gap("missing", CELLS[1]))], FIVE_PERCENT)
-    assert more.passed
+    further_comparison = verdicts.compare([offer(row(LOW)), offer(row(LOW), gap("missing", CELLS[1]))], FIVE_PERCENT)
+    assert further_comparison.passed
     nothing = verdicts.compare([offer(gap("declined")), offer(row(LOW))], FIVE_PERCENT)
     assert not nothing.passed
 
@@ -575,19 +575,19 @@ def test_the_printed_acceptance() -> None:
 
 
 def test_the_forms_agree_on_every_verdict() -> None:
-    found = verdicts.compare(everything())
-    from_csv = list(csv.DictReader(io.StringIO(rendering.comparison_csv(found))))
-    from_json = json.loads(rendering.comparison_json(found, decision(found)))["offers"][1]["cells"]
+    comparison = verdicts.compare(everything())
+    from_csv = list(csv.DictReader(io.StringIO(rendering.comparison_csv(comparison))))
+    from_json = json.loads(rendering.comparison_json(comparison, decision(comparison)))["offers"][1]["cells"]
     assert [line["verdict"] for line in from_csv] == [cell["verdict"] for cell in from_json]
-    assert [line["verdict"] for line in from_csv] == [cell.verdict for cell in found.cells[0]]
+    assert [line["verdict"] for line in from_csv] == [cell.verdict for cell in comparison.cells[0]]
     assert [line["ratio"] for line in from_csv] == [str(cell["ratio"] or "") for cell in from_json]
     assert [line["fails"] == "yes" for line in from_csv] == [cell["fails"] for cell in from_json]
 
 
 @pytest.mark.parametrize("style", sorted(tabulate.tabulate_formats))
 def test_every_format_of_tabulate_prints_every_cell(style: str) -> None:
-    printed = text_of(verdicts.compare(everything()), style)
-    assert printed.count("shared") >= 4
+    output = text_of(verdicts.compare(everything()), style)
+    assert output.count("shared") >= 4
 
 
 def test_a_formula_in_a_unit_is_text_to_a_spreadsheet() -> None:
@@ -598,9 +598,9 @@ def test_a_formula_in_a_unit_is_text_to_a_spreadsheet() -> None:
 def test_markup_in_a_unit_or_a_name_is_text() -> None:
     wild = row(LOW, unit="<b>ops</b>")
     for style in ("html", "unsafehtml"):
-        printed = text_of(verdicts.compare([offer(wild, source="<script>a.json"), offer(wild)]), style)
-        assert "<b>" not in printed
-        assert "<script>" not in printed
+        output = text_of(verdicts.compare([offer(wild, source="<script>a.json"), offer(wild)]), style)
+        assert "<b>" not in output
+        assert "<script>" not in output
 
 
 def test_an_unknown_format_is_refused_with_those_that_there_are() -> None:
@@ -609,8 +609,10 @@ def test_an_unknown_format_is_refused_with_those_that_there_are() -> None:
 
 
 def test_the_best_median_is_marked_and_what_cannot_be_told_from_it() -> None:
-    made = [offer(row(values)) for values in (LOW, HIGH, (*LOW, 900.0), HIGH[::-1], (112.0,))]
-    line = text_of(verdicts.compare(made), "plain").split("\nscratch/node/shared/create", 1)[1].splitlines()[0].split()
+    offers = [offer(row(values)) for values in (LOW, HIGH, (*LOW, 900.0), HIGH[::-1], (112.0,))]
+    line = (
+        text_of(verdicts.compare(offers), "plain").split("\nscratch/node/shared/create", 1)[1].splitlines()[0].split()
+    )
     assert [word for word in line if word.strip("*°").isdigit()] == ["105", "*115", "900", "°115", "°112"]
 
 
@@ -622,20 +624,20 @@ def test_the_summary_has_geometric_means_of_gains() -> None:
     first = offer(row((100.0,), CELLS[0]), row((100.0,), CELLS[1], best="lowest"))
     second = offer(row((200.0,), CELLS[0]), row((50.0,), CELLS[1], best="lowest"))
     (column,) = verdicts.compare([first, second]).cells
-    found = summarize_gains(column)
-    assert found.mean == pytest.approx(2)
-    assert found.by_operation == {"create": pytest.approx(2), "stat": pytest.approx(2)}
-    assert found.verdicts[CellVerdict.UNTOLD] == found.compared == 2
-    assert found.interval is None
+    summary = summarize_gains(column)
+    assert summary.mean == pytest.approx(2)
+    assert summary.by_operation == {"create": pytest.approx(2), "stat": pytest.approx(2)}
+    assert summary.verdicts[CellVerdict.UNTOLD] == summary.compared == 2
+    assert summary.interval is None
 
 
 def test_the_mean_has_the_interval_of_the_repetitions_means() -> None:
     """Results of one run vary together: 8 cells that share their noise show no more than one of them."""
     first, second = (offer(*(row(values, cell) for cell in CELLS)) for values in (LOW, HIGH))
     (column,) = verdicts.compare([first, second]).cells
-    found = summarize_gains(column)
-    assert found.interval == (pytest.approx(column[0].low), pytest.approx(column[0].high))
-    assert found.over_sessions and found.mean == pytest.approx(column[0].ratio)
+    summary = summarize_gains(column)
+    assert summary.interval == (pytest.approx(column[0].low), pytest.approx(column[0].high))
+    assert summary.over_sessions and summary.mean == pytest.approx(column[0].ratio)
 
 
 # --- the verb
@@ -694,11 +696,11 @@ def test_geometric_means_are_of_actual_rates() -> None:
     """Twice the processes double what a formula counts, and nothing else."""
     low, high = [100.0, 101.0, 102.0, 103.0], [200.0, 202.0, 204.0, 206.0]
     first = offer(row(low, true_value=103.0 / 8), row(low, CELLS[1]))
-    found = verdicts.compare([first, offer(row(high, true_value=206.0 / 16), row(low, CELLS[1]))])
-    inflated, honest = found.cells[0]
+    comparison = verdicts.compare([first, offer(row(high, true_value=206.0 / 16), row(low, CELLS[1]))])
+    inflated, honest = comparison.cells[0]
     assert inflated.ratio == pytest.approx(2)
     assert inflated.gain == pytest.approx(1)
     assert honest.gain == pytest.approx(1)
-    assert summarize_gains(found.cells[0]).mean == pytest.approx(1)
-    said = text_of(found, "simple")
-    assert "Geometric means use actual rates" in " ".join(said.split())
+    assert summarize_gains(comparison.cells[0]).mean == pytest.approx(1)
+    message = text_of(comparison, "simple")
+    assert "Geometric means use actual rates" in " ".join(message.split())

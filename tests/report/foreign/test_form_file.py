@@ -78,14 +78,14 @@ def test_cells_and_rows_that_the_sheet_does_not_have_yet_are_put_in_order(tmp_pa
         book.add_worksheet("Empty")
     spots = {"B3": 1.0, "D3": 2.0, "F3": 3.0, "AA3": 4.0, "B1": 5.0, "D5": 6.0, "A9": 7.0}
     values = {Spot("A", *openpyxl.utils.cell.coordinate_to_tuple(name)): {"": value} for name, value in spots.items()}
-    changed = form_file.read_form(path).filled(values | {Spot("Empty", 2, 2): {"": "text"}}, "")
-    (tmp_path / "response.xlsx").write_bytes(changed)
+    changed_data = form_file.read_form(path).filled(values | {Spot("Empty", 2, 2): {"": "text"}}, "")
+    (tmp_path / "response.xlsx").write_bytes(changed_data)
     assert forms.values(tmp_path / "response.xlsx", "A") == {**spots, "C3": "x", "E3": "x", "C7": "x"}
     assert forms.values(tmp_path / "response.xlsx", "Empty") == {"B2": "text"}
-    with zipfile.ZipFile(io.BytesIO(changed)) as archive:
-        written = archive.read("xl/worksheets/sheet1.xml").decode()
-    assert re.findall(r'<row r="(\d+)"', written) == ["1", "3", "5", "7", "9"]
-    assert re.findall(r'<c r="([A-Z]+)3"', written) == ["B", "C", "D", "E", "F", "AA"]
+    with zipfile.ZipFile(io.BytesIO(changed_data)) as archive:
+        written_text = archive.read("xl/worksheets/sheet1.xml").decode()
+    assert re.findall(r'<row r="(\d+)"', written_text) == ["1", "3", "5", "7", "9"]
+    assert re.findall(r'<c r="([A-Z]+)3"', written_text) == ["B", "C", "D", "E", "F", "AA"]
 
 
 def test_formulas_are_computed_anew_whatever_the_workbook_says(tmp_path: Path) -> None:
@@ -139,7 +139,9 @@ EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "rfp" / "rfp.yaml"
 
 def found(path: Path, table: FormTable) -> dict[str, str]:
     read = form_file.read_form(path)
-    return {str(each.spot): each.entry.name for each in form_file.form_places(path, read, FormMapping(tables=(table,)))}
+    return {
+        str(place.spot): place.entry.name for place in form_file.form_places(path, read, FormMapping(tables=(table,)))
+    }
 
 
 def test_groups_of_columns_sheets_and_headings_in_several_lines(tmp_path: Path) -> None:
@@ -192,8 +194,8 @@ def test_numbers_are_read_in_the_units_of_the_pack_if_they_can_be(tmp_path: Path
     (tmp_path / "form.csv").write_text("1.5,8,1.5,yes\n")
     cells = {"A1": "t/peak/shared/stat in kops/s", "B1": "t/peak/shared/stat.nodes", "C1": "t/max/shared/stat in MB/s"}
     mapping = FormMapping(cells=(*cells.items(), ("D1", "answers/8.2.2")))
-    one, other = form_file.form_rows(tmp_path / "form.csv", mapping, {"": pack})
-    assert [one.fields[key] for key in ("target", "launch", "value", "unit", "nodes")] == [
+    row, other = form_file.form_rows(tmp_path / "form.csv", mapping, {"": pack})
+    assert [row.fields[key] for key in ("target", "launch", "value", "unit", "nodes")] == [
         "t",
         "peak",
         1500,
@@ -201,13 +203,13 @@ def test_numbers_are_read_in_the_units_of_the_pack_if_they_can_be(tmp_path: Path
         "8",
     ]
     assert [other.fields[key] for key in ("launch", "value", "unit")] == ["max", "1.5", "MB/s"]
-    assert (one.where, one.fields["best"]) == (f"{tmp_path / 'form.csv'}: cell A1", "highest")
+    assert (row.where, row.fields["best"]) == (f"{tmp_path / 'form.csv'}: cell A1", "highest")
 
 
 def test_the_forms_of_the_example_rfp_are_for_results_of_its_packs() -> None:
-    known, packs_of = rfp.load_with_packs(EXAMPLE)
-    assert {mapping.file for mapping in known.forms} == {"form.xlsx", "form.docx"}
-    for mapping in known.forms:
+    known_rfp, packs_of = rfp.load_with_packs(EXAMPLE)
+    assert {mapping.file for mapping in known_rfp.forms} == {"form.xlsx", "form.docx"}
+    for mapping in known_rfp.forms:
         path = EXAMPLE.with_name(mapping.file)
         read = form_file.read_form(path)
         placed = list(form_file.form_places(path, read, mapping))
@@ -216,8 +218,8 @@ def test_the_forms_of_the_example_rfp_are_for_results_of_its_packs() -> None:
             part, _, *words = place.entry.result.split("/")
             if place.entry.result != "metadata/answers/8.2.2 tuning":
                 launch, files, operation = words
-                assert launch in [each.id for each in packs_of[part].launch]
-                assert files in [each.id for each in packs_of[part].files]
+                assert launch in [condition.id for condition in packs_of[part].launch]
+                assert files in [configuration.id for configuration in packs_of[part].files]
                 assert any(
                     re.fullmatch(re.sub(r"\{.*?\}", ".*", each.id), operation) for each in packs_of[part].operations
                 )

@@ -32,12 +32,12 @@ PACK = "crossroads-mdtest"
 
 
 def published() -> list[Finding]:
-    return [one for one in table_findings(judge_table.read_submission(PUBLISHED, PACK)) if one.checked]
+    return [finding for finding in table_findings(judge_table.read_submission(PUBLISHED, PACK)) if finding.checked]
 
 
 def said(rule: str) -> dict[str, str]:
     """What is said of the published table under a rule, by subject."""
-    return {one.subject: one.actual for one in published() if one.rule == rule}
+    return {finding.subject: finding.actual for finding in published() if finding.rule == rule}
 
 
 # --- the oddities of the published Crossroads table
@@ -88,13 +88,15 @@ def test_rates_that_no_machine_has_are_found_where_the_processes_are_known(tmp_p
         "x,max,shared,create,50000000,ops/s,r4,4,\n"
         "x,max,shared,stat,9e6,MB/s,r5,4,2\n"
     )
-    found = [one for one in table_findings(judge_table.read_submission(path, PACK)) if one.rule == "PHY-04"]
-    assert {one.subject: (one.expected, one.actual) for one in found if one.checked} == {
+    findings = [
+        finding for finding in table_findings(judge_table.read_submission(path, PACK)) if finding.rule == "PHY-04"
+    ]
+    assert {one.subject: (one.expected, one.actual) for one in findings if one.checked} == {
         "x/single/shared/create": ("at most 10000000 ops/s", "50000000 ops/s"),
         "x/peak/shared/create": ("at most 40000000 ops/s", "50000000 ops/s"),
         "x/max/shared/stat": ("at most 8000000 MB/s", "9000000 MB/s"),
     }
-    assert {one.subject for one in found if not one.checked} == {"x/peak/onefile/*", "x/max/shared/create"}
+    assert {one.subject for one in findings if not one.checked} == {"x/peak/onefile/*", "x/max/shared/create"}
 
 
 def test_nothing_in_it_leads_to_a_log() -> None:
@@ -102,9 +104,9 @@ def test_nothing_in_it_leads_to_a_log() -> None:
 
 
 def test_every_other_rule_is_said_not_to_be_checked() -> None:
-    found = table_findings(judge_table.read_submission(PUBLISHED, PACK))
-    unchecked = {one.rule for one in found if not one.checked}
-    broken = {one.rule for one in found if one.checked}
+    findings = table_findings(judge_table.read_submission(PUBLISHED, PACK))
+    unchecked = {finding.rule for finding in findings if not finding.checked}
+    broken = {one.rule for one in findings if one.checked}
     kept = packs.load(PACK).checks.keys() - unchecked - broken
     assert kept == {"CMP-01", "CMP-02", "CMP-03"}
 
@@ -115,15 +117,17 @@ def test_a_line_that_is_a_multiple_of_another_is_found(tmp_path: Path) -> None:
     for line in lines:
         cells = line.split(",")
         if cells[1:3] == ["max", "unique"]:
-            peak = next(one for one in lines if one.split(",")[1:4] == ["peak", "unique", cells[3]])
+            peak = next(line for line in lines if line.split(",")[1:4] == ["peak", "unique", cells[3]])
             cells[4] = str(round(3.7 * float(peak.split(",")[4])))
         scaled.append(",".join(cells))
     path = tmp_path / "scaled.csv"
     path.write_text("\n".join(scaled) + "\n")
-    found = [
-        one for one in table_findings(judge_table.read_submission(path, PACK)) if one.subject == "lustre/max/unique/*"
+    findings = [
+        finding
+        for finding in table_findings(judge_table.read_submission(path, PACK))
+        if finding.subject == "lustre/max/unique/*"
     ]
-    repeated = [one.message for one in found if one.rule == "PRJ-01"]
+    repeated = [one.message for one in findings if one.rule == "PRJ-01"]
     assert repeated == ["reported as measured, but every operation is exactly 3.7 times lustre/peak/unique/*"]
 
 
@@ -135,7 +139,9 @@ def test_a_projection_may_be_a_multiple_since_it_is_labelled(tmp_path: Path) -> 
     ]
     path = tmp_path / "labelled.csv"
     path.write_text("\n".join(labelled) + "\n")
-    assert [one for one in table_findings(judge_table.read_submission(path, PACK)) if one.rule == "PRJ-01"] == []
+    assert [
+        finding for finding in table_findings(judge_table.read_submission(path, PACK)) if finding.rule == "PRJ-01"
+    ] == []
 
 
 def test_rounded_numbers_are_found(tmp_path: Path) -> None:
@@ -144,13 +150,13 @@ def test_rounded_numbers_are_found(tmp_path: Path) -> None:
     text = "\n".join([head, *(",".join([*c[:4], str(round(float(c[4]), -2)), *c[5:]]) for c in cells)])
     path = tmp_path / "rounded.csv"
     path.write_text(text + "\n")
-    found = [
-        one
-        for one in table_findings(judge_table.read_submission(path, PACK))
-        if one.message.startswith("values are rounded")
+    findings = [
+        finding
+        for finding in table_findings(judge_table.read_submission(path, PACK))
+        if finding.message.startswith("values are rounded")
     ]
-    assert {one.severity for one in found} == {Severity.WARNING}
-    assert {one.rule for one in found} == {"STA-05"}
+    assert {one.severity for one in findings} == {Severity.WARNING}
+    assert {one.rule for one in findings} == {"STA-05"}
 
 
 # --- reading
@@ -171,7 +177,7 @@ def test_a_table_of_this_program_is_read_as_it_was_written(tmp_path: Path, suffi
     rows = everything().rows()
     path = table_file(tmp_path, suffix)
     read = judge_table.read_submission(path, PACK).rows
-    assert [(one.cell, one.value, one.unit, one.status) for one in read] == [
+    assert [(row.cell, row.value, row.unit, row.status) for row in read] == [
         (one.cell, one.value, one.unit, one.status) for one in rows
     ]
     assert [one.record.source for one in read if one.record] == [one.record.source for one in rows if one.record]
@@ -179,7 +185,7 @@ def test_a_table_of_this_program_is_read_as_it_was_written(tmp_path: Path, suffi
     # Who judges it does not trust its verdicts, and says that nobody read the logs.
     assert all(one.findings == () for one in read)
     assert "raw output was not read again" in {
-        one.message for one in table_findings(judge_table.read_submission(path, PACK))
+        finding.message for finding in table_findings(judge_table.read_submission(path, PACK))
     }
 
 
@@ -187,10 +193,12 @@ def test_a_table_of_a_rehearsal_is_found_by_its_own_file_counts(tmp_path: Path) 
     path = tmp_path / "t.csv"
     head, line = "target,launch,files,operation,value,run,files_total\n", "scratch,single,shared,{},5702,r1,{}\n"
     path.write_text(head + line.format("create", 16384) + line.format("stat", 1048576))
-    found = [
-        one for one in table_findings(judge_table.read_submission(path, PACK)) if one.rule == "FLG-04" and one.checked
+    findings = [
+        finding
+        for finding in table_findings(judge_table.read_submission(path, PACK))
+        if finding.rule == "FLG-04" and finding.checked
     ]
-    assert [(one.subject, one.severity, one.message, one.expected, one.actual) for one in found] == [
+    assert [(one.subject, one.severity, one.message, one.expected, one.actual) for one in findings] == [
         ("scratch/single/shared/create", Severity.ERROR, "fewer files than the rules require", "1048576 or more",
          "16384"),
     ]  # fmt: skip
@@ -216,10 +224,12 @@ def test_the_true_number_beside_an_inflated_one_is_read_from_both_forms(
 def test_a_number_that_is_not_above_zero_is_found(tmp_path: Path, value: str) -> None:
     path = tmp_path / "t.csv"
     path.write_text(HEAD + f"t,node,unique,create,{value}\n")
-    found = [
-        one for one in table_findings(judge_table.read_submission(path, PACK)) if one.rule == "RUN-06" and one.checked
+    findings = [
+        finding
+        for finding in table_findings(judge_table.read_submission(path, PACK))
+        if finding.rule == "RUN-06" and finding.checked
     ]
-    assert [(one.subject, one.severity, one.actual) for one in found] == [
+    assert [(one.subject, one.severity, one.actual) for one in findings] == [
         ("t/node/unique/create", Severity.ERROR, value)
     ]
 
@@ -229,10 +239,12 @@ def test_a_table_whose_lines_come_from_several_runs_is_found(tmp_path: Path) -> 
     head = "target,launch,files,operation,value,run,attempt\n"
     lines = [f"t,node,unique,{name},{value},run{value},1" for name, value in (("create", 10), ("stat", 40))]
     path.write_text(head + "\n".join(lines) + "\n")
-    found = [
-        one for one in table_findings(judge_table.read_submission(path, PACK)) if one.rule == "STA-01" and one.checked
+    findings = [
+        finding
+        for finding in table_findings(judge_table.read_submission(path, PACK))
+        if finding.rule == "STA-01" and finding.checked
     ]
-    assert [(one.subject, one.actual) for one in found] == [("t/node/unique/*", "run10/1, run40/1")]
+    assert [(one.subject, one.actual) for one in findings] == [("t/node/unique/*", "run10/1, run40/1")]
 
 
 HEAD = "target,launch,files,operation,value\n"
@@ -302,17 +314,17 @@ def test_whatever_a_table_holds_it_is_read_or_refused(tmp_path: Path, suffix: st
 
 def test_check_takes_a_table_in_place_of_a_campaign_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(PUBLISHED), "--json"]) == 1
-    found = json.loads(capsys.readouterr().out)
-    assert {"STA-05", "PHY-01", "PHY-02", "PHY-03", "PRJ-01"} <= {one["rule"] for one in found if one["checked"]}
+    document = json.loads(capsys.readouterr().out)
+    assert {"STA-05", "PHY-01", "PHY-02", "PHY-03", "PRJ-01"} <= {one["rule"] for one in document if one["checked"]}
 
 
 def test_a_form_in_another_layout_is_judged_by_its_mapping(capsys: pytest.CaptureFixture[str]) -> None:
     form = forms.DATA / "crossroads-mdtest-published.csv"
-    whole = judge_table.read_submission(form, PACK, keys.load(FormMapping, forms.DATA / "crossroads-mdtest.yaml"))
-    found = [one for one in table_findings(whole) if one.checked]
-    repeated = {one.subject: one.actual for one in found if one.rule == "PRJ-01"}
+    submission = judge_table.read_submission(form, PACK, keys.load(FormMapping, forms.DATA / "crossroads-mdtest.yaml"))
+    findings = [finding for finding in table_findings(submission) if finding.checked]
+    repeated = {one.subject: one.actual for one in findings if one.rule == "PRJ-01"}
     assert repeated["scratch/max/shared/*"] == "create 40919, stat 104354, remove 18845" and len(repeated) == 3
-    inflated = {one.subject for one in found if one.rule == "PHY-03"}
+    inflated = {one.subject for one in findings if one.rule == "PHY-03"}
     assert inflated == {
         f"scratch/{launch}/onefile/{name}" for launch in ("peak", "max") for name in ("create", "remove")
     }
@@ -326,17 +338,19 @@ def test_the_retyped_table_of_the_rfp_has_stat_slower_than_create(tmp_path: Path
     rows = {str(row.cell): row.value for row in judge_table.read_submission(PUBLISHED, PACK).rows}
     form, mapping = tmp_path / "retyped.csv", keys.load(FormMapping, forms.DATA / "crossroads-mdtest.yaml")
     empty = form_file.read_form(forms.DATA / "crossroads-mdtest.csv")
-    spots = {each.spot: each.entry.result for each in form_file.form_places(form, empty, mapping)}
+    spots = {place.spot: place.entry.result for place in form_file.form_places(form, empty, mapping)}
     form.write_bytes(
         empty.filled({spot: {"": rows[name.replace("scratch", "lustre")] or ""} for spot, name in spots.items()}, "")
     )
-    found = [one for one in table_findings(judge_table.read_submission(form, PACK, mapping)) if one.checked]
-    assert {one.subject for one in found if one.rule == "PHY-05"} == {"scratch/node/unique/stat"}
+    findings = [
+        finding for finding in table_findings(judge_table.read_submission(form, PACK, mapping)) if finding.checked
+    ]
+    assert {one.subject for one in findings if one.rule == "PHY-05"} == {"scratch/node/unique/stat"}
 
 
 def test_a_breach_makes_a_number_of_a_table_invalid() -> None:
-    whole = judge_table.read_submission(PUBLISHED, PACK)
-    rows = with_findings(whole.rows, table_findings(whole))
+    submission = judge_table.read_submission(PUBLISHED, PACK)
+    rows = with_findings(submission.rows, table_findings(submission))
     assert {row.status for row in rows} == {Status.INVALID}
 
 

@@ -27,14 +27,14 @@ from tests.support import builders, captures
 from tests.support.latency_lines import fields
 
 GEOMETRIES = {name: geometry for name, geometry in builders.GEOMETRIES.items() if name in ("single", "peak")}
-LAUNCH = tuple(one for one in builders.pack().launch if one.id in GEOMETRIES)
+LAUNCH = tuple(condition for condition in builders.pack().launch if condition.id in GEOMETRIES)
 M = TypeVar("M")
 NETWORK = ContentionModel(2e-6, 3e9, 1.2e9, 0.5e9)
 
 
 def pack(plot: Plot, **changes: object) -> RulePack:
-    made = builders.pack(launch=LAUNCH, plots=(plot,), **changes)
-    return settle(made, "full", GEOMETRIES, {})
+    pack = builders.pack(launch=LAUNCH, plots=(plot,), **changes)
+    return settle(pack, "full", GEOMETRIES, {})
 
 
 def rows(rules: RulePack, value: Callable[[Cell, Mapping[str, str]], float | None]) -> list[Row]:
@@ -61,10 +61,10 @@ def drawing(rules: RulePack, table: list[Row], root: Path = Path()) -> Drawing:
     return Drawing(rules, rules.plots[0], table, root)
 
 
-def made(kind: Callable[[Drawing], DrawnPlot | None], of: Drawing) -> DrawnPlot:
-    found = kind(of)
-    assert found is not None
-    return found
+def made(kind: Callable[[Drawing], DrawnPlot | None], drawing: Drawing) -> DrawnPlot:
+    plot = kind(drawing)
+    assert plot is not None
+    return plot
 
 
 def marks(panel: Panel, kind: type[M]) -> list[M]:
@@ -89,11 +89,11 @@ def numbered(cell: Cell, _: Mapping[str, str]) -> float:
 
 def test_bars_have_the_heights_of_the_tables_numbers() -> None:
     rules = pack(BARS)
-    found = made(bars, drawing(rules, rows(rules, numbered)))
-    heights = [[bar.value for bar in marks(panel, Bar)] for panel in found.panels]
+    plot = made(bars, drawing(rules, rows(rules, numbered)))
+    heights = [[bar.value for bar in marks(panel, Bar)] for panel in plot.panels]
     assert heights == [[1001.0, 1002.0] * 2, [2001.0, 2002.0] * 2, [3001.0, 3002.0] * 2]
-    assert [panel.title for panel in found.panels] == ["files in shared dir", "files in own dirs", "One file"]
-    assert [key.label for key in found.legend] == ["Create", "Stat"]
+    assert [panel.title for panel in plot.panels] == ["files in shared dir", "files in own dirs", "One file"]
+    assert [key.label for key in plot.legend] == ["Create", "Stat"]
 
 
 def test_bars_are_labelled_with_processes_by_nodes_also_where_there_is_no_number() -> None:
@@ -113,21 +113,21 @@ def test_a_bar_says_what_it_is_and_leads_to_its_number() -> None:
 
 def test_bars_may_be_grouped_by_the_configurations() -> None:
     rules = pack(replace(BARS, x="files"))
-    found = made(bars, drawing(rules, rows(rules, numbered)))
-    assert [panel.title for panel in found.panels] == [
+    plot = made(bars, drawing(rules, rows(rules, numbered)))
+    assert [panel.title for panel in plot.panels] == [
         "Single Process: 1 process × 1 node",
         "Fewest for the peak: 8 processes × 2 nodes",
     ]
-    assert labels(found.panels[0].x) == ["files in\nshared dir", "files in own\ndirs", "One file"]
+    assert labels(plot.panels[0].x) == ["files in\nshared dir", "files in own\ndirs", "One file"]
 
 
 def test_a_number_that_is_not_valid_is_striped_and_said() -> None:
     rules = pack(BARS)
     table = rows(rules, numbered)
     table[0] = replace(table[0], status=Status.INVALID)
-    found = made(bars, drawing(rules, table))
-    assert [bar.valid for bar in marks(found.panels[0], Bar)] == [False, True, True, True]
-    assert "striped or crossed: invalid" in found.remarks
+    plot = made(bars, drawing(rules, table))
+    assert [bar.valid for bar in marks(plot.panels[0], Bar)] == [False, True, True, True]
+    assert "striped or crossed: invalid" in plot.remarks
 
 
 def test_what_the_formula_counts_beyond_the_actual_rate_is_pale() -> None:
@@ -135,10 +135,10 @@ def test_what_the_formula_counts_beyond_the_actual_rate_is_pale() -> None:
     table = rows(rules, numbered)
     assert table[0].record is not None
     table[0] = replace(table[0], record=replace(table[0].record, true_value=100.0))
-    found = made(bars, drawing(rules, table))
-    first, second = marks(found.panels[0], Bar)[:2]
+    plot = made(bars, drawing(rules, table))
+    first, second = marks(plot.panels[0], Bar)[:2]
     assert (first.value, first.actual, second.actual) == (1001.0, 100.0, None)
-    assert "pale: counted by the benchmark; full: actual" in found.remarks
+    assert "pale: counted by the benchmark; full: actual" in plot.remarks
 
 
 def test_a_number_that_measures_memory_is_marked() -> None:
@@ -146,18 +146,18 @@ def test_a_number_that_measures_memory_is_marked() -> None:
     table = rows(rules, numbered)
     assert table[0].record is not None
     table[0] = replace(table[0], record=replace(table[0].record, cached_share=1.0))
-    found = made(bars, drawing(rules, table))
-    assert [bar.note for bar in marks(found.panels[0], Bar)] == ["m", "", "", ""]
-    assert "m: measures memory" in found.remarks
+    plot = made(bars, drawing(rules, table))
+    assert [bar.note for bar in marks(plot.panels[0], Bar)] == ["m", "", "", ""]
+    assert "m: measures memory" in plot.remarks
 
 
 def test_numbers_that_differ_much_are_drawn_by_powers_of_ten_on_one_scale_for_all_panels() -> None:
     rules = pack(BARS)
     assert not made(bars, drawing(rules, rows(rules, numbered))).panels[0].y.log
     wide = rows(rules, lambda cell, _: 1e6 if cell.operation == "stat" else 1.0)
-    found = made(bars, drawing(rules, wide))
-    assert found.panels[0].y.log
-    assert len({panel.y for panel in found.panels}) == 1
+    plot = made(bars, drawing(rules, wide))
+    assert plot.panels[0].y.log
+    assert len({panel.y for panel in plot.panels}) == 1
 
 
 # --- lines
@@ -176,17 +176,17 @@ SWEPT = {
 def test_lines_go_through_the_points_of_a_sweep_in_its_order() -> None:
     rules = pack(LINES, **SWEPT)
     table = rows(rules, lambda cell, at: float(at["size"]) * (2 if cell.operation.startswith("read") else 1))
-    found = made(lines, drawing(rules, table))
-    panel = found.panels[0]
+    plot = made(lines, drawing(rules, table))
+    panel = plot.panels[0]
     assert [[y for _, y in line.points] for line in marks(panel, Line)] == [
         [1.0, 4.0, 16.0, 64.0],
         [2.0, 8.0, 32.0, 128.0],
     ]
-    assert [key.label for key in found.legend] == ["Write", "Read"]
+    assert [key.label for key in plot.legend] == ["Write", "Read"]
     assert labels(panel.x) == ["1", "4", "16", "64"]
     assert panel.x.title == "size of a file"
     assert panel.title == "files in shared dir, Single Process: 1 process × 1 node"
-    assert len(found.panels) == 6
+    assert len(plot.panels) == 6
 
 
 def test_a_point_without_a_number_is_left_out_of_its_line() -> None:
@@ -208,8 +208,8 @@ def test_a_line_for_each_value_of_the_series() -> None:
     plot = Plot("s", "S", "lines", ("t-{count}-{size}",), x="size", series="count")
     operation = Operation("t-{count}-{size}", "{size}", "s", record="t-{count}-{size}", row="{count}")
     rules = pack(plot, sweeps=(SIZES, Sweep("count", values="1,2", title="processes")), operations=(operation,))
-    found = made(lines, drawing(rules, rows(rules, lambda cell, at: float(at["count"]))))
-    assert [key.label for key in found.legend] == ["processes: 1", "processes: 2"]
+    drawn_plot = made(lines, drawing(rules, rows(rules, lambda cell, at: float(at["count"]))))
+    assert [key.label for key in drawn_plot.legend] == ["processes: 1", "processes: 2"]
 
 
 # --- contention
@@ -228,34 +228,34 @@ def messages(_: Cell, at: Mapping[str, str]) -> float:
 
 def test_the_model_of_contention_is_fitted_and_drawn_beside_what_was_measured() -> None:
     rules = replace(pack(PAIRS, **NET), launch=LAUNCH[:1])
-    found = made(pairs, drawing(rules, [row for row in rows(rules, messages) if row.cell.launch == "single"]))
-    ((name, fit),) = found.models
+    plot = made(pairs, drawing(rules, [row for row in rows(rules, messages) if row.cell.launch == "single"]))
+    ((name, fit),) = plot.models
     assert name == ""  # a key of contention.json, which does not change with the geometry
     assert fit.model.first_bytes_s == pytest.approx(1.2e9, rel=0.02)
-    total, each = found.panels
+    total, panel = plot.panels
     largest = [line for line in marks(total, Line) if not line.joined][-1]
     expected = [65536 * pairs / NETWORK.seconds(pairs, 65536) / 1e6 for pairs in (1, 2, 3, 4)]
     assert [y for _, y in largest.points] == pytest.approx(expected)
-    alone = [line for line in marks(each, Line) if not line.joined][-1]
+    alone = [line for line in marks(panel, Line) if not line.joined][-1]
     assert [y for _, y in alone.points] == pytest.approx([value / n for n, value in enumerate(expected, 1)])
     curve = [line for line in marks(total, Line) if line.joined][-1]
     assert [y for _, y in curve.points] == pytest.approx(expected, rel=0.02)
-    assert "off by 0% (90%: 0%) on points held back" in found.remarks[-1]
+    assert "off by 0% (90%: 0%) on points held back" in plot.remarks[-1]
 
 
 def test_bandwidths_in_mb_a_second_give_the_same_model() -> None:
     operations = (Operation("t-{pairs}-{size}", "{size}", "MB/s", record="t-{pairs}-{size}", row="{pairs}"),)
     rules = pack(replace(PAIRS, operations=("t-{pairs}-{size}",)), **{**NET, "operations": operations})
     table = rows(rules, lambda cell, at: messages(cell, at) * int(at["size"]) / 1e6)
-    found = made(pairs, drawing(rules, table))
-    assert found.models[0][1].model.latency_s == pytest.approx(2e-6, rel=0.02)
+    plot = made(pairs, drawing(rules, table))
+    assert plot.models[0][1].model.latency_s == pytest.approx(2e-6, rel=0.02)
 
 
 def test_too_few_points_are_drawn_without_a_model() -> None:
     rules = pack(PAIRS, **{**NET, "sweeps": (Sweep("pairs", values="1"), Sweep("size", values="1,2"))})
-    found = made(pairs, drawing(rules, rows(rules, messages)))
-    assert found.models == ()
-    assert found.remarks == ("measured; too few points for the model",)
+    plot = made(pairs, drawing(rules, rows(rules, messages)))
+    assert plot.models == ()
+    assert plot.remarks == ("measured; too few points for the model",)
 
 
 # --- timeline
@@ -273,13 +273,13 @@ def recorded(root: Path, run: str, text: str) -> None:
 def test_a_map_shows_what_each_process_moved_in_each_interval(tmp_path: Path) -> None:
     rules = pack(WHO, files=builders.pack().files[:1])
     recorded(tmp_path, "scratch.peak.shared.r1", CAPTURE.read_text())
-    found = made(processes, drawing(rules, rows(rules, numbered), tmp_path))
-    panel = found.panels[0]
+    plot = made(processes, drawing(rules, rows(rules, numbered), tmp_path))
+    panel = plot.panels[0]
     (raster,) = marks(panel, Raster)
     lines = [json.loads(line) for line in CAPTURE.read_text().splitlines() if '"process"' in line]
-    own = [line["timeline_bytes"] for line in lines if line["operation"] == "write"]
+    own_timeline_bytes = [line["timeline_bytes"] for line in lines if line["operation"] == "write"]
     most = max(count for line in lines for count in line["timeline_bytes"])
-    for row, counts in zip(raster.rows, own, strict=True):
+    for row, counts in zip(raster.rows, own_timeline_bytes, strict=True):
         shown = [value or 0.0 for value in row][: len(counts)]
         assert shown == pytest.approx([count / most for count in counts])
     assert labels(panel.y) == ["0 n0", "1 n0", "2 n1", "3 n1"]
@@ -288,9 +288,9 @@ def test_a_map_shows_what_each_process_moved_in_each_interval(tmp_path: Path) ->
 
 def test_a_map_of_many_processes_and_intervals_is_bounded_by_means() -> None:
     lines = [Timeline(rank, "n0", 0.5, (1 << 20,) * 250) for rank in range(100)]
-    found = rates(lines)
-    assert len(found) <= ROWS and len(found[0]) <= COLUMNS
-    assert found[0][0] == 2.0
+    found_rates = rates(lines)
+    assert len(found_rates) <= ROWS and len(found_rates[0]) <= COLUMNS
+    assert found_rates[0][0] == 2.0
 
 
 def test_a_link_or_an_absent_file_draws_nothing(tmp_path: Path) -> None:
@@ -312,8 +312,8 @@ CREATED = {0: [*range(2000, 4000, 7), 90_000], 1: [*range(2500, 5000, 9)], 2: []
 def with_latencies(root: Path) -> Drawing:
     """A run that created for 4.25 s, with nothing in the third second, and did not record its stat."""
     rules = pack(OVER_TIME, files=builders.pack().files[:1])
-    told = [fields(values, start_s=float(at), length_s=1.0 if at < 4 else 0.25) for at, values in CREATED.items()]
-    recorded(root, "scratch.peak.shared.r1", MDTEST.splitlines(keepends=True)[0] + "".join(map(encoded, told)))
+    entries = [fields(values, start_s=float(at), length_s=1.0 if at < 4 else 0.25) for at, values in CREATED.items()]
+    recorded(root, "scratch.peak.shared.r1", MDTEST.splitlines(keepends=True)[0] + "".join(map(encoded, entries)))
     table = [replace(row, record=replace(row.record, source=Source(f"runs/{row.run.id}/1/stdout", 1)))
              for row in rows(rules, numbered) if row.record and row.run]  # fmt: skip
     return drawing(rules, table, root)
@@ -324,8 +324,8 @@ def encoded(line: object) -> str:
 
 
 def test_percentiles_over_time_stop_where_no_operation_ended(tmp_path: Path) -> None:
-    found = made(latency, with_latencies(tmp_path))
-    (panel,) = found.panels
+    plot = made(latency, with_latencies(tmp_path))
+    (panel,) = plot.panels
     assert panel.title == "scratch/peak/shared/create: 1001 ops/s, 8 × 2"
     assert (panel.x.high, panel.x.title, panel.y.title, panel.y.log) == (4.25, "time (s)", "latency (ms)", True)
     lines = marks(panel, Line)
@@ -333,7 +333,7 @@ def test_percentiles_over_time_stop_where_no_operation_ended(tmp_path: Path) -> 
     longest = [value for line in lines[-2:] for _, value in line.points]
     assert longest == pytest.approx([0.09, 0.004993, 2100])
     assert [mark.x for mark in marks(panel, Upright)] == [2.0]  # the last interval is too short to say anything
-    assert [key.label for key in found.legend] == ["median", "95%", "99%", "99.9%", "longest", "no operation ended"]
+    assert [key.label for key in plot.legend] == ["median", "95%", "99%", "99.9%", "longest", "no operation ended"]
 
 
 def test_percentiles_over_time_are_a_file_and_a_table(tmp_path: Path) -> None:
@@ -347,8 +347,8 @@ def test_several_iterations_have_a_panel_each_and_a_phase_its_own_file(tmp_path:
     figure = with_latencies(tmp_path)
     of_phase = tmp_path / "runs" / "scratch.peak.shared.r1" / "1" / "first"
     of_phase.mkdir()
-    told = [fields([1000], iteration=iteration, operation="stat") for iteration in (0, 1)]
-    (of_phase / "bench.jsonl").write_text(MDTEST.splitlines(keepends=True)[0] + "".join(map(encoded, told)))
+    entries = [fields([1000], iteration=iteration, operation="stat") for iteration in (0, 1)]
+    (of_phase / "bench.jsonl").write_text(MDTEST.splitlines(keepends=True)[0] + "".join(map(encoded, entries)))
     row = next(row for row in figure.rows if str(row.cell) == "scratch/peak/shared/stat")
     assert row.record is not None
     source = Source("runs/scratch.peak.shared.r1/1/first/stdout", 1)
@@ -391,7 +391,7 @@ def test_titles_are_text_whatever_they_hold(tmp_path: Path) -> None:
     (picture,) = draw_plots(rules, "scratch", rows(rules, numbered), tmp_path, tmp_path)
     text = (tmp_path / picture.file).read_text(encoding="utf-8")
     tree = ET.fromstring(text)
-    assert {one.tag.split("}")[1] for one in tree.iter()} == {"svg", "g", "rect", "text", "path", "a", "title"}
+    assert {element.tag.split("}")[1] for element in tree.iter()} == {"svg", "g", "rect", "text", "path", "a", "title"}
     assert not any(name.startswith("on") or name in ("style", "id") for one in tree.iter() for name in one.attrib)
     assert "\u202e" not in text
 

@@ -12,8 +12,8 @@ from tests.statistics.test_contention import FREE, LIMITED, fitted, sweep
 
 def lines_of(fit: contention.ContentionFit) -> dict[str, str]:
     """The rows of the page's table, by their first cells."""
-    shown = page.render_page("contention.html.j2", fit=fit, digits=units.digits)
-    return dict(re.findall('<th scope="row">(.*?)</th><td>(.*?)</td>', shown))
+    output = page.render_page("contention.html.j2", fit=fit, digits=units.digits)
+    return dict(re.findall('<th scope="row">(.*?)</th><td>(.*?)</td>', output))
 
 
 def test_a_model_is_told_with_its_units_and_its_errors() -> None:

@@ -22,39 +22,39 @@ def test_nothing_measured_is_no_picture() -> None:
 
 
 def test_all_points_are_drawn_with_the_chosen_count() -> None:
-    found = standing(0)
-    drawn = searches.search_plot(found, "ops/s")
+    progress = standing(0)
+    drawn = searches.search_plot(progress, "ops/s")
     assert drawn is not None
     assert [key.label for key in drawn.legend] == [
         "runs of the search", "confirmation runs", "chosen: 4 processes on 1 node",
     ]  # fmt: skip
     (panel,) = drawn.panels
-    assert sum(len(mark.points) for mark in panel.marks if isinstance(mark, Line)) == len(found.points)
+    assert sum(len(mark.points) for mark in panel.marks if isinstance(mark, Line)) == len(progress.points)
     assert [mark.x for mark in panel.marks if isinstance(mark, Upright)] == [4]
     assert panel.y.title == "create (ops/s)"
 
 
 def test_counts_that_cannot_be_told_apart_are_marked() -> None:
-    found = standing(0)
-    assert found.choice is not None
-    tried = tuple(one.geometry for one in found.choice.candidates if one.rate)[:3]
-    open_ = replace(found, choice=replace(found.choice, resolved=False, possible_counts=tried))
+    progress = standing(0)
+    assert progress.choice is not None
+    geometries = tuple(candidate.geometry for candidate in progress.choice.candidates if candidate.rate)[:3]
+    open_ = replace(progress, choice=replace(progress.choice, resolved=False, possible_counts=geometries))
     drawn = searches.search_plot(open_, "ops/s")
     assert drawn is not None
     assert drawn.legend[-1].label == "not told apart: 3 counts"
     marked = next(mark for mark in drawn.panels[0].marks if isinstance(mark, Line))
-    assert [x for x, _ in marked.points] == [one.processes for one in tried]
+    assert [x for x, _ in marked.points] == [one.processes for one in geometries]
 
 
 def test_over_several_nodes_the_intervals_say_processes_by_nodes_where_labels_do_not_overlap() -> None:
-    found = standing(3)
-    drawn = searches.search_plot(found, "ops/s")
-    assert drawn is not None and found.choice is not None and found.choice.geometry is not None
+    progress = standing(3)
+    drawn = searches.search_plot(progress, "ops/s")
+    assert drawn is not None and progress.choice is not None and progress.choice.geometry is not None
     intervals = [mark for mark in drawn.panels[0].marks if isinstance(mark, Interval)]
-    assert len(intervals) == sum(bool(one.rate) for one in found.choice.candidates)
-    chosen = found.choice.geometry
-    told = {mark.label for mark in intervals if mark.label}
-    assert f"{chosen.processes} × {chosen.nodes}" in told
-    assert told <= {f"{one.geometry.processes} × {one.geometry.nodes}" for one in found.choice.candidates}
+    assert len(intervals) == sum(bool(candidate.rate) for candidate in progress.choice.candidates)
+    chosen_geometry = progress.choice.geometry
+    labels = {mark.label for mark in intervals if mark.label}
+    assert f"{chosen_geometry.processes} × {chosen_geometry.nodes}" in labels
+    assert labels <= {f"{one.geometry.processes} × {one.geometry.nodes}" for one in progress.choice.candidates}
     places = sorted(drawn.panels[0].x.place(mark.x) * searches.WIDTH for mark in intervals if mark.label)
     assert all(after - before >= searches.APART for before, after in pairwise(places))

@@ -64,7 +64,7 @@ def read(path: Path) -> dict[str, Sheet]:
         used = styles.find(f"{SPACE}cellXfs")
         assert used is not None
         formats = [codes.get(one.attrib["numFmtId"], "") for one in used]
-        found = {}
+        fields = {}
         for number, name in enumerate(names, 1):
             part = f"xl/worksheets/sheet{number}.xml"
             sheet, made = ElementTree.fromstring(archive.read(part)), Sheet()
@@ -72,8 +72,8 @@ def read(path: Path) -> dict[str, Sheet]:
             outside = {}
             relations = f"xl/worksheets/_rels/sheet{number}.xml.rels"
             if relations in archive.namelist():
-                for one in ElementTree.fromstring(archive.read(relations)):
-                    outside[one.attrib["Id"]] = one.attrib["Target"]
+                for element in ElementTree.fromstring(archive.read(relations)):
+                    outside[element.attrib["Id"]] = element.attrib["Target"]
             for cell in sheet.iter(f"{SPACE}c"):
                 value = cell.findtext(f"{SPACE}v")
                 if value is not None:
@@ -82,13 +82,13 @@ def read(path: Path) -> dict[str, Sheet]:
             for link in sheet.iter(f"{SPACE}hyperlink"):
                 there = link.attrib.get("location") or outside[link.attrib[RELATION]].replace("\\", "/")
                 made.links[link.attrib["ref"]] = there
-            found[name] = made
-    return found
+            fields[name] = made
+    return fields
 
 
-def book_of(tmp_path: Path, given: Contents) -> dict[str, Sheet]:
+def book_of(tmp_path: Path, contents: Contents) -> dict[str, Sheet]:
     path = tmp_path / "table.xlsx"
-    path.write_bytes(workbook(path, given))
+    path.write_bytes(workbook(path, contents))
     return read(path)
 
 
@@ -111,17 +111,17 @@ def xml_of(path: Path) -> dict[str, ElementTree.Element]:
 def test_headings_stay_in_sight_lists_have_filters_and_the_key_of_severities(tmp_path: Path) -> None:
     long = replace(FINDING, wording="word " * 100)
     book_of(tmp_path, contents(everything(), (FINDING, long)))
-    found = xml_of(tmp_path / "table.xlsx")
-    assert {name for name, sheet in found.items() if sheet.find(f".//{SPACE}pane") is not None} == found.keys() - {
-        "Summary"
-    }
-    filters = {name: sheet.find(f"{SPACE}autoFilter") for name, sheet in found.items()}
-    assert {name: one.attrib["ref"] for name, one in filters.items() if one is not None} == {
+    elements = xml_of(tmp_path / "table.xlsx")
+    assert {
+        name for name, sheet in elements.items() if sheet.find(f".//{SPACE}pane") is not None
+    } == elements.keys() - {"Summary"}
+    filters = {name: sheet.find(f"{SPACE}autoFilter") for name, sheet in elements.items()}
+    assert {name: element.attrib["ref"] for name, element in filters.items() if element is not None} == {
         "Findings": "A4:J6",
         "Provenance": f"A1:{LETTERS[len(IN_CSV)]}37",
         "Runs": "A1:J13",
     }
-    heights = {row.attrib["r"]: row.attrib.get("ht") for row in found["Findings"].iter(f"{SPACE}row")}
+    heights = {row.attrib["r"]: row.attrib.get("ht") for row in elements["Findings"].iter(f"{SPACE}row")}
     assert heights["5"] is None
     assert float(heights["6"] or 0) == sheets.LINE * 13
     key = read(tmp_path / "table.xlsx")["Findings"].column("A")[:3]
@@ -177,16 +177,16 @@ def test_the_summary_says_what_this_is_and_whether_it_complies(book: dict[str, S
 
 def test_every_sheet_prints_across_pages_that_can_be_read_with_its_heading_on_each(tmp_path: Path) -> None:
     book_of(tmp_path, contents(everything(), (FINDING,)))
-    found = xml_of(tmp_path / "table.xlsx")
-    for name, sheet in found.items():
+    elements = xml_of(tmp_path / "table.xlsx")
+    for name, sheet in elements.items():
         (setup,) = sheet.iter(f"{SPACE}pageSetup")
         assert (setup.attrib["orientation"], setup.attrib["fitToHeight"]) == ("landscape", "0"), name
-        total = sum(float(one.attrib["width"]) for one in sheet.iter(f"{SPACE}col"))
+        total = sum(float(element.attrib["width"]) for element in sheet.iter(f"{SPACE}col"))
         assert total / int(setup.attrib.get("fitToWidth", "1")) <= sheets.READABLE + 12, name
     with zipfile.ZipFile(tmp_path / "table.xlsx") as archive:
         book = ElementTree.fromstring(archive.read("xl/workbook.xml"))
     titles = {
-        list(found)[int(one.attrib["localSheetId"])]: str(one.text)
+        list(elements)[int(one.attrib["localSheetId"])]: str(one.text)
         for one in book.iter(f"{SPACE}definedName")
         if one.attrib["name"] == "_xlnm.Print_Titles"
     }
@@ -256,20 +256,20 @@ def test_what_the_marks_name_stands_below_the_table_and_how_digits_are_cut(book:
 
 
 def test_a_projected_number_is_a_number_that_says_so(tmp_path: Path) -> None:
-    found = book_of(tmp_path, contents(projected()))
-    sheet = found["scratch"]
+    sheets = book_of(tmp_path, contents(projected()))
+    sheet = sheets["scratch"]
     place = next(name for name, value in sheet.cells.items() if str(value).startswith("PROJECTED"))
     line = place[1:]
     assert (sheet.cells[f"B{line}"], sheet.formats[f"B{line}"]) == (4938270.0, "#,##0")
-    assert found["Projections"].line(2) == ["scratch/max/shared/create", 4938270.0, "ops/s", 3950616.0, 5925924.0, 0.2]
-    assert found["Projections"].cells["K2"] == "base * nodes"
+    assert sheets["Projections"].line(2) == ["scratch/max/shared/create", 4938270.0, "ops/s", 3950616.0, 5925924.0, 0.2]
+    assert sheets["Projections"].cells["K2"] == "base * nodes"
 
 
 def test_a_full_size_workbook_does_not_say_rehearsal(tmp_path: Path) -> None:
-    done = Results(campaign=builders.campaign(profile="full"))
-    found = book_of(tmp_path, contents(done))
-    assert "A2" not in found["scratch"].cells
-    assert not [text for sheet in found.values() for text in sheet.cells.values() if "rehearsal" in str(text).lower()]
+    results = Results(campaign=builders.campaign(profile="full"))
+    sheets = book_of(tmp_path, contents(results))
+    assert "A2" not in sheets["scratch"].cells
+    assert not [text for sheet in sheets.values() for text in sheet.cells.values() if "rehearsal" in str(text).lower()]
 
 
 # --- what stands behind the numbers
@@ -330,8 +330,8 @@ def test_the_system_is_described_with_what_the_jobs_found_and_how_the_benchmark_
         "environment": (Section("Kernel", "of each node", columns, (("n1", "6.1"), ("n2", "=6.2"))),),
         "modifications": (Section("No modifications", "both trees have the same hash"),),
     }
-    found = book_of(tmp_path, replace(contents(everything()), **parts))["System"]  # type: ignore[arg-type]
-    texts = [[value for value in found.line(number) if value is not None] for number in range(1, 24)]
+    sheet = book_of(tmp_path, replace(contents(everything()), **parts))["System"]  # type: ignore[arg-type]
+    texts = [[value for value in sheet.line(number) if value is not None] for number in range(1, 24)]
     for line in (["storage", "4 servers & 96 disks"], ["name", "A. <Nobody>"], ["n2", "=6.2"], ["No modifications"]):
         assert line in texts, line
 
@@ -356,52 +356,52 @@ def test_what_looks_like_a_formula_a_link_or_a_number_stays_text(tmp_path: Path)
         files=(replace(pack.files[0], title="+SUM(A1:A9)"), *pack.files[1:]),
         launch=(replace(pack.launch[0], title="-2+3"), replace(pack.launch[1], title="17"), *pack.launch[2:]),
     )
-    done = Results(campaign=builders.campaign(targets=(target,)), pack=pack)
-    found = book_of(tmp_path, contents(done, (replace(FINDING, wording="=1+1", expected="http://x", actual="5"),)))
-    sheet = found["=1+1"]
+    results = Results(campaign=builders.campaign(targets=(target,)), pack=pack)
+    sheets = book_of(tmp_path, contents(results, (replace(FINDING, wording="=1+1", expected="http://x", actual="5"),)))
+    sheet = sheets["=1+1"]
     assert [sheet.cells[f"A{number}"] for number in (1, 5, 6, 7)] == [
         "=HYPERLINK(1): =1+1 (https://example.org/=cmd|' /C calc'!A0)",
         "+SUM(A1:A9)",
         "-2+3",
         "17",
     ]
-    assert found["Findings"].line(5)[3:] == ["=1+1", "http://x", "5"]
-    assert found["Findings"].links == {}
+    assert sheets["Findings"].line(5)[3:] == ["=1+1", "http://x", "5"]
+    assert sheets["Findings"].links == {}
 
 
 def test_what_cannot_be_seen_is_written_as_its_number(tmp_path: Path) -> None:
-    found = book_of(
+    sheets = book_of(
         tmp_path, contents(everything(), (replace(FINDING, wording="a\x1b[31m\x00\u202e_x0041_\ud800\nb"),))
     )
-    assert str(found["Findings"].cells["D5"]).replace("_x005F_", "_") == "a\\x1b[31m\\x00\\u202e_x0041_\\ud800 b"
+    assert str(sheets["Findings"].cells["D5"]).replace("_x005F_", "_") == "a\\x1b[31m\\x00\\u202e_x0041_\\ud800 b"
 
 
 @given(st.integers(32700, 33000), st.sampled_from(["a", "é", "😀", "_"]))
 def test_no_text_is_longer_than_a_cell_may_be_and_one_that_was_cut_says_so(length: int, letter: str) -> None:
-    kept = sheets.cell_text(letter * length)
-    assert len(kept.encode("utf-16-le")) // 2 <= 32767
-    assert kept == letter * length or kept.endswith(f"… (truncated, {length} characters)")
+    kept_text = sheets.cell_text(letter * length)
+    assert len(kept_text.encode("utf-16-le")) // 2 <= 32767
+    assert kept_text == letter * length or kept_text.endswith(f"… (truncated, {length} characters)")
 
 
 def test_targets_whose_names_a_workbook_cannot_tell_apart_have_a_sheet_each(tmp_path: Path) -> None:
     long = "a-very-long-name-of-a-storage-tier"
     names = (f"{long}-1", f"{long}-2", "provenance", "History")
     targets = tuple(Target(name, f"/{name}") for name in names)
-    found = book_of(tmp_path, contents(Results(campaign=builders.campaign(targets=targets))))
-    assert list(found)[1:5] == [
+    sheets = book_of(tmp_path, contents(Results(campaign=builders.campaign(targets=targets))))
+    assert list(sheets)[1:5] == [
         "a-very-long-name-of-a-storage-t",
         "a-very-long-name-of-a-storage~2",
         "provenance~2",
         "History~2",
     ]
-    assert [str(sheet.cells["A1"]).split(" ")[2] for sheet in list(found.values())[1:5]] == list(names)
+    assert [str(sheet.cells["A1"]).split(" ")[2] for sheet in list(sheets.values())[1:5]] == list(names)
 
 
 @given(st.lists(st.text("aA[]:*?/\\'~ 12é\x07", max_size=40), max_size=12))
 def test_every_name_is_one_that_a_workbook_takes(targets: list[str]) -> None:
-    found = sheets.sheet_names(targets)
-    assert len({name.lower() for name in (*found, *sheets.NAMES)}) == len(targets) + len(sheets.NAMES)
-    for name in found:
+    sheet_names = sheets.sheet_names(targets)
+    assert len({name.lower() for name in (*sheet_names, *sheets.NAMES)}) == len(targets) + len(sheets.NAMES)
+    for name in sheet_names:
         assert 0 < len(name) <= 31
         assert not re.search(r"[\[\]:*?/\\]|^'|'$", name)
 

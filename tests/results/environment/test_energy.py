@@ -41,18 +41,18 @@ def lasting(seconds: float) -> Completion:
 
 
 def test_counters_of_all_nodes_are_added() -> None:
-    found = of(counters(5_000_000, 1_005_000_000) + counters(0, 3_000_000_000, node="n2"))
-    assert (found.joules, found.nodes, found.turned_over, found.problem) == (4000.0, ("n1", "n2"), 0, "")
+    energy = of(counters(5_000_000, 1_005_000_000) + counters(0, 3_000_000_000, node="n2"))
+    assert (energy.joules, energy.nodes, energy.turned_over, energy.problem) == (4000.0, ("n1", "n2"), 0, "")
 
 
 def test_a_counter_that_turned_over_is_accounted_for_and_said() -> None:
-    found = of(counters(RANGE_UJ - 1_000_000_000, 2_000_000_000))
-    assert (found.joules, found.turned_over) == (3000.0, 1)
+    energy = of(counters(RANGE_UJ - 1_000_000_000, 2_000_000_000))
+    assert (energy.joules, energy.turned_over) == (3000.0, 1)
 
 
 def test_no_number_where_a_counter_may_have_turned_over_unseen() -> None:
-    found = of(counters(1_000_000, 2_000_000, apart=300))
-    assert (found.joules, found.problem) == (
+    energy = of(counters(1_000_000, 2_000_000, apart=300))
+    assert (energy.joules, energy.problem) == (
         None,
         "n1: 300 s between two readings: counter intel-rapl:0 may have begun again at 0 unnoticed",
     )
@@ -89,8 +89,8 @@ def test_what_tells_no_energy_is_no_number(values: tuple[str, ...], problem: str
 
 
 def test_a_node_that_could_not_be_read_leaves_no_number_for_the_others() -> None:
-    found = of(counters(0, 1_000_000) + readings("n2", "no counters in /sys/class/powercap", kind="problem"))
-    assert (found.joules, found.problem) == (None, "n2: no counters in /sys/class/powercap")
+    energy = of(counters(0, 1_000_000) + readings("n2", "no counters in /sys/class/powercap", kind="problem"))
+    assert (energy.joules, energy.problem) == (None, "n2: no counters in /sys/class/powercap")
 
 
 def test_the_readings_must_cover_all_nodes_and_the_whole_run() -> None:
@@ -142,6 +142,6 @@ def step(number: int, name: str = "xhpl", began: int = 1000, ended: int = 1010, 
 )
 def test_the_step_of_the_run_counts(steps: list[dict[str, str]], joules: float | None, problem: str) -> None:
     command = builders.run().commands[0]
-    named = [replace(command, executable="/opt/xhpl")]
-    found = energy.accounted_energy(Accounting(steps=tuple(steps)), lasting(10), named)
+    named_commands = [replace(command, executable="/opt/xhpl")]
+    found = energy.accounted_energy(Accounting(steps=tuple(steps)), lasting(10), named_commands)
     assert (found.joules, found.problem) == (joules, problem)

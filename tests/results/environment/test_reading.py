@@ -67,16 +67,16 @@ def parse(content: bytes) -> Evidence:
 def read(*changes: Fact) -> Evidence:
     """With other facts in place of those with the same name."""
     names = {(line["source"], line["name"]) for line in changes}
-    kept = [line for line in GIVEN if (line["source"], line["name"]) not in names]
-    return parse(text(*kept, *changes).encode())
+    kept_given = [line for line in GIVEN if (line["source"], line["name"]) not in names]
+    return parse(text(*kept_given, *changes).encode())
 
 
 def test_a_line_that_is_nested_too_deeply_is_a_problem_of_it_alone() -> None:
     for depth in (100_000, *range(900, 1100, 7)):
         nested = b'{"source": "ranks", "name": "watched", "value": ' + b"[" * depth + b"]" * depth + b"}\n"
-        found = parse(text(*GIVEN).encode() + nested)
-        assert not found.witness.watched
-        assert found.environment.directory == "/scratch"
+        evidence = parse(text(*GIVEN).encode() + nested)
+        assert not evidence.witness.watched
+        assert evidence.environment.directory == "/scratch"
 
 
 def test_a_whole_file_is_read() -> None:
@@ -105,15 +105,15 @@ def test_a_whole_file_is_read() -> None:
 
 
 def test_a_fact_is_found_by_node_and_by_how_many_say_it() -> None:
-    found = read().environment
-    assert found.by_node("cpu.model") == {"n1": "A", "n2": "A", "n3": "B"}
-    assert found.values("cpu.model") == ("A", "B")
-    assert (found.by_node("no.such"), found.values("no.such")) == ({}, ())
+    environment = read().environment
+    assert environment.by_node("cpu.model") == {"n1": "A", "n2": "A", "n3": "B"}
+    assert environment.values("cpu.model") == ("A", "B")
+    assert (environment.by_node("no.such"), environment.values("no.such")) == ({}, ())
 
 
 def test_a_clock_is_off_by_what_lies_outside_of_the_time_of_asking() -> None:
-    found = read().environment
-    assert [found.clock_offset(name) for name in ("n1", "n2", "n3", "n4")] == [-1.0, 0.0, 0.0, 0.0]
+    environment = read().environment
+    assert [environment.clock_offset(name) for name in ("n1", "n2", "n3", "n4")] == [-1.0, 0.0, 0.0, 0.0]
     late = read(fact("node", "clock", "161.0", node="n1")).environment
     assert late.clock_offset("n1") == 60.0
 
@@ -161,23 +161,23 @@ WRONG: dict[str, tuple[Sequence[Fact], str]] = {
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_not_as_it_should_be_is_a_problem_and_the_rest_is_read(name: str) -> None:
     changes, problem = WRONG[name]
-    found = read(*changes)
+    evidence = read(*changes)
     assert any(
-        re.fullmatch(rf"facts\.jsonl:( |[0-9]+: ){re.escape(problem)}", said) for said in found.environment.problems
+        re.fullmatch(rf"facts\.jsonl:( |[0-9]+: ){re.escape(problem)}", said) for said in evidence.environment.problems
     )
-    assert found.environment.directory == "/scratch"
+    assert evidence.environment.directory == "/scratch"
 
 
 def test_damaged_lines_are_named_and_the_others_read() -> None:
     header, *lines = text(*GIVEN).splitlines()
-    found = parse(
+    evidence = parse(
         "\n".join([header, '{"source": "host", "na', *lines, "[]", "\udcff"]).encode(errors="surrogateescape")
     )
     last = len(lines) + 3
-    begin, kind, *_ = [said for said in found.environment.problems if said != "srun said no"]
+    begin, kind, *_ = [problem for problem in evidence.environment.problems if problem != "srun said no"]
     assert begin.startswith("facts.jsonl:2: not JSON: Unterminated string")
     assert kind == f"facts.jsonl:{last}: not a JSON object"
-    assert found.environment.nodes == read().environment.nodes
+    assert evidence.environment.nodes == read().environment.nodes
 
 
 @pytest.mark.parametrize(
@@ -223,10 +223,10 @@ OTHERS = [
 def test_whatever_stands_in_its_fields_nothing_is_raised_and_it_can_be_stored(
     changes: list[tuple[Fact, str, object]],
 ) -> None:
-    others = [{**line, key: value} for line, key, value in changes]
-    found = parse(text(*GIVEN, *OTHERS, *others).encode())
-    assert decode(Evidence, json.loads(dumps(found))) == found
-    dumps(found).encode("utf-8")
+    other_entries = [{**line, key: value} for line, key, value in changes]
+    evidence = parse(text(*GIVEN, *OTHERS, *other_entries).encode())
+    assert decode(Evidence, json.loads(dumps(evidence))) == evidence
+    dumps(evidence).encode("utf-8")
 
 
 @given(st.binary(max_size=200))
@@ -236,8 +236,8 @@ def test_no_bytes_raise_anything(content: bytes) -> None:
 
 
 def test_what_is_kept_comes_back() -> None:
-    made = builders.evidence(placement={"": ("n1", "n2")}, loader_variables={"write": (), "read": ("LD_A=ab",)})
-    assert decode(Evidence, json.loads(dumps(made))) == made
+    evidence = builders.evidence(placement={"": ("n1", "n2")}, loader_variables={"write": (), "read": ("LD_A=ab",)})
+    assert decode(Evidence, json.loads(dumps(evidence))) == evidence
 
 
 @pytest.mark.parametrize("make", ["absent", "link", "pipe", "folder", "large"])
@@ -253,9 +253,9 @@ def test_only_a_plain_file_of_bounded_size_is_read(tmp_path: Path, make: str) ->
     elif make == "large":
         with path.open("wb") as file:
             file.truncate(LARGEST_BYTES + 1)
-    found = reading.read(tmp_path)
-    assert not found.environment.recorded
-    assert found.environment.problems[0].startswith("facts.jsonl: ")
+    evidence = reading.read(tmp_path)
+    assert not evidence.environment.recorded
+    assert evidence.environment.problems[0].startswith("facts.jsonl: ")
 
 
 def test_an_attempt_that_has_not_ended_has_the_facts_that_are_there(tmp_path: Path) -> None:
@@ -293,8 +293,10 @@ def test_no_list_of_nodes_raises_anything(text: str) -> None:
 
 
 def test_a_value_of_scontrol_goes_on_to_the_next_key() -> None:
-    found = slurm_fields("JobId=17 JobName=a name with blanks ReqB:S:C:T=0:0:*:* Command=/x/a=b.sh WorkDir=/x Power= ")
-    assert found == {
+    found_slurm_fields = slurm_fields(
+        "JobId=17 JobName=a name with blanks ReqB:S:C:T=0:0:*:* Command=/x/a=b.sh WorkDir=/x Power= "
+    )
+    assert found_slurm_fields == {
         "JobId": "17", "JobName": "a name with blanks", "ReqB:S:C:T": "0:0:*:*", "Command": "/x/a=b.sh",
         "WorkDir": "/x", "Power": "",
     }  # fmt: skip
@@ -317,8 +319,8 @@ def test_no_accounting_is_none(tmp_path: Path) -> None:
 
 @given(st.dictionaries(st.sampled_from(["asked", "job", "accounting", "steps"]), JSON))
 def test_whatever_stands_in_an_accounting_nothing_is_raised(told: dict[str, Any]) -> None:
-    found = reading.parse_accounting(json.dumps({"format": 1, **told}).encode())
-    assert decode(Accounting, json.loads(json.dumps(asdict(found)))) == found
+    accounting = reading.parse_accounting(json.dumps({"format": 1, **told}).encode())
+    assert decode(Accounting, json.loads(json.dumps(asdict(accounting)))) == accounting
 
 
 @given(st.binary(max_size=200))

@@ -54,9 +54,13 @@ def test_a_job_that_did_not_look_says_nothing_and_one_that_could_not_says_why() 
 
 
 def test_each_phase_has_ranks_of_its_own() -> None:
-    others = [executed("0", "n2", PROGRAM, phase="read-back"), executed("1", "n3", PROGRAM, phase="read-back")]
-    seen = read(*RAN, executed("0", "n1", PROGRAM, phase="write"), *others)
-    assert [(each.rank, each.phase) for each in seen.executed()] == [(0, "write"), (0, "read-back"), (1, "read-back")]
+    other_entries = [executed("0", "n2", PROGRAM, phase="read-back"), executed("1", "n3", PROGRAM, phase="read-back")]
+    seen = read(*RAN, executed("0", "n1", PROGRAM, phase="write"), *other_entries)
+    assert [(executed.rank, executed.phase) for executed in seen.executed()] == [
+        (0, "write"),
+        (0, "read-back"),
+        (1, "read-back"),
+    ]
     assert (seen.placement("write"), seen.placement("read-back")) == (("n1",), ("n2", "n3"))
 
 
@@ -81,14 +85,14 @@ def test_the_database_gives_it_back() -> None:
 
 def test_one_attempt_that_saw_another_program_is_read_by_itself_among_equals() -> None:
     forged = [{**line, "value": 1} if line["name"].startswith("program.") else line for line in RAN]
-    found = [
+    witnesses = [
         read(*RAN),
         read(*forged),
         read(*RAN),
         read(*RAN, fact("ranks", "problem", "not seen")),
         read({**RAN[0], "value": 0}),
     ]
-    assert found[0] == found[2] == read(*RAN)
-    assert found[1] == read(*forged) != found[0]
-    assert found[3].problems == ("not seen", *found[0].problems)
-    assert not found[4].watched
+    assert witnesses[0] == witnesses[2] == read(*RAN)
+    assert witnesses[1] == read(*forged) != witnesses[0]
+    assert witnesses[3].problems == ("not seen", *witnesses[0].problems)
+    assert not witnesses[4].watched

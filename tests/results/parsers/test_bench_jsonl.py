@@ -117,9 +117,9 @@ def test_a_rate_that_does_not_fit_its_count_and_time_is_an_error(name: str) -> N
 
 
 def test_the_true_numbers_stand_where_the_formula_counts_more_than_happened() -> None:
-    made = phase(files_true=16)
+    fields = phase(files_true=16)
     removed = phase("remove", operations_done=16, files_true=16, true_rate_ops_s=50.0)
-    records, _ = parse(text(START, made, removed, END), "bench.jsonl")
+    records, _ = parse(text(START, fields, removed, END), "bench.jsonl")
     assert [(r.operation, r.value, r.true_value, r.operations_done, r.files_true) for r in records] == [
         ("create", 200.0, 200.0, 64, 16),
         ("remove", 200.0, 50.0, 16, 16),
@@ -134,8 +134,8 @@ def test_directories_and_trees_have_names_of_their_own() -> None:
 
 
 def test_of_several_task_counts_that_of_all_tasks_is_the_result() -> None:
-    few = [phase(processes=2, rate_ops_s=900.0, elapsed_s=64 / 900)]
-    records, seen = parse(text(START, *few, phase(processes=4), END), "bench.jsonl")
+    few_entries = [phase(processes=2, rate_ops_s=900.0, elapsed_s=64 / 900)]
+    records, seen = parse(text(START, *few_entries, phase(processes=4), END), "bench.jsonl")
     assert [(record.value, record.source.line) for record in records] == [(200.0, 3)]
     assert seen.errors == ()
 
@@ -146,8 +146,8 @@ def test_failures_are_said_with_their_place_and_make_the_end_an_error() -> None:
         "path": "/scratch/a", "operation": "stat", "errno": 2, "errno_name": "ENOENT",
     }  # fmt: skip
     warned = {"type": "warning", "message": "clock is coarse"}
-    ended = END | {"status": "failed", "failed_operations": 7, "exit_status": 1}
-    _, seen = parse(text(START, warned, failed, ended), "bench.jsonl")
+    ended_fields = END | {"status": "failed", "failed_operations": 7, "exit_status": 1}
+    _, seen = parse(text(START, warned, failed, ended_fields), "bench.jsonl")
     assert said(seen.warnings) == ("bench.jsonl:2: clock is coarse",)
     assert said(seen.errors) == (
         "bench.jsonl:3: stat '/scratch/a' on rank 3 (n2): No such file or directory (ENOENT)",
@@ -173,8 +173,8 @@ def test_failures_that_were_counted_before_a_run_died_are_known() -> None:
 
 
 def test_a_last_line_that_was_cut_off_is_tolerated_and_said() -> None:
-    whole = text(START, phase())
-    records, seen = parse(whole + json.dumps(END)[:20], "bench.jsonl")
+    full_text = text(START, phase())
+    records, seen = parse(full_text + json.dumps(END)[:20], "bench.jsonl")
     assert len(records) == 1
     assert said(seen.errors)[0] == "bench.jsonl:3: last line truncated"
     assert len(seen.unparsed) == 1
@@ -218,19 +218,19 @@ def test_what_comes_after_the_end_is_an_error() -> None:
 def test_a_record_line_is_a_result_of_whichever_applet_wrote_it() -> None:
     ranks = {"fastest": 60.0, "median": 55.0, "slowest": 50.0}
     lines = (record(200.0, elapsed_s=0.3, ranks=ranks, remote_share=0.5), record(100.0), record(4.0, "time", unit="s"))
-    found, seen = parse(text(START | {"applet": "pool"}, *lines, record(3.0, "time", unit="s"), END), "bench.jsonl")
-    assert found == [
+    records, seen = parse(text(START | {"applet": "pool"}, *lines, record(3.0, "time", unit="s"), END), "bench.jsonl")
+    assert records == [
         Record(
-            "write", 200.0, "MiB/s", Source("bench.jsonl", 2), minimum=100.0, mean=150.0, stddev=found[0].stddev,
+            "write", 200.0, "MiB/s", Source("bench.jsonl", 2), minimum=100.0, mean=150.0, stddev=records[0].stddev,
             iterations=2, elapsed_s=0.3, remote_share=0.5, rank_fastest=60.0, rank_median=55.0, rank_slowest=50.0,
-            each=found[0].each,
+            each=records[0].each,
         ),
         Record(
-            "time", 3.0, "s", Source("bench.jsonl", 5), minimum=3.0, mean=3.5, stddev=found[1].stddev, iterations=2,
-            statistic="minimum", each=found[1].each,
+            "time", 3.0, "s", Source("bench.jsonl", 5), minimum=3.0, mean=3.5, stddev=records[1].stddev, iterations=2,
+            statistic="minimum", each=records[1].each,
         ),
     ]  # fmt: skip
-    assert [iteration.value for iteration in found[0].each] == [200.0, 100.0]
+    assert [iteration.value for iteration in records[0].each] == [200.0, 100.0]
     assert said(seen.errors) == ()
 
 
@@ -247,8 +247,8 @@ def test_lines_beside_the_results_of_an_applet_are_known() -> None:
     "change", [{"value": None}, {"value": "9"}, {"record": 3}, {"unit": None}, {"ranks": 3}, {"elapsed_s": -1}]
 )
 def test_a_record_line_that_is_not_as_the_format_says_is_an_error(change: Line) -> None:
-    found, seen = parse(text(START | {"applet": "pool"}, record(200.0) | change, END), "bench.jsonl")
-    assert (found, len(seen.errors), len(seen.unparsed)) == ([], 1, 1)
+    records, seen = parse(text(START | {"applet": "pool"}, record(200.0) | change, END), "bench.jsonl")
+    assert (records, len(seen.errors), len(seen.unparsed)) == ([], 1, 1)
 
 
 def test_unknown_types_are_kept_as_unknown_and_unknown_fields_are_ignored() -> None:
@@ -356,7 +356,7 @@ def test_garbage_gives_no_records_and_an_error(content: str) -> None:
     ],
 )
 def test_a_map_of_ranks_that_is_not_the_placement_beside_it_is_an_error(ranks: list[str], doubt: str) -> None:
-    given = [{"node": f"n{number}", "unix_time": 1.0, "ranks": own} for number, own in enumerate(ranks)]
+    given = [{"node": f"n{number}", "unix_time": 1.0, "ranks": own_text} for number, own_text in enumerate(ranks)]
     _, seen = parse(text({**START, "rank_to_node": given}, SHIFT, phase(), END), "bench.jsonl")
     assert f"bench.jsonl:1: {doubt}" in said(seen.errors)
 

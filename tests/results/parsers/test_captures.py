@@ -25,8 +25,8 @@ PARSE = {applet: output.parser(applet) for applet in BUILT_IN}
 
 @pytest.mark.parametrize("capture", ALL, ids=str)
 def test_a_capture_gives_what_is_expected(capture: Capture) -> None:
-    found = captures.summary(*capture.read())
-    assert json.loads(json.dumps(found)) == capture.expected()
+    fields = captures.summary(*capture.read())
+    assert json.loads(json.dumps(fields)) == capture.expected()
 
 
 def test_every_expectation_has_its_capture() -> None:
@@ -39,12 +39,12 @@ def test_every_number_stands_in_the_line_that_it_names(capture: Capture) -> None
         assert captures.stands_in_its_line(record, capture.text), record
 
 
-@pytest.mark.parametrize("capture", [one for one in ALL if str(one) != WRONG_DATA], ids=str)
+@pytest.mark.parametrize("capture", [capture for capture in ALL if str(capture) != WRONG_DATA], ids=str)
 def test_no_line_of_a_capture_is_unknown(capture: Capture) -> None:
     assert capture.read_text()[1].unparsed == ()
 
 
-@pytest.mark.parametrize("capture", [one for one in RUNS if one not in FAILED], ids=str)
+@pytest.mark.parametrize("capture", [capture for capture in RUNS if capture not in FAILED], ids=str)
 def test_the_text_and_the_json_lines_of_an_execution_agree(capture: Capture) -> None:
     records, seen = capture.read()
     assert (said(seen.errors), said(seen.unparsed), seen.complete, seen.failed_operations) == ((), (), True, 0)
@@ -58,17 +58,19 @@ def test_an_execution_that_failed_says_why(capture: Capture) -> None:
     assert any("No such file or directory" in error for error in said(capture.read()[1].errors))
 
 
-@pytest.mark.parametrize("capture", [one for one in RUNS if one not in FAILED], ids=str)
+@pytest.mark.parametrize("capture", [capture for capture in RUNS if capture not in FAILED], ids=str)
 def test_a_number_changed_in_the_json_lines_is_found_out(capture: Capture) -> None:
     text = (capture.path / "bench.jsonl").read_text()
     read, seen = capture.read()[0], capture.read_text()[1]
-    more, told = bench_jsonl.parse(text, "bench.jsonl")
-    assert len(more) == len(read)
-    for index, record in enumerate(more):
-        changed = [*more]
-        changed[index] = dataclasses.replace(record, value=record.value * 1.01 + 1)
-        found = list(output._disagreements((read, seen), (changed, told), "stdout", "bench.jsonl"))
-        assert any(record.operation in line for line in found)
+    further_records, observation = bench_jsonl.parse(text, "bench.jsonl")
+    assert len(further_records) == len(read)
+    for index, record in enumerate(further_records):
+        changed_records = [*further_records]
+        changed_records[index] = dataclasses.replace(record, value=record.value * 1.01 + 1)
+        disagreements = list(
+            output._disagreements((read, seen), (changed_records, observation), "stdout", "bench.jsonl")
+        )
+        assert any(record.operation in line for line in disagreements)
 
 
 @pytest.mark.parametrize("applet", PARSE)
@@ -78,7 +80,7 @@ def test_an_empty_output_is_an_error_and_no_result(applet: str) -> None:
     assert len(seen.errors) == 1
 
 
-@pytest.mark.parametrize("capture", [one for one in RUNS if one not in FAILED], ids=str)
+@pytest.mark.parametrize("capture", [capture for capture in RUNS if capture not in FAILED], ids=str)
 def test_an_output_that_ends_early_is_not_complete(capture: Capture) -> None:
     for end in (0.2, 0.5, 0.8):
         cut = capture.text[: int(len(capture.text) * end)].rstrip("\n")

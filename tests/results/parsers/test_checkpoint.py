@@ -27,11 +27,11 @@ def test_memory_is_named_in_mib(mib: str, name: str) -> None:
 def test_the_shortest_time_and_the_highest_bandwidth_of_the_iterations_count() -> None:
     rows = [line.split() for line in TEXT.split("\n") if line.startswith("checkpoint ") and line.split()[1] == "2"]
     mine = [row for row in rows if row[2] == "1.000"]
-    found = {record.operation: record for record in parse(TEXT, "stdout")[0]}
-    assert found["checkpoint-2-1m"].value == max(float(row[7]) for row in mine)
-    assert found["checkpoint-time-2-1m"].value == min(float(row[4]) for row in mine)
-    assert found["checkpoint-time-2-1m"].unit == "s"
-    assert found["checkpoint-2-1m"].iterations == 2
+    records = {record.operation: record for record in parse(TEXT, "stdout")[0]}
+    assert records["checkpoint-2-1m"].value == max(float(row[7]) for row in mine)
+    assert records["checkpoint-time-2-1m"].value == min(float(row[4]) for row in mine)
+    assert records["checkpoint-time-2-1m"].unit == "s"
+    assert records["checkpoint-2-1m"].iterations == 2
 
 
 def test_a_restart_has_records_of_its_own() -> None:

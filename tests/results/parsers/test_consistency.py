@@ -39,15 +39,15 @@ def test_the_spread_of_any_numbers_is_possible(numbers: list[float], sample: boo
 
 
 @pytest.mark.parametrize(
-    "changed",
+    "changed_values",
     [
         {"maximum": 5.0}, {"minimum": 0.5}, {"mean": 2.1}, {"mean": 5.0}, {"mean": 3.4}, {"deviation": 1.0},
         {"deviation": 2.0}, {"count": 0}, {"count": 1}, {"count": 2},
     ],
 )  # fmt: skip
-def test_a_spread_of_which_one_number_was_changed_is_not(changed: dict[str, float]) -> None:
+def test_a_spread_of_which_one_number_was_changed_is_not(changed_values: dict[str, float]) -> None:
     assert THREE.possible()
-    assert not replace(THREE, **changed).possible()  # type: ignore[arg-type]
+    assert not replace(THREE, **changed_values).possible()  # type: ignore[arg-type]
 
 
 def test_one_iteration_has_one_number() -> None:

@@ -29,8 +29,8 @@ def read(name: str) -> tuple[list[Record], Observation]:
     return declared.parse(declared_form(name), (CAPTURES / name).read_text(), name)
 
 
-def form(kind: str, *records: DeclaredRecord, **more: Any) -> OutputFormat:
-    return OutputFormat(kind, records, applet="solitaire", **more)
+def form(kind: str, *records: DeclaredRecord, **further_fields: Any) -> OutputFormat:
+    return OutputFormat(kind, records, applet="solitaire", **further_fields)
 
 
 def values(form: OutputFormat, text: str) -> dict[str, tuple[float, int]]:
@@ -90,8 +90,8 @@ def test_facts_say_which_program_ran_and_on_how_many_processes() -> None:
 
 def test_a_rate_that_does_not_agree_with_size_and_time_is_an_error() -> None:
     text = (CAPTURES / "stream-5.10.txt").read_text()
-    found = errors(declared_form("stream"), text.replace("4287.0", "9287.0"))
-    assert found == [
+    found_errors = errors(declared_form("stream"), text.replace("4287.0", "9287.0"))
+    assert found_errors == [
         "stdout:27: copy: 9287 MB/s does not agree with 2 * bytes * elements / best_s / 1e6 = 4286.9583; "
         "result not used"
     ]
@@ -186,10 +186,10 @@ def test_a_number_that_no_machine_holds_is_read_or_refused_but_nothing_raises(nu
         "mean": "1.5",
     }
     pattern = " ".join(f"{each}=(?P<{each}>[0-9.e+-]+)" for each in printed)
-    one = DeclaredRecord("rate", unit="MB/s", pattern=pattern, plausible="value * size", within=0.5)
+    declared_record = DeclaredRecord("rate", unit="MB/s", pattern=pattern, plausible="value * size", within=0.5)
     for texts in ({**printed, name: number}, dict.fromkeys(printed, number)):
         line = " ".join(f"{each}={text}" for each, text in texts.items())
-        records, _ = declared.parse(form("text", one), f"{line}\n", "stdout")
+        records, _ = declared.parse(form("text", declared_record), f"{line}\n", "stdout")
         for record in records:
             assert math.isfinite(record.value), line
             counts = record.iterations or 0, record.operations_done or 0, record.moved_bytes or 0
@@ -198,12 +198,12 @@ def test_a_number_that_no_machine_holds_is_read_or_refused_but_nothing_raises(nu
 
 def test_a_formula_may_name_other_records_of_the_output_in_their_units() -> None:
     part = DeclaredRecord("part-one", "MB/s", "one: (?P<value>[0-9.]+) kB/s", factor=0.001)
-    whole = DeclaredRecord("whole", "MB/s", "whole: (?P<value>[0-9.]+)", plausible="2 * part_one", within=0.0)
-    assert errors(form("text", part, whole), "whole: 7.0\none: 3510 kB/s\n") == []  # 3.51 is 3.5 in these digits
-    assert errors(form("text", part, whole), "whole: 8.0\none: 3510 kB/s\n") == [
+    record = DeclaredRecord("whole", "MB/s", "whole: (?P<value>[0-9.]+)", plausible="2 * part_one", within=0.0)
+    assert errors(form("text", part, record), "whole: 7.0\none: 3510 kB/s\n") == []  # 3.51 is 3.5 in these digits
+    assert errors(form("text", part, record), "whole: 8.0\none: 3510 kB/s\n") == [
         "stdout:1: whole: 8 MB/s does not agree with 2 * part_one = 7.02; result not used"
     ]
-    assert errors(form("text", part, whole), "whole: 7.0\n") == [
+    assert errors(form("text", part, record), "whole: 7.0\n") == [
         "stdout:1: whole: plausibility not checked: no value for part_one; result not used"
     ]
 
@@ -386,8 +386,10 @@ def test_a_number_for_checks_alone_is_no_result_and_makes_no_line_known() -> Non
 
 
 def test_a_line_that_is_wrong_is_explained_in_the_packs_words() -> None:
-    explained = form("text", RATE, errors=(".* Fail",), explain=(("(?P<size>[0-9]+) .*", "{size} bytes were wrong"),))
-    assert errors(explained, "rate: 3\n8 Fail\n") == ["stdout:2: 8 bytes were wrong"]
+    explained_format = form(
+        "text", RATE, errors=(".* Fail",), explain=(("(?P<size>[0-9]+) .*", "{size} bytes were wrong"),)
+    )
+    assert errors(explained_format, "rate: 3\n8 Fail\n") == ["stdout:2: 8 bytes were wrong"]
 
 
 def test_names_of_nodes_are_counted() -> None:
@@ -567,14 +569,17 @@ def test_the_sum_of_several_matches_has_the_sum_of_their_roundings() -> None:
 def test_a_quotient_by_zero_is_not_checked_and_the_number_stays() -> None:
     record = replace(RATE, pattern="rate: (?P<value>[0-9.]+) in (?P<time>[0-9.]+)", plausible="10 / time")
     seen = declared.parse(form("text", record), "rate: 99 in 0.00\n", "stdout")
-    assert ([each.value for each in seen[0]], seen[1].errors) == ([99.0], ())
+    assert ([record.value for record in seen[0]], seen[1].errors) == ([99.0], ())
     assert "not checked: 10 / time" in seen[1].warnings[0].text
 
 
 def test_the_last_line_may_be_a_result_also_one_of_several() -> None:
     assert errors(form("text", RATE, end="rate: .*"), "rate: 1\n") == []
-    each = form("text", replace(RATE, take="mean"), end="rate: .*")
-    assert (values(each, "rate: 1\nrate: 3\n"), errors(each, "rate: 1\nrate: 3\n")) == ({"rate": (2.0, 2)}, [])
+    output_format = form("text", replace(RATE, take="mean"), end="rate: .*")
+    assert (values(output_format, "rate: 1\nrate: 3\n"), errors(output_format, "rate: 1\nrate: 3\n")) == (
+        {"rate": (2.0, 2)},
+        [],
+    )
 
 
 def test_several_files_each_have_their_last_line() -> None:
@@ -589,20 +594,20 @@ def test_results_may_be_on_stderr(tmp_path: Path) -> None:
     (tmp_path / "stdout").write_text("hello\n")
     (tmp_path / "stderr").write_text("rate: 5\n")
     records, seen = output.read(form("text", RATE, stream="stderr"), tmp_path, tmp_path)
-    assert [(each.value, each.source.file) for each in records] == [(5.0, "stderr")]
-    assert [str(each) for each in seen.unparsed] == ["stdout:1: hello"]
+    assert [(record.value, record.source.file) for record in records] == [(5.0, "stderr")]
+    assert [str(remark) for remark in seen.unparsed] == ["stdout:1: hello"]
 
 
 def test_the_job_gives_the_time_of_a_launch(tmp_path: Path) -> None:
     (tmp_path / "stdout").write_text("rate: 5\n")
     taking = form("text", RATE, wall=True)
-    assert [each.operation for each in output.read(taking, tmp_path, tmp_path)[0]] == ["rate"]
+    assert [record.operation for record in output.read(taking, tmp_path, tmp_path)[0]] == ["rate"]
     record = ended({**COMPLETION, "started": 100.0, "ended": 112.5, "uptime": [7.00, 19.48]})
     write(tmp_path, *record)
-    found = {each.operation: each for each in output.read(taking, tmp_path, tmp_path)[0]}
+    records = {each.operation: each for each in output.read(taking, tmp_path, tmp_path)[0]}
     line = [fact["name"] for fact in record].index("ended") + 2
-    assert (found["wall"].value, found["wall"].unit, found["wall"].source.line) == (12.5, "s", line)
-    assert found["wall-uncertainty"].value == pytest.approx(0.03)
+    assert (records["wall"].value, records["wall"].unit, records["wall"].source.line) == (12.5, "s", line)
+    assert records["wall-uncertainty"].value == pytest.approx(0.03)
     write(tmp_path, *record[:4])
     assert [each.operation for each in output.read(taking, tmp_path, tmp_path)[0]] == ["rate"]
 
@@ -614,6 +619,6 @@ def test_the_uncertainty_of_a_phase_is_that_of_its_own_clock(tmp_path: Path) -> 
     ]
     record = {**COMPLETION, "started": 100.0, "ended": 190.0, "uptime": [7.00, 97.00], "phases": phases}
     write(tmp_path, *ended(record))
-    found = {each.operation: each.value for each in output.wall_times(tmp_path, tmp_path, "one")}
-    assert found == {"wall": pytest.approx(12.5), "wall-uncertainty": pytest.approx(0.03)}
+    values = {record.operation: record.value for record in output.wall_times(tmp_path, tmp_path, "one")}
+    assert values == {"wall": pytest.approx(12.5), "wall-uncertainty": pytest.approx(0.03)}
     assert [each.operation for each in output.wall_times(tmp_path, tmp_path, "two")] == ["wall"]

@@ -102,7 +102,7 @@ LIBRARY = TEXT[: TEXT.index("\nSummary of")]
 
 def test_without_a_summary_the_rows_are_the_result_once_each_repetition_has_its_own() -> None:
     of_rows, seen = parse(LIBRARY, "stdout")
-    assert {each.operation: (each.value, each.source.line, each.iterations) for each in of_rows} == {
+    assert {record.operation: (record.value, record.source.line, record.iterations) for record in of_rows} == {
         "write": (2279.05, 37, 2),
         "read": (12102.0, 36, 2),
     }
@@ -122,8 +122,8 @@ def test_rows_without_a_summary_are_no_result_while_one_is_missing_or_contradict
 def test_a_summary_that_its_rows_do_not_bear_out_is_an_error() -> None:
     old = row(TEXT, "write")
     higher = "9279.05     527.91    4903.48    4375.57    9279.05     527.91    4903.48    4375.57"
-    changed = re.sub(r"2279\.05 .*?  875\.57 .*?  875\.57", higher, old)
-    text = TEXT.replace(old, changed)
+    changed_text = re.sub(r"2279\.05 .*?  875\.57 .*?  875\.57", higher, old)
+    text = TEXT.replace(old, changed_text)
     assert list(rates(text)) == ["read"]
     assert errors(text) == (
         "stdout:42: write: max is 9279.05, but the rest of the output gives 2279.05; result not used",
@@ -160,16 +160,16 @@ def test_fewer_rows_than_repetitions_are_an_error_and_leave_no_result() -> None:
     ],
 )
 def test_a_row_that_is_not_whole_is_an_error_and_no_result(old: str, new: str) -> None:
-    whole = row(TEXT, "write")
-    assert old in whole
-    text = TEXT.replace(whole, whole.replace(old, new, 1))
+    full_text = row(TEXT, "write")
+    assert old in full_text
+    text = TEXT.replace(full_text, full_text.replace(old, new, 1))
     assert list(rates(text)) == ["read"]
     assert "truncated summary row" in errors(text)[0]
 
 
 def test_a_result_that_stands_twice_counts_once_and_is_an_error() -> None:
-    whole = row(TEXT, "write")
-    text = TEXT.replace(whole, f"{whole}\n{whole}")
+    full_text = row(TEXT, "write")
+    text = TEXT.replace(full_text, f"{full_text}\n{full_text}")
     assert rates(text) == rates(TEXT)
     assert errors(text) == ("stdout:43: write appears twice; the first, in line 42, is used",)
 
@@ -230,7 +230,7 @@ def test_what_ior_prints_between_the_lines_of_another_format_changes_none_of_its
         parse("".join((*between, *lines[:3], *between, *lines[3:])), "stdout"),
         parse(whole, "stdout"),
     )
-    assert [(one.operation, one.value, one.stddev) for one in records] == [
+    assert [(record.operation, record.value, record.stddev) for record in records] == [
         (one.operation, one.value, one.stddev) for one in plain
     ]
     assert len(plain) == 2

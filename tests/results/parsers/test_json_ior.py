@@ -35,9 +35,9 @@ def test_a_read_of_ior_says_what_was_cached_and_a_write_what_was_still_in_memory
 
 def test_a_mixed_load_has_a_record_of_each_side() -> None:
     write, read = ({"operation": f"mix-{side}", "processes": 1, "beside_share": 1.0} for side in ("write", "read"))
-    wrote, found = parse(text(IOR_TEST, IOR_PHASE | write, IOR_PHASE | read), "f")[0]
+    wrote, record = parse(text(IOR_TEST, IOR_PHASE | write, IOR_PHASE | read), "f")[0]
     assert (wrote.operation, wrote.cached_share, wrote.dirty_share) == ("mix-write", None, 0.5)
-    assert (found.operation, found.cached_share, found.dirty_share) == ("mix-read", 0.25, None)
+    assert (record.operation, record.cached_share, record.dirty_share) == ("mix-read", 0.25, None)
 
 
 def test_bytes_beyond_53_bits_are_exact() -> None:
@@ -63,7 +63,7 @@ def test_the_repetitions_of_a_test_are_one_record_with_the_deviation_of_all() ->
     assert (record.value, record.elapsed_s, record.source.line) == (100.0, 2.0, 4)
     assert (record.minimum, record.mean, record.iterations) == (60.0, 80.0, 2)
     assert record.stddev == pytest.approx(20.0)
-    assert [each.value for each in record.each] == [60.0, 100.0]
+    assert [iteration.value for iteration in record.each] == [60.0, 100.0]
 
 
 def test_data_that_was_wrong_counts_as_failed() -> None:

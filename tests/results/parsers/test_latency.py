@@ -21,11 +21,11 @@ VALUES = [*range(1, 101)]  # latencies in ns
 
 @given(st.lists(st.integers(0, 10**10), max_size=40))
 def test_percentiles_can_be_computed_again_of_the_buckets(values: list[int]) -> None:
-    found = latencies(decode(1, json.dumps(fields(values))))
-    assert (found.start_s, found.length_s, found.count) == (3.0, 1.0, len(values))
-    assert list(found.percentiles) == (list(PERCENTILES) if values else [])
+    found_latencies = latencies(decode(1, json.dumps(fields(values))))
+    assert (found_latencies.start_s, found_latencies.length_s, found_latencies.count) == (3.0, 1.0, len(values))
+    assert list(found_latencies.percentiles) == (list(PERCENTILES) if values else [])
     if values:
-        assert found.percentiles["max"] == pytest.approx(max(values) * 1e-9)
+        assert found_latencies.percentiles["max"] == pytest.approx(max(values) * 1e-9)
 
 
 @given(
@@ -71,13 +71,13 @@ def test_counts_beyond_what_a_float_tells_apart_are_read() -> None:
 
 
 def test_they_are_of_an_operation_and_an_iteration_and_of_all_processes() -> None:
-    named = [
+    named_entries = [
         fields([1], start_s=0.0), fields([2], start_s=1.0), fields([3], iteration=1),
         fields([4], object="directory"), fields([5], processes=1),
     ]  # fmt: skip
-    start, *rest = TEXT.splitlines(keepends=True)
-    found = read_latencies(start + "".join(json.dumps(line) + "\n" for line in named) + rest[-1])
-    assert {key: [round(one.percentiles["max"] * 1e9) for one in series] for key, series in found.items()} == {
+    start, *other_words = TEXT.splitlines(keepends=True)
+    latencies = read_latencies(start + "".join(json.dumps(line) + "\n" for line in named_entries) + other_words[-1])
+    assert {key: [round(one.percentiles["max"] * 1e9) for one in series] for key, series in latencies.items()} == {
         ("create", 0): [1, 2], ("create", 1): [3], ("dir_create", 0): [4],
     }  # fmt: skip
     assert read_latencies("") == read_latencies("{}") == {}

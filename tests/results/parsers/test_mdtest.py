@@ -45,13 +45,13 @@ def test_the_rates_of_a_capture_are_those_that_a_plain_look_at_its_last_table_of
     blocks = re.split(r"\n\n(?=SUMMARY|Shared files)|\n(?=\d+ tasks, )", (DATA / name).read_text())
     tables = [block for block in blocks if block.startswith("SUMMARY") and "(of" in block[:60]]
     tables = [block for block in tables if not re.match("SUMMARY (time|latency)", block)]
-    found = {}
+    fields = {}
     for line in tables[-1].splitlines()[3:] if tables else []:
         label = line[:23].strip(" :")
         words = [word for word in line.split() if re.fullmatch(r"[\d.]+", word)]
         if label in LABELS and float(words[-4]) > 0:
-            found[LABELS[label]] = float(words[-4])
-    assert rates(read(name)[0]) == found
+            fields[LABELS[label]] = float(words[-4])
+    assert rates(read(name)[0]) == fields
 
 
 # --- what an observation says
@@ -79,11 +79,11 @@ SHARED = {  # by version: the actual rates of creation, stat and removal, the la
 
 @pytest.mark.parametrize("name", SHARED)
 def test_what_was_performed_on_shared_files_follows_from_the_command_line(name: str) -> None:
-    found = {record.operation: record for record in read(f"mdtest-{name}.txt")[0]}
+    records = {record.operation: record for record in read(f"mdtest-{name}.txt")[0]}
     for (operation, done), rate in zip((("create", 1024), ("stat", 1024), ("remove", 256)), SHARED[name], strict=True):
-        record = found[operation]
+        record = records[operation]
         assert (record.operations_done, record.files_true, record.true_value) == (done, 256, rate)
-    assert found["tree_create"].operations_done is None
+    assert records["tree_create"].operations_done is None
 
 
 def of_one_iteration(layout: str, row: tuple[int, int, int, int], **changes: Any) -> Case:
@@ -113,12 +113,12 @@ def test_before_version_4_the_rate_of_one_iteration_is_that_of_the_slowest_proce
 
 def test_before_version_4_the_longest_time_gives_the_rate_of_one_iteration() -> None:
     """32 files, and a table of times whose row of creation says 2.7 s."""
-    alike = of_one_iteration("3.2", (20_000, 20_000, 20_000, 0), with_times=True)
+    case = of_one_iteration("3.2", (20_000, 20_000, 20_000, 0), with_times=True)
     times = "SUMMARY time:", "20.000         20.000         20.000          0.000"
-    text = alike.text().replace("SUMMARY time (in ms/op):", "SUMMARY time:")
+    text = case.text().replace("SUMMARY time (in ms/op):", "SUMMARY time:")
     before, heading, after = text.partition(times[0])
     after = after.replace(times[1], times[1].replace("20.000", " 2.700", 1), 1)
-    record = next(each for each in parse(before + heading + after, "stdout")[0] if each.operation == "create")
+    record = next(record for record in parse(before + heading + after, "stdout")[0] if record.operation == "create")
     assert (record.value, record.of_fastest) == (20.0, True)
     assert record.true_value == pytest.approx(32 / 2.7)
 
@@ -145,9 +145,9 @@ def test_since_version_4_and_of_one_process_the_rate_is_that_of_all() -> None:
 
 def test_a_phase_that_took_no_time_by_the_clock_gives_no_result_and_leaves_the_others_as_they_are() -> None:
     text = plain("3.3", iterations=1, numbers=plain().numbers | {"File stat": (2001, 2001, 2001, 0)}).text()
-    printed = re.compile("(File stat +: ).*")
+    pattern = re.compile("(File stat +: ).*")
     for row in ("inf          2.000            inf           -nan", "inf            inf            inf            nan"):
-        records, seen = parse(printed.sub(rf"\1 {row}", text), "stdout")
+        records, seen = parse(pattern.sub(rf"\1 {row}", text), "stdout")
         assert "stat" not in rates(records)
         assert "shorter than the benchmark's clock can resolve" in said(seen.warnings)[0]
         assert not [line for line in said(seen.errors) if "stat" in line]

@@ -39,9 +39,9 @@ def test_a_command_line_comes_apart_as_its_version_prints_it(
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1))
 def test_words_that_were_escaped_as_for_a_shell_come_back_whatever_they_hold(words: list[str]) -> None:
-    printed = "./mdtest" + "".join(" '" + word.replace("'", "'\\''") + "'" for word in words)
-    assert split(printed, escaped=True) == ("./mdtest", *words)
-    assert shlex.split(printed) == ["./mdtest", *words]
+    output = "./mdtest" + "".join(" '" + word.replace("'", "'\\''") + "'" for word in words)
+    assert split(output, escaped=True) == ("./mdtest", *words)
+    assert shlex.split(output) == ["./mdtest", *words]
 
 
 def test_grouped_and_joined_options_come_apart() -> None:

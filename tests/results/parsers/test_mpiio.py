@@ -20,14 +20,14 @@ def values(text: str) -> dict[str, float]:
 
 
 def test_each_phase_has_its_bandwidth_and_that_of_its_processes() -> None:
-    found = values(POOL)
-    assert set(found) == {
+    found_values = values(POOL)
+    assert set(found_values) == {
         name
         for phase in ("write", "read")
         for name in (phase, *(f"{phase}-{part}" for part in ("sum", "reached", "fastest", "median", "slowest")))
     }
-    assert found["write"] <= found["write-sum"]
-    assert abs(found["write"] / found["write-sum"] - found["write-reached"]) < 0.001
+    assert found_values["write"] <= found_values["write-sum"]
+    assert abs(found_values["write"] / found_values["write-sum"] - found_values["write-reached"]) < 0.001
 
 
 def test_what_the_model_calls_mb_is_mib_and_said() -> None:
@@ -69,8 +69,8 @@ def test_a_bandwidth_that_the_lines_above_it_contradict_is_an_error_and_no_resul
     text = (captures.DATA / "mpiio" / "bench-0.1.0-pool-slow" / "stdout").read_text()
     assert old in text
     records, seen = parse(text.replace(old, new), "stdout")
-    given = {record.operation for record in records}
-    assert given == set(values(POOL)) - lost
+    operations = {record.operation for record in records}
+    assert operations == set(values(POOL)) - lost
     assert "result not used" in said(seen.errors)[0]
 
 

@@ -118,12 +118,12 @@ def mdtest(added: str) -> Observation:
 def test_a_notice_is_a_warning(text: str) -> None:
     for seen in (noted(text), mdtest(text)):
         assert not seen.errors
-        assert [each.text for each in seen.warnings] == [text]
+        assert [remark.text for remark in seen.warnings] == [text]
 
 
 @pytest.mark.parametrize("text", REAL)
 def test_what_ends_a_run_or_fails_is_an_error(text: str) -> None:
-    assert [each.text for each in mdtest(text).errors] == [text]
+    assert [remark.text for remark in mdtest(text).errors] == [text]
     # Also among notices, and within the frame of one.
     framed = SUBNET.replace("ports.  If", f"{text}\nports.  If")
     assert mdtest("\n".join([*LINES, framed])).errors
@@ -133,7 +133,7 @@ def test_what_ends_a_run_or_fails_is_an_error(text: str) -> None:
 def test_a_message_in_a_frame_is_one_notice(message: str) -> None:
     seen = mdtest(message)
     assert not seen.errors and not seen.unparsed
-    assert [each.line for each in seen.warnings] == [5]
+    assert [remark.line for remark in seen.warnings] == [5]
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_stderr_is_read_alike(tmp_path: Path) -> None:
     (tmp_path / "stdout").write_bytes((DATA / "mdtest/mdtest-4.1-shared-dir.txt").read_bytes())
     (tmp_path / "stderr").write_text("\n".join([*LINES, "mdtest: rank 0: cannot stat: Input/output error"]))
     _, seen = output.read("mdtest", tmp_path, tmp_path)
-    assert [each.line for each in seen.errors] == [len(LINES) + 1]
+    assert [remark.line for remark in seen.errors] == [len(LINES) + 1]
     assert sum(each.count for each in seen.warnings) == len(LINES)
 
 
@@ -171,7 +171,7 @@ def test_files_of_which_tasks_see_different_sizes_are_an_error_of_ior() -> None:
         "WARNING: Backend returned error during statfs.",
     ):
         _, seen = ior_formats.parse("\n".join([*lines[:at], words, *lines[at:]]), "stdout")
-        assert (words in [each.text for each in seen.errors]) == ("inconsistent" in words)
+        assert (words in [remark.text for remark in seen.errors]) == ("inconsistent" in words)
 
 
 def test_a_creation_that_was_not_cut_short_leaves_no_file_of_it() -> None:

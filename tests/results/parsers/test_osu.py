@@ -56,11 +56,11 @@ def test_percentiles_beside_the_rates_and_a_table_without_message_rates_are_read
 
 
 def test_a_sweep_gives_total_and_bandwidth_a_pair_with_their_ratios_to_one_pair() -> None:
-    found = values(SWEEP)
-    assert {name for name in found if name.endswith("-2-16")} == {
+    found_values = values(SWEEP)
+    assert {name for name in found_values if name.endswith("-2-16")} == {
         f"{what}-2-16" for what in ("total", "rise", "pair", "fall", "rate")
     }
-    assert found["rise-1-16"] == found["fall-1-16"] == 1.0
+    assert found_values["rise-1-16"] == found_values["fall-1-16"] == 1.0
 
 
 def test_a_small_rate_has_more_decimals_and_is_compared_with_all_of_them() -> None:

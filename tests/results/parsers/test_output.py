@@ -26,9 +26,9 @@ WHOLE = "bench-0.1.0-two-nodes-one-file"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """The files of a whole execution, at runs/x/1 under the results."""
-    there = tmp_path / "runs" / "x" / "1"
-    shutil.copytree(DATA / WHOLE, there)
-    return there
+    path = tmp_path / "runs" / "x" / "1"
+    shutil.copytree(DATA / WHOLE, path)
+    return path
 
 
 def read(folder: Path) -> tuple[list[Record], Observation]:
@@ -299,14 +299,14 @@ def test_reading_the_longest_outputs_takes_less_memory_than_is_documented(kind: 
         else:
             line = {"type": "process", "rank": 1, "node": "n1", "operation": "write", "interval_s": 1}
             line["timeline_bytes"] = [1234567] * 500
-            first, *others = (folder / "bench.jsonl").read_text().splitlines(keepends=True)
-            (folder / "bench.jsonl").write_text("".join([first, *[f"{json.dumps(line)}\n"] * 10_000, *others]))
+            first, *other_words = (folder / "bench.jsonl").read_text().splitlines(keepends=True)
+            (folder / "bench.jsonl").write_text("".join([first, *[f"{json.dumps(line)}\n"] * 10_000, *other_words]))
     words = "import sys; from pathlib import Path; from campaign.results.parsers import output; "
     words += "output.read('mdtest', Path(sys.argv[1]), Path(sys.argv[1])); print(Path('/proc/self/status').read_text())"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", words, folder], capture_output=True, text=True, check=True, timeout=800
     )
-    (most_kib,) = re.findall(r"^VmHWM:\s*([0-9]+) kB$", done.stdout, re.MULTILINE)
+    (most_kib,) = re.findall(r"^VmHWM:\s*([0-9]+) kB$", process.stdout, re.MULTILINE)
     assert int(most_kib) * 1024 < 300_000_000
 
 

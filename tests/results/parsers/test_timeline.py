@@ -26,11 +26,11 @@ def line(**changes: object) -> str:
 
 
 def test_every_process_of_a_phase_has_its_timeline_in_the_order_of_the_ranks() -> None:
-    found = timelines(TEXT)
-    assert set(found) == {"write", "read"}
-    assert [one.rank for one in found["write"]] == [0, 1, 2, 3]
-    assert {one.interval_s for one in found["write"]} == {0.02}
-    assert {sum(one.bytes) for one in found["write"]} == {8 << 18}
+    found_timelines = timelines(TEXT)
+    assert set(found_timelines) == {"write", "read"}
+    assert [timeline.rank for timeline in found_timelines["write"]] == [0, 1, 2, 3]
+    assert {one.interval_s for one in found_timelines["write"]} == {0.02}
+    assert {sum(one.bytes) for one in found_timelines["write"]} == {8 << 18}
 
 
 def test_the_slow_process_takes_longest() -> None:

@@ -60,25 +60,27 @@ def test_patches_of_git_apply(options: list[str], tmp_path: Path) -> None:
         (tmp_path / "repo" / path).unlink()
     source_trees.write(tmp_path / "repo", NEW)
     subprocess.run([*git, "add", "--all"], check=True, timeout=800, env=environment)
-    made = subprocess.run(
+    stdout = subprocess.run(
         [*git, "diff", "--cached", *options], check=True, timeout=800, env=environment, capture_output=True
     ).stdout
-    assert apply_patch(made, OLD.entries) == dict(NEW.entries)
+    assert apply_patch(stdout, OLD.entries) == dict(NEW.entries)
 
 
 def test_patches_of_diff_apply(tmp_path: Path) -> None:
-    def texts(given: Tree) -> Tree:
+    def texts(tree: Tree) -> Tree:
         """Those of which diff says everything: it knows no permissions."""
-        entries = {path: one for path, one in given.entries.items() if path not in ("data.bin", "run.sh", "new/one.c")}
-        return Tree(given.name, entries)
+        entries = {
+            path: entry for path, entry in tree.entries.items() if path not in ("data.bin", "run.sh", "new/one.c")
+        }
+        return Tree(tree.name, entries)
 
     old, new = texts(OLD), texts(NEW)
     source_trees.write(tmp_path / "mdtest.orig", old)
     source_trees.write(tmp_path / "mdtest", new)
-    made = subprocess.run(
+    stdout = subprocess.run(
         ["diff", "-ruN", "mdtest.orig", "mdtest"], cwd=tmp_path, capture_output=True, timeout=800, env={"TZ": "UTC"}
     ).stdout
-    assert apply_patch(made, old.entries) == dict(new.entries)
+    assert apply_patch(stdout, old.entries) == dict(new.entries)
 
 
 HEAD = b"--- a/a.c\n+++ b/a.c\n"

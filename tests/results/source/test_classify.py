@@ -99,12 +99,14 @@ MEASURING = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("old", "new", "line", "why"), MEASURING.values(), ids=list(MEASURING))
-def test_an_edit_of_the_measurement_path_is_flagged_with_its_line(old: bytes, new: bytes, line: int, why: str) -> None:
+@pytest.mark.parametrize(("old", "new", "line", "reason"), MEASURING.values(), ids=list(MEASURING))
+def test_an_edit_of_the_measurement_path_is_flagged_with_its_line(
+    old: bytes, new: bytes, line: int, reason: str
+) -> None:
     change = edited(old, new)
     assert change.kind is ChangeClass.MEASUREMENT
     (flag,) = change.flags
-    assert why in ", ".join(flag.why)
+    assert reason in ", ".join(flag.why)
     assert flag.place == f"mdtest.c:{line}" + (" (published)" if flag.gone else "")
     assert flag.hunk.startswith("@@ -")
 
@@ -159,9 +161,9 @@ NAMES = {
 
 
 def test_a_file_is_classed_by_its_name_where_its_lines_say_nothing() -> None:
-    more = [entry(path, b"x = 1;\n") for path in NAMES]
-    comparison, _ = classify.compare(tree(entry("a")), tree(entry("a"), *more))
-    assert {one.path: (one.how, one.kind) for one in comparison.changes} == {
+    further_entries = [entry(path, b"x = 1;\n") for path in NAMES]
+    comparison, _ = classify.compare(tree(entry("a")), tree(entry("a"), *further_entries))
+    assert {change.path: (change.how, change.kind) for change in comparison.changes} == {
         path: ("new", kind) for path, kind in NAMES.items()
     }
 
@@ -179,20 +181,20 @@ def test_a_file_is_classed_by_its_name_where_its_lines_say_nothing() -> None:
 )
 def test_what_touches_the_measurement_is_flagged_whatever_the_file_is_called(path: str, line: bytes) -> None:
     comparison, _ = classify.compare(tree(entry("a")), tree(entry("a"), entry(path, b"first\n" + line)))
-    assert [one.kind for one in comparison.changes] == [ChangeClass.MEASUREMENT]
+    assert [change.kind for change in comparison.changes] == [ChangeClass.MEASUREMENT]
     assert [flag.place for flag in comparison.flags] == [f"{path}:2"]
 
 
 def test_a_text_about_the_measurement_is_documentation() -> None:
     comparison, _ = classify.compare(tree(README=b"x\n"), tree(README=b"fsync is called with -y; see MPI_Wtime\n"))
-    assert [(one.kind, one.flags) for one in comparison.changes] == [(ChangeClass.DOCUMENTATION, ())]
+    assert [(change.kind, change.flags) for change in comparison.changes] == [(ChangeClass.DOCUMENTATION, ())]
 
 
 def test_files_that_cannot_be_read_as_text_are_for_a_reviewer() -> None:
     old = tree(entry("blob", b"\0\1"), entry("picture.png", b"\0\1"), entry("mdtest.c", CODE))
     new = tree(entry("blob", b"\0\2"), entry("picture.png", b"\0\2"), entry("mdtest.c", CODE), entry("x", b"/", LINK))
     comparison, _ = classify.compare(old, new)
-    assert {one.path: (one.kind, one.why) for one in comparison.changes} == {
+    assert {change.path: (change.kind, change.why) for change in comparison.changes} == {
         "blob": (ChangeClass.OTHER, "binary: cannot be reviewed as text"),
         "picture.png": (ChangeClass.DOCUMENTATION, "documentation (by name)"),
         "x": (ChangeClass.OTHER, "symbolic link"),
@@ -244,9 +246,9 @@ def test_trees_that_are_the_same_have_no_modifications() -> None:
 def test_what_was_compiled_in_the_published_directory_is_not_compared_either() -> None:
     built_too = tree(a_c=CODE, mdtest=b"\x7fELF\2")
     comparison, _ = classify.compare(built_too, tree(a_c=CODE))
-    assert (comparison.changes, [one.path for one in comparison.pristine.ignored]) == ((), ["mdtest"])
+    assert (comparison.changes, [ignored.path for ignored in comparison.pristine.ignored]) == ((), ["mdtest"])
     archive = replace(built_too, archive_sha256="12" * 32)  # is as it was published
-    assert [one.path for one in classify.compare(archive, tree(a_c=CODE))[0].changes] == ["mdtest"]
+    assert [change.path for change in classify.compare(archive, tree(a_c=CODE))[0].changes] == ["mdtest"]
     other = tree(a_c=CODE, mdtest=b"\x7fELF\3")
     assert [one.path for one in classify.compare(built_too, other)[0].changes] == ["mdtest"]
 
@@ -254,8 +256,12 @@ def test_what_was_compiled_in_the_published_directory_is_not_compared_either() -
 def test_what_was_compiled_in_the_tree_is_named_and_not_compared() -> None:
     comparison, _ = classify.compare(tree(a_c=CODE), tree(a_c=CODE, mdtest=b"\x7fELF\2"))
     assert comparison.changes == ()
-    (one,) = comparison.modified.ignored
-    assert (one.path, one.why, one.sha256) == ("mdtest", "compiled code", hashlib.sha256(b"\x7fELF\2").hexdigest())
+    (ignored,) = comparison.modified.ignored
+    assert (ignored.path, ignored.why, ignored.sha256) == (
+        "mdtest",
+        "compiled code",
+        hashlib.sha256(b"\x7fELF\2").hexdigest(),
+    )
     assert comparison.reproduced
 
 

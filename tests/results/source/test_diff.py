@@ -23,8 +23,10 @@ def patch(old: Tree, new: Tree) -> bytes:
 def applied(program: list[str], old: Tree, text: bytes, top: Path) -> Tree:
     """What a program makes of the tree on disk when it is given the patch."""
     source_trees.write(top, old)
-    done = subprocess.run(program, input=text, cwd=top, capture_output=True, timeout=800)
-    assert done.returncode == 0, f"{done.stdout.decode()}\n{done.stderr.decode()}\n{text.decode(errors='replace')}"
+    process = subprocess.run(program, input=text, cwd=top, capture_output=True, timeout=800)
+    assert process.returncode == 0, (
+        f"{process.stdout.decode()}\n{process.stderr.decode()}\n{text.decode(errors='replace')}"
+    )
     return trees.read(str(top), Path("/"))
 
 
@@ -41,8 +43,8 @@ def test_git_applies_whatever_differs(pair: tuple[Tree, Tree]) -> None:
         assert patch(old, new) == b""
         return
     with tempfile.TemporaryDirectory() as folder:
-        found = applied(GIT, old, patch(old, new), Path(folder) / "tree")
-    assert found.entries == new.entries
+        tree = applied(GIT, old, patch(old, new), Path(folder) / "tree")
+    assert tree.entries == new.entries
 
 
 def test_patch_applies_what_is_text(tmp_path: Path) -> None:
@@ -104,24 +106,27 @@ def test_the_form_of_a_patch() -> None:
 def test_changes_that_are_near_share_a_hunk_and_others_do_not() -> None:
     lines = [b"%d\n" % number for number in range(40)]
     changed = [b"changed\n" if number in (5, 11, 30) else line for number, line in enumerate(lines)]
-    (found,) = diff.differences(tree(a_c=b"".join(lines)), tree(a_c=b"".join(changed)))
-    assert [(hunk.old_start, hunk.old_count, hunk.new_start, hunk.new_count) for hunk in found.hunks] == [
+    (difference,) = diff.differences(tree(a_c=b"".join(lines)), tree(a_c=b"".join(changed)))
+    assert [(hunk.old_start, hunk.old_count, hunk.new_start, hunk.new_count) for hunk in difference.hunks] == [
         (3, 13, 3, 13),
         (28, 7, 28, 7),
     ]
-    assert (found.count(b"+"), found.count(b"-")) == (3, 3)
+    assert (difference.count(b"+"), difference.count(b"-")) == (3, 3)
 
 
 def test_a_file_that_becomes_a_link_is_taken_away_and_made() -> None:
-    found = diff.differences(tree(entry("a", b"x\n")), tree(entry("a", b"target", LINK)))
-    assert [(one.old is None, one.new is None) for one in found] == [(False, True), (True, False)]
+    differences = diff.differences(tree(entry("a", b"x\n")), tree(entry("a", b"target", LINK)))
+    assert [(difference.old is None, difference.new is None) for difference in differences] == [
+        (False, True),
+        (True, False),
+    ]
 
 
 def test_files_that_share_nothing_are_compared_at_once_however_long_they_are(tmp_path: Path) -> None:
     old = tree(a_c=b"".join(b"old %d\n" % number for number in range(60_000)))
     new = tree(a_c=b"first\n" + b"".join(b"new %d\n" % number for number in range(60_000)))
-    (found,) = diff.differences(old, new)
-    assert (found.count(b"+"), found.count(b"-"), len(found.hunks)) == (60_001, 60_000, 1)
+    (difference,) = diff.differences(old, new)
+    assert (difference.count(b"+"), difference.count(b"-"), len(difference.hunks)) == (60_001, 60_000, 1)
     assert applied(GIT, old, patch(old, new), tmp_path / "tree").entries == new.entries
 
 

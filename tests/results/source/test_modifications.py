@@ -69,9 +69,9 @@ def test_what_was_not_compared_is_said_with_the_reason() -> None:
 
 
 def test_a_patch_that_does_not_give_the_tree_is_said() -> None:
-    given = found()
-    assert given.comparison
-    assert modifications.reproduction_text(replace(given.comparison, applied="00" * 32)) == (
+    sources = found()
+    assert sources.comparison
+    assert modifications.reproduction_text(replace(sources.comparison, applied="00" * 32)) == (
         f"Published source + patch differs from the built source: its tree hash is {'00' * 32}."
     )
 
@@ -96,14 +96,14 @@ def test_a_category_of_builds_is_named_with_what_it_allows_and_the_flags_by_clas
     category = BuildCategory(
         "base", "base build", "4", ("build",), BuildFlags(mandatory=("-O*",), portability=("-D*",))
     )
-    given = Sources(problem="nothing", builds=(replace(BUILD, flags="-O2 -DX -DY -fast"),))
-    lines = modifications.text(given, category).splitlines()
+    sources = Sources(problem="nothing", builds=(replace(BUILD, flags="-O2 -DX -DY -fast"),))
+    lines = modifications.text(sources, category).splitlines()
     about = "Category of the build: base build (base, clause 4). Changes that it allows: build."
     assert lines[3] == about
     assert lines[lines.index("flags: -O2 -DX -DY -fast") + 1] == (
         "by class: mandatory -O2; portability -DX -DY; unknown -fast"
     )
-    parts = list(modifications.parts(given, category))
+    parts = list(modifications.parts(sources, category))
     assert (parts[0].title, parts[0].about) == ("Category of the build", about)
     assert ("by class: mandatory -O2; portability -DX -DY; unknown -fast",) in parts[-1].rows
 

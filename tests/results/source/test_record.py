@@ -71,10 +71,10 @@ def paths(file: Path) -> Paths:
 
 
 def test_the_trees_of_the_campaign_file_are_compared(file: Path) -> None:
-    found, patch = modifications.compare(loaded(file))
-    assert found.comparison
-    assert [change.path for change in found.comparison.changes] == ["Makefile"]
-    assert found.comparison.names_version
+    sources, patch = modifications.compare(loaded(file))
+    assert sources.comparison
+    assert [change.path for change in sources.comparison.changes] == ["Makefile"]
+    assert sources.comparison.names_version
     assert b"+\tmpicc -O2\n" in patch
 
 
@@ -101,9 +101,9 @@ def test_the_built_in_benchmark_alone_is_compared_with_nothing(file: Path) -> No
 def test_a_supplied_patch_is_judged(file: Path) -> None:
     _, patch = modifications.compare(loaded(file))
     (file.parent / "ours.patch").write_bytes(patch)
-    found = modifications.compare(loaded(file, patch="ours.patch"))[0].comparison
-    assert found and found.supplied
-    assert (found.supplied.sha256, found.supplied.problem) == (hashlib.sha256(patch).hexdigest(), "")
+    comparison = modifications.compare(loaded(file, patch="ours.patch"))[0].comparison
+    assert comparison and comparison.supplied
+    assert (comparison.supplied.sha256, comparison.supplied.problem) == (hashlib.sha256(patch).hexdigest(), "")
 
 
 @pytest.mark.parametrize("source", [{"pristine": "nowhere"}, {"modified": "nowhere"}, {"patch": "nowhere"}])
@@ -119,24 +119,28 @@ def test_a_pipe_in_place_of_a_patch_is_refused_and_not_waited_for(file: Path) ->
 
 
 def test_the_built_in_benchmark_is_compared_with_a_release_of_the_project(file: Path) -> None:
-    own = trees.read(str(resources.BENCHMARK), Path("/"), modifications.BUILDS)
-    released = [entry(f"bench-src/{path}", one.data, one.mode) for path, one in own.entries.items()]
+    own_tree = trees.read(str(resources.BENCHMARK), Path("/"), modifications.BUILDS)
+    released = [entry(f"bench-src/{path}", one.data, one.mode) for path, one in own_tree.entries.items()]
     source_trees.write(file.parent / "release", tree(*released, entry("README.md", b"x")))
     campaign = replace(loaded(file, pristine="release", modified=""), benchmark=config.Benchmark())
     comparison = modifications.compare(campaign)[0].comparison
     assert comparison
-    assert (comparison.changes, comparison.pristine.hash, comparison.modified.hash) == ((), own.hash, own.hash)
+    assert (comparison.changes, comparison.pristine.hash, comparison.modified.hash) == (
+        (),
+        own_tree.hash,
+        own_tree.hash,
+    )
 
 
 def test_what_was_built_in_a_checkout_of_the_project_is_compared_on_neither_side(file: Path) -> None:
-    own = trees.read(str(resources.BENCHMARK), Path("/"), modifications.BUILDS)
-    checkout = [entry(f"bench-src/{path}", one.data, one.mode) for path, one in own.entries.items()]
-    made = [entry("bench-src/build/build.json", b"{}"), entry("bench-src/build-san/rate.c", b"double rate;\n")]
-    source_trees.write(file.parent / "checkout", tree(*checkout, *made, entry("README.md", b"x")))
+    own_tree = trees.read(str(resources.BENCHMARK), Path("/"), modifications.BUILDS)
+    checkout = [entry(f"bench-src/{path}", one.data, one.mode) for path, one in own_tree.entries.items()]
+    entries = [entry("bench-src/build/build.json", b"{}"), entry("bench-src/build-san/rate.c", b"double rate;\n")]
+    source_trees.write(file.parent / "checkout", tree(*checkout, *entries, entry("README.md", b"x")))
     campaign = replace(loaded(file, pristine="checkout", modified=""), benchmark=config.Benchmark())
     comparison = modifications.compare(campaign)[0].comparison
     assert comparison
-    assert (comparison.changes, comparison.pristine.hash) == ((), own.hash)
+    assert (comparison.changes, comparison.pristine.hash) == ((), own_tree.hash)
     assert [item.path for item in comparison.pristine.ignored] == ["build", "build-san"]
 
 
@@ -164,7 +168,7 @@ def test_the_build_of_an_external_benchmark_is_as_the_campaign_file_tells(file: 
     folder = paths(file).source / "builds"
     assert {path.name for path in folder.iterdir()} == {f"{binary}.json", f"{binary}.log"}
     assert (folder / f"{binary}.log").read_text() == "mpicc"
-    assert [one.compiler for one in modifications.recorded_sources(paths(file)).builds] == ["gcc 12"]
+    assert [build.compiler for build in modifications.recorded_sources(paths(file)).builds] == ["gcc 12"]
 
 
 def test_a_log_that_is_not_there_is_told(file: Path) -> None:
@@ -204,8 +208,8 @@ def test_the_built_in_benchmark_keeps_its_own_record(file: Path) -> None:
 def test_what_was_kept_is_read_again(file: Path) -> None:
     compared, patch = modifications.compare(loaded(file))
     modifications.store_sources(paths(file), compared, patch)
-    found = modifications.recorded_sources(paths(file))
-    assert found.comparison == compared.comparison
+    sources = modifications.recorded_sources(paths(file))
+    assert sources.comparison == compared.comparison
     assert modifications.patch_of(paths(file)) == patch
     assert modifications.recorded_sources(Paths(file.parent / "nowhere")).comparison is None
 
@@ -231,18 +235,18 @@ def test_the_report_of_trees_that_are_gone_follows_the_category_and_the_builds(f
 def test_of_other_trees_nothing_is_left(file: Path) -> None:
     modifications.compare_and_store(loaded(file), paths(file))
     trouble = modifications.compare_and_store(loaded(file, pristine="another"), paths(file))
-    found = modifications.recorded_sources(paths(file))
-    assert (found.comparison, found.problem) == (None, trouble)
+    sources = modifications.recorded_sources(paths(file))
+    assert (sources.comparison, sources.problem) == (None, trouble)
     assert "another: not found" in trouble
 
 
 def test_a_patch_that_was_changed_afterwards_is_noticed(file: Path) -> None:
     modifications.store_sources(paths(file), *modifications.compare(loaded(file)))
-    found = modifications.recorded_sources(paths(file))
-    assert found.comparison and found.patch_sha256 == found.comparison.patch_sha256
+    sources = modifications.recorded_sources(paths(file))
+    assert sources.comparison and sources.patch_sha256 == sources.comparison.patch_sha256
     with (paths(file).source / "modifications.patch").open("ab") as stream:
         stream.write(b"\n")
-    assert modifications.recorded_sources(paths(file)).patch_sha256 != found.patch_sha256
+    assert modifications.recorded_sources(paths(file)).patch_sha256 != sources.patch_sha256
 
 
 def test_a_damaged_record_is_told_with_what_to_do(file: Path) -> None:
@@ -260,10 +264,10 @@ def test_diff_prints_the_report_and_writes_it(file: Path, capsys: pytest.Capture
     pin = json.dumps(PRISTINE.hash)
     file.write_text(file.read_text() + f"  sha256: {pin}\n")
     assert main(["diff", str(file), "-o", str(file.parent / "out")]) == 0
-    printed = capsys.readouterr().out
-    assert "1 file changed, 1 line added, 0 removed: 1 build." in printed
-    written = (file.parent / "out" / "modifications.txt").read_text()
-    assert printed.startswith(written)
+    out = capsys.readouterr().out
+    assert "1 file changed, 1 line added, 0 removed: 1 build." in out
+    written_text = (file.parent / "out" / "modifications.txt").read_text()
+    assert out.startswith(written_text)
     assert not paths(file).source.exists()  # nothing was run yet
 
 
@@ -324,9 +328,9 @@ def test_a_benchmark_that_was_built_again_between_two_attempts_is_noticed(file: 
 
 def broken(case: Case) -> list[tuple[str, str, str, str]]:
     """The rules about sources that a campaign breaks."""
-    found = json.loads(case.call("check", "--json", status=None))
+    document = json.loads(case.call("check", "--json", status=None))
     return [
         (one["rule"], one["subject"], one["expected"], one["actual"])
-        for one in found
+        for one in document
         if one["rule"].startswith("SRC-") and one["severity"] == "E"
     ]

@@ -53,18 +53,18 @@ def tarball(kind: str) -> Callable[[Path], str]:
 
 def zipped(top: Path) -> str:
     with zipfile.ZipFile(top / "x.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        for one in GIVEN.entries.values():
-            member = zipfile.ZipInfo(f"mdtest-1.8.4/{one.path}")
-            member.external_attr = int(one.mode, 8) << 16
-            archive.writestr(member, one.data)
+        for entry in GIVEN.entries.values():
+            member = zipfile.ZipInfo(f"mdtest-1.8.4/{entry.path}")
+            member.external_attr = int(entry.mode, 8) << 16
+            archive.writestr(member, entry.data)
     return "x.zip"
 
 
 def git(top: Path, *words: str) -> str:
     command = ["git", "-C", str(top), "-c", "user.name=x", "-c", "user.email=x", *words]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=800, env=environment)
-    return done.stdout.strip()
+    process = subprocess.run(command, capture_output=True, text=True, check=True, timeout=800, env=environment)
+    return process.stdout.strip()
 
 
 def repository(top: Path) -> str:
@@ -85,11 +85,11 @@ def repository(top: Path) -> str:
 )
 def test_a_tree_is_the_same_wherever_it_lies(make: Callable[[Path], str], tmp_path: Path) -> None:
     name = make(tmp_path)
-    found = trees.read(name, tmp_path)
-    assert (found.name, dict(found.entries), found.hash) == (name, dict(GIVEN.entries), GIVEN.hash)
+    tree = trees.read(name, tmp_path)
+    assert (tree.name, dict(tree.entries), tree.hash) == (name, dict(GIVEN.entries), GIVEN.hash)
     path = tmp_path / name
-    assert found.archive_sha256 == (hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "")
-    assert found.revision == (git(tmp_path / "repo", "rev-parse", "HEAD") if "@" in name else "")
+    assert tree.archive_sha256 == (hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "")
+    assert tree.revision == (git(tmp_path / "repo", "rev-parse", "HEAD") if "@" in name else "")
 
 
 def test_the_hash_is_over_a_line_for_each_file_in_the_order_of_their_bytes() -> None:
@@ -135,9 +135,9 @@ def test_what_is_not_there_is_told_with_what_may_be(tmp_path: Path) -> None:
 
 def test_version_control_is_left_out_and_said(tmp_path: Path) -> None:
     repository(tmp_path)
-    found = read(tmp_path / "repo")
-    assert set(found.entries) == {*GIVEN.entries, ".gitattributes"}
-    assert found.ignored == (Ignored(".git", "version control"),)
+    tree = read(tmp_path / "repo")
+    assert set(tree.entries) == {*GIVEN.entries, ".gitattributes"}
+    assert tree.ignored == (Ignored(".git", "version control"),)
 
 
 def test_directories_that_are_no_part_of_it_are_left_out_at_the_top_alone(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_a_link_out_of_the_tree_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "t").mkdir()
     (tmp_path / "t" / "etc").symlink_to("/etc")
     (tmp_path / "t" / "passwd").symlink_to("/etc/passwd")
-    assert {path: one.data for path, one in read(tmp_path / "t").entries.items()} == {
+    assert {path: entry.data for path, entry in read(tmp_path / "t").entries.items()} == {
         "etc": b"/etc",
         "passwd": b"/etc/passwd",
     }
@@ -169,7 +169,10 @@ def test_compiled_code_is_left_out_by_what_it_holds_and_only_where_it_is_new() -
     built = tree(a_c=b"int a;\n", blob_o=elf + b"changed", mdtest=elf, lib_a=b"!<arch>\n", trick_o=b"int hidden;\n")
     found = trees.without_products(built, pristine)
     assert set(found.entries) == {"a.c", "blob.o", "trick.o"}
-    assert [(one.path, one.why) for one in found.ignored] == [("mdtest", "compiled code"), ("lib.a", "compiled code")]
+    assert [(ignored.path, ignored.why) for ignored in found.ignored] == [
+        ("mdtest", "compiled code"),
+        ("lib.a", "compiled code"),
+    ]
     assert found.ignored[0].sha256 == hashlib.sha256(elf).hexdigest()
 
 
@@ -185,9 +188,9 @@ def tar(path: Path, *members: tuple[tarfile.TarInfo, bytes]) -> Path:
 
 
 def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.TarInfo:
-    made = tarfile.TarInfo(name)
-    made.type, made.linkname = kind, link
-    return made
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, link
+    return info
 
 
 HOSTILE = {
@@ -231,12 +234,12 @@ def test_a_hard_link_within_the_archive_is_its_file(tmp_path: Path) -> None:
 
 def test_a_tar_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trees, "LARGEST_FILE", 1 << 20)
-    one = tar(tmp_path / "one.tar.gz", (member("a"), bytes(2 << 20)))
+    path = tar(tmp_path / "one.tar.gz", (member("a"), bytes(2 << 20)))
     with pytest.raises(InputError, match="a has 2097152 bytes; allowed: up to 1 MiB per file"):
-        read(one)
-    many = tar(tmp_path / "many.tar.gz", *((member(f"a{number}"), bytes(1 << 20)) for number in range(9)))
+        read(path)
+    many_path = tar(tmp_path / "many.tar.gz", *((member(f"a{number}"), bytes(1 << 20)) for number in range(9)))
     with pytest.raises(InputError, match="more than 4 MiB"):
-        trees.read(many.name, many.parent, max_bytes=4 << 20)
+        trees.read(many_path.name, many_path.parent, max_bytes=4 << 20)
 
 
 def test_a_bomb_in_the_headers_is_stopped(tmp_path: Path) -> None:
@@ -299,7 +302,7 @@ def test_a_damaged_archive_is_read_or_refused(
     path = tmp_path_factory.getbasetemp() / "damaged"
     path.write_bytes(archive[: data.draw(st.integers(0, len(archive)))])
     try:
-        found = read(path)
+        tree = read(path)
     except InputError:
         return
-    assert not any(".." in path.split("/") or path.startswith("/") for path in found.entries)
+    assert not any(".." in path.split("/") or path.startswith("/") for path in tree.entries)

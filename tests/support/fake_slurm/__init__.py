@@ -86,10 +86,10 @@ class Fake:
         found = []
         while words:
             count = int(words[0])
-            given, rest = words[1 : count + 1], words[count + 1 :]
-            end = rest.index("")
-            found.append((given, dict(word.split("=", 1) for word in rest[:end])))
-            words = rest[end + 1 :]
+            given, other_words = words[1 : count + 1], words[count + 1 :]
+            end = other_words.index("")
+            found.append((given, dict(word.split("=", 1) for word in other_words[:end])))
+            words = other_words[end + 1 :]
         return found
 
     def measured(self) -> list[tuple[str, float, float]]:

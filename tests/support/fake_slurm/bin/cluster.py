@@ -95,14 +95,14 @@ def remembered(job):
 
 def options(arguments, flags=()):
     """({name: value}, rest) of --name=value and --name."""
-    found, rest = {}, []
+    found, other_arguments = {}, []
     for position, word in enumerate(arguments):
         if not word.startswith("--"):
-            rest = arguments[position:]
+            other_arguments = arguments[position:]
             break
         name, _, value = word[2:].partition("=")
         found[name] = value
-    return found, rest
+    return found, other_arguments
 
 
 def fail(text, status=1):
