@@ -80,7 +80,7 @@ def test_a_library_whose_stat_does_nothing_is_named(tmp_path: Path) -> None:
     assert (functions["stat"], functions["open"].rpartition("/")[2]) == (idle, "libc.so.6")
 
 
-def test_ranks_that_differ_are_told_apart(tmp_path: Path) -> None:
+def test_ranks_that_differ_are_reported_apart(tmp_path: Path) -> None:
     script = '[ "$OMPI_COMM_WORLD_RANK" = 2 ] && export LD_PRELOAD=$0; exec "$@"'
     binary = build() / "mdtest"
     idle = str(library("idle_stat"))
@@ -92,7 +92,7 @@ def test_ranks_that_differ_are_told_apart(tmp_path: Path) -> None:
     assert [idle in group["objects"] for group in entries] == [False, True]
 
 
-def test_the_variables_that_a_campaign_asks_for_are_told_if_they_are_set(tmp_path: Path) -> None:
+def test_the_variables_that_a_campaign_asks_for_are_reported_if_they_are_set(tmp_path: Path) -> None:
     env = {"CAMPAIGN_VARIABLES": "GMX_X:OMP_NUM_THREADS:NOT_SET", "GMX_X": "1", "GMX_XY": "2", "OMP_NUM_THREADS": "3"}
     environment = run(tmp_path, env=env).one("attestation")["environment"]
     texts = {"CAMPAIGN_VARIABLES": env["CAMPAIGN_VARIABLES"], "GMX_X": "1", "OMP_NUM_THREADS": "3"}

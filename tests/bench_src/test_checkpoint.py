@@ -199,7 +199,7 @@ def test_more_memory_than_there_is_is_refused_before_anything_is_taken(tmp_path:
         (("-t", 0), "option -t: '0' is out of range: 1 to 1073741824 is allowed (checkpoint -h lists the options)"),
     ],
 )
-def test_wrong_command_lines_are_told(tmp_path: Path, options: tuple[object, ...], message: str) -> None:
+def test_wrong_command_lines_are_reported(tmp_path: Path, options: tuple[object, ...], message: str) -> None:
     reply = checkpoint(tmp_path, *options, env=AT_ONCE)
     assert (reply.status, messages(reply, "checkpoint"), reply.out) == (2, [f"checkpoint: {message}"], "")
 

@@ -52,7 +52,7 @@ def test_files_are_found_as_by_find(tmp_path: Path, options: tuple[object, ...],
     assert matched(launch(tmp_path, "find", "-d", root, *given, ranks=3)) == (found, 42)
 
 
-def test_sizes_beyond_4_gib_are_told_apart(tmp_path: Path) -> None:
+def test_sizes_beyond_4_gib_are_reported_apart(tmp_path: Path) -> None:
     (tmp_path / "large").mkdir()
     for size in ((5 << 30) + 1, 5 << 30, 1 << 30):
         with (tmp_path / "large" / str(size)).open("wb") as file:
@@ -74,6 +74,6 @@ def test_a_directory_that_cannot_be_read_is_a_failed_operation(tmp_path: Path) -
     assert "failed operations: 1" in reply.out
 
 
-def test_a_missing_directory_option_is_told(tmp_path: Path) -> None:
+def test_a_missing_directory_option_is_reported(tmp_path: Path) -> None:
     reply = launch(tmp_path, "find", ranks=2)
     assert (reply.status, "-d DIR is missing" in reply.err) == (2, True)

@@ -436,12 +436,12 @@ def test_reading_what_other_nodes_wrote(tmp_path: Path) -> None:
     assert reply.one("phase", operation="read")["remote_share"] == 0
 
 
-def test_without_whole_nodes_the_real_share_is_told(tmp_path: Path) -> None:
+def test_without_whole_nodes_the_real_share_is_reported(tmp_path: Path) -> None:
     reply = ior(tmp_path, *SMALL, "-F", "-C", ranks=3, node_of_rank="R/2")  # nodes of 2 and 1: a shift by one rank
     assert reply.one("phase", operation="read")["remote_share"] == pytest.approx(2 / 3, abs=1e-6)
 
 
-def test_on_one_node_reordering_is_none_and_the_text_says_so(tmp_path: Path) -> None:
+def test_on_one_node_a_warning_says_that_reordering_has_no_effect(tmp_path: Path) -> None:
     reply = ior(tmp_path, *SMALL, "-F", "-C")
     assert reply.one("phase", operation="read")["remote_share"] == 0
     assert (
@@ -492,7 +492,7 @@ def test_a_cached_read_says_that_it_measures_memory(tmp_path: Path) -> None:
         )
 
 
-def test_a_write_that_did_not_reach_storage_says_so(tmp_path: Path) -> None:
+def test_a_write_that_did_not_reach_storage_is_reported(tmp_path: Path) -> None:
     reply = ior(tmp_path, *SMALL, "-w", "-i", 2)
     if not on_storage(reply):
         pytest.skip("the directory of the tests has no storage behind it")

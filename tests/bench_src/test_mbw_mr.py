@@ -239,7 +239,9 @@ def test_a_single_flipped_bit_fails_the_validation(tmp_path: Path, after: int, w
         (("-V", "--sweep-pairs"), 2, "options -V and --sweep-pairs exclude each other: vary one thing at a time"),
     ],
 )
-def test_wrong_command_lines_are_told(tmp_path: Path, options: tuple[object, ...], ranks: int, message: str) -> None:
+def test_wrong_command_lines_are_reported(
+    tmp_path: Path, options: tuple[object, ...], ranks: int, message: str
+) -> None:
     reply = mbw_mr(tmp_path, *options, ranks=ranks, env=AT_ONCE)
     assert (reply.status, messages(reply, "mbw_mr"), reply.out) == (2, [f"mbw_mr: {message}"], "")
 

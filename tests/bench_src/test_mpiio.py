@@ -146,7 +146,7 @@ def test_every_byte_is_written_the_remainder_too(tmp_path: Path, api: str) -> No
     assert reply.one("verify")["right"] is True
 
 
-def test_a_back_end_without_overlap_says_so(tmp_path: Path) -> None:
+def test_a_back_end_without_overlap_is_reported(tmp_path: Path) -> None:
     reply = mpiio(tmp_path, "-r", 8, "-a", "POSIX", *SMALL)
     assert (reply.one("plan")["outstanding"], "Max outstanding requests: 1\n" in reply.out) == (1, True)
 
@@ -455,7 +455,7 @@ def test_absent_files_cannot_be_read(tmp_path: Path) -> None:
         (("--interval", 0), "option --interval: 0 is out of range: 0.000001 to 1000000 seconds are allowed"),
     ],
 )
-def test_wrong_command_lines_are_told(tmp_path: Path, options: tuple[object, ...], message: str) -> None:
+def test_wrong_command_lines_are_reported(tmp_path: Path, options: tuple[object, ...], message: str) -> None:
     reply = mpiio(tmp_path, *options, env=AT_ONCE)
     assert (reply.status, messages(reply, "mpiio"), reply.out) == (2, [f"mpiio: {message}"], "")
 

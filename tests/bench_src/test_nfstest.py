@@ -153,7 +153,7 @@ def test_one_node_reads_the_files_of_other_processes_and_is_warned_of_its_cache(
     ]
 
 
-def test_a_node_with_most_of_the_processes_is_told(tmp_path: Path) -> None:
+def test_a_node_with_most_of_the_processes_is_reported(tmp_path: Path) -> None:
     reply = nfstest(tmp_path, "m64", "c1", node_of_rank="R/3")
     phase = reply.one("phase", operation="read")
     assert (phase["foreign_share"], phase["remote_share"]) == (1, 0.5)
@@ -268,7 +268,7 @@ def test_an_absent_directory_is_named(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_wrong_command_lines_are_told(tmp_path: Path, words: list[str], message: str) -> None:
+def test_wrong_command_lines_are_reported(tmp_path: Path, words: list[str], message: str) -> None:
     reply = nfstest(tmp_path, *words, ranks=2, env=AT_ONCE)
     assert (reply.status, messages(reply, "nfstest"), reply.out) == (2, [f"nfstest: {message}"], "")
 

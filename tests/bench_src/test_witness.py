@@ -110,7 +110,7 @@ def mounted(root: Path, line: str) -> Path:
     return tree(root, {"proc/self/mountinfo": f"{other}{line.format(point=point)}\n{other}"})
 
 
-def test_a_mount_is_told_with_its_options(tmp_path: Path, place: Path) -> None:
+def test_a_mount_is_reported_with_its_options(tmp_path: Path, place: Path) -> None:
     root = mounted(
         tmp_path, "30 20 0:50 /export {point} rw,noatime shared:1 master:2 - nfs4 server:/a\\040b rw,vers=4.2"
     )
@@ -131,7 +131,7 @@ def test_the_mount_on_top_is_the_one_that_counts(tmp_path: Path, place: Path) ->
     assert facts_of(place, mounted(tmp_path, below), tmp_path).values("mount.source") == ("above",)
 
 
-def test_a_link_to_a_directory_is_told_with_the_mount_of_the_directory(tmp_path: Path, place: Path) -> None:
+def test_a_link_to_a_directory_is_reported_with_the_mount_of_the_directory(tmp_path: Path, place: Path) -> None:
     (tmp_path / "link").symlink_to("/proc/self")
     assert facts_of(place, Path("/"), tmp_path / "link").values("mount.type") == ("proc",)
 
@@ -208,7 +208,7 @@ def test_a_node_reads_the_counters_of_its_processors_and_memory(tmp_path: Path) 
     assert readings(powercap(tmp_path, zones), "60 rapl") == [expected, expected]
 
 
-def test_a_node_whose_counters_cannot_be_read_says_so(tmp_path: Path) -> None:
+def test_a_node_reports_that_its_counters_cannot_be_read(tmp_path: Path) -> None:
     assert readings(tmp_path, "60 rapl")[0] == f"problem no counters in {tmp_path}/sys/class/powercap/intel-rapl:*"
     root = powercap(tmp_path, {"intel-rapl:0": "package-0 100 900", "intel-rapl:1": "package-1"})
     assert readings(root, "60 rapl")[0].startswith(f"problem {root}/sys/class/powercap/intel-rapl:1/energy_uj cannot")
@@ -224,7 +224,7 @@ def test_a_command_that_fails_is_no_reading(tmp_path: Path) -> None:
     assert readings(tmp_path, "") == []
 
 
-def test_an_executable_is_told_with_the_libraries_that_it_loads(tmp_path: Path, place: Path) -> None:
+def test_an_executable_is_reported_with_the_libraries_that_it_loads(tmp_path: Path, place: Path) -> None:
     environment = facts_of(place, tmp_path, tmp_path, "/bin/bash")
     assert environment.values("executable.sha256") == (hashlib.sha256(Path("/bin/bash").read_bytes()).hexdigest(),)
     assert environment.values("executable.size") == (str(Path("/bin/bash").stat().st_size),)
@@ -232,7 +232,7 @@ def test_an_executable_is_told_with_the_libraries_that_it_loads(tmp_path: Path, 
     assert hash_ == hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
-def test_a_long_text_is_cut_and_says_so(tmp_path: Path, place: Path) -> None:
+def test_a_long_text_is_cut_and_marked_as_cut(tmp_path: Path, place: Path) -> None:
     environment = facts_of(place, tree(tmp_path, {"proc/sys/kernel/version": "x" * 9000}), tmp_path)
     assert environment.values("kernel.version")[0] == "x" * 4000 + " ... (cut)"
     text = facts_of(place, tmp_path, tmp_path, LD_PRELOAD_X="y" * 5000).values("env.LD_PRELOAD_X")[0]

@@ -62,7 +62,7 @@ def wait_for_handlers(process: subprocess.Popen[str]) -> None:
     wait_until(caught, "it answers signals")
 
 
-def test_what_is_interrupted_as_it_starts_is_told_as_later() -> None:
+def test_an_interruption_at_the_start_is_reported_as_a_later_one_is() -> None:
     text, status = program.INTERRUPTED
     assert (text.decode(), status) == ("campaign: interrupted\n", INTERRUPTED)
 

@@ -124,7 +124,7 @@ def test_help_alone_lists_the_verbs() -> None:
     assert call("help").stdout == call("--help").stdout
 
 
-def test_a_file_below_what_this_user_may_not_enter_is_told_with_whose_that_is(
+def test_a_file_below_what_this_user_may_not_enter_is_reported_with_whose_that_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed = tmp_path / "results"
@@ -146,7 +146,7 @@ def test_a_file_below_what_this_user_may_not_enter_is_told_with_whose_that_is(
     )
 
 
-def test_a_file_below_what_is_no_directory_is_told_with_what_is_in_the_way(
+def test_a_file_below_what_is_no_directory_is_reported_with_what_is_in_the_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "jobs").write_text("")
@@ -254,7 +254,7 @@ def test_output_that_cannot_be_written_is_an_error(file: Path) -> None:
 
 
 @pytest.mark.parametrize(("words", "status"), [(["--version"], ENVIRONMENT), (["fly"], USAGE)])
-def test_nothing_is_said_of_streams_that_take_nothing(words: list[str], status: int) -> None:
+def test_nothing_is_reported_of_streams_that_take_nothing(words: list[str], status: int) -> None:
     with Path("/dev/full").open("w") as full:
         process = subprocess.run([CAMPAIGN, *words], stdout=full, stderr=full, timeout=800)
     assert process.returncode == status
@@ -288,7 +288,7 @@ def test_an_operation_that_fails_without_a_files_name_is_not_taken_for_the_outpu
     )
 
 
-def test_cells_after_a_run_are_said_a_line_for_each_number_and_for_each_cause() -> None:
+def test_cells_after_a_run_are_reported_a_line_for_each_number_and_for_each_cause() -> None:
     results = Results()
     results.add("peak.unique", (1000.0, 4000.0, 800.0))
     results.add("max.unique", None, State.FAILED, "the benchmark ended with status 1: boom")

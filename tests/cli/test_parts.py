@@ -91,7 +91,7 @@ def test_one_command_runs_all_parts_and_every_verb_works_on_the_whole_and_on_a_p
     assert "home/single/shared/stat: allowed: part/target/launch/files/operation; parts: fast, slow" in refused.stderr
 
 
-def test_a_mandatory_part_without_an_answer_is_said_and_the_answer_is_not_complete(
+def test_a_mandatory_part_without_an_answer_is_reported_and_the_answer_is_not_complete(
     tmp_path: Path, cluster: Fake
 ) -> None:
     file = tmp_path / "c.yaml"
@@ -232,7 +232,7 @@ def test_a_part_gets_what_the_others_leave_of_the_limits(
     )
 
 
-def test_a_figure_that_the_pack_does_not_have_is_told_before_anything_runs(tmp_path: Path) -> None:
+def test_a_figure_that_the_pack_does_not_have_is_reported_before_anything_runs(tmp_path: Path) -> None:
     rfp.write(tmp_path, rfp=rfp.RFP.replace("shared/stat", "shared/sta"))
     process = called(tmp_path, "rules", "rfp.yaml")
     assert process.returncode == 2

@@ -71,7 +71,7 @@ def test_what_is_printed_and_what_is_logged(level: Importance, tmp_path: Path) -
     builders.golden("progress-log.txt", "\n".join(texts) + "\n")
 
 
-def test_runs_that_are_cancelled_together_are_said_in_one_line(tmp_path: Path) -> None:
+def test_runs_that_are_cancelled_together_are_reported_in_one_line(tmp_path: Path) -> None:
     stream = io.StringIO()
     lines = Lines(stream, Log(tmp_path), Importance.ALWAYS)
     first, second, third = (attempt(run, State.CANCELLED, "job 17: CANCELLED") for run in RUNS)
@@ -109,7 +109,7 @@ def test_a_log_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
         (TimeLeft(16.5 * 3600, 12), " (about 16h30m left, 12 runs of unknown length)"),
     ],
 )
-def test_the_time_left_is_said_as_exactly_as_it_is_known(left: TimeLeft | None, message: str) -> None:
+def test_the_time_left_is_reported_as_exactly_as_it_is_known(left: TimeLeft | None, message: str) -> None:
     assert progress.time_left_text(shown(left=left)) == message
 
 

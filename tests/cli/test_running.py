@@ -72,7 +72,7 @@ def test_programs_that_end_with_status_0_and_give_no_results_end_the_campaign_an
     assert "RUN-08" not in {finding["rule"] for finding in findings if finding["severity"] != "I"}
 
 
-def test_the_user_is_notified_when_the_campaign_stops_and_a_command_that_fails_is_said(
+def test_the_user_is_notified_when_the_campaign_stops_and_a_command_that_fails_is_reported(
     tmp_path: Path, cluster: Fake
 ) -> None:
     cluster.fault("scontrol-fails", "scontrol: error: Unable to contact slurm controller")

@@ -46,7 +46,7 @@ def test_a_mapping_is_read_with_its_tables() -> None:
         ("table: []", ":1:1: table: unknown key; did you mean tables?"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_in_it_is_told_with_its_place(tmp_path: Path, text: str, problem: str) -> None:
+def test_what_is_wrong_in_it_is_reported_with_its_place(tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / "map.yaml").write_text(text)
     with pytest.raises(InputError) as error:
         keys.load(forms.FormMapping, tmp_path / "map.yaml")

@@ -281,13 +281,13 @@ WRONG_VALUES = {
 
 
 @pytest.mark.parametrize(("line", "expected"), WRONG_VALUES.items())
-def test_a_wrong_value_is_told_with_its_place_and_what_is_allowed(
+def test_a_wrong_value_is_reported_with_its_place_and_what_is_allowed(
     line: str, expected: list[str], problems: Problems
 ) -> None:
     assert problems(f"{VALID}{line}\n") == expected
 
 
-def test_everything_wrong_is_told_at_once(problems: Problems) -> None:
+def test_everything_wrong_is_reported_at_once(problems: Problems) -> None:
     text = "name: my offer\nrules: crossroads\nprofile: quick\nslurm: {time: 90}\nlaunch: 4\ntargets: []\n"
     assert problems(text) == [
         f'1:7: name: found "my offer"; allowed: {NAME}',
@@ -310,7 +310,7 @@ def test_an_empty_mapping_lacks_what_must_be_there(problems: Problems) -> None:
     ]
 
 
-def test_what_is_wrong_in_the_rule_pack_is_told_too(problems: Problems, tmp_path: Path) -> None:
+def test_what_is_wrong_in_the_rule_pack_is_reported_too(problems: Problems, tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text("id: [\n")
     assert problems(VALID.replace("crossroads-mdtest", "./p.yaml").replace("rehearsal", "x")) == [
         f"2:8: rules: {tmp_path}/p.yaml:2:1: not valid YAML: expected the node content, but found '<stream end>'; "
@@ -392,7 +392,9 @@ def test_a_launch_condition_that_contradicts_the_rules_is_refused_with_the_claus
         ),
     ],
 )
-def test_what_is_missing_because_its_key_is_misspelt_is_told_once(text: str, expected: str, problems: Problems) -> None:
+def test_what_is_missing_because_its_key_is_misspelt_is_reported_once(
+    text: str, expected: str, problems: Problems
+) -> None:
     assert problems(f"{HEAD}{TARGETS}{text}\n") == [expected]
 
 

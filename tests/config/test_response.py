@@ -67,7 +67,9 @@ def test_the_category_of_builds_is_that_of_the_rfp(tmp_path: Path) -> None:
         ("rules: rfp.yaml\n", "rules: none.yaml\n", "none.yaml: cannot be read: No such file or directory"),
     ],
 )
-def test_what_is_wrong_with_the_parts_is_said_with_its_place(tmp_path: Path, old: str, new: str, problem: str) -> None:
+def test_what_is_wrong_with_the_parts_is_reported_with_its_place(
+    tmp_path: Path, old: str, new: str, problem: str
+) -> None:
     assert old in ANSWER
     file = rfp.write(tmp_path, answer=ANSWER.replace(old, new, 1))
     with pytest.raises(InputError) as refused:
@@ -96,7 +98,7 @@ def test_what_is_wrong_with_the_parts_is_said_with_its_place(tmp_path: Path, old
         ("    items_total: 64\n    launch", "    launch", ""),
     ],
 )
-def test_what_is_wrong_in_a_part_is_said_with_its_line(tmp_path: Path, old: str, new: str, problem: str) -> None:
+def test_what_is_wrong_in_a_part_is_reported_with_its_line(tmp_path: Path, old: str, new: str, problem: str) -> None:
     head, _, slow = ANSWER.rpartition("  slow:")
     assert old in slow
     file = rfp.write(tmp_path, answer=f"{head}  slow:{slow.replace(old, new, 1)}")
@@ -123,7 +125,7 @@ def test_a_file_of_one_pack_has_no_parts(tmp_path: Path) -> None:
         open_campaign(file, "fast")
 
 
-def test_an_rfp_in_place_of_the_file_that_answers_it_and_the_other_way_round_is_said(tmp_path: Path) -> None:
+def test_an_rfp_in_place_of_the_file_that_answers_it_and_the_other_way_round_is_reported(tmp_path: Path) -> None:
     rfp.write(tmp_path)
     with pytest.raises(InputError, match=r"rfp\.yaml: is an RFP; give the campaign file that answers it"):
         response.read(tmp_path / "rfp.yaml")

@@ -51,7 +51,7 @@ def test_an_rfp_has_parts_figures_and_scores(tmp_path: Path) -> None:
         ("mean: arithmetic", "mean: median", "found median; allowed: geometric, arithmetic or harmonic"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, old: str, new: str, problem: str) -> None:
+def test_what_is_wrong_is_reported_with_its_place(tmp_path: Path, old: str, new: str, problem: str) -> None:
     assert old in RFP
     with pytest.raises(InputError) as refused:
         loaded(tmp_path, RFP.replace(old, new, 1))

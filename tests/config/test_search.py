@@ -92,7 +92,7 @@ def test_limits_that_cannot_be_are_refused_with_their_place(tmp_path: Path, text
     assert SEARCHES[text].replace('"', "") in messages[0].replace('"', "")
 
 
-def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
+def test_all_that_is_wrong_is_reported_at_once(tmp_path: Path) -> None:
     messages = problems(tmp_path, f"{LAUNCH}search: {{least: 9, most: 6, nodes: 1, margin: 40%, operation: open}}\n")
     assert len(messages) == 4
 

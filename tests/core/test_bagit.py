@@ -124,7 +124,7 @@ def test_a_tag_file_that_is_in_no_manifest_is_named(tmp_path: Path) -> None:
         ("0" * 64 + "  /etc/passwd\n", "missing from the bundle"),
     ],
 )
-def test_a_forged_manifest_is_told(tmp_path: Path, line: str, message: str) -> None:
+def test_a_forged_manifest_is_reported(tmp_path: Path, line: str, message: str) -> None:
     root = bag(tmp_path / "bag")
     with (root / "manifest-sha256.txt").open("a") as file:
         file.write(line)
@@ -132,20 +132,20 @@ def test_a_forged_manifest_is_told(tmp_path: Path, line: str, message: str) -> N
 
 
 @pytest.mark.parametrize("name", ["bagit.txt", "manifest-sha256.txt", "bag-info.txt"])
-def test_a_tag_file_of_another_encoding_is_told(tmp_path: Path, name: str) -> None:
+def test_a_tag_file_of_another_encoding_is_reported(tmp_path: Path, name: str) -> None:
     root = bag(tmp_path / "bag")
     (root / name).write_bytes((root / name).read_text().encode("utf-16"))
     assert f"{name}: byte 0 is not UTF-8" in problems(root, tmp_path)
 
 
-def test_a_size_that_is_not_the_payloads_is_told(tmp_path: Path) -> None:
+def test_a_size_that_is_not_the_payloads_is_reported(tmp_path: Path) -> None:
     root = bag(tmp_path / "bag")
     info = (root / "bag-info.txt").read_text().replace("Payload-Oxum: 6.1", "Payload-Oxum: 7.1")
     (root / "bag-info.txt").write_text(info)
     assert any("Payload-Oxum" in problem for problem in problems(root, tmp_path))
 
 
-def test_a_key_that_is_there_twice_in_the_description_is_told(tmp_path: Path) -> None:
+def test_a_key_that_is_there_twice_in_the_description_is_reported(tmp_path: Path) -> None:
     """Two readers could take one value each: what is judged has to be what a person reads."""
     root = bag(tmp_path / "bag")
     text = (root / "bag-info.txt").read_text() + "Contact-Name: somebody else\n"
@@ -405,7 +405,7 @@ def test_lines_of_a_manifest_end_with_a_line_feed_alone(tmp_path: Path, separato
     )
 
 
-def test_a_manifest_that_is_cut_off_at_its_end_is_told(tmp_path: Path) -> None:
+def test_a_manifest_that_is_cut_off_at_its_end_is_reported(tmp_path: Path) -> None:
     root = bag(tmp_path / "bag")
     path = root / "tagmanifest-sha256.txt"
     path.write_text(path.read_text().removesuffix("\n"))
@@ -455,7 +455,7 @@ def test_a_manifest_without_lines_is_not_read_whole(tmp_path: Path, monkeypatch:
     assert any("bag-info.txt" in text and "500" in text for text in found_problems)
 
 
-def test_a_name_that_is_no_utf8_is_told_before_anything_is_written(tmp_path: Path) -> None:
+def test_a_name_that_is_no_utf8_is_reported_before_anything_is_written(tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"core.\xff")).write_text("x")
     with pytest.raises(InputError, match=r'core\.\\udcff": the name is not UTF-8; rename or remove it'):
         list(bagit.files(tmp_path))

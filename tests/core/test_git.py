@@ -51,12 +51,12 @@ def test_every_file_of_a_revision_with_its_mode_and_content(repository: Path) ->
 
 
 @pytest.mark.parametrize("revision", ["nowhere", "--all", "HEAD:a.c", ""])
-def test_a_revision_that_is_no_tree_is_told(revision: str, repository: Path) -> None:
+def test_a_revision_that_is_no_tree_is_reported(revision: str, repository: Path) -> None:
     with pytest.raises(InputError):
         git.blobs(repository, revision)
 
 
-def test_an_object_that_is_not_there_is_told(repository: Path) -> None:
+def test_an_object_that_is_not_there_is_reported(repository: Path) -> None:
     with pytest.raises(EnvironmentLacks, match="missing"):
         list(git.contents(repository, [Blob("x", "100644", 1, "0" * 40)]))
 
@@ -69,7 +69,7 @@ def test_what_a_repository_configures_is_not_executed(repository: Path) -> None:
     assert not (repository / "executed").exists()
 
 
-def test_without_git_what_it_is_for_is_said(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_git_the_message_names_what_it_is_for(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(EnvironmentLacks, match="sources are compared with it, and read from revisions; install git"):
         git.blobs(repository, "HEAD")

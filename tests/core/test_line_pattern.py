@@ -27,7 +27,7 @@ def test_classes_are_those_of_ascii_and_text_is_any() -> None:
 
 
 @pytest.mark.parametrize("text", [r"(?=a)", r"(a)\1", "[a", "(a", "a)", "a**", "x" * 401, "(?P<a>b", "a{5000}"])
-def test_what_is_no_pattern_is_refused_and_why_is_said(text: str) -> None:
+def test_what_is_no_pattern_is_refused_with_the_reason(text: str) -> None:
     with pytest.raises(ValueError, match=r"found 401 characters|not a regular expression: .+; allowed: RE2 syntax"):
         line_pattern.compile(text)
 

@@ -99,7 +99,7 @@ def test_a_text_is_bounded_printable_and_on_one_line() -> None:
     assert read(matching(r"[a-z]+", "small letters"), "aB") == ['1:1: found "aB"; allowed: small letters']
 
 
-def test_a_text_that_fails_in_quotes_too_is_told_what_is_allowed() -> None:
+def test_a_text_that_fails_in_quotes_too_is_refused_with_what_is_allowed() -> None:
     assert read(matching(r"[a-z]+", "small letters"), "90") == [
         "1:1: found 90, which YAML reads as a number; allowed: small letters"
     ]
@@ -263,7 +263,7 @@ def test_a_key_of_a_section_is_named_with_its_path() -> None:
     ]
 
 
-def test_a_number_without_its_unit_is_told_what_it_lacks() -> None:
+def test_a_number_without_its_unit_is_refused_with_the_unit_that_it_lacks() -> None:
     time = Text("a time such as 90m", full_match("[0-9]+m", "a time such as 90m"), unit="unit")
     assert read(KeyedMap(time=Field(time, "a limit")), "time: 90") == [
         "1:7: time: found 90, which has no unit; allowed: a time such as 90m"

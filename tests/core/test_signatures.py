@@ -36,7 +36,7 @@ def test_a_signer_is_known_by_the_list(signed: Path) -> None:
     assert check.by.startswith("ED25519 key SHA256:")
 
 
-def test_another_text_another_purpose_and_an_unknown_key_are_told(signed: Path) -> None:
+def test_another_text_another_purpose_and_an_unknown_key_are_reported(signed: Path) -> None:
     assert "does not match the content" in verify(signed, "another-namespace").problem
     signed.with_name("signers").write_text("")
     assert "no key in signers matches the signature" in verify(signed).problem

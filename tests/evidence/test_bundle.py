@@ -207,7 +207,7 @@ def test_what_others_created_under_the_name_of_what_is_left_is_neither_removed_n
     assert {path.name for path in tmp_path.iterdir()} == {*names, "b"}
 
 
-def test_the_head_of_the_journal_is_said_for_the_vendor_to_send(made: Made, tmp_path: Path) -> None:
+def test_the_head_of_the_journal_is_reported_for_the_vendor_to_send(made: Made, tmp_path: Path) -> None:
     process = made.call("bundle", made.file, "-o", tmp_path / "b")
     head = next(line.split()[-1] for line in process.stdout.splitlines() if line.startswith("journal head"))
     assert f"Journal-Head: {head}\n" in (tmp_path / "b/bag-info.txt").read_text()

@@ -107,7 +107,7 @@ def test_evidence_rules_and_decisions_are_three_answers(
     assert tuple(found_answers[name] for name in ("evidence", "rules", "decisions")) == expected
 
 
-def test_whose_move_an_open_rule_is_is_said_and_what_nobody_can_show_is_said_once() -> None:
+def test_whose_move_an_open_rule_is_is_reported_and_what_nobody_can_show_is_reported_once() -> None:
     decision = said(UNCHECKED, COUNTERS, NOT_PRINTED, replace(NOT_PRINTED, subject="another"))
     reason = next(question.reason for question in decision.block.questions if question.name == "rules")
     assert reason == (
@@ -153,14 +153,14 @@ def test_what_cannot_be_re_evaluated_claims_nothing() -> None:
         ({}, (replace(VIOLATION, rule="EVD-01"),), Seal.BROKEN, "altered, or signed by somebody else"),
     ],
 )
-def test_who_closed_the_bundle_is_said_first(
+def test_who_closed_the_bundle_is_reported_first(
     known: dict[str, object], of_bundle: tuple[Finding, ...], seal: Seal, text: str
 ) -> None:
     decision = said(of_bundle=of_bundle, **known)
     assert (decision.seal, text in decision.block.about) == (seal, True)
 
 
-def test_how_many_results_were_measured_is_said_since_a_reason_is_enough_to_decline_one() -> None:
+def test_how_many_results_were_measured_is_reported_since_a_reason_is_enough_to_decline_one() -> None:
     submission = whole()
     rows = (*(replace(row, status=Status.DECLINED) for row in submission.rows[:9]), *submission.rows[9:])
     decision = said(whole=replace(submission, rows=rows))
@@ -168,7 +168,7 @@ def test_how_many_results_were_measured_is_said_since_a_reason_is_enough_to_decl
     assert "36 of 36 results (9 declined)" in decision.block.sentence
 
 
-def test_whose_copy_of_the_rules_is_said() -> None:
+def test_the_decision_names_whose_copy_of_the_rules_was_used() -> None:
     abouts = [said(copy=copy).block.about[2] for copy in (RulesCopy.GIVEN, RulesCopy.INSTALLED, RulesCopy.BUNDLE)]
     assert [each.partition(" (")[2] for each in abouts] == [
         "the copy that you named)",
@@ -177,7 +177,7 @@ def test_whose_copy_of_the_rules_is_said() -> None:
     ]
 
 
-def test_what_no_record_shows_is_said_where_nothing_else_does() -> None:
+def test_what_no_record_shows_is_reported_where_nothing_else_does() -> None:
     plain, proven = said(source=True), said(source=True, proofs=("nonce", "head", "rebuild", "sample"))
     assert plain.block.questions[-1] == Question(
         "proof", "none", "nothing measured again, not built again, no head or time stamp"

@@ -344,7 +344,7 @@ def test_a_journal_of_the_future_is_found(made: Made, tmp_path: Path) -> None:
     assert messages == ["the journal has events in the future: a clock was changed, at the vendor's site or here"]
 
 
-def test_a_damaged_line_that_was_read_before_is_said_by_every_command(made: Made, tmp_path: Path) -> None:
+def test_a_damaged_line_that_was_read_before_is_reported_by_every_command(made: Made, tmp_path: Path) -> None:
     """`plan` and `run` refuse; `status` and `cancel` say it and go on."""
     results = made.root / "results/bundled"
     shutil.copytree(results, tmp_path / "kept", symlinks=True)

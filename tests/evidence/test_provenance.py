@@ -148,12 +148,12 @@ def test_another_compiler_and_another_mpi_are_named() -> None:
     ]
 
 
-def test_flags_in_another_order_are_said_to_be_that() -> None:
+def test_flags_in_another_order_are_reported_to_be_that() -> None:
     same_text = "the same in another order"
     assert said(replace(RECORDED, flags="-g -O2")) == [("flags", same_text, same_text)]
 
 
-def test_a_build_that_differs_without_a_cause_on_record_says_so() -> None:
+def test_a_build_that_differs_without_a_recorded_cause_is_reported() -> None:
     text = provenance.rebuilt_text((provenance.Rebuilt(RECORDED, replace(RECORDED, binary_sha256="cd" * 32), ()),))
     assert "compiler, MPI, flags, libraries and sections are the same in both records" in text
 
@@ -188,6 +188,6 @@ def test_a_source_that_is_not_that_of_this_version_is_built_on_demand_alone(
         provenance.rebuild(tmp_path, submission, "", "", foreign=False)
 
 
-def test_a_bundle_without_the_source_says_so(tmp_path: Path) -> None:
+def test_a_bundle_without_the_source_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no source/benchmark\.tar\.gz in the bundle"):
         provenance.rebuild(tmp_path, whole(), "", "", foreign=False)

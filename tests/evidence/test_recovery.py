@@ -105,7 +105,7 @@ def recorded(made: Made) -> dict[str, str]:
         (shortened, slice(-1, None), []),
     ],
 )
-def test_a_damaged_journal_is_recovered_and_what_is_lost_is_told_to_the_buyer(
+def test_a_damaged_journal_is_recovered_and_what_is_lost_is_reported_to_the_buyer(
     made: Made, again: Made, damage: Callable[[Lines], Lines], ends: slice, unnamed: list[str]
 ) -> None:
     path = results(again) / "journal.jsonl"

@@ -243,7 +243,7 @@ def by_version(bag: Path, version: str) -> None:
     path.write_text(path.read_text().replace(f"campaign {__version__}", f"campaign {version}"))
 
 
-def test_words_of_an_earlier_version_are_not_compared_and_that_is_said(made: Made, tmp_path: Path) -> None:
+def test_words_of_an_earlier_version_are_not_compared_which_is_reported(made: Made, tmp_path: Path) -> None:
     bag = bundled.copy(made, "plain", tmp_path / "bag")
     by_version(bag, "0.1.0")
     (bag / "data/tables/table.txt").write_text("the same in the words of that time\n")
@@ -691,7 +691,7 @@ def test_the_head_that_the_bag_tells_is_the_journals(made: Made, tmp_path: Path)
     assert [(finding.rule, finding.actual) for finding in findings(bag)] == [("EVD-02", "a" * 64)]
 
 
-def test_an_index_that_does_not_tell_the_record_is_told(made: Made, tmp_path: Path) -> None:
+def test_an_index_that_differs_from_the_record_is_reported(made: Made, tmp_path: Path) -> None:
     bag = bundled.copy(made, "plain", tmp_path / "bag")
     path = bag / "data/index.json"
     index = json.loads(path.read_text())
@@ -795,7 +795,7 @@ def test_a_journal_is_read_once_however_often_it_is_judged(
 
 
 @pytest.mark.parametrize("files", [5, 8])
-def test_a_limit_of_open_files_is_told_and_is_no_fault_of_the_bundle(made: Made, files: int) -> None:
+def test_a_limit_of_open_files_is_reported_and_is_no_fault_of_the_bundle(made: Made, files: int) -> None:
     process = subprocess.run(
         [CAMPAIGN, "verify", made.root / "plain"],
         capture_output=True,

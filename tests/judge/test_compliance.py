@@ -188,7 +188,7 @@ def test_a_question_is_open_until_the_campaign_file_answers_it() -> None:
     assert (clause_line.state, clause_line.answer) == (ClauseState.ANSWERED, "Nothing.")
 
 
-def test_what_a_person_checks_and_what_is_out_of_scope_is_said_with_its_text() -> None:
+def test_what_a_person_checks_and_what_is_out_of_scope_is_reported_with_its_text() -> None:
     line, out = _lines(LOOKED, OUT)
     assert (line.state, line.answer) == (ClauseState.LOOK, "the configuration")
     assert (out.state, out.answer) == (ClauseState.OUT, "not measured")

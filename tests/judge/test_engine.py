@@ -171,7 +171,7 @@ def test_a_run_that_failed_before_it_measured_breaks_no_rule_about_how_it_ran(ge
     assert {finding.rule for finding in engine.judge(failed)} == {"RUN-01"}
 
 
-def test_errors_in_the_output_of_a_failed_run_are_said_where_its_reason_does_not_come_from_there() -> None:
+def test_errors_in_the_output_of_a_failed_run_are_reported_where_its_reason_does_not_come_from_there() -> None:
     error = OutputRemark("No space left on device", "runs/a/1/stderr", 3)
     timed_out = case(builders.run(), State.TIMEOUT, records=(), errors=(error,))
     assert [finding.rule for finding in engine.judge(timed_out)] == ["RUN-01", "RUN-06"]
@@ -195,7 +195,7 @@ def test_of_a_campaign_whose_every_run_failed_one_line_says_what_was_not_checked
     assert f"{len(rules)} rules, by worst finding: 2 violated, {len(rules) - 2} not checked" in text
 
 
-def test_where_one_run_measured_no_line_is_said_of_those_that_did_not() -> None:
+def test_where_one_run_measured_no_line_is_reported_of_those_that_did_not() -> None:
     results = Results()
     results.add("single.shared")
     results.add("node.shared", None, State.FAILED, "boom")

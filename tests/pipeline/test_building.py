@@ -40,7 +40,7 @@ def test_without_an_mpi_it_says_how_to_name_one(programs: Path) -> None:
     assert "--mpicc" in process.stderr
 
 
-def test_without_make_it_says_so(programs: Path) -> None:
+def test_a_build_without_make_is_refused(programs: Path) -> None:
     (programs / "make").unlink()
     process = build(programs, "--mpicc", "sh")
     assert (process.returncode, process.stderr) == (ENVIRONMENT, "campaign: make: not found; install GNU make\n")

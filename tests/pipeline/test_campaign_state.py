@@ -31,7 +31,7 @@ def test_a_raw_output_that_was_edited_after_its_run_is_a_violation_here_too(tmp_
     }
 
 
-def test_an_edit_that_leaves_no_result_is_told_as_one_too(tmp_path: Path) -> None:
+def test_an_edit_that_leaves_no_result_is_reported_as_one_too(tmp_path: Path) -> None:
     made = bundled.make(tmp_path)
     output = sorted(tmp_path.glob("results/*/runs/*/*/stdout"))[0]
     output.write_text("edited\n")

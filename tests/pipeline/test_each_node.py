@@ -61,7 +61,7 @@ def test_every_node_runs_by_itself_and_one_cell_has_the_distribution(tmp_path: P
     case.bundle_is_intact(tmp_path / "evidence.zip")
 
 
-def test_nodes_whose_program_is_told_the_target_run_one_after_another(tmp_path: Path, sandbox: Sandbox) -> None:
+def test_nodes_whose_program_gets_the_target_run_one_after_another(tmp_path: Path, sandbox: Sandbox) -> None:
     (tmp_path / "packs").mkdir()
     (tmp_path / "packs" / "gflops.yaml").write_text(PACK.replace('"{flags}"', '"{flags} {directory}/data"'))
     case = case_of(tmp_path, sandbox, "gflops", "{}", f"sleep 1; {PRINTS}", tmp_path / "packs")

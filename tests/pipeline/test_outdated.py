@@ -34,7 +34,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
          "3 runs measured with other settings (launch.node: 1 node, 2 processes -> 1 node, 4 processes)"),
     ],
 )  # fmt: skip
-def test_a_change_is_told_once_with_the_words_that_differ(old: str, new: str, says: str, measured: Path) -> None:
+def test_a_change_is_reported_once_with_the_words_that_differ(old: str, new: str, says: str, measured: Path) -> None:
     file = measured / "c.yaml"
     text = file.read_text()
     assert old in text
@@ -67,7 +67,7 @@ checks: {ENV-06: "1"}
 """
 
 
-def test_other_counts_of_a_phase_and_other_variables_of_the_rules_are_told(
+def test_other_counts_of_a_phase_and_other_variables_of_the_rules_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pack, file = tmp_path / "prepared.yaml", tmp_path / "c.yaml"

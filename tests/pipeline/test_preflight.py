@@ -267,7 +267,7 @@ def test_where_slurm_has_no_pmix_plugin_the_default_is_refused_with_what_works(
         assert check(read_definition(works)).plan.runs
 
 
-def test_a_module_that_does_not_load_is_named_with_what_is_said(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_module_that_does_not_load_is_named_with_its_message(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     body = '() { [[ $2 != openmpi/9 ]] || { echo "ERROR: Unable to locate openmpi/9" >&2; return 1; }\n}'
     monkeypatch.setenv("BASH_FUNC_module%%", body)
     assert refused(read_definition("slurm: {modules: [gcc, openmpi/9]}\n")) == (

@@ -64,7 +64,9 @@ def test_each_end_of_an_attempt_is_stamped_once(tmp_path: Path, authority: Path)
     assert messages == []
 
 
-def test_a_failure_is_told_once_and_repeated_with_the_next_end_and_at_the_last(tmp_path: Path, authority: Path) -> None:
+def test_a_failure_is_reported_once_and_repeated_with_the_next_end_and_at_the_last(
+    tmp_path: Path, authority: Path
+) -> None:
     messages: list[str] = []
     by = stamping(tmp_path, str(authority / "stamp"), messages)
     (authority / "closed").touch()

@@ -111,7 +111,7 @@ def test_a_load_runs_beside_the_benchmark_on_other_nodes_and_the_accounting_has_
     assert "EVD-07" in violated(case)
 
 
-def test_a_load_that_ends_before_the_benchmark_is_told(tmp_path: Path, sandbox: Sandbox) -> None:
+def test_a_load_that_ends_before_the_benchmark_is_reported(tmp_path: Path, sandbox: Sandbox) -> None:
     # Neither so short that the other may begin behind it on a busy machine.
     case = loaded(tmp_path, sandbox, LONG, ("-p 3", "-p 30"))
     case.call("run", status=None)

@@ -115,7 +115,7 @@ def test_where_the_rules_want_exactly_so_many_items_processes_divide_them() -> N
     assert {search.space.divides for search in searches} == {1000}
 
 
-def test_a_partition_with_too_few_nodes_is_told_once_with_the_clause() -> None:
+def test_a_partition_with_too_few_nodes_is_reported_once_with_the_clause() -> None:
     with pytest.raises(EnvironmentLacks) as caught:
         wanted(campaign(), nodes=1)
     assert str(caught.value) == (

@@ -168,7 +168,7 @@ def test_the_texts_in_a_program_that_does_not_start_show_its_dialect(
     assert dialect_in_program(binary(tmp_path / "mdtest", *texts)) == dialect
 
 
-def test_a_program_for_another_machine_is_told_by_its_texts(tmp_path: Path, temporary: Path) -> None:
+def test_a_program_for_another_machine_is_identified_by_its_texts(tmp_path: Path, temporary: Path) -> None:
     mdtest = binary(tmp_path / "mdtest", b"mdtest-%s was launched with", b"Shifting ranks by %d")
     assert identify(mdtest, Machine().run) == NODE
     assert list(temporary.iterdir()) == []

@@ -96,7 +96,7 @@ def test_a_budget_caps_what_searches_may_still_take() -> None:
     assert "searches end after" in capped.text
 
 
-def test_repetitions_that_may_come_are_said() -> None:
+def test_repetitions_that_may_come_are_reported() -> None:
     estimate = still(builders.expand(plain()), most=5)
     assert estimate.repeating == 48
     assert "up to 48 more repetitions if intervals are wide" in estimate.text
@@ -125,7 +125,7 @@ def test_the_repetitions_of_a_count_that_is_to_be_found_count() -> None:
     assert six.node_s > first_estimate.node_s
 
 
-def test_what_is_not_settled_is_said_to_come_beside() -> None:
+def test_what_is_not_settled_is_reported_to_come_beside() -> None:
     estimate = still(builders.expand(plain()), unsettled=True)
     assert estimate.text.endswith("; unresolved runs not included)")
     assert still(unsettled=True).text == "remaining: only runs that a search has not determined yet"

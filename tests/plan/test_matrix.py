@@ -67,7 +67,7 @@ def test_the_last_line_of_a_program_is_known_by_its_dialect_or_by_its_pack_and_c
     assert matrix.fingerprint(run) == matrix.fingerprint(bare_run)
 
 
-def test_a_total_that_does_not_divide_is_said_and_one_that_does_is_not() -> None:
+def test_a_total_that_does_not_divide_is_reported_and_one_that_does_is_not() -> None:
     runs = {run.launch: run for run in builders.expand()}
     assert runs["max"].items_total == 1024
     assert runs["max"].notes == ("1000 files are not divisible by 32 processes: rounded up to 32 each, 1024 in total",)

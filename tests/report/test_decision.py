@@ -110,7 +110,7 @@ def test_results_without_measurement_are_counted_one_by_one() -> None:
         assert (reason.answer, reason.reason) == (f"{2 if findings == several else len(findings)} open", says)
 
 
-def test_a_table_is_told_that_it_shows_no_measurement() -> None:
+def test_the_decision_on_a_table_says_that_it_shows_no_measurement() -> None:
     good, wrong = decision.table_decision(whole()), decision.table_decision(whole(VIOLATION))
     assert (good.headline, wrong.headline) == ("NO VIOLATION FOUND", "NOT ACCEPTABLE")
     assert good.may_not.startswith("that the numbers were measured")

@@ -44,7 +44,7 @@ def part(sections: tuple[Section, ...], title: str) -> dict[str, list[tuple[str,
     return lines
 
 
-def test_nothing_is_said_where_nothing_is_on_record() -> None:
+def test_nothing_is_reported_where_nothing_is_on_record() -> None:
     assert contents.environment_sections([]) == ()
     assert contents.environment_sections([ended("one", Environment())]) == ()
 
@@ -100,7 +100,7 @@ def test_each_file_system_has_its_size_and_what_was_free() -> None:
     assert "2048 GB free before the first job, 409.6 GB before the last" in section.about
 
 
-def test_what_could_not_be_found_out_is_said() -> None:
+def test_what_could_not_be_found_out_is_reported() -> None:
     sections = contents.environment_sections(
         [ended("one", replace(environment(os="Debian"), problems=("lfs: not there",)))]
     )

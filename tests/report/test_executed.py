@@ -63,7 +63,7 @@ def test_the_report_of_modifications_says_it_as_lines() -> None:
     assert ["program", "/opt/bench/mdtest", OTHER, "1", "of", "2:", f"{builders.run().id}/2"] in lines
 
 
-def test_where_nothing_has_ended_well_nothing_is_said() -> None:
+def test_where_nothing_has_ended_well_nothing_is_reported() -> None:
     failed = ended(1)
     assert contents.execution_sections([replace(failed, attempt=replace(failed.attempt, state=State.FAILED))]) == ()
     assert contents.execution_sections([]) == ()

@@ -234,7 +234,7 @@ STAT = "scratch/peak/shared/stat"
         ({}, "form.xlsx: no cell is marked or mapped; mark one as {{ scratch/"),
     ],
 )
-def test_what_cannot_be_filled_is_told_with_its_place(
+def test_what_cannot_be_filled_is_reported_with_its_place(
     tmp_path: Path, whole: Submission, cells: dict[str, str], problem: str
 ) -> None:
     form = forms.scored(tmp_path / "form.xlsx")

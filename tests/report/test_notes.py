@@ -103,7 +103,7 @@ def test_a_finding_has_its_explanation_or_says_that_one_is_required() -> None:
         (2, 0, "2 attempts, none valid; the last one is shown"),
     ],
 )
-def test_of_several_attempts_the_reported_one_is_told(tried: int, valid: int, text: str) -> None:
+def test_of_several_attempts_the_reported_one_is_named(tried: int, valid: int, text: str) -> None:
     row = lines()[0][0]
     found = replace(row, attempts=tried, attempt=builders.attempt(), summary=replace(row.summary, n=valid))
     assert notes.table_notes([[found]], PACK).texts == (text,)
@@ -150,7 +150,7 @@ def test_numbers_are_written_as_ranges(numbers: tuple[int, ...], text: str) -> N
     assert notes.number_ranges(numbers) == text
 
 
-def test_how_much_of_the_values_is_selection_is_told_in_one_line() -> None:
+def test_the_share_of_the_values_that_selection_explains_is_one_line() -> None:
     first, second = [replace(row, value=1000.0, findings=()) for row in lines()[0][:2]]
     rows = [replace(first, summary=intervals.summarize([800, 900, 1000])), second]
     lower_rows = [replace(row, best="lowest", value=850.0) for row in rows]

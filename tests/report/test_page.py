@@ -165,7 +165,7 @@ def test_the_address_of_a_number_can_be_sent_to_somebody(tab: Tab, page: Path) -
     tab.until(f"{OPENED}?.id === 'scratch/node/unique/stat'")
 
 
-def test_each_filter_leaves_what_it_names_and_says_so(tab: Tab) -> None:
+def test_each_filter_leaves_what_it_names_and_shows_its_count(tab: Tab) -> None:
     assert tab.get(SHOWN) == 72
     tab.choose("#f-target", "scratch")
     assert tab.get(SHOWN) == 36
@@ -222,7 +222,7 @@ def test_the_list_of_all_results_is_ordered_by_any_column(tab: Tab) -> None:
     assert tab.get(SHOWN) == 3
 
 
-def test_every_column_of_a_table_can_be_reached_and_a_table_wider_than_the_window_says_so(tab: Tab) -> None:
+def test_every_column_of_a_table_can_be_reached_and_a_table_wider_than_the_window_is_marked(tab: Tab) -> None:
     tables = tab.get(
         "[...document.querySelectorAll('.target .wide')].map(one => {"
         "  const said = one.previousElementSibling;"

@@ -63,7 +63,7 @@ def test_a_question_does_not_take_compliance_away() -> None:
     )
 
 
-def test_a_waived_breach_blocks_nothing_and_is_said() -> None:
+def test_a_waived_violation_blocks_nothing_and_is_shown() -> None:
     verdict = compliance_verdict(answered(replace(FINDING, waived="by the buyer")))
     assert (verdict.kind, verdict.headline) == (
         Compliance.COMPLIES,
@@ -83,7 +83,7 @@ def test_a_rehearsal_never_complies_and_says_how_small_it_is(findings: tuple[Fin
     assert says(verdict)[0] == "Rehearsal: 1000 files instead of 1048576."
 
 
-def test_rules_of_unknown_origin_are_said_first(tmp_path: Path) -> None:
+def test_rules_of_unknown_origin_are_reported_first(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("id: mine\n")
     contents = answered()
     verdict = compliance_verdict(

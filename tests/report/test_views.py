@@ -152,7 +152,7 @@ def test_a_cell_without_a_number_is_a_finding_unless_it_is_declined() -> None:
     assert entries[0]["actual"] == "node_fail"  # RUN-01 says why
 
 
-def test_a_rule_that_nothing_judges_is_said_not_to_be_checked() -> None:
+def test_a_rule_that_nothing_judges_is_reported_not_to_be_checked() -> None:
     results = Results(pack=builders.small_pack(checks={"CMP-03": "8.2.2", "GEO-01": "8.4", "XYZ-01": "practice"}))
     entries = [one for one in found(results) if not one["checked"]]
     assert [(one["rule"], one["clause"], one["message"]) for one in entries] == [
@@ -160,7 +160,7 @@ def test_a_rule_that_nothing_judges_is_said_not_to_be_checked() -> None:
     ]
 
 
-def test_findings_as_text_are_said_once_with_where_and_what_was_found() -> None:
+def test_findings_as_text_are_reported_once_with_where_and_what_was_found() -> None:
     results = everything()
     submission = judged(results)
     text = findings_view.check_text(submission, decision.campaign_decision(submission, "c.yaml"))
@@ -168,7 +168,7 @@ def test_findings_as_text_are_said_once_with_where_and_what_was_found() -> None:
     assert max(map(len, text.splitlines())) <= 120
 
 
-def test_no_findings_are_said_too() -> None:
+def test_no_findings_are_reported_too() -> None:
     pack = builders.pack(checks={"FLG-01": "8"})
     assert findings_view.findings_text(pack, []) == "no findings"
     submission = replace(Results(pack=pack).submission(), rows=())
@@ -176,7 +176,7 @@ def test_no_findings_are_said_too() -> None:
     assert text.endswith("\n\n1 rule, by worst finding: 1 passed")
 
 
-def test_a_rule_counts_by_the_worst_that_is_said_of_it() -> None:
+def test_a_rule_counts_by_the_worst_that_is_reported_of_it() -> None:
     def one(rule: str, severity: str = "E", checked: bool = True, waived: str = "", explained: str = "") -> Finding:
         return Finding(rule, Severity(severity), "x", "y", checked=checked, waived=waived, explained=explained)
 

@@ -354,7 +354,7 @@ def test_a_long_list_of_origins_is_printed_broad_and_a_short_one_is_not(tmp_path
     assert '<section class="origin broad">' in many_text
 
 
-def test_without_findings_the_page_says_so(tmp_path: Path) -> None:
+def test_the_page_says_that_there_are_no_findings(tmp_path: Path) -> None:
     assert "None." in Page(write_report(tmp_path, contents(everything(), ()))).text
 
 

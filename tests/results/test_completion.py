@@ -42,7 +42,7 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
-def test_a_record_that_is_wrong_is_said_to_be(tmp_path: Path, name: str) -> None:
+def test_a_record_that_is_wrong_is_reported_to_be(tmp_path: Path, name: str) -> None:
     content, problem = UNREADABLE[name]
     (tmp_path / "facts.jsonl").write_text(content)
     with pytest.raises(ValueError, match="facts") as caught:

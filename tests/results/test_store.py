@@ -419,7 +419,7 @@ def test_a_damaged_database_is_named_with_the_way_out_and_nothing_is_lost(tmp_pa
     assert content(tmp_path) == before
 
 
-def test_a_directory_in_the_place_of_the_journal_or_the_database_is_told_as_one(tmp_path: Path) -> None:
+def test_a_directory_in_the_place_of_the_journal_or_the_database_is_reported_as_one(tmp_path: Path) -> None:
     builders.filled_store(tmp_path, [builders.run()]).close()
     before = content(tmp_path)
     paths = Paths(tmp_path)
@@ -439,7 +439,9 @@ def test_a_directory_in_the_place_of_the_journal_or_the_database_is_told_as_one(
             use(paths)
 
 
-def test_a_database_that_may_not_be_written_is_told_as_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_that_may_not_be_written_is_reported_as_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     builders.filled_store(tmp_path, [builders.run()]).close()
     monkeypatch.setattr(os, "access", lambda path, _: Path(path).name != "campaign.db")
     with pytest.raises(EnvironmentLacks, match=r"no permission to read and write the database .*campaign\.db; change"):

@@ -185,7 +185,7 @@ def test_a_file_system_mounted_below_the_scratch_shows_up_on_the_nodes(sandbox: 
         subprocess.run(["umount", point], check=True, timeout=800)
 
 
-def test_without_accounting_sacct_says_so(sandbox: Sandbox) -> None:
+def test_without_accounting_sacct_reports_that_it_is_disabled(sandbox: Sandbox) -> None:
     result = subprocess.run(
         ["sacct"], env=os.environ | sandbox.environment(), capture_output=True, text=True, timeout=800
     )
@@ -525,7 +525,7 @@ def test_a_normal_user_gets_the_same_cluster(as_user: list[str], sandbox_directo
     assert left_behind(sandbox_directory) == []
 
 
-def test_a_user_without_user_namespaces_is_told_so(sandbox_directory: Path) -> None:
+def test_a_user_without_user_namespaces_gets_the_reason(sandbox_directory: Path) -> None:
     # A user namespace in which no further one is allowed stands for a machine that forbids them.
     forbid = 'echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"'
     enter = ["unshare", "--user", "--map-user=1000", "--keep-caps", "sh", "-c", forbid, "sh"]
@@ -541,7 +541,7 @@ def test_a_user_without_user_namespaces_is_told_so(sandbox_directory: Path) -> N
     assert left_behind(sandbox_directory) == []
 
 
-def test_root_without_its_capabilities_is_told_so(sandbox_directory: Path) -> None:
+def test_root_without_its_capabilities_gets_the_reason(sandbox_directory: Path) -> None:
     weak = ["unshare", "--user", "--map-root-user", "setpriv", "--inh-caps=-all", "--bounding-set=-all", "--"]
     start = command("start", "--dir", sandbox_directory)
     result = subprocess.run([*weak, *start], capture_output=True, text=True, timeout=800)

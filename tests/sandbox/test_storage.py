@@ -127,7 +127,7 @@ def test_a_normal_user_is_told_why_not(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slurm
-def test_a_machine_without_fuse_is_told_so_and_nothing_is_left(sandbox_directory: Path) -> None:
+def test_on_a_machine_without_fuse_the_reason_is_given_and_nothing_is_left(sandbox_directory: Path) -> None:
     need_storage()
     hide = 'mount --bind /dev/fuse /dev/fuse && mount -o remount,bind,nodev /dev/fuse && exec "$@"'
     start = command("start", "--storage", "gluster", "--dir", sandbox_directory)

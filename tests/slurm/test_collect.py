@@ -103,7 +103,7 @@ def test_a_failed_run_in_a_job_that_slurm_calls_completed_is_failed(driver: Driv
     assert "mdtest: unable to create file" in driver.attempt().reason
 
 
-def test_of_a_run_that_its_job_did_not_launch_the_reason_alone_is_told(driver: Driving, cluster: Fake) -> None:
+def test_a_run_that_its_job_did_not_launch_is_reported_with_the_reason_alone(driver: Driving, cluster: Fake) -> None:
     target = Path(driver.campaign.targets[0].directory)
     target.rmdir()
     driver.send()
@@ -118,7 +118,7 @@ AWAY = (
 )
 
 
-def test_of_a_job_whose_prolog_failed_the_node_is_told(driver: Driving, cluster: Fake) -> None:
+def test_a_job_whose_prolog_failed_is_reported_with_the_node(driver: Driving, cluster: Fake) -> None:
     cluster.fault("hold")
     send_one(driver)
     until_reason(driver, "Priority")
@@ -141,7 +141,7 @@ def test_of_a_job_that_somebody_cancelled_no_node_is_blamed(driver: Driving, clu
     assert "Prolog" not in driver.attempt().reason
 
 
-def test_what_is_out_of_service_is_told_of_a_job_that_waits_for_it(driver: Driving, cluster: Fake) -> None:
+def test_a_job_that_waits_for_nodes_out_of_service_is_reported_with_them(driver: Driving, cluster: Fake) -> None:
     waits = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
     cluster.fault("hold", waits)
     cluster.fault("drained", "1795376728 disk | bad")
@@ -547,7 +547,9 @@ def test_a_job_that_has_vanished_but_left_its_record_is_done(driver: Driving, cl
     assert driver.states() == [State.DONE, State.DONE]
 
 
-def test_nothing_is_concluded_while_slurm_does_not_answer_and_it_is_said_once(driver: Driving, cluster: Fake) -> None:
+def test_nothing_is_concluded_while_slurm_does_not_answer_and_it_is_reported_once(
+    driver: Driving, cluster: Fake
+) -> None:
     cluster.fault("bench-sleep", 3000)
     send_one(driver)
     until(driver, State.RUNNING)
@@ -729,7 +731,7 @@ def test_an_end_that_two_drivers_see_is_written_once(driver: Driving, cluster: F
     assert driver.states() == [State.DONE, State.DONE]
 
 
-def test_a_record_that_cannot_be_read_is_told_and_not_taken_for_missing(tmp_path: Path) -> None:
+def test_a_record_that_cannot_be_read_is_reported_and_not_taken_for_missing(tmp_path: Path) -> None:
     assert read_evidence(tmp_path, "t")[1] == ()
     (tmp_path / "facts.jsonl").symlink_to("facts.jsonl")
     assert read_evidence(tmp_path, "t")[1] == (

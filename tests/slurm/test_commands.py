@@ -139,7 +139,7 @@ def test_a_command_that_hangs_gives_no_answer(cluster: Fake, monkeypatch: pytest
         commands.queue({"one": None})
 
 
-def test_a_wait_for_a_slow_command_is_told_once(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wait_for_a_slow_command_is_reported_once(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "SLOW_S", 0.5)
     monkeypatch.setattr(commands.call, "__defaults__", (4.0, *(commands.call.__defaults__ or ())[1:]))
     texts: list[str] = []
@@ -168,7 +168,7 @@ def test_a_failing_squeue_is_never_read_as_no_such_job(cluster: Fake) -> None:
     )
 
 
-def test_what_a_failing_command_says_in_several_lines_is_told_in_one(cluster: Fake) -> None:
+def test_what_a_failing_command_says_in_several_lines_is_reported_in_one(cluster: Fake) -> None:
     cluster.fault("squeue-fails", "error: Unknown host\nfatal: Could not establish a configuration source")
     with pytest.raises(
         UnknownState, match=r"1: error: Unknown host; fatal: Could not establish a configuration source$"
@@ -402,7 +402,7 @@ def test_a_job_that_has_ended_by_itself_meanwhile_can_be_cancelled(tmp_path: Pat
         "scancel: error: Kill job error on job id 7: Access/permission denied",
     ],
 )
-def test_a_job_that_cannot_be_cancelled_is_said(cluster: Fake, text: str) -> None:
+def test_a_job_that_cannot_be_cancelled_is_reported(cluster: Fake, text: str) -> None:
     cluster.fault("scancel-fails", text)
     with pytest.raises(UnknownState, match=r"job id 7: Access/permission denied$"):
         commands.cancel(["6", "7"])

@@ -56,7 +56,7 @@ def test_an_external_benchmark_is_sampled_while_it_runs(job: Job) -> None:
         ("echo stat many", "not a kind and a number: stat many"),
     ],
 )
-def test_counters_that_cannot_be_read_are_said_and_fail_no_run(job: Job, command: str, problem: str) -> None:
+def test_counters_that_cannot_be_read_are_reported_and_fail_no_run(job: Job, command: str, problem: str) -> None:
     job.counters = command
     assert job.plan().run() == 0
     assert counted(job) == [{"when": when, "counts": {}, "problem": problem} for when in ("begin", "end")]

@@ -254,7 +254,7 @@ def test_the_driver_reads_the_record(job: Job) -> None:
     assert (completion.outcome, completion.job_id, completion.exit_status) == ("done", "1", 0)
 
 
-def test_the_benchmark_is_told_where_to_write_and_what_geometry_to_expect(job: Job) -> None:
+def test_the_benchmark_is_reported_where_to_write_and_what_geometry_to_expect(job: Job) -> None:
     job.plan(geometry=Geometry(2, 8)).run()
     (environment,) = [environment for _, environment in job.cluster.launched()]
     assert {name: value for name, value in environment.items() if name.startswith("BENCH_")} == {

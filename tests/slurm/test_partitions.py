@@ -103,7 +103,7 @@ STATES = {
 
 
 @pytest.mark.parametrize(("state", "reason"), STATES.items())
-def test_why_a_node_cannot_be_used_is_told_apart(state: str, reason: str) -> None:
+def test_why_a_node_cannot_be_used_is_reported_apart(state: str, reason: str) -> None:
     partition = partitions.parse(ALL, row("n1", "8|1|8", state))
     assert [unusable.why for unusable in partition.unusable] == ([reason] if reason else [])
     assert partition.usable == (not reason)
@@ -164,7 +164,7 @@ MIXED = (
 )
 
 
-def test_of_unlike_nodes_the_smallest_count_and_each_kind_is_told() -> None:
+def test_of_unlike_nodes_the_smallest_count_and_each_kind_is_reported() -> None:
     partition = partitions.parse(ALL, MIXED)
     assert (partition.nodes, partition.usable, partition.cores_per_node, partition.most_cores) == (5, 4, 64, 64)
     assert partition.memory_mib == 256000
@@ -209,7 +209,7 @@ def test_a_constraint_that_no_node_meets_is_named_with_what_it_may_mean() -> Non
         partitions.parse(ALL, MIXED, None, ChosenNodes("milann"))
 
 
-def test_unlike_nodes_are_told_apart_also_where_a_reason_looks_like_a_row() -> None:
+def test_unlike_nodes_are_reported_apart_also_where_a_reason_looks_like_a_row() -> None:
     sinfo = row("n1", "64|2|32", "drained", "bad\nn9") + MIXED
     assert {node.node: node.reason for node in partitions.parse(ALL, sinfo).unusable} == {"n1": "bad\nn9", "n4": "dead"}
 
@@ -238,14 +238,14 @@ def test_the_nodes_architecture_is_that_of_the_first(cluster: Fake) -> None:
     assert partitions.architecture("batch") == os.uname().machine
 
 
-def test_the_failure_of_a_question_is_said_in_slurms_words(cluster: Fake) -> None:
+def test_the_failure_of_a_question_is_reported_in_slurms_words(cluster: Fake) -> None:
     cluster.fault("scontrol-fails", "slurm_load_partitions error: Invalid partition name specified")
     with pytest.raises(UnknownState, match="Invalid partition name specified"):
         partitions.ask(Slurm("nope"))
 
 
 @pytest.mark.parametrize("output", ["No partitions in the system", "PartitionName=a Default=NO"])
-def test_a_cluster_without_a_default_partition_is_said(cluster: Fake, output: str) -> None:
+def test_a_cluster_without_a_default_partition_is_reported(cluster: Fake, output: str) -> None:
     cluster.fault("scontrol-garbage", output)
     with pytest.raises(EnvironmentLacks, match=r"no default partition; set slurm\.partition"):
         partitions.ask(Slurm())

@@ -171,7 +171,7 @@ def test_a_launcher_that_failed_before_the_first_run_is_probed_again_when_its_tu
     assert len(placements(job)[0]) == 8
 
 
-def test_a_probe_that_cannot_be_launched_is_said(job: Job) -> None:
+def test_a_probe_that_cannot_be_launched_is_reported(job: Job) -> None:
     job.cluster.fault("srun-fails", "srun: error: Invalid MPI type 'pmix'")
     assert job.plan_with_mpirun(Geometry(1, 1)).run() == 1
     assert job.end_of() == ("refused", "the placement probe failed: srun: error: Invalid MPI type 'pmix'")

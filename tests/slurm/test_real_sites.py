@@ -87,7 +87,7 @@ def campaign(folder: Path, site: Sandbox, name: str, further_text: str, most: st
     return case
 
 
-def test_unlike_nodes_are_told_apart() -> None:
+def test_unlike_nodes_are_reported_apart() -> None:
     partition = partitions.ask(Slurm()).partition
     few, many = (NodeKind(2, 4, 2000, "", ("cpu", "milan")), NodeKind(2, 8, 4000, "", ("cpu", "genoa")))
     assert (partition.nodes, partition.cores_per_node, partition.memory_mib) == (4, 4, 2000)

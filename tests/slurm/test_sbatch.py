@@ -122,7 +122,7 @@ def test_an_sbatch_that_hangs_is_uncertain(tmp_path: Path, cluster: Fake, monkey
 # --- what --test-only says
 
 
-def test_a_refusal_is_told_in_all_words_of_the_site(cluster: Fake) -> None:
+def test_a_refusal_is_reported_in_all_words_of_the_site(cluster: Fake) -> None:
     cluster.fault(
         "test-refuses",
         "any sbatch: error: Site policy: at most 2 nodes on Mondays\nsbatch: error: write to hpc-help@site\n"
@@ -217,7 +217,7 @@ def test_a_job_that_starts_once_somebody_has_acted_is_not(reason: str) -> None:
 
 
 @pytest.mark.parametrize("reason", WAITS)
-def test_a_reason_that_passes_is_told_as_it_is(reason: str) -> None:
+def test_a_reason_that_passes_is_reported_as_it_is(reason: str) -> None:
     assert sbatch.explain_reason(reason, "7") == reason
 
 

@@ -188,7 +188,7 @@ def test_srun_takes_the_options_that_a_campaign_file_chooses_and_the_benchmark_i
     assert f"{run.directory} /opt/bench/mdtest numactl --localalloc\n" in render(steps([run]))
 
 
-def test_mpirun_is_told_the_geometry_in_its_own_words_and_the_job_how_many_they_are() -> None:
+def test_mpirun_is_reported_the_geometry_in_its_own_words_and_the_job_how_many_they_are() -> None:
     chosen_launcher = Launcher(
         "mpirun", ("--bind-to", "core"), ("-n", "{processes}", "--map-by", "ppr:{processes_per_node}:node")
     )

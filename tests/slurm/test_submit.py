@@ -460,7 +460,7 @@ def test_jobs_whose_ids_a_killed_driver_had_not_put_on_record_are_found_by_their
     assert len(cluster.jobs()) == len(cluster.measured()) == 6
 
 
-def test_an_sbatch_that_answers_slowly_doubles_nothing_and_what_is_waited_for_is_said_once(
+def test_an_sbatch_that_answers_slowly_doubles_nothing_and_what_is_waited_for_is_reported_once(
     tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(waiting, "SLOW_S", 1.0)
@@ -531,7 +531,7 @@ def test_jobs_of_targets_wait_for_each_other_but_where_their_storage_is_named_an
     assert [job["after"] for job in jobs] == [[jobs[number]["id"] for number in numbers] for numbers in after]
 
 
-def test_a_job_is_told_which_jobs_measure_on_other_storage(
+def test_a_job_is_reported_which_jobs_measure_on_other_storage(
     tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driver = Driving(tmp_path, monkeypatch, targets=3)

@@ -291,7 +291,7 @@ def test_the_lock_of_another_user_is_not_stale_where_slurm_does_not_show_the_job
 
 
 @ONLY_ROOT
-def test_who_can_remove_the_stale_lock_of_another_user_is_said(job: Job) -> None:
+def test_who_can_remove_the_stale_lock_of_another_user_is_reported(job: Job) -> None:
     job.constants["campaign_lock_s"] = 1
     lock(job)
     give_away(job.lock)
@@ -340,7 +340,7 @@ def test_a_waiting_job_seldom_asks_slurm(job: Job, tmp_path: Path) -> None:
     assert (tmp_path / "asked").read_text() == "\n"
 
 
-def test_what_stands_in_the_locks_place_and_is_no_lock_is_said(job: Job) -> None:
+def test_what_stands_in_the_locks_place_and_is_no_lock_is_reported(job: Job) -> None:
     job.lock.write_text("")
     assert job.plan().run() == 1
     assert job.end_of() == ("refused", f"{job.target} cannot be locked: {job.lock} is not a directory; remove it")
@@ -400,7 +400,7 @@ def test_a_lock_on_a_target_that_became_read_only_is_not_waited_for(job: Job) ->
     assert job.end_of() == ("refused", f"{job.target} is not writable on {HOST}: {reason}")
 
 
-def test_a_stale_lock_that_cannot_be_removed_is_said_at_the_third_try(job: Job) -> None:
+def test_a_stale_lock_that_cannot_be_removed_is_reported_at_the_third_try(job: Job) -> None:
     job.constants["campaign_lock_s"] = 1
     lock(job)
     assert job.plan().run("env", f"LD_PRELOAD={library('others_on_target')}", "OTHERS_KEEP=owner") == 1
@@ -506,7 +506,7 @@ def test_what_a_job_creates_is_not_used_where_it_becomes(what: str, of: str, job
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-def test_a_directory_of_others_is_told_by_its_owner(tmp_path: Path) -> None:
+def test_a_directory_of_others_is_reported_by_its_owner(tmp_path: Path) -> None:
     theirs = tmp_path / "theirs"
     process = witness("make", theirs, OTHERS_NAME="theirs", OTHERS_DO='chown nobody "$1"')
     assert (process.returncode, process.stdout.startswith(f"{theirs} is not the directory that the job created")) == (
@@ -516,7 +516,7 @@ def test_a_directory_of_others_is_told_by_its_owner(tmp_path: Path) -> None:
     assert list(theirs.iterdir()) == []
 
 
-def test_where_all_that_is_created_gets_another_owner_it_is_told_by_that(tmp_path: Path) -> None:
+def test_where_all_that_is_created_gets_another_owner_it_is_reported_by_that(tmp_path: Path) -> None:
     """As where a server takes root for nobody."""
     process = witness("make", tmp_path / "created", OTHERS_OWN="1")
     assert (process.returncode, process.stdout) == (0, f"{(tmp_path / 'created').stat().st_ino}\n")

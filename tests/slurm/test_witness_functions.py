@@ -151,7 +151,7 @@ def test_no_secret_is_written_down(job: Job) -> None:
     assert not any(name in text for name in SECRETS)
 
 
-def test_what_slurm_set_is_told_from_what_the_submitter_had(job: Job) -> None:
+def test_what_slurm_set_is_reported_from_what_the_submitter_had(job: Job) -> None:
     job.environment |= {
         "CAMPAIGN_SUBMITTED_WITH": "PATH UCX_TLS I_MPI_HYDRA_BOOTSTRAP",
         "UCX_TLS": "rc", "I_MPI_HYDRA_BOOTSTRAP": "ssh", "OMPI_MCA_plm_slurm_args": "--external launcher =",
@@ -181,7 +181,7 @@ def test_a_preloaded_library_is_seen_in_the_job_and_on_the_nodes(job: Job) -> No
     assert environment.values("env.DARSHAN_LOGPATH") == ("/x",)
 
 
-def test_the_clusters_fake_is_told_nothing_of_the_question(job: Job, cluster: Fake) -> None:
+def test_the_clusters_fake_is_reported_nothing_of_the_question(job: Job, cluster: Fake) -> None:
     """Tests count launches: the job's question to its nodes is none."""
     job.plan().run()
     assert len(cluster.launched()) == 1

@@ -128,7 +128,7 @@ def test_variation_about_zero_is_not_a_number() -> None:
     assert intervals.summarize([-1.0, 1.0]).cv is None
 
 
-def test_a_trend_over_time_is_told_from_chance() -> None:
+def test_a_trend_over_time_is_reported_from_chance() -> None:
     assert intervals.trend([1.0, 2.0, 3.0, 4.0, 5.0]) is None
     rising = intervals.trend([float(value) for value in range(12)])
     falling = intervals.trend([float(-value) for value in range(12)])

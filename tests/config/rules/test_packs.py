@@ -304,7 +304,7 @@ SWEPT_CHANGES: dict[tuple[str, str], list[str]] = {
 
 
 @pytest.mark.parametrize(("change", "expected"), SWEPT_CHANGES.items(), ids=[f"{a} -> {b}" for a, b in SWEPT_CHANGES])
-def test_what_is_wrong_with_variables_sweeps_and_plots_is_told_with_its_place(
+def test_what_is_wrong_with_variables_sweeps_and_plots_is_reported_with_its_place(
     change: tuple[str, str], expected: list[str], problems: Problems, tmp_path: Path
 ) -> None:
     assert change[0] in SWEPT
@@ -353,14 +353,14 @@ Variables (values of the command line)
 
 
 @pytest.mark.parametrize(("change", "expected"), CHANGES.items(), ids=[f"{a} -> {b}" for a, b in CHANGES])
-def test_what_is_wrong_in_a_pack_is_told_with_its_place(
+def test_what_is_wrong_in_a_pack_is_reported_with_its_place(
     change: tuple[str, str], expected: list[str], problems: Problems
 ) -> None:
     assert change[0] in SMALL
     assert problems(SMALL.replace(*change, 1)) == expected
 
 
-def test_everything_that_is_missing_is_told_at_once(problems: Problems) -> None:
+def test_everything_that_is_missing_is_reported_at_once(problems: Problems) -> None:
     required = [
         "id", "version", "title", "document", "caption", "launch", "files", "operations", "selection", "applet",
         "arguments",
@@ -370,7 +370,7 @@ def test_everything_that_is_missing_is_told_at_once(problems: Problems) -> None:
     ]
 
 
-def test_an_unknown_id_is_told_which_there_are() -> None:
+def test_an_unknown_id_is_refused_with_the_ids_that_exist() -> None:
     with pytest.raises(InputError) as caught:
         packs.load("crossroads")
     assert caught.value.problems == ('rule pack "crossroads" not found; did you mean crossroads-mdtest?',)

@@ -24,7 +24,7 @@ class Disturbed(Machine):
         return Outcome(outcome.rate * self.slows(random.Random(seed_of(request)).random()), outcome.node_s)
 
 
-def test_a_change_in_time_is_said_with_its_size_and_what_it_means_for_the_minimum() -> None:
+def test_a_change_in_time_is_reported_with_its_size_and_what_it_means_for_the_minimum() -> None:
     decision = decided(NODE, Machine(knee_at(16), 0.02, drift=-0.003), Settings("s"))
     assert decision.drift is not None and decision.drift.p_value < DRIFT
     assert -0.25 < decision.drift.change < -0.1
@@ -32,7 +32,7 @@ def test_a_change_in_time_is_said_with_its_size_and_what_it_means_for_the_minimu
     assert "another count may be the minimum" in message
 
 
-def test_two_groups_of_rates_are_said_with_their_size_and_what_they_mean_for_the_minimum() -> None:
+def test_two_groups_of_rates_are_reported_with_their_size_and_what_they_mean_for_the_minimum() -> None:
     decision = decided(NODE, Disturbed(lambda chance: 0.7 if chance < 0.25 else 1.0), Settings("a"))
     slow = decision.slow_runs
     assert slow is not None
@@ -42,7 +42,7 @@ def test_two_groups_of_rates_are_said_with_their_size_and_what_they_mean_for_the
     assert "another count may be the minimum in it" in message
 
 
-def test_of_a_steady_system_neither_is_said() -> None:
+def test_a_steady_system_has_neither_remark() -> None:
     decisions = [decided(NODE, Machine(knee_at(16), 0.05, str(seed)), Settings(str(seed))) for seed in range(6)]
     assert all(decision.drift is not None and decision.slow_runs is None for decision in decisions)
     assert not [remark for decision in decisions for remark in decision.remarks if remark.startswith("rates")]

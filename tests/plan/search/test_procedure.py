@@ -200,7 +200,7 @@ def test_a_run_that_was_disturbed_in_the_grid_does_not_hide_the_peak() -> None:
     assert decision.peak == Geometry(1, 32)
 
 
-def test_where_the_rate_only_rises_the_last_is_the_peak_and_that_it_may_rise_further_is_said() -> None:
+def test_where_the_rate_only_rises_the_last_is_the_peak_and_the_remark_says_that_it_may_rise_further() -> None:
     decision = decided(NODE, Machine(rising, 0.02), DEFAULTS)
     assert decision.peak == Geometry(1, 32)
     assert decision.remarks == ("32 processes on 1 node is the largest count measured; a larger one may be faster",)
@@ -258,7 +258,7 @@ def test_a_larger_budget_ends_the_search_by_itself() -> None:
     assert capped == free
 
 
-def test_a_budget_that_ends_before_the_confirmation_runs_leaves_an_answer_that_says_so() -> None:
+def test_a_budget_that_ends_before_the_confirmation_runs_leaves_an_unconfirmed_answer() -> None:
     free = decided(PEAK, Machine(knee_at(24), 0.2), DEFAULTS)
     decision = decided(PEAK, Machine(knee_at(24), 0.2), Settings("seed", budget_node_s=0.3 * free.node_s))
     assert not decision.confirmed and not decision.complete
@@ -266,7 +266,7 @@ def test_a_budget_that_ends_before_the_confirmation_runs_leaves_an_answer_that_s
     assert all(candidate.ratio is None for candidate in decision.candidates)
 
 
-def test_a_budget_that_ends_in_the_middle_of_the_confirmation_runs_leaves_a_confirmed_answer_that_says_so() -> None:
+def test_a_budget_that_ends_in_the_middle_of_the_confirmation_runs_leaves_an_answer_with_a_remark() -> None:
     free = decided(PEAK, Machine(knee_at(24), 0.2), DEFAULTS)
     decision = decided(PEAK, Machine(knee_at(24), 0.2), Settings("seed", budget_node_s=0.9 * free.node_s))
     assert decision.confirmed and not decision.complete

@@ -345,7 +345,7 @@ def test_campaigns_of_other_rules_or_size_are_refused(key: str, value: str) -> N
         verdicts.compare([offer(row(LOW)), other])
 
 
-def test_campaigns_without_a_cell_in_common_are_told_how_to_compare_their_targets() -> None:
+def test_campaigns_without_a_cell_in_common_are_reported_how_to_compare_their_targets() -> None:
     comparison = verdicts.compare([offer(row(LOW)), offer(row(LOW) | {"target": "burst"})])
     assert comparison.remarks[1][0] == (
         "no cell in common: its targets are burst, the first's scratch; '--map scratch=OTHER' matches two targets"
@@ -363,7 +363,7 @@ def test_other_numbers_in_a_copy_of_the_first_are_changed_ones_and_fail() -> Non
     assert verdicts.compare([first, first]).passed
 
 
-def test_what_limits_a_comparison_is_said() -> None:
+def test_what_limits_a_comparison_is_reported() -> None:
     other = row(LOW, rules={**offers.RULES, "version": 4, "variables": {"block": "1g"}}, processes=16, files_total=2000)
     together = {"n": 6, "values": list(LOW), "jobs": 1}
     comparison = verdicts.compare([offer(row(LOW)), offer({**other, "statistics": together})])

@@ -62,7 +62,7 @@ def test_a_value_takes_the_place_of_a_part_of_a_text_or_of_all() -> None:
         ("form.csv", b"\xff", "form.csv: byte 0 is not UTF-8; allowed: a table in UTF-8"),
     ],
 )
-def test_what_is_no_form_is_told(tmp_path: Path, name: str, data: bytes, problem: str) -> None:
+def test_what_is_no_form_is_refused(tmp_path: Path, name: str, data: bytes, problem: str) -> None:
     (tmp_path / name).write_bytes(data)
     with pytest.raises(InputError) as error:
         form_file.read_form(tmp_path / name)
@@ -178,7 +178,7 @@ def test_groups_of_columns_sheets_and_headings_in_several_lines(tmp_path: Path) 
         (",Create\nShared,\nUnique,\nPeak,\n", "form.csv: group shared: heading 'Peak': not found; "),
     ],
 )  # fmt: skip
-def test_a_heading_that_is_missing_or_there_twice_is_told(tmp_path: Path, text: str, problem: str) -> None:
+def test_a_heading_that_is_missing_or_there_twice_is_reported(tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / "form.csv").write_text(text)
     groups = (("Shared", "shared"), ("Unique", "unique")) if "Shared" in text else ()
     table = FormTable(

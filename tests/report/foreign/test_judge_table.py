@@ -103,7 +103,7 @@ def test_nothing_in_it_leads_to_a_log() -> None:
     assert len(said("CMP-04")) == 12
 
 
-def test_every_other_rule_is_said_not_to_be_checked() -> None:
+def test_every_other_rule_is_reported_not_to_be_checked() -> None:
     findings = table_findings(judge_table.read_submission(PUBLISHED, PACK))
     unchecked = {finding.rule for finding in findings if not finding.checked}
     broken = {one.rule for one in findings if one.checked}
@@ -280,7 +280,7 @@ def test_names_that_would_steer_a_terminal_are_shown_as_they_are_written(tmp_pat
         ("t.json", '[{"target": 1}]', "entry 1: target: found 1; allowed: a text"),
     ],
 )
-def test_what_cannot_be_read_is_told_with_its_place(tmp_path: Path, name: str, text: str, problem: str) -> None:
+def test_what_cannot_be_read_is_reported_with_its_place(tmp_path: Path, name: str, text: str, problem: str) -> None:
     path = tmp_path / name
     path.write_text(text)
     with pytest.raises(InputError) as caught:
@@ -288,7 +288,7 @@ def test_what_cannot_be_read_is_told_with_its_place(tmp_path: Path, name: str, t
     assert caught.value.problems[0].startswith(f"{path}: {problem}")
 
 
-def test_json_that_is_none_is_told_with_line_and_column(tmp_path: Path) -> None:
+def test_json_that_is_none_is_reported_with_line_and_column(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     path.write_text("[\n{]")
     with pytest.raises(InputError) as caught:

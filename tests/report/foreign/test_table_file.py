@@ -91,13 +91,13 @@ WRONG = {
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_what_a_table_lacks_is_said_with_what_it_has(tmp_path: Path, text: str) -> None:
+def test_what_a_table_lacks_is_reported_with_what_it_has(tmp_path: Path, text: str) -> None:
     path = tmp_path / "t.csv"
     path.write_text(text)
     assert refused(path) == WRONG[text]
 
 
-def test_a_table_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_table_that_is_not_there_is_reported(tmp_path: Path) -> None:
     assert refused(tmp_path / "t.csv") == "t.csv: not found; give a table (.csv, .json or .xlsx)"
 
 

@@ -16,7 +16,7 @@ def lines_of(fit: contention.ContentionFit) -> dict[str, str]:
     return dict(re.findall('<th scope="row">(.*?)</th><td>(.*?)</td>', output))
 
 
-def test_a_model_is_told_with_its_units_and_its_errors() -> None:
+def test_a_model_is_reported_with_its_units_and_its_errors() -> None:
     lines = lines_of(fitted(LIMITED))
     assert lines["α, latency of a message"].startswith("2 µs (")
     assert lines["R_N, highest rate of a node"].startswith("3000 MB/s (")
@@ -33,6 +33,6 @@ def test_large_rates_are_written_out() -> None:
     assert lines["R_N, highest rate of a node"] == "at least 16200 MB/s (limit not reached)"
 
 
-def test_a_limit_that_was_not_reached_is_told_as_a_bound() -> None:
+def test_a_limit_that_was_not_reached_is_reported_as_a_bound() -> None:
     lines = lines_of(fitted(FREE))
     assert lines["R_N, highest rate of a node"] == "at least 6600 MB/s (limit not reached)"

@@ -255,7 +255,7 @@ def test_what_the_marks_name_stands_below_the_table_and_how_digits_are_cut(book:
     assert below[12:] == ["[13] no time left", table.ROUNDING, marks]
 
 
-def test_a_projected_number_is_a_number_that_says_so(tmp_path: Path) -> None:
+def test_a_projected_number_is_a_number_that_is_marked_as_projected(tmp_path: Path) -> None:
     sheets = book_of(tmp_path, contents(projected()))
     sheet = sheets["scratch"]
     place = next(name for name, value in sheet.cells.items() if str(value).startswith("PROJECTED"))
@@ -377,7 +377,7 @@ def test_what_cannot_be_seen_is_written_as_its_number(tmp_path: Path) -> None:
 
 
 @given(st.integers(32700, 33000), st.sampled_from(["a", "é", "😀", "_"]))
-def test_no_text_is_longer_than_a_cell_may_be_and_one_that_was_cut_says_so(length: int, letter: str) -> None:
+def test_no_text_is_longer_than_a_cell_may_be_and_one_that_was_cut_is_marked(length: int, letter: str) -> None:
     kept_text = sheets.cell_text(letter * length)
     assert len(kept_text.encode("utf-16-le")) // 2 <= 32767
     assert kept_text == letter * length or kept_text.endswith(f"… (truncated, {length} characters)")

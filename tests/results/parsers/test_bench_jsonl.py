@@ -140,7 +140,7 @@ def test_of_several_task_counts_that_of_all_tasks_is_the_result() -> None:
     assert seen.errors == ()
 
 
-def test_failures_are_said_with_their_place_and_make_the_end_an_error() -> None:
+def test_failures_are_reported_with_their_place_and_make_the_end_an_error() -> None:
     failed = {
         "type": "error", "message": "No such file or directory (ENOENT)", "rank": 3, "node": "n2",
         "path": "/scratch/a", "operation": "stat", "errno": 2, "errno_name": "ENOENT",
@@ -200,7 +200,7 @@ def test_a_file_that_does_not_begin_with_start_is_refused_whole() -> None:
     assert said(seen.errors) == ("bench.jsonl:1: first line is `phase`; expected `start`; file ignored",)
 
 
-def test_an_empty_file_says_so() -> None:
+def test_an_empty_file_is_reported_as_empty() -> None:
     assert said(parse("", "bench.jsonl")[1].errors) == ("bench.jsonl: empty: the benchmark wrote no results",)
 
 

@@ -362,7 +362,7 @@ def test_a_phase_that_was_not_asked_for_has_no_record_and_one_that_gave_nothing_
     assert "read" not in rates(parse(case.text(), "stdout")[0])
 
 
-def test_without_a_command_line_a_zero_is_no_result_and_the_warning_says_so() -> None:
+def test_without_a_command_line_a_zero_is_no_result_and_gives_a_warning() -> None:
     text = re.sub("Command line used.*\n", "", plain().text())
     records, seen = parse(text, "stdout")
     assert rates(records) == rates(parse(plain().text(), "stdout")[0])
@@ -518,7 +518,7 @@ def test_an_output_that_was_cut_off_is_not_complete() -> None:
         assert all(whole[operation] == value for operation, value in rates(records).items())
 
 
-def test_what_is_no_output_of_mdtest_says_so() -> None:
+def test_what_is_no_output_of_mdtest_is_reported() -> None:
     for text in ("", "\n", "hello\n"):
         records, seen = parse(text, "stdout")
         assert records == []

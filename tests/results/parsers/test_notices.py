@@ -150,7 +150,7 @@ def test_a_frame_does_not_make_an_error_a_notice(text: str) -> None:
     assert mdtest(text).errors
 
 
-def test_many_notices_of_a_kind_are_told_once() -> None:
+def test_many_notices_of_a_kind_are_reported_once() -> None:
     text = "\n".join(LINES[2].replace("20172", str(process)) for process in range(300))
     assert said(noted(text).warnings) == (f"stdout:1: {LINES[2].replace('20172', '0')} (and 299 like it)",)
 

@@ -97,7 +97,7 @@ def test_json_lines_that_this_projects_benchmark_should_have_written_are_missed(
     )
 
 
-def test_an_execution_that_left_nothing_says_so(tmp_path: Path) -> None:
+def test_an_execution_that_left_nothing_is_reported(tmp_path: Path) -> None:
     records, seen = output.read("mdtest", tmp_path / "none", tmp_path)
     assert records == []
     assert seen == Observation(errors=(OutputRemark("no benchmark output: the file does not exist", "none/stdout"),))
@@ -235,7 +235,7 @@ def test_what_the_benchmark_says_itself_comes_first_among_the_errors() -> None:
     assert seen.failed_operations == 32
 
 
-def test_the_aborting_of_the_processes_is_told_from_stderr() -> None:
+def test_the_aborting_of_the_processes_is_reported_from_stderr() -> None:
     records, seen = output.read("mdtest", DATA / "mdtest-1.9.3-aborted", DATA)
     assert records == []
     assert [text for text in said(seen.errors) if "stderr" in text] == [

@@ -106,7 +106,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("text", "message"), [(text, message) for text, message in WRONG.items() if message])
-def test_what_does_not_apply_is_told_with_its_place(text: bytes, message: str) -> None:
+def test_what_does_not_apply_is_reported_with_its_place(text: bytes, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         apply_patch(text, SMALL.entries)
 

@@ -55,7 +55,7 @@ def test_the_text_of_a_tree_that_was_changed_everywhere() -> None:
     builders.golden("modifications.txt", modifications.text(found(patch=("ours.patch", b""))) + "\n")
 
 
-def test_no_modifications_are_said_with_the_hashes_of_both_trees() -> None:
+def test_no_modifications_are_reported_with_the_hashes_of_both_trees() -> None:
     lines = modifications.text(found(PRISTINE)).splitlines()
     assert f"No modifications: both trees are identical (tree hash {PRISTINE.hash})." in lines[3]
     assert [line for line in lines if PRISTINE.hash in line][1:] == [
@@ -63,12 +63,12 @@ def test_no_modifications_are_said_with_the_hashes_of_both_trees() -> None:
     ]
 
 
-def test_what_was_not_compared_is_said_with_the_reason() -> None:
+def test_what_was_not_compared_is_reported_with_the_reason() -> None:
     text = modifications.text(Sources(None, "the campaign file names no source.pristine"))
     assert text.splitlines()[-1] == "Sources not compared: the campaign file names no source.pristine."
 
 
-def test_a_patch_that_does_not_give_the_tree_is_said() -> None:
+def test_a_patch_that_does_not_give_the_tree_is_reported() -> None:
     sources = found()
     assert sources.comparison
     assert modifications.reproduction_text(replace(sources.comparison, applied="00" * 32)) == (

@@ -107,7 +107,7 @@ def test_a_supplied_patch_is_judged(file: Path) -> None:
 
 
 @pytest.mark.parametrize("source", [{"pristine": "nowhere"}, {"modified": "nowhere"}, {"patch": "nowhere"}])
-def test_what_is_not_there_is_told(source: dict[str, str], file: Path) -> None:
+def test_what_is_not_there_is_reported(source: dict[str, str], file: Path) -> None:
     with pytest.raises(InputError, match="nowhere"):
         modifications.compare(loaded(file, **source))
 
@@ -171,7 +171,7 @@ def test_the_build_of_an_external_benchmark_is_as_the_campaign_file_tells(file: 
     assert [build.compiler for build in modifications.recorded_sources(paths(file)).builds] == ["gcc 12"]
 
 
-def test_a_log_that_is_not_there_is_told(file: Path) -> None:
+def test_a_log_that_is_not_there_is_reported(file: Path) -> None:
     with pytest.raises(InputError, match=r"source\.build\.log: .*build\.log: No such file"):
         modifications.builds(loaded(file, build=config.BuildNotes(log="build.log")))
 
@@ -249,7 +249,7 @@ def test_a_patch_that_was_changed_afterwards_is_noticed(file: Path) -> None:
     assert modifications.recorded_sources(paths(file)).patch_sha256 != sources.patch_sha256
 
 
-def test_a_damaged_record_is_told_with_what_to_do(file: Path) -> None:
+def test_a_damaged_record_is_reported_with_what_to_do(file: Path) -> None:
     modifications.store_sources(paths(file), *modifications.compare(loaded(file)))
     path = paths(file).source / "modifications.json"
     path.write_text("{}")

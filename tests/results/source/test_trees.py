@@ -121,13 +121,13 @@ def test_variables_of_git_lead_nowhere_else(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("revision", ["v9", "--output=x", "HEAD:nowhere", "HEAD:mdtest.c"])
-def test_a_revision_that_is_not_there_is_told(revision: str, tmp_path: Path) -> None:
+def test_a_revision_that_is_not_there_is_reported(revision: str, tmp_path: Path) -> None:
     repository(tmp_path)
     with pytest.raises(InputError):
         trees.read(f"repo@{revision}", tmp_path)
 
 
-def test_what_is_not_there_is_told_with_what_may_be(tmp_path: Path) -> None:
+def test_what_is_not_there_is_reported_with_what_may_be(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         trees.read("mdtest-9", tmp_path)
     assert str(error.value) == f"{tmp_path}/mdtest-9: not found; expected {trees.FORMS}"
