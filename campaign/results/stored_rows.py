@@ -45,6 +45,8 @@ def stored_record(row: Sequence[Any]) -> tuple[tuple[str, int], Record]:
     _check_kinds(Record, RECORD_COLUMNS, tuple(map(type, row)))
     run, attempt, file, line, iterations_json, operation, value, unit, *remaining = row
     record = Record(sys.intern(operation), value, sys.intern(unit), Source(sys.intern(file), line), *remaining)
+    if record.of_fastest:  # SQLite has numbers in place of truth values
+        record = replace(record, of_fastest=True)
     if iterations_json != "[]":  # as most are
         record = replace(record, each=decode(tuple[Iteration, ...], json.loads(iterations_json)))
     return (run, attempt), record

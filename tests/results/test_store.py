@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -172,6 +173,16 @@ def test_records_and_observations_come_back_as_they_were_saved_and_the_later_one
     store.save_results(run.id, 1, records, seen, NOTHING)
     assert store.records() == {(run.id, 1): records}
     assert store.observations() == {(run.id, 1): seen}
+
+
+def test_a_truth_value_comes_back_as_one(tmp_path: Path) -> None:
+    run = builders.run()
+    store = builders.filled_store(tmp_path, [run])
+    first_record, *_ = builders.records()
+    records = [replace(first_record, of_fastest=True)]
+    store.save_results(run.id, 1, records, {"": builders.observation(complete=False)}, NOTHING)
+    (stored,) = store.records()[run.id, 1]
+    assert stored.of_fastest is True, "and not 1, which is none in JSON"
 
 
 def test_the_view_of_numbers_gives_each_with_its_job_and_its_place(tmp_path: Path) -> None:
