@@ -108,7 +108,7 @@ class Document:
         return other
 
     def has(self, key: str) -> bool:
-        """Whether the file has such a key at its left margin."""
+        """Whether the file has such a top-level key."""
         pairs = self.root.pairs if isinstance(self.root, Mapping) else ()
         return any(isinstance(name, Scalar) and name.text == key for name, _ in pairs)
 
@@ -283,11 +283,10 @@ def plain(node: YamlNode) -> Any:
 
 
 def has_key(path: Path, key: str) -> bool:
-    """Whether a file has such a key at its left margin; False if it cannot be read. It is not parsed."""
+    """Whether a YAML file has such a top-level key; False if it cannot be read or parsed."""
     try:
-        with path.open("rb") as file:
-            return re.search(rb"^%s\s*:" % key.encode(), file.read(MAX_BYTES), re.MULTILINE) is not None
-    except (OSError, ValueError):
+        return Document.open(path).has(key)
+    except InputError:
         return False
 
 

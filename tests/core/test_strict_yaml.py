@@ -193,3 +193,14 @@ def test_both_parsers_give_the_same_tree_and_places(value: object, flow: bool) -
         patch.setattr(yaml, "__with_libyaml__", False)
         slow = Document(data, "f")
     assert flat(fast.root) == flat(slow.root)
+
+
+def test_a_top_level_key_is_seen_however_it_is_written(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    for text in ("parts:\n  a: {rules: b}\n", "{parts: {a: {rules: b}}}\n", '"parts" :\n  a: {rules: b}\n'):
+        file.write_text(text)
+        assert strict_yaml.has_key(file, "parts")
+    for text in ("name: |\n  x\nother: {parts: 1}\n", "note: parts\n", "- parts: 1\n", "parts: [\n"):
+        file.write_text(text)
+        assert not strict_yaml.has_key(file, "parts")
+    assert not strict_yaml.has_key(tmp_path / "missing.yaml", "parts")
