@@ -64,7 +64,7 @@ def pack(arguments: argparse.Namespace) -> int:
         if selection.statuses[-1]:
             reason = f"'campaign check {typed_path(arguments.file, part)}' says why"
             show(f"{decision.status_counts(rows)}: no buyer accepts this bundle; {reason}")
-    return selection.end()
+    return selection.exit_status()
 
 
 def print_verification(arguments: argparse.Namespace) -> int:
@@ -175,7 +175,7 @@ def _compare_table(arguments: argparse.Namespace, verified: verify_bundle.Verifi
 
 def show_head(arguments: argparse.Namespace) -> int:
     selection = PartSelection(arguments, "json" if arguments.json else "")
-    queries = selection.places(arguments.query, arguments.force)
+    queries = selection.part_files(arguments.query, arguments.force)
     for part, definition in selection:
         if not is_begun(definition.paths):
             raise InputError(
@@ -193,9 +193,9 @@ def show_head(arguments: argparse.Namespace) -> int:
             "head": chain.head,
             "nonce": chain.nonce,
         }
-        selection.add(part, json.dumps(head, indent=1) + "\n" if arguments.json else chain.head)
-    print(selection.text(), end="")
-    return selection.end()
+        selection.add_text(part, json.dumps(head, indent=1) + "\n" if arguments.json else chain.head)
+    print(selection.joined_text(), end="")
+    return selection.exit_status()
 
 
 @contextmanager

@@ -21,7 +21,7 @@ def script(shell: str) -> str:
     return shellcode(["campaign"], shell=shell).strip() + "\n"
 
 
-def answer(top: argparse.ArgumentParser) -> None:
+def answer_shell(top: argparse.ArgumentParser) -> None:
     """Answer a shell that asks for completions, and end the process."""
     import argcomplete
     from argcomplete.completers import DirectoriesCompleter

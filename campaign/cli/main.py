@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if "_ARGCOMPLETE" in os.environ:  # a shell asks for completions
         from campaign.cli import completion
 
-        completion.answer(parser())
+        completion.answer_shell(parser())
     gc.set_threshold(1_000_000)  # a large campaign's objects live until the end: collecting garbage finds nothing
     words = sys.argv[1:] if argv is None else list(argv)
     if argv is None:

@@ -51,7 +51,7 @@ class RunLimits:
     jobs: int
     node_h: float | None
 
-    def options(self, part: str, other_parts: Iterable[Definition], workers: int) -> list[str] | None:
+    def remaining_options(self, part: str, other_parts: Iterable[Definition], workers: int) -> list[str] | None:
         """What these others leave to a part, of which so many run at the same time; None if it is nothing."""
         other_parts = list(other_parts)
         jobs = (self.jobs - sum(len(active_jobs(other)) for other in other_parts)) // workers
@@ -76,7 +76,7 @@ def run(
     Parts whose jobs go on without them, or which share node-hours, run one after another: each gets what is left.
     """
     is_in_turn = is_detached or limits.node_h is not None
-    queues = [list(commands_by_part)] if is_in_turn else list(groups(parts, list(commands_by_part)))
+    queues = [list(commands_by_part)] if is_in_turn else list(interfering_groups(parts, list(commands_by_part)))
     workers = max(1, min(len(queues), limits.jobs))
     running: dict[str, subprocess.Popen[str]] = {}
     interrupted = Event()
@@ -87,7 +87,7 @@ def run(
             if interrupted.is_set():
                 return INTERRUPTED
             other_parts = (definition for other, definition in parts.items() if other != part and other not in running)
-            options = limits.options(part, other_parts, workers)
+            options = limits.remaining_options(part, other_parts, workers)
             if options is None:
                 worst = max(worst, INCOMPLETE)
                 continue
@@ -118,7 +118,7 @@ def run(
         return max((future.result() for future in following), default=OK)
 
 
-def groups(parts: Mapping[str, Definition], selected_parts: Sequence[str]) -> Iterator[list[str]]:
+def interfering_groups(parts: Mapping[str, Definition], selected_parts: Sequence[str]) -> Iterator[list[str]]:
     """Parts that disturb each other, in their order: those with a common partition, storage or directory."""
     left = list(selected_parts)
     while left:

@@ -59,7 +59,7 @@ def print_table(arguments: argparse.Namespace) -> int:
     style = table_style(arguments)
     is_one_file = style in ONE_FILE
     selection = PartSelection(arguments, style if is_one_file else "")
-    places = selection.places(arguments.output, arguments.force, is_one_file)
+    places = selection.part_files(arguments.output, arguments.force, is_one_file)
     submissions: dict[str, Submission] = {}
     for part, definition in selection:
         submissions[part] = campaign_state.current_submission(definition, say, with_results=style == "xlsx")
@@ -71,10 +71,10 @@ def print_table(arguments: argparse.Namespace) -> int:
         selection.statuses.append(rows_exit_status(submissions[part].rows))
     scored = [] if arguments.clauses else rfp_response.response_scores(selection.response, submissions)
     if is_one_file:
-        write_table(selection.text(scored), arguments)
+        write_table(selection.joined_text(scored), arguments)
     elif scored:
         show(f"\n{rfp_response.scores_text(scored, columns())}")
-    return selection.end()
+    return selection.exit_status()
 
 
 def table_style(arguments: argparse.Namespace) -> str:
@@ -115,7 +115,7 @@ def report(arguments: argparse.Namespace) -> int:
     for part, definition in selection:
         campaign_state.compare_sources(definition, say)
         submissions[part] = campaign_state.current_submission(definition, say, with_results=True)
-        directories[part] = selection.place(part, arguments.output) or definition.paths.report
+        directories[part] = selection.part_directory(part, arguments.output) or definition.paths.report
         _write_report(directories[part], submissions[part], arguments.pdf)
         selection.statuses.append(rows_exit_status(submissions[part].rows))
     if response := selection.response:
@@ -123,14 +123,14 @@ def report(arguments: argparse.Namespace) -> int:
             show(f"\n{rfp_response.scores_text(scored, columns())}")
         directory = arguments.output or next(iter(submissions.values())).campaign.results.parent / "report"
         show(f"wrote {rfp_response.write_page(directory, response, submissions, directories, scored)}")
-    return selection.end()
+    return selection.exit_status()
 
 
 def _write_report(directory: Path, submission: Submission, as_pdf: bool) -> None:
     page = write_report(directory, contents.report_contents(submission))
     ran, patch = (
         contents.execution_sections(submission.results),
-        modifications.patch_of(Paths(submission.campaign.results)),
+        modifications.stored_patch(Paths(submission.campaign.results)),
     )
     modifications.write(directory, submission.sources, patch, submission.pack.build, ran)
     show(f"wrote {page}")
@@ -169,7 +169,7 @@ def check(arguments: argparse.Namespace) -> int:
     if arguments.mapping or arguments.file.suffix.lower() in judge_table.SUFFIXES:
         return _check_table(arguments)
     selection = PartSelection(arguments, "json" if arguments.json else "")
-    junit_files = selection.places(arguments.junit, arguments.force)
+    junit_files = selection.part_files(arguments.junit, arguments.force)
     junit_response = selection.response if arguments.junit == STANDARD_OUTPUT else None
     submissions: dict[str, Submission] = {}
     for part, definition in selection:
@@ -178,16 +178,18 @@ def check(arguments: argparse.Namespace) -> int:
             continue
         submissions[part] = submission = campaign_state.submission_from_outputs(definition, say)
         block = decision.campaign_decision(submission, typed_path(arguments.file, part))
-        selection.add(part, _findings_text(arguments, submission, block, None if junit_response else junit_files[part]))
+        selection.add_text(
+            part, _findings_text(arguments, submission, block, None if junit_response else junit_files[part])
+        )
         selection.statuses.append(_check_status(submission))
-    print(selection.text(), end="")
+    print(selection.joined_text(), end="")
     if submissions and junit_response:
         suites = [junit.campaign_suite(submission) for submission in submissions.values()]
         write(junit.junit_document(junit_response.rfp.id, suites), arguments.junit, arguments)
     if submissions and selection.response and not arguments.json:
         block = rfp_response.response_decision(selection.response, submissions, arguments.file)
         show(f"\n{decision.decision_text(block, columns())}")
-    return selection.end()
+    return selection.exit_status()
 
 
 def _findings_text(
@@ -298,9 +300,9 @@ def _say_other_answers(paths: Sequence[Path], offers: Sequence[PartsOfOffer]) ->
 def show_modifications(arguments: argparse.Namespace) -> int:
     selection = PartSelection(arguments)
     for part, definition in selection:
-        directory = selection.place(part, arguments.output)
+        directory = selection.part_directory(part, arguments.output)
         selection.statuses.append(_show_modifications(campaign_state.with_source_rules(definition), directory))
-    return selection.end()
+    return selection.exit_status()
 
 
 def _show_modifications(definition: Definition, directory: Path | None) -> int:

@@ -43,7 +43,10 @@ def plan(arguments: argparse.Namespace) -> int:
     selection = PartSelection(arguments, "json" if arguments.json else "")
     for part, definition in selection:
         checked = preflight.check(definition, planning.plan(definition), Request())
-        attempts, directory = campaign_state.recorded_attempts(definition), selection.place(part, arguments.scripts)
+        attempts, directory = (
+            campaign_state.recorded_attempts(definition),
+            selection.part_directory(part, arguments.scripts),
+        )
         script_count = unsubmitted.write_scripts(definition, checked.missing, directory) if directory else None
         if arguments.json:
             text = _plan_json(definition, checked)
@@ -51,13 +54,13 @@ def plan(arguments: argparse.Namespace) -> int:
             terminal, brief = sys.stdout.isatty(), selection.response is not None
             text = views.plan_text(definition, checked.plan, attempts, columns(), terminal, brief)
             text += f"\n\n{views.forecast_text(checked.submission, columns())}\n"
-        selection.add(part, text)
+        selection.add_text(part, text)
         _say_notes(definition, checked, attempts)
         if script_count is not None:
             say(f"wrote {plural(script_count, 'job script')} to {directory}")
         selection.statuses.append(_plan_status(arguments, definition, checked))
-    print(selection.text(), end="")
-    return selection.end()
+    print(selection.joined_text(), end="")
+    return selection.exit_status()
 
 
 def _plan_json(definition: Definition, checked: preflight.Checked) -> str:
@@ -168,7 +171,7 @@ def _run(arguments: argparse.Namespace, words: Sequence[str], request: Request, 
             block = rfp_response.response_decision(selection.response, submissions, arguments.file)
             show(f"\n{decision.decision_text(block, columns())}")
     selection.statuses.append(status)
-    status = selection.end()
+    status = selection.exit_status()
     notify(arguments.notify, rfp, status, f"campaign for RFP {rfp}: ended with status {status}")
     return status
 
@@ -356,16 +359,16 @@ def status(arguments: argparse.Namespace) -> int:
         if selection.texts != printed_texts:
             _print_states(selection, arguments.json)
         if not arguments.watch or not goes_on:
-            return selection.end()
+            return selection.exit_status()
         printed_texts = selection.texts
         time.sleep(2)
 
 
 def _print_states(selection: PartSelection, as_json: bool) -> None:
     if as_json:
-        print(selection.text(), end="")
+        print(selection.joined_text(), end="")
     else:
-        for part in selection.headed():
+        for part in selection.print_headings():
             show(selection.texts[part])
     sys.stdout.flush()
 
@@ -389,7 +392,7 @@ def cancel(arguments: argparse.Namespace) -> int:
     for _, definition in selection:
         number = run.cancel(definition, say)
         show(f"cancelled {plural(number, 'job')}" if number else "no jobs to cancel")
-    return selection.end()
+    return selection.exit_status()
 
 
 def collect(arguments: argparse.Namespace) -> int:
@@ -400,7 +403,7 @@ def collect(arguments: argparse.Namespace) -> int:
             continue
         number = campaign_state.collect_and_update(definition, say)
         show(f"read {plural(number, 'attempt')} from {definition.paths.root}")
-    return selection.end()
+    return selection.exit_status()
 
 
 FUNCTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {

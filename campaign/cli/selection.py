@@ -35,10 +35,10 @@ class PartSelection:
         return {part: open_campaign(self._file, part) for part in self.parts}
 
     def __iter__(self) -> Iterator[tuple[str, Definition]]:
-        for part in self.headed():
+        for part in self.print_headings():
             yield part, open_campaign(self._file, part)
 
-    def headed(self) -> Iterator[str]:
+    def print_headings(self) -> Iterator[str]:
         for number, part in enumerate(self.parts):
             if self.response and not self._style:
                 heading = rfp_response.part_heading(self.response.rfp.part(part))
@@ -49,26 +49,26 @@ class PartSelection:
         """The name of a part among several; "" of the only one."""
         return part if self.response else ""
 
-    def place(self, part: str, path: Path | None) -> Path | None:
-        """The directory of a part."""
+    def part_directory(self, part: str, path: Path | None) -> Path | None:
+        """The directory of a part's files, below `path` if the file answers an RFP."""
         return place_of(path, self.label(part))
 
-    def places(self, path: Path | None, force: bool, is_one_file: bool = False) -> dict[str, Path | None]:
+    def part_files(self, path: Path | None, force: bool, is_one_file: bool = False) -> dict[str, Path | None]:
         """The file of each part, or the one of all. Raises InputError for one that must not be written."""
         return checked_files(path, self.parts, self.response is not None and not is_one_file, force)
 
-    def add(self, part: str, text: str) -> None:
+    def add_text(self, part: str, text: str) -> None:
         """Print the text of a part, or keep it for that of all parts."""
         if self._style:
             self.texts[part] = text
         else:
             show(text)
 
-    def text(self, scored: Sequence[Scored] = ()) -> str:
+    def joined_text(self, scored: Sequence[Scored] = ()) -> str:
         """What is printed of all parts."""
         return rfp_response.response_text(self._style, self.response, self.texts, scored)
 
-    def end(self) -> int:
+    def exit_status(self) -> int:
         """Name the mandatory parts that the file leaves out; gives the exit status."""
         worst = max(self.statuses, default=OK)
         if self.response and (missing := self.response.unanswered):

@@ -118,16 +118,16 @@ class _GivenLaunch:
     def geometry(self, value: Any) -> Wanted | None:
         """The geometry, if it fits the condition; otherwise the problem is reported."""
         if isinstance(value, str):
-            return self._word(value)
+            return self._read_word(value)
         if isinstance(value, Values):
-            return self._counts(value)
+            return self._read_counts(value)
         if value is not None and self.condition.nodes is not None:
-            return self._fitting(self.condition.nodes, value)
+            return self._checked_geometry(self.condition.nodes, value)
         if value is not None:
-            self._lacking("nodes")
+            self._refuse_missing("nodes")
         return None
 
-    def _word(self, word: str) -> Wanted | None:
+    def _read_word(self, word: str) -> Wanted | None:
         condition = self.condition
         free = condition.processes is None and condition.processes_per_node is None and not condition.by_partition
         allowed: dict[str, Wanted] = {values.SEARCH: Searched()} if free else {}
@@ -137,7 +137,7 @@ class _GivenLaunch:
             self._refuse(f"found {word}; allowed: {self.form}")
         return allowed.get(word)
 
-    def _counts(self, value: Values) -> Wanted | None:
+    def _read_counts(self, value: Values) -> Wanted | None:
         condition = self.condition
         nodes = value["nodes"] if value["nodes"] is not None else condition.nodes or condition.share or None
         key = "processes" if value["processes"] is not None else "processes_per_node"
@@ -148,16 +148,16 @@ class _GivenLaunch:
             self._refuse(f"found both processes and processes_per_node; allowed: {self.form}", "processes_per_node")
         elif nodes is None or count is None:
             if not value.has_problem:  # otherwise that explains it
-                self._lacking("nodes" if nodes is None else "processes")
+                self._refuse_missing("nodes" if nodes is None else "processes")
         elif isinstance(nodes, str) and key == "processes":
-            self._lacking("processes_per_node", key)
+            self._refuse_missing("processes_per_node", key)
         elif isinstance(nodes, str) or isinstance(count, str):
             return AllCores(nodes, count)
         else:
-            return self._fitting(nodes, count if key == "processes" else nodes * count, key)
+            return self._checked_geometry(nodes, count if key == "processes" else nodes * count, key)
         return None
 
-    def _fitting(self, nodes: int, processes: int, *key: str) -> Geometry | None:
+    def _checked_geometry(self, nodes: int, processes: int, *key: str) -> Geometry | None:
         condition = self.condition
         nodes_fit = nodes == condition.nodes if condition.nodes is not None else nodes >= condition.minimum_nodes
         processes_fit = processes % nodes == 0 or (processes > nodes and not self.even)
@@ -174,7 +174,7 @@ class _GivenLaunch:
             self.values.problem(problem, "launch", condition.id, *key)
         return Geometry(nodes, processes) if nodes_fit and processes_fit else None
 
-    def _lacking(self, count_name: str, *key: str) -> None:
+    def _refuse_missing(self, count_name: str, *key: str) -> None:
         self._refuse(f"the number of {count_name} is missing; allowed: {self.form}", *key)
 
     def _refuse(self, problem: str, *key: str) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import orjson
 
 from campaign.core.runs import State
-from campaign.core.untrusted import Form, list_of, matching, object_of, problems
+from campaign.core.untrusted import Form, list_form, matching, object_form, problems
 
 FORMAT = 1  # of an event
 START = "0" * 64
@@ -76,22 +76,22 @@ _HASH = matching("[0-9a-f]{64}", "64 hexadecimal digits")
 _FILES = Form(
     lambda value: isinstance(value, dict) and all(map(_is_text, value)), "an object of hashes by file", True, _HASH
 )
-_ATTEMPT = object_of({"run": _NAME, "number": _NUMBER, "token": _TOKEN, "fingerprint": _TOKEN})
-_ANY = object_of({"event": _TEXT, "time": _TIME})
+_ATTEMPT = object_form({"run": _NAME, "number": _NUMBER, "token": _TOKEN, "fingerprint": _TOKEN})
+_ANY = object_form({"event": _TEXT, "time": _TIME})
 _KINDS = {
     "begin": {name: _TEXT._replace(optional=True) for name in ("nonce", "campaign")},
-    "job": {"job": _NAME, "target": _TEXT, "submitter": _TEXT, "attempts": list_of(_ATTEMPT)}
+    "job": {"job": _NAME, "target": _TEXT, "submitter": _TEXT, "attempts": list_form(_ATTEMPT)}
     | {"version": _TEXT._replace(optional=True), "templates": _HASH._replace(optional=True)},
     "submitted": {"job": _NAME, "job_id": _TEXT, "message": _TEXT},
     "uncertain": {"job": _NAME, "message": _TEXT},
     "ended": {"run": _NAME, "number": _NUMBER, "state": _STATE, "reason": _TEXT, "started": _ENDED, "ended": _ENDED}
     | {"files": _FILES},
-    "cancel": {"jobs": list_of(_TEXT)},
-    "stop": {"jobs": list_of(_TEXT), "cause": _TEXT},
-    "recovered": {"damaged": _DAMAGED_NAME, "sha256": _HASH, "lost": list_of(_RANGE), "missing": _COUNT}
-    | {"open": list_of(_ATTEMPT_NAME), "unnamed": list_of(_ATTEMPT_NAME)},
+    "cancel": {"jobs": list_form(_TEXT)},
+    "stop": {"jobs": list_form(_TEXT), "cause": _TEXT},
+    "recovered": {"damaged": _DAMAGED_NAME, "sha256": _HASH, "lost": list_form(_RANGE), "missing": _COUNT}
+    | {"open": list_form(_ATTEMPT_NAME), "unnamed": list_form(_ATTEMPT_NAME)},
 }
-_FORMS = {kind: object_of(fields) for kind, fields in _KINDS.items()}
+_FORMS = {kind: object_form(fields) for kind, fields in _KINDS.items()}
 
 
 def form_problem(event: Mapping[str, Any]) -> str:

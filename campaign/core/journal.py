@@ -278,6 +278,7 @@ class Salvage:
             self.lost.append([number, number])
 
     def _keep_line(self, line: _SoundLine) -> bytes:
+        """The line in the repaired journal, chained to the one before; what it records of attempts is noted."""
         data = line.data
         if self.lost:
             self.earlier.append(line.hash)

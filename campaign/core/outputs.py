@@ -54,7 +54,7 @@ def begin(arguments: Iterable[Path], force: bool) -> None:
 
 def check(path: Path, force: bool) -> None:
     """Raises InputError if the command has read this file, or if it exists and is not to be replaced."""
-    _check_unread(path)
+    _refuse_read_file(path)
     if path.is_dir():
         raise InputError(f"{path}: is a directory; name a file")
     if os.path.lexists(path) and not force and not _is_stream(path):
@@ -63,14 +63,14 @@ def check(path: Path, force: bool) -> None:
 
 def check_directory(path: Path, force: bool) -> None:
     """Raises InputError if it is a file, if the command reads it, or if its content is not to be replaced."""
-    _check_unread(path)
+    _refuse_read_file(path)
     if path.exists() and not path.is_dir():
         raise InputError(f"{path}: is a file; name a directory")
     if path.is_dir() and not force and any(path.iterdir()):
         raise InputError(f"{path}: is not empty; name another directory, or overwrite its files with --force")
 
 
-def _check_unread(path: Path) -> None:
+def _refuse_read_file(path: Path) -> None:
     if identity(path) in _inputs.identities:
         raise InputError(f"{path}: this command reads it; name another place for its output")
     for directory in path.resolve().parents:
@@ -99,7 +99,7 @@ def write(path: Path, content: str | bytes, force: bool) -> None:
 
 def write_in_directory(path: Path, content: str | bytes) -> None:
     """Write or replace a file in a directory that `check_directory` has let pass. Raises InputError and OSError."""
-    _check_unread(path)
+    _refuse_read_file(path)
     atomic.write(path, content)
 
 

@@ -82,12 +82,12 @@ class Text:
             problem = str(error)
         otherwise = yaml_reading(text) if node.plain else None
         if otherwise and not (self.numbers and re.fullmatch(WRITTEN_NUMBER + EXPONENT * self.exponents, text)):
-            problem = self._read_otherwise(text, otherwise, bool(problem))
+            problem = self._misread_problem(text, otherwise, bool(problem))
         if problem:
             return document.problem(at, problem, node)
         return value
 
-    def _read_otherwise(self, text: str, reading: str, wrong: bool) -> str:
+    def _misread_problem(self, text: str, reading: str, wrong: bool) -> str:
         """The problem with a text that YAML would read differently; `wrong`: quotes alone would not help."""
         value_text = quoted(text, plain=True)
         if not wrong:

@@ -177,16 +177,16 @@ def matching(pattern: str | re.Pattern[str], allowed: str, optional: bool = Fals
     return Form(lambda value: isinstance(value, str) and bool(re.fullmatch(pattern, value)), allowed, optional)
 
 
-def list_of(entry_form: Form) -> Form:
+def list_form(entry_form: Form) -> Form:
     return Form(lambda value: isinstance(value, list), "a list", each=entry_form)
 
 
-def object_of(fields: Mapping[str, Form]) -> Form:
+def object_form(fields: Mapping[str, Form]) -> Form:
     """The form of a JSON object with these fields; further fields are not checked."""
     return Form(lambda value: isinstance(value, dict), "an object", fields=fields)
 
 
-def or_null(form: Form) -> Form:
+def null_or(form: Form) -> Form:
     """The form of a field that may also be null, or missing."""
     return form._replace(
         fits=lambda value: value is None or form.fits(value), allowed=f"{form.allowed}, or null", optional=True

@@ -46,7 +46,7 @@ def unplanned_attempts(data: Path, bag: bagit.Bag, evaluation: replay.Evaluation
         if run is None or run.fingerprint != attempt.fingerprint:
             continue
         if (text := read_text(data / place / "attempt.json")) is not None:
-            planned, stored = scripts.described(run, attempt.number, attempt.token, attempt.job), json_object(text)
+            planned, stored = scripts.attempt_record(run, attempt.number, attempt.token, attempt.job), json_object(text)
             if _other_version(evaluation.submission, attempt.job):
                 planned = {key: value for key, value in planned.items() if key in stored}
             different_key = next((key for key, value in planned.items() if stored.get(key) != value), None)

@@ -147,7 +147,7 @@ def evaluate(evidence: Path, chain: Chain | None, terms: BuyersTerms | None = No
 
 @contextmanager
 def _open_evidence(evidence: Path, terms: BuyersTerms | None) -> Iterator[tuple[Definition, dict[Path, Path]]]:
-    """The campaign with what its file names taken from the evidence: `Judged.named_files`."""
+    """The campaign with what its file names taken from the evidence: `Evaluation.named_files`."""
     record = read_names(evidence)
     packs_in_evidence = list((evidence / "rules").glob("*.yaml"))
     if len(packs_in_evidence) != 1:

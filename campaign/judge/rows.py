@@ -56,7 +56,7 @@ def with_findings(rows: Sequence[Row], findings: Sequence[Finding]) -> tuple[Row
     """The rows with the findings about the campaign as a whole: a violation about a cell makes it invalid."""
     judged_rows = [_add_findings(row, [finding for finding in findings if _is_about_row(finding, row)]) for row in rows]
     invalid = {_source_key(row.record): row.cell for row in judged_rows if row.record and row.status is Status.INVALID}
-    return tuple(_with_valid_parts(row, invalid) for row in judged_rows)
+    return tuple(_invalidate_computed(row, invalid) for row in judged_rows)
 
 
 def _is_about_row(finding: Finding, row: Row) -> bool:
@@ -67,7 +67,7 @@ def _source_key(record: Record) -> tuple[str, str]:
     return record.source.file, record.operation
 
 
-def _with_valid_parts(row: Row, invalid: Mapping[tuple[str, str], Cell]) -> Row:
+def _invalidate_computed(row: Row, invalid: Mapping[tuple[str, str], Cell]) -> Row:
     """A number computed from an invalid one is invalid too."""
     parts = list(row.record.parts) if row.record and row.status is Status.MEASURED else []
     while parts:

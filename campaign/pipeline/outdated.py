@@ -55,7 +55,7 @@ def describe_outdated(definition: Definition, planned: Plan, attempts: Sequence[
 
 def _changes(definition: Definition, run: Run, attempt: Attempt, folder: Path) -> Iterator[_Change]:
     """All differences in what a run executes, from the records of the attempt."""
-    described = submit.described(folder)
+    described = submit.read_attempt_record(folder)
     old = tuple(described.get(key) for key in ("nodes", "processes"))
     new = (run.geometry.nodes, run.geometry.processes)
     if None not in old and old != new:
@@ -100,7 +100,7 @@ def _changes_of_script(script: str, run: Run, slurm: Slurm) -> Iterator[_Change]
     exported = sorted(
         pair for word, *pairs in commands if word == "export" for pair in pairs if not pair.startswith(names)
     )
-    exported_now = [f"{name}={value}" for name, value in scripts.exported(run, slurm) if name != ASKED_NAMES]
+    exported_now = [f"{name}={value}" for name, value in scripts.exported_variables(run, slurm) if name != ASKED_NAMES]
     yield from _change("slurm.environment", " ".join(exported) or NONE, " ".join(exported_now) or NONE)
 
 

@@ -75,7 +75,7 @@ def _target_problem(directory: str) -> str:
     if where := forbidden_reason(directory, resolve=True):
         return f"{directory} resolves to {where}; name another directory"
     if os.path.isdir(directory):  # noqa: PTH112  # never raises, as Path.is_dir does
-        cause, number = _unwritable(directory)
+        cause, number = _write_problem(directory)
         # The submit host may see it read-only.
         return (
             f"{directory} is not writable: {cause}; name another directory" if cause and number != errno.EROFS else ""
@@ -126,7 +126,7 @@ def _results_problem(paths: Paths) -> str:
     ancestor = nearest_existing_path(paths.root)
     if not os.path.isdir(ancestor):  # noqa: PTH112
         return directory_is_a_file(ancestor)
-    cause, _ = _unwritable(ancestor)
+    cause, _ = _write_problem(ancestor)
     return f"{paths.root.parent} cannot be created: {cause}; name another directory" if cause else ""
 
 
@@ -141,7 +141,7 @@ def directory_is_a_file(path: object) -> str:
     return f"{path} is not a directory; name a directory"
 
 
-def _unwritable(directory: str | Path) -> tuple[str, int]:
+def _write_problem(directory: str | Path) -> tuple[str, int]:
     """Why nothing can be created in a directory, with the error's number; tested by creating a directory in it."""
     try:
         os.rmdir(tempfile.mkdtemp(prefix=".campaign-", dir=directory))  # noqa: PTH106

@@ -96,6 +96,6 @@ def _unfinished_jobs(paths: Paths, event: Event) -> Iterator[str]:
     """The jobs of attempts that no line names and that have not recorded their end."""
     for name in event["unnamed"]:
         folder = paths.runs / name
-        job = submit.described(folder).get("job")
+        job = submit.read_attempt_record(folder).get("job")
         if job and not facts_file.has_ended(folder):
             yield str(job)

@@ -21,7 +21,7 @@ from campaign.results.cells import Row, is_left_out
 from campaign.results.environment.facts import Accounting
 from campaign.results.store import Store, is_begun
 from campaign.slurm import scripts
-from campaign.slurm.submit import MOST_JOBS, described
+from campaign.slurm.submit import MOST_JOBS, read_attempt_record
 
 CHOOSABLE = (Status.FAILED, Status.INVALID, Status.MISSING)  # statuses by which cells can be chosen
 
@@ -171,5 +171,5 @@ def _elapsed_s(record: Accounting | None) -> float | None:
 
 def _nodes_of_job(paths: Paths, attempt: Attempt) -> int:
     """The job's number of nodes, from the record written before its submission; 0 if that is missing."""
-    nodes = described(paths.attempt(attempt.run, attempt.number)).get("nodes")
+    nodes = read_attempt_record(paths.attempt(attempt.run, attempt.number)).get("nodes")
     return nodes if isinstance(nodes, int) else 0

@@ -69,7 +69,7 @@ def table_text(
             printing.paragraph(
                 f"{pack.caption}: {target.name} ({target.directory}){size}{pack_origin(pack)}", style, width
             ),
-            grid.grid_text(target_columns(pack, on, numbers, _entry, "?"), drawn, style, width),
+            grid.grid_text(target_columns(pack, on, numbers, _value_or_status, "?"), drawn, style, width),
             *(printing.paragraph(text, style, width, indent=4) for text in own_notes),
             "",
         ]
@@ -77,7 +77,7 @@ def table_text(
         names = [target.name for target in campaign.targets]
         parts += [
             printing.paragraph(f"{pack.caption}: {', '.join(names)}", style, width),
-            grid.grid_text(overview_columns(names, _entry), overview_lines(table, names, pack), style, width),
+            grid.grid_text(overview_columns(names, _value_or_status), overview_lines(table, names, pack), style, width),
             "",
         ]
     last = ["For all targets:", *common_notes, ""] if common_notes else []
@@ -240,7 +240,7 @@ def _status_column(titles: Collection[str]) -> Column[TableLine]:
     return Column(STATUS, partial(_status, titles), is_text=True, is_optional=True, width=24)
 
 
-def _entry(row: Row | None) -> str:
+def _value_or_status(row: Row | None) -> str:
     return "" if row is None else str(row.status) if row.value is None else units.digits(row.value)
 
 

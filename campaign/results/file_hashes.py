@@ -35,14 +35,14 @@ def altered_files(paths: Paths, chain: journal.Chain) -> dict[tuple[str, int], t
     for event in journal.events_at(paths.journal, chain.ends):
         attempt, files, changed_since = (event["run"], event["number"]), event.get("files", {}), event["time"]
         folder = paths.attempt(*attempt)
-        if event["state"] == State.DONE and any(_touched(f"{folder}/{name}", changed_since) for name in files):
+        if event["state"] == State.DONE and any(_is_touched(f"{folder}/{name}", changed_since) for name in files):
             digests_now = digests(folder, changed_since)
             differences = (Altered(name, old, digests_now.get(name, old)) for name, old in files.items())
             altered_by_attempt[attempt] = tuple(file for file in differences if file.recorded != file.found)
     return {attempt: files for attempt, files in altered_by_attempt.items() if files}
 
 
-def _touched(path: str, changed_since: float) -> bool:
+def _is_touched(path: str, changed_since: float) -> bool:
     """Whether a file may have been changed since then. One that is not found may have a name that is not UTF-8."""
     try:
         return os.lstat(path).st_ctime >= changed_since

@@ -201,11 +201,11 @@ class Store(AbstractContextManager["Store"]):
         """Copies the database of another version, and empties it: the journal and the raw outputs have what was in it.
         It stays the same file, whose lock a driver of that version uses too.
         """
-        version = self._format()
+        version = self._format_version()
         if version in (0, FORMAT):
             return
         with atomic.locked(self._paths.root) as refused:
-            if isinstance(refused, BlockingIOError) and self._format() == version:
+            if isinstance(refused, BlockingIOError) and self._format_version() == version:
                 raise EnvironmentLacks(
                     f"{self._path} is the index of another version of campaign (format {version}; this version uses "
                     f"{FORMAT}), and a 'campaign run' is working with it: wait until that command has ended, or "
@@ -217,7 +217,7 @@ class Store(AbstractContextManager["Store"]):
                 self._db.backup(copy)
             self._sql("BEGIN IMMEDIATE")
             with self._committed():
-                is_first = self._format() == version
+                is_first = self._format_version() == version
                 if is_first:
                     for kind, name in self._sql("SELECT type, name FROM sqlite_master WHERE type IN ('table', 'view')"):
                         self._sql(f'DROP {kind} "{name}"')
@@ -234,12 +234,12 @@ class Store(AbstractContextManager["Store"]):
             file=sys.stderr,
         )
 
-    def _format(self) -> int:
+    def _format_version(self) -> int:
         return int(self._sql("PRAGMA user_version")[0][0])
 
     def _create(self) -> None:
         """Creates the tables of a new database."""
-        version = self._format()
+        version = self._format_version()
         if version == FORMAT:
             return
         if version != 0:

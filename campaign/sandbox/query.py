@@ -87,6 +87,6 @@ def cancel_all(layout: Layout, wait_s: float) -> None:
         time.sleep(0.1)
 
 
-def in_service(state: str) -> bool:
+def is_in_service(state: str) -> bool:
     """Whether a node answers, by sinfo's word for it ("idle", "allocated", "down*"; * means no answer)."""
     return state[-1] not in "*#~%$@" and state not in ("unknown", "down")

@@ -221,7 +221,7 @@ def _wait_for_nodes(layout: Layout, state: SandboxState) -> None:
     deadline = time.monotonic() + NODES_WAIT_S
     while True:
         states = query.node_states(layout)
-        waiting = [name for name in state.shape.node_names if not query.in_service(states.get(name, "unknown"))]
+        waiting = [name for name in state.shape.node_names if not query.is_in_service(states.get(name, "unknown"))]
         if not waiting:
             return
         for name, process in state.processes.items():

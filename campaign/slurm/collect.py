@@ -187,7 +187,7 @@ class Follower:
     def step(self) -> bool:
         """One round: True while attempts have not ended."""
         active = [attempt for attempt in self._store.under_way() if attempt.job not in self.unsent]
-        remaining = [attempt for attempt in active if not self._by_record(attempt)]
+        remaining = [attempt for attempt in active if not self._observe_record(attempt)]
         if remaining and self._clock() >= self._next_query:
             self._ask_slurm(remaining)
         waits = self._accountant.step({attempt.job for attempt in remaining})
@@ -195,7 +195,7 @@ class Follower:
 
     # --- the job's own record
 
-    def _by_record(self, attempt: Attempt) -> bool:
+    def _observe_record(self, attempt: Attempt) -> bool:
         folder = self._paths.attempt(attempt.run, attempt.number)
         try:
             completion = read_completion(folder, attempt.token)
@@ -292,7 +292,7 @@ class Follower:
         try:
             jobs = commands.queue(job_ids)
         except UnknownState as error:
-            self._trouble(error)
+            self._report_silence(error)
             self._back_off()
             return
         before = {(attempt.token, attempt.state, attempt.reason) for attempt in attempts}
@@ -301,10 +301,10 @@ class Follower:
         self._absent = {name: self._absent.get(name, 0) + 1 for name in lost}
         absent_jobs = [name for name in lost if self._absent[name] >= ABSENT_TIMES]
         try:
-            remembered = self._remembered([stored[name] for name in absent_jobs])
-            self._trouble(None)
+            remembered = self._accounted_jobs([stored[name] for name in absent_jobs])
+            self._report_silence(None)
         except UnknownState as error:  # squeue may answer while the accounting does not
-            self._trouble(error)
+            self._report_silence(error)
             absent_jobs, remembered = [], {}
         for name, job in jobs.items():
             if job_ids[name] is None:
@@ -312,11 +312,11 @@ class Follower:
         for attempt in attempts:
             if (job_found := jobs.get(attempt.job)) and job_found.state.active:
                 self._ended_since.pop(attempt.token, None)
-                self._by_active(attempt, job_found)
+                self._observe_active(attempt, job_found)
             elif job_found:
-                self._by_end(attempt, stored[attempt.job], job_found)
+                self._observe_end(attempt, stored[attempt.job], job_found)
             elif attempt.job in absent_jobs:
-                self._by_absence(attempt, stored[attempt.job], remembered.get(attempt.job))
+                self._observe_absence(attempt, stored[attempt.job], remembered.get(attempt.job))
         has_changed = not before <= {
             (attempt_now.token, attempt_now.state, attempt_now.reason) for attempt_now in self._store.under_way()
         }
@@ -330,7 +330,7 @@ class Follower:
         self._interval = min(self._interval * 1.5, QUERY_S[1])
         self._next_query = self._clock() + self._interval * random.uniform(0.8, 1.2)
 
-    def _trouble(self, error: UnknownState | None) -> None:
+    def _report_silence(self, error: UnknownState | None) -> None:
         text = f"Slurm does not answer; retrying ({error})" if error else ""
         if text != self._last_trouble:
             self._say(text or "Slurm answers again")
@@ -344,7 +344,7 @@ class Follower:
                 self._away[partition] = partitions.out_of_service(partition)
         return self._away[partition]
 
-    def _by_active(self, attempt: Attempt, job: commands.Job) -> None:
+    def _observe_active(self, attempt: Attempt, job: commands.Job) -> None:
         if job.state is not State.RUNNING:
             reason = sbatch.explain_reason(job.reason, job.id)
             nodes_away = self._out_of_service(job.partition) if sbatch.lacks_nodes(job.reason) else ()
@@ -360,7 +360,7 @@ class Follower:
         if (attempt.state, attempt.reason) != (state, reason):
             self._store.observe_state(attempt, state, reason)
 
-    def _by_end(self, attempt: Attempt, stored: StoredJob, job: commands.Job) -> None:
+    def _observe_end(self, attempt: Attempt, stored: StoredJob, job: commands.Job) -> None:
         """The job has ended and this attempt has no record: final at once if it was never claimed, otherwise after a
         grace period.
         """
@@ -385,10 +385,10 @@ class Follower:
             import_results(self._paths, self._store, self._forms, attempt)
         self._end(attempt, state, f"job {job.id}: {slurm_text} during this run" + _last_error(folder))
 
-    def _by_absence(self, attempt: Attempt, stored: StoredJob, job: commands.Job | None) -> None:
+    def _observe_absence(self, attempt: Attempt, stored: StoredJob, job: commands.Job | None) -> None:
         """squeue does not know the job: not submitted, or ended long ago. `job`: by the accounting."""
         if job is not None and not job.state.active:
-            self._by_end(attempt, stored, job)
+            self._observe_end(attempt, stored, job)
             return
         if job is not None and self._waited_s(attempt) < RUNAWAY_S:
             self._observe(attempt, attempt.state, f"job {job.id} is not in squeue; sacct says {job.word}")
@@ -404,7 +404,7 @@ class Follower:
         if not give_up(self._paths, self._store, attempt, state, reason) and self._waited_s(attempt) >= GRACE_S:
             self._end(attempt, State.LOST, reason)
 
-    def _remembered(self, jobs: Sequence[StoredJob]) -> dict[str, commands.Job]:
+    def _accounted_jobs(self, jobs: Sequence[StoredJob]) -> dict[str, commands.Job]:
         """What the accounting says about jobs, by name; nothing if the site has none."""
         if not jobs or not self._has_accounting:
             return {}

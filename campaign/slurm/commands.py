@@ -295,7 +295,7 @@ def jobs_by_recorded_name(recorded_jobs: Wanted, jobs: Iterable[Job]) -> dict[st
     """
     jobs_by_name: dict[str, Job] = {}
     for job in jobs:
-        for name in {job.name, _folder(job.directory)}:
+        for name in {job.name, _directory_name(job.directory)}:
             if (
                 name in recorded_jobs
                 and recorded_jobs[name] in (None, job.id)
@@ -305,7 +305,7 @@ def jobs_by_recorded_name(recorded_jobs: Wanted, jobs: Iterable[Job]) -> dict[st
     return jobs_by_name
 
 
-def _folder(directory: str) -> str:
+def _directory_name(directory: str) -> str:
     return directory.rstrip("/").rpartition("/")[2]
 
 
@@ -362,7 +362,7 @@ def fields_of_job(job_id: str, name: str) -> dict[str, str]:
     """
     out = answer(["scontrol", "--oneliner", "show", "job", job_id], unless="Invalid job id") or ""
     fields = slurm_fields(out)
-    return fields if name in (fields.get("JobName"), _folder(fields.get("WorkDir", ""))) else {}
+    return fields if name in (fields.get("JobName"), _directory_name(fields.get("WorkDir", ""))) else {}
 
 
 STEP_FIELDS = (
@@ -378,7 +378,7 @@ def accounted_steps(job_id: str, name: str) -> list[dict[str, str]] | None:
     if out is None:
         return None
     step_rows = list(rows("sacct", out, len(STEP_FIELDS) + 1, counts=()))
-    if not any(name in (row[1], _folder(row[-1])) for row in step_rows):
+    if not any(name in (row[1], _directory_name(row[-1])) for row in step_rows):
         return []
     return [dict(zip(STEP_FIELDS, row, strict=False)) for row in step_rows]
 

@@ -204,10 +204,11 @@ def _row_of(name: str) -> dict[str, str]:
     output = commands.answer(["scontrol", "--oneliner", "show", "partition", *([name] if name else [])], "not found")
     if output is None:
         partition_names = [
-            row["PartitionName"] for row in rows(commands.ask(["scontrol", "--oneliner", "show", "partition"]))
+            row["PartitionName"]
+            for row in partition_fields(commands.ask(["scontrol", "--oneliner", "show", "partition"]))
         ]
         raise NotInSlurm("partition", f"found {name}; Slurm has no such partition; {suggestion(name, partition_names)}")
-    partitions = rows(output)
+    partitions = partition_fields(output)
     if not name:
         names = ", ".join(row["PartitionName"] for row in partitions)
         partitions = [row for row in partitions if row.get("Default") == "YES"]
@@ -259,7 +260,7 @@ def architecture(partition: str) -> str:
     return match[1] if match else ""
 
 
-def rows(output: str) -> list[dict[str, str]]:
+def partition_fields(output: str) -> list[dict[str, str]]:
     """The fields of each partition in scontrol's output."""
     return [dict(re.findall(r"(\w+)=(\S*)", line)) for line in output.splitlines() if "PartitionName=" in line]
 

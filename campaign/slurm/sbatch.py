@@ -85,7 +85,7 @@ def submit(script: Path, after: Sequence[str] = (), slow: Callable[[float], None
 def parse(reply: commands.Reply) -> SbatchAnswer:
     """A site's greeting on lines of its own is tolerated; the id must be alone on exactly one line."""
     if reply.status != 0:
-        text, passes = message_of(reply), _passes(reply)
+        text, passes = message_of(reply), _is_transient(reply)
         return SbatchAnswer(None, text, uncertain=passes or not _REFUSES.search(text), passes=passes)
     ids = [match[1] for line in reply.out.splitlines() if (match := _JOB_ID.match(line.strip()))]
     if len(ids) != 1:
@@ -105,7 +105,7 @@ def refusal(script: str) -> str:
             if reply.status == 0 or _FOR_NOW.search(message_of(reply).splitlines()[-1]):
                 return ""
             message = "; ".join(filter(None, _SAYS_WHO.sub("", message_of(reply)).splitlines()))
-            if not _passes(reply):
+            if not _is_transient(reply):
                 return message
             time.sleep(pause_s)
     raise UnknownState(f"sbatch --test-only failed with status {reply.status}: {message}")
@@ -124,7 +124,7 @@ def message_of(reply: commands.Reply) -> str:
     return reply.err.strip() or reply.out.strip() or silent
 
 
-def _passes(reply: commands.Reply) -> bool:
+def _is_transient(reply: commands.Reply) -> bool:
     return reply.status < 0 or bool(_PASSES.search(message_of(reply).splitlines()[-1]))
 
 

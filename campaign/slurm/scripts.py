@@ -75,7 +75,7 @@ def _phase(run: Run, command: Command, slurm: slurm_keys.Slurm, token: str, prob
     return (*script_text.phase_marks(command), *marked_words, *placed, *command.words(run.attempt_directory(token)))
 
 
-def described(run: Run, attempt: int, token: str, job: str) -> dict[str, Any]:
+def attempt_record(run: Run, attempt: int, token: str, job: str) -> dict[str, Any]:
     """What attempt.json says of an attempt that is planned."""
     return {
         "run": run.id,
@@ -130,7 +130,7 @@ def launcher(run: Run, slurm: slurm_keys.Slurm, command: Command = _PLAIN) -> tu
     )
 
 
-def exported(run: Run, slurm: slurm_keys.Slurm) -> list[tuple[str, str]]:
+def exported_variables(run: Run, slurm: slurm_keys.Slurm) -> list[tuple[str, str]]:
     """The variables that a job exports, sorted: those of the campaign file and those of the rules. The names of the
     latter tell the job's processes on the nodes what to record, and METERS what they read.
     """
@@ -252,7 +252,7 @@ def _filled(template: Path, job: JobScript, **values: object) -> str:
                 folder=str(job.folder),
                 directives=directives(job),
                 modules=job.slurm.modules,
-                environment=exported(job.steps[0].run, job.slurm),
+                environment=exported_variables(job.steps[0].run, job.slurm),
                 unset=[name for name, value in job.steps[0].run.environment if value is None],
                 executable=job.steps[0].run.executable,
                 **values,

@@ -140,13 +140,13 @@ class _Sender:
             self._wait_for_room(job, f"--max-jobs is {room.most}", room.most)
         while True:
             room.unsent.discard(job.name)
-            answer = sbatch.submit(job.folder / "job.sbatch", self._before(job), self._tell_slow)
+            answer = sbatch.submit(job.folder / "job.sbatch", self._jobs_before(job), self._tell_slow)
             if room.wait is not None and answer.is_full(self._active > 0):
                 self._wait_for_room(job, answer.message, self._active, TRY_AGAIN_S)
                 continue
             if answer.uncertain:
-                answer = self._settled(job, answer)
-            if answer.uncertain or not answer.passes or answer.job_id or self._lasts() or room.closed():
+                answer = self._settle(job, answer)
+            if answer.uncertain or not answer.passes or answer.job_id or self._has_lasted() or room.closed():
                 break
             replacement = self._replace_job(job, answer)
             if replacement is None:
@@ -154,7 +154,7 @@ class _Sender:
             job = replacement
         if not answer.passes:
             self._pauses, self._troubled = sbatch.pauses(), math.inf
-        elif not answer.job_id and self._lasts():
+        elif not answer.job_id and self._has_lasted():
             self.given_up = (
                 f"not submitted: sbatch has failed for {round(PATIENCE_S / 60)} min ({one_line(answer.message)}); run "
                 "again when Slurm takes jobs again"
@@ -166,7 +166,7 @@ class _Sender:
             self._active += 1
         return self._record(job, answer)
 
-    def _before(self, job: scripts.JobScript) -> list[str]:
+    def _jobs_before(self, job: scripts.JobScript) -> list[str]:
         """Ids of the jobs that this one has to wait for: those of this campaign, except on independent targets, and
         this user's others on this target. None for one that may run beside others.
         """
@@ -179,11 +179,11 @@ class _Sender:
         ids |= {other.id for other in self._others if other.comment == mark and other.name not in self._new}
         return list(dict.fromkeys([*previous, *sorted(job_id for job_id in ids if job_id)]))
 
-    def _lasts(self) -> bool:
+    def _has_lasted(self) -> bool:
         """Whether sbatch has failed for longer than PATIENCE_S."""
         return time.monotonic() - self._troubled > PATIENCE_S
 
-    def _settled(self, job: scripts.JobScript, answer: sbatch.SbatchAnswer) -> sbatch.SbatchAnswer:
+    def _settle(self, job: scripts.JobScript, answer: sbatch.SbatchAnswer) -> sbatch.SbatchAnswer:
         """The outcome of a job whose sbatch failed. It may arrive late: Slurm does not have the job if it says so
         several times, after growing pauses. Still uncertain if Slurm does not answer, or if the job has begun.
         """
@@ -193,7 +193,7 @@ class _Sender:
             f"sbatch failed for {plural(len(job.steps), 'run')}, but the job may exist; asking Slurm: {answer.message}"
         )
         absent = 0
-        while absent < ABSENT_TIMES and not self._lasts() and not self._room.closed():
+        while absent < ABSENT_TIMES and not self._has_lasted() and not self._room.closed():
             self._pause(job)
             with contextlib.suppress(UnknownState):
                 if (queued_job := commands.queue({job.name: None}).get(job.name)) is not None:
@@ -417,13 +417,13 @@ def _write_job(job: scripts.JobScript, script: str) -> None:
             atomic.write(step.folder / "job.sbatch", script)
         content = {
             "format": 1,
-            **scripts.described(step.run, step.number, step.token, job.name),
+            **scripts.attempt_record(step.run, step.number, step.token, job.name),
             "notes": step.run.notes,
         }
         atomic.write(step.folder / "attempt.json", json.dumps(content, indent=1) + "\n")
 
 
-def described(folder: Path) -> dict[str, Any]:
+def read_attempt_record(folder: Path) -> dict[str, Any]:
     """The content of an attempt's attempt.json; empty if it is missing or damaged."""
     try:
         content = json.loads((folder / "attempt.json").read_text(encoding="utf-8"))

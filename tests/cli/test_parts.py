@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import pytest
 
 from campaign.cli import queues, results
-from campaign.cli.queues import RunLimits, groups
+from campaign.cli.queues import RunLimits, interfering_groups
 from campaign.config import rfp as rfps
 from campaign.config.definition import open_campaign
 from campaign.core.runs import Cell, Status
@@ -188,7 +188,7 @@ def test_a_module_in_the_current_directory_is_not_executed(tmp_path: Path, clust
 def test_parts_that_share_storage_or_a_partition_run_one_after_another(tmp_path: Path) -> None:
     def grouped(answer: str) -> list[list[str]]:
         file = rfp.write(tmp_path, answer=answer)
-        return list(groups({part: open_campaign(file, part) for part in PARTS}, PARTS))
+        return list(interfering_groups({part: open_campaign(file, part) for part in PARTS}, PARTS))
 
     assert grouped(ANSWER) == [["fast", "slow"]], "one partition"
     apart = ANSWER.replace("constraint: fat", "partition: fat")
@@ -222,10 +222,15 @@ def test_a_part_gets_what_the_others_leave_of_the_limits(
     other_definitions = [open_campaign(rfp.write(tmp_path), part) for part in PARTS]
     monkeypatch.setattr(queues, "active_jobs", lambda _: ["7", "8"])
     monkeypatch.setattr(queues, "used_node_h", lambda _: 0.75)
-    assert RunLimits(10, None).options("later", other_definitions, 2) == ["--max-jobs", "3"]
-    assert RunLimits(10, 2.0).options("later", other_definitions, 1) == ["--max-jobs", "6", "--max-node-hours", "0.5"]
-    assert RunLimits(4, None).options("later", other_definitions, 1) is None
-    assert RunLimits(10, 1.5).options("later", other_definitions, 1) is None
+    assert RunLimits(10, None).remaining_options("later", other_definitions, 2) == ["--max-jobs", "3"]
+    assert RunLimits(10, 2.0).remaining_options("later", other_definitions, 1) == [
+        "--max-jobs",
+        "6",
+        "--max-node-hours",
+        "0.5",
+    ]
+    assert RunLimits(4, None).remaining_options("later", other_definitions, 1) is None
+    assert RunLimits(10, 1.5).remaining_options("later", other_definitions, 1) is None
     assert (
         "later: not run: --max-node-hours is 1.5, which the other parts have used or reserved"
         in capsys.readouterr().err

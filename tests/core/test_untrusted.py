@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from campaign.core.untrusted import Form, describe_value, list_of, matching, object_of, or_null, problems
+from campaign.core.untrusted import Form, describe_value, list_form, matching, null_or, object_form, problems
 
 COUNT = Form(lambda value: type(value) is int, "a whole number")
-WHOLE = object_of(
+WHOLE = object_form(
     {
         "name": matching("[a-z]+", "letters"),
         "note": matching(".*", "a text", optional=True),
-        "counts": list_of(COUNT),
-        "inner": or_null(object_of({"count": COUNT})),
+        "counts": list_form(COUNT),
+        "inner": null_or(object_form({"count": COUNT})),
     }
 )
 FITTING = {"name": "a", "counts": [1, 2], "inner": {"count": 1, "more": []}}

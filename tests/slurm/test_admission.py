@@ -17,7 +17,7 @@ SHOWN = (
 
 
 def of(output: str) -> partitions.Admission:
-    return partitions.terms_of(partitions.rows(output)[0])
+    return partitions.terms_of(partitions.partition_fields(output)[0])
 
 
 def test_a_partition_admits_the_accounts_that_it_names_and_every_qos_where_it_names_none() -> None:

@@ -192,7 +192,7 @@ class _Writer:
             text = (source / name).read_text().replace(old, run.attempt_directory(token))
             text = text.replace(f"/{completion['token']}", f"/{token}")
             (folder / name).write_text(_of_job(_at(text, self._time), before, (job.name, number)))
-        described = {"format": 1, **scripts.described(run, 1, token, job.name), "notes": run.notes}
+        described = {"format": 1, **scripts.attempt_record(run, 1, token, job.name), "notes": run.notes}
         (folder / "attempt.json").write_text(json.dumps(described, indent=1) + "\n")
         (folder / "job.sbatch").hardlink_to(job.folder / "job.sbatch")
         ended_values = {"started": self._time - 1.5, "ended": self._time}

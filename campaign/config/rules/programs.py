@@ -91,12 +91,12 @@ def programs_and_phases(values: dict[str, Any]) -> tuple[tuple[Program, ...], tu
     results, fixed, derived, allowed = (values.pop(key) for key in ("results", "fixed", "derived", "allowed"))
     optional = {entry["id"]: (*allowed, *entry["allowed"]) for entry in values["programs"]}
     return (
-        tuple(_program(entry, results) for entry in values.pop("programs")),
-        tuple(_phase(entry, fixed, derived, optional.get(entry["program"], ())) for entry in values.pop("phases")),
+        tuple(_read_program(entry, results) for entry in values.pop("programs")),
+        tuple(_read_phase(entry, fixed, derived, optional.get(entry["program"], ())) for entry in values.pop("phases")),
     )
 
 
-def _program(entry: dict[str, Any], shared_results: output_format.OutputFormat) -> Program:
+def _read_program(entry: dict[str, Any], shared_results: output_format.OutputFormat) -> Program:
     applet = entry["applet"] or entry["id"]
     results = shared_results if output_format.is_shared(applet, entry["results"].format) else entry["results"]
     return Program(entry["id"], applet, replace(results, applet=applet) if results.format else None, entry["starts"])
@@ -107,7 +107,7 @@ def flag_of(word: str) -> str:
     return word.partition("=")[0] if word.startswith("--") else word
 
 
-def _phase(
+def _read_phase(
     entry: dict[str, Any], fixed: tuple[Flag, ...], derived: tuple[Flag, ...], allowed: tuple[Flag, ...]
 ) -> Phase:
     """`fixed`: flags with a clause of their own. All others on the command line are mandatory too, but for derived."""

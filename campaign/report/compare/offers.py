@@ -13,7 +13,7 @@ from typing import Any
 from campaign.core.errors import InputError
 from campaign.core.runs import Cell, Status
 from campaign.core.units import may_be_negative
-from campaign.core.untrusted import Form, describe_value, list_of, matching, object_of, or_null, problems
+from campaign.core.untrusted import Form, describe_value, list_form, matching, null_or, object_form, problems
 from campaign.report.foreign.table_file import NEEDED, NOT_A_NUMBER
 
 MAX_ROWS = 100_000
@@ -135,7 +135,7 @@ def _is_signed(value: Any) -> bool:
 _NAME = matching(NAME, "letters, digits and .-_, a letter or digit first")
 _AMOUNT = Form(lambda value: _is_signed(value) and value >= 0, NOT_A_NUMBER.replace("number", "number from 0", 1))
 _SIGNED = Form(_is_signed, NOT_A_NUMBER)
-_COUNT = or_null(Form(lambda value: _is_count(value, 0, 2**63), "a whole number from 0"))
+_COUNT = null_or(Form(lambda value: _is_count(value, 0, 2**63), "a whole number from 0"))
 _TIMES = Form(
     lambda value: isinstance(value, list) and all(map(_is_signed, value)),
     "a time in seconds since 1970 for each of the values",
@@ -153,13 +153,13 @@ _RULES = {
     ),
     "sha256": matching("[0-9a-f]{64}|", "64 hexadecimal digits", optional=True),
 }
-_BASE = object_of({"campaign": _NAME, "rules": object_of(_RULES)})
+_BASE = object_form({"campaign": _NAME, "rules": object_form(_RULES)})
 
 
 def _row(amount: Form) -> Form:
     """The form of a row with such numbers."""
-    statistics = {"n": _COUNT, "values": list_of(amount), "jobs": _COUNT, "started": or_null(_TIMES)}
-    return object_of(
+    statistics = {"n": _COUNT, "values": list_form(amount), "jobs": _COUNT, "started": null_or(_TIMES)}
+    return object_form(
         {
             **dict.fromkeys(NEEDED[:4], _NAME),
             "status": Form(lambda value: value in tuple(Status), ", ".join(Status)),
@@ -167,10 +167,10 @@ def _row(amount: Form) -> Form:
                 lambda value: value != "" and _is_line(value, 40), "a text of up to 40 characters on one line"
             ),
             "best": matching("highest|lowest", "highest, lowest", optional=True),
-            "value": or_null(amount),
-            "true_value": or_null(amount),
+            "value": null_or(amount),
+            "true_value": null_or(amount),
             **dict.fromkeys(("processes", "nodes", "files_total"), _COUNT),
-            "statistics": or_null(object_of(statistics)),
+            "statistics": null_or(object_form(statistics)),
         }
     )
 

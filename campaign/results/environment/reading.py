@@ -205,9 +205,9 @@ class _Observed:
                 dropped = untrusted.abbreviate(node_facts[0].value)
                 self._problems.at_fact(node_facts[0], f"{name[8:88]}: the job dropped the values of {dropped} nodes")
             else:
-                yield name, tuple(self._of_fact(node_facts))
+                yield name, tuple(self._node_values(node_facts))
 
-    def _of_fact(self, node_facts: Sequence[FactLine]) -> Iterator[facts.Value]:
+    def _node_values(self, node_facts: Sequence[FactLine]) -> Iterator[facts.Value]:
         seen: set[int] = set()
         for fact in node_facts[:MOST_TEXTS]:
             indices = self._indices_of(fact)
@@ -291,7 +291,7 @@ def _ranks(fact: FactLine) -> Iterator[int]:
         yield from (rank for rank in span if rank < MOST_RANKS)
 
 
-def _of_ranks(probe: Sequence[FactLine]) -> list[FactLine]:
+def _loader_facts(probe: Sequence[FactLine]) -> list[FactLine]:
     """What the launcher's test program said of its ranks; nothing if that is incomplete."""
     return [] if any(fact.name == "problem" for fact in probe) else [fact for fact in probe if fact.name == "loader"]
 
@@ -301,7 +301,7 @@ def _placements(
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The node of each rank, by phase: as seen during the run, otherwise as found by the job's test program before."""
     for phase in dict.fromkeys([*(executed.phase for executed in witness.executed()), *probes]):
-        probed = tuple(fact.node for fact in _of_ranks(probes.get(phase, ())) for _ in _ranks(fact))
+        probed = tuple(fact.node for fact in _loader_facts(probes.get(phase, ())) for _ in _ranks(fact))
         seen = witness.placement(phase)
         if nodes := seen if len(seen) >= len(probed) else probed:
             yield phase, nodes
@@ -312,7 +312,7 @@ def _loader_variables(probes: Mapping[str, Sequence[FactLine]]) -> Iterator[tupl
     rank's are not recorded is left out.
     """
     for phase, probe in probes.items():
-        texts = [fact.value for fact in _of_ranks(probe)]
+        texts = [fact.value for fact in _loader_facts(probe)]
         if texts and all(isinstance(text, str) for text in texts):
             yield phase, tuple(sorted({pair for text in texts for pair in text.split(",")} - {"-"}))
 

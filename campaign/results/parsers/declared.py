@@ -52,7 +52,7 @@ def parse(form: OutputFormat, text: str, file: str) -> Parsed:
 def notes(form: OutputFormat, text: str, file: str) -> Notes:
     """Remarks from a program's stderr."""
     reader = _DeclaredReader(form, file)
-    for number, line in reader.numbered(text):
+    for number, line in reader.numbered_lines(text):
         reader.grade(number, line)
     return reader.notes
 
@@ -82,9 +82,9 @@ class _DeclaredReader:
     def any(self, patterns: list[line_pattern.LinePattern], line: str) -> bool:
         return any(pattern.fullmatch(line) for pattern in patterns)
 
-    def numbered(self, text: str) -> Iterator[tuple[int, str]]:
+    def numbered_lines(self, text: str) -> Iterator[tuple[int, str]]:
         """The lines without notices of libraries, except those that the pack calls errors."""
-        return self.notes.numbered(text, lambda line: self.any(self._errors, line))
+        return self.notes.numbered_lines(text, lambda line: self.any(self._errors, line))
 
     def grade(self, number: int, line: str, is_known: bool = False) -> None:
         """An error or a warning by the pack's patterns, whether or not the line is known; otherwise unrecognised."""
@@ -128,7 +128,7 @@ class _DeclaredLines(_DeclaredReader):
 
     def read(self, text: str) -> None:
         last = text.count("\n") + 1
-        for number, line in self.numbered(text):
+        for number, line in self.numbered_lines(text):
             if len(line) > LONGEST_LINE:
                 self.grade(number, line)
                 continue

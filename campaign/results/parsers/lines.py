@@ -144,7 +144,9 @@ class Notes:
         add = {"error": self.error, "warning": self.warning, None: self.unparsed}[grade(text)]
         add(line, text.strip())
 
-    def numbered(self, text: str, is_known: Callable[[str], bool] = lambda line: False) -> Iterator[tuple[int, str]]:
+    def numbered_lines(
+        self, text: str, is_known: Callable[[str], bool] = lambda line: False
+    ) -> Iterator[tuple[int, str]]:
         """The lines of a text without notices of libraries, the first of each kind of which becomes a warning.
         `is_known`: whether a line has another meaning and so is no notice.
         """
@@ -244,7 +246,7 @@ class TextReader:
 
     def read(self, text: str) -> Parsed:
         """Records and observation of the whole text."""
-        for number, line in self.notes.numbered(text):
+        for number, line in self.notes.numbered_lines(text):
             if len(line) > LONGEST_LINE:
                 self.notes.error(number, line_too_long(length=len(line), limit=LONGEST_LINE))
             else:

@@ -205,7 +205,7 @@ def _notes(applet: str, text: str, file: str) -> Notes:
     """Remarks from stderr; the benchmark's own messages are errors unless they are marked as warnings."""
     notes = Notes(file)
     message = re.compile(rf"{re.escape(applet)}: (?!(?:rank \d+(?: on \S+)?: )?warning: )")
-    for number, line in notes.numbered(text):
+    for number, line in notes.numbered_lines(text):
         note = notes.error if message.match(line) else notes.unknown
         note(number, line)
     return notes

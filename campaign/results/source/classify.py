@@ -270,11 +270,11 @@ class _HunkLine:
     text: bytes
 
     @property
-    def gone(self) -> bool:
+    def is_removed(self) -> bool:
         return self.sign == b"-"
 
     @property
-    def idle(self) -> bool:
+    def is_idle(self) -> bool:
         """Whether it is not executed."""
         return _comment(self.text) or not self.text.strip()
 
@@ -300,12 +300,12 @@ def _judged_hunk(
         added = [number for number in flagged if lines[number].sign == b"+"]
         first = lines[min(added or flagged)]
         reasons = tuple(dict.fromkeys(reason for whys in (direct or near).values() for reason in whys))
-        place = first.old if first.gone else first.new
-        flag = FlaggedHunk(path, place, first.gone, reasons, _text(hunk, min(flagged)))
+        place = first.old if first.is_removed else first.new
+        flag = FlaggedHunk(path, place, first.is_removed, reasons, _text(hunk, min(flagged)))
         return ChangeClass.MEASUREMENT, reasons[0], flag
     if not source:
         return (*by_name, None)
-    if all(line.idle for line in changed_lines):
+    if all(line.is_idle for line in changed_lines):
         return ChangeClass.DOCUMENTATION, "comments only", None
     if all(_comment(line.text) or DIRECTIVE.fullmatch(line.text) for line in changed_lines):
         return ChangeClass.PORTABILITY, "preprocessor directives", None
@@ -316,7 +316,7 @@ def _measuring(lines: Sequence[_HunkLine], source: bool, prose: bool) -> dict[in
     """Changed lines, by number in the hunk, that are on the measurement path, and why."""
     measuring = {}
     for number, line in enumerate(lines):
-        if line.sign == b" " or (source and line.idle):
+        if line.sign == b" " or (source and line.is_idle):
             continue
         mere_words = prose and len(line.text) <= LONGEST_JUDGED and not CALL.search(line.text)
         if not mere_words and (reasons := _measurement_reasons(line.text)):
@@ -330,9 +330,9 @@ def _near_measuring(
     """Changed lines in functions that measure that are next to a measuring line, or control whether one is executed."""
     near: dict[int, tuple[str, ...]] = {}
     for number, line in enumerate(lines):
-        if line.sign == b" " or line.idle or number in direct:
+        if line.sign == b" " or line.is_idle or number in direct:
             continue
-        if not (old.measures(line.old - 1) if line.gone else new.measures(line.new - 1)):
+        if not (old.measures(line.old - 1) if line.is_removed else new.measures(line.new - 1)):
             continue
         neighbours = lines[max(0, number - diff.CONTEXT) : number + diff.CONTEXT + 1]
         neighbour_reasons = tuple(

@@ -171,7 +171,7 @@ def compare_and_store(campaign: Campaign, paths: Paths, category: BuildCategory 
             and source.modified in ("", kept_comparison.modified.name)
         )
         stored = (
-            (facts.Sources(kept_comparison, ""), patch_of(paths))
+            (facts.Sources(kept_comparison, ""), stored_patch(paths))
             if is_same
             else (facts.Sources(problem=str(error)), b"")
         )
@@ -196,7 +196,7 @@ def store_builds(campaign: Campaign, paths: Paths) -> None:
 def recorded_sources(paths: Paths) -> facts.Sources:
     """What was stored."""
     sources = read_fact(facts.Sources, paths.source / FACTS) or facts.Sources()
-    return with_builds(sources, _kept_builds(paths), patch_of(paths))
+    return with_builds(sources, _kept_builds(paths), stored_patch(paths))
 
 
 def planned_sources(campaign: Campaign, compared: facts.Sources, patch: bytes) -> facts.Sources:
@@ -229,7 +229,7 @@ def _fact(kind: type[Fact], path: Path) -> Fact:
     return facts.from_json(kind, json.loads(untrusted.content(path, LARGEST_RECORD).decode("utf-8")))
 
 
-def patch_of(paths: Paths) -> bytes:
+def stored_patch(paths: Paths) -> bytes:
     """The stored patch; empty if there is none."""
     try:
         return untrusted.content(paths.source / PATCH, LARGEST_PATCH)

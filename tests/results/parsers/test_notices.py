@@ -101,7 +101,7 @@ REAL = [
 
 def noted(text: str) -> Observation:
     notes = Notes("stdout")
-    for number, line in notes.numbered(text):
+    for number, line in notes.numbered_lines(text):
         notes.unknown(number, line)
     return notes.added_to(Observation())
 

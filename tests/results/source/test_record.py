@@ -210,7 +210,7 @@ def test_what_was_kept_is_read_again(file: Path) -> None:
     modifications.store_sources(paths(file), compared, patch)
     sources = modifications.recorded_sources(paths(file))
     assert sources.comparison == compared.comparison
-    assert modifications.patch_of(paths(file)) == patch
+    assert modifications.stored_patch(paths(file)) == patch
     assert modifications.recorded_sources(Paths(file.parent / "nowhere")).comparison is None
 
 
