@@ -33,7 +33,7 @@ const char *die_program(void)
 }
 
 /* One write a message, so that lines of several ranks do not mix. */
-static void say(const char *kind, int with_rank, const char *format, va_list args)
+static void print_message(const char *kind, int with_rank, const char *format, va_list args)
 {
     char line[8192], who[192] = "";
     if (with_rank && self.node[0] != '\0')
@@ -51,7 +51,7 @@ int usage_error(const char *format, ...)
     va_list args;
     va_start(args, format);
     if (self.rank == 0)
-        say("", 0, format, args);
+        print_message("", 0, format, args);
     va_end(args);
     return EXIT_CODE_USAGE;
 }
@@ -60,14 +60,14 @@ void warn(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say("warning: ", self.rank != 0, format, args);
+    print_message("warning: ", self.rank != 0, format, args);
     va_end(args);
 }
 
 static void end_all_ranks(const char *kind, const char *format, va_list args) __attribute__((noreturn));
 static void end_all_ranks(const char *kind, const char *format, va_list args)
 {
-    say(kind, 1, format, args);
+    print_message(kind, 1, format, args);
     if (self.end_ranks != NULL)
         self.end_ranks(EXIT_CODE_FAILED);
     exit(EXIT_CODE_FAILED);

@@ -21,7 +21,7 @@ void faults_add(struct faults *faults, const char *operation, const char *path, 
     faults->count++;
 }
 
-static void say(const struct fault *fault, int rank, const char *node)
+static void print_fault(const struct fault *fault, int rank, const char *node)
 {
     char cause[256];
     if (fault->error == 0)
@@ -64,7 +64,7 @@ static void pass_on(const struct faults *faults, const struct place *place, int 
         MPI_Recv(node, sizeof node, MPI_CHAR, rank, 1, place->comm, MPI_STATUS_IGNORE);
     }
     for (int i = 0; i < got.count && i < FAULTS_KEPT; i++)
-        say(&got.kept[i], rank, node);
+        print_fault(&got.kept[i], rank, node);
     if (got.count > FAULTS_KEPT)
         fprintf(stderr, "%s: rank %d on %s: %" PRId64 " more failed operations\n", die_program(), rank, node,
                 got.count - FAULTS_KEPT);

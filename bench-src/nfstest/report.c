@@ -43,8 +43,8 @@ int nfstest_report_close(void)
     return -output_error;
 }
 
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void say(const char *format, ...)
+static void print_part(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void print_part(const char *format, ...)
 {
     char text[PATH_MAX + 256];
     va_list args;
@@ -70,15 +70,15 @@ static void flush(void)
 
 static void print_nodes(const struct place *place)
 {
-    say("        Nodes:");
+    print_part("        Nodes:");
     for (int node = 0; node < place->nodes; node++) {
         int first = place->node_index == node ? place->rank : INT_MAX;
         MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, place->comm);
         char name[PLACE_NAME_BYTES];
         place_node_name(place, first, name);
-        say(" %s", name);
+        print_part(" %s", name);
     }
-    say("\n");
+    print_part("\n");
 }
 
 void nfstest_report_header(const struct nfstest_config *config, const struct place *place)
@@ -86,33 +86,33 @@ void nfstest_report_header(const struct nfstest_config *config, const struct pla
     const char *unit = config->unit_name;
     if (!config->verbose)
         return;
-    say("FILETEST/NFS/MPI of 2003/07/04 is running with following parameters:\n");
-    say("        Unit is 1%s = %" PRId64 " bytes\n", unit, config->unit_bytes);
-    say("        File size: %" PRId64 "%s to %" PRId64 "%s, buffer size: ", config->min, unit, config->max, unit);
+    print_part("FILETEST/NFS/MPI of 2003/07/04 is running with following parameters:\n");
+    print_part("        Unit is 1%s = %" PRId64 " bytes\n", unit, config->unit_bytes);
+    print_part("        File size: %" PRId64 "%s to %" PRId64 "%s, buffer size: ", config->min, unit, config->max, unit);
     if (config->buffer > 0)
-        say("%" PRId64 "%s\n", config->buffer, unit);
+        print_part("%" PRId64 "%s\n", config->buffer, unit);
     else
-        say("file size\n");
-    say("        Number of processes: %d, number of files: %" PRId64 ", total: %" PRId64 "\n", place->ranks, config->files,
+        print_part("file size\n");
+    print_part("        Number of processes: %d, number of files: %" PRId64 ", total: %" PRId64 "\n", place->ranks, config->files,
         config->files * place->ranks);
     if (config->quota > 0)
-        say("        Quota for all files: %" PRId64 "%s\n", config->quota, unit);
+        print_part("        Quota for all files: %" PRId64 "%s\n", config->quota, unit);
     if (config->check)
-        say("        Checking correctness of read buffer.\n");
+        print_part("        Checking correctness of read buffer.\n");
     if (config->direct)
-        say("        Using direct I/O calls (read/write).\n");
+        print_part("        Using direct I/O calls (read/write).\n");
     else
-        say("        Using stdio calls (fread/fwrite).\n");
-    say("        Number of iterations for whole test: %" PRId64 "\n", config->repeats);
-    say("        Testing file system: %s\n", config->folder);
+        print_part("        Using stdio calls (fread/fwrite).\n");
+    print_part("        Number of iterations for whole test: %" PRId64 "\n", config->repeats);
+    print_part("        Testing file system: %s\n", config->folder);
     print_nodes(place);
-    say("\n");
+    print_part("\n");
 }
 
 void nfstest_report_start(const struct nfstest_config *config, int64_t repeat, int64_t size)
 {
     if (config->verbose)
-        say("Starting test iteration = %" PRId64 " for FS = %" PRId64 "%s.\n", repeat, size, config->unit_name);
+        print_part("Starting test iteration = %" PRId64 " for FS = %" PRId64 "%s.\n", repeat, size, config->unit_name);
     flush();
 }
 
@@ -138,7 +138,7 @@ static void print_phase(const struct nfstest_config *config, enum nfstest_operat
     snprintf(line + used, sizeof line - used, "%cTT=%4.1fs A%cT=%4.1fs", letter, elapsed_s, letter,
              elapsed_s / (double)config->files);
     pad(line, sizeof line);
-    say("%sL%cR=%.1f%s/s T%cR=%.1f%s/s\n", line, letter, local_rate, unit, letter, total_rate, unit);
+    print_part("%sL%cR=%.1f%s/s T%cR=%.1f%s/s\n", line, letter, local_rate, unit, letter, total_rate, unit);
 }
 
 static void emit_phase(const struct nfstest_config *config, const struct place *place,
@@ -213,7 +213,7 @@ double nfstest_report_phase(const struct nfstest_config *config, const struct pl
     emit_phase(config, place, operation, repeat, size, result, local_rate, total_rate);
     emit_size(config, operation, size, total, result, total_rate);
     if (config->verbose && operation == NFSTEST_READ)
-        say("\n");
+        print_part("\n");
     flush();
     return total_rate * (double)config->unit_bytes / MIB;
 }
@@ -224,10 +224,10 @@ void nfstest_report_end(const struct nfstest_config *config, const struct place 
     static const char *const words[NFSTEST_OPERATIONS] = {"writing", "reading"};
     const char *unit = config->unit_name;
     if (config->verbose)
-        say("Testing complete in %5.1f seconds\n", elapsed_s);
+        print_part("Testing complete in %5.1f seconds\n", elapsed_s);
     for (int operation = 0; operation < NFSTEST_OPERATIONS; operation++) {
         int64_t total = nfstest_total(config, best[operation].size, place->ranks);
-        say("--- Best %s rate achieved: T%cR=%.1f %s/s (at TFS=%" PRId64 "%s)\n", words[operation],
+        print_part("--- Best %s rate achieved: T%cR=%.1f %s/s (at TFS=%" PRId64 "%s)\n", words[operation],
             operation == NFSTEST_WRITE ? 'W' : 'R', best[operation].rate_mib_s * MIB / (double)config->unit_bytes, unit,
             total, unit);
         emit_result(config, operation, &best[operation].result,

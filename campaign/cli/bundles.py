@@ -64,7 +64,7 @@ def pack(arguments: argparse.Namespace) -> int:
         if selection.statuses[-1]:
             reason = f"'campaign check {typed_path(arguments.file, part)}' says why"
             show(f"{decision.status_counts(rows)}: no buyer accepts this bundle; {reason}")
-    return selection.exit_status()
+    return selection.finish()
 
 
 def print_verification(arguments: argparse.Namespace) -> int:
@@ -195,7 +195,7 @@ def show_head(arguments: argparse.Namespace) -> int:
         }
         selection.add_text(part, json.dumps(head, indent=1) + "\n" if arguments.json else chain.head)
     print(selection.joined_text(), end="")
-    return selection.exit_status()
+    return selection.finish()
 
 
 @contextmanager

@@ -74,7 +74,7 @@ def print_table(arguments: argparse.Namespace) -> int:
         write_table(selection.joined_text(scored), arguments)
     elif scored:
         show(f"\n{rfp_response.scores_text(scored, columns())}")
-    return selection.exit_status()
+    return selection.finish()
 
 
 def table_style(arguments: argparse.Namespace) -> str:
@@ -123,7 +123,7 @@ def report(arguments: argparse.Namespace) -> int:
             show(f"\n{rfp_response.scores_text(scored, columns())}")
         directory = arguments.output or next(iter(submissions.values())).campaign.results.parent / "report"
         show(f"wrote {rfp_response.write_page(directory, response, submissions, directories, scored)}")
-    return selection.exit_status()
+    return selection.finish()
 
 
 def _write_report(directory: Path, submission: Submission, as_pdf: bool) -> None:
@@ -189,7 +189,7 @@ def check(arguments: argparse.Namespace) -> int:
     if submissions and selection.response and not arguments.json:
         block = rfp_response.response_decision(selection.response, submissions, arguments.file)
         show(f"\n{decision.decision_text(block, columns())}")
-    return selection.exit_status()
+    return selection.finish()
 
 
 def _findings_text(
@@ -302,7 +302,7 @@ def show_modifications(arguments: argparse.Namespace) -> int:
     for part, definition in selection:
         directory = selection.part_directory(part, arguments.output)
         selection.statuses.append(_show_modifications(campaign_state.with_source_rules(definition), directory))
-    return selection.exit_status()
+    return selection.finish()
 
 
 def _show_modifications(definition: Definition, directory: Path | None) -> int:

@@ -60,7 +60,7 @@ def plan(arguments: argparse.Namespace) -> int:
             say(f"wrote {plural(script_count, 'job script')} to {directory}")
         selection.statuses.append(_plan_status(arguments, definition, checked))
     print(selection.joined_text(), end="")
-    return selection.exit_status()
+    return selection.finish()
 
 
 def _plan_json(definition: Definition, checked: preflight.Checked) -> str:
@@ -171,7 +171,7 @@ def _run(arguments: argparse.Namespace, words: Sequence[str], request: Request, 
             block = rfp_response.response_decision(selection.response, submissions, arguments.file)
             show(f"\n{decision.decision_text(block, columns())}")
     selection.statuses.append(status)
-    status = selection.exit_status()
+    status = selection.finish()
     notify(arguments.notify, rfp, status, f"campaign for RFP {rfp}: ended with status {status}")
     return status
 
@@ -359,7 +359,7 @@ def status(arguments: argparse.Namespace) -> int:
         if selection.texts != printed_texts:
             _print_states(selection, arguments.json)
         if not arguments.watch or not goes_on:
-            return selection.exit_status()
+            return selection.finish()
         printed_texts = selection.texts
         time.sleep(2)
 
@@ -392,7 +392,7 @@ def cancel(arguments: argparse.Namespace) -> int:
     for _, definition in selection:
         number = run.cancel(definition, say)
         show(f"cancelled {plural(number, 'job')}" if number else "no jobs to cancel")
-    return selection.exit_status()
+    return selection.finish()
 
 
 def collect(arguments: argparse.Namespace) -> int:
@@ -403,7 +403,7 @@ def collect(arguments: argparse.Namespace) -> int:
             continue
         number = campaign_state.collect_and_update(definition, say)
         show(f"read {plural(number, 'attempt')} from {definition.paths.root}")
-    return selection.exit_status()
+    return selection.finish()
 
 
 FUNCTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {

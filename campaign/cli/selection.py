@@ -68,7 +68,7 @@ class PartSelection:
         """What is printed of all parts."""
         return rfp_response.response_text(self._style, self.response, self.texts, scored)
 
-    def exit_status(self) -> int:
+    def finish(self) -> int:
         """Name the mandatory parts that the file leaves out; gives the exit status."""
         worst = max(self.statuses, default=OK)
         if self.response and (missing := self.response.unanswered):

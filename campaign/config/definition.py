@@ -289,7 +289,7 @@ _COMMANDS = (
 
 
 @functools.cache
-def _secret() -> re.Pattern[str]:
+def _secret_pattern() -> re.Pattern[str]:
     """Parts of names that belong to secrets; the benchmark leaves such variables out of its records."""
     listed = _WORD.findall((BENCHMARK / "common" / "secret.def").read_text(encoding="utf-8"))
     parts, words = ("|".join(word for kind, word in listed if kind == entry_kind) for entry_kind in ("PART", "WORD"))
@@ -320,7 +320,7 @@ def _secret_in(at: Place, text: str) -> str:
         names = [str(at[-1])]
     elif any(matches(place, pattern) for pattern in _COMMANDS):
         names = [match[1] or match[2] for match in _NAMED.finditer(text)]
-    return next((name for name in names if _secret().search(name)), "")
+    return next((name for name in names if _secret_pattern().search(name)), "")
 
 
 # --- the input files: those of the rule pack and those of the campaign file

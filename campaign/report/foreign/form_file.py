@@ -102,7 +102,9 @@ class BuyersForm:
 
 
 def read_form(path: Path, use_last_values: bool = False) -> BuyersForm:
-    """`use_last_values`: formulas are read as the values that they had last. Raises InputError."""
+    """The buyer's form in a file. `use_last_values`: formulas are read as the values that they had last. Raises
+    InputError.
+    """
     if not path.is_file():
         raise InputError(f"{path}: not found; give a form ({ALLOWED})")
     suffix, data = path.suffix.lower(), untrusted.content(path, LARGEST)
