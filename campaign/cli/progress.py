@@ -9,9 +9,11 @@ import errno
 import os
 import sys
 import time
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import IntEnum
+from itertools import islice
 from pathlib import Path
 from typing import TextIO
 
@@ -50,11 +52,6 @@ def _has_ended(last: Attempt | None) -> bool:
     if last is None or last.state.active:
         return False
     return last.state is not State.REFUSED or not last.reason.startswith(not_submitted_text(last.job))
-
-
-def _latest_attempt(progress: Progress, run: Run) -> Attempt | None:
-    attempts = progress.attempts.get(run.id, [])
-    return attempts[-1] if attempts else None
 
 
 def describe(attempt: Attempt, values: Sequence[RunValue] = ()) -> str:
@@ -129,6 +126,9 @@ class Lines:
     def __init__(self, stream: TextIO, log: Log, level: Importance = Importance.NORMAL) -> None:
         self._stream, self._log, self._level = stream, log, level
         self._seen: dict[str, Attempt] = {}  # the last attempt of each run
+        self._runs: Sequence[Run] = ()
+        self._places: dict[str, int] = {}  # of the runs, by their ids
+        self._left: list[int] = []  # places of the runs that have not ended, in order
         self._cancelled: list[Attempt] = []  # not printed yet
         self._waits: set[tuple[str, str]] = set()  # jobs with the reasons that were printed
         self._named = False
@@ -164,17 +164,22 @@ class Lines:
             print(text, file=self._stream, flush=True)
 
     def show(self, progress: Progress) -> None:
+        if progress.runs is not self._runs:
+            self._runs, self._places = progress.runs, {run.id: place for place, run in enumerate(progress.runs)}
+            self._left = [place for place, run in enumerate(progress.runs) if not _has_ended(self._seen.get(run.id))]
         for text, level in self._changes(progress):
             self._write_line(text, level)
 
     def _changes(self, progress: Progress) -> Iterator[tuple[str, Importance]]:
         """What has changed since the last call, with its importance."""
-        for run in progress.runs:
-            last, before = _latest_attempt(progress, run), self._seen.get(run.id)
-            if last is None or (before and _shown_state(before) == _shown_state(last)):
+        for run, last in progress.attempts:
+            before = self._seen.get(run.id)
+            if before and before.number > last.number:
                 continue
-            self._seen[run.id] = last
-            ended_count = self._count_text(progress)
+            self._note(run, last)
+            if before and _shown_state(before) == _shown_state(last):
+                continue
+            ended_count = self._count_text()
             if not _has_ended(last):
                 if self._is_new_wait(last):
                     yield f"job {last.job_id} is waiting: {last.reason}", Importance.NORMAL
@@ -187,19 +192,30 @@ class Lines:
                 self._cancelled.append(last)
                 yield f"{ended_count} {run.id}: {last.state_text}", Importance.DETAIL
             else:
-                outcome = describe(last, progress.values.get((run.id, last.number), ()))
                 importance = Importance.NORMAL if last.state is State.DONE else Importance.ALWAYS
+                outcome = describe(last, progress.values(last))
                 yield f"{ended_count} {run.id}: {outcome}{time_left_text(progress)}", importance
 
-        if self._cancelled and not any(
-            (last := _latest_attempt(progress, run)) and last.state.active for run in progress.runs
-        ):
-            yield f"{self._count_text(progress)} {_cancelled_text(self._cancelled)}", Importance.ALWAYS
+        if self._cancelled and not any(last and last.state.active for _, last in self._unfinished()):
+            yield f"{self._count_text()} {_cancelled_text(self._cancelled)}", Importance.ALWAYS
             self._cancelled = []
 
-    def _count_text(self, progress: Progress) -> str:
+    def _note(self, run: Run, last: Attempt) -> None:
+        """Keep the latest attempt of a run, and whether the run has ended."""
+        self._seen[run.id] = last
+        place = self._places[run.id]
+        index = bisect_left(self._left, place)
+        self._left[index : index + (self._left[index : index + 1] == [place])] = [] if _has_ended(last) else [place]
+
+    def _unfinished(self) -> Iterator[tuple[Run, Attempt | None]]:
+        """The runs that have not ended, each with its latest attempt."""
+        for place in self._left:
+            run = self._runs[place]
+            yield run, self._seen.get(run.id)
+
+    def _count_text(self) -> str:
         """`[3/12]`: the runs whose end was shown."""
-        return f"[{sum(_has_ended(self._seen.get(run.id)) for run in progress.runs)}/{len(progress.runs)}]"
+        return f"[{len(self._runs) - len(self._left)}/{len(self._runs)}]"
 
     def _is_new_wait(self, attempt: Attempt) -> bool:
         """Whether its job waits for a reason that was not printed yet."""
@@ -249,11 +265,11 @@ class Live(Lines):
         from rich.markup import escape
         from rich.table import Table
 
-        ended_count = sum(_has_ended(_latest_attempt(progress, run)) for run in progress.runs)
+        ended_count = len(self._runs) - len(self._left)
         elapsed = format_duration(round(time.monotonic() - self._began))
         title = f"{ended_count} of {len(progress.runs)} runs finished, {elapsed} elapsed" + time_left_text(progress)
         grid = Table(title=title, title_justify="left", box=None)
-        rows = list(self._under_way(progress))
+        rows = list(self._under_way())
         name_width = self._console.size.width // 2  # of a name, so that there is room for the state
         for place, column in enumerate(("run", "nodes × ranks/node", "job", "state")):
             widest = max((len(row[place]) for row in rows), default=0) if column != "state" else 0
@@ -262,12 +278,11 @@ class Live(Lines):
             grid.add_row(*texts, escape(state), style=style)  # Slurm's words may contain rich's markup
         self._live.update(grid)
 
-    def _under_way(self, progress: Progress) -> Iterator[tuple[str, str, str, str, str]]:
+    def _under_way(self) -> Iterator[tuple[str, str, str, str, str]]:
         """Name, geometry, job, state and style of the runs that have not ended, as many as fit the screen. Ended runs
         remain above, one line each.
         """
-        left = [(run, last) for run in progress.runs if not _has_ended(last := _latest_attempt(progress, run))]
-        for run, last in left[: max(4, self._console.size.height - 4)]:
+        for run, last in islice(self._unfinished(), max(4, self._console.size.height - 4)):
             job, state, style = "", "", "dim"
             if last is not None:
                 job, state, style = last.job_id or "", describe(last), _STYLES.get(last.state, "red")

@@ -9,9 +9,9 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from campaign.config.definition import Definition
@@ -25,7 +25,7 @@ from campaign.pipeline.campaign_state import Say, current_submission, kept_submi
 from campaign.pipeline.preflight import is_missing, preflight
 from campaign.pipeline.request import Request, within_node_hours
 from campaign.plan import adaptive, matrix
-from campaign.plan.estimate import TimeLeft, time_left
+from campaign.plan.estimate import TimeEstimate, TimeLeft
 from campaign.results.case import Case
 from campaign.results.source import modifications
 from campaign.results.store import Records, Store, is_begun
@@ -53,8 +53,8 @@ class Progress:
     """What a display needs to know of a running campaign."""
 
     runs: Sequence[Run]
-    attempts: dict[str, list[Attempt]]  # by run
-    values: Mapping[tuple[str, int], Sequence[RunValue]] = field(default_factory=dict)  # by run and attempt
+    attempts: Sequence[tuple[Run, Attempt]]  # changed since the last progress of these runs, in their order
+    values: Callable[[Attempt], Sequence[RunValue]] = lambda _: ()  # those of an attempt
     time_left: Callable[[], TimeLeft | None] = lambda: None  # None while unknown; computed on request
 
 
@@ -80,14 +80,11 @@ class Stamping:
     covered: int = 0
     trouble: str = ""
 
-    def step(self, attempts: Sequence[Attempt], last: bool = False) -> None:
+    def step(self, end_count: int, last: bool = False) -> None:
         """Send the head if attempts have ended since the last one. After a failure it is sent again when the next one
-        ends, or if it is the last time.
+        ends, or if it is the last time. `end_count`: of all attempts that have ended.
         """
-        service, end_count = (
-            self.definition.campaign.evidence.timestamp,
-            sum(not attempt.state.active for attempt in attempts),
-        )
+        service = self.definition.campaign.evidence.timestamp
         if not service or (end_count == self.covered and not (last and self.trouble)):
             return
         reply, trouble_before = self.definition.paths.timestamps / f"{self.store.head}.tsr", self.trouble
@@ -152,7 +149,7 @@ def run(definition: Definition, request: Request, display: Display) -> Submissio
                 planned = _search(driver, planned, request)
                 planned = _measure(driver, planned, request)
         attempts = store.attempts()
-        driver.stamping.step(attempts, last=True)
+        driver.stamping.step(sum(not attempt.state.active for attempt in attempts), last=True)
         for target_directory in dict.fromkeys(target.directory for target in campaign.targets):
             if directories := left_on(definition.paths, target_directory, attempts):
                 display.warn(
@@ -242,14 +239,16 @@ class _Work:
         self, driver: Driver, runs: Sequence[Run], request: Request, considered: frozenset[str] | None = None
     ) -> None:
         self._driver, self._chosen, self._request, self._known = driver, runs, request, considered
+        self._places = {run.id: place for place, run in enumerate(runs)}
+        self._estimate = TimeEstimate(driver.definition.campaign, runs)
+        self._own: dict[str, Attempt] | None = {}  # new ones, by token; None once one has ended well
+        self._cause: str | None = None  # of the first two failed jobs
+        self._full: Attempt | None = None  # the first that found a file system full
         self._follower = new_follower(driver.definition, driver.store, driver.display.say)
         self._sends: Counter[str] = Counter()
         self._refused: set[str] = set()
         self._beyond = ""  # why jobs are held back at present
         self._pause_s = FOLLOW_S[0]
-        self._last: Sequence[Attempt] | None = None
-        self._running_since: dict[str, float] = {}
-        self._values: Mapping[tuple[str, int], Sequence[RunValue]] = {}
         self._stopped = False
 
     def measure(self) -> None:
@@ -307,48 +306,61 @@ class _Work:
 
     def _look(self) -> bool:
         """Whether an attempt has not ended yet."""
-        driver, runs = self._driver, self._chosen
+        driver = self._driver
         goes_on = self._follower.step()
-        attempts = driver.store.attempts()
-        driver.stamping.step(attempts)
-        has_changed = attempts != self._last
-        self._pause_s = FOLLOW_S[0] if has_changed else min(self._pause_s * GROWTH, FOLLOW_S[1])
-        if has_changed:
-            running = {attempt.token for attempt in attempts if attempt.state is State.RUNNING}
-            self._running_since = {token: self._running_since.get(token, time.time()) for token in running}
-            self._values = _values(driver, runs, attempts)
-        self._last = attempts
-        by_run = matrix.attempts_by_run(runs, attempts)
-        left = functools.partial(time_left, driver.definition.campaign, runs, by_run, self._running_since, time.time())
-        driver.display.show(Progress(runs, by_run, self._values, left))
+        attempts = [attempt for attempt in self._follower.changes.take() if attempt.run in self._places]
+        driver.stamping.step(self._follower.changes.ended_count)
+        self._pause_s = FOLLOW_S[0] if attempts else min(self._pause_s * GROWTH, FOLLOW_S[1])
+        by_run = [
+            (run, attempt)
+            for attempt in sorted(attempts, key=lambda attempt: (self._places[attempt.run], attempt.number))
+            if attempt.fingerprint == (run := self._chosen[self._places[attempt.run]]).fingerprint
+        ]
+        self._estimate.update([attempt for _, attempt in by_run], time.time())
+        time_left = functools.partial(self._estimate.left, time.time())
+        driver.display.show(Progress(self._chosen, by_run, self._values, time_left))
         if not self._stopped:
             self._stopped = self._stop(attempts)
         return goes_on
 
+    def _values(self, attempt: Attempt) -> list[RunValue]:
+        """The numbers of an attempt."""
+        definition, run = self._driver.definition, self._chosen[self._places[attempt.run]]
+        records = self._driver.store.records_of(attempt.run, attempt.number)
+        case = Case(definition.campaign, definition.pack, run, attempt, records, {})
+        return [
+            RunValue(operation.id, record.value, operation.unit)
+            for operation in definition.pack.operations_of(run.launch)
+            if operation.id in run.operations and (record := case.result(operation)) is not None
+        ]
+
     def _stop(self, attempts: Sequence[Attempt]) -> bool:
         """Cancel the jobs of these runs if they must not go on; whether that is so."""
-        driver, runs, ids = self._driver, self._chosen, {run.id for run in self._chosen}
-        active = [attempt for attempt in attempts if attempt.run in ids and attempt.state.active]
+        driver, runs = self._driver, self._chosen
+        attempts = [attempt for attempt in attempts if attempt.token not in driver.before]
+        self._full = self._full or first_without_space(attempts)
         # Read after the attempts: `campaign cancel` records itself before it ends one.
         if driver.is_cancelled():
             driver.display.warn(
                 "the campaign was cancelled; nothing more is submitted. 'campaign run "
                 f"{typed_path(driver.definition.campaign.path, driver.definition.campaign.part)}' continues"
             )
-            commands.cancel(_active_jobs(active))  # submitted since
+            commands.cancel(_active_jobs(self._active_attempts()))  # submitted since
             return True
         if self._request.keep_going:
             return False
-        full = first_without_space(runs, attempts, driver.before)
-        cause = full.reason if full else same_cause(runs, attempts, driver.before)
-        if cause is None or not (jobs := _active_jobs(active)):
+        full_attempt = self._full
+        if attempts and self._own is not None:
+            self._compare_causes(attempts)
+        cause = full_attempt.reason if full_attempt else self._cause
+        if cause is None or not (jobs := _active_jobs(self._active_attempts())):
             return False
-        if full:
+        if full_attempt:
             results = str(driver.definition.paths.root)
-            target = next(run.directory for run in runs if run.id == full.run)
+            target = next(run.directory for run in runs if run.id == full_attempt.run)
             directory = results if results in cause else target
             driver.display.warn(
-                f"the file system of {directory}, or a quota there, is full: {full.run}: {cause}\ncancelling "
+                f"the file system of {directory}, or a quota there, is full: {full_attempt.run}: {cause}\ncancelling "
                 f"{plural(len(jobs), 'job')}, which would fail too; free space there or get more quota, and run "
                 "again, or use --keep-going"
             )
@@ -361,33 +373,23 @@ class _Work:
         commands.cancel(jobs)
         return True
 
+    def _active_attempts(self) -> list[Attempt]:
+        """The attempts of these runs that have not ended."""
+        return [attempt for attempt in self._driver.store.under_way() if attempt.run in self._places]
 
-def _values(
-    driver: Driver, runs: Sequence[Run], attempts: Sequence[Attempt]
-) -> dict[tuple[str, int], Sequence[RunValue]]:
-    """The numbers of the attempts that count, by run and attempt."""
-    pack, records = driver.definition.pack, driver.store.records()
-    values: dict[tuple[str, int], Sequence[RunValue]] = {}
-    by_run = matrix.attempts_by_run(runs, attempts)
-    for run in runs:
-        operations = [operation for operation in pack.operations_of(run.launch) if operation.id in run.operations]
-        for attempt in by_run[run.id]:
-            key = (run.id, attempt.number)
-            case = Case(driver.definition.campaign, pack, run, attempt, records.get(key, ()), {})
-            values[key] = [
-                RunValue(operation.id, record.value, operation.unit)
-                for operation in operations
-                if (record := case.result(operation)) is not None
-            ]
-    return values
+    def _compare_causes(self, attempts: Iterable[Attempt]) -> None:
+        """Look for a common cause of the first two failed jobs, until a run has ended well."""
+        by_token = {**(self._own or {}), **{attempt.token: attempt for attempt in attempts}}
+        runs = [self._chosen[self._places[attempt.run]] for attempt in by_token.values()]
+        self._cause = same_cause(runs, list(by_token.values()), self._driver.before)
+        has_result = any(attempt.state is State.DONE for attempt in by_token.values())
+        self._own = None if has_result else by_token
 
 
-def first_without_space(runs: Sequence[Run], attempts: Sequence[Attempt], before: Collection[str]) -> Attempt | None:
-    """The first attempt, without those `before`, that found a file system full, as all later ones will."""
-    ids = {run.id for run in runs}
-    new = (attempt for attempt in attempts if attempt.run in ids and attempt.token not in before)
+def first_without_space(attempts: Iterable[Attempt]) -> Attempt | None:
+    """The first attempt that found a file system full, as all later ones will."""
     return next(
-        (attempt for attempt in new if attempt.state is State.FAILED and _NO_SPACE.search(attempt.reason)), None
+        (attempt for attempt in attempts if attempt.state is State.FAILED and _NO_SPACE.search(attempt.reason)), None
     )
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import insort
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from campaign.config.format import Campaign, Target
 from campaign.core.runs import Attempt, Run, State
@@ -22,23 +22,34 @@ class RunLengths:
 
     def __init__(self, runs: Iterable[Run], attempts: Iterable[Attempt], limit_s: float) -> None:
         runs_by_id = {run.id: run for run in runs}
-        seconds_by_likeness: dict[tuple[object, ...], list[float]] = {}
-        for attempt in attempts:
-            if attempt.state is State.DONE and attempt.seconds is not None and attempt.run in runs_by_id:
-                for likeness in _similarity_keys(runs_by_id[attempt.run]):
-                    seconds_by_likeness.setdefault(likeness, []).append(attempt.seconds)
-        self._medians = {likeness: median(seconds) for likeness, seconds in seconds_by_likeness.items()}
+        self._seconds: dict[tuple[object, ...], list[float]] = {}  # sorted, by what runs have in common
         self._limit_s = limit_s
-        self.is_measured = bool(seconds_by_likeness)
+        for attempt in attempts:
+            if attempt.run in runs_by_id:
+                self.add(runs_by_id[attempt.run], attempt)
+
+    @property
+    def is_measured(self) -> bool:
+        return bool(self._seconds)
+
+    def add(self, run: Run, attempt: Attempt) -> None:
+        """Take an attempt of a run into account, if it has ended well."""
+        if attempt.state is State.DONE and attempt.seconds is not None:
+            for likeness in _similarity_keys(run):
+                insort(self._seconds.setdefault(likeness, []), attempt.seconds)
 
     def expected_s(self, run: Run) -> float:
-        return next(
-            (self._medians[likeness] for likeness in _similarity_keys(run) if likeness in self._medians), self._limit_s
-        )
+        seconds = next((self._seconds[likeness] for likeness in _similarity_keys(run) if likeness in self._seconds), [])
+        return _middle(seconds, self._limit_s)
 
     def has_kind(self, run: Run) -> bool:
         """Whether a run of exactly this kind has ended."""
-        return _similarity_keys(run)[0] in self._medians
+        return _similarity_keys(run)[0] in self._seconds
+
+
+def _middle(values: Sequence[float], default: float) -> float:
+    """The median of sorted values."""
+    return (values[(len(values) - 1) // 2] + values[len(values) // 2]) / 2 if values else default
 
 
 def _similarity_keys(run: Run) -> tuple[tuple[object, ...], ...]:
@@ -162,7 +173,7 @@ def _seconds_by_target(lengths: Iterable[tuple[Run, float]]) -> dict[str, float]
     by_node: dict[str, dict[str, float]] = {}
     for run, seconds in lengths:
         nodes = by_node.setdefault(run.target, {"": 0.0})
-        node = run.node if run.shares_target else ""
+        _, node = _place(run)
         nodes[node] = nodes.get(node, 0.0) + seconds
     return {target: nodes.pop("") + max(nodes.values(), default=0.0) for target, nodes in by_node.items()}
 
@@ -189,52 +200,98 @@ class TimeLeft:
     unlike: int = 0
 
 
-def time_left(
-    campaign: Campaign,
-    runs: Sequence[Run],
-    attempts: Mapping[str, Sequence[Attempt]],
-    running_since: Mapping[str, float],
-    now_s: float,
-) -> TimeLeft | None:
-    """None before a run has ended well, and if none is left. `attempts`: by run. `running_since`: when current attempts
-    began, by token.
-    """
-    all_attempts = [attempt for of_run in attempts.values() for attempt in of_run]
-    lengths = RunLengths(runs, all_attempts, campaign.slurm.time_s)
-    remaining = [run for run in runs if not attempts.get(run.id) or attempts[run.id][-1].state.active]
-    if not remaining or not lengths.is_measured:
-        return None
-    expected_s = []
-    for run in remaining:
-        expected = lengths.expected_s(run)
-        token = attempts[run.id][-1].token if attempts.get(run.id) else ""
-        if token in running_since:
-            elapsed = max(0.0, now_s - running_since[token])
-            expected = max(expected - elapsed, elapsed * GOES_ON)
-        expected_s.append((run, expected))
-    begun = {attempt.job for attempt in all_attempts if attempt.started or attempt.token in running_since}
-    jobs = {attempts[run.id][-1].job: run for run in remaining if attempts.get(run.id)}
-    unsent_batches = matrix.batches([run for run in remaining if not attempts.get(run.id)], campaign.slurm.allocation)
-    wait_s = _median_wait_s(all_attempts)
-    expected_s += [(run, wait_s) for job, run in jobs.items() if job not in begun]
-    expected_s += [(batch[0], wait_s) for batch in unsent_batches]
-    seconds = seconds_of_targets(campaign.targets, _seconds_by_target(expected_s))
-    return TimeLeft(seconds, sum(not lengths.has_kind(run) for run in remaining))
+class TimeEstimate:
+    """Estimates when the last of these runs has ended, by counts that each change of an attempt moves on."""
+
+    def __init__(self, campaign: Campaign, runs: Iterable[Run]) -> None:
+        self._campaign = campaign
+        self._runs = {run.id: run for run in runs}
+        self._latest: dict[str, Attempt] = {}  # by run
+        self._lengths = RunLengths((), (), campaign.slurm.time_s)
+        self._running_since: dict[str, float] = {}  # by run
+        self._kinds = _Counts()  # remaining runs that are not running, by what decides how long they take
+        self._jobs = _Counts()  # remaining runs by job, to be submitted or not begun
+        self._waiting = _Counts()  # these jobs by what they wait for
+        self._begun: set[str] = set()  # jobs
+        # How long jobs waited while they could have begun: after their submission, with nothing else running. Sorted.
+        self._waits_s: list[float] = []
+        self._waited: set[str] = set()  # these jobs
+        self._free = 0.0  # since when no job runs
+        for run in self._runs.values():
+            self._count(run, 1)
+
+    def update(self, attempts: Iterable[Attempt], now_s: float) -> None:
+        """Take changed attempts of these runs into account."""
+        for attempt in sorted(attempts, key=lambda attempt: (attempt.started or math.inf, attempt.ended or math.inf)):
+            run, before = self._runs[attempt.run], self._latest.get(attempt.run)
+            if before == attempt or (before is not None and before.number > attempt.number):
+                continue
+            self._count(run, -1)
+            self._latest[run.id] = attempt
+            is_running = attempt.state is State.RUNNING
+            if is_running and (before is None or before.token != attempt.token or run.id not in self._running_since):
+                self._running_since[run.id] = now_s
+            elif not is_running:
+                self._running_since.pop(run.id, None)
+            self._count(run, 1)
+            self._lengths.add(run, attempt)
+            if attempt.started or is_running:
+                self._begin(attempt.job)
+            if attempt.started and attempt.ended:
+                if attempt.job not in self._waited:
+                    insort(self._waits_s, max(0.0, attempt.started - max(attempt.submitted or 0.0, self._free)))
+                self._waited.add(attempt.job)
+                self._free = max(self._free, attempt.ended)
+
+    def _count(self, run: Run, change: int) -> None:
+        """Add a run to what remains, or take it out of that, as far as it does."""
+        latest = self._latest.get(run.id)
+        if latest is not None and not latest.state.active:
+            return
+        if run.id not in self._running_since:
+            self._kinds.change((_place(run), _similarity_keys(run)[0]), run, change)
+        job = latest.job if latest else matrix.shared_properties(run, self._campaign.slurm.allocation)
+        if job not in self._begun and self._jobs.change(job, run, change) == max(change, 0):
+            self._waiting.change(_place(run), run, change)
+
+    def _begin(self, job: str) -> None:
+        """A job has begun, if it had not before: it waits no more."""
+        self._begun.add(job)
+        run, _ = self._jobs.by_key.pop(job, (None, 0))
+        if run is not None:
+            self._waiting.change(_place(run), run, -1)
+
+    def left(self, now_s: float) -> TimeLeft | None:
+        """None before a run has ended well, and if none is left."""
+        kinds = self._kinds.by_key.values()
+        running = [(self._runs[run], max(0.0, now_s - since)) for run, since in self._running_since.items()]
+        if not self._lengths.is_measured or not (kinds or running):
+            return None
+        seconds = [(run, count * self._lengths.expected_s(run)) for run, count in kinds]
+        for run, elapsed_s in running:
+            seconds.append((run, max(self._lengths.expected_s(run) - elapsed_s, elapsed_s * GOES_ON)))
+        wait_s = _middle(self._waits_s, 0.0)
+        seconds += [(run, count * wait_s) for run, count in self._waiting.by_key.values()]
+        remaining = (*kinds, *((run, 1) for run, _ in running))
+        unlike = sum(count for run, count in remaining if not self._lengths.has_kind(run))
+        return TimeLeft(seconds_of_targets(self._campaign.targets, _seconds_by_target(seconds)), unlike)
 
 
-def _median_wait_s(attempts: Sequence[Attempt]) -> float:
-    """The median time that jobs waited while they could have begun: after their submission, with nothing else
-    running.
-    """
-    times = sorted(
-        (attempt.started, attempt.ended, attempt.submitted or 0.0, attempt.job)
-        for attempt in attempts
-        if attempt.started and attempt.ended
-    )
-    waits, jobs, free = [], set[str](), 0.0
-    for started, end, submitted, job in times:
-        if job not in jobs:
-            waits.append(max(0.0, started - max(submitted, free)))
-        jobs.add(job)
-        free = max(free, end)
-    return median(waits) if waits else 0.0
+def _place(run: Run) -> tuple[str, str]:
+    """Where other runs do not run at the same time."""
+    return run.target, run.node if run.shares_target else ""
+
+
+class _Counts:
+    """How many there are of each, with one of them."""
+
+    def __init__(self) -> None:
+        self.by_key: dict[object, tuple[Run, int]] = {}
+
+    def change(self, key: object, run: Run, change: int) -> int:
+        """Gives the new count."""
+        kept_run, count = self.by_key.get(key, (run, 0))
+        self.by_key[key] = kept_run, count + change
+        if not count + change:
+            del self.by_key[key]
+        return count + change

@@ -357,16 +357,16 @@ def batches(runs: Sequence[Run], allocation: str) -> tuple[tuple[Run, ...], ...]
     Repetitions are independent: each is in a job of its own, unless all runs share one. Each round of a search is one
     job, since the next round depends on it. A node that runs by itself has jobs of its own.
     """
+    return tuple(map(tuple, grouped((shared_properties(run, allocation), run) for run in runs).values()))
+
+
+def shared_properties(run: Run, allocation: str) -> tuple[object, ...]:
+    """What the runs of a job have in common."""
     if allocation == "run":
-        return tuple((run,) for run in runs)
-
-    def shared_properties(run: Run) -> tuple[object, ...]:
-        """What the runs of a job have in common."""
-        repetition = (run.phase, run.repetition) if allocation == "geometry" or run.phase else ()
-        geometry = run.geometry if allocation == "geometry" else None
-        return run.target, run.node, run.shares_target, repetition, run.gres, geometry
-
-    return tuple(map(tuple, grouped((shared_properties(run), run) for run in runs).values()))
+        return (run.id,)
+    repetition = (run.phase, run.repetition) if allocation == "geometry" or run.phase else ()
+    geometry = run.geometry if allocation == "geometry" else None
+    return run.target, run.node, run.shares_target, repetition, run.gres, geometry
 
 
 def independent_targets(targets: Iterable[Target], name: str) -> frozenset[str]:

@@ -52,6 +52,16 @@ _PROJECTION: Mapping[str, tuple[str, ...]] = {
     "cancel": ("INSERT OR REPLACE INTO meta VALUES ('cancelled', :time)",),
 }
 
+# What this connection changes of attempts, in a table that no other one sees.
+_WATCH = (
+    "PRAGMA temp_store = MEMORY",
+    "CREATE TEMP TABLE IF NOT EXISTS changed (run TEXT, number INTEGER, PRIMARY KEY (run, number))",
+    *(
+        f"CREATE TEMP TRIGGER IF NOT EXISTS changed_by_{action} AFTER {action} ON attempts BEGIN "
+        "INSERT OR IGNORE INTO changed VALUES (new.run, new.number); END"
+        for action in ("INSERT", "UPDATE")
+    ),
+)
 _INSERT_RECORD = f"INSERT INTO records ({', '.join(RECORD_COLUMNS)}) VALUES ({', '.join('?' * len(RECORD_COLUMNS))})"
 _SELECT_ATTEMPTS = (
     "SELECT a.run, a.number, a.token, a.job, a.fingerprint, a.state, a.reason, j.job_id, j.created, a.started, "
@@ -101,6 +111,7 @@ class Store(AbstractContextManager["Store"]):
         self._path = paths.database
         self.chain: journal.Chain | None = None  # of the journal, where the last reading began with its first line
         self._unsynced = False  # whether the disk may lack events of this transaction
+        self._version: int | None = None  # of what other connections have written, when changes were last read
         _refuse_directories(paths)
         try:
             paths.root.mkdir(parents=True, exist_ok=True)
@@ -404,9 +415,11 @@ class Store(AbstractContextManager["Store"]):
 
     # --- reading
 
-    def _attempts(self, condition: str = "", values: Sequence[Any] = ()) -> list[Attempt]:
+    def _attempts(
+        self, condition: str = "", values: Sequence[Any] = (), order: str = "a.run, a.number"
+    ) -> list[Attempt]:
         with self._storage_errors():
-            rows = self._sql(f"{_SELECT_ATTEMPTS} {condition} ORDER BY a.run, a.number", values)
+            rows = self._sql(f"{_SELECT_ATTEMPTS} {condition} ORDER BY {order}", values)
             return [stored_attempt(row) for row in rows]
 
     def attempts(self) -> list[Attempt]:
@@ -418,6 +431,25 @@ class Store(AbstractContextManager["Store"]):
         active = ", ".join(f"'{state}'" for state in State if state.active)
         return self._attempts(f"WHERE a.state IN ({active})")
 
+    def watch(self) -> None:
+        """Have `changed_attempts` begin with all attempts."""
+        for statement in _WATCH:
+            self._sql(statement)
+        self._version = None
+
+    def changed_attempts(self) -> list[Attempt]:
+        """The attempts that may have changed since the last call, in the order in which they were submitted: all, if
+        another process has written.
+        """
+        (version,) = self._sql("PRAGMA data_version")[0]
+        is_own, self._version = version == self._version, version
+        if is_own and not self._sql("SELECT 1 FROM changed LIMIT 1"):
+            return []
+        condition = "WHERE (a.run, a.number) IN (SELECT run, number FROM changed)" if is_own else ""
+        attempts = self._attempts(condition, order="a.rowid")
+        self._sql("DELETE FROM changed")
+        return attempts
+
     def attempt(self, run: str, number: int) -> Attempt:
         return self._attempts("WHERE a.run = ? AND a.number = ?", (run, number))[0]
 
@@ -426,8 +458,14 @@ class Store(AbstractContextManager["Store"]):
         return self._meta("cancelled", "")
 
     def jobs(self) -> dict[str, StoredJob]:
-        rows = self._sql("SELECT name, job_id, target, submitter, created, message FROM jobs ORDER BY created")
-        return {row["name"]: StoredJob(**dict(row)) for row in rows}
+        return {job.name: job for job in self._jobs("ORDER BY created")}
+
+    def job(self, name: str) -> StoredJob:
+        return self._jobs("WHERE name = ?", (name,))[0]
+
+    def _jobs(self, condition: str, values: Sequence[Any] = ()) -> list[StoredJob]:
+        rows = self._sql(f"SELECT name, job_id, target, submitter, created, message FROM jobs {condition}", values)
+        return [StoredJob(**dict(row)) for row in rows]
 
     # --- results
 
@@ -512,6 +550,15 @@ class Store(AbstractContextManager["Store"]):
             rows = self._db.execute(f"SELECT {', '.join(RECORD_COLUMNS)} FROM records ORDER BY rowid")
             by_attempt = grouped(map(stored_record, rows))
             return {key: tuple(records) for key, records in by_attempt.items()}
+
+    def records_of(self, run: str, attempt: int) -> tuple[Record, ...]:
+        """The records of one attempt."""
+        with self._storage_errors():
+            rows = self._sql(
+                f"SELECT {', '.join(RECORD_COLUMNS)} FROM records WHERE run = ? AND attempt = ? ORDER BY rowid",
+                (run, attempt),
+            )
+            return tuple(record for _, record in map(stored_record, rows))
 
     def observations(self) -> dict[tuple[str, int], Outputs]:
         """What the output of each phase says besides its numbers, by (run, attempt)."""

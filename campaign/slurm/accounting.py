@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -33,15 +33,22 @@ class Accountant:
         self._since: dict[str, float] = {}  # when a job was first asked for
         # Jobs that this command does not ask for again; files of an ended campaign are not read again.
         self._closed = {name for name, record in store.accounting().items() if _is_final(record)}
+        self._open = set(store.jobs()) - self._closed
         self._explained: set[str] = set()
         self._silent = False  # Slurm has not answered since a job ended
 
-    def step(self, active: set[str]) -> bool:
-        """One round: True while Slurm has to be asked again. Jobs in `active` have attempts that have not ended.
+    def step(self, active: Set[str], jobs: Iterable[str]) -> bool:
+        """One round: True while Slurm has to be asked again. Jobs in `active` have attempts that have not ended; those
+        in `jobs` have changed since the last round.
 
         If Slurm does not answer, it is asked again when another job ends, and by the next command.
         """
-        ended_jobs = [job for job in self._store.jobs().values() if job.name not in active and self._is_open(job)]
+        self._open.update(job for job in jobs if job not in self._closed)
+        ended_jobs = [
+            job
+            for job in sorted(map(self._store.job, self._open - active), key=lambda job: job.created)
+            if self._is_open(job)
+        ]
         now_s = self._clock()
         for job in ended_jobs:
             if job.name not in self._since:
@@ -52,19 +59,22 @@ class Accountant:
         try:
             for job in ended_jobs:
                 if self._ask(job, waited_s=now_s - self._since[job.name]):
-                    self._closed.add(job.name)
+                    self._close(job)
         except EnvironmentLacks:
             self._silent = True
             return False
-        return any(job.name not in self._closed for job in ended_jobs)
+        return any(job.name in self._open for job in ended_jobs)
 
     def _is_open(self, job: StoredJob) -> bool:
-        if job.name in self._closed or job.job_id is None or not self._paths.jobs(job.name).is_dir():
-            return False
+        """Whether Slurm can be asked for a job and its end is not recorded; otherwise it is not considered again."""
         record = self._read_record(job)
-        if record is not None and _is_final(record):
-            self._closed.add(job.name)
-        return job.name not in self._closed
+        if job.job_id is None or not self._paths.jobs(job.name).is_dir() or (record and _is_final(record)):
+            self._close(job)
+        return job.name in self._open
+
+    def _close(self, job: StoredJob) -> None:
+        self._open.discard(job.name)
+        self._closed.add(job.name)
 
     def _read_record(self, job: StoredJob) -> Accounting | None:
         return reading.read_accounting(self._paths.jobs(job.name) / "accounting.json")

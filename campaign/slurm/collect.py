@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from campaign.config.rules.output_format import Form
@@ -24,6 +25,7 @@ from campaign.core.paths import Paths
 from campaign.core.records import Completion, Observation, OutputRemark, Record
 from campaign.core.runs import Attempt, State
 from campaign.core.units import format_duration, listing
+from campaign.results.changes import Changes
 from campaign.results.completion import completion_of, read_completion
 from campaign.results.environment import facts_file, reading
 from campaign.results.environment.facts import Evidence
@@ -182,18 +184,34 @@ class Follower:
         self._has_accounting = True
         self._away: dict[str, tuple[partitions.Unusable, ...]] = {}  # in this round, by partition
         self._last_trouble = ""
+        self.changes = Changes(store)
         self._accountant = Accountant(paths, store, clock, say)
 
     def step(self) -> bool:
         """One round: True while attempts have not ended."""
-        active = [attempt for attempt in self._store.under_way() if attempt.job not in self.unsent]
-        remaining = [attempt for attempt in active if not self._observe_record(attempt)]
-        if remaining and self._clock() >= self._next_query:
-            self._ask_slurm(remaining)
-        waits = self._accountant.step({attempt.job for attempt in remaining})
-        return bool(remaining) or waits
+        attempts_read = self.changes.read()
+        is_due = self._clock() >= self._next_query
+        for attempts in self._submitted():
+            for attempt in attempts:
+                # A job's attempts begin one after another; before Slurm is asked, all are looked at.
+                if not is_due and not self._has_begun(attempt):
+                    break
+                self._observe_record(attempt)
+        attempts_read += self.changes.read()
+        if is_due and (remaining := list(chain(*self._submitted()))):
+            attempts_read += self._ask_slurm(remaining)
+        waits = self._accountant.step(self.changes.active.keys(), {attempt.job for attempt in attempts_read})
+        return waits or not self.changes.active.keys() <= self.unsent
+
+    def _submitted(self) -> list[list[Attempt]]:
+        """The attempts of each job that is not this driver's next one."""
+        return [list(attempts.values()) for job, attempts in self.changes.active.items() if job not in self.unsent]
 
     # --- the job's own record
+
+    def _has_begun(self, attempt: Attempt) -> bool:
+        folder = self._paths.attempt(attempt.run, attempt.number)
+        return attempt.state is State.RUNNING or os.path.lexists(folder / "claim")
 
     def _observe_record(self, attempt: Attempt) -> bool:
         folder = self._paths.attempt(attempt.run, attempt.number)
@@ -286,7 +304,8 @@ class Follower:
 
     # --- Slurm's word
 
-    def _ask_slurm(self, attempts: list[Attempt]) -> None:
+    def _ask_slurm(self, attempts: list[Attempt]) -> list[Attempt]:
+        """Gives what has changed then."""
         job_ids = {attempt.job: attempt.job_id for attempt in attempts}
         stored = self._store.jobs()
         try:
@@ -294,8 +313,8 @@ class Follower:
         except UnknownState as error:
             self._report_silence(error)
             self._back_off()
-            return
-        before = {(attempt.token, attempt.state, attempt.reason) for attempt in attempts}
+            return []
+        before = {attempt.token: (attempt.state, attempt.reason) for attempt in attempts}
         self._away.clear()
         lost = [name for name in job_ids if name not in jobs and (job_ids[name] or not may_still_submit(stored[name]))]
         self._absent = {name: self._absent.get(name, 0) + 1 for name in lost}
@@ -317,14 +336,16 @@ class Follower:
                 self._observe_end(attempt, stored[attempt.job], job_found)
             elif attempt.job in absent_jobs:
                 self._observe_absence(attempt, stored[attempt.job], remembered.get(attempt.job))
-        has_changed = not before <= {
-            (attempt_now.token, attempt_now.state, attempt_now.reason) for attempt_now in self._store.under_way()
-        }
+        attempts_read = self.changes.read()
+        has_changed = any(
+            before.get(attempt.token) not in (None, (attempt.state, attempt.reason)) for attempt in attempts_read
+        )
         if has_changed or len(lost) > len(absent_jobs):
             self._interval = QUERY_S[0]
             self._next_query = self._clock() + self._interval
         else:
             self._back_off()
+        return attempts_read
 
     def _back_off(self) -> None:
         self._interval = min(self._interval * 1.5, QUERY_S[1])

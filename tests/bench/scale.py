@@ -8,19 +8,28 @@ SCALE=100000 (with FULL=1, since it takes half an hour) adds `plan`, `status` an
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from tabulate import tabulate
 
+from campaign.cli.progress import Live, Log
 from campaign.core.paths import Paths
+from campaign.core.runs import Planned, State
+from campaign.pipeline import planning
+from campaign.pipeline.request import Request
+from campaign.pipeline.run import Driver, Stamping, _Work
+from campaign.results.store import Store
 from tests.bench.table import Row
 from tests.support import bundled, large
 from tests.support.bundled import Made
@@ -37,6 +46,8 @@ BARS_S = {
 }  # fmt: skip
 ZIPPED = {"bundle": "bundle as a zip", "verify": "verify of a zip"}
 ZIP_RATIO = 1.5  # CPU of a zip / of a folder
+LOOK_RATIO = 1.1  # CPU of a driver's look for 10^4 runs / for 10^3
+LOOKS = 200
 HUGE, HUGE_TARGETS = 100_008, 9  # a campaign may have 1,000 repetitions, of 12 runs for each target
 HUGE_BARS_S = {"plan": 20, "status": 60, "table": 60}
 HUGE_MEMORY_MB = 1_200
@@ -84,10 +95,11 @@ def main() -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="campaign-bench-") as scratch:
         seed = bundled.make(Path(scratch))
         os.environ.update(seed.environment)
-        few, large_campaign = costs(seed, SMALL, [*BARS_S, *ZIPPED.values()])
-        forget(large_campaign)
-        many, large_campaign = costs(seed, BIG, BARS_S)
-        forget(large_campaign)
+        few, small = costs(seed, SMALL, [*BARS_S, *ZIPPED.values()])
+        many, big = costs(seed, BIG, BARS_S)
+        yield from of_looks(small, big)
+        forget(small)
+        forget(big)
         for verb, bar_s in BARS_S.items():
             yield grown(verb, (SMALL, few), (BIG, many), (bar_s, MEMORY_MB), body)
         for verb, zipped in ZIPPED.items():
@@ -108,6 +120,49 @@ def costs(seed: Made, runs: int, verbs: Iterable[str], targets: int = 1) -> tupl
     """What each verb takes for a campaign of so many runs."""
     large_campaign = large.make(seed, f"runs{runs}", runs // large.RUNS_OF_ONE // targets, targets)
     return {verb: cost(verb, large_campaign) for verb in verbs}, large_campaign
+
+
+class Looks:
+    """A driver that follows runs of a campaign which is measured again."""
+
+    def __init__(self, large_campaign: Large) -> None:
+        definition = large_campaign.definition
+        runs = planning.plan(definition).runs
+        self._store = Store(definition.paths)
+        steps = [
+            Planned(run, 9, f"{number:016x}", definition.paths.attempt(run.id, 9))
+            for number, run in enumerate(runs[: large.RUNS_OF_ONE])
+        ]
+        self._store.plan_job("again", runs[0].target, "host:1:1", steps, "1", "0" * 64)
+        self._store.submitted("again", "77", "")
+        self._again = self._store.under_way()
+        display = Live(io.StringIO(), Log(large_campaign.made.root / "no-log"))
+        display._live.stop()
+        stamping = Stamping(definition, self._store, print)
+        self._work = _Work(Driver(definition, self._store, display, frozenset(), "", stamping), runs, Request())
+        self._work._follower._next_query = math.inf
+        self._work._look()
+
+    def look_s(self, has_changed: bool) -> float:
+        """CPU of one look, at which one attempt has changed or none."""
+        if has_changed:
+            attempt = self._again[time.monotonic_ns() % len(self._again)]
+            self._store.observe_state(attempt, State.PENDING, str(time.monotonic_ns()))
+        began = time.process_time()
+        self._work._look()
+        return time.process_time() - began
+
+
+def of_looks(small: Large, big: Large) -> Iterator[Row]:
+    """By turns, since the machine's speed changes."""
+    looks = Looks(small), Looks(big)
+    for has_changed, what in ((False, "none has changed"), (True, "one has changed")):
+        few, many = (statistics.median(times) for times in zip(
+            *([driver.look_s(has_changed) for driver in looks] for _ in range(LOOKS)), strict=True
+        ))  # fmt: skip
+        figure = f"CPU of a driver's look, where {what} of {BIG:,} attempts / of {SMALL:,}"
+        us = f"{many / few:.2f} ({many * 1e3:.1f} ms)"
+        yield Row(figure, f"≤ {LOOK_RATIO}", us, missed=many / few > LOOK_RATIO)
 
 
 def forget(large_campaign: Large) -> None:

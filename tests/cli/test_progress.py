@@ -30,8 +30,10 @@ def attempt(run: Run, state: State, reason: str = "", seconds: float | None = No
 
 
 def shown(*attempts: Attempt, runs: list[Run] = RUNS, left: TimeLeft | None = None) -> Progress:
-    values = {(attempt.run, attempt.number): VALUES for attempt in attempts if attempt.state is State.DONE}
-    by_run = {run.id: [one for one in attempts if one.run == run.id] for run in runs}
+    def values(attempt: Attempt) -> tuple[RunValue, ...]:
+        return VALUES if attempt.state is State.DONE else ()
+
+    by_run = [(run, attempt) for run in runs for attempt in attempts if attempt.run == run.id]
     return Progress(runs, by_run, values, lambda: left)
 
 
@@ -243,7 +245,7 @@ def test_a_campaign_larger_than_the_screen_shows_the_next_runs(monkeypatch: pyte
     with terminal(monkeypatch, lines=14) as made:
         live = Live(made.stream, Log(tmp_path))
         live.show(shown(*attempts, runs=runs))
-        assert [row[0][-2:] for row in live._under_way(shown(*attempts, runs=runs))] == [str(n) for n in range(30, 40)]
+        assert [row[0][-2:] for row in live._under_way()] == [str(n) for n in range(30, 40)]
         live._live.refresh()
         live.close()
     assert "scratch.peak.unique.r30" in made.text()

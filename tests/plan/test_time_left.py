@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
 
-from campaign.config.format import Target
-from campaign.core.runs import Geometry, Run, State
-from campaign.plan import matrix
-from campaign.plan.estimate import RunLengths, TimeLeft, seconds_of_targets, time_left
+from campaign.config.format import Campaign, Target
+from campaign.core.runs import Attempt, Geometry, Run, State
+from campaign.plan.estimate import RunLengths, TimeEstimate, TimeLeft, seconds_of_targets
 from tests.support import builders
 
 BEGIN = 1_800_000_000.0
+
+
+def time_left(
+    campaign: Campaign, runs: Iterable[Run], attempts: Iterable[Attempt], now_s: float, seen_s: float = BEGIN
+) -> TimeLeft | None:
+    """By an estimate that saw these attempts at a time before."""
+    estimate = TimeEstimate(campaign, runs)
+    estimate.update(attempts, seen_s)
+    return estimate.left(now_s)
 
 
 def test_before_a_run_has_ended_well_no_time_left_is_known() -> None:
@@ -20,7 +29,7 @@ def test_before_a_run_has_ended_well_no_time_left_is_known() -> None:
     runs = builders.expand(campaign)
     failed = builders.attempt(runs[0], state=State.FAILED, started=BEGIN, ended=BEGIN + 1)
     for attempts in ([], [failed]):
-        assert time_left(campaign, runs, matrix.attempts_by_run(runs, attempts), {}, BEGIN) is None
+        assert time_left(campaign, runs, attempts, BEGIN) is None
 
 
 def test_what_has_failed_early_makes_the_others_no_shorter() -> None:
@@ -29,7 +38,7 @@ def test_what_has_failed_early_makes_the_others_no_shorter() -> None:
     attempt = builders.attempt(runs[0], submitted=BEGIN, started=BEGIN, ended=BEGIN + 60)
     failed = builders.attempt(runs[1], submitted=BEGIN, state=State.FAILED, started=BEGIN + 60, ended=BEGIN + 61)
     waits = builders.attempt(runs[2], submitted=BEGIN, state=State.PENDING, started=None, ended=None)
-    left = time_left(campaign, runs, matrix.attempts_by_run(runs, [attempt, failed, waits]), {}, BEGIN + 61)
+    left = time_left(campaign, runs, [attempt, failed, waits], BEGIN + 61)
     assert left == TimeLeft(60 + 0.0, 1)
 
 
@@ -40,7 +49,7 @@ def test_how_long_jobs_waited_is_expected_of_those_that_wait() -> None:
     second = builders.attempt(
         runs[1], job="b", token="22222222", submitted=BEGIN, state=State.PENDING, started=None, ended=None
     )
-    left = time_left(campaign, runs[:2], matrix.attempts_by_run(runs[:2], [first, second]), {}, BEGIN + 660)
+    left = time_left(campaign, runs[:2], [first, second], BEGIN + 660)
     assert left == TimeLeft(660, 1)
 
 
@@ -49,7 +58,7 @@ def test_a_job_does_not_wait_while_another_one_runs() -> None:
     runs = [run for run in builders.expand(campaign) if run.launch == "single"]
     first = builders.attempt(runs[0], job="a", submitted=BEGIN, started=BEGIN, ended=BEGIN + 300)
     second = builders.attempt(runs[1], job="b", submitted=BEGIN, started=BEGIN + 302, ended=BEGIN + 600)
-    left = time_left(campaign, runs, matrix.attempts_by_run(runs, [first, second]), {}, BEGIN + 600)
+    left = time_left(campaign, runs, [first, second], BEGIN + 600)
     assert left == TimeLeft(299 + 1, 1)  # the median length and the median wait
 
 
@@ -58,9 +67,28 @@ def test_a_run_that_takes_longer_than_expected_goes_on_for_a_while() -> None:
     runs = builders.expand(campaign)[:2]
     attempt = builders.attempt(runs[0], submitted=BEGIN, started=BEGIN, ended=BEGIN + 10)
     running = builders.attempt(runs[1], token="11111111", state=State.RUNNING, started=None, ended=None)
-    attempts = matrix.attempts_by_run(runs, [attempt, running])
-    late = time_left(campaign, runs, attempts, {"11111111": BEGIN + 10}, BEGIN + 110)
+    late = time_left(campaign, runs, [attempt, running], BEGIN + 110, BEGIN + 10)
     assert late == TimeLeft(25, 1)
+
+
+def test_an_estimate_that_saw_each_change_is_that_of_all_attempts_at_once() -> None:
+    campaign = builders.campaign()
+    runs = builders.expand(campaign)[:6]
+    times = [(BEGIN + 20 * number, BEGIN + 20 * number + 10 + number) for number in range(6)]
+    jobs = ["a", "a", "b", "b", "c", "c"]
+    estimate = TimeEstimate(campaign, runs)
+    for number, (run, (started, ended), job) in enumerate(zip(runs[:5], times, jobs, strict=False)):
+        for state in (State.SUBMITTING, State.PENDING, State.RUNNING, State.DONE):
+            at = {"started": started, "ended": ended} if state is State.DONE else {"started": None, "ended": None}
+            changed = builders.attempt(run, token=f"{number:08}", job=job, submitted=BEGIN, state=state, **at)
+            estimate.update([changed], started)
+            if state is State.DONE or number:
+                ended_attempts = [
+                    builders.attempt(runs[i], token=f"{i:08}", job=jobs[i], submitted=BEGIN, started=times[i][0],
+                                     ended=times[i][1])
+                    for i in range(number)
+                ]  # fmt: skip
+                assert estimate.left(ended) == time_left(campaign, runs, [*ended_attempts, changed], ended, started)
 
 
 def test_targets_of_different_storage_run_side_by_side_and_others_one_after_another() -> None:
@@ -87,9 +115,9 @@ def test_nodes_beside_each_other_take_as_long_as_the_longest() -> None:
         for number in (1, 2)
     ]
     attempt = builders.attempt(runs[0], submitted=BEGIN, started=BEGIN, ended=BEGIN + 100)
-    assert time_left(campaign, runs, matrix.attempts_by_run(runs, [attempt]), {}, BEGIN) == TimeLeft(200, 0)
+    assert time_left(campaign, runs, [attempt], BEGIN) == TimeLeft(200, 0)
     stored = [replace(run, commands=builders.run().commands) for run in runs]
-    assert time_left(campaign, stored, matrix.attempts_by_run(runs, [attempt]), {}, BEGIN) == TimeLeft(500, 0)
+    assert time_left(campaign, stored, [attempt], BEGIN) == TimeLeft(500, 0)
 
 
 def of_kind(launch: str, files: str = "unique", processes: int = 1, nodes: int = 1, target: str = "scratch") -> Run:
