@@ -29,11 +29,8 @@ from campaign.judge.submission import Submission
 from campaign.pipeline import campaign_state, outdated, planning, preflight, probe, recovery, run, unsubmitted
 from campaign.pipeline.request import Request
 from campaign.plan import matrix
-from campaign.report import causes, decision, findings_view, rfp_response, table, views
+from campaign.report import causes, decision, findings_view, table, views
 from campaign.results.cells import Row, patterns
-from campaign.sandbox.cluster import Sandbox
-from campaign.sandbox.layout import Shape
-from campaign.sandbox.storage import Storage
 from campaign.slurm import commands
 
 NOTIFY_S = 60.0  # seconds for the user's command
@@ -124,6 +121,10 @@ def _optional_sandbox(arguments: argparse.Namespace) -> Iterator[bool]:
             )
         yield False
         return
+    from campaign.sandbox.cluster import Sandbox
+    from campaign.sandbox.layout import Shape
+    from campaign.sandbox.storage import Storage
+
     shape = Shape(storage=Storage.parse(storage))
     if commands.reachable() is None:
         if storage:
@@ -168,6 +169,8 @@ def _run(arguments: argparse.Namespace, words: Sequence[str], request: Request, 
             submissions = {
                 part: campaign_state.current_submission(definition, say) for part, definition in definitions.items()
             }
+            from campaign.report import rfp_response
+
             block = rfp_response.response_decision(selection.response, submissions, arguments.file)
             show(f"\n{decision.decision_text(block, columns())}")
     selection.statuses.append(status)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from campaign.cli.output import STANDARD_OUTPUT, say, show
 from campaign.config import response
@@ -13,8 +14,9 @@ from campaign.core import outputs
 from campaign.core.errors import INCOMPLETE, OK
 from campaign.core.strict_yaml import has_key
 from campaign.core.units import listing
-from campaign.report import rfp_response
-from campaign.report.scores import Scored
+
+if TYPE_CHECKING:
+    from campaign.report.scores import Scored
 
 
 class PartSelection:
@@ -41,6 +43,8 @@ class PartSelection:
     def print_headings(self) -> Iterator[str]:
         for number, part in enumerate(self.parts):
             if self.response and not self._style:
+                from campaign.report import rfp_response
+
                 heading = rfp_response.part_heading(self.response.rfp.part(part))
                 show(f"\n{heading}" if number else heading)
             yield part
@@ -66,6 +70,10 @@ class PartSelection:
 
     def joined_text(self, scored: Sequence[Scored] = ()) -> str:
         """What is printed of all parts."""
+        if self.response is None:
+            return "".join(self.texts.values())
+        from campaign.report import rfp_response
+
         return rfp_response.response_text(self._style, self.response, self.texts, scored)
 
     def finish(self) -> int:

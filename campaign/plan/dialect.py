@@ -15,7 +15,6 @@ from pathlib import Path
 
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.runs import Geometry
-from campaign.results.parsers import mdtest_text
 
 
 class Dialect(StrEnum):
@@ -83,6 +82,8 @@ def _tiny_test(executable: Path, run: Execute, prefix: Sequence[str], options: S
 
 def dialect_in_output(out: str) -> Dialect | None:
     """The dialect that the output of the tiny test (-N 1) shows; None if it shows none."""
+    from campaign.results.parsers import mdtest_text
+
     _, seen = mdtest_text.parse(out, "output")
     if seen.program.startswith("campaign bench "):
         return Dialect.RANK_OFFSET

@@ -57,10 +57,8 @@ def _join_csv(texts: Mapping[str, str]) -> str:
     return printing.as_csv([*columns], (dict.fromkeys(columns) | row for row in rows))
 
 
-def response_text(style: str, response: Response | None, texts: Mapping[str, str], scored: Sequence[Scored]) -> str:
+def response_text(style: str, response: Response, texts: Mapping[str, str], scored: Sequence[Scored]) -> str:
     """The CSV or JSON of all parts of a response, with their scores."""
-    if response is None:
-        return join_parts(style, None, texts)
     rfp, missing = response.rfp, [part.id for part in response.unanswered]
     identity = {"id": rfp.id, "version": rfp.version, "sha256": rfp.digest}
     return join_parts(style, rfp, texts, rfp=identity, unanswered=missing, scores=list(map(asdict, scored)))
