@@ -63,6 +63,7 @@ _WATCH = (
     ),
 )
 _INSERT_RECORD = f"INSERT INTO records ({', '.join(RECORD_COLUMNS)}) VALUES ({', '.join('?' * len(RECORD_COLUMNS))})"
+_ACTIVE = ", ".join(f"'{state}'" for state in State if state.active)
 _SELECT_ATTEMPTS = (
     "SELECT a.run, a.number, a.token, a.job, a.fingerprint, a.state, a.reason, j.job_id, j.created, a.started, "
     "a.ended FROM attempts a JOIN jobs j ON j.name = a.job "
@@ -428,8 +429,7 @@ class Store(AbstractContextManager["Store"]):
 
     def under_way(self) -> list[Attempt]:
         """The attempts that have not ended, by run and number."""
-        active = ", ".join(f"'{state}'" for state in State if state.active)
-        return self._attempts(f"WHERE a.state IN ({active})")
+        return self._attempts(f"WHERE a.state IN ({_ACTIVE})")
 
     def watch(self) -> None:
         """Have `changed_attempts` begin with all attempts."""
@@ -598,15 +598,14 @@ class Store(AbstractContextManager["Store"]):
         with self.transaction(), self._storage_errors():
             self._db.executemany("INSERT OR REPLACE INTO judgements VALUES (?, ?, ?, ?)", rows)
 
-    def lacks_results(self) -> bool:
-        """Whether an attempt that is done has no stored results."""
-        return bool(
-            self._sql(
-                "SELECT 1 FROM attempts a WHERE a.state = ? AND NOT EXISTS "
-                "(SELECT 1 FROM observations o WHERE o.run = a.run AND o.attempt = a.number) LIMIT 1",
-                (State.DONE,),
-            )
-        )
+    def unread_attempts(self) -> list[Attempt]:
+        """The ended attempts without stored results, as long as one of them is done: others may have none. Those that
+        are done come last.
+        """
+        lacking = "NOT EXISTS (SELECT 1 FROM observations o WHERE o.run = a.run AND o.attempt = a.number)"
+        attempts = self._attempts(f"WHERE a.state NOT IN ({_ACTIVE}) AND {lacking}", order="a.rowid")
+        attempts.sort(key=lambda attempt: attempt.state is State.DONE)
+        return attempts if attempts and attempts[-1].state is State.DONE else []
 
 
 def is_begun(paths: Paths) -> bool:

@@ -20,7 +20,6 @@ from pathlib import Path
 
 from campaign.config.rules.output_format import Form
 from campaign.core.errors import UnknownState, pass_on_limit
-from campaign.core.grouping import grouped
 from campaign.core.paths import Paths
 from campaign.core.records import Completion, Observation, OutputRemark, Record
 from campaign.core.runs import Attempt, State
@@ -43,6 +42,7 @@ RUNAWAY_S = 600.0  # how long the accounting may call a job active that squeue a
 # srun and slurmstepd, of a step that is ended: by scancel, or since a rank has failed.
 _STEP_ENDED = re.compile(r"CANCELLED AT|Job step aborted|forcing job termination")
 _LIMIT = re.compile(r"^#SBATCH --time=(\d+)$", re.MULTILINE)
+PIECE = 200  # attempts that are imported before their results are committed
 QUERY_S = (1.0, 15.0)  # shortest and longest time between two queries
 
 
@@ -95,24 +95,34 @@ def text_of(path: Path) -> str:
 
 def open_store(paths: Paths, forms: Mapping[str, Form]) -> Store:
     """The campaign's database with everything that has ended; in memory if it cannot be written. If the pack now
-    describes outputs differently, or the database was rebuilt, they are read again.
+    describes outputs differently, they are read again; if the database was rebuilt, those are read that it lacks.
     """
     store = Store(paths)
     with store.transaction():
         is_read = store.read_as(hashlib.sha256(repr(forms).encode()).hexdigest())
-        if not is_read or store.in_memory or store.lacks_results():
+        if not is_read or store.in_memory:
             import_all(paths, store, forms)
+    _import_attempts(paths, store, forms, store.unread_attempts())
     return store
 
 
 def import_all(paths: Paths, store: Store, forms: Mapping[str, Form]) -> int:
     """Parse every ended attempt's raw output again; gives their number."""
     ended_attempts = [attempt for attempt in store.attempts() if not attempt.state.active]
-    for job, of_job in grouped((attempt.job, attempt) for attempt in ended_attempts).items():
-        for attempt in of_job:
-            import_results(paths, store, forms, attempt)
-        import_accounting(paths, store, job)
+    with store.transaction():  # a driver at work never sees a part of it
+        _import_attempts(paths, store, forms, ended_attempts)
     return len(ended_attempts)
+
+
+def _import_attempts(paths: Paths, store: Store, forms: Mapping[str, Form], attempts: Sequence[Attempt]) -> None:
+    """Parse the raw outputs of attempts, in pieces that stay if it is interrupted, unless in a transaction."""
+    for start in range(0, len(attempts), PIECE):
+        piece = attempts[start : start + PIECE]
+        with store.transaction():
+            for attempt in piece:
+                import_results(paths, store, forms, attempt)
+            for job in dict.fromkeys(attempt.job for attempt in piece):
+                import_accounting(paths, store, job)
 
 
 def read_again(

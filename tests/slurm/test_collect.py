@@ -185,6 +185,32 @@ def test_raw_output_is_read_again_into_a_new_database(driver: Driving) -> None:
     assert [attempt.state for attempt in store.attempts()] == [State.DONE, State.DONE]
 
 
+def test_an_interrupted_import_goes_on_where_it_stopped(driver: Driving, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver.send()
+    driver.follow()
+    records = driver.store.records()
+    driver.store.close()
+    driver.paths.database.unlink()
+    imported_runs: list[str] = []
+    import_results, limit = collect.import_results, 1
+
+    def count_imports(*arguments: Any) -> Any:
+        if len(imported_runs) == limit:
+            raise KeyboardInterrupt
+        imported_runs.append(arguments[3].run)
+        return import_results(*arguments)
+
+    monkeypatch.setattr(collect, "PIECE", 1)
+    monkeypatch.setattr(collect, "import_results", count_imports)
+    with pytest.raises(KeyboardInterrupt):
+        collect.open_store(driver.paths, {"": "mdtest"})
+    limit = 2
+    for _ in range(2):
+        with collect.open_store(driver.paths, {"": "mdtest"}) as store:
+            assert store.records() == records
+    assert sorted(imported_runs) == sorted(run.id for run in driver.runs)
+
+
 def test_a_database_of_another_version_has_the_same_results_after_it_was_rebuilt(driver: Driving) -> None:
     driver.send()
     driver.follow()
