@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import errno
-import gc
 import io
 import os
 import resource
@@ -31,7 +30,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         from campaign.cli import completion
 
         completion.answer_shell(parser())
-    gc.set_threshold(1_000_000)  # a large campaign's objects live until the end: collecting garbage finds nothing
     words = sys.argv[1:] if argv is None else list(argv)
     if argv is None:
         use_streams()

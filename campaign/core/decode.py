@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import json
-import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -65,8 +64,6 @@ def _converter(kind: Any, pass_over: bool) -> Callable[[Any], Any]:
     if origin in (types.UnionType, typing.Union):
         inner_reader = _converter(inner[0], pass_over)
         return lambda value: None if value is None else inner_reader(value)
-    if kind == tuple[str, ...]:
-        return _interned_words
     if origin is tuple:
         return functools.partial(_tuple, _converter(inner[0], pass_over))
     if origin is Mapping:
@@ -86,11 +83,6 @@ def _scalar(kind: type, value: Any) -> Any:
     if type(value) is not kind and not (kind is float and type(value) is int):
         raise _WrongError(f"found {value!r}; allowed: {kind.__name__}")
     return value
-
-
-def _interned_words(value: Any) -> tuple[str, ...]:
-    """Words of a command line, or nodes of ranks: the same in most attempts, and kept once for all."""
-    return tuple(map(sys.intern, _tuple(functools.partial(_scalar, str), value)))
 
 
 def _tuple(read: Callable[[Any], Any], value: Any) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ job with one attempt or several.
 from __future__ import annotations
 
 import fnmatch
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -215,7 +216,12 @@ class Run:
         return f"{self.directory.rstrip('/')}/{directory_name(token)}"
 
     def cells(self) -> tuple[Cell, ...]:
-        return tuple(Cell(self.target, self.launch, self.files, operation) for operation in self.operations)
+        return _cells(self.target, self.launch, self.files, self.operations)
+
+
+@functools.lru_cache(maxsize=1024)  # repetitions, and findings about them, share theirs
+def _cells(target: str, launch: str, files: str, operations: tuple[str, ...]) -> tuple[Cell, ...]:
+    return tuple(Cell(target, launch, files, operation) for operation in operations)
 
 
 def matches(place: Cell | str, pattern: str) -> bool:

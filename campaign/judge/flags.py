@@ -199,10 +199,6 @@ def _paths(pack: RulePack, run: Run) -> tuple[list[str], list[str]]:
     """The words of the command lines that name a path and no input: those of the pack with a path that leads out of the
     attempt's directory, and those that the campaign file added, with any path.
     """
-    return pack.once(("paths", run.files, run.commands, run.inputs), lambda: _split_paths(pack, run))
-
-
-def _split_paths(pack: RulePack, run: Run) -> tuple[list[str], list[str]]:
     pack_words, added_words = list[str](), list[str]()
     flags = next(len(files.flags) for files in pack.files if files.id == run.files)
     arguments = {phase.id: phase.arguments for phase in pack.phases}

@@ -31,7 +31,7 @@ def printed_times(case: Case) -> tuple[dict[str, float], str]:
     exact = {name: time - offset for name, time in output_times.items() if time is not None}
     of_clock = {"start time": observation.began_local, "end time": observation.ended_local}
     clock = {name: time for name, time in of_clock.items() if time is not None}
-    zone = environment.once(("zone", names[:1]), lambda: _zone_s(environment, names[:1]))
+    zone = _zone_s(environment, names[:1])
     if clock and zone is None:
         unclear = "timestamps in the output have no time zone, and the nodes' time zone was not recorded"
         return exact, "" if exact else unclear

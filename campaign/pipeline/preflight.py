@@ -14,7 +14,7 @@ from pathlib import Path
 from campaign.config.definition import BY_PACK, Definition, digest_of_input
 from campaign.config.format import Campaign
 from campaign.config.rules.catalogue import CATALOGUE
-from campaign.core import journal, units
+from campaign.core import units
 from campaign.core.errors import EnvironmentLacks, InputError, typed_path
 from campaign.core.runs import Attempt, Run
 from campaign.core.strict_yaml import Place, path_text
@@ -195,7 +195,8 @@ def missing_runs(definition: Definition, planned: planning.Plan, request: Reques
         return tuple(runs)
     with open_store(definition.paths, definition.pack.outputs) as store:
         attempts, records = matrix.attempts_by_run(runs, store.attempts()), store.records()
-    if problem := journal.read_chain(definition.paths.journal).problem:
+        problem = store.journal_problem()
+    if problem:
         raise EnvironmentLacks(journal_damaged(path=definition.paths.journal, problem=problem))
     return tuple(run for run in runs if is_missing(definition, run, attempts[run.id], records, request))
 

@@ -115,7 +115,7 @@ class Case:
                 completion, started=times.started, ended=times.ended, uptime=times.uptime, phases=phase_times
             )
             attempt = replace(attempt, started=times.started, ended=times.ended)
-        pack, run = self.pack.of_phase(name), self.run
+        pack, run = self.pack.of_phase[name], self.run
         has_item_counts = any("items_" in word for word in pack.arguments)
         items = (run.items_per_process, run.items_total) if has_item_counts else (None, None)
         prefix = record_key(name, "")  # records are named as in the phase's own output

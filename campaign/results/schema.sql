@@ -87,13 +87,14 @@ CREATE TABLE evidence (
 );
 
 CREATE TABLE accounting (
-    job  TEXT PRIMARY KEY REFERENCES jobs (name),
-    data TEXT NOT NULL
+    job      TEXT PRIMARY KEY REFERENCES jobs (name),
+    is_final INTEGER NOT NULL,        -- whether Slurm is not asked again
+    data     TEXT NOT NULL            -- facts.Accounting as JSON
 );
 
 -- What `status` and `table` need not judge again. `check`, `bundle` and `verify` never read it.
 CREATE TABLE judgements (
-    subject TEXT PRIMARY KEY,         -- RUN/NUMBER of an attempt, or campaign
+    subject TEXT PRIMARY KEY,         -- RUN/NUMBER of an attempt, campaign, or journal (whether it is a chain)
     key     TEXT NOT NULL,            -- SHA-256 of everything that the judgement depends on
     data    TEXT NOT NULL,            -- the findings, and of the campaign the rows, as JSON
     digest  TEXT NOT NULL             -- SHA-256 of key and data

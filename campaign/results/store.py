@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from campaign.core import atomic, journal
+from campaign.core import atomic, journal, untrusted
 from campaign.core.decode import decode, dumps
 from campaign.core.errors import EnvironmentLacks, MachineLacks, NoRoom, pass_on_limit
 from campaign.core.events import START, Event
@@ -33,7 +33,7 @@ from campaign.results.file_hashes import digests
 from campaign.results.stored_rows import RECORD_COLUMNS, RECORD_FIELDS, stored_attempt, stored_record
 
 SCHEMA = Path(__file__).with_name("schema.sql")
-FORMAT = 14  # of these tables: the database's user_version
+FORMAT = 15  # of these tables: the database's user_version
 LOCK_TIMEOUT_S = 180.0  # `collect` of a large campaign holds it for more than a minute
 RECOVERY_TIMEOUT_S = 5.0  # a driver at work holds it for less than that at a time
 
@@ -491,8 +491,8 @@ class Store(AbstractContextManager["Store"]):
                 self._db.executemany(_INSERT_RECORD, rows)
             outputs_json = dumps(outputs)
             self._sql("INSERT OR REPLACE INTO observations VALUES (?, ?, ?)", (run, attempt, outputs_json))
-            environment = evidence.environment.once("stored", lambda: _split_environment(evidence.environment))
-            shared = (*environment, _hash_and_json(evidence.witness))
+            environment = replace(evidence.environment, facts={})  # its facts are the same until a node changes
+            shared = [*map(_hash_and_json, (environment, evidence.environment.facts, evidence.witness))]
             for digest, data in shared:
                 self._sql("INSERT OR IGNORE INTO shared VALUES (?, ?)", (digest, data))
             own_json = dumps(
@@ -507,7 +507,11 @@ class Store(AbstractContextManager["Store"]):
 
     def save_accounting(self, job: str, accounting: Accounting) -> None:
         """Store Slurm's final record of a job."""
-        self._sql("INSERT OR REPLACE INTO accounting VALUES (?, ?)", (job, dumps(accounting)))
+        self._sql("INSERT OR REPLACE INTO accounting VALUES (?, ?, ?)", (job, accounting.is_final, dumps(accounting)))
+
+    def closed_jobs(self) -> set[str]:
+        """The names of the jobs with a final record."""
+        return {job for (job,) in self._sql("SELECT job FROM accounting WHERE is_final")}
 
     def accounting(self) -> dict[str, Accounting]:
         """Slurm's accounting of each job, by its name."""
@@ -598,6 +602,17 @@ class Store(AbstractContextManager["Store"]):
         with self.transaction(), self._storage_errors():
             self._db.executemany("INSERT OR REPLACE INTO judgements VALUES (?, ?, ?, ?)", rows)
 
+    def journal_problem(self) -> str:
+        """Why the journal is no chain; "" if it is. It is not read again while it has the bytes that were one."""
+        digest = untrusted.digest(self._journal)
+        if self.judgement("journal", digest):
+            return ""
+        if problem := journal.read_chain(self._journal).problem:
+            return problem
+        with suppress(EnvironmentLacks):
+            self.keep_judgements({"journal": (digest, "a chain")})
+        return ""
+
     def unread_attempts(self) -> list[Attempt]:
         """The ended attempts without stored results, as long as one of them is done: others may have none. Those that
         are done come last.
@@ -644,11 +659,6 @@ def _hash_and_json(value: Any) -> tuple[str, str]:
     """The hash of its JSON, and that."""
     text = dumps(value)
     return hashlib.sha256(text.encode()).hexdigest(), text
-
-
-def _split_environment(environment: Environment) -> tuple[tuple[str, str], ...]:
-    """The environment of a job, and the facts, which are the same in all jobs until a node changes."""
-    return _hash_and_json(replace(environment, facts={})), _hash_and_json(environment.facts)
 
 
 def _damaged_error(database: Path, problem: object) -> EnvironmentLacks:

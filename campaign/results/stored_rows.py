@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import sys
 import typing
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -44,7 +43,7 @@ def stored_record(row: Sequence[Any]) -> tuple[tuple[str, int], Record]:
     """Run and number of the attempt, and the record, of a row with RECORD_COLUMNS. Raises as `stored_attempt`."""
     _check_kinds(Record, RECORD_COLUMNS, tuple(map(type, row)))
     run, attempt, file, line, iterations_json, operation, value, unit, *remaining = row
-    record = Record(sys.intern(operation), value, sys.intern(unit), Source(sys.intern(file), line), *remaining)
+    record = Record(operation, value, unit, Source(file, line), *remaining)
     if record.of_fastest:  # SQLite has numbers in place of truth values
         record = replace(record, of_fastest=True)
     if iterations_json != "[]":  # as most are

@@ -32,7 +32,7 @@ class Accountant:
         self._paths, self._store, self._clock, self._say = paths, store, clock, say
         self._since: dict[str, float] = {}  # when a job was first asked for
         # Jobs that this command does not ask for again; files of an ended campaign are not read again.
-        self._closed = {name for name, record in store.accounting().items() if _is_final(record)}
+        self._closed = store.closed_jobs()
         self._open = set(store.jobs()) - self._closed
         self._explained: set[str] = set()
         self._silent = False  # Slurm has not answered since a job ended
@@ -68,7 +68,7 @@ class Accountant:
     def _is_open(self, job: StoredJob) -> bool:
         """Whether Slurm can be asked for a job and its end is not recorded; otherwise it is not considered again."""
         record = self._read_record(job)
-        if job.job_id is None or not self._paths.jobs(job.name).is_dir() or (record and _is_final(record)):
+        if job.job_id is None or not self._paths.jobs(job.name).is_dir() or (record and record.is_final):
             self._close(job)
         return job.name in self._open
 
@@ -99,10 +99,6 @@ class Accountant:
             self._explained.add(job.name)
             state = answer.job.get("JobState") or answer.allocation.get("State")
             self._say(f"job {job.job_id} is still {state}; waiting up to {PATIENCE_S:g} s for its final record")
-
-
-def _is_final(record: Accounting) -> bool:
-    return record.ended or bool(record.problems)
 
 
 def _write(path: Path, answer: Accounting) -> None:

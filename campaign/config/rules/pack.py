@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from campaign.config.rules import catalogue, entries, formulas, sweeps
@@ -13,12 +14,11 @@ from campaign.config.rules.output_format import OutputFormat
 from campaign.config.rules.programs import Flag, Phase, Program
 from campaign.core import formula
 from campaign.core.findings import Finding
-from campaign.core.once import Once
 from campaign.core.runs import Cell, Geometry, Input, matches
 
 
 @dataclass(frozen=True)
-class RulePack(Once):
+class RulePack:
     """A rule pack. What is asked for each of ten thousand attempts is cached."""
 
     id: str
@@ -103,9 +103,6 @@ class RulePack(Once):
 
     def values_of(self, target: str, launch: str, files: str) -> Mapping[str, str]:
         """The values of a run's variables: those of the campaign file for it, or for all runs; otherwise the pack's."""
-        return self.once(("values", target, launch, files), lambda: self._values_of(target, launch, files))
-
-    def _values_of(self, target: str, launch: str, files: str) -> dict[str, str]:
         by_profile = {
             variable.id: variable.value_for(self.profile, launch, files)
             for variable in self.variables
@@ -115,21 +112,22 @@ class RulePack(Once):
         values_of_run = {name: value for name, pattern, value in self.values_by_run if matches(place, pattern)}
         return {**self.values, **by_profile, **values_of_run}
 
-    def of_phase(self, name: str) -> RulePack:
-        """The pack reduced to one phase."""
-        phase = next(phase for phase in self.phases if phase.id == name)
-        return self.once(
-            ("phase", name),
-            lambda: replace(
+    @cached_property
+    def of_phase(self) -> Mapping[str, RulePack]:
+        """The pack reduced to one phase, by the phase's name."""
+        return {
+            phase.id: replace(
                 self,
                 phases=(replace(phase, id=""),),
                 programs=(self.program(phase.program),),
                 operations=tuple(
-                    replace(operation, phase="") for operation in self.operations if operation.phase == name
+                    replace(operation, phase="") for operation in self.operations if operation.phase == phase.id
                 ),
-                requires=tuple(condition for condition in self.requires if condition.phase in ("", name)),
-            ),
-        )
+                requires=tuple(condition for condition in self.requires if condition.phase in ("", phase.id)),
+            )
+            for phase in self.phases
+            if phase.program
+        }
 
     def is_on_results(self, requirement: entries.Requirement) -> bool:
         """Whether a condition names results (RES-01), and not sizes and counts alone (GEO-05)."""
@@ -193,12 +191,7 @@ class RulePack(Once):
 
     def operations_of(self, launch: str) -> tuple[entries.Operation, ...]:
         """The results of an execution under a launch condition."""
-        return self.once(
-            ("operations", launch),
-            lambda: tuple(
-                operation for operation in self.operations if not operation.launch or launch in operation.launch
-            ),
-        )
+        return tuple(operation for operation in self.operations if not operation.launch or launch in operation.launch)
 
     def cells(self, targets: Iterable[str]) -> tuple[Cell, ...]:
         """All entries of the table, in its order."""
@@ -241,7 +234,7 @@ class RulePack(Once):
         processes.
         """
         variables = (variable.id for variable in self.variables if variable.free)
-        return self.once("lengthened", lambda: (*variables, *(flag.flag for flag in self.allowed if flag.lengthens)))
+        return (*variables, *(flag.flag for flag in self.allowed if flag.lengthens))
 
     @property
     def searchable(self) -> bool:

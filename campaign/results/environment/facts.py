@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from campaign.core import units
-from campaign.core.once import Once
 from campaign.core.records import Completion
 from campaign.core.runs import State
 from campaign.results.environment.slurm_text import MOST_NODES, STATES, expand_nodes
@@ -80,8 +79,8 @@ class ExecutedFile:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class Environment(Once):
+@dataclass(frozen=True)
+class Environment:
     """What a job recorded about itself before its first run. All empty if nothing is `recorded`."""
 
     recorded: bool = False
@@ -138,9 +137,6 @@ class Environment(Once):
 
     def file(self, path: str, fact: str, reported_digest: str = "") -> ExecutedFile:
         """A file whose hash a fact gives. `reported_digest`: the one that its ranks reported."""
-        return self.once(("file", path, fact, reported_digest), lambda: self._file(path, fact, reported_digest))
-
-    def _file(self, path: str, fact: str, reported_digest: str) -> ExecutedFile:
         hashes = {node: text.rpartition(" ")[2] for node, text in self.by_node(fact).items()}
         digest_by_node = {node: digest for node, digest in hashes.items() if digest != UNREAD}
         return ExecutedFile(path, digest_by_node, reported_digest or next(iter(digest_by_node.values()), ""))
@@ -153,7 +149,7 @@ class Environment(Once):
 
     def fact_names(self, prefix: str) -> tuple[str, ...]:
         """The facts whose names begin with this prefix."""
-        return self.once(("fact names", prefix), lambda: tuple(name for name in self.facts if name.startswith(prefix)))
+        return tuple(name for name in self.facts if name.startswith(prefix))
 
     @cached_property
     def hashed_files(self) -> Mapping[str, tuple[str, str]]:
@@ -196,6 +192,11 @@ class Accounting:
         """
         words = (self.job.get("JobState", ""), self.allocation.get("State", ""))
         return not any(_UNDER_WAY.search(word) for word in words)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing is asked again: it has the job's end, or why that is not known."""
+        return self.ended or bool(self.problems)
 
 
 _UNDER_WAY = re.compile("|".join(word for word, state in STATES.items() if state in (State.PENDING, State.RUNNING)))

@@ -289,7 +289,7 @@ def test_a_copy_is_of_an_input_and_of_nothing_else(tmp_path: Path, phase_text: s
 
 
 def test_a_phase_by_itself_is_a_pack_for_one_program(tmp_path: Path) -> None:
-    part = read(tmp_path).of_phase("apart")
+    part = read(tmp_path).of_phase["apart"]
     assert (part.outputs, part.phases[0].id) == ({"": programs.built_in_format("ior")}, "")
     assert [(operation.id, operation.key) for operation in part.operations] == [("read", "read")]
 
