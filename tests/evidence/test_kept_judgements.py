@@ -13,6 +13,7 @@ from unittest import mock
 
 import pytest
 
+from campaign.core import journal
 from campaign.core.errors import NoRoom
 from campaign.judge import engine, judgements
 from campaign.results.environment.facts import Accounting
@@ -240,3 +241,18 @@ def test_nothing_is_kept_of_a_damaged_journal(campaign: Large, judged: list[str]
     for number in (1, 2):
         assert "hash chain" in command_line.call("status", campaign.file, environment=campaign.made.environment).stderr
         assert judged.count("campaign") == number
+
+
+def test_run_reads_a_sound_journal_once_and_refuses_one_that_was_edited_since(
+    campaign: Large, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called(campaign, "run")
+    path, readings = campaign.definition.paths.journal, list[Path]()
+    read_chain = journal.read_chain
+    monkeypatch.setattr(journal, "read_chain", lambda file: readings.append(file) or read_chain(file))
+    called(campaign, "run")
+    assert readings == []
+    path.write_text(path.read_text().replace("host:1:1", "host:1:2"))
+    done = command_line.call("run", campaign.file, environment=campaign.made.environment)
+    assert (done.returncode, readings) == (3, [path])
+    assert "hash chain" in done.stderr
