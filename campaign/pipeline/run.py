@@ -78,14 +78,18 @@ class Stamping:
     store: Store
     say: Say
     covered: int = 0
+    head: str = ""  # when attempts were last counted
     trouble: str = ""
 
-    def step(self, end_count: int, last: bool = False) -> None:
+    def step(self, last: bool = False) -> None:
         """Send the head if attempts have ended since the last one. After a failure it is sent again when the next one
-        ends, or if it is the last time. `end_count`: of all attempts that have ended.
+        ends, or if it is the last time.
         """
         service = self.definition.campaign.evidence.timestamp
-        if not service or (end_count == self.covered and not (last and self.trouble)):
+        if not service or (self.store.head == self.head and not last):
+            return
+        self.head, end_count = self.store.head, self.store.ended_count()
+        if end_count == self.covered and not (last and self.trouble):
             return
         reply, trouble_before = self.definition.paths.timestamps / f"{self.store.head}.tsr", self.trouble
         self.trouble = "" if reply.exists() else timestamps.obtain(self.store.head, service, reply)
@@ -132,8 +136,9 @@ def run(definition: Definition, request: Request, display: Display) -> Submissio
         display.say(f"to be mended in the campaign file, before or after the run: {text}")
     with open_store(definition.paths, pack.outputs) as store, atomic.locked(definition.paths.root, atomic.AMONG_OTHERS):
         # What an earlier driver had no time to submit failed with that driver, not for a cause of its own.
+        attempts = store.attempts()
         ended_tokens = frozenset(
-            attempt.token for attempt in store.attempts() if not attempt.state.active or attempt.job_id is None
+            attempt.token for attempt in attempts if not attempt.state.active or attempt.job_id is None
         )
         driver = Driver(
             definition, store, display, ended_tokens, store.cancelled(), Stamping(definition, store, display.warn)
@@ -148,8 +153,8 @@ def run(definition: Definition, request: Request, display: Display) -> Submissio
             with suppress(_StoppedError), _no_job_without_record(driver, request):
                 planned = _search(driver, planned, request)
                 planned = _measure(driver, planned, request)
-        attempts = store.attempts()
-        driver.stamping.step(sum(not attempt.state.active for attempt in attempts), last=True)
+            attempts = store.attempts()
+        driver.stamping.step(last=True)
         for target_directory in dict.fromkeys(target.directory for target in campaign.targets):
             if directories := left_on(definition.paths, target_directory, attempts):
                 display.warn(
@@ -249,6 +254,7 @@ class _Work:
         self._refused: set[str] = set()
         self._beyond = ""  # why jobs are held back at present
         self._pause_s = FOLLOW_S[0]
+        self._has_looked = False
         self._stopped = False
 
     def measure(self) -> None:
@@ -308,8 +314,11 @@ class _Work:
         """Whether an attempt has not ended yet."""
         driver = self._driver
         goes_on = self._follower.step()
-        attempts = [attempt for attempt in self._follower.changes.take() if attempt.run in self._places]
-        driver.stamping.step(self._follower.changes.ended_count)
+        attempts = self._follower.changes.take()
+        if not self._has_looked:
+            self._has_looked, attempts = True, driver.store.attempts()
+        attempts = [attempt for attempt in attempts if attempt.run in self._places]
+        driver.stamping.step()
         self._pause_s = FOLLOW_S[0] if attempts else min(self._pause_s * GROWTH, FOLLOW_S[1])
         by_run = [
             (run, attempt)

@@ -7,33 +7,31 @@ from campaign.results.store import Store
 
 
 class Changes:
-    """The attempts of a campaign as of the last reading, for the one that follows them."""
+    """The attempts of a campaign that have not ended as of the last reading, and those that have changed since."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self.active: dict[str, dict[str, Attempt]] = {}  # by job, then by token in the order of the job's runs
-        self._ended: set[str] = set()  # tokens
         self._changed: dict[str, Attempt] = {}  # by token, not taken yet
-        store.watch()
-
-    @property
-    def ended_count(self) -> int:
-        return len(self._ended)
+        for attempt in store.watch():
+            self._place(attempt)
 
     def read(self) -> list[Attempt]:
-        """Read, and give, what may have changed since the last reading; all attempts at the first."""
+        """Read, and give, what may have changed since the last reading."""
         attempts = self._store.changed_attempts()
         for attempt in attempts:
             self._changed[attempt.token] = attempt
-            if attempt.state.active:
-                self.active.setdefault(attempt.job, {})[attempt.token] = attempt
-                continue
-            self._ended.add(attempt.token)
-            of_job = self.active.get(attempt.job, {})
-            of_job.pop(attempt.token, None)
-            if not of_job:
-                self.active.pop(attempt.job, None)
+            self._place(attempt)
         return attempts
+
+    def _place(self, attempt: Attempt) -> None:
+        of_job = self.active.setdefault(attempt.job, {})
+        if attempt.state.active:
+            of_job[attempt.token] = attempt
+        else:
+            of_job.pop(attempt.token, None)
+        if not of_job:
+            del self.active[attempt.job]
 
     def take(self) -> list[Attempt]:
         """What has changed since this was last called."""

@@ -56,6 +56,7 @@ _PROJECTION: Mapping[str, tuple[str, ...]] = {
 _WATCH = (
     "PRAGMA temp_store = MEMORY",
     "CREATE TEMP TABLE IF NOT EXISTS changed (run TEXT, number INTEGER, PRIMARY KEY (run, number))",
+    "DELETE FROM changed",
     *(
         f"CREATE TEMP TRIGGER IF NOT EXISTS changed_by_{action} AFTER {action} ON attempts BEGIN "
         "INSERT OR IGNORE INTO changed VALUES (new.run, new.number); END"
@@ -431,15 +432,16 @@ class Store(AbstractContextManager["Store"]):
         """The attempts that have not ended, by run and number."""
         return self._attempts(f"WHERE a.state IN ({_ACTIVE})")
 
-    def watch(self) -> None:
-        """Have `changed_attempts` begin with all attempts."""
+    def watch(self) -> list[Attempt]:
+        """Have `changed_attempts` begin now. Gives the attempts that have not ended, in the order of submission."""
         for statement in _WATCH:
             self._sql(statement)
-        self._version = None
+        (self._version,) = self._sql("PRAGMA data_version")[0]
+        return self._attempts(f"WHERE a.state IN ({_ACTIVE})", order="a.rowid")
 
     def changed_attempts(self) -> list[Attempt]:
-        """The attempts that may have changed since the last call, in the order in which they were submitted: all, if
-        another process has written.
+        """The attempts that may have changed since the last call, in the order of submission: all, if another process
+        has written.
         """
         (version,) = self._sql("PRAGMA data_version")[0]
         is_own, self._version = version == self._version, version
@@ -449,6 +451,10 @@ class Store(AbstractContextManager["Store"]):
         attempts = self._attempts(condition, order="a.rowid")
         self._sql("DELETE FROM changed")
         return attempts
+
+    def ended_count(self) -> int:
+        """How many attempts have ended."""
+        return int(self._sql(f"SELECT count(*) FROM attempts WHERE state NOT IN ({_ACTIVE})")[0][0])
 
     def attempt(self, run: str, number: int) -> Attempt:
         return self._attempts("WHERE a.run = ? AND a.number = ?", (run, number))[0]
