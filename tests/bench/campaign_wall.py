@@ -33,6 +33,7 @@ from campaign.sandbox.cluster import Sandbox
 from tests.bench.machine import Middle, mdtests, medians
 from tests.bench.mdtest_limit import OPERATIONS
 from tests.bench.table import Row
+from tests.support import facts
 
 SECONDS = 220  # for all
 ROUNDS = 5  # at most
@@ -169,17 +170,19 @@ class Recorded:
 
     @classmethod
     def of(cls, attempt: Path) -> Recorded:
-        completion, around = (
-            json.loads((attempt / f"{name}.json").read_text()) for name in ("completion", "environment")
+        of_job, of_host = (
+            {line["name"]: line["value"] for line in facts.of(attempt, source) if "phase" not in line}
+            for source in ("job", "host")
         )
+        times = {line["name"].partition(".")[0]: line["time"] for line in facts.of(attempt, "target") if "time" in line}
         return cls(
-            completion["started"],
-            completion["ended"],
-            completion["job_id"],
-            around["started"],
-            around["ended"],
-            around["before"]["time"],
-            around["after"]["time"],
+            of_job["started"],
+            of_job["ended"],
+            of_job["job_id"],
+            of_host["started"],
+            of_host["ended"],
+            times["before"],
+            times["after"],
         )
 
 
