@@ -19,6 +19,7 @@ from itertools import chain
 from pathlib import Path
 
 from campaign.config.rules.output_format import Form
+from campaign.core import waiting
 from campaign.core.errors import UnknownState, pass_on_limit
 from campaign.core.paths import Paths
 from campaign.core.records import Completion, Observation, OutputRemark, Record
@@ -116,7 +117,11 @@ def import_all(paths: Paths, store: Store, forms: Mapping[str, Form]) -> int:
 
 def _import_attempts(paths: Paths, store: Store, forms: Mapping[str, Form], attempts: Sequence[Attempt]) -> None:
     """Parse the raw outputs of attempts, in pieces that stay if it is interrupted, unless in a transaction."""
+    next_report_s = time.monotonic() + waiting.SLOW_S
     for start in range(0, len(attempts), PIECE):
+        if time.monotonic() >= next_report_s:
+            waiting.tell_listener(f"importing {start:,} of {len(attempts):,} attempts")
+            next_report_s = time.monotonic() + waiting.SLOW_S
         piece = attempts[start : start + PIECE]
         with store.transaction():
             for attempt in piece:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from campaign.config.rules.output_format import DeclaredRecord, OutputFormat
+from campaign.core import waiting
 from campaign.core.records import PhaseTimes, Record, Source
 from campaign.core.runs import State
 from campaign.core.units import utc
@@ -209,6 +210,17 @@ def test_an_interrupted_import_goes_on_where_it_stopped(driver: Driving, monkeyp
         with collect.open_store(driver.paths, {"": "mdtest"}) as store:
             assert store.records() == records
     assert sorted(imported_runs) == sorted(run.id for run in driver.runs)
+
+
+def test_a_long_import_reports_how_far_it_is(driver: Driving, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver.send()
+    driver.follow()
+    monkeypatch.setattr(collect, "PIECE", 1)
+    monkeypatch.setattr(waiting, "SLOW_S", 0.0)
+    messages: list[str] = []
+    with waiting.replace_listener(messages.append):
+        collect.import_all(driver.paths, driver.store, {"": "mdtest"})
+    assert messages == ["importing 0 of 2 attempts", "importing 1 of 2 attempts"]
 
 
 def test_a_database_of_another_version_has_the_same_results_after_it_was_rebuilt(driver: Driving) -> None:
