@@ -71,8 +71,7 @@ static void forget_images(struct checkpoint_point *point, const char *own_path)
     image_path(point, point->partner.rank, path);
     /* Examining opens the file, which brings its metadata here: of an image that another machine made, nothing can be in
      * this one's cache. */
-    int machine = place_machine();
-    if (place_value_of(&point->place, machine, point->partner.rank) == machine)
+    if (point->partner.machine == place_machine())
         image_cached(path, point->bytes, &pages[0], &pages[1]);
     else
         memcpy(pages, (int64_t[]){0, (point->bytes + 4095) / 4096}, sizeof pages);

@@ -44,14 +44,14 @@ int elsewhere_choices(const struct place *place)
 void elsewhere_find(const struct place *place, int count, struct elsewhere *choices)
 {
     MPI_Comm grouped; /* its ranks are the positions */
-    int most = most_on_a_node(place), ranks = place->ranks, position;
+    int most = most_on_a_node(place), ranks = place->ranks, machine = place_machine(), position;
     MPI_Comm_split(place->comm, 0, place->node_index, &grouped);
     MPI_Comm_rank(grouped, &position);
     for (int i = 0; i < count; i++) {
-        int shift = elsewhere_shift(i, ranks, place->nodes, most), own[2] = {place->rank, place->node_index}, other[2];
-        MPI_Sendrecv(own, 2, MPI_INT, (position - shift + ranks) % ranks, 0, other, 2, MPI_INT,
+        int shift = elsewhere_shift(i, ranks, place->nodes, most), own[3] = {place->rank, place->node_index, machine}, other[3];
+        MPI_Sendrecv(own, 3, MPI_INT, (position - shift + ranks) % ranks, 0, other, 3, MPI_INT,
                      (position + shift) % ranks, 0, grouped, MPI_STATUS_IGNORE);
-        choices[i] = (struct elsewhere){other[0], other[1]};
+        choices[i] = (struct elsewhere){other[0], other[1], other[2]};
     }
     MPI_Comm_free(&grouped);
 }

@@ -18,8 +18,8 @@ int elsewhere_shifts(int ranks, int nodes, int most_on_a_node);
 /* Collective: the same for processes as they are placed. */
 int elsewhere_choices(const struct place *place);
 
-/* Collective, count the same everywhere: rank and node of this rank's choices 0 … count-1. */
+/* Collective, count the same everywhere: rank, node and machine (place_machine) of this rank's choices 0 … count-1. */
 struct elsewhere {
-    int rank, node_index;
+    int rank, node_index, machine;
 };
 void elsewhere_find(const struct place *place, int count, struct elsewhere *choices);

@@ -2,8 +2,8 @@
  * its name, and every rank with that name joins. Costs three small collectives a node, once, before anything is timed. */
 #include "common/place.h"
 
-#include "common/die.h"
 #include "common/emit.h"
+#include "common/quiet.h"
 #include "common/timer.h"
 
 #include <limits.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_BYTES = 2 * PLACE_NAME_BYTES };
+enum { KEY_BYTES = 2 * PLACE_NAME_BYTES, ASK_TAG = 2, ANSWER_TAG = 3 };
 
 static int lowest(MPI_Comm comm, int value)
 {
@@ -57,12 +57,17 @@ static void find_nodes(struct place *place, const char *key)
     place->ranks_per_node = fewest == most ? most : 0;
 }
 
+int place_peer_value(const struct place *place, int value, long long distance)
+{
+    int np = place->ranks, step = (int)(((distance % np) + np) % np), peer_value;
+    MPI_Sendrecv(&value, 1, MPI_INT, (place->rank - step + np) % np, 0, &peer_value, 1, MPI_INT,
+                 (place->rank + step) % np, 0, place->comm, MPI_STATUS_IGNORE);
+    return peer_value;
+}
+
 int place_peer_node(const struct place *place, long long distance)
 {
-    int np = place->ranks, step = (int)(((distance % np) + np) % np), peer_node;
-    MPI_Sendrecv(&place->node_index, 1, MPI_INT, (place->rank - step + np) % np, 0, &peer_node, 1, MPI_INT,
-                 (place->rank + step) % np, 0, place->comm, MPI_STATUS_IGNORE);
-    return peer_node;
+    return place_peer_value(place, place->node_index, distance);
 }
 
 void place_init(struct place *place, MPI_Comm comm)
@@ -108,13 +113,46 @@ int place_machine(void)
     return (int)(color & INT_MAX);
 }
 
+/* Tells every rank that asks the value of this one, until the request is complete. */
+static void answer_until(const struct place *place, int value, MPI_Request *request)
+{
+    struct quiet_pause pause = {0};
+    MPI_Status status;
+    for (int asked, complete = 0; !complete;) {
+        MPI_Iprobe(MPI_ANY_SOURCE, ASK_TAG, place->comm, &asked, &status);
+        if (asked) {
+            MPI_Recv(NULL, 0, MPI_BYTE, status.MPI_SOURCE, ASK_TAG, place->comm, MPI_STATUS_IGNORE);
+            MPI_Send(&value, 1, MPI_INT, status.MPI_SOURCE, ANSWER_TAG, place->comm);
+        }
+        MPI_Test(request, &complete, MPI_STATUS_IGNORE);
+        if (!asked && !complete)
+            quiet_sleep_ns(quiet_next_ns(&pause));
+    }
+}
+
+/* No rank knows how many will ask it: all answer until everybody has an answer. */
 int place_value_of(const struct place *place, int value, int rank)
 {
-    int *values = die_alloc(sizeof(void *), (size_t)place->ranks * sizeof *values);
-    MPI_Allgather(&value, 1, MPI_INT, values, 1, MPI_INT, place->comm);
-    int result = values[rank];
-    free(values);
+    MPI_Request request;
+    int result = value;
+    if (rank != place->rank) {
+        MPI_Irecv(&result, 1, MPI_INT, rank, ANSWER_TAG, place->comm, &request);
+        MPI_Send(NULL, 0, MPI_BYTE, rank, ASK_TAG, place->comm);
+        answer_until(place, value, &request);
+    }
+    MPI_Ibarrier(place->comm, &request);
+    answer_until(place, value, &request);
+    quiet_barrier(place->comm); /* who asks for another value is not given this one */
     return result;
+}
+
+int place_node_of(const struct place *place, int rank)
+{
+    if (place->order == PLACE_CYCLIC)
+        return rank % place->nodes;
+    if (place->order == PLACE_BLOCK && place->ranks_per_node > 0)
+        return rank / place->ranks_per_node;
+    return place_value_of(place, place->node_index, rank);
 }
 
 const char *place_order_name(enum place_order order)

@@ -36,6 +36,12 @@ int place_machine(void);
 /* Collective: the value that `rank` has given, which may be another one on each rank. */
 int place_value_of(const struct place *place, int value, int rank);
 
+/* The same of rank (rank + distance) mod ranks; distance may be negative. */
+int place_peer_value(const struct place *place, int value, long long distance);
+
+/* Collective: index of the node that `rank` is on. No message is needed but in irregular orders. */
+int place_node_of(const struct place *place, int rank);
+
 const char *place_order_name(enum place_order order);
 
 /* Collective: index of the node that rank (rank + distance) mod ranks is on; distance may be negative. */

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { AT_ONCE = 7 }; /* numbers of a rank that rank 0 has, and room for one more to sort */
+
 static int ascending(const void *one, const void *other)
 {
     double a = *(const double *)one, b = *(const double *)other;
@@ -35,7 +37,8 @@ static struct spread spread_of(const double *numbers, int ranks, int stride, dou
     return spread;
 }
 
-void spreads_of(struct spread *spreads, MPI_Comm comm, int count, const double *numbers)
+/* On rank 0 alone. */
+static void gather_spreads(struct spread *spreads, MPI_Comm comm, int count, const double *numbers)
 {
     int rank, ranks;
     double *all = NULL;
@@ -47,6 +50,12 @@ void spreads_of(struct spread *spreads, MPI_Comm comm, int count, const double *
     for (int i = 0; rank == 0 && i < count; i++)
         spreads[i] = spread_of(all + i, ranks, count, all + (size_t)ranks * (size_t)count);
     free(all);
+}
+
+void spreads_of(struct spread *spreads, MPI_Comm comm, int count, const double *numbers)
+{
+    for (int first = 0; first < count; first += AT_ONCE)
+        gather_spreads(spreads + first, comm, count - first < AT_ONCE ? count - first : AT_ONCE, numbers + first);
     MPI_Bcast(spreads, count * (int)sizeof *spreads, MPI_BYTE, 0, comm);
 }
 

@@ -10,8 +10,8 @@ struct spread {
     int lowest_rank;                /* the first rank that has the lowest number; -1 where no rank takes part */
 };
 
-/* Collective. Of each of `count` numbers; a number below 0 takes no part. The same reply everywhere. Rank 0 needs 8 bytes
- * for each rank and number meanwhile. */
+/* Collective. Of each of `count` numbers; a number below 0 takes no part. The same reply everywhere. Rank 0 needs at
+ * most 64 bytes for each rank meanwhile. */
 void spreads_of(struct spread *spreads, MPI_Comm comm, int count, const double *numbers);
 
 /* Start and length of a phase on this rank, and of the phase over all ranks. */

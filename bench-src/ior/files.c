@@ -118,7 +118,7 @@ void ior_files_prepare_beside(struct ior_test *test)
 {
     char path[PATH_MAX];
     struct stat status;
-    const int next = (test->place.rank + 1) % test->place.ranks, next_writes = place_value_of(&test->place, test->beside, next);
+    const int next = (test->place.rank + 1) % test->place.ranks, next_writes = place_peer_value(&test->place, test->beside, 1);
     const bool removes = test->beside && test->store->keeps_bytes && is_mine(test);
     ior_access_path(test, test->place.rank, path);
     int foreign = removes && !test->beside_kept && lstat(path, &status) == 0;

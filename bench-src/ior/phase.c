@@ -154,7 +154,7 @@ static void reduce(const struct ior_test *test, const struct ior_move *move, con
     const struct place *place = &test->place;
     const double mib = 1 << 20;
     const int64_t done = takes_part ? move->done : 0, bytes = done * test->plan.transfer;
-    const int64_t remote = place_value_of(place, place->node_index, target) != place->node_index ? bytes : 0;
+    const int64_t remote = place_node_of(place, target) != place->node_index ? bytes : 0;
     timing = takes_part ? timing : &none;
     double worst[TIMES], moved_s = (timing->s[MOVE] - timing->s[SYNC]) * ior_depth(test), all_moved_s;
     int64_t own[5] = {bytes, done, remote, timing->bytes_at_stonewall, takes_part}, all[5];

@@ -67,8 +67,7 @@ static double ask_cache(struct mpiio_test *test)
     struct stat found;
     struct cache_pages pages = {0};
     mpiio_path(test->config->base, test->first.rank, path);
-    int machine = place_machine();
-    bool other_machine = place_value_of(&test->run->place, machine, test->first.rank) != machine;
+    bool other_machine = test->first.machine != place_machine();
     if (other_machine && test->writes)
         pages.asked = test->own_file_bytes / 4096 + 1; /* about as much as the others' */
     int fd = test->config->store->uses_page_cache && !other_machine ? open(path, O_RDONLY | O_CLOEXEC) : -1;
