@@ -19,10 +19,10 @@ from unittest import mock
 from tests.bench.table import Row, markdown, write
 
 BUDGETS_S = {  # in all less than 30 minutes
-    "campaign_wall": 240, "cold_start": 15, "compare_power": 60, "compare_time": 45, "contention": 25, "coverage": 25,
-    "environment_capture": 10, "instructions": 90, "ior_limit": 285, "mbw_mr_limit": 90, "mdtest_limit": 105,
-    "mutations": 40, "network_storage": 50, "pool_limit": 50, "ranks": 110, "sample_rates": 55, "scale": 270,
-    "search_families": 120, "submission": 50, "uring_limit": 15, "verify_time": 50,
+    "campaign_wall": 225, "cold_start": 15, "compare_power": 50, "compare_time": 45, "contention": 22, "coverage": 25,
+    "environment_capture": 6, "instructions": 90, "ior_limit": 265, "mbw_mr_limit": 90, "mdtest_limit": 105,
+    "mutations": 37, "network_storage": 50, "pool_limit": 50, "ranks": 170, "sample_rates": 55, "scale": 270,
+    "search_families": 115, "submission": 50, "uring_limit": 15, "verify_time": 50,
 }  # fmt: skip
 
 

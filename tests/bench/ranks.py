@@ -6,7 +6,7 @@ of a rank (its share of what ranks share) before it measures, beside a program o
 `MDTEST=/path/to/mdtest` adds an upstream binary: ours must not take longer for the same number of ranks, all layouts
 together, start of MPI included. `FULL=1` measures up to 1,024 ranks, `RANKS=64,128` other numbers; without them, more
 than 64 ranks are measured in one layout and without upstream, which takes minutes. The programs take turns; other work
-on the machine adds to all times.
+on the machine adds to all times. At the end, what all applets cost with 100,000 ranks (`rank_counts`).
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from campaign.plan import dialect
 from campaign.sandbox.cluster import Sandbox
 from campaign.sandbox.layout import Shape
 from campaign.slurm import commands
+from tests.bench import rank_counts
 from tests.bench.machine import BUILD, FULL, mdtests
 from tests.bench.table import Row
 
@@ -187,3 +188,4 @@ def main() -> Iterator[Row]:
         ", ".join(map(str, sorted(lines))),
         missed=len(lines) > 1,
     )
+    yield from rank_counts.main()
