@@ -194,7 +194,7 @@ class Costs:
     def text(self) -> str:
         rank_0, others = (f"{growth.by_rank:.0f}" for growth in self.memory)
         messages = (f"{growth.at(MANY):,.0f}" for growth in (self.inside, self.between))
-        return f"{', '.join(messages)}; {rank_0} B, {others} B"
+        return f"{', '.join(messages)}; {rank_0}, {others}"
 
 
 def costs_of(program: Program, counts: Mapping[int, list[Part]]) -> Costs:
@@ -256,13 +256,12 @@ def main() -> Iterator[Row]:
     with tmpfs() as folder:
         theirs = measured_costs(peers(), folder)
         own = measured_costs(OWN, folder)
-    limit = f"0, {BETWEEN * math.log2(MANY):.0f}; {RANK_0_BYTES} B, 0 B"
+    limit = f"0, {BETWEEN * math.log2(MANY):.0f}; {RANK_0_BYTES}, 0"
     for program in OWN:
         costs = own[program.name]
         yield Row(
-            f"{program.name} with {MANY:,} ranks, by growth up to {max(RANKS)}: messages of a rank inside timed parts,"
-            " between them; memory of rank 0, of others for each rank",
-            f"{RANK_0_BYTES} B, 0 B" if program.by_messages else limit,
+            f"{program.name}, {MANY:,} ranks: messages in a phase, between; bytes a rank: rank 0, others",
+            f"{RANK_0_BYTES}, 0" if program.by_messages else limit,
             costs.text,
             theirs[program.name].text if program.name in theirs else "",
             missed=is_missed(program, costs),

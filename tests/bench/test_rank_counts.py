@@ -76,7 +76,7 @@ def test_growth_that_nothing_fits_well_is_the_nearest() -> None:
 def test_costs_are_those_of_many_ranks() -> None:
     costs = costs_of(PROGRAM, counts())
     assert costs.between.at(MANY) == pytest.approx(2 * math.log2(MANY))
-    assert costs.text == "0, 33; 0 B, 0 B"
+    assert costs.text == "0, 33; 0, 0"
     assert not is_missed(PROGRAM, costs)
 
 
