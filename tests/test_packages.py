@@ -66,6 +66,7 @@ FOREIGN = USERS.keys() - {"subprocess", "sqlite3"}
 LATE = FOREIGN - {"orjson"}  # take longer to load than `campaign --help` may
 # Loaded where a search goes on, and where a sample is drawn or accepted.
 LOADED_LATE = {"plan.search", "statistics.designs"}
+FORKS = "core.workers"  # which executes no program
 PROCESSES = {"system", "popen", "fork", "forkpty", "posix_spawn", "posix_spawnp", "startfile"}
 
 
@@ -207,7 +208,7 @@ def test_no_other_way_starts_a_process() -> None:
     texts = [
         f"{path.relative_to(PACKAGE.parent)}:{node.lineno}: os.{node.attr}"
         for path in sources()
-        if importer_of(path) not in USERS["subprocess"]
+        if importer_of(path) not in {*USERS["subprocess"], FORKS}
         for node in ast.walk(parsed(path))
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "os"
         if node.attr in PROCESSES or node.attr.startswith(("exec", "spawn"))

@@ -10,7 +10,7 @@ import resource
 import stat
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from importlib import import_module
 from pathlib import Path
 from traceback import extract_tb
@@ -18,6 +18,7 @@ from typing import Any, TextIO
 
 from campaign.cli.arguments import check_verb, parser
 from campaign.cli.output import check_outputs, prepare_outputs, say
+from campaign.cli.step_line import VERBS, show_steps
 from campaign.core import users, waiting
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, CampaignError, is_full
 
@@ -63,7 +64,8 @@ def _run_verb(words: Sequence[str]) -> int:
             check_verb(*words)
         arguments = parser().parse_args(words)
         notices = (lambda _: None) if "--json" in words else say  # nobody reads messages beside data
-        with prepare_outputs(arguments), waiting.replace_listener(notices):
+        steps = show_steps(sys.stderr) if words[0] in VERBS else nullcontext()
+        with prepare_outputs(arguments), waiting.replace_listener(notices), steps:
             module, name = arguments.do
             verb: Callable[[argparse.Namespace], int] = import_module(f"campaign.cli.{module}").FUNCTIONS[name]
             check_outputs(arguments)

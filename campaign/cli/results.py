@@ -30,6 +30,7 @@ from campaign.core.errors import INCOMPLETE, OK, InputError, typed_path
 from campaign.core.grouping import grouped
 from campaign.core.paths import Paths
 from campaign.core.units import listing, plural
+from campaign.core.workers import results_in_order
 from campaign.judge.compliance import compliance_matrix
 from campaign.judge.rows import with_findings
 from campaign.judge.submission import Submission
@@ -278,7 +279,7 @@ def _load_offers(arguments: argparse.Namespace) -> list[PartsOfOffer]:
     paths, part = arguments.campaigns, arguments.of_part
     mapping, pack = rfps.mapping_and_packs(arguments.mapping, paths[-1], arguments.rules, part)
     form = (mapping, {name: packs.load(pack_id) for name, pack_id in pack.items()}) if mapping else None
-    offers = [offer_files.load_offer(path, form) for path in paths]
+    offers = list(results_in_order(lambda path: offer_files.load_offer(path, form), paths, str, "reading offers"))
     for path, (_, parts) in zip(paths, offers, strict=True):
         if part and not {part, ""} & {*parts}:
             raise InputError(f"{path}: has no part {part}; its parts are {', '.join(parts)}")

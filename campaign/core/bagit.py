@@ -25,6 +25,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from campaign.core import archives, temporary, untrusted
 from campaign.core.errors import InputError, MachineLacks
+from campaign.core.steps import count_steps
 from campaign.core.strict_yaml import quoted
 
 DECLARATION = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
@@ -99,7 +100,7 @@ def finish(root: Path, info: Mapping[str, str]) -> None:
     """Make a bag of a directory whose payload is in `data/`: write declaration, description and manifests."""
     size = count = 0
     with (root / MANIFEST).open("wb") as manifest:
-        for name, entry in files(root / "data", PAYLOAD):
+        for name, entry in count_steps(files(root / "data", PAYLOAD), "hashing files"):
             manifest.write(_line(name, Path(entry.path)))
             size, count = size + entry.stat().st_size, count + 1
     described = {**info, "Payload-Oxum": f"{size}.{count}"}
@@ -323,7 +324,7 @@ def _copy(intake: _Intake, members: Iterable[archives.Member], top: str | None =
     """Copy the files among the members. `top`: the folder that contains all of them, if it does not follow from the
     first file.
     """
-    for member in members:
+    for member in count_steps(members, "copying files of the bundle"):
         if member.type is archives.MemberType.DIRECTORY and not member.problem:
             continue
         try:

@@ -43,6 +43,7 @@ from campaign.core.atomic import locked
 from campaign.core.errors import InputError, convert_full_disk, typed_path, write_error
 from campaign.core.paths import RESPONSE, RFP, Paths, bundle_of_part
 from campaign.core.runs import Attempt, Run, State
+from campaign.core.steps import count_steps
 from campaign.core.units import plural
 from campaign.evidence import provenance, replay
 from campaign.judge.submission import Submission
@@ -267,7 +268,7 @@ def _copy_evidence(
         _copy(Path(path), data / name)
     _write(data / "names.json", replay.names_as_json(names, campaign, pack.path, copies))
     jobs = {attempt.job for attempt in attempts if (attempt.run, attempt.number) in counted_keys}
-    for name, entry in bagit.files(paths.root):
+    for name, entry in count_steps(bagit.files(paths.root), "copying files"):
         top, *parts = name.split("/")
         if not is_evidence(top):
             continue

@@ -15,6 +15,7 @@ from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
 from campaign.core.paths import Paths
 from campaign.core.runs import Attempt, Planned, Run
+from campaign.core.steps import count_steps
 from campaign.core.strict_yaml import quoted
 from campaign.core.units import listing
 from campaign.evidence import replay
@@ -105,7 +106,7 @@ def _compare_with_plan(
     differences: dict[_Differing, list[str]] = {}
     of_others: dict[str, list[tuple[str, str, str]]] = {}
     failing: dict[tuple[str, str], list[str]] = {}  # by the other version and the reason
-    for job, attempts in planned.items():
+    for job, attempts in count_steps(planned.items(), "comparing job scripts", len(planned)):
         place, origin = f"jobs/{job}/job.sbatch", _other_version(submission, job)
         text = read_text(data / "results" / place) or ""  # one in memory at a time
         try:

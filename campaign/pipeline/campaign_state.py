@@ -5,6 +5,7 @@ The rules are imported where they are used: a driver submits its jobs before.
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,6 +22,8 @@ from campaign.core import journal
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState, pass_on_limit, typed_path
 from campaign.core.paths import Paths
 from campaign.core.runs import Attempt, State
+from campaign.core.steps import count_steps
+from campaign.core.workers import results_in_order
 from campaign.judge.findings import BUILTIN, CAMPAIGN
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning
@@ -55,6 +58,10 @@ def judge_recorded(
     submission = _without_results(definition, planned, store, source)
     if store:
         submission = _with_results(definition, submission, store, engine.judge, chain)
+        cases, subject = submission.results, operator.attrgetter("subject")
+        judged = results_in_order(operator.attrgetter("findings"), cases, subject, "judging attempts")
+        for case, findings in zip(cases, judged, strict=True):
+            vars(case)["findings"] = findings
     return _judge(submission)
 
 
@@ -82,7 +89,7 @@ def kept_submission(
 
     attempts = judgements.JudgedAttempts(store, basis, engine.judge)
     submission = _with_results(definition, submission, store, attempts.findings)
-    for case in submission.results:
+    for case in count_steps(submission.results, "judging attempts", len(submission.results)):
         _ = case.findings  # while the database is open
     if judgement:
         return judgements.with_judgement(submission, judgement)

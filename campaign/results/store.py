@@ -28,9 +28,9 @@ from campaign.core.grouping import grouped
 from campaign.core.paths import Paths
 from campaign.core.records import Outputs, Record
 from campaign.core.runs import Attempt, Planned, State
-from campaign.results.environment.facts import NOTHING, Accounting, Environment, Evidence, Facts, Witness
+from campaign.results.environment.facts import Accounting, Environment, Evidence, Facts, Witness
 from campaign.results.file_hashes import digests
-from campaign.results.stored_rows import RECORD_COLUMNS, RECORD_FIELDS, stored_attempt, stored_record
+from campaign.results.stored_rows import RECORD_COLUMNS, AttemptRows, stored_attempt, stored_record
 
 SCHEMA = Path(__file__).with_name("schema.sql")
 FORMAT = 15  # of these tables: the database's user_version
@@ -475,40 +475,20 @@ class Store(AbstractContextManager["Store"]):
 
     # --- results
 
-    def save_results(
-        self,
-        run: str,
-        attempt: int,
-        records: Sequence[Record],
-        outputs: Outputs,
-        evidence: Evidence,
-    ) -> None:
+    def save_results(self, results: AttemptRows) -> None:
         """Replace what is stored for an attempt."""
+        key = (results.run, results.attempt)
         with self.transaction():
-            self._sql("DELETE FROM records WHERE run = ? AND attempt = ?", (run, attempt))
-            rows = [
-                (
-                    *(run, attempt, record.source.file, record.source.line, dumps(record.each)),
-                    *(getattr(record, name) for name in RECORD_FIELDS),
-                )
-                for record in records
-            ]
+            self._sql("DELETE FROM records WHERE run = ? AND attempt = ?", key)
             with self._storage_errors():
-                self._db.executemany(_INSERT_RECORD, rows)
-            outputs_json = dumps(outputs)
-            self._sql("INSERT OR REPLACE INTO observations VALUES (?, ?, ?)", (run, attempt, outputs_json))
-            environment = replace(evidence.environment, facts={})  # its facts are the same until a node changes
-            shared = [*map(_hash_and_json, (environment, evidence.environment.facts, evidence.witness))]
-            for digest, data in shared:
-                self._sql("INSERT OR IGNORE INTO shared VALUES (?, ?)", (digest, data))
-            own_json = dumps(
-                replace(evidence, environment=NOTHING.environment, accounting=None, witness=NOTHING.witness)
-            )
-            shared_digests = [digest for digest, _ in shared]
-            digest = sha256_of(rows, outputs_json, shared_digests, own_json)
+                self._db.executemany(_INSERT_RECORD, results.records)
+                self._db.executemany("INSERT OR IGNORE INTO shared VALUES (?, ?)", results.shared)
+            self._sql("INSERT OR REPLACE INTO observations VALUES (?, ?, ?)", (*key, results.outputs))
+            shared_digests = [digest for digest, _ in results.shared]
+            digest = sha256_of(results.records, results.outputs, shared_digests, results.evidence)
             self._sql(
                 "INSERT OR REPLACE INTO evidence VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (run, attempt, *shared_digests, own_json, digest),
+                (*key, *shared_digests, results.evidence, digest),
             )
 
     def save_accounting(self, job: str, accounting: Accounting) -> None:
@@ -659,12 +639,6 @@ def _refuse_directories(paths: Paths) -> None:
 def sha256_of(*values: Any) -> str:
     """The hash of values whose `repr` has all that they are."""
     return hashlib.sha256(repr(values).encode(errors="surrogatepass")).hexdigest()
-
-
-def _hash_and_json(value: Any) -> tuple[str, str]:
-    """The hash of its JSON, and that."""
-    text = dumps(value)
-    return hashlib.sha256(text.encode()).hexdigest(), text
 
 
 def _damaged_error(database: Path, problem: object) -> EnvironmentLacks:

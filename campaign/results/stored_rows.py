@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import typing
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from campaign.core.decode import decode
-from campaign.core.records import Iteration, Record, Source
+from campaign.core.decode import decode, dumps
+from campaign.core.records import Iteration, Outputs, Record, Source
 from campaign.core.runs import Attempt, State
+from campaign.results.environment.facts import NOTHING, Evidence
 
 # Columns that are no field of the dataclass, or text of a field of another type.
 _STORED = {"run": str, "attempt": int, "file": str, "line": int, "each": str, "state": str}
@@ -59,3 +61,40 @@ ATTEMPT_FIELDS = (
     *("run", "number", "token", "job", "fingerprint", "state", "reason", "job_id", "submitted", "started"),
     "ended",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRows:
+    """What was read of an attempt, as rows have it. `shared`: what is the same in other attempts, as JSON after its
+    hash.
+    """
+
+    run: str
+    attempt: int
+    records: list[tuple[Any, ...]]
+    outputs: str
+    shared: tuple[tuple[str, str], ...]
+    evidence: str
+
+
+def rows_of_attempt(
+    run: str, attempt: int, records: Sequence[Record], outputs: Outputs, evidence: Evidence
+) -> AttemptRows:
+    rows = [
+        (
+            *(run, attempt, record.source.file, record.source.line, dumps(record.each)),
+            *(getattr(record, name) for name in RECORD_FIELDS),
+        )
+        for record in records
+    ]
+    # The facts about nodes are the same in all jobs until a node changes, the rest of the environment in one job.
+    shared_values = replace(evidence.environment, facts={}), evidence.environment.facts, evidence.witness
+    attempt_evidence = replace(evidence, environment=NOTHING.environment, accounting=None, witness=NOTHING.witness)
+    hashed_values = tuple(map(_hash_and_json, shared_values))
+    return AttemptRows(run, attempt, rows, dumps(outputs), hashed_values, dumps(attempt_evidence))
+
+
+def _hash_and_json(value: Any) -> tuple[str, str]:
+    """The hash of its JSON, and that."""
+    text = dumps(value)
+    return hashlib.sha256(text.encode()).hexdigest(), text

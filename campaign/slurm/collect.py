@@ -15,16 +15,18 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 from campaign.config.rules.output_format import Form
 from campaign.core import waiting
 from campaign.core.errors import UnknownState, pass_on_limit
 from campaign.core.paths import Paths
-from campaign.core.records import Completion, Observation, OutputRemark, Record
+from campaign.core.records import Completion, Observation, OutputRemark, Outputs, Record
 from campaign.core.runs import Attempt, State
+from campaign.core.steps import is_displayed
 from campaign.core.units import format_duration, listing
+from campaign.core.workers import results_in_order
 from campaign.results.changes import Changes
 from campaign.results.completion import completion_of, read_completion
 from campaign.results.environment import facts_file, reading
@@ -32,6 +34,7 @@ from campaign.results.environment.facts import Evidence
 from campaign.results.environment.slurm_text import STATES, STOPPED
 from campaign.results.parsers.lines import follows_from_end, printable_line
 from campaign.results.store import Store, StoredJob
+from campaign.results.stored_rows import AttemptRows, rows_of_attempt
 from campaign.slurm import commands, partitions, sbatch
 from campaign.slurm.accounting import Accountant, import_accounting
 from campaign.slurm.submit import ABSENT_TIMES, give_up, may_still_submit, not_submitted
@@ -53,6 +56,19 @@ def import_results(
     """Parse an attempt's raw output into the database; gives its records, and the most informative error of a failure
     or "". `forms`: as `RulePack.outputs`.
     """
+    records, outputs, evidence = _read_results(paths, forms, attempt)
+    store.save_results(rows_of_attempt(attempt.run, attempt.number, records, outputs, evidence))
+    # A program's message on stderr is the cause; an incomplete stdout follows from it.
+    errors = [error for seen in outputs.values() for error in seen.errors]
+    of_stderr = [error for error in errors if Path(error.file).name == "stderr"]
+    of_program = [error for error in of_stderr if not follows_from_end(error.text)]
+    return records, "".join(map(str, (*of_program, *of_stderr, *errors)[:1]))
+
+
+def _read_results(
+    paths: Paths, forms: Mapping[str, Form], attempt: Attempt
+) -> tuple[Sequence[Record], Outputs, Evidence]:
+    """What an attempt's raw output and its facts say."""
     from campaign.results.parsers import output
 
     folder = paths.attempt(attempt.run, attempt.number)
@@ -63,12 +79,7 @@ def import_results(
         phase: replace(_with_placement(seen, evidence.placement.get(phase, ())), errors=(*seen.errors, *of_records))
         for phase, seen in parsed.items()
     }
-    store.save_results(attempt.run, attempt.number, records, outputs, evidence)
-    # A program's message on stderr is the cause; an incomplete stdout follows from it.
-    errors = [error for seen in outputs.values() for error in seen.errors]
-    of_stderr = [error for error in errors if Path(error.file).name == "stderr"]
-    of_program = [error for error in of_stderr if not follows_from_end(error.text)]
-    return records, "".join(map(str, (*of_program, *of_stderr, *errors)[:1]))
+    return records, outputs, evidence
 
 
 def read_evidence(folder: Path, token: str) -> tuple[Evidence, tuple[str, ...]]:
@@ -117,15 +128,23 @@ def import_all(paths: Paths, store: Store, forms: Mapping[str, Form]) -> int:
 
 def _import_attempts(paths: Paths, store: Store, forms: Mapping[str, Form], attempts: Sequence[Attempt]) -> None:
     """Parse the raw outputs of attempts, in pieces that stay if it is interrupted, unless in a transaction."""
+
+    def rows(attempt: Attempt) -> AttemptRows:
+        return rows_of_attempt(attempt.run, attempt.number, *_read_results(paths, forms, attempt))
+
+    def folder(attempt: Attempt) -> str:
+        return f"runs/{attempt.run}/{attempt.number}"
+
+    all_rows = results_in_order(rows, attempts, folder, "reading the outputs of attempts")
     next_report_s = time.monotonic() + waiting.SLOW_S
     for start in range(0, len(attempts), PIECE):
-        if time.monotonic() >= next_report_s:
+        if time.monotonic() >= next_report_s and not is_displayed():
             waiting.tell_listener(f"importing {start:,} of {len(attempts):,} attempts")
             next_report_s = time.monotonic() + waiting.SLOW_S
         piece = attempts[start : start + PIECE]
         with store.transaction():
-            for attempt in piece:
-                import_results(paths, store, forms, attempt)
+            for results in islice(all_rows, len(piece)):
+                store.save_results(results)
             for job in dict.fromkeys(attempt.job for attempt in piece):
                 import_accounting(paths, store, job)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import resource
@@ -19,7 +20,7 @@ from xml.etree import ElementTree
 import pytest
 
 from campaign import __version__
-from campaign.core import bagit, journal, signatures
+from campaign.core import bagit, journal, signatures, workers
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.events import Event
 from campaign.core.findings import Finding
@@ -236,6 +237,19 @@ def test_a_fraud_with_all_hashes_made_anew_does_not_give_the_tables(
     fraud(bag)
     bundled.forge(bag)
     assert {"EVD-04"} <= rules(bag) <= {"EVD-04", "EVD-06"}
+
+
+@pytest.mark.parametrize("fraud", FRAUDS, ids=lambda fraud: fraud.__name__)
+def test_several_processes_say_of_a_fraud_what_one_process_says(
+    made: Made, tmp_path: Path, fraud: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    fraud(bag)
+    bundled.forge(bag)
+    in_one = made.call("verify", bag, "--details").stdout
+    monkeypatch.setattr(workers, "FEWEST_ITEMS", 1)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
+    assert made.call("verify", bag, "--details").stdout == in_one
 
 
 def by_version(bag: Path, version: str) -> None:

@@ -30,6 +30,7 @@ from campaign.core.runs import Attempt, Planned, State
 from campaign.results import file_hashes, store
 from campaign.results.environment.facts import NOTHING, Altered
 from campaign.results.store import Store
+from campaign.results.stored_rows import rows_of_attempt
 from tests.support import builders
 
 ENDS = [state for state in State if not state.active]
@@ -164,13 +165,15 @@ def test_records_and_observations_come_back_as_they_were_saved_and_the_later_one
     run = builders.run()
     store = builders.filled_store(tmp_path, [run])
     store.save_results(
-        run.id, 1, builders.records((1.0, 2.0, 3.0)), {"": builders.observation(complete=False)}, NOTHING
+        rows_of_attempt(
+            run.id, 1, builders.records((1.0, 2.0, 3.0)), {"": builders.observation(complete=False)}, NOTHING
+        )
     )
     records, seen = (
         builders.records(),
         {"": builders.observation(errors=(OutputRemark("ü", "stdout", 3),), unparsed=(OutputRemark("a"),))},
     )
-    store.save_results(run.id, 1, records, seen, NOTHING)
+    store.save_results(rows_of_attempt(run.id, 1, records, seen, NOTHING))
     assert store.records() == {(run.id, 1): records}
     assert store.observations() == {(run.id, 1): seen}
 
@@ -180,14 +183,16 @@ def test_a_truth_value_comes_back_as_one(tmp_path: Path) -> None:
     store = builders.filled_store(tmp_path, [run])
     first_record, *_ = builders.records()
     records = [replace(first_record, of_fastest=True)]
-    store.save_results(run.id, 1, records, {"": builders.observation(complete=False)}, NOTHING)
+    store.save_results(rows_of_attempt(run.id, 1, records, {"": builders.observation(complete=False)}, NOTHING))
     (stored,) = store.records()[run.id, 1]
     assert stored.of_fastest is True, "and not 1, which is none in JSON"
 
 
 def test_the_view_of_numbers_gives_each_with_its_job_and_its_place(tmp_path: Path) -> None:
     run = builders.run()
-    builders.filled_store(tmp_path, [run]).save_results(run.id, 1, builders.records(), builders.observation(), NOTHING)
+    builders.filled_store(tmp_path, [run]).save_results(
+        rows_of_attempt(run.id, 1, builders.records(), builders.observation(), NOTHING)
+    )
     rows = sqlite3.connect(tmp_path / "campaign.db").execute("SELECT * FROM numbers ORDER BY line").fetchall()
     assert rows[0] == (run.id, 1, "17", "create", 1000.0, "ops/s", "runs/r/1/stdout", 14, "pending")
     assert len(rows) == 3
@@ -510,7 +515,9 @@ def test_a_column_with_a_value_of_another_kind_is_damaged(tmp_path: Path, column
 
 def test_a_number_of_a_result_that_is_a_text_is_damaged(tmp_path: Path) -> None:
     store = builders.filled_store(tmp_path, [builders.run()])
-    store.save_results(builders.run().id, 1, builders.records(), builders.observation(), builders.evidence())
+    store.save_results(
+        rows_of_attempt(builders.run().id, 1, builders.records(), builders.observation(), builders.evidence())
+    )
     with store.transaction():
         store._sql("UPDATE records SET start_skew_s = 'late'")
     with pytest.raises(EnvironmentLacks, match=r"is damaged .*start_skew_s is of type str"):
@@ -520,7 +527,9 @@ def test_a_number_of_a_result_that_is_a_text_is_damaged(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("column", "value"), [("each", b"[]"), ("file", b"\xff"), ("line", "x")])
 def test_a_column_of_results_that_is_no_field_has_its_kind_too(tmp_path: Path, column: str, value: object) -> None:
     store = builders.filled_store(tmp_path, [builders.run()])
-    store.save_results(builders.run().id, 1, builders.records(), builders.observation(), builders.evidence())
+    store.save_results(
+        rows_of_attempt(builders.run().id, 1, builders.records(), builders.observation(), builders.evidence())
+    )
     with store.transaction():
         store._sql(f"UPDATE records SET {column} = ?", (value,))
     with pytest.raises(EnvironmentLacks, match=rf"is damaged .*{column} is of type (bytes|str)"):

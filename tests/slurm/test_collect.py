@@ -193,16 +193,16 @@ def test_an_interrupted_import_goes_on_where_it_stopped(driver: Driving, monkeyp
     driver.store.close()
     driver.paths.database.unlink()
     imported_runs: list[str] = []
-    import_results, limit = collect.import_results, 1
+    read_results, limit = collect._read_results, 1
 
     def count_imports(*arguments: Any) -> Any:
         if len(imported_runs) == limit:
             raise KeyboardInterrupt
-        imported_runs.append(arguments[3].run)
-        return import_results(*arguments)
+        imported_runs.append(arguments[2].run)
+        return read_results(*arguments)
 
     monkeypatch.setattr(collect, "PIECE", 1)
-    monkeypatch.setattr(collect, "import_results", count_imports)
+    monkeypatch.setattr(collect, "_read_results", count_imports)
     with pytest.raises(KeyboardInterrupt):
         collect.open_store(driver.paths, {"": "mdtest"})
     limit = 2

@@ -6,6 +6,7 @@ exception.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from collections.abc import Mapping
@@ -23,6 +24,7 @@ UNFINISHED = "facts.jsonl.new"  # its name until the attempt has ended
 FORMAT = 1
 LARGEST_BYTES = 128 << 20  # 1,000 nodes take about 200 KB, a day of the servers' counters 20 MB
 MOST_PROBLEMS = 20
+_SHORT_LINE = 1_000  # bytes: so that what is kept of read lines is at most 10 MB
 LONGEST = 8_192  # characters of one text; the job cuts at 4,000 bytes
 _TEXTS = ("source", "name", "node", "rank", "phase", "unit")
 
@@ -102,7 +104,7 @@ def parse(content: bytes, is_ended: bool = True) -> FactsFile:
     for number, line in enumerate(lines, 2):
         try:
             if line:
-                facts.append(_fact(number, object_of(line)))
+                facts.append((_known_fact if len(line) < _SHORT_LINE else _fact)(number, line))
         except ValueError as error:
             problems.append(f"{NAME}:{number}: {error}")
     return FactsFile(tuple(facts), is_ended, "", tuple(problems[:MOST_PROBLEMS]))
@@ -123,8 +125,9 @@ def object_of(content: bytes) -> Mapping[str, Any]:
     return value
 
 
-def _fact(number: int, fields: Mapping[str, Any]) -> FactLine:
+def _fact(number: int, line: bytes) -> FactLine:
     """Raises ValueError if it has no source or no name, or a field of another type."""
+    fields = object_of(line)
     texts = {key: fields.get(key, "") for key in _TEXTS}
     for key, text in texts.items():
         if not isinstance(text, str) or (key in _TEXTS[:2] and not text):
@@ -135,6 +138,10 @@ def _fact(number: int, fields: Mapping[str, Any]) -> FactLine:
     return FactLine(
         number, source, name, clean(value) if isinstance(value, str) else value, node, rank, phase, unit, time
     )
+
+
+# The facts of an attempt begin with those of its job, and most facts of nodes are the same in all jobs.
+_known_fact = functools.lru_cache(maxsize=10_000)(_fact)
 
 
 def clean(text: str) -> str:
