@@ -48,6 +48,20 @@ def test_results_keep_the_program_that_they_were_measured_with(definition: Defin
     assert programs(definition) == {str(tmp_path / "elsewhere" / "mdtest")}
 
 
+@pytest.mark.parametrize("indent", [None, 1, 4])
+def test_a_plan_is_read_however_its_file_is_laid_out(definition: Definition, indent: int | None) -> None:
+    path, argv = definition.paths.plan, ["srun", '/odd "]"\\/mdtest', "-x", "[1]"]
+    stored = json.loads(path.read_text())
+    for run in stored["runs"][::2]:
+        run["argv"] = argv[1:]
+    path.write_text(json.dumps(stored, indent=1))
+    expected = planning.read_earlier_plan(definition)
+    assert Path(argv[1]) in expected.programs
+    assert len(expected.programs) == 2
+    path.write_text(json.dumps(stored, indent=indent))
+    assert planning.read_earlier_plan(definition) == expected
+
+
 def test_a_wrapper_with_the_name_of_the_benchmark_is_not_taken_for_it(definition: Definition, tmp_path: Path) -> None:
     wrapper = tmp_path / "site" / "mdtest"
     campaign = replace(definition.campaign, launcher=Launcher(prefix=(str(wrapper),)))
