@@ -53,7 +53,7 @@ class Progress:
     """What a display needs to know of a running campaign."""
 
     runs: Sequence[Run]
-    attempts: Sequence[tuple[Run, Attempt]]  # changed since the last progress of these runs, in their order
+    attempts: Sequence[tuple[Run, Attempt]]  # the latest of each run, if changed since the last progress
     values: Callable[[Attempt], Sequence[RunValue]] = lambda _: ()  # those of an attempt
     time_left: Callable[[], TimeLeft | None] = lambda: None  # None while unknown; computed on request
 
@@ -327,7 +327,8 @@ class _Work:
         ]
         self._estimate.update([attempt for _, attempt in by_run], time.time())
         time_left = functools.partial(self._estimate.left, time.time())
-        driver.display.show(Progress(self._chosen, by_run, self._values, time_left))
+        latest = {run.id: (run, attempt) for run, attempt in by_run}  # a run that is measured again has earlier ones
+        driver.display.show(Progress(self._chosen, list(latest.values()), self._values, time_left))
         if not self._stopped:
             self._stopped = self._stop(attempts)
         return goes_on

@@ -62,7 +62,7 @@ def test_a_run_whose_phases_last_longer_than_every_tolerance_is_accused_of_nothi
     monkeypatch.setenv("LD_PRELOAD", str(library("clock_ahead")))
     drive("run", planned.file, "--despite-violations", "--only", "/".join((*first.line, "*")))
     monkeypatch.delenv("LD_PRELOAD")
-    (case,) = campaign_state.current_submission(definition, print).results[:1]
+    (case,) = campaign_state.current_submission(definition, print, with_results=True).results[:1]
     completion = case.evidence.completion
     assert completion is not None
     launched = {command.phase for command in case.run.launched}

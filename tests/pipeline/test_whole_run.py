@@ -150,7 +150,11 @@ def test_a_deleted_database_is_rebuilt_with_the_same_table(whole: Case) -> None:
 
 def test_a_rerun_adds_one_attempt_of_that_run_and_touches_no_other_cell(whole: Case) -> None:
     before = whole.table()
+    log = whole.results / "run.log"
+    lines_before = log.read_text().splitlines()
     whole.call("rerun", "scratch/node/unique/stat")
+    lines = log.read_text().splitlines()[len(lines_before) :]
+    assert len([line for line in lines if "[1/1] " in line]) == 1, lines  # none of earlier attempts
     after = whole.table()
     changed = {(row["launch"], row["files"]) for row, old in zip(after, before, strict=True) if row != old}
     assert changed == {("node", "unique")}
