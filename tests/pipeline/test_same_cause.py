@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from campaign.core.runs import Attempt, Run, State
-from campaign.pipeline.run import same_cause
+from campaign.pipeline.same_cause import same_cause
 from tests.support import builders
 
 RUNS = [builders.run(id=f"scratch.node.{files}.r1") for files in ("shared", "unique", "onefile", "other")]
