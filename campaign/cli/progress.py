@@ -173,11 +173,7 @@ class Lines:
     def _changes(self, progress: Progress) -> Iterator[tuple[str, Importance]]:
         """What has changed since the last call, with its importance."""
         for run, last in progress.attempts:
-            before = self._seen.get(run.id)
-            if before and before.number > last.number:
-                continue
-            self._note(run, last)
-            if before and _shown_state(before) == _shown_state(last):
+            if not self._note(run, last):
                 continue
             ended_count = self._count_text()
             if not _has_ended(last):
@@ -200,12 +196,16 @@ class Lines:
             yield f"{self._count_text()} {_cancelled_text(self._cancelled)}", Importance.ALWAYS
             self._cancelled = []
 
-    def _note(self, run: Run, last: Attempt) -> None:
-        """Keep the latest attempt of a run, and whether the run has ended."""
+    def _note(self, run: Run, last: Attempt) -> bool:
+        """Keep the latest attempt of a run, and whether the run has ended; gives whether its shown state is new."""
+        before = self._seen.get(run.id)
+        if before and before.number > last.number:
+            return False
         self._seen[run.id] = last
         place = self._places[run.id]
         index = bisect_left(self._left, place)
         self._left[index : index + (self._left[index : index + 1] == [place])] = [] if _has_ended(last) else [place]
+        return not before or _shown_state(before) != _shown_state(last)
 
     def _unfinished(self) -> Iterator[tuple[Run, Attempt | None]]:
         """The runs that have not ended, each with its latest attempt."""
