@@ -91,11 +91,11 @@ def test_the_words_are_those_of_the_benchmark(monkeypatch: pytest.MonkeyPatch, t
     (tmp_path / "common").mkdir()
     (tmp_path / "common" / words.name).write_text(words.read_text() + "PART(WATCHWORD)\nMAYBE(NOTHING)\n")
     monkeypatch.setattr(definition, "BENCHMARK", tmp_path)
-    definition._secret.cache_clear()
+    definition._secret_pattern.cache_clear()
     try:
         (first, second) = problems("slurm: {environment: {MY_WATCHWORD: a, HF_TOKEN: a, NOTHING: a}}")
     finally:
-        definition._secret.cache_clear()
+        definition._secret_pattern.cache_clear()
     assert first.endswith("found MY_WATCHWORD")
     assert second.endswith("found HF_TOKEN")
 
