@@ -460,10 +460,7 @@ def test_a_run_whose_launcher_is_ended_before_the_script_of_its_cancelled_job_is
     send_one(driver)
     driver.wait_until_measured()
     driver.store.note("cancel", jobs=[driver.attempt().job_id])
-    for process in cluster.processes():
-        words = Path(f"/proc/{process}/cmdline").read_text().split("\0")
-        if str(fake_slurm.MDTEST) in words[:2] or words[1:2] == ["3000"]:
-            os.kill(process, signal.SIGKILL)
+    cluster.kill_ranks()
     cancelled = commands.Job(driver.attempt().job_id or "", driver.attempt().job, State.CANCELLED, "CANCELLED", "")
     monkeypatch.setattr(commands, "queue", lambda *_: {cancelled.name: cancelled})
     driver.follow()
@@ -479,10 +476,7 @@ def test_a_step_that_slurm_ended_is_cancelled_if_its_job_is(
     send_one(driver)
     driver.wait_until_measured()
     folder = driver.paths.attempt(driver.attempt().run, 1)
-    for process in cluster.processes():
-        words = Path(f"/proc/{process}/cmdline").read_text().split("\0")
-        if str(fake_slurm.MDTEST) in words[:2] or words[1:2] == ["3000"]:
-            os.kill(process, signal.SIGKILL)
+    cluster.kill_ranks()
     fake_slurm.wait_until((folder / "facts.jsonl").exists, "the run has ended")
     with (folder / "stderr").open("a") as errors:
         errors.write("slurmstepd: error: *** STEP 101.0 ON n1 CANCELLED AT 2026-11-28T01:40:00 ***\n")
@@ -604,7 +598,7 @@ def test_nothing_is_concluded_while_slurm_does_not_answer_and_it_is_reported_onc
     cluster.mend("squeue-fails")
     until_said(driver, "Slurm answers again")
     for process in cluster.processes():
-        if "sleep" in Path(f"/proc/{process}/comm").read_text():
+        if any(word.endswith("sleep") for word in fake_slurm.command_line(process)[:1]):
             os.kill(process, signal.SIGTERM)
     driver.follow()
     assert driver.attempt().state is State.DONE

@@ -320,7 +320,7 @@ def test_a_run_whose_witness_dies_meanwhile_leaves_its_record(job: Job) -> None:
     process = job.plan().start()
     fake_slurm.wait_until((Path(job.steps[0].directory) / "test-dir.0-0").exists, "the run works")
     children = [int(word) for word in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
-    (serving,) = (child for child in children if b"\0job\0" in Path(f"/proc/{child}/cmdline").read_bytes())
+    (serving,) = (child for child in children if "job" in fake_slurm.command_line(child)[1:])
     os.kill(serving, signal.SIGKILL)
     job.cluster.mend("bench-waits")
     process.wait(LIMIT_S)

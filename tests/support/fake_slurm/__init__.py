@@ -37,6 +37,14 @@ launcher: {{prefix: [/bin/bash]}}
 """
 
 
+def command_line(process: int) -> list[str]:
+    """The words that a process was started with; none if it has ended."""
+    try:
+        return Path(f"/proc/{process}/cmdline").read_text().split("\0")
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
 @dataclass(frozen=True, slots=True)
 class Fake:
     root: Path
@@ -108,6 +116,14 @@ class Fake:
                     if mark in (entry / "environ").read_bytes().split(b"\0"):
                         found.append(int(entry.name))
         return found
+
+    def kill_ranks(self) -> None:
+        """Kill the ranks of the benchmark, and the sleep of one that waits."""
+        for process in self.processes():
+            words = command_line(process)
+            if str(MDTEST) in words[:2] or words[1:2] == ["3000"]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
 
     def stop(self) -> None:
         """End all that was started on this cluster, drivers included."""
