@@ -280,6 +280,8 @@ def _load_offers(arguments: argparse.Namespace) -> list[PartsOfOffer]:
     mapping, pack = rfps.mapping_and_packs(arguments.mapping, paths[-1], arguments.rules, part)
     form = (mapping, {name: packs.load(pack_id) for name, pack_id in pack.items()}) if mapping else None
     offers = list(results_in_order(lambda path: offer_files.load_offer(path, form), paths, str, "reading offers"))
+    if part and not mapping and all("" in parts for _, parts in offers):
+        raise InputError(f"{paths[0]}: has no parts, as all of the offers; leave out --part {part}")
     for path, (_, parts) in zip(paths, offers, strict=True):
         if part and not {part, ""} & {*parts}:
             raise InputError(f"{path}: has no part {part}; its parts are {', '.join(parts)}")
