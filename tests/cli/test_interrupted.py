@@ -172,7 +172,10 @@ def test_a_run_that_is_interrupted_twice_says_how_to_see_its_jobs(tmp_path: Path
     wait_until(cluster.jobs, "Slurm has the job")
     cluster.fault("squeue-hangs", 30)
     driver.send_signal(signal.SIGINT)
-    wait_until(lambda: any(b"squeue" in _command(pid) for pid in cluster.processes()), "the driver asks for its jobs")
+    wait_until(
+        lambda: any("squeue" in " ".join(fake_slurm.command_line(pid)) for pid in cluster.processes()),
+        "the driver asks for its jobs",
+    )
     driver.send_signal(signal.SIGINT)
     assert ended(driver) == (
         INTERRUPTED,
@@ -182,13 +185,6 @@ def test_a_run_that_is_interrupted_twice_says_how_to_see_its_jobs(tmp_path: Path
     for fault in ("squeue-hangs", "sbatch-hangs-after", "hold"):
         cluster.mend(fault)
     assert_completed(tmp_path, cluster)
-
-
-def _command(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""
 
 
 def test_a_run_under_nohup_goes_on_when_the_terminal_is_closed(tmp_path: Path, cluster: Fake) -> None:
