@@ -276,10 +276,10 @@ class Store(AbstractContextManager["Store"]):
 
     def read_as(self, form: str) -> bool:
         """Whether the stored results were read by this description of outputs; records it."""
-        is_database_error = self._meta("read_as", form)
-        if is_database_error != form or not self._meta("read_as", ""):
+        stored_form = self._meta("read_as", form)
+        if stored_form != form or not self._meta("read_as", ""):
             self._sql("INSERT OR REPLACE INTO meta VALUES ('read_as', ?)", (form,))
-        return is_database_error == form
+        return stored_form == form
 
     def _catch_up(self) -> None:
         offset = int(self._meta("journal_offset", "0"))
@@ -521,8 +521,8 @@ class Store(AbstractContextManager["Store"]):
 
             @functools.cache
             def environment(digest: str, of_nodes: str) -> Environment:
-                environment_rows: Environment = read_shared(Environment, digest)
-                return replace(environment_rows, facts=read_shared(Facts, of_nodes))
+                shared_environment: Environment = read_shared(Environment, digest)
+                return replace(shared_environment, facts=read_shared(Facts, of_nodes))
 
             return {
                 (run, attempt): replace(
