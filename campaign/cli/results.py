@@ -227,6 +227,8 @@ def _print_waiver(definition: Definition, number: int) -> None:
 
 def _check_table(arguments: argparse.Namespace) -> int:
     mapping, of_parts = rfps.mapping_and_packs(arguments.mapping, arguments.file, arguments.rules, arguments.part)
+    if arguments.part and "" in of_parts:
+        raise InputError(f"{arguments.file}: has no parts; leave out --part {arguments.part}")
     if len(of_parts) > 1 and (arguments.json or arguments.junit):
         raise InputError("--json and --junit are for one part of the RFP; name it with --part")
     checked_files(arguments.junit, [arguments.part], False, arguments.force)
@@ -280,7 +282,7 @@ def _load_offers(arguments: argparse.Namespace) -> list[PartsOfOffer]:
     mapping, pack = rfps.mapping_and_packs(arguments.mapping, paths[-1], arguments.rules, part)
     form = (mapping, {name: packs.load(pack_id) for name, pack_id in pack.items()}) if mapping else None
     offers = list(results_in_order(lambda path: offer_files.load_offer(path, form), paths, str, "reading offers"))
-    if part and not mapping and all("" in parts for _, parts in offers):
+    if part and "" in pack and all("" in parts for _, parts in offers):
         raise InputError(f"{paths[0]}: has no parts, as all of the offers; leave out --part {part}")
     for path, (_, parts) in zip(paths, offers, strict=True):
         if part and not {part, ""} & {*parts}:

@@ -376,6 +376,8 @@ ON_COMMAND_LINES = (
                   "campaign bundle: error: the following arguments are required: -o/--output"),
     OnCommandLine("a comparison of a part that no offer has", "compare c.yaml c.yaml --part x",
                   "campaign: c.yaml: has no parts, as all of the offers; leave out --part x"),
+    OnCommandLine("a part of a table without an RFP", "check table.csv --rules crossroads-mdtest --part x",
+                  "campaign: table.csv: has no parts; leave out --part x"),
     OnCommandLine("a comparison with nothing", "compare c.yaml",
                   "campaign: compare needs two or more campaigns; found 1 (the others are compared with the first)"),
     OnCommandLine("a tolerance without its percent sign", "compare c.yaml c.yaml --tolerance 5",
