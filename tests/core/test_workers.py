@@ -24,24 +24,31 @@ def three_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "FEWEST_ITEMS", 1)
 
 
+@pytest.fixture
+def count_workers() -> Callable[[], int]:
+    """The processes that the test has started; others may be those of the session's fixtures."""
+    before = set(children(os.getpid()))
+    return lambda: len(set(children(os.getpid())) - before)
+
+
 def results(compute: Callable[[int], object]) -> list[object]:
     return list(results_in_order(compute, ITEMS, "item {}".format, "counting"))
 
 
-def test_results_are_in_the_order_of_the_items_and_come_from_other_processes() -> None:
+def test_results_are_in_the_order_of_the_items_and_come_from_other_processes(count_workers: Callable[[], int]) -> None:
     found = results(lambda item: (item, os.getpid()))
     numbers, processes = zip(*found, strict=True)
     assert numbers == tuple(ITEMS)
     assert len(set(processes)) == 3
     assert os.getpid() not in processes
-    assert children(os.getpid()) == []
+    assert count_workers() == 0
 
 
 def test_a_large_result_arrives_complete() -> None:
     assert results(lambda item: bytes([item]) * 3_000_000) == [bytes([item]) * 3_000_000 for item in ITEMS]
 
 
-def test_an_error_is_raised_where_it_would_be_in_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_is_raised_where_it_would_be_in_one_process(count_workers: Callable[[], int]) -> None:
     def refuse_fifth(item: int) -> int:
         if item == 5:
             raise InputError("item 5: not allowed")
@@ -51,14 +58,14 @@ def test_an_error_is_raised_where_it_would_be_in_one_process(monkeypatch: pytest
     assert [next(parallel) for _ in range(5)] == [0, 1, 2, 3, 4]
     with pytest.raises(InputError, match="item 5: not allowed"):
         next(parallel)
-    assert children(os.getpid()) == []
+    assert count_workers() == 0
 
 
 def test_a_result_that_cannot_be_handed_over_is_computed_here() -> None:
     assert [value() for value in results(lambda item: lambda: item)] == list(ITEMS)  # type: ignore[operator]
 
 
-def test_a_killed_process_is_an_error_that_names_what_it_worked_on() -> None:
+def test_a_killed_process_is_an_error_that_names_what_it_worked_on(count_workers: Callable[[], int]) -> None:
     def killed_at_seven(item: int) -> int:
         if item == 7:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -66,15 +73,15 @@ def test_a_killed_process_is_an_error_that_names_what_it_worked_on() -> None:
 
     with pytest.raises(MachineLacks, match="item 7: a process of campaign was killed"):
         results(killed_at_seven)
-    assert children(os.getpid()) == []
+    assert count_workers() == 0
 
 
-def test_processes_end_with_the_one_that_uses_the_results() -> None:
+def test_processes_end_with_the_one_that_uses_the_results(count_workers: Callable[[], int]) -> None:
     unread = results_in_order(lambda item: item, ITEMS, str, "counting")
     assert next(unread) == 0
-    assert len(children(os.getpid())) == 3
+    assert count_workers() == 3
     del unread
-    assert children(os.getpid()) == []
+    assert count_workers() == 0
 
 
 def test_one_core_and_few_items_need_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
