@@ -29,7 +29,7 @@ KIND_OF_FIXTURE = {
     "cluster": "programs",  # a stand-in for Slurm's
     "killed": "programs",
     "browser": "programs",
-    "made": "programs",  # a bundle of a campaign that was run
+    "vendor": "programs",  # a bundle of a campaign that was run
 }
 
 # Whose tests run in one process, one after another, since they share what takes long to make.

@@ -35,7 +35,7 @@ from campaign.pipeline.run import Driver, Stamping, _Work
 from campaign.results.store import Store
 from tests.bench.table import Row
 from tests.support import bundled, large
-from tests.support.bundled import Made
+from tests.support.bundled import Vendor
 from tests.support.command_line import CAMPAIGN
 from tests.support.large import Large
 
@@ -89,7 +89,7 @@ def loop_s() -> float:
 
 def cost(verb: str, large_campaign: Large) -> Cost:
     """What one call takes, the program's start included."""
-    root, name = large_campaign.made.root, large_campaign.definition.campaign.name
+    root, name = large_campaign.vendor.root, large_campaign.definition.campaign.name
     words = {
         "bundle": ["bundle", large_campaign.file, "-o", root / f"{name}.bag"],
         "verify": ["verify", root / f"{name}.bag"],
@@ -102,7 +102,7 @@ def cost(verb: str, large_campaign: Large) -> Cost:
     with path.open("wb") as out:
         measured = subprocess.run(
             [sys.executable, "-S", "-c", _MEASURE, CAMPAIGN, *map(str, words)],
-            env=large_campaign.made.environment, stdout=subprocess.PIPE, stderr=out, text=True, check=True,
+            env=large_campaign.vendor.environment, stdout=subprocess.PIPE, stderr=out, text=True, check=True,
         )  # fmt: skip
     status, cpu_s, memory_mb = map(float, measured.stdout.split())
     if status not in (0, 1):
@@ -150,7 +150,7 @@ def main() -> Iterator[Row]:
     print(tabulate(body, head, disable_numparse=True))
 
 
-def costs(seed: Made, runs: int, verbs: Iterable[str], targets: int = 1) -> tuple[dict[str, Cost], Large]:
+def costs(seed: Vendor, runs: int, verbs: Iterable[str], targets: int = 1) -> tuple[dict[str, Cost], Large]:
     """What each verb takes for a campaign of so many runs."""
     large_campaign = large.make(seed, f"runs{runs}", runs // large.RUNS_OF_ONE // targets, targets)
     return {verb: cost(verb, large_campaign) for verb in verbs}, large_campaign
@@ -170,7 +170,7 @@ class Looks:
         self._store.plan_job("again", runs[0].target, "host:1:1", steps, "1", "0" * 64)
         self._store.submitted("again", "77", "")
         self._again = self._store.under_way()
-        display = Live(io.StringIO(), Log(large_campaign.made.root / "no-log"))
+        display = Live(io.StringIO(), Log(large_campaign.vendor.root / "no-log"))
         display._live.stop()
         stamping = Stamping(definition, self._store, print)
         self._work = _Work(Driver(definition, self._store, display, frozenset(), "", stamping), runs, Request())
@@ -202,7 +202,7 @@ def of_looks(small: Large, big: Large) -> Iterator[Row]:
 def forget(large_campaign: Large) -> None:
     """Make room for a larger one."""
     shutil.rmtree(Paths(large_campaign.definition.campaign.results).root)
-    shutil.rmtree(large_campaign.made.root / f"{large_campaign.definition.campaign.name}.bag")
+    shutil.rmtree(large_campaign.vendor.root / f"{large_campaign.definition.campaign.name}.bag")
 
 
 def grown(

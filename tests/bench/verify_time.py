@@ -31,14 +31,14 @@ def main() -> Iterator[Row]:
     rows = list[tuple[str, int, str, float]]()
     for repetitions in (1, 6):
         with tempfile.TemporaryDirectory() as place:
-            made = bundled.make(Path(place) / "campaign", repetitions)
-            made.call("bundle", made.file, "-o", Path(place) / "b.zip", "--sign", made.key)
-            for bundle in (made.root / "bag", Path(place) / "b.zip"):
-                rows.append((bundle.suffix or "directory", 12 * repetitions, "wall", _median(made, bundle, _wall_s)))
+            vendor = bundled.make(Path(place) / "campaign", repetitions)
+            vendor.call("bundle", vendor.file, "-o", Path(place) / "b.zip", "--sign", vendor.key)
+            for bundle in (vendor.root / "bag", Path(place) / "b.zip"):
+                rows.append((bundle.suffix or "directory", 12 * repetitions, "wall", _median(vendor, bundle, _wall_s)))
             if repetitions == 1:
-                _lengthen(made.root / "results/bundled/journal.jsonl")
-                made.call("bundle", made.file, "-o", Path(place) / "long", "--sign", made.key)
-                rows.append((f"{EVENTS} events", 12, "CPU", _median(made, Path(place) / "long", _cpu_s)))
+                _lengthen(vendor.root / "results/bundled/journal.jsonl")
+                vendor.call("bundle", vendor.file, "-o", Path(place) / "long", "--sign", vendor.key)
+                rows.append((f"{EVENTS} events", 12, "CPU", _median(vendor, Path(place) / "long", _cpu_s)))
     print(
         tabulate(([*row, f"{BAR_S:.0f}"] for row in rows), ["bundle", "attempts", "of", "s", "bar s"], floatfmt=".2f")
     )
@@ -51,12 +51,12 @@ def main() -> Iterator[Row]:
     )
 
 
-def _median(made: bundled.Made, bundle: Path, clock: Callable[[], float]) -> float:
+def _median(vendor: bundled.Vendor, bundle: Path, clock: Callable[[], float]) -> float:
     seconds = []
     for _ in range(ROUNDS):
         before = clock()
         process = subprocess.run(
-            [CAMPAIGN, "verify", bundle, "--signers", made.signers, "--details"],
+            [CAMPAIGN, "verify", bundle, "--signers", vendor.signers, "--details"],
             capture_output=True,
             text=True,
             timeout=300,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.support import bundled
-from tests.support.bundled import Made
+from tests.support.bundled import Vendor
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+def vendor(tmp_path_factory: pytest.TempPathFactory) -> Vendor:
     return bundled.make(tmp_path_factory.mktemp("bundled"))

@@ -17,7 +17,7 @@ from campaign.judge.submission import Submission
 from campaign.report.decision import Question
 from tests.report.test_write import contents
 from tests.support import builders, reference
-from tests.support.bundled import Made
+from tests.support.bundled import Vendor
 from tests.support.results import Results
 
 VIOLATION = Finding("FLG-06", Severity.ERROR, "campaign", "wrong offset")
@@ -197,10 +197,10 @@ def test_the_verdict_of_the_readme_says_all_that_is_known() -> None:
     assert [finding.rule for finding in decision.undecided] == ["SRC-01"]
 
 
-def test_it_is_printed_above_everything_and_is_in_json_and_in_the_report(made: Made, tmp_path: Path) -> None:
-    process = made.call("verify", made.root / "plain", "-o", tmp_path / "report")
+def test_it_is_printed_above_everything_and_is_in_json_and_in_the_report(vendor: Vendor, tmp_path: Path) -> None:
+    process = vendor.call("verify", vendor.root / "plain", "-o", tmp_path / "report")
     first = process.stdout.partition("\n\n")[0]
-    document = json.loads(made.call("verify", made.root / "plain", "--json").stdout)
+    document = json.loads(vendor.call("verify", vendor.root / "plain", "--json").stdout)
     decision = document["conclusion"]["decision"]
     assert first.startswith(f"{decision['headline']}  plain  not signed  ")
     assert [line.split()[0] for line in first.splitlines() if line[:2] == "  " and line[2].isalpha()] == [
@@ -210,8 +210,8 @@ def test_it_is_printed_above_everything_and_is_in_json_and_in_the_report(made: M
     assert "nothing measured again" in (tmp_path / "report/index.html").read_text()
 
 
-def test_the_report_counts_and_lists_what_the_verdict_counts(made: Made, tmp_path: Path) -> None:
-    document = json.loads(made.call("verify", made.root / "plain", "-o", tmp_path, "--json").stdout)
+def test_the_report_counts_and_lists_what_the_verdict_counts(vendor: Vendor, tmp_path: Path) -> None:
+    document = json.loads(vendor.call("verify", vendor.root / "plain", "-o", tmp_path, "--json").stdout)
     found = json.loads((tmp_path / "findings.json").read_text())
     assert len({one["rule"] for one in found if not one["checked"]}) == document["conclusion"]["unchecked"]
     assert {one["rule"] for one in found if one["subject"] == "bundle"} >= {"EVD-02", "EVD-03"}
@@ -221,16 +221,16 @@ def test_the_report_counts_and_lists_what_the_verdict_counts(made: Made, tmp_pat
     assert '<section class="decision broken"' in page
 
 
-def test_the_report_has_the_times_of_the_verdict(made: Made, tmp_path: Path) -> None:
-    conclusion = json.loads(made.call("verify", made.root / "plain", "-o", tmp_path, "--json").stdout)["conclusion"]
+def test_the_report_has_the_times_of_the_verdict(vendor: Vendor, tmp_path: Path) -> None:
+    conclusion = json.loads(vendor.call("verify", vendor.root / "plain", "-o", tmp_path, "--json").stdout)["conclusion"]
     output = (tmp_path / "index.html").read_text().split("Measured ")[1].split(" UTC")[0]
     assert output.startswith(conclusion["measured_from"])
     assert output.split(" to ")[1].rpartition(":")[0] in conclusion["measured_to"]
 
 
-def test_every_finding_over_the_whole_campaign_is_printed(made: Made) -> None:
-    campaign_findings = json.loads(made.call("verify", made.root / "plain", "--json").stdout)["campaign_findings"]
-    output = " ".join(made.call("verify", made.root / "plain", "--details").stdout.split())
+def test_every_finding_over_the_whole_campaign_is_printed(vendor: Vendor) -> None:
+    campaign_findings = json.loads(vendor.call("verify", vendor.root / "plain", "--json").stdout)["campaign_findings"]
+    output = " ".join(vendor.call("verify", vendor.root / "plain", "--details").stdout.split())
     assert {one["severity"] for one in campaign_findings} >= {"W"}
     assert [one["message"] for one in campaign_findings if " ".join(one["message"].split()) not in output] == []
 
@@ -246,8 +246,8 @@ def test_every_finding_over_the_whole_campaign_is_printed(made: Made) -> None:
     ],
 )
 def test_a_mistake_in_the_buyers_own_words_is_wrong_usage(
-    made: Made, tmp_path: Path, words: tuple[str, str], message: str
+    vendor: Vendor, tmp_path: Path, words: tuple[str, str], message: str
 ) -> None:
     (tmp_path / "not-a-list").write_text("ssh-ed25519\n")
-    process = made.call("verify", made.root / "plain", *words, cwd=tmp_path)
+    process = vendor.call("verify", vendor.root / "plain", *words, cwd=tmp_path)
     assert (process.returncode, message in process.stderr, process.stdout) == (2, True, "")

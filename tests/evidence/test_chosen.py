@@ -13,14 +13,14 @@ from campaign.evidence import verify
 from campaign.evidence.replay import RulesCopy
 from campaign.evidence.verify import Buyer, VerifiedPart
 from tests.support import bundled
-from tests.support.bundled import Made
+from tests.support.bundled import Vendor
 
 PACK = "crossroads-mdtest.yaml"
 
 
-def rewritten(made: Made, to: Path, old: str, new: str) -> Path:
+def rewritten(vendor: Vendor, to: Path, old: str, new: str) -> Path:
     """The bundle of a vendor who changed his pack and made everything that follows from it anew."""
-    bag = bundled.copy(made, "plain", to)
+    bag = bundled.copy(vendor, "plain", to)
     pack = bag / "data/rules" / PACK
     assert old in pack.read_text()
     pack.write_text(pack.read_text().replace(old, new))
@@ -37,8 +37,8 @@ def line_of(rule: str) -> str:
     return next(line for line in text.splitlines(keepends=True) if line.strip().startswith(f"{rule}:"))
 
 
-def test_a_pack_that_drops_checks_is_named_check_by_check(made: Made, tmp_path: Path) -> None:
-    bag = rewritten(made, tmp_path / "bag", line_of("FLG-05"), "")
+def test_a_pack_that_drops_checks_is_named_check_by_check(vendor: Vendor, tmp_path: Path) -> None:
+    bag = rewritten(vendor, tmp_path / "bag", line_of("FLG-05"), "")
     with verify.verify(bag, Buyer()) as verified:
         assert verified.decision.rules_copy is RulesCopy.INSTALLED
         assert [text.partition(" (")[0] for text in told(verified)] == [
@@ -48,28 +48,28 @@ def test_a_pack_that_drops_checks_is_named_check_by_check(made: Made, tmp_path: 
         assert verified.decision.exit_status == 1
 
 
-def test_a_parameter_and_any_other_part_of_the_pack_are_named(made: Made, tmp_path: Path) -> None:
-    bag = rewritten(made, tmp_path / "bag", "minimum_nodes: 2", "minimum_nodes: 1")
+def test_a_parameter_and_any_other_part_of_the_pack_are_named(vendor: Vendor, tmp_path: Path) -> None:
+    bag = rewritten(vendor, tmp_path / "bag", "minimum_nodes: 2", "minimum_nodes: 1")
     with verify.verify(bag, Buyer()) as verified:
         assert told(verified) == ["the vendor's rule pack differs from yours: 'launch' differs"]
 
 
-def test_the_buyers_own_pack_decides_where_it_is_named(made: Made, tmp_path: Path) -> None:
+def test_the_buyers_own_pack_decides_where_it_is_named(vendor: Vendor, tmp_path: Path) -> None:
     own_path = tmp_path / "own" / PACK
     own_path.parent.mkdir()
     shutil.copy(PACKS / PACK, own_path)
-    with verify.verify(made.root / "plain", Buyer(rules=str(own_path))) as verified:
+    with verify.verify(vendor.root / "plain", Buyer(rules=str(own_path))) as verified:
         assert (verified.decision.rules_copy, told(verified)) == (RulesCopy.GIVEN, [])
     own_path.write_text(own_path.read_text().replace(line_of("RUN-07"), "  RUN-07: {clause: practice, minimum: 3s}\n"))
-    with verify.verify(made.root / "plain", Buyer(rules=str(own_path))) as verified:
+    with verify.verify(vendor.root / "plain", Buyer(rules=str(own_path))) as verified:
         assert told(verified) == ["the vendor's rule pack differs from yours: RUN-07: minimum is 10s, yours is 3s"]
         assert (
             verified.evaluation is not None and verified.evaluation.submission.pack.parameter("RUN-07", "minimum") == 3
         )
 
 
-def test_a_pack_that_the_buyer_does_not_have_is_the_vendors_word(made: Made, tmp_path: Path) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+def test_a_pack_that_the_buyer_does_not_have_is_the_vendors_word(vendor: Vendor, tmp_path: Path) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     pack = bag / "data/rules" / PACK
     pack.write_text(pack.read_text().replace("id: crossroads-mdtest", "id: own-rules"))
     pack.rename(pack.with_name("own-rules.yaml"))

@@ -18,7 +18,7 @@ from campaign.core.timestamps import Stamp
 from campaign.evidence import verify
 from campaign.evidence.verify import Buyer
 from tests.support import authority, bundled, facts, reference
-from tests.support.bundled import Made
+from tests.support.bundled import Vendor
 
 RUN = "data/results/runs/scratch.peak.shared.r1/1"
 
@@ -115,9 +115,9 @@ FORGERIES = [
 
 @pytest.mark.parametrize("forgery", FORGERIES, ids=lambda forgery: forgery.__name__)
 def test_a_forger_who_forgets_nothing_is_contradicted_by_another_record(
-    made: Made, tmp_path: Path, forgery: Callable[[Path], None]
+    vendor: Vendor, tmp_path: Path, forgery: Callable[[Path], None]
 ) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     forgery(bag)
     bundled.redo(bag)
     with verify.verify(bag, Buyer()) as verified:
@@ -129,12 +129,12 @@ def test_a_forger_who_forgets_nothing_is_contradicted_by_another_record(
 
 
 def test_a_number_that_was_changed_after_its_run_ended_is_found_by_a_head_that_was_sent(
-    made: Made, tmp_path: Path
+    vendor: Vendor, tmp_path: Path
 ) -> None:
     """Also where the forger makes the journal anew: the head is not in it any more."""
-    with verify.verify(made.root / "plain", Buyer()) as verified:
+    with verify.verify(vendor.root / "plain", Buyer()) as verified:
         sent_text = verified.chain.heads[-1]
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     (bag / RUN / "stdout").write_text((bag / RUN / "stdout").read_text().replace("1000.000", "1001.000"))
     bundled.forge(bag)
     with verify.verify(bag, Buyer(heads=(sent_text,))) as verified:
@@ -143,7 +143,7 @@ def test_a_number_that_was_changed_after_its_run_ended_is_found_by_a_head_that_w
     bundled.redo(bag)
     with verify.verify(bag, Buyer(heads=(sent_text,))) as verified:
         assert [one.rule for one in verified.findings if one.violated] == ["EVD-02"]
-    process = made.call("head", made.file)
+    process = vendor.call("head", vendor.file)
     assert process.stdout.strip() == sent_text
 
 
@@ -152,10 +152,10 @@ def test_a_number_that_was_changed_after_its_run_ended_is_found_by_a_head_that_w
     [("tagmanifest-sha256.txt", 0, False), ("a head of the journal", 0, True), ("a head of the journal", 2, False)],
 )
 def test_a_time_stamp_of_the_bundle_does_not_bind_what_was_done_before_it_was_written(
-    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stamped: str, after_h: float, binds: bool
+    vendor: Vendor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stamped: str, after_h: float, binds: bool
 ) -> None:
     """So it takes nothing from what the verdict says of attempts that were left out, and proves no journal."""
-    bag = made.root / "plain"
+    bag = vendor.root / "plain"
     with verify.verify(bag, Buyer()) as verified:
         head, ended = verified.chain.heads[-1], datetime.fromtimestamp(verified.chain.latest, UTC)
     digest = head if "head" in stamped else hashlib.sha256((bag / stamped).read_bytes()).hexdigest()
@@ -179,8 +179,8 @@ def told_of_stamps(bag: Path, buyer: Buyer) -> dict[str, str]:
         }
 
 
-def test_time_stamps_that_the_driver_kept_are_read_without_being_named(made: Made, tmp_path: Path) -> None:
-    service, bag = authority.make(tmp_path / "authority"), bundled.copy(made, "plain", tmp_path / "bag")
+def test_time_stamps_that_the_driver_kept_are_read_without_being_named(vendor: Vendor, tmp_path: Path) -> None:
+    service, bag = authority.make(tmp_path / "authority"), bundled.copy(vendor, "plain", tmp_path / "bag")
     with verify.verify(bag, Buyer()) as verified:
         heads = verified.chain.heads
     stamps = bag / "data/results/timestamps"
@@ -213,25 +213,25 @@ def test_time_stamps_that_the_driver_kept_are_read_without_being_named(made: Mad
 
 
 def test_an_event_that_is_later_than_a_time_stamp_that_covers_it_is_found(
-    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    vendor: Vendor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with verify.verify(made.root / "plain", Buyer()) as verified:
+    with verify.verify(vendor.root / "plain", Buyer()) as verified:
         head = verified.chain.heads[-1]
     reply = tmp_path / "x.tsr"
     reply.touch()
     monkeypatch.setattr(timestamps, "read", lambda path, authority: Stamp(head, datetime(2020, 1, 1, tzinfo=UTC)))
-    found_told_of_stamps = told_of_stamps(made.root / "plain", Buyer(timestamps=(reply,), authority=reply))
+    found_told_of_stamps = told_of_stamps(vendor.root / "plain", Buyer(timestamps=(reply,), authority=reply))
     assert found_told_of_stamps == {"event 1 of the journal is later than a time stamp that covers it": "E"}
 
 
-def test_the_challenge_of_the_buyer_is_in_every_attempts_name(made: Made, tmp_path: Path) -> None:
+def test_the_challenge_of_the_buyer_is_in_every_attempts_name(vendor: Vendor, tmp_path: Path) -> None:
     challenge = journal.challenge("buyer-2026")
     tokens = [
         json.loads(path.read_text())["token"]
-        for path in (made.root / "plain/data/results/runs").glob("*/1/attempt.json")
+        for path in (vendor.root / "plain/data/results/runs").glob("*/1/attempt.json")
     ]
     assert tokens and all(token.startswith(challenge) and len(token) == 16 for token in tokens)
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     bundled.rechain(bag / "data/results/journal.jsonl", {tokens[0]: "0123456789abcdef"})
     bundled.redo(bag)
     with verify.verify(bag, Buyer()) as verified:
@@ -278,18 +278,18 @@ def issued_later(bag: Path, without: str = "") -> None:
     ],
 )
 def test_a_new_nonce_under_old_logs_is_found_in_each_kind_of_record(
-    made: Made, tmp_path: Path, kind: str, rules: set[str]
+    vendor: Vendor, tmp_path: Path, kind: str, rules: set[str]
 ) -> None:
-    honest, bag = bundled.copy(made, "plain", tmp_path / "honest"), bundled.copy(made, "plain", tmp_path / "bag")
+    honest, bag = bundled.copy(vendor, "plain", tmp_path / "honest"), bundled.copy(vendor, "plain", tmp_path / "bag")
     issued_later(bag, without=kind)
     assert violated(bag, Buyer(nonce="another")) - violated(honest, Buyer(nonce="buyer-2026")) == rules
 
 
-def test_a_new_nonce_in_every_record_is_found_by_a_head_from_before(made: Made, tmp_path: Path) -> None:
+def test_a_new_nonce_in_every_record_is_found_by_a_head_from_before(vendor: Vendor, tmp_path: Path) -> None:
     """And by nothing else: docs/evidence.md claims no more."""
-    with verify.verify(made.root / "plain", Buyer()) as verified:
+    with verify.verify(vendor.root / "plain", Buyer()) as verified:
         sent_text = verified.chain.heads[0]
-    honest, bag = bundled.copy(made, "plain", tmp_path / "honest"), bundled.copy(made, "plain", tmp_path / "bag")
+    honest, bag = bundled.copy(vendor, "plain", tmp_path / "honest"), bundled.copy(vendor, "plain", tmp_path / "bag")
     issued_later(bag)
     before = violated(honest, Buyer(nonce="buyer-2026"))
     assert violated(bag, Buyer(nonce="another")) - before == set()
@@ -304,8 +304,8 @@ def violated(bag: Path, buyer: Buyer) -> set[str]:
         return {one.rule for one in everything if one.violated}
 
 
-def test_a_file_that_no_job_writes_is_named(made: Made, tmp_path: Path) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+def test_a_file_that_no_job_writes_is_named(vendor: Vendor, tmp_path: Path) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     (bag / RUN / "better-numbers").write_text("x")
     (job_of(bag) / "notes").write_text("x")
     bundled.redo(bag)
@@ -326,8 +326,8 @@ def in_journal(bag: Path, change: Callable[[dict[str, Any]], object]) -> None:
     journal_of(bag).write_text("".join(json.dumps(event) + "\n" for event in events))
 
 
-def test_an_end_that_was_recorded_before_the_run_ended_is_found(made: Made, tmp_path: Path) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+def test_an_end_that_was_recorded_before_the_run_ended_is_found(vendor: Vendor, tmp_path: Path) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     in_journal(bag, lambda event: event.update(time=event["time"] - 3600))
     bundled.redo(bag)
     with verify.verify(bag, Buyer()) as verified:
@@ -335,8 +335,8 @@ def test_an_end_that_was_recorded_before_the_run_ended_is_found(made: Made, tmp_
     assert any(text.startswith('the journal recorded the end of "scratch.') for text in messages)
 
 
-def test_a_journal_of_the_future_is_found(made: Made, tmp_path: Path) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+def test_a_journal_of_the_future_is_found(vendor: Vendor, tmp_path: Path) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     in_journal(bag, lambda event: event.update(time=event["time"] + 7 * 86400))
     bundled.redo(bag)
     with verify.verify(bag, Buyer()) as verified:
@@ -344,15 +344,15 @@ def test_a_journal_of_the_future_is_found(made: Made, tmp_path: Path) -> None:
     assert messages == ["the journal has events in the future: a clock was changed, at the vendor's site or here"]
 
 
-def test_a_damaged_line_that_was_read_before_is_reported_by_every_command(made: Made, tmp_path: Path) -> None:
+def test_a_damaged_line_that_was_read_before_is_reported_by_every_command(vendor: Vendor, tmp_path: Path) -> None:
     """`plan` and `run` refuse; `status` and `cancel` say it and go on."""
-    results = made.root / "results/bundled"
+    results = vendor.root / "results/bundled"
     shutil.copytree(results, tmp_path / "kept", symlinks=True)
     try:
         path = results / "journal.jsonl"
         path.write_text(path.read_text().replace('"state": "done"', '"state": "lost"', 1))
         for verb, status in (("plan", {3}), ("run", {3}), ("status", {0, 1}), ("cancel", {0})):
-            process = made.call(verb, made.file)
+            process = vendor.call(verb, vendor.file)
             assert process.returncode in status, (verb, process)
             assert (
                 "the hash chain is broken" in process.stderr and "campaign collect FILE --recover" in process.stderr
@@ -362,8 +362,8 @@ def test_a_damaged_line_that_was_read_before_is_reported_by_every_command(made: 
         shutil.copytree(tmp_path / "kept", results, symlinks=True)
 
 
-def test_an_honest_campaign_has_no_contradiction(made: Made) -> None:
-    with verify.verify(made.root / "plain", Buyer()) as verified:
+def test_an_honest_campaign_has_no_contradiction(vendor: Vendor) -> None:
+    with verify.verify(vendor.root / "plain", Buyer()) as verified:
         assert verified.evaluation is not None
         everything = (*verified.findings, *verified.evaluation.submission.all_findings)
         assert [one for one in everything if one.rule in ("EVD-06", "EVD-07", "PHY-04") and one.violated] == []

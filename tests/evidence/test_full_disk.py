@@ -17,17 +17,17 @@ from campaign.core.errors import ENVIRONMENT
 from campaign.evidence import replay
 from campaign.results.store import Store
 from campaign.slurm import scripts
-from tests.support.bundled import Made
+from tests.support.bundled import Vendor
 from tests.support.command_line import CAMPAIGN
 
 
-def within(made: Made, place: Path, size: str, command: str) -> subprocess.CompletedProcess[str]:
+def within(vendor: Vendor, place: Path, size: str, command: str) -> subprocess.CompletedProcess[str]:
     """Of a shell in a namespace of its own, where a file system of this size is mounted at `place`."""
     place.mkdir(exist_ok=True)
     mount = f"mount -t tmpfs -o size={size} none '{place}' && {command}"
     return subprocess.run(
         ["unshare", "--map-root-user", "--mount", "sh", "-c", mount],
-        capture_output=True, text=True, timeout=800, env=made.environment,
+        capture_output=True, text=True, timeout=800, env=vendor.environment,
     )  # fmt: skip
 
 
@@ -50,12 +50,12 @@ for bundle in bundles:
 
 
 def test_a_bundle_that_finds_no_room_at_any_moment_of_its_verification_is_not_called_altered(
-    made: Made, tmp_path: Path
+    vendor: Vendor, tmp_path: Path
 ) -> None:
-    files = [path for path in (made.root / "plain").rglob("*") if path.is_file()]
+    files = [path for path in (vendor.root / "plain").rglob("*") if path.is_file()]
     size = sum(path.stat().st_size for path in files)
     packed = tmp_path / "plain.tar.gz"
-    subprocess.run(["tar", "-C", made.root, "-czf", packed, "plain"], check=True, timeout=800)
+    subprocess.run(["tar", "-C", vendor.root, "-czf", packed, "plain"], check=True, timeout=800)
     place = tmp_path / "small"
     place.mkdir()
     shares = (*(number / 100 for number in range(2, 50, 12)), *(number / 100 for number in range(50, 130, 4)))
@@ -63,8 +63,8 @@ def test_a_bundle_that_finds_no_room_at_any_moment_of_its_verification_is_not_ca
     sizes += [f"nr_inodes={round(len(files) * share)}" for share in (0.1, 0.5, 0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.5, 2)]
     python = [sys.executable, "-c", EACH_SIZE, str(place), json.dumps([*sizes, "size=1g"]), str(packed)]
     process = subprocess.run(
-        ["unshare", "--map-root-user", "--mount", *python, str(made.root / "plain")],
-        capture_output=True, text=True, timeout=900, env=made.environment, check=True,
+        ["unshare", "--map-root-user", "--mount", *python, str(vendor.root / "plain")],
+        capture_output=True, text=True, timeout=900, env=vendor.environment, check=True,
     )  # fmt: skip
     found = [json.loads(line) for line in process.stdout.splitlines()]
     whole = {bundle: (status, out) for bundle, size, status, out, _ in found if size == "size=1g"}
@@ -89,7 +89,7 @@ TROUBLES = {
 
 @pytest.mark.parametrize("trouble", TROUBLES)
 def test_trouble_of_the_machine_is_no_fault_of_the_bundle(
-    trouble: str, made: Made, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    trouble: str, vendor: Vendor, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     error = TROUBLES[trouble]
     if isinstance(error, sqlite3.OperationalError):
@@ -105,21 +105,21 @@ def test_trouble_of_the_machine_is_no_fault_of_the_bundle(
 
             with monkeypatch.context() as patched:
                 patched.setattr(place, name, fails)
-                assert main(["verify", str(made.root / "plain")]) == ENVIRONMENT, (name, wrapped)
+                assert main(["verify", str(vendor.root / "plain")]) == ENVIRONMENT, (name, wrapped)
             assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize("name", ["offer", "offer.zip", "offer.tar.gz"])
-def test_a_bundle_that_finds_no_room_is_named_and_leaves_nothing(name: str, made: Made, tmp_path: Path) -> None:
+def test_a_bundle_that_finds_no_room_is_named_and_leaves_nothing(name: str, vendor: Vendor, tmp_path: Path) -> None:
     place = tmp_path / "small"
-    command = f"{{ {CAMPAIGN} bundle '{made.file}' -o '{place}/{name}'; s=$?; ls -A '{place}'; exit $s; }}"
-    process = within(made, place, "200k", command)
+    command = f"{{ {CAMPAIGN} bundle '{vendor.file}' -o '{place}/{name}'; s=$?; ls -A '{place}'; exit $s; }}"
+    process = within(vendor, place, "200k", command)
     assert (process.returncode, process.stdout) == (ENVIRONMENT, "")
     assert process.stderr == f"campaign: {place}/{name}: cannot be written: No space left on device\n"
 
 
-def test_a_report_that_finds_no_room_names_its_file(made: Made, tmp_path: Path) -> None:
+def test_a_report_that_finds_no_room_names_its_file(vendor: Vendor, tmp_path: Path) -> None:
     place = tmp_path / "small"
-    process = within(made, place, "40k", f"{CAMPAIGN} report '{made.file}' -o '{place}/report'")
+    process = within(vendor, place, "40k", f"{CAMPAIGN} report '{vendor.file}' -o '{place}/report'")
     assert process.returncode == ENVIRONMENT
     assert process.stderr.startswith(f"campaign: {place}/report/") and "No space left on device" in process.stderr

@@ -19,7 +19,7 @@ from campaign.judge import engine, judgements
 from campaign.results.environment.facts import Accounting
 from campaign.results.store import Store, sha256_of
 from tests.support import command_line, large
-from tests.support.bundled import Made
+from tests.support.bundled import Vendor
 from tests.support.large import Large
 
 RUN = "scratch.single.shared.r1"
@@ -27,11 +27,11 @@ EXPLANATION = 'explanations:\n- {rule: RUN-08, cells: "*/*/*/*", text: a trial}\
 
 
 @pytest.fixture
-def campaign(made: Made, request: pytest.FixtureRequest) -> Iterator[Large]:
+def campaign(vendor: Vendor, request: pytest.FixtureRequest) -> Iterator[Large]:
     """Twelve runs that lie there measured, and were judged before."""
     an_hour_ago = time.time() - 3600  # runs that end now would end later than their files were written
     with mock.patch.object(time, "time", lambda: an_hour_ago):
-        large_campaign = large.make(made, f"kept-{abs(hash(request.node.name))}")
+        large_campaign = large.make(vendor, f"kept-{abs(hash(request.node.name))}")
     called(large_campaign, "status")
     yield large_campaign
     shutil.rmtree(root(large_campaign))
@@ -47,7 +47,9 @@ def attempt(large_campaign: Large) -> Path:
 
 def called(large_campaign: Large, *words: str | Path) -> str:
     """What a verb prints, in this process."""
-    process = command_line.call(words[0], large_campaign.file, *words[1:], environment=large_campaign.made.environment)
+    process = command_line.call(
+        words[0], large_campaign.file, *words[1:], environment=large_campaign.vendor.environment
+    )
     assert process.returncode in (0, 1), process.stderr
     return process.stdout
 
@@ -239,7 +241,9 @@ def test_nothing_is_kept_of_a_damaged_journal(campaign: Large, judged: list[str]
     journal = campaign.definition.paths.journal
     journal.write_text(journal.read_text().replace("buyer-2026", "buyer-2027"))
     for number in (1, 2):
-        assert "hash chain" in command_line.call("status", campaign.file, environment=campaign.made.environment).stderr
+        assert (
+            "hash chain" in command_line.call("status", campaign.file, environment=campaign.vendor.environment).stderr
+        )
         assert judged.count("campaign") == number
 
 
@@ -253,6 +257,6 @@ def test_run_reads_a_sound_journal_once_and_refuses_one_that_was_edited_since(
     called(campaign, "run")
     assert readings == []
     path.write_text(path.read_text().replace("host:1:1", "host:1:2"))
-    done = command_line.call("run", campaign.file, environment=campaign.made.environment)
+    done = command_line.call("run", campaign.file, environment=campaign.vendor.environment)
     assert (done.returncode, readings) == (3, [path])
     assert "hash chain" in done.stderr

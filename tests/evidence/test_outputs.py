@@ -15,7 +15,7 @@ from campaign.cli.main import main
 from campaign.evidence import provenance
 from campaign.results.source.facts import Build
 from tests.support import outputs
-from tests.support.bundled import Made
+from tests.support.bundled import Vendor
 
 DOCS = Path(__file__).parents[2] / "docs"
 SCHEMAS = DOCS / "schema" / "outputs"
@@ -46,9 +46,9 @@ def test_a_schema_is_one(name: str) -> None:
         ("compare", ("compare", "bag", "plain", "--format", "json")),
     ],
 )
-def test_an_output_of_a_campaign_has_its_schema(name: str, words: tuple[str, ...], made: Made) -> None:
-    named_paths = {"FILE": made.file, "plain": made.root / "plain", "bag": made.root / "bag"}
-    assert problems(name, made.call(*(named_paths.get(word, word) for word in words)).stdout) == []
+def test_an_output_of_a_campaign_has_its_schema(name: str, words: tuple[str, ...], vendor: Vendor) -> None:
+    named_paths = {"FILE": vendor.file, "plain": vendor.root / "plain", "bag": vendor.root / "bag"}
+    assert problems(name, vendor.call(*(named_paths.get(word, word) for word in words)).stdout) == []
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_a_rebuilt_benchmark_has_its_schema() -> None:
     assert problems("rebuild", json.dumps(provenance.rebuilt_json(rebuilt))) == []
 
 
-def test_the_queries_of_the_documentation_are_answered(made: Made) -> None:
+def test_the_queries_of_the_documentation_are_answered(vendor: Vendor) -> None:
     """Those of the page and of the notebook, by the database of a campaign."""
-    (database,) = made.root.glob("results/*/campaign.db")
+    (database,) = vendor.root.glob("results/*/campaign.db")
     notebook = json.loads((DOCS / "examples" / "search-plot.ipynb").read_text(encoding="utf-8"))
     cells = ["".join(cell["source"]) for cell in notebook["cells"]]
     code = "\n".join([(DOCS / "data.md").read_text(encoding="utf-8"), *cells])

@@ -23,7 +23,7 @@ from campaign.results.source.facts import Build, Sources
 from tests.judge.cases.submissions import whole
 from tests.support import bundled, reference
 from tests.support.bench_binary import build as built
-from tests.support.bundled import Made
+from tests.support.bundled import Vendor
 
 
 def accepted(text: str) -> dict[str, Any]:
@@ -109,13 +109,13 @@ def test_the_archive_holds_the_tree_whose_hash_is_recorded(tmp_path: Path, evide
     assert (finding.expected, finding.actual) == (f"tree {'0' * 64}", f"tree {own_source.tree}")
 
 
-def test_a_statement_that_says_something_else_is_found(made: Made, tmp_path: Path) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+def test_a_statement_that_says_something_else_is_found(vendor: Vendor, tmp_path: Path) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     place = bag / "data" / "provenance" / "tables.json"
     accepted(place.read_text())
     place.write_text(place.read_text().replace("crossroads-mdtest", "my-own-rules"))
     bagit.finish(bag, {})
-    process = made.call("verify", bag)
+    process = vendor.call("verify", bag)
     assert process.returncode == 1
     assert "provenance/tables.json" in process.stdout
 

@@ -20,7 +20,7 @@ from campaign.core.processes import Process
 from campaign.evidence import verify
 from campaign.evidence.verify import Buyer, VerifiedPart
 from tests.support import bundled
-from tests.support.bundled import Made
+from tests.support.bundled import Vendor
 
 Lines = list[bytes]
 ALL = [f"{launch}.{files}" for launch in ("single", "node", "peak", "max") for files in ("shared", "unique", "onefile")]
@@ -28,18 +28,18 @@ NONE = slice(0, 0)
 
 
 @pytest.fixture
-def again(made: Made, tmp_path: Path) -> Made:
+def again(vendor: Vendor, tmp_path: Path) -> Vendor:
     """The campaign once more, as it ended."""
-    shutil.copytree(made.root, tmp_path / "again", symlinks=True)
-    return replace(made, root=tmp_path / "again")
+    shutil.copytree(vendor.root, tmp_path / "again", symlinks=True)
+    return replace(vendor, root=tmp_path / "again")
 
 
-def results(made: Made) -> Path:
-    return made.root / "results/bundled"
+def results(vendor: Vendor) -> Path:
+    return vendor.root / "results/bundled"
 
 
-def lines_of(made: Made) -> Lines:
-    return (results(made) / "journal.jsonl").read_bytes().splitlines(keepends=True)
+def lines_of(vendor: Vendor) -> Lines:
+    return (results(vendor) / "journal.jsonl").read_bytes().splitlines(keepends=True)
 
 
 def place(lines: Lines, event: str, last: bool = False) -> int:
@@ -85,12 +85,12 @@ def of_rule(verified: VerifiedPart, rule: str) -> list[Finding]:
     return [one for one in (*verified.findings, *verified.evaluation.submission.all_findings) if one.rule == rule]
 
 
-def losses(made: Made) -> Event:
-    return [event for line in lines_of(made) if (event := json.loads(line))["event"] == "recovered"][-1]
+def losses(vendor: Vendor) -> Event:
+    return [event for line in lines_of(vendor) if (event := json.loads(line))["event"] == "recovered"][-1]
 
 
-def recorded(made: Made) -> dict[str, str]:
-    states = json.loads(made.call("status", made.file, "--json").stdout)
+def recorded(vendor: Vendor) -> dict[str, str]:
+    states = json.loads(vendor.call("status", vendor.file, "--json").stdout)
     return {f"{run['run']}/{run['attempt']}": run["state"] for run in states}
 
 
@@ -106,7 +106,7 @@ def recorded(made: Made) -> dict[str, str]:
     ],
 )
 def test_a_damaged_journal_is_recovered_and_what_is_lost_is_reported_to_the_buyer(
-    made: Made, again: Made, damage: Callable[[Lines], Lines], ends: slice, unnamed: list[str]
+    vendor: Vendor, again: Vendor, damage: Callable[[Lines], Lines], ends: slice, unnamed: list[str]
 ) -> None:
     path = results(again) / "journal.jsonl"
     ended = [event for line in lines_of(again) if (event := json.loads(line))["event"] == "ended"]
@@ -132,7 +132,7 @@ def test_a_damaged_journal_is_recovered_and_what_is_lost_is_reported_to_the_buye
     }
     again.call("bundle", again.file, "-o", again.root / "new")
     assert (again.root / "new/data/results/journal.damaged-1.jsonl").read_bytes() == damaged
-    found, honest = verified(again.root / "new"), verified(made.root / "plain")
+    found, honest = verified(again.root / "new"), verified(vendor.root / "plain")
     assert message in [finding.message for finding in of_rule(found, "EVD-02") if finding.asks]
     assert of_rule(found, "EVD-01") == [] == of_rule(found, "CMP-05") == of_rule(found, "EVD-04")
     begun = json.loads(lines_of(again)[0])["event"] == "begin"
@@ -144,7 +144,7 @@ def test_a_damaged_journal_is_recovered_and_what_is_lost_is_reported_to_the_buye
     assert found.decision.outcome == honest.decision.outcome == "NOT VALID"
 
 
-def test_a_whole_journal_is_left_as_it_is(again: Made) -> None:
+def test_a_whole_journal_is_left_as_it_is(again: Vendor) -> None:
     before = lines_of(again)
     process = again.call("collect", again.file, "--recover")
     assert (process.returncode, process.stdout) == (
@@ -155,7 +155,7 @@ def test_a_whole_journal_is_left_as_it_is(again: Made) -> None:
     assert not list(results(again).glob("journal.damaged-*"))
 
 
-def test_a_journal_is_not_recovered_under_a_driver_at_work(again: Made) -> None:
+def test_a_journal_is_not_recovered_under_a_driver_at_work(again: Vendor) -> None:
     """Whether it holds the write lock, or waits for its jobs."""
     path = results(again) / "journal.jsonl"
     path.write_bytes(b"".join(end_edited(lines_of(again))))
@@ -179,7 +179,7 @@ def test_a_journal_is_not_recovered_under_a_driver_at_work(again: Made) -> None:
     assert sorted(path.name for path in results(again).glob("journal*")) == ["journal.jsonl"]
 
 
-def test_a_head_behind_lost_lines_is_known_and_binds_nothing_before_them(again: Made) -> None:
+def test_a_head_behind_lost_lines_is_known_and_binds_nothing_before_them(again: Vendor) -> None:
     sent = [hash_of(line) for line in lines_of(again)]
     path = results(again) / "journal.jsonl"
     path.write_bytes(b"".join(job_taken_out(lines_of(again))))

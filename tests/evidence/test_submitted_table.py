@@ -20,17 +20,17 @@ from campaign.evidence import submitted_table, verify
 from campaign.report import filled_form
 from campaign.report.foreign import form_file
 from tests.support import forms
-from tests.support.bundled import Made
+from tests.support.bundled import Vendor
 
 FILES = ("table.csv", "table.json", "report/table.xlsx", "report/index.html")
 
 
 @pytest.fixture(scope="module")
-def tables(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tables(vendor: Vendor, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("handed")
     for name in FILES[:2]:
-        shutil.copy(made.root / "plain/data/tables" / name, folder)
-    assert made.call("report", made.file, "-o", folder / "report").returncode == 1
+        shutil.copy(vendor.root / "plain/data/tables" / name, folder)
+    assert vendor.call("report", vendor.file, "-o", folder / "report").returncode == 1
     return folder
 
 
@@ -110,25 +110,25 @@ FORGERIES = {  # what a forger changes, and a place that is named
 
 @pytest.mark.parametrize("forgery", FORGERIES)
 def test_whatever_a_forger_changes_in_what_the_report_shows_is_found(
-    made: Made, tables: Path, tmp_path: Path, forgery: str
+    vendor: Vendor, tables: Path, tmp_path: Path, forgery: str
 ) -> None:
     change, place = FORGERIES[forgery]
     copy = tmp_path / ("index.html" if place == "line " else "table.xlsx")
     shutil.copy(tables / "report" / copy.name, copy)
     change(copy)
-    with verify.verify(made.root / "plain", verify.Buyer()) as verified:
+    with verify.verify(vendor.root / "plain", verify.Buyer()) as verified:
         assert verified.vendors_evaluation is not None
         differences = submitted_table.compare(copy, {"": verified.vendors_evaluation.submission}).differences
     assert any(difference.place.startswith(place) for difference in differences), differences[:3]
 
 
 def test_a_workbook_that_another_program_saved_and_rounded_is_the_same(
-    made: Made, tables: Path, tmp_path: Path
+    vendor: Vendor, tables: Path, tmp_path: Path
 ) -> None:
     copy = tmp_path / "table.xlsx"
     shutil.copy(tables / "report/table.xlsx", copy)
     only_book(lambda book: None)(copy)
-    with verify.verify(made.root / "plain", verify.Buyer()) as verified:
+    with verify.verify(vendor.root / "plain", verify.Buyer()) as verified:
         assert verified.vendors_evaluation is not None
         comparison = submitted_table.compare(copy, {"": verified.vendors_evaluation.submission})
     assert comparison.differences == ()
@@ -224,31 +224,31 @@ def workbook(path: Path) -> None:
 
 
 def test_a_table_that_a_spreadsheet_read_with_points_between_thousands_is_named(
-    made: Made, tables: Path, tmp_path: Path
+    vendor: Vendor, tables: Path, tmp_path: Path
 ) -> None:
     text = (tables / "table.csv").read_text()
     (tmp_path / "t.csv").write_text(text.replace("1000.0,ops/s", "1000000.0,ops/s"))
-    process = made.call("verify", made.root / "plain", "--table", tmp_path / "t.csv")
+    process = vendor.call("verify", vendor.root / "plain", "--table", tmp_path / "t.csv")
     reason = "a spreadsheet has probably read the decimal point as a separator of thousands"
     assert re.search(rf"\d+ numbers? exactly 1,000 times the bundle's: {reason}", process.stdout)
     (tmp_path / "t.csv").write_text(text.replace("1000.0,ops/s", "1001.0,ops/s"))
-    assert reason not in made.call("verify", made.root / "plain", "--table", tmp_path / "t.csv").stdout
+    assert reason not in vendor.call("verify", vendor.root / "plain", "--table", tmp_path / "t.csv").stdout
 
 
 @pytest.mark.parametrize(("name", "change"), [*zip(FILES, (text, text, workbook, page), strict=True)])
 def test_three_changed_numbers_are_found_and_no_others(
-    made: Made, tables: Path, tmp_path: Path, name: str, change: Callable[[Path], None]
+    vendor: Vendor, tables: Path, tmp_path: Path, name: str, change: Callable[[Path], None]
 ) -> None:
-    same_process = made.call("verify", made.root / "plain", "--table", tables / name)
+    same_process = vendor.call("verify", vendor.root / "plain", "--table", tables / name)
     assert f"{tables / name}: the bundle's in all that was compared: " in same_process.stdout
     copy = tmp_path / Path(name).name
     shutil.copy(tables / name, copy)
     change(copy)
-    process = made.call("verify", made.root / "plain", "--table", copy, "--json")
+    process = vendor.call("verify", vendor.root / "plain", "--table", copy, "--json")
     differences = json.loads(process.stdout)["table"]["differences"]
     assert process.returncode == 1 and len(differences) == 3
     assert all("1000" in difference["expected"] and "1500" in difference["found"] for difference in differences)
-    stdout = made.call("verify", made.root / "plain", "--table", copy).stdout
+    stdout = vendor.call("verify", vendor.root / "plain", "--table", copy).stdout
     assert f"{copy}: NOT this bundle's: 3 places with other contents\n" in stdout
 
 

@@ -31,7 +31,7 @@ from campaign.results.cells import Row
 from campaign.results.store import Store
 from campaign.slurm import scripts
 from tests.support import bundled, facts
-from tests.support.bundled import Made
+from tests.support.bundled import Vendor
 from tests.support.command_line import CAMPAIGN
 
 STDOUT = "data/results/runs/scratch.peak.shared.r1/1/stdout"
@@ -50,35 +50,35 @@ def rules(bundle: Path, buyer: Buyer = NOTHING) -> set[str]:
     return {finding.rule for finding in findings(bundle, buyer)}
 
 
-def test_a_bundle_is_intact_and_gives_the_same_tables_byte_for_byte(made: Made) -> None:
-    with verify.verify(made.root / "bag", Buyer(made.signers, "buyer-2026")) as verified:
+def test_a_bundle_is_intact_and_gives_the_same_tables_byte_for_byte(vendor: Vendor) -> None:
+    with verify.verify(vendor.root / "bag", Buyer(vendor.signers, "buyer-2026")) as verified:
         assert verified.findings == ()
         assert verified.evaluation is not None
-        stated = {name: (made.root / "bag/data" / name).read_text() for name in verified.evaluation.files}
+        stated = {name: (vendor.root / "bag/data" / name).read_text() for name in verified.evaluation.files}
         assert verified.evaluation.files == stated
 
 
-def test_it_is_judged_on_a_machine_that_has_nothing_of_the_campaign(made: Made, tmp_path: Path) -> None:
-    shutil.copytree(made.root / "bag", tmp_path / "elsewhere")
+def test_it_is_judged_on_a_machine_that_has_nothing_of_the_campaign(vendor: Vendor, tmp_path: Path) -> None:
+    shutil.copytree(vendor.root / "bag", tmp_path / "elsewhere")
     (tmp_path / "home").mkdir()
-    hidden = made.root.with_name("hidden")
-    made.root.rename(hidden)
+    hidden = vendor.root.with_name("hidden")
+    vendor.root.rename(hidden)
     try:
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path / "home"), "USER": "buyer"}
-        there = Made(made.root, environment)
+        there = Vendor(vendor.root, environment)
         process = there.call("verify", tmp_path / "elsewhere", "--details", cwd=tmp_path / "home")
     finally:
-        hidden.rename(made.root)
+        hidden.rename(vendor.root)
     assert "re-evaluated from raw logs: identical tables, findings and verdict" in process.stdout
     assert list((tmp_path / "home").iterdir()) == []
 
 
-def test_verification_changes_nothing_in_the_bundle(made: Made) -> None:
+def test_verification_changes_nothing_in_the_bundle(vendor: Vendor) -> None:
     def state() -> dict[str, tuple[int, int]]:
-        return {str(p): (p.stat().st_mtime_ns, p.stat().st_size) for p in (made.root / "bag").rglob("*")}
+        return {str(p): (p.stat().st_mtime_ns, p.stat().st_size) for p in (vendor.root / "bag").rglob("*")}
 
     before = state()
-    rules(made.root / "bag")
+    rules(vendor.root / "bag")
     assert state() == before
 
 
@@ -95,8 +95,10 @@ def places(data: bytes, chance: random.Random) -> list[int]:
 CHANGED = ": changed after bundling: "
 
 
-def test_any_changed_byte_of_any_file_that_is_handed_in_is_found_and_its_file_named(made: Made, tmp_path: Path) -> None:
-    bag = bundled.copy(made, "bag", tmp_path / "bag")
+def test_any_changed_byte_of_any_file_that_is_handed_in_is_found_and_its_file_named(
+    vendor: Vendor, tmp_path: Path
+) -> None:
+    bag = bundled.copy(vendor, "bag", tmp_path / "bag")
     files = {path: path.read_bytes() for path in bag.rglob("*") if path.is_file()}
     payload = {path: data for path, data in files.items() if path.is_relative_to(bag / "data") and data}
     chance = random.Random(7)
@@ -110,8 +112,8 @@ def test_any_changed_byte_of_any_file_that_is_handed_in_is_found_and_its_file_na
     assert problems(bag) == []
 
 
-def test_any_changed_byte_of_hashes_or_signature_is_found(made: Made, tmp_path: Path) -> None:
-    bag = bundled.copy(made, "bag", tmp_path / "bag")
+def test_any_changed_byte_of_hashes_or_signature_is_found(vendor: Vendor, tmp_path: Path) -> None:
+    bag = bundled.copy(vendor, "bag", tmp_path / "bag")
     chance = random.Random(7)
     for path in sorted(path for path in bag.iterdir() if path.is_file()):
         data = path.read_bytes()
@@ -133,22 +135,22 @@ def problems(bag: Path) -> list[str]:
     return [*found.problems, *([check.problem] if check.problem else [])]
 
 
-def test_hashes_made_anew_do_not_save_a_forger_from_the_signature(made: Made, tmp_path: Path) -> None:
-    bag = bundled.copy(made, "bag", tmp_path / "bag")
+def test_hashes_made_anew_do_not_save_a_forger_from_the_signature(vendor: Vendor, tmp_path: Path) -> None:
+    bag = bundled.copy(vendor, "bag", tmp_path / "bag")
     (bag / STDOUT).write_text((bag / STDOUT).read_text().replace("1000.000", "9000.000"))
     bundled.forge(bag)
     assert {"EVD-03", "EVD-04"} <= rules(bag)
 
 
-def test_a_signature_of_another_key_is_found_by_the_buyers_list(made: Made, tmp_path: Path) -> None:
+def test_a_signature_of_another_key_is_found_by_the_buyers_list(vendor: Vendor, tmp_path: Path) -> None:
     other = tmp_path / "signers"
     other.write_text("buyer ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAX59320zVhmWhbwH4vlVN+9dcxSz47Ea6/MbNKYD42I\n")
-    assert rules(made.root / "bag", Buyer(other)) == {"EVD-03"}
+    assert rules(vendor.root / "bag", Buyer(other)) == {"EVD-03"}
 
 
-def test_an_unsigned_bundle_is_unproven_even_where_a_signature_is_asked_for(made: Made) -> None:
-    assert rules(made.root / "plain", Buyer(made.signers)) == set()
-    with verify.verify(made.root / "plain", Buyer(made.signers, "buyer-2026")) as verified:
+def test_an_unsigned_bundle_is_unproven_even_where_a_signature_is_asked_for(vendor: Vendor) -> None:
+    assert rules(vendor.root / "plain", Buyer(vendor.signers)) == set()
+    with verify.verify(vendor.root / "plain", Buyer(vendor.signers, "buyer-2026")) as verified:
         assert [(finding.rule, finding.checked) for finding in verified.findings] == [("EVD-03", False)]
         assert verified.intact
 
@@ -231,9 +233,9 @@ FRAUDS: list[Callable[[Path], None]] = [
 
 @pytest.mark.parametrize("fraud", FRAUDS, ids=lambda fraud: fraud.__name__)
 def test_a_fraud_with_all_hashes_made_anew_does_not_give_the_tables(
-    made: Made, tmp_path: Path, fraud: Callable[[Path], None]
+    vendor: Vendor, tmp_path: Path, fraud: Callable[[Path], None]
 ) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     fraud(bag)
     bundled.forge(bag)
     assert {"EVD-04"} <= rules(bag) <= {"EVD-04", "EVD-06"}
@@ -241,15 +243,15 @@ def test_a_fraud_with_all_hashes_made_anew_does_not_give_the_tables(
 
 @pytest.mark.parametrize("fraud", FRAUDS, ids=lambda fraud: fraud.__name__)
 def test_several_processes_say_of_a_fraud_what_one_process_says(
-    made: Made, tmp_path: Path, fraud: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+    vendor: Vendor, tmp_path: Path, fraud: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     fraud(bag)
     bundled.forge(bag)
-    in_one = made.call("verify", bag, "--details").stdout
+    in_one = vendor.call("verify", bag, "--details").stdout
     monkeypatch.setattr(workers, "FEWEST_ITEMS", 1)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
-    assert made.call("verify", bag, "--details").stdout == in_one
+    assert vendor.call("verify", bag, "--details").stdout == in_one
 
 
 def by_version(bag: Path, version: str) -> None:
@@ -257,8 +259,8 @@ def by_version(bag: Path, version: str) -> None:
     path.write_text(path.read_text().replace(f"campaign {__version__}", f"campaign {version}"))
 
 
-def test_words_of_an_earlier_version_are_not_compared_which_is_reported(made: Made, tmp_path: Path) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+def test_words_of_an_earlier_version_are_not_compared_which_is_reported(vendor: Vendor, tmp_path: Path) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     by_version(bag, "0.1.0")
     (bag / "data/tables/table.txt").write_text("the same in the words of that time\n")
     findings_removed(bag)
@@ -274,16 +276,16 @@ def test_words_of_an_earlier_version_are_not_compared_which_is_reported(made: Ma
 
 
 @pytest.mark.parametrize("version", ["0.1.0", "99.0.0"])
-def test_numbers_of_another_version_have_to_be_the_same(made: Made, tmp_path: Path, version: str) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+def test_numbers_of_another_version_have_to_be_the_same(vendor: Vendor, tmp_path: Path, version: str) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     by_version(bag, version)
     number_in_the_table(bag)
     bundled.forge(bag)
     assert rules(bag) == {"EVD-04"}
 
 
-def test_words_of_a_later_version_are_compared(made: Made, tmp_path: Path) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+def test_words_of_a_later_version_are_compared(vendor: Vendor, tmp_path: Path) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     by_version(bag, "99.0.0")
     (bag / "data/tables/table.txt").write_text("words of a version that nobody here knows\n")
     bundled.forge(bag)
@@ -321,12 +323,12 @@ PLANNED = "its options and commands are those of the plan"
 
 
 def test_a_script_of_an_earlier_version_is_not_checked_and_left_to_the_buyer(
-    made: Made, monkeypatch: pytest.MonkeyPatch
+    vendor: Vendor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rendered_otherwise(monkeypatch)
     for module in (copies, derived_files, job_scripts, replay, scripts, verify):
         monkeypatch.setattr(module, "__version__", "99.1.0")
-    with verify.verify(made.root / "plain", NOTHING) as verified:
+    with verify.verify(vendor.root / "plain", NOTHING) as verified:
         (finding,) = [each for each in verified.findings if each.rule == "EVD-06"]
         assert re.fullmatch(
             rf"jobs/\S+/job\.sbatch and \d+ more: campaign {__version__} rendered the job script, so that campaign "
@@ -335,11 +337,11 @@ def test_a_script_of_an_earlier_version_is_not_checked_and_left_to_the_buyer(
         )
         assert (finding.checked, finding.move, verified.intact, verified.complies) == (False, "buyer", True, False)
         assert finding.message in verify_text.checks_text(verified, is_detailed=True)
-        assert verified.evaluation is not None and verified.evaluation.submission.rows == made_rows(made)
+        assert verified.evaluation is not None and verified.evaluation.submission.rows == made_rows(vendor)
 
 
-def made_rows(made: Made) -> tuple[Row, ...]:
-    with verify.verify(made.root / "plain", NOTHING) as verified:
+def made_rows(vendor: Vendor) -> tuple[Row, ...]:
+    with verify.verify(vendor.root / "plain", NOTHING) as verified:
         assert verified.evaluation is not None
         return verified.evaluation.submission.rows
 
@@ -353,9 +355,9 @@ def made_rows(made: Made) -> tuple[Row, ...]:
     ],
 )
 def test_a_script_is_held_only_against_the_templates_that_the_journal_names(
-    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, origin: dict[str, str], named: str
+    vendor: Vendor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, origin: dict[str, str], named: str
 ) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     rendered_by(bag, **origin)
     assert about_scripts(bag) == set()  # they are as this version renders them
     rendered_otherwise(monkeypatch)
@@ -364,10 +366,10 @@ def test_a_script_is_held_only_against_the_templates_that_the_journal_names(
 
 
 def test_a_script_that_this_version_rendered_by_its_journal_and_renders_otherwise_was_edited(
-    made: Made, monkeypatch: pytest.MonkeyPatch
+    vendor: Vendor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rendered_otherwise(monkeypatch)
-    ((message, checked),) = about_scripts(made.root / "plain")
+    ((message, checked),) = about_scripts(vendor.root / "plain")
     assert re.match(r"jobs/\S+/job\.sbatch and \d+ more: line \d+ is not as campaign", message) and checked
 
 
@@ -378,8 +380,8 @@ def every_script(bag: Path, change: Callable[[str], str]) -> None:
         assert path.read_text() != text
 
 
-def test_what_a_script_of_another_version_has_beyond_the_plan_is_shown(made: Made, tmp_path: Path) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+def test_what_a_script_of_another_version_has_beyond_the_plan_is_shown(vendor: Vendor, tmp_path: Path) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     every_script(bag, lambda text: text.replace("    campaign_begin", "    export UCX_TLS=shm\n    campaign_begin", 1))
     rendered_by(bag, version="0.2.0", templates="0" * 64)
     with verify.verify(bag, NOTHING) as verified:
@@ -396,9 +398,9 @@ def not_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_script_of_another_version_that_cannot_be_rendered_again_is_not_checked(
-    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    vendor: Vendor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     rendered_by(bag, version="0.2.0", templates="0" * 64)
     not_again(monkeypatch)
     with verify.verify(bag, NOTHING) as verified:
@@ -412,10 +414,10 @@ def test_a_script_of_another_version_that_cannot_be_rendered_again_is_not_checke
 
 
 def test_a_script_of_this_version_that_cannot_be_rendered_again_is_a_violation(
-    made: Made, monkeypatch: pytest.MonkeyPatch
+    vendor: Vendor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     not_again(monkeypatch)
-    found_about_scripts = about_scripts(made.root / "plain", "rendered again")
+    found_about_scripts = about_scripts(vendor.root / "plain", "rendered again")
     assert found_about_scripts and all(checked for _, checked in found_about_scripts)
 
 
@@ -430,8 +432,8 @@ def further_run(text: str) -> str:
 
 
 @pytest.mark.parametrize("change", [other_command, further_run])
-def test_who_names_another_version_gains_nothing(made: Made, tmp_path: Path, change: Callable[[str], str]) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+def test_who_names_another_version_gains_nothing(vendor: Vendor, tmp_path: Path, change: Callable[[str], str]) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     every_script(bag, change)
     rendered_by(bag, version="0.2.0", templates="0" * 64)
     assert "EVD-04" in rules(bag)
@@ -453,9 +455,9 @@ RUNS, JOBS = "    campaign_run ", "#SBATCH --time="
     ],
 )
 def test_of_a_runs_line_in_a_script_nothing_but_the_time_limit_is_left_to_an_explanation(
-    made: Made, tmp_path: Path, line: str, old: str, new: str, severity: str
+    vendor: Vendor, tmp_path: Path, line: str, old: str, new: str, severity: str
 ) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     for path in (bag / "data/results").glob("*/**/job.sbatch"):
         lines = path.read_text().splitlines()
         at = next(number for number, text in enumerate(lines) if text.startswith(line))
@@ -468,8 +470,8 @@ def test_of_a_runs_line_in_a_script_nothing_but_the_time_limit_is_left_to_an_exp
     assert {(each.rule, each.severity) for each in findings} == {("EVD-06", severity)}
 
 
-def test_a_pack_that_was_changed_under_its_id_is_found(made: Made, tmp_path: Path) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+def test_a_pack_that_was_changed_under_its_id_is_found(vendor: Vendor, tmp_path: Path) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     pack = bag / "data/rules/crossroads-mdtest.yaml"
     pack.write_text(pack.read_text().replace("minimum_nodes: 2", "minimum_nodes: 1"))
     bundled.forge(bag)
@@ -478,30 +480,30 @@ def test_a_pack_that_was_changed_under_its_id_is_found(made: Made, tmp_path: Pat
 
 
 def test_a_pack_that_was_changed_under_its_id_is_not_valid_even_where_its_tables_follow(
-    made: Made, tmp_path: Path
+    vendor: Vendor, tmp_path: Path
 ) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     pack = bag / "data/rules/crossroads-mdtest.yaml"
     pack.write_text(pack.read_text() + "# another pack\n")
     bundled.redo(bag)
     assert "EVD-04" not in rules(bag)
-    process = made.call("verify", bag)
+    process = vendor.call("verify", bag)
     assert process.returncode == 1
     assert "WRONG        rule pack (EVD-05)" in process.stdout
     assert process.stdout.startswith("NOT VALID  bag")
     assert " rules VIOLATED EVD-05 (1 of " in " ".join(process.stdout.split())
 
 
-def test_a_journal_that_was_changed_is_no_chain(made: Made, tmp_path: Path) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+def test_a_journal_that_was_changed_is_no_chain(vendor: Vendor, tmp_path: Path) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     text = (bag / JOURNAL).read_text()
     (bag / JOURNAL).write_text(text.replace('"state": "done"', '"state": "lost"', 1))
     bundled.forge(bag)
     assert "EVD-02" in rules(bag)
 
 
-def test_a_journal_made_anew_is_found_by_the_nonce_and_by_a_head_that_was_sent(made: Made, tmp_path: Path) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+def test_a_journal_made_anew_is_found_by_the_nonce_and_by_a_head_that_was_sent(vendor: Vendor, tmp_path: Path) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     with verify.verify(bag, Buyer()) as verified:
         sent_text = verified.chain.heads[-2]
     assert rules(bag, Buyer(nonce="buyer-2026", heads=(sent_text,))) == set()
@@ -519,8 +521,8 @@ def test_a_journal_made_anew_is_found_by_the_nonce_and_by_a_head_that_was_sent(m
     ]
 
 
-def test_logs_that_nothing_rests_on_are_named(made: Made, tmp_path: Path) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+def test_logs_that_nothing_rests_on_are_named(vendor: Vendor, tmp_path: Path) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     folder = bag / "data/results/runs/scratch.peak.shared.r1"
     shutil.copytree(folder / "1", folder / "7")
     bundled.forge(bag)
@@ -532,8 +534,8 @@ def test_logs_that_nothing_rests_on_are_named(made: Made, tmp_path: Path) -> Non
 # --- nothing of a stranger is executed, and nothing is written elsewhere
 
 
-def test_no_program_and_no_file_that_a_bundle_names_is_touched(made: Made, tmp_path: Path) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+def test_no_program_and_no_file_that_a_bundle_names_is_touched(vendor: Vendor, tmp_path: Path) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     trap = tmp_path / "trap"
     trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/executed\n")
     trap.chmod(0o755)
@@ -553,43 +555,43 @@ def test_no_program_and_no_file_that_a_bundle_names_is_touched(made: Made, tmp_p
 
 
 @pytest.mark.parametrize("name", ["findings.json", "verdict.json", "tables/table.txt"])
-def test_text_that_is_no_utf8_is_no_match(made: Made, tmp_path: Path, name: str) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+def test_text_that_is_no_utf8_is_no_match(vendor: Vendor, tmp_path: Path, name: str) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     (bag / "data" / name).write_bytes(b"\xff\xfe")
     bundled.forge(bag)
     message = f"{name} cannot be reproduced from the evidence: missing from the bundle, or not UTF-8"
     assert message in [finding.message for finding in findings(bag)]
 
 
-def test_what_is_no_bundle_is_wrong_usage(made: Made, tmp_path: Path) -> None:
+def test_what_is_no_bundle_is_wrong_usage(vendor: Vendor, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "text").write_text("x")
     for path in (tmp_path / "absent", tmp_path / "empty", tmp_path / "text"):
-        process = made.call("verify", path)
+        process = vendor.call("verify", path)
         assert (process.returncode, "bundle" in process.stderr or "no such" in process.stderr) == (2, True)
 
 
-def test_the_report_is_made_again_where_it_is_asked_for(made: Made, tmp_path: Path) -> None:
-    process = made.call("verify", made.root / "bag", "-o", tmp_path / "report")
+def test_the_report_is_made_again_where_it_is_asked_for(vendor: Vendor, tmp_path: Path) -> None:
+    process = vendor.call("verify", vendor.root / "bag", "-o", tmp_path / "report")
     assert (tmp_path / "report/index.html").is_file(), process.stderr
-    assert (tmp_path / "report/table.json").read_text() == (made.root / "bag/data/tables/table.json").read_text()
+    assert (tmp_path / "report/table.json").read_text() == (vendor.root / "bag/data/tables/table.json").read_text()
 
 
-def test_the_verdict_is_there_as_json(made: Made) -> None:
-    process = made.call("verify", made.root / "bag", "--signers", made.signers, "--nonce", "buyer-2026", "--json")
+def test_the_verdict_is_there_as_json(vendor: Vendor) -> None:
+    process = vendor.call("verify", vendor.root / "bag", "--signers", vendor.signers, "--nonce", "buyer-2026", "--json")
     document = json.loads(process.stdout)
     assert (document["intact"], document["signed_by"]["identity"], document["findings"]) == (True, "vendor", [])
     assert document["journal"]["nonce"] == "buyer-2026"
-    assert document["verdict"] == json.loads((made.root / "bag/data/verdict.json").read_text())
+    assert document["verdict"] == json.loads((vendor.root / "bag/data/verdict.json").read_text())
 
 
 # --- evidence that would judge itself, and names that lead elsewhere
 
 
 @pytest.mark.parametrize("name", ["campaign.db", "campaign.db-journal"])
-def test_a_database_that_came_with_the_logs_is_not_used(made: Made, tmp_path: Path, name: str) -> None:
+def test_a_database_that_came_with_the_logs_is_not_used(vendor: Vendor, tmp_path: Path, name: str) -> None:
     """Its trigger would give every number of the logs nine times, in the buyer's own judging too."""
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     results = bag / "data/results"
     Store(Paths(results)).close()
     with closing(sqlite3.connect(results / "campaign.db")) as database:
@@ -627,9 +629,9 @@ def change_journal(bag: Path, change: Callable[[list[dict[str, Any]]], None]) ->
     ],
 )
 def test_an_attempt_of_the_journal_names_no_path(
-    made: Made, tmp_path: Path, what: str, value: object, message: str
+    vendor: Vendor, tmp_path: Path, what: str, value: object, message: str
 ) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
 
     def change(events: list[dict[str, Any]]) -> None:
         event = next(event for event in events if event["event"] == "job")
@@ -641,8 +643,8 @@ def test_an_attempt_of_the_journal_names_no_path(
     assert f"allowed: {message}" in messages[0]
 
 
-def test_a_job_of_the_journal_names_no_path(made: Made, tmp_path: Path) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+def test_a_job_of_the_journal_names_no_path(vendor: Vendor, tmp_path: Path) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
 
     def change(events: list[dict[str, Any]]) -> None:
         next(event for event in events if event["event"] == "job")["job"] = "../../../outside"
@@ -653,16 +655,16 @@ def test_a_job_of_the_journal_names_no_path(made: Made, tmp_path: Path) -> None:
     )
 
 
-def test_a_journal_nested_without_end_is_no_journal(made: Made, tmp_path: Path) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+def test_a_journal_nested_without_end_is_no_journal(vendor: Vendor, tmp_path: Path) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     (bag / JOURNAL).write_text("[" * 200_000 + "\n")
     bundled.forge(bag)
     assert {"EVD-02", "EVD-04"} <= rules(bag)
 
 
-def test_no_byte_of_the_signature_can_be_changed(made: Made, tmp_path: Path) -> None:
+def test_no_byte_of_the_signature_can_be_changed(vendor: Vendor, tmp_path: Path) -> None:
     """ssh-keygen itself takes another version number, and a base64 that is broken off would be an accident."""
-    bag = bundled.copy(made, "bag", tmp_path / "bag")
+    bag = bundled.copy(vendor, "bag", tmp_path / "bag")
     path = bag / "tagmanifest-sha256.txt.sig"
     text = (bag / "tagmanifest-sha256.txt").read_bytes()
     data = path.read_bytes()
@@ -688,8 +690,8 @@ def head_of_the_journal(bag: Path) -> None:
     path.write_text(re.sub(r"Journal-Head: \S+", f"Journal-Head: {'a' * 64}", path.read_text()))
 
 
-def test_a_number_in_the_crate_follows_from_the_logs_too(made: Made, tmp_path: Path) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+def test_a_number_in_the_crate_follows_from_the_logs_too(vendor: Vendor, tmp_path: Path) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     number_in_the_crate(bag)
     bundled.forge(bag)
     [finding] = findings(bag)
@@ -698,15 +700,15 @@ def test_a_number_in_the_crate_follows_from_the_logs_too(made: Made, tmp_path: P
     )  # fmt: skip
 
 
-def test_the_head_that_the_bag_tells_is_the_journals(made: Made, tmp_path: Path) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+def test_the_head_that_the_bag_tells_is_the_journals(vendor: Vendor, tmp_path: Path) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     head_of_the_journal(bag)
     bundled.forge(bag)
     assert [(finding.rule, finding.actual) for finding in findings(bag)] == [("EVD-02", "a" * 64)]
 
 
-def test_an_index_that_differs_from_the_record_is_reported(made: Made, tmp_path: Path) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+def test_an_index_that_differs_from_the_record_is_reported(vendor: Vendor, tmp_path: Path) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     path = bag / "data/index.json"
     index = json.loads(path.read_text())
     run = index["attempts"][0]["run"]
@@ -724,8 +726,8 @@ def test_an_index_that_differs_from_the_record_is_reported(made: Made, tmp_path:
     ]
 
 
-def test_why_an_attempt_is_left_out_may_be_told_in_other_words(made: Made, tmp_path: Path) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+def test_why_an_attempt_is_left_out_may_be_told_in_other_words(vendor: Vendor, tmp_path: Path) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     path = bag / "data" / "index.json"
     index = json.loads(path.read_text())
     for entry in index["attempts"]:
@@ -736,9 +738,9 @@ def test_why_an_attempt_is_left_out_may_be_told_in_other_words(made: Made, tmp_p
         assert [finding.message for finding in verified.findings if finding.rule == "CMP-05"] == []
 
 
-def test_verify_writes_junit_of_the_bundle_and_of_the_campaign_in_it(made: Made, tmp_path: Path) -> None:
+def test_verify_writes_junit_of_the_bundle_and_of_the_campaign_in_it(vendor: Vendor, tmp_path: Path) -> None:
     out = tmp_path / "junit.xml"
-    made.call("verify", made.root / "plain", "--junit", out)
+    vendor.call("verify", vendor.root / "plain", "--junit", out)
     of_bundle, of_campaign = ElementTree.parse(out).getroot()
     told = {case.get("classname"): [child.tag for child in case] for case in of_bundle}
     assert told == {
@@ -753,14 +755,14 @@ def test_verify_writes_junit_of_the_bundle_and_of_the_campaign_in_it(made: Made,
     assert "EVD-05" in names
 
 
-def test_keys_that_are_not_there_are_a_wrong_command_and_no_wrong_signature(made: Made, tmp_path: Path) -> None:
-    process = made.call("verify", made.root / "plain", "--signers", tmp_path / "singers")
+def test_keys_that_are_not_there_are_a_wrong_command_and_no_wrong_signature(vendor: Vendor, tmp_path: Path) -> None:
+    process = vendor.call("verify", vendor.root / "plain", "--signers", tmp_path / "singers")
     assert process.returncode == 2
     assert "singers: not found; give the file with the public keys that you trust" in process.stderr
 
 
-def test_files_that_no_bundle_has_are_named(made: Made, tmp_path: Path) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+def test_files_that_no_bundle_has_are_named(vendor: Vendor, tmp_path: Path) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     for name in ("notes.html", "results/notes", "results/jobs/other/stdout", "files/log", "tables/other.txt"):
         (bag / "data" / name).parent.mkdir(parents=True, exist_ok=True)
         (bag / "data" / name).write_text("x")
@@ -773,8 +775,8 @@ def test_files_that_no_bundle_has_are_named(made: Made, tmp_path: Path) -> None:
     ]
 
 
-def test_an_attempt_that_measured_and_is_called_refused_is_found(made: Made, tmp_path: Path) -> None:
-    bag = bundled.copy(made, "plain", tmp_path / "bag")
+def test_an_attempt_that_measured_and_is_called_refused_is_found(vendor: Vendor, tmp_path: Path) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
 
     def change(events: list[dict[str, Any]]) -> None:
         next(event for event in events if event["event"] == "ended")["state"] = "refused"
@@ -791,11 +793,11 @@ def test_an_attempt_that_measured_and_is_called_refused_is_found(made: Made, tmp
 
 
 def test_a_journal_is_read_once_however_often_it_is_judged(
-    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    vendor: Vendor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By the vendor's rules and by the buyer's, for its heads and for the hashes of outputs."""
     pack = tmp_path / "crossroads-mdtest.yaml"
-    pack.write_text((made.root / "plain/data/rules/crossroads-mdtest.yaml").read_text() + "\n# ours\n")
+    pack.write_text((vendor.root / "plain/data/rules/crossroads-mdtest.yaml").read_text() + "\n# ours\n")
     began, sound = [], journal.Reading.sound
 
     def read(reading: journal.Reading) -> Iterator[Event]:
@@ -803,15 +805,15 @@ def test_a_journal_is_read_once_however_often_it_is_judged(
         return sound(reading)
 
     monkeypatch.setattr(journal.Reading, "sound", read)
-    with verify.verify(made.root / "plain", Buyer(rules=str(pack), heads=("0" * 64,))) as verified:
+    with verify.verify(vendor.root / "plain", Buyer(rules=str(pack), heads=("0" * 64,))) as verified:
         assert verified.evaluation is not None and verified.chain.ends
     assert began == [0]
 
 
 @pytest.mark.parametrize("files", [5, 8])
-def test_a_limit_of_open_files_is_reported_and_is_no_fault_of_the_bundle(made: Made, files: int) -> None:
+def test_a_limit_of_open_files_is_reported_and_is_no_fault_of_the_bundle(vendor: Vendor, files: int) -> None:
     process = subprocess.run(
-        [CAMPAIGN, "verify", made.root / "plain"],
+        [CAMPAIGN, "verify", vendor.root / "plain"],
         capture_output=True,
         text=True,
         timeout=800,
@@ -820,5 +822,5 @@ def test_a_limit_of_open_files_is_reported_and_is_no_fault_of_the_bundle(made: M
     assert process.returncode == 3
     assert f"Too many open files: this process may open {files} (ulimit -n); allow 64 or more" in process.stderr
     assert "Traceback" not in process.stderr
-    stdout = made.call("verify", made.root / "plain").stdout
+    stdout = vendor.call("verify", vendor.root / "plain").stdout
     assert process.stdout in ("", stdout)  # nothing else is concluded

@@ -9,32 +9,32 @@ from pathlib import Path
 import pytest
 
 from tests.support import bundled
-from tests.support.bundled import Made
+from tests.support.bundled import Vendor
 
 pytestmark = pytest.mark.programs
 
 
 @pytest.fixture(scope="module")
-def waived(tmp_path_factory: pytest.TempPathFactory) -> Made:
+def waived(tmp_path_factory: pytest.TempPathFactory) -> Vendor:
     """A campaign with two waivers, each signed by the buyer over the text that the tool prints, and its bundle."""
     return bundled.waived(bundled.make(tmp_path_factory.mktemp("waived")))
 
 
-def contradicted(waived: Made, *words: str | Path) -> bool:
+def contradicted(waived: Vendor, *words: str | Path) -> bool:
     document = json.loads(waived.call("verify", waived.root / "waived", "--json", *words).stdout)
     return bool(document["conclusion"]["evidence"] == "CONTRADICTED")
 
 
-def test_waivers_count_with_the_keys_that_the_buyer_names_himself(waived: Made) -> None:
+def test_waivers_count_with_the_keys_that_the_buyer_names_himself(waived: Vendor) -> None:
     assert not contradicted(waived, "--waiver-signers", waived.root / "buyers")
 
 
-def test_without_his_keys_or_with_others_they_do_not_count(waived: Made) -> None:
+def test_without_his_keys_or_with_others_they_do_not_count(waived: Vendor) -> None:
     assert contradicted(waived)
     assert contradicted(waived, "--waiver-signers", waived.signers)
 
 
-def test_a_sample_is_accepted_once_it_was_measured_again_alike(waived: Made) -> None:
+def test_a_sample_is_accepted_once_it_was_measured_again_alike(waived: Vendor) -> None:
     challenge, bundle = waived.root / "challenge.yaml", waived.root / "waived"
     keys = ("--waiver-signers", waived.root / "buyers")
     drawn = waived.call("sample", bundle, "--cells", "2", "--seed", "2026-118", "-o", challenge, *keys)
@@ -50,7 +50,7 @@ def test_a_sample_is_accepted_once_it_was_measured_again_alike(waived: Made) -> 
     assert accepted.returncode == 0
 
 
-def test_a_sample_with_a_failed_run_is_undecided_until_the_further_repetition_is_measured(waived: Made) -> None:
+def test_a_sample_with_a_failed_run_is_undecided_until_the_further_repetition_is_measured(waived: Vendor) -> None:
     folder, bundle = waived.root / "undecided", waived.root / "waived"
     folder.mkdir()
     challenge = folder / "challenge.yaml"

@@ -28,7 +28,7 @@ waivers:
 
 
 @dataclass(frozen=True)
-class Made:
+class Vendor:
     root: Path
     environment: dict[str, str]
 
@@ -50,45 +50,45 @@ class Made:
         return use(*words, environment=self.environment, cwd=cwd)
 
 
-def make(root: Path, repetitions: int = 1) -> Made:
+def make(root: Path, repetitions: int = 1) -> Vendor:
     """Run the campaign, and bundle it signed, as `bag`, and unsigned, as `plain`."""
     for name in ("jobs", "faults", "scripts"):
         (root / "fake" / name).mkdir(parents=True)
-    made = Made(root, {**os.environ, **fake_slurm.Fake(root / "fake").environment()})
+    vendor = Vendor(root, {**os.environ, **fake_slurm.Fake(root / "fake").environment()})
     further_text = f"repetitions: {repetitions}\nnonce: buyer-2026\n"
-    fake_slurm.campaign_file(root, "bundled", made.file.name, further_text)
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", made.key], timeout=800, check=True)
-    made.signers.write_text(f"vendor {made.key.with_suffix('.pub').read_text()}")
-    process = made.call("run", made.file)
+    fake_slurm.campaign_file(root, "bundled", vendor.file.name, further_text)
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", vendor.key], timeout=800, check=True)
+    vendor.signers.write_text(f"vendor {vendor.key.with_suffix('.pub').read_text()}")
+    process = vendor.call("run", vendor.file)
     assert process.returncode in (0, 1), process.stderr
-    signing: tuple[str | Path, ...] = ("--sign", made.key)
+    signing: tuple[str | Path, ...] = ("--sign", vendor.key)
     for name, options in (("plain", ()), ("bag", signing)):
-        process = made.call("bundle", made.file, "-o", root / name, *options)
+        process = vendor.call("bundle", vendor.file, "-o", root / name, *options)
         assert process.returncode in (0, 1), process.stderr
-    return made
+    return vendor
 
 
-def waived(made: Made) -> Made:
+def waived(vendor: Vendor) -> Vendor:
     """The campaign with two waivers, each signed by the buyer over the text that the program prints, and its bundle
     `waived`; the buyer's key is in `buyers`.
     """
-    root, key = made.root, made.root / "buyer"
+    root, key = vendor.root, vendor.root / "buyer"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], timeout=800, check=True)
     (root / "buyers").write_text(f"buyer {key.with_suffix('.pub').read_text()}")
-    made.file.write_text(made.file.read_text() + WAIVERS.format(signers=root / "buyers", root=root))
+    vendor.file.write_text(vendor.file.read_text() + WAIVERS.format(signers=root / "buyers", root=root))
     for number in (1, 2):
-        text = made.call("check", made.file, "--waiver", str(number))
+        text = vendor.call("check", vendor.file, "--waiver", str(number))
         assert text.returncode == 0, text.stderr
         words: list[str | Path] = ["ssh-keygen", "-q", "-Y", "sign", "-n", "campaign-waiver", "-f", key]
         process = subprocess.run(words, input=text.stdout, capture_output=True, text=True, timeout=800, check=True)
         (root / f"waiver-{number}.sig").write_text(process.stdout)
-    process = made.call("bundle", made.file, "-o", root / "waived")
+    process = vendor.call("bundle", vendor.file, "-o", root / "waived")
     assert process.returncode in (0, 1), process.stderr
-    return made
+    return vendor
 
 
-def copy(made: Made, name: str, to: Path) -> Path:
-    return Path(shutil.copytree(made.root / name, to))
+def copy(vendor: Vendor, name: str, to: Path) -> Path:
+    return Path(shutil.copytree(vendor.root / name, to))
 
 
 def forge(bag: Path) -> None:

@@ -27,7 +27,7 @@ from campaign.results.file_hashes import digests
 from campaign.slurm import scripts
 from campaign.slurm.submit import prepare
 from tests.support import facts
-from tests.support.bundled import Made
+from tests.support.bundled import Vendor
 from tests.support.facts import Fact, fact
 
 NONCE = "buyer-2026"  # of the seed
@@ -38,12 +38,12 @@ _COPIED = ("stdout", "stderr", "directory-made")
 
 @dataclass(frozen=True)
 class Large:
-    made: Made
+    vendor: Vendor
     file: Path
     definition: Definition
 
 
-def make(seed: Made, name: str, repetitions: int = 1, targets: int = 1, measured: bool = True) -> Large:
+def make(seed: Vendor, name: str, repetitions: int = 1, targets: int = 1, measured: bool = True) -> Large:
     """A campaign beside the seed's, of 12 runs for each target and repetition, all of them measured unless told
     otherwise.
     """
@@ -64,7 +64,7 @@ def make(seed: Made, name: str, repetitions: int = 1, targets: int = 1, measured
     return Large(seed, file, definition)
 
 
-def _measure(seed: Made, definition: Definition) -> None:
+def _measure(seed: Vendor, definition: Definition) -> None:
     planned = planning.plan(definition)
     definition.paths.root.mkdir(parents=True)
     planning.write_plan(definition, planned)

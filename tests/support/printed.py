@@ -104,14 +104,14 @@ CELL = "scratch/node/unique/stat"
 class Ready:
     """A measured campaign with all that commands name: a bundle, a measured sample, terms, forms, keys."""
 
-    made: bundled.Made
+    vendor: bundled.Vendor
 
     def execute(self, words: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
         """Such words, in an empty directory; the outputs are removed."""
-        place = self.made.root / "outputs"
+        place = self.vendor.root / "outputs"
         place.mkdir()
         try:
-            return self.made.call(*words, cwd=place)
+            return self.vendor.call(*words, cwd=place)
         finally:
             shutil.rmtree(place)
 
@@ -128,11 +128,11 @@ class Ready:
         if words[0] == "sample" and "--cells" not in words:  # so few results allow no design
             words += ["--cells", "1", "--repetitions", "1"]
         if words[0] in ("verify", "sample", "accept"):  # the results of this campaign count by the buyer's waivers
-            words += ["--waiver-signers", self.made.root / "buyers"]
+            words += ["--waiver-signers", self.vendor.root / "buyers"]
         return (*words,)
 
     def _replacement(self, verb: str, name: str, text: str, arguments: dict[str, Any]) -> str | Path:
-        root = self.made.root
+        root = self.vendor.root
         if name in arguments["outputs"]:
             suffix = Path(text).suffix or (".csv" if verb == "fill" else "")
             return text if text == "-" else root / "outputs" / f"new{suffix}"
@@ -171,8 +171,8 @@ class Ready:
 def ready(root: Path) -> Ready:
     import openpyxl
 
-    made = bundled.waived(bundled.make(root))
-    made = replace(made, environment={**made.environment, "FAKE_TRUE_CLOCK": "1"})
+    vendor = bundled.waived(bundled.make(root))
+    vendor = replace(vendor, environment={**vendor.environment, "FAKE_TRUE_CLOCK": "1"})
     (root / "form.csv").write_text(FORM.format(f"{{{{ {CELL} }}}}"))
     (root / "mapped.csv").write_text(FORM.format(""))
     (root / "map.yaml").write_text(f"cells: {{B2: {CELL}}}\n")
@@ -181,8 +181,8 @@ def ready(root: Path) -> Ready:
     book.save(root / "form.xlsx")
     buyers = ("--waiver-signers", root / "buyers")
     for words in (
-        ("table", made.file, "-o", root / "table.csv"),
-        ("fill", made.file, root / "mapped.csv", "-o", root / "response.csv", "--mapping", root / "map.yaml"),
+        ("table", vendor.file, "-o", root / "table.csv"),
+        ("fill", vendor.file, root / "mapped.csv", "-o", root / "response.csv", "--mapping", root / "map.yaml"),
         ("terms", "init", root / "terms.yaml", "--rules", "crossroads-mdtest"),
         (
             "sample",
@@ -199,8 +199,8 @@ def ready(root: Path) -> Ready:
         ),
         ("run", root / "sample.yaml"),
     ):
-        process = made.call(*words)
+        process = vendor.call(*words)
         assert process.returncode in (0, 1, 4), process.stderr
     terms = root / "terms.yaml"
     terms.write_text(terms.read_text().replace("<a random word that you issue>", "buyer-2026"))
-    return Ready(made)
+    return Ready(vendor)
