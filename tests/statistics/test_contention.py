@@ -29,12 +29,12 @@ def sweep(model: ContentionModel, pairs: int = 8, noise: float = 0.0, seed: int 
 
 
 @functools.cache
-def fitted(model: ContentionModel) -> ContentionFit:
+def clean_fit(model: ContentionModel) -> ContentionFit:
     """To a sweep without noise."""
     return fit(sweep(model))
 
 
-def near(model: ContentionModel, **expected: float) -> bool:
+def is_near(model: ContentionModel, **expected: float) -> bool:
     return all(getattr(model, name) == pytest.approx(value, rel=0.02) for name, value in expected.items())
 
 
@@ -46,8 +46,8 @@ def test_the_formula_is_that_of_the_model() -> None:
 
 
 def test_the_parameters_of_a_sweep_without_noise_are_found_again() -> None:
-    fit = fitted(LIMITED)
-    assert near(fit.model, latency_s=2e-6, node_bytes_s=3e9, first_bytes_s=1.2e9, further_bytes_s=0.5e9)
+    fit = clean_fit(LIMITED)
+    assert is_near(fit.model, latency_s=2e-6, node_bytes_s=3e9, first_bytes_s=1.2e9, further_bytes_s=0.5e9)
     assert fit.node_limit_reached
     assert fit.fitted.largest < 0.001
     assert fit.held_back.largest < 0.001
@@ -66,9 +66,9 @@ def test_noise_of_ten_percent_leaves_the_parameters_near_and_shows_in_the_error(
 
 
 def test_a_limit_that_the_sweep_does_not_reach_is_not_claimed() -> None:
-    fit = fitted(FREE)
+    fit = clean_fit(FREE)
     assert not fit.node_limit_reached
-    assert near(fit.model, latency_s=1e-6, first_bytes_s=1e9, further_bytes_s=0.8e9)
+    assert is_near(fit.model, latency_s=1e-6, first_bytes_s=1e9, further_bytes_s=0.8e9)
 
 
 def test_a_limit_is_claimed_wrongly_in_few_noisy_sweeps() -> None:
@@ -91,7 +91,7 @@ def test_small_messages_that_share_a_rate_of_messages_are_described() -> None:
 
 def test_pairs_that_only_share_what_one_has_are_found_out() -> None:
     contention_fit = fit(sweep(ALONE))
-    assert near(contention_fit.model, latency_s=5e-6, first_bytes_s=1e9)
+    assert is_near(contention_fit.model, latency_s=5e-6, first_bytes_s=1e9)
     assert contention_fit.model.rate(8) == pytest.approx(1e9, rel=0.02)
 
 
@@ -100,7 +100,7 @@ def test_a_few_points_far_off_do_not_move_the_model_far() -> None:
     points[40] = dataclasses.replace(points[40], seconds=points[40].seconds * 10)
     points[70] = dataclasses.replace(points[70], seconds=points[70].seconds / 10)
     contention_fit = fit(points)
-    assert near(contention_fit.model, first_bytes_s=1.2e9, node_bytes_s=3e9)
+    assert is_near(contention_fit.model, first_bytes_s=1.2e9, node_bytes_s=3e9)
     assert contention_fit.held_back.median < 0.01
     assert contention_fit.held_back.largest > 0.8
 
@@ -127,7 +127,7 @@ def test_with_two_numbers_of_pairs_there_is_nothing_to_go_beyond() -> None:
 
 
 def test_what_one_pair_alone_says_of_the_others_is_worse_than_the_model() -> None:
-    contention_fit = fitted(LIMITED)
+    contention_fit = clean_fit(LIMITED)
     assert contention_fit.without_model is not None
     assert contention_fit.without_model.median > 10 * contention_fit.held_back.median
     assert fit([point for point in sweep(LIMITED) if point.pairs > 1]).without_model is None
@@ -156,7 +156,7 @@ def test_the_order_of_the_points_changes_nothing() -> None:
 
 
 def test_a_fit_is_json_with_units_in_its_names() -> None:
-    data = json.loads(json.dumps(fitted(LIMITED).as_json()))
+    data = json.loads(json.dumps(clean_fit(LIMITED).as_json()))
     assert set(data["model"]) == {"latency_s", "node_bytes_s", "first_bytes_s", "further_bytes_s", "further_s"}
     assert set(data["held_back"]) == set(Errors.__dataclass_fields__)
     assert data["pairs"] == 8

@@ -21,18 +21,18 @@ rates = st.lists(st.floats(0.001, 1e9), min_size=1, max_size=40)
 def coverage(n: int, rank: int) -> Fraction:
     """Share of all equally likely ways in which n values fall below or above the median, for which it lies between the
     `rank`-th smallest and the `rank`-th largest: counted one by one."""
-    covered = sum(rank <= sum(below) <= n - rank for below in itertools.product((0, 1), repeat=n))
-    return Fraction(covered, 2**n)
+    covered_ways = sum(rank <= sum(sides) <= n - rank for sides in itertools.product((0, 1), repeat=n))
+    return Fraction(covered_ways, 2**n)
 
 
 @pytest.mark.parametrize("n", range(1, 14))
 def test_the_interval_lies_between_the_narrowest_that_covers_enough_and_the_next(n: int) -> None:
     enough = [rank for rank in range(1, n // 2 + 1) if coverage(n, rank) >= Fraction(95, 100)]
-    found = intervals.median_interval([float(value) for value in range(n)])
+    interval = intervals.median_interval([float(value) for value in range(n)])
     if not enough:
-        assert found is None
+        assert interval is None
         return
-    low, high = found or (0.0, 0.0)
+    low, high = interval or (0.0, 0.0)
     assert enough[-1] - 1 <= low < enough[-1] and low + high == pytest.approx(n - 1)
 
 
@@ -47,12 +47,12 @@ NOISES = {
 @pytest.mark.parametrize("n", [6, 7, 8, 11, 20])
 def test_the_interval_of_independent_values_covers_as_often_as_it_says(n: int, noise: str) -> None:
     source = random.Random(n)
-    covered = 0
+    covered_count = 0
     for _ in range(1500):
         values = sorted(NOISES[noise](source.gauss(0, 1)) for _ in range(n))
         low, high = intervals.median_interval(values) or (0.0, 0.0)
-        covered += low <= 0.0 <= high
-    assert 0.925 <= covered / 1500 <= 0.985
+        covered_count += low <= 0.0 <= high
+    assert 0.925 <= covered_count / 1500 <= 0.985
 
 
 @pytest.mark.parametrize("n", [12, 20, 40])
@@ -61,15 +61,15 @@ def test_the_interval_of_values_that_depend_on_the_ones_before_covers_as_often_a
     n: int, correlation: float
 ) -> None:
     source = random.Random(n)
-    covered = 0
+    covered_count = 0
     for _ in range(1000):
         value, values = source.gauss(0, 1), []
         for _ in range(n):
             value = correlation * value + math.sqrt(1 - correlation**2) * source.gauss(0, 1)
             values.append(value)
         summary = intervals.summarize(values)
-        covered += (summary.low or 0.0) <= 0.0 <= (summary.high or 0.0)
-    assert 0.92 <= covered / 1000 <= 0.985
+        covered_count += (summary.low or 0.0) <= 0.0 <= (summary.high or 0.0)
+    assert 0.92 <= covered_count / 1000 <= 0.985
 
 
 def test_values_of_one_job_count_as_one() -> None:
@@ -168,20 +168,22 @@ def test_the_farthest_value_has_the_p_value_of_grubbs_test() -> None:
 # --- one group or two
 
 
-def about(number: int, centre: float, seed: str = "s") -> list[float]:
+def gaussian_values(number: int, centre: float, seed: str = "s") -> list[float]:
     chance = random.Random(f"{seed}/{number}/{centre}")
     return [chance.gauss(centre, 0.05) for _ in range(number)]
 
 
 def test_two_groups_are_found_with_the_share_of_the_lower_one_and_how_far_they_are_apart() -> None:
-    groups = two_groups([*about(30, 0.0), *about(70, 0.4)])
+    groups = two_groups([*gaussian_values(30, 0.0), *gaussian_values(70, 0.4)])
     assert groups is not None
     assert groups.share == 0.3
     assert groups.distance == pytest.approx(0.4, abs=0.03)
 
 
-@pytest.mark.parametrize(("shape", "most"), [("normal", 2), ("skewed", 2), ("heavy tails", 2), ("flat", 20)])
-def test_values_about_one_value_are_seldom_two_groups_whatever_their_distribution(shape: str, most: int) -> None:
+@pytest.mark.parametrize(("shape", "groups_limit"), [("normal", 2), ("skewed", 2), ("heavy tails", 2), ("flat", 20)])
+def test_values_about_one_value_are_seldom_two_groups_whatever_their_distribution(
+    shape: str, groups_limit: int
+) -> None:
     chance = random.Random(shape)
     draw: Callable[[], float] = {
         "normal": lambda: chance.gauss(0, 1),
@@ -189,11 +191,11 @@ def test_values_about_one_value_are_seldom_two_groups_whatever_their_distributio
         "heavy tails": lambda: math.tan(chance.uniform(-1.5, 1.5)),
         "flat": chance.random,
     }[shape]
-    assert sum(two_groups([draw() for _ in range(60)]) is not None for _ in range(200)) <= most
+    assert sum(two_groups([draw() for _ in range(60)]) is not None for _ in range(200)) <= groups_limit
 
 
 def test_one_value_far_off_is_no_group() -> None:
-    assert two_groups([*about(60, 0.0), -0.7]) is None
+    assert two_groups([*gaussian_values(60, 0.0), -0.7]) is None
 
 
 def test_values_that_are_all_the_same_are_one_group() -> None:
@@ -201,7 +203,7 @@ def test_values_that_are_all_the_same_are_one_group() -> None:
 
 
 def test_a_few_values_show_no_groups() -> None:
-    assert two_groups([*about(5, 0.0), *about(FEWEST_GROUPED - 6, 0.4)]) is None
+    assert two_groups([*gaussian_values(5, 0.0), *gaussian_values(FEWEST_GROUPED - 6, 0.4)]) is None
 
 
 @given(
@@ -251,5 +253,5 @@ def test_a_session_ends_with_a_break_or_after_a_day(hours: list[float], numbers:
     ],
 )
 def test_runs_take_turns_as_often_as_in_a_random_order(order: str, turns: bool) -> None:
-    first, second = ([place for place, side in enumerate(order) if side == name] for name in "AB")
+    first, second = ([place for place, letter in enumerate(order) if letter == name] for name in "AB")
     assert intervals.is_alternating(first, second) is turns

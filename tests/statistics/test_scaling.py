@@ -57,16 +57,16 @@ def test_one_run_of_each_count_has_an_interval_too() -> None:
 
 def test_the_interval_of_few_runs_holds_the_truth_about_as_often_as_it_says() -> None:
     law = Law(1000.0, 0.05, 1e-4)
-    held = 0
+    covered_count = 0
     for seed in range(40):
         chance = random.Random(seed)
         points = [(count, law.at(count) * math.exp(chance.gauss(0, 0.05))) for count in COUNTS for _ in range(3)]
         _, low, high = scaling.fit(points).at(128)
-        held += low < law.at(128) < high
-    assert held >= 36
+        covered_count += low < law.at(128) < high
+    assert covered_count >= 36
 
 
-def measured(curve: Callable[[int], float], noise: float, seed: int) -> list[tuple[int, float]]:
+def noisy_points(curve: Callable[[int], float], noise: float, seed: int) -> list[tuple[int, float]]:
     chance = random.Random(seed)
     return [(count, curve(count) * math.exp(chance.gauss(0, noise))) for count in COUNTS for _ in range(6)]
 
@@ -74,10 +74,10 @@ def measured(curve: Callable[[int], float], noise: float, seed: int) -> list[tup
 def test_a_rise_that_may_end_in_a_plateau_has_no_interval() -> None:
     """Up to the last count nothing bends: the law says twice as much at twice as many, a plateau says the same."""
     for noise in (0.02, 0.1):
-        fits = [scaling.fit(measured(lambda p: 100.0 * p, noise, seed)) for seed in range(6)]
+        fits = [scaling.fit(noisy_points(lambda p: 100.0 * p, noise, seed)) for seed in range(6)]
         assert all(abs(fit.over_plateau) < scaling.LIKELIER and not fit.holds for fit in fits)
     law = Law(1000.0, 0.05, 1e-4)
-    assert scaling.fit(measured(law.at, 0.1, 1)).over_plateau > scaling.LIKELIER
+    assert scaling.fit(noisy_points(law.at, 0.1, 1)).over_plateau > scaling.LIKELIER
 
 
 @pytest.mark.parametrize("noise", [0.02, 0.05, 0.1])
@@ -88,12 +88,12 @@ def test_where_the_law_does_not_hold_there_is_mostly_no_interval(noise: float) -
         lambda p: 100.0 * p * (1.0 if p <= 32 else 0.3),
         lambda p: 100.0 * p if p < 8 else 400.0 + p,
     ):
-        assert sum(scaling.fit(measured(curve, noise, seed)).holds for seed in range(8)) <= 1
+        assert sum(scaling.fit(noisy_points(curve, noise, seed)).holds for seed in range(8)) <= 1
 
 
 def test_where_the_law_holds_there_is_mostly_an_interval() -> None:
     law = Law(1000.0, 0.05, 1e-4)
-    holds = [scaling.fit(measured(law.at, 0.05, seed)).holds for seed in range(12)]
+    holds = [scaling.fit(noisy_points(law.at, 0.05, seed)).holds for seed in range(12)]
     assert sum(holds) >= 8
 
 

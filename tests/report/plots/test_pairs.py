@@ -7,7 +7,7 @@ import re
 from campaign.core import units
 from campaign.report import page
 from campaign.statistics import contention
-from tests.statistics.test_contention import FREE, LIMITED, fitted, sweep
+from tests.statistics.test_contention import FREE, LIMITED, clean_fit, sweep
 
 
 def lines_of(fit: contention.ContentionFit) -> dict[str, str]:
@@ -17,7 +17,7 @@ def lines_of(fit: contention.ContentionFit) -> dict[str, str]:
 
 
 def test_a_model_is_reported_with_its_units_and_its_errors() -> None:
-    lines = lines_of(fitted(LIMITED))
+    lines = lines_of(clean_fit(LIMITED))
     assert lines["α, latency of a message"].startswith("2 µs (")
     assert lines["R_N, highest rate of a node"].startswith("3000 MB/s (")
     assert lines["R_Ci, rate that each further process adds"].startswith("500 MB/s (")
@@ -34,5 +34,5 @@ def test_large_rates_are_written_out() -> None:
 
 
 def test_a_limit_that_was_not_reached_is_reported_as_a_bound() -> None:
-    lines = lines_of(fitted(FREE))
+    lines = lines_of(clean_fit(FREE))
     assert lines["R_N, highest rate of a node"] == "at least 6600 MB/s (limit not reached)"
