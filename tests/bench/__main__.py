@@ -34,7 +34,7 @@ def main(names: list[str]) -> int:
         return 2
     signal.signal(signal.SIGALRM, _too_late)
     began = time.monotonic()
-    rows = [row for name in names or BUDGETS_S for row in measured(name)]
+    rows = [row for name in names or BUDGETS_S for row in run_benchmark(name)]
     if not names:
         rows.append(
             of_time(f"**all**, on {os.cpu_count()} processors", sum(BUDGETS_S.values()), time.monotonic() - began)
@@ -46,7 +46,7 @@ def main(names: list[str]) -> int:
     return int(any(row.missed for row in rows))
 
 
-def measured(name: str) -> list[Row]:
+def run_benchmark(name: str) -> list[Row]:
     """The rows of a benchmark, behind one of its own time."""
     budget_s, rows, began = BUDGETS_S[name], list[Row](), time.monotonic()
     signal.alarm(0 if os.environ.get("FULL") else 3 * budget_s)

@@ -149,8 +149,8 @@ def of_launches(timing: Done, launches: Sequence[tuple[float, float]]) -> dict[s
         raise SystemExit(f"{len(launches)} steps on record, {STEPS} expected")
     return {
         "until the first launch": launches[0][0] - timing.began,
-        LAUNCHES: sum(ended - began for began, ended in launches),
-        "between launches": sum(later - earlier for (_, earlier), (later, _) in pairwise(launches)),
+        LAUNCHES: sum(end - began for began, end in launches),
+        "between launches": sum(next_began - earlier for (_, earlier), (next_began, _) in pairwise(launches)),
         "after the last launch": timing.ended - launches[-1][1],
         "processor time of the command": timing.processor_s,
     }
@@ -169,7 +169,7 @@ class Recorded:
     removed: float
 
     @classmethod
-    def of(cls, attempt: Path) -> Recorded:
+    def read(cls, attempt: Path) -> Recorded:
         of_job, of_host = (
             {line["name"]: line["value"] for line in facts.of(attempt, source) if "phase" not in line}
             for source in ("job", "host")
@@ -191,13 +191,11 @@ def of_campaign(timing: Done, root: Path) -> Took:
     times = {
         kind: [event["time"] for event in events if event["event"] == kind] for kind in ("job", "submitted", "ended")
     }
-    runs = sorted(map(Recorded.of, root.glob("runs/*/*")))
+    runs = sorted(map(Recorded.read, root.glob("runs/*/*")))
     phases = of_launches(timing, [(run.launched, run.ended) for run in runs])
     first, last = runs[0], runs[-1]
-    in_job = [
-        (earlier, later_recorded) for earlier, later_recorded in pairwise(runs) if earlier.job == later_recorded.job
-    ]
-    across = [(earlier, later) for earlier, later in pairwise(runs) if earlier.job != later.job]
+    in_job = [(earlier, next_run) for earlier, next_run in pairwise(runs) if earlier.job == next_run.job]
+    across = [(earlier, next_run) for earlier, next_run in pairwise(runs) if earlier.job != next_run.job]
     return Took(
         timing.wall_s,
         phases
@@ -209,9 +207,9 @@ def of_campaign(timing: Done, root: Path) -> Took:
             "- job: prepares the first launch": first.launched - first.nodes_known,
             "- job: prepares a launch": sum(run.launched - run.opened for run in runs[1:]),
             "- job: removes the files": sum(run.removed - run.ended for run in runs[:-1]),
-            "- job: records the run": sum(later.opened - earlier.removed for earlier, later in in_job),
-            "- Slurm: between two jobs": sum(later.job_began - earlier.removed for earlier, later in across),
-            "- job: its nodes, in later jobs": sum(later.opened - later.job_began for _, later in across),
+            "- job: records the run": sum(next_run.opened - earlier.removed for earlier, next_run in in_job),
+            "- Slurm: between two jobs": sum(next_run.job_began - earlier.removed for earlier, next_run in across),
+            "- job: its nodes, in later jobs": sum(next_run.opened - next_run.job_began for _, next_run in across),
             "- job and driver: until it is recorded": times["ended"][-1] - last.ended,
             "- driver: judges and prints": timing.ended - times["ended"][-1],
         },
@@ -264,14 +262,14 @@ class Contest:
             if time.time() > timing.ended + LONGEST_S:
                 raise SystemExit(f"{script}: the job has not ended after {LONGEST_S} s")
             time.sleep(0.05)
-        done = Done(timing.began, time.time(), timing.processor_s)
+        job_timing = Done(timing.began, time.time(), timing.processor_s)
         table = [line for line in (folder / "out").read_text().splitlines() if line.startswith("   File ")]
         if len(table) < 3 * STEPS:
             raise SystemExit(f"{folder}/out: {len(table)} rows, {3 * STEPS} expected")
-        phases, job_began = of_launches(done, read(times)), float(began.read_text())
-        phases["- Slurm: until the job begins"] = job_began - done.began
-        phases["- job: prepares the first launch"] = done.began + phases["until the first launch"] - job_began
-        return Took(done.wall_s, phases)
+        phases, job_began = of_launches(job_timing, read(times)), float(began.read_text())
+        phases["- Slurm: until the job begins"] = job_began - job_timing.began
+        phases["- job: prepares the first launch"] = job_timing.began + phases["until the first launch"] - job_began
+        return Took(job_timing.wall_s, phases)
 
     def by_iops(self, iops: Path) -> Took:
         folder, times = self._folder()
@@ -284,7 +282,7 @@ class Contest:
             "metrics": [{"name": row.replace(" ", "_")} for row in OPERATIONS.values()],
             "parser_script": PARSER,
         }
-        given = {
+        settings = {
             "benchmark": {
                 "name": "wall",
                 "workdir": str(folder),
@@ -304,7 +302,7 @@ class Contest:
             ],
             "output": {"sink": {"type": "csv", "path": "{{ workdir }}/results.csv"}},
         }
-        (folder / "wall.yaml").write_text(yaml.safe_dump(given))
+        (folder / "wall.yaml").write_text(yaml.safe_dump(settings))
         timing = run([iops, "run", folder / "wall.yaml"], folder)  # where it leaves its log
         table = next(folder.glob("run_*/results.csv")).read_text().splitlines()
         if len(table) != 1 + STEPS:
@@ -313,9 +311,10 @@ class Contest:
 
     def _steps(self) -> list[Step]:
         """What the last campaign executed."""
-        told = [json.loads(path.read_text()) for path in sorted(self._root.glob("runs/*/*/attempt.json"))]
+        attempts = [json.loads(path.read_text()) for path in sorted(self._root.glob("runs/*/*/attempt.json"))]
         return [
-            Step(each["nodes"], each["processes"], each["processes_per_node"], tuple(each["argv"])) for each in told
+            Step(attempt["nodes"], attempt["processes"], attempt["processes_per_node"], tuple(attempt["argv"]))
+            for attempt in attempts
         ]
 
     def _folder(self) -> tuple[Path, Path]:
@@ -326,13 +325,13 @@ class Contest:
 
 
 def directives(steps: Sequence[Step]) -> str:
-    nodes, each = max(step.nodes for step in steps), max(step.processes_per_node for step in steps)
-    return f"#SBATCH --nodes={nodes} --ntasks-per-node={each} --exclusive --time=10"
+    nodes, per_node = max(step.nodes for step in steps), max(step.processes_per_node for step in steps)
+    return f"#SBATCH --nodes={nodes} --ntasks-per-node={per_node} --exclusive --time=10"
 
 
 def read(times: Path) -> list[tuple[float, float]]:
     """When each launch began and ended."""
-    return [(float(began), float(ended)) for began, ended in map(str.split, times.read_text().splitlines())]
+    return [(float(began), float(end)) for began, end in map(str.split, times.read_text().splitlines())]
 
 
 def run(command: Sequence[object], folder: Path | None = None) -> Done:
@@ -340,36 +339,36 @@ def run(command: Sequence[object], folder: Path | None = None) -> Done:
     process = subprocess.run(list(map(str, command)), cwd=folder, capture_output=True, text=True, timeout=LONGEST_S)
     if process.returncode != 0:
         raise SystemExit(f"{command[0]} ended with status {process.returncode}:\n{process.stdout}\n{process.stderr}")
-    ended, after = time.time(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    return Done(began, ended, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    end, after = time.time(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Done(began, end, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
 def contenders(contest: Contest) -> dict[str, Callable[[], Took]]:
-    found: dict[str, Callable[[], Took]] = {bar: partial(contest.campaign, bar) for bar in BARS}
+    commands: dict[str, Callable[[], Took]] = {bar: partial(contest.campaign, bar) for bar in BARS}
     if contest.executable == "builtin":
-        return found | {"run": partial(contest.campaign, "run")}
-    found[BY_HAND] = contest.by_hand
+        return commands | {"run": partial(contest.campaign, "run")}
+    commands[BY_HAND] = contest.by_hand
     if iops := os.environ.get("IOPS"):
-        found[IOPS] = partial(contest.by_iops, Path(iops))
-    return found
+        commands[IOPS] = partial(contest.by_iops, Path(iops))
+    return commands
 
 
-def take_turns(contest: Contest, until: float) -> list[dict[str, Took]]:
+def take_turns(contest: Contest, deadline: float) -> list[dict[str, Took]]:
     """Rounds. Campaigns begin the first one: the others execute what a campaign has executed before."""
     takes_part, rounds = contenders(contest), list[dict[str, Took]]()
     longest_s = 0.0
-    while len(rounds) < ROUNDS and (not rounds or time.monotonic() + longest_s < until):
+    while len(rounds) < ROUNDS and (not rounds or time.monotonic() + longest_s < deadline):
         began, turn = time.monotonic(), len(rounds) % len(takes_part)
         took: dict[str, Took] = {}
         for name in [*list(takes_part)[turn:], *list(takes_part)[:turn]]:
             took[name] = takes_part[name]()
-            print(f"round {len(rounds) + 1}: {told(name, took[name])}", flush=True)
+            print(f"round {len(rounds) + 1}: {round_line(name, took[name])}", flush=True)
         rounds.append(took)
         longest_s = max(longest_s, time.monotonic() - began)
     return rounds
 
 
-def told(name: str, took: Took) -> str:
+def round_line(name: str, took: Took) -> str:
     ratio = took.wall_s / took.steps_s
     return (
         f"{name:12}  wall {took.wall_s:5.1f} s  steps {took.steps_s:5.1f} s  beyond {took.beyond_s:4.1f} s  {ratio:.3f}"
@@ -377,13 +376,13 @@ def told(name: str, took: Took) -> str:
 
 
 def main() -> Iterator[Row]:
-    until = time.monotonic() + SECONDS
+    deadline = time.monotonic() + SECONDS
     executable = next(iter(mdtests()), "builtin")
     with tempfile.TemporaryDirectory(prefix="campaign-bench-") as scratch:
         sandbox = Sandbox.start(Path(scratch) / "sandbox", owner=os.getpid())
         os.environ.update(sandbox.environment())
         try:
-            rounds = take_turns(Contest(Path(scratch), Path(os.environ["CAMPAIGN_SCRATCH"]), executable), until)
+            rounds = take_turns(Contest(Path(scratch), Path(os.environ["CAMPAIGN_SCRATCH"]), executable), deadline)
         finally:
             sandbox.stop()
     print_times(rounds)
@@ -394,14 +393,16 @@ def main() -> Iterator[Row]:
 def of_ratios(rounds: Sequence[dict[str, Took]]) -> Iterator[Row]:
     """Of each round, as the machine's speed drifts; with few rounds, a bar is missed where all are above it."""
     other_words = [name for name in (BY_HAND, IOPS) if name in rounds[0]]
-    to_steps = {name: Middle.of(times[name].wall_s / times[name].steps_s for times in rounds) for name in rounds[0]}
+    to_steps = {
+        name: Middle.of_values(times[name].wall_s / times[name].steps_s for times in rounds) for name in rounds[0]
+    }
 
     def to(name: str, other: str) -> Middle:
-        return Middle.of(each[name].wall_s / each[other].wall_s for each in rounds)
+        return Middle.of_values(times[name].wall_s / times[other].wall_s for times in rounds)
 
-    for name, what in ALLOCATIONS.items():
+    for name, title in ALLOCATIONS.items():
         own_middle = to_steps[name]
-        figure = f"campaign: wall time / the sum of its srun steps, {what}"
+        figure = f"campaign: wall time / the sum of its srun steps, {title}"
         peers = ", ".join(f"{other.removeprefix('one, ')} {to_steps[other].median:.2f}" for other in other_words)
         yield Row(
             figure,
@@ -413,7 +414,7 @@ def of_ratios(rounds: Sequence[dict[str, Took]]) -> Iterator[Row]:
         )
         if BY_HAND in other_words:
             own_middle, bar = to(name, BY_HAND), BARS_BY_HAND[name]
-            figure = f"campaign of {STEPS} runs of mdtest / the same in a job written by hand, {what}"
+            figure = f"campaign of {STEPS} runs of mdtest / the same in a job written by hand, {title}"
             peers = f"by IOPS {to(IOPS, BY_HAND).median:.2f}" if IOPS in other_words else ""
             yield Row(
                 figure, f"≤ {bar:.2f}", medians([own_middle]), peers, own_middle.spread, missed=own_middle.low > bar
@@ -436,11 +437,11 @@ def print_ratios(rounds: Sequence[dict[str, Took]]) -> None:
     body = []
     for name in rounds[0]:
         took = [times[name] for times in rounds]
-        beyond_s = middle(each.beyond_s for each in took)
-        row = [middle(each.steps_s / STEPS for each in took), middle(each.wall_s for each in took), beyond_s]
+        beyond_s = middle(times.beyond_s for times in took)
+        row = [middle(times.steps_s / STEPS for times in took), middle(times.wall_s for times in took), beyond_s]
         if BY_HAND in rounds[0]:
-            by_hand = [each[BY_HAND] for each in rounds]
-            steps_s, wall_s = middle(each.steps_s for each in by_hand), middle(each.wall_s for each in by_hand)
+            by_hand = [by_name[BY_HAND] for by_name in rounds]
+            steps_s, wall_s = middle(times.steps_s for times in by_hand), middle(times.wall_s for times in by_hand)
             row.append((steps_s + beyond_s) / wall_s)
         body.append([name, *row])
     print(
@@ -455,8 +456,8 @@ def print_times(rounds: Sequence[dict[str, Took]]) -> None:
     names = list(rounds[0])
     body = []
     for phase in PHASES:
-        of_all = [[times[name].phases[phase] for times in rounds if phase in times[name].phases] for name in names]
-        body.append([phase, *(f"{middle(seconds):.2f}" if seconds else "" for seconds in of_all)])
+        columns = [[times[name].phases[phase] for times in rounds if phase in times[name].phases] for name in names]
+        body.append([phase, *(f"{middle(seconds):.2f}" if seconds else "" for seconds in columns)])
     print()
     print(tabulate(body, ["seconds", *names], colalign=("left", *["right"] * len(names)), disable_numparse=True))
     print()

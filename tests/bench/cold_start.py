@@ -53,7 +53,7 @@ def main() -> Iterator[Row]:
                 times[name].append(seconds(command))
     floor = statistics.median(times["python -c pass"])
     for name, (_command, bar) in commands.items():
-        took = Middle.of(times[name])
+        took = Middle.of_values(times[name])
         print(f"{name}: {took.median:.3f} s, {took.median / floor:.1f} of the limit")
         if bar is not None:
             us, python = f"{took.median:.2f} s", f"{floor:.2f} s (Python)"

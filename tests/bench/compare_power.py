@@ -33,7 +33,7 @@ from campaign.report.compare.comparison import CellComparison, CellVerdict, Term
 from campaign.report.compare.offers import Offer, OfferedCell
 from campaign.statistics import intervals, ranks
 from tests.bench.machine import FULL
-from tests.bench.shares import at_most, most
+from tests.bench.shares import at_most, highest_by_chance
 from tests.bench.table import Row
 
 NOISES = (0.02, 0.05, 0.10, 0.20)
@@ -51,19 +51,19 @@ RUN_S, DAY_S = 600.0, 86400.0
 
 
 def offer(
-    random_: random.Random, repetitions: int, noise: float, factor: Factor = lambda run: 1.0, side: int = 0
+    random_: random.Random, repetitions: int, noise: float, factor: Factor = lambda run: 1.0, index: int = 0
 ) -> Offer:
     sigma = math.sqrt(math.log1p(noise**2) / 2)  # of the run, and of the result
     entries = {}
-    starts = tuple(RUN_S * (2 * place + side) for place in range(repetitions))
+    starts = tuple(RUN_S * (2 * place + index) for place in range(repetitions))
     for run in RUNS:
-        shared = [
+        run_factors = [
             factor(run) * (0.5 if random_.random() < 0.01 else 1.0) * math.exp(random_.gauss(0, sigma))
             for _ in range(repetitions)
         ]
         for operation in OPERATIONS:
             cell = Cell("scratch", *run, operation)
-            values = tuple(1000 * value * math.exp(random_.gauss(0, sigma)) for value in shared)
+            values = tuple(1000 * value * math.exp(random_.gauss(0, sigma)) for value in run_factors)
             entries[cell] = OfferedCell(
                 cell, Status.MEASURED, max(values), "ops/s", "highest", values, repetitions, starts
             )
@@ -86,21 +86,21 @@ def outcome(number: int, repetitions: int, noise: float) -> Outcome:
     first = offer(random_, repetitions, noise)
 
     def against(factor: Factor, terms: Terms | None = None) -> tuple[CellComparison, ...]:
-        return verdicts.compare([first, offer(random_, repetitions, noise, factor, side=1)], terms).cells[0]
+        return verdicts.compare([first, offer(random_, repetitions, noise, factor, index=1)], terms).cells[0]
 
     def share(cells: tuple[CellComparison, ...], *expected_verdicts: CellVerdict) -> float:
         return sum(cell.verdict in expected_verdicts for cell in cells) / len(cells)
 
     equal = against(lambda run: 1.0)
-    one = [cell for cell in against(lambda run: 0.9 if run == RUNS[5] else 1.0) if cell.cell.launch == RUNS[5][0]]
-    one = [cell for cell in one if cell.cell.files == RUNS[5][1]]
+    slow = [cell for cell in against(lambda run: 0.9 if run == RUNS[5] else 1.0) if cell.cell.launch == RUNS[5][0]]
+    slow = [cell for cell in slow if cell.cell.files == RUNS[5][1]]
     reached = (CellVerdict.WITHIN, CellVerdict.BETTER)
     return Outcome(
         share(equal, CellVerdict.BETTER, CellVerdict.WORSE) > 0,
         any(_t_differs(cell) for cell in equal),
         any(abs(math.log(cell.reported_ratio or 1)) > math.log(1.05) for cell in equal),
         share(against(lambda run: 0.9), CellVerdict.WORSE),
-        share(tuple(one), CellVerdict.WORSE),
+        share(tuple(slow), CellVerdict.WORSE),
         share(against(lambda run: 0.949, ACCEPTANCE), *reached),
         share(against(lambda run: 1.0, ACCEPTANCE), *reached),
     )
@@ -113,12 +113,12 @@ EFFECTS["all"] = (1.0, 1.0, 0.6)
 SESSIONS: dict[
     str, Callable[[int, int], tuple[int, float]]
 ] = {  # of a side's repetition: its session, and when it began
-    "in turns": lambda side, place: (0, (2 * place + side) * RUN_S),
-    "one each": lambda side, place: (side, side * DAY_S + place * RUN_S),
-    "one a run": lambda side, place: (2 * place + side, (place + 100 * side) * DAY_S),
-    "two runs each": lambda side, place: (
-        place // 2 + 100 * side,
-        (place // 2 + 100 * side) * DAY_S + place % 2 * RUN_S,
+    "in turns": lambda index, place: (0, (2 * place + index) * RUN_S),
+    "one each": lambda index, place: (index, index * DAY_S + place * RUN_S),
+    "one a run": lambda index, place: (2 * place + index, (place + 100 * index) * DAY_S),
+    "two runs each": lambda index, place: (
+        place // 2 + 100 * index,
+        (place // 2 + 100 * index) * DAY_S + place % 2 * RUN_S,
     ),
 }
 
@@ -127,24 +127,26 @@ def sessions_differ(
     random_: random.Random, design: str, effect: str, repetitions: int, noise: float
 ) -> tuple[Offer, Offer]:
     """Two offers without a difference."""
-    day, own, correlation = EFFECTS[effect]
+    day, cell_effect, correlation = EFFECTS[effect]
     place_of = SESSIONS[design]
-    order = sorted((*place_of(side, place)[::-1], side) for side in (0, 1) for place in range(repetitions))
+    order = sorted((*place_of(index, place)[::-1], index) for index in (0, 1) for place in range(repetitions))
     days: dict[int, float] = {}
     for _, session, _ in order:
         days.setdefault(session, random_.gauss(0, day * noise))
     sides: tuple[dict[Cell, OfferedCell], ...] = ({}, {})
-    starts = [tuple(time for time, _, which in order if which == side) for side in (0, 1)]
+    starts = [tuple(time for time, _, offered in order if offered == index) for index in (0, 1)]
     for run in RUNS:
-        shared = _course(random_, order, days, own * noise, correlation, noise)
+        run_course = _course(random_, order, days, cell_effect * noise, correlation, noise)
         for operation in OPERATIONS:
-            alone = _course(random_, order, dict.fromkeys(days, 0.0), own * noise, correlation, noise)
-            values = [1000 * math.exp(one + other) for one, other in zip(shared, alone, strict=True)]
+            alone = _course(random_, order, dict.fromkeys(days, 0.0), cell_effect * noise, correlation, noise)
+            values = [1000 * math.exp(run_noise + other) for run_noise, other in zip(run_course, alone, strict=True)]
             cell = Cell("scratch", *run, operation)
-            for side in (0, 1):
-                here = tuple(value for value, (_, _, which) in zip(values, order, strict=True) if which == side)
-                sides[side][cell] = OfferedCell(
-                    cell, Status.MEASURED, max(here), "ops/s", "highest", here, repetitions, starts[side]
+            for index in (0, 1):
+                side_values = tuple(
+                    value for value, (_, _, offered) in zip(values, order, strict=True) if offered == index
+                )
+                sides[index][cell] = OfferedCell(
+                    cell, Status.MEASURED, max(side_values), "ops/s", "highest", side_values, repetitions, starts[index]
                 )
     first, second = (Offer("offer", "offer", "crossroads-mdtest", 1, "full", {}, entries) for entries in sides)
     return first, second
@@ -154,18 +156,18 @@ def _course(
     random_: random.Random,
     order: list[tuple[float, int, int]],
     days: dict[int, float],
-    own: float,
+    cell_effect: float,
     correlation: float,
     noise: float,
 ) -> list[float]:
     """Half of the noise of the runs in their order, each of a session, with the effects of the sessions."""
     sigma = noise / math.sqrt(2)
-    effects = {session: effect + random_.gauss(0, own / math.sqrt(2)) for session, effect in days.items()}
-    course, before, of = [], 0.0, -1
+    effects = {session: effect + random_.gauss(0, cell_effect / math.sqrt(2)) for session, effect in days.items()}
+    course, before, last_session = [], 0.0, -1
     for _, session, _ in order:
         fresh = random_.gauss(0, sigma)
-        before = fresh if session != of else correlation * before + math.sqrt(1 - correlation**2) * fresh
-        of = session
+        before = fresh if session != last_session else correlation * before + math.sqrt(1 - correlation**2) * fresh
+        last_session = session
         course.append(effects[session] + before)
     return course
 
@@ -199,8 +201,8 @@ def nulls(pool: ProcessPoolExecutor) -> Iterator[Row]:
     # What varies within a session is a trend to STA-04, as it should be; only steady ones have its bar.
     barred: dict[str, list[float]] = {"significant": [], "STA-04, trend": [], "STA-04, outlier": []}
     for design, effect, repetitions in itertools.product(SESSIONS, EFFECTS, REPETITIONS):
-        given = [[each] * NULLS for each in (design, effect, repetitions, NULL_NOISE)]
-        nulls = list(pool.map(null, range(NULLS), *given, chunksize=10))
+        arguments = [[argument] * NULLS for argument in (design, effect, repetitions, NULL_NOISE)]
+        nulls = list(pool.map(null, range(NULLS), *arguments, chunksize=10))
         shares = [sum(getattr(null, field.name) for null in nulls) / NULLS for field in fields(Null)]
         body.append([design, effect, repetitions, *(f"{share:.1%}" for share in shares)])
         barred["significant"].append(shares[0])
@@ -210,15 +212,15 @@ def nulls(pool: ProcessPoolExecutor) -> Iterator[Row]:
     headers = ["sessions", "effect", "n", "significant", "without sessions", "STA-04: trend", "outlier"]
     print(f"\n{NULLS} campaigns each without a difference, {NULL_NOISE:.0%} noise")
     print(tabulate(body, headers, disable_numparse=True))
-    for what, all_ in barred.items():
-        yield worst(f"sessions that differ, campaigns that do not: {what}", verdicts.LEVEL, NULLS, all_)
+    for promise, all_ in barred.items():
+        yield worst(f"sessions that differ, campaigns that do not: {promise}", verdicts.LEVEL, NULLS, all_)
 
 
 def worst(figure: str, bar: float, number: int, shares: list[float]) -> Row:
     """The bar allows for chance in all settings together."""
-    found, allowed = max(shares), most(bar, number, 0.01 / len(shares))
+    highest, allowed = max(shares), highest_by_chance(bar, number, 0.01 / len(shares))
     limit = at_most(bar, number, 0.01 / len(shares))
-    return Row(f"{figure}, worst of {len(shares)} settings", limit, f"{found:.1%}", missed=found > allowed)
+    return Row(f"{figure}, worst of {len(shares)} settings", limit, f"{highest:.1%}", missed=highest > allowed)
 
 
 def _t_differs(cell: CellComparison) -> bool:

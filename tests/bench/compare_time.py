@@ -78,8 +78,8 @@ def main() -> Iterator[Row]:
             process = subprocess.run(
                 [CAMPAIGN, "compare", *files, "--format", style, "-o", Path(folder) / "out", "--force"], timeout=120
             )
-            took, now = time.monotonic() - start, os.times()
-            cpu = now.children_user + now.children_system - used.children_user - used.children_system
+            took, after = time.monotonic() - start, os.times()
+            cpu = after.children_user + after.children_system - used.children_user - used.children_system
             if process.returncode not in (0, 1):
                 raise RuntimeError(f"compare ended with status {process.returncode}")
             times.append(took)

@@ -19,7 +19,7 @@ from tabulate import tabulate
 
 from campaign.statistics.contention import ContentionFit, ContentionModel, Point, fit
 from tests.bench.machine import FULL
-from tests.bench.shares import told, wilson
+from tests.bench.shares import share_text, wilson
 from tests.bench.table import Row
 
 SWEEPS = 60 if FULL else 20
@@ -67,10 +67,10 @@ def main() -> Iterator[Row]:
             ]
             body.append(
                 [
-                    name, told(claims, SWEEPS),
+                    name, share_text(claims, SWEEPS),
                     *(f"{gain(model, size):.2f}, {part:.3f}" for size, part in zip((SMALL, LARGE), off, strict=True)),
-                    f"{median(each.held_back.median for each in fits):.1%}",
-                    f"{median(each.held_back.ninth_decile for each in fits):.1%}",
+                    f"{median(fit.held_back.median for fit in fits):.1%}",
+                    f"{median(fit.held_back.ninth_decile for fit in fits):.1%}",
                 ]
             )  # fmt: skip
             if not reached and low > MOST_WRONG:

@@ -25,7 +25,7 @@ from campaign.report.compare import verdicts
 from campaign.report.compare.offers import Offer, OfferedCell
 from campaign.statistics import intervals, scaling
 from tests.bench.machine import FULL
-from tests.bench.shares import told, wilson
+from tests.bench.shares import share_text, wilson
 from tests.bench.table import Row
 
 TRIALS, FITS = (2000, 200) if FULL else (500, 50)
@@ -102,17 +102,17 @@ CURVES: dict[str, tuple[Callable[[float], float], bool]] = {  # and whether the 
 
 
 def situations() -> list[Situation]:
-    found = []
+    cases = []
     for n in (6, 8, 11, 12, 20, 40):
         for correlation in (0.0, 0.3, 0.5):
             for shape in SHAPES if n in (8, 12) else ("normal",):
                 name = f"n {n}, correlation {correlation}, {shape}"
                 trial = partial(of_median, n=n, correlation=correlation, shape=shape)
                 bar = BAR if not correlation or n >= intervals.MORE_THAN_CHANCE else None
-                found.append(Situation("median", name, trial, bar=bar))
-    for jobs, each in ((6, 3), (12, 2)):
-        trial = partial(of_median, n=jobs * each, correlation=0.0, shape="normal", job=each)
-        found.append(Situation("median", f"{jobs} jobs of {each}", trial))
+                cases.append(Situation("median", name, trial, bar=bar))
+    for jobs, runs_each in ((6, 3), (12, 2)):
+        trial = partial(of_median, n=jobs * runs_each, correlation=0.0, shape="normal", job=runs_each)
+        cases.append(Situation("median", f"{jobs} jobs of {runs_each}", trial))
     pairs = [(4, 4), (6, 6), (10, 10), (30, 30), (6, 30)]
     unlike = [(6, 6), (10, 10), (6, 20), (20, 6), (6, 30), (30, 6)]
     along = [(12, 12), (30, 30), (12, 30), (30, 12)]
@@ -126,21 +126,23 @@ def situations() -> list[Situation]:
         name = f"n {counts[0]} and {counts[1]}, spread 1:{spread}, correlation {correlation}"
         trial = partial(of_ratio, counts=counts, spread=spread, correlation=correlation)
         bar = BAR if not correlation or min(counts) >= intervals.MORE_THAN_CHANCE else None
-        found.append(Situation("ratio", name, trial, bar=bar))
-    for jobs, each in ((6, 3), (12, 2)):
-        trial = partial(of_ratio, counts=(jobs * each, jobs * each), spread=1.0, correlation=0.0, job=each)
-        found.append(Situation("ratio", f"{jobs} jobs of {each} on both sides", trial, bar=(BAR[0], 1.0)))
+        cases.append(Situation("ratio", name, trial, bar=bar))
+    for jobs, runs_each in ((6, 3), (12, 2)):
+        trial = partial(
+            of_ratio, counts=(jobs * runs_each, jobs * runs_each), spread=1.0, correlation=0.0, job=runs_each
+        )
+        cases.append(Situation("ratio", f"{jobs} jobs of {runs_each} on both sides", trial, bar=(BAR[0], 1.0)))
     for name, (curve, holds) in CURVES.items():
         for noise in (0.02, 0.05, 0.1):
             for runs in (3, 6):
                 trial = partial(of_law, curve=curve, noise=noise, runs=runs)
                 text = f"{name}, noise {noise:.0%}, {runs} runs"
                 limits = (BAR, 1.0) if holds else (None, MOST_SHOWN)
-                found.append(Situation("scaling law", text, trial, FITS, *limits))
-    return found
+                cases.append(Situation("scaling law", text, trial, FITS, *limits))
+    return cases
 
 
-def measured(number: int) -> Sequence[bool | None]:
+def run_trials(number: int) -> Sequence[bool | None]:
     situation = situations()[number]
     source = random.Random(f"{situation.interval} {situation.name}")
     return [situation.trial(source) for _ in range(situation.trials)]
@@ -151,23 +153,27 @@ def main() -> Iterator[Row]:
     shares: dict[str, list[float]] = {}
     chosen_situations = situations()
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        for situation, found in zip(chosen_situations, pool.map(measured, range(len(chosen_situations))), strict=True):
-            given = [contained for contained in found if contained is not None]
-            low, high = wilson(sum(given), len(given))
-            output, bar = f"{len(given) / len(found):.0%}", situation.bar
-            body.append([situation.interval, situation.name, output, told(sum(given), len(given)), _bar(situation)])
+        for situation, trials in zip(
+            chosen_situations, pool.map(run_trials, range(len(chosen_situations))), strict=True
+        ):
+            answers = [contained for contained in trials if contained is not None]
+            low, high = wilson(sum(answers), len(answers))
+            output, bar = f"{len(answers) / len(trials):.0%}", situation.bar
+            body.append(
+                [situation.interval, situation.name, output, share_text(sum(answers), len(answers)), _bar(situation)]
+            )
             if bar:
-                shares.setdefault(situation.interval, []).append(sum(given) / len(given))
-            if (bar and (high < bar[0] or low > bar[1])) or wilson(len(given), len(found))[0] > situation.most_shown:
+                shares.setdefault(situation.interval, []).append(sum(answers) / len(answers))
+            if (bar and (high < bar[0] or low > bar[1])) or wilson(len(answers), len(trials))[0] > situation.most_shown:
                 missed.append(" ".join(body[-1]))
     print(tabulate(body, ["interval of", "situation", "shown", "coverage", "bar"], disable_numparse=True))
     print("\n".join(missed))
-    for interval, of in shares.items():
+    for interval, coverages in shares.items():
         yield Row(
-            f"95% intervals of a {interval} that contain the truth, in {len(of)} simulated situations",
+            f"95% intervals of a {interval} that contain the truth, in {len(coverages)} simulated situations",
             f"{BAR[0]:.0%} to {BAR[1]:.0%}",
-            f"{statistics.median(of):.1%}",
-            spread=f"{min(of):.1%}–{max(of):.1%}",
+            f"{statistics.median(coverages):.1%}",
+            spread=f"{min(coverages):.1%}–{max(coverages):.1%}",
             missed=any(text.startswith(interval) for text in missed),
         )
 

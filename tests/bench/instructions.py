@@ -38,16 +38,16 @@ class Case:
     applet: Command
     loop: Command
     functions: tuple[str, str]  # of the applet and of the loop; each call of it is one of the phases
-    more: tuple[int, int, int, int]  # instructions, accesses, lines of code and of data that the applet may have more
+    extra: tuple[int, int, int, int]  # instructions, accesses, lines of code and of data that the applet may have more
     counts: tuple[int, int] = (1000, 3000)
-    each: int = 1  # operations for each of the count
+    per_count: int = 1  # operations for each of the count
     processes: int = 1
     calls: int = 0  # of libraries that it may have more
     libc: bool = True  # what the C library does counts: not where another library calls it
     modules: tuple[str, ...] = ()  # which the applet loads: counted with it
 
     def bars(self) -> Cost:
-        instructions, accesses, code, data = self.more
+        instructions, accesses, code, data = self.extra
         return {
             "instructions": instructions,
             "loads and stores": accesses,
@@ -112,14 +112,14 @@ IOR_PHASES = ["write 4 KiB", "read 4 KiB"]
 IOR_FUNCTIONS = ("ior_move", "measure")
 # Where a linker puts a loop, and the stack lies, decides about two lines of code and of data.
 CASES = {
-    "mdtest": Case(["create", "stat", "remove"], mdtest, mdtest_loop, MDTEST_FUNCTIONS, more=(5, 2, 3, 3)),
-    "ior": Case(IOR_PHASES, ior(), ior_loop(), IOR_FUNCTIONS, more=(55, 20, 7, 7)),
+    "mdtest": Case(["create", "stat", "remove"], mdtest, mdtest_loop, MDTEST_FUNCTIONS, extra=(5, 2, 3, 3)),
+    "ior": Case(IOR_PHASES, ior(), ior_loop(), IOR_FUNCTIONS, extra=(55, 20, 7, 7)),
     "ior -z": Case(
         IOR_PHASES,
         ior("-z"),
         ior_loop("random"),
         IOR_FUNCTIONS,
-        more=(130, 45, 18, 9),
+        extra=(130, 45, 18, 9),
         counts=(1024, 4096),
     ),
     "ior -a HDF5": Case(  # without what the libraries of HDF5 and MPI do
@@ -127,20 +127,20 @@ CASES = {
         ior("-a", "HDF5"),
         ior_loop(),
         IOR_FUNCTIONS,
-        more=(180, 80, 24, 18),
+        extra=(180, 80, 24, 18),
         calls=3,
         libc=False,
         modules=("hdf5.so",),
     ),
-    "nfstest": Case(IOR_PHASES, nfstest, ior_loop(), ("do_files", "measure"), more=(30, 10, 7, 4)),
-    "checkpoint": Case(IOR_PHASES, checkpoint, ior_loop(), ("image_move", "measure"), more=(90, 40, 11, 4)),
-    "mpiio": Case(IOR_PHASES, mpiio, ior_loop("clock"), ("work", "measure"), more=(350, 150, 32, 18)),
+    "nfstest": Case(IOR_PHASES, nfstest, ior_loop(), ("do_files", "measure"), extra=(30, 10, 7, 4)),
+    "checkpoint": Case(IOR_PHASES, checkpoint, ior_loop(), ("image_move", "measure"), extra=(90, 40, 11, 4)),
+    "mpiio": Case(IOR_PHASES, mpiio, ior_loop("clock"), ("work", "measure"), extra=(350, 150, 32, 18)),
     "find": Case(
         ["entry"],
         of_files(BUILD / "find", "-d"),
         of_files(BUILD / "limits" / "find_loop"),
         ("walk_tree", "measure"),
-        more=(450, 250, 30, 8),
+        extra=(450, 250, 30, 8),
         calls=11,  # comparing and copying names
     ),
     "mbw_mr": Case(
@@ -148,9 +148,9 @@ CASES = {
         mbw_mr,
         mbw_mr_loop,
         ("mbw_point_measure", "measure"),
-        more=(5, 8, 3, 4),
+        extra=(5, 8, 3, 4),
         counts=(20, 60),
-        each=64,
+        per_count=64,
         processes=2,
         libc=False,
     ),
@@ -168,7 +168,7 @@ class Part:
 def read(path: Path, program: set[str], libc: bool, part: Part) -> None:
     """Adds what the program's objects, and the C library for them, did by themselves."""
     names: list[str] = []
-    owner, called, called_object = "", "", ""
+    owner, callee, called_object = "", "", ""
     calls: int | None = None
     for line in path.read_text().splitlines():
         key, _, value = line.partition("=")
@@ -179,19 +179,19 @@ def read(path: Path, program: set[str], libc: bool, part: Part) -> None:
         elif key == "cob":
             called_object = Path(value).name
         elif key == "cfn":
-            called = value
+            callee = value
         elif key == "calls":
             calls = int(value.split()[0])
         elif line.startswith("0x"):
-            own = owner in program or (libc and owner.startswith("libc.so"))
+            is_own = owner in program or (libc and owner.startswith("libc.so"))
             address, _line, *numbers = line.split()
-            if own and calls is None:
+            if is_own and calls is None:
                 part.events.update(dict(zip(names, map(int, numbers), strict=False)))
                 part.code[owner, int(address, 16) // LINE_BYTES] += int(numbers[0])
-            elif own and calls is not None and int(numbers[0]) > 0:  # 0: before the phase or after it
+            elif is_own and calls is not None and int(numbers[0]) > 0:  # 0: before the phase or after it
                 part.events["calls"] += calls if owner in program and called_object not in {"", *program} else 0
-                part.events["allocations"] += calls if called in ALLOCATIONS else 0
-            called, called_object, calls = "", "", None
+                part.events["allocations"] += calls if callee in ALLOCATIONS else 0
+            callee, called_object, calls = "", "", None
 
 
 def run(case: Case, command: list[object], function: str) -> list[Part]:
@@ -224,44 +224,46 @@ def run(case: Case, command: list[object], function: str) -> list[Part]:
 def costs(case: Case, command: Command, function: str) -> list[Cost]:
     """Of an operation in each phase."""
 
-    def counted(count: int) -> list[Part]:
+    def count_parts(count: int) -> list[Part]:
         with tmpfs() as directory:
             return run(case, command(directory, count), function)
 
     with ThreadPoolExecutor(len(case.counts)) as pool:
-        runs = list(pool.map(counted, case.counts))
-    operations = case.each * (case.counts[1] - case.counts[0])
-    found = []
-    for few, many in zip(*runs, strict=True):
-        fields = {name: (many.events[name] - few.events[name]) / operations for name in many.events}
+        runs = list(pool.map(count_parts, case.counts))
+    operations = case.per_count * (case.counts[1] - case.counts[0])
+    costs_of_phases = []
+    for small, large in zip(*runs, strict=True):
+        fields = {name: (large.events[name] - small.events[name]) / operations for name in large.events}
         accesses = fields.get("Dr", 0) + fields.get("Dw", 0)
         data_lines = fields.get("D1mr", 0) + fields.get("D1mw", 0)
-        code_lines = sum(many.code[line] - few.code[line] > operations / 2 for line in many.code)
-        rest = [fields.get(name, 0) for name in ("calls", "sysCount", "allocations")]
-        found.append(dict(zip(case.bars(), [fields["Ir"], accesses, *rest, code_lines, data_lines], strict=True)))
-    return found
+        code_lines = sum(large.code[line] - small.code[line] > operations / 2 for line in large.code)
+        counted_calls = [fields.get(name, 0) for name in ("calls", "sysCount", "allocations")]
+        costs_of_phases.append(
+            dict(zip(case.bars(), [fields["Ir"], accesses, *counted_calls, code_lines, data_lines], strict=True))
+        )
+    return costs_of_phases
 
 
 @cache
-def more(name: str) -> list[Cost]:
+def extra_costs(name: str) -> list[Cost]:
     """What the applet has more than the loop, in each phase; prints the table of the case."""
     subprocess.run(["make", "--silent", "-C", BUILD.parent, "build/test/cold_cache.so"], check=True, timeout=60)
     case = CASES[name]
     applet, loop = costs(case, case.applet, case.functions[0]), costs(case, case.loop, case.functions[1])
-    found, body = list[Cost](), []
+    differences, body = list[Cost](), []
     for phase, own_values, bare in zip(case.phases, applet, loop, strict=True):
-        found.append({figure: own_values[figure] - bare[figure] for figure in case.bars()})
+        differences.append({figure: own_values[figure] - bare[figure] for figure in case.bars()})
         for figure, bar in case.bars().items():
-            body.append([phase, figure, bare[figure], own_values[figure], found[-1][figure], bar])
+            body.append([phase, figure, bare[figure], own_values[figure], differences[-1][figure], bar])
             phase = ""
     headers = [name, "of each operation", "bare loop", "applet", "more", "bar"]
     print(f"{tabulate(body, headers, floatfmt='.1f')}\n", flush=True)
-    return found
+    return differences
 
 
-def said(name: str, figure: str = "instructions") -> str:
+def costs_text(name: str, figure: str = "instructions") -> str:
     """Of each phase, and the bar."""
-    return f"{', '.join(f'{round(cost[figure])}' for cost in more(name))} (≤ {CASES[name].bars()[figure]:g})"
+    return f"{', '.join(f'{round(cost[figure])}' for cost in extra_costs(name))} (≤ {CASES[name].bars()[figure]:g})"
 
 
 def main() -> Iterator[Row]:
@@ -272,12 +274,17 @@ def main() -> Iterator[Row]:
         above = [
             figure
             for figure, bar in case.bars().items()
-            if any(cost[figure] > bar + 0.05 for cost in more(name))  # what happens once in some operations
+            if any(cost[figure] > bar + 0.05 for cost in extra_costs(name))  # what happens once in some operations
         ]
         yield Row(
             f"{name} beyond the bare loop: {', '.join(case.phases)}; cache lines of data",
             f"≤ {case.bars()['data lines']:g}",
-            "; ".join([said(name, "data lines").partition(" (")[0], *(f"{each} {said(name, each)}" for each in above)]),
-            instructions=said(name),
+            "; ".join(
+                [
+                    costs_text(name, "data lines").partition(" (")[0],
+                    *(f"{figure} {costs_text(name, figure)}" for figure in above),
+                ]
+            ),
+            instructions=costs_text(name),
             missed=bool(above),
         )

@@ -55,7 +55,7 @@ class Case:
     file_system: str
     transfer: int
     mib: int
-    what: str = ""
+    variant: str = ""
     words: tuple[str, ...] = ()  # of the loop
     options: tuple[str, ...] = ()  # of ior
     processes: tuple[int, ...] = (1, 2)
@@ -65,16 +65,16 @@ class Case:
     @property
     def label(self) -> str:
         size = "1 MiB" if self.transfer == MIB else "4 KiB"
-        return f"{self.file_system} {size} {self.what}".strip()
+        return f"{self.file_system} {size} {self.variant}".strip()
 
     def loop_arguments(self, path: Path, processes: int) -> list[object]:
-        shared = ["shared"] if self.one_file else []
-        return [path, self.transfer, self.mib * MIB // processes, REPETITIONS, *self.words, *shared]
+        layout = ["shared"] if self.one_file else []
+        return [path, self.transfer, self.mib * MIB // processes, REPETITIONS, *self.words, *layout]
 
     def ior_arguments(self, path: Path, processes: int) -> list[object]:
         size = self.mib * MIB // processes
-        own = [] if self.one_file else ["-F"]
-        return ["-w", "-r", *own, "-t", self.transfer, "-b", size, "-o", path, "-i", REPETITIONS, *self.options]
+        flags = [] if self.one_file else ["-F"]
+        return ["-w", "-r", *flags, "-t", self.transfer, "-b", size, "-o", path, "-i", REPETITIONS, *self.options]
 
 
 CASES = [
@@ -106,10 +106,10 @@ class Phase:
 def phases(processes: int, arguments: Sequence[object], lines: Path) -> dict[str, Phase]:
     """What the applet says of its writes and its reads."""
     mpirun(processes, [BUILD / "ior", *arguments, "--json", lines])
-    found = [json.loads(line) for line in lines.read_text().splitlines()]
+    records = [json.loads(line) for line in lines.read_text().splitlines()]
     seen = {}
     for operation in OPERATIONS:
-        repetitions = [line for line in found if line["type"] == "phase" and line["operation"] == operation]
+        repetitions = [line for line in records if line["type"] == "phase" and line["operation"] == operation]
         timed = sum(line["elapsed_s"] for line in repetitions)
         outside = sum(line["prepare_s"] + line["cache_check_s"] for line in repetitions)
         seen[operation] = Phase(max(line["rate_mib_s"] for line in repetitions), outside / timed)
@@ -140,12 +140,12 @@ class Rounds:
         return bar is None or all(middle.low >= bar or middle.high < bar for middle in self.ratios("applet"))
 
 
-def compare(case: Case, directory: Path, processes: int, upstream: str | None, until: float) -> Rounds:
+def compare(case: Case, directory: Path, processes: int, upstream: str | None, deadline: float) -> Rounds:
     """The first repetition of a turn warms up, since the best one counts."""
     path, lines = directory / "f", directory / "bench.jsonl"
     rounds, fewest = Rounds(), ROUNDS_WITHOUT_BAR if case.bar is None else FEWEST_ROUNDS
     for number in range(ROUNDS):
-        if number >= fewest and (rounds.decided(case.bar) or time.monotonic() > until):
+        if number >= fewest and (rounds.decided(case.bar) or time.monotonic() > deadline):
             break
         for name in ("bare loop", "applet") if number % 2 else ("applet", "bare loop"):
             if name == "bare loop":
@@ -168,18 +168,18 @@ def compare(case: Case, directory: Path, processes: int, upstream: str | None, u
 
 def row_of(case: Case, sequence: Sequence[Rounds]) -> Row:
     """With one of `found` for each number of processes."""
-    own = [rounds.ratios("applet") for rounds in sequence]
-    beside = [rounds.ratios("upstream") for rounds in sequence if "upstream" in rounds.rates]
+    applet_ratios = [rounds.ratios("applet") for rounds in sequence]
+    upstream_ratios = [rounds.ratios("upstream") for rounds in sequence if "upstream" in rounds.rates]
     applet = {(): "ior", ("-z",): "ior -z"}.get(case.options) if case.transfer == 4096 and not case.one_file else None
     counts = " and ".join(map(str, case.processes))
     return Row(
         f"ior / bare loop, {case.label}, processes: {counts}: write, read",
         f"≥ {case.bar}" if case.bar else "",
-        "; ".join(map(medians, own)),
-        "; ".join(map(medians, beside)),
-        "; ".join(map(spreads, own)),
-        instructions.said(applet) if applet else "",
-        case.bar is not None and any(middle.high < case.bar for ratios in own for middle in ratios),
+        "; ".join(map(medians, applet_ratios)),
+        "; ".join(map(medians, upstream_ratios)),
+        "; ".join(map(spreads, applet_ratios)),
+        instructions.costs_text(applet) if applet else "",
+        case.bar is not None and any(middle.high < case.bar for ratios in applet_ratios for middle in ratios),
     )
 
 
@@ -199,8 +199,8 @@ def of_rates(directories: dict[str, Path | None]) -> Iterator[Row]:
             continue
         of_case = []
         for processes in case.processes:
-            now = time.monotonic()
-            rounds = compare(case, directory, processes, upstream, now + (ends - now) / left)
+            began = time.monotonic()
+            rounds = compare(case, directory, processes, upstream, began + (ends - began) / left)
             of_case.append(rounds)
             left -= 1
             if case.bar is not None:

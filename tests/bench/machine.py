@@ -90,11 +90,11 @@ def cpu_seconds() -> tuple[float, float]:
 @contextmanager
 def watch_other_work() -> Iterator[None]:
     """Says afterwards how busy the processors were with something else: above a few percent, ratios are luck."""
-    began, (busy, own) = time.monotonic(), cpu_seconds()
+    began, (busy, own_busy) = time.monotonic(), cpu_seconds()
     yield
     busy_after, own_after = cpu_seconds()
     available = (time.monotonic() - began) * (os.cpu_count() or 1)
-    share = max(0.0, (busy_after - busy) - (own_after - own)) / available
+    share = max(0.0, (busy_after - busy) - (own_after - own_busy)) / available
     print(f"processors busy with other work meanwhile: {share:.0%}{' (too much for ratios)' if share > 0.05 else ''}")
 
 
@@ -107,7 +107,7 @@ class Middle:
     high: float
 
     @classmethod
-    def of(cls, values: Iterable[float], confidence: float = 0.95) -> Middle:
+    def of_values(cls, values: Iterable[float], confidence: float = 0.95) -> Middle:
         """Of fewer than 6 values, from the lowest to the highest."""
         ordered = sorted(values)
         low, high = median_interval(ordered, confidence) or (ordered[0], ordered[-1])
@@ -119,18 +119,18 @@ class Middle:
 
 
 def ratios_of(
-    own: Sequence[Rates], other: Sequence[Rates], operations: Iterable[str], confidence: float = 0.95
+    first: Sequence[Rates], other: Sequence[Rates], operations: Iterable[str], confidence: float = 0.95
 ) -> list[Middle]:
     """Of each operation, over the first rounds, in which both took part."""
-    pairs = list(zip(own, other, strict=False))
+    pairs = list(zip(first, other, strict=False))
     return [
-        Middle.of((mine[operation] / theirs[operation] for mine, theirs in pairs), confidence)
+        Middle.of_values((mine[operation] / theirs[operation] for mine, theirs in pairs), confidence)
         for operation in operations
     ]
 
 
 def medians(middles: Iterable[Middle]) -> str:
-    return ", ".join(f"{each.median:.2f}" for each in middles)
+    return ", ".join(f"{middle.median:.2f}" for middle in middles)
 
 
 def spreads(middles: Iterable[Middle]) -> str:

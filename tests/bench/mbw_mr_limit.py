@@ -39,12 +39,12 @@ def programs(sizes: tuple[int, int], iterations: int, warmup: int) -> dict[str, 
     low, high = map(str, sizes)
     options = ["-m", f"{low}:{high}", "-i", str(iterations), "-x", str(warmup)]
     loop = [str(BUILD / "limits" / "mbw_mr_loop"), low, high, str(iterations), str(warmup)]
-    own = [str(BUILD / "mbw_mr"), *options]
-    found = {"loop": loop, "mbw_mr": own, "loop, one clock": [*loop, "one-clock"]}
-    found["mbw_mr --one-clock"] = [*own, "--one-clock"]
+    applet = [str(BUILD / "mbw_mr"), *options]
+    commands = {"loop": loop, "mbw_mr": applet, "loop, one clock": [*loop, "one-clock"]}
+    commands["mbw_mr --one-clock"] = [*applet, "--one-clock"]
     if osu := os.environ.get("OSU_MBW_MR"):
-        found["osu_mbw_mr"] = [osu, *options]
-    return found
+        commands["osu_mbw_mr"] = [osu, *options]
+    return commands
 
 
 def measure(processes: int, times: int) -> list[dict[str, Rates]]:
@@ -60,8 +60,8 @@ def measure(processes: int, times: int) -> list[dict[str, Rates]]:
     return rounds
 
 
-def mean_ratio(own: Rates, limit: Rates) -> float:
-    return statistics.geometric_mean(own[size] / limit[size] for size in limit)
+def mean_ratio(measured: Rates, limit: Rates) -> float:
+    return statistics.geometric_mean(measured[size] / limit[size] for size in limit)
 
 
 def main() -> Iterator[Row]:
@@ -77,14 +77,14 @@ def main() -> Iterator[Row]:
         if osu := "osu_mbw_mr" in names:
             limits.append(("mbw_mr", "osu_mbw_mr", 1.0))
         for name, limit, bar in limits:
-            ratio = Middle.of(mean_ratio(each[name], each[limit]) for each in rounds)
-            middles = [Middle.of(mean_ratio(each["osu_mbw_mr"], each["loop"]) for each in rounds)] * osu
+            ratio = Middle.of_values(mean_ratio(turn[name], turn[limit]) for turn in rounds)
+            middles = [Middle.of_values(mean_ratio(turn["osu_mbw_mr"], turn["loop"]) for turn in rounds)] * osu
             yield Row(
                 f"{name} / {limit}, all sizes, processes: {processes}",
                 "" if crowded else f"≥ {bar:g}",
                 medians([ratio]),
                 medians(middles) if limit == "loop" else "",
                 ratio.spread,
-                instructions.said("mbw_mr") if limit == "loop" else "",
+                instructions.costs_text("mbw_mr") if limit == "loop" else "",
                 ratio.high < bar and not crowded,
             )

@@ -108,7 +108,7 @@ def of_rates() -> Iterator[Row]:
                     medians(own_middles),
                     "; ".join(medians(ratios[name]) for name in names[2:]),
                     spreads(own_middles),
-                    instructions.said("mdtest"),
+                    instructions.costs_text("mdtest"),
                     any(middle.high < BAR for middle in own_middles),
                 )
 
@@ -132,11 +132,11 @@ def of_memory() -> Iterator[Row]:
             body.append([str(processes), f"{files:,}", f"{applet:,.0f}", f"{loop:,.0f}", f"{took:.1f}"])
     headers = ["ranks", "files a rank", "applet KiB a rank", "bare loop KiB a rank", "applet s, start included"]
     print(tabulate(body, headers, disable_numparse=True, stralign="right"))
-    for what, kib, bar in (
+    for load, kib, bar in (
         ("1,000 times the files", peaks[2, 100_000] - peaks[2, 100], FILES_BAR_KIB),
         ("32 times the ranks", peaks[64, 100] - peaks[2, 100], RANKS_BAR_KIB),
     ):
-        figure = f"memory of a rank of mdtest beyond the bare loop's, with {what}"
+        figure = f"memory of a rank of mdtest beyond the bare loop's, with {load}"
         yield Row(figure, f"≤ {bar} KiB", f"{kib:+,.0f} KiB", missed=kib > bar)
 
 

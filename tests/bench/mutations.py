@@ -73,15 +73,15 @@ def _lines(text: str, chance: Random) -> str:
     """Lines missing, twice, moved, or the end of the text cut."""
     lines = text.splitlines(keepends=True)
     begin = chance.randrange(len(lines))
-    some = lines[begin : begin + chance.choice([1, 1, 1, 2, 5, 20])]
-    other_words = lines[:begin] + lines[begin + len(some) :]
+    block = lines[begin : begin + chance.choice([1, 1, 1, 2, 5, 20])]
+    other_words = lines[:begin] + lines[begin + len(block) :]
     to = chance.randrange(len(other_words) + 1)
     return "".join(
         chance.choice(
             [
                 other_words,
-                lines[:begin] + some + lines[begin:],
-                other_words[:to] + some + other_words[to:],
+                lines[:begin] + block + lines[begin:],
+                other_words[:to] + block + other_words[to:],
                 lines[:begin],
             ]
         )
@@ -124,26 +124,28 @@ def _numbers(records: Iterable[Record]) -> dict[str, tuple[float, str]]:
     return {record.operation: (record.value, record.unit) for record in records}
 
 
-def _said(seen: Observation) -> list[str]:
+def _remark_texts(seen: Observation) -> list[str]:
     return sorted(remark.text for remark in (*seen.warnings, *seen.unparsed))
 
 
 def _outcome(capture: Capture, changed_text: str) -> tuple[str, dict[str, tuple[float, str]]]:
     """What became of the changed text, and the numbers that are others now."""
     records, seen = capture.parse(changed_text, "stdout")
-    before, now = capture.numbers, _numbers(records)
+    before, numbers = capture.numbers, _numbers(records)
     # A number of an unknown name belongs to no cell; the cell that lacks it is missing.
-    gone = before.keys() - now.keys()
-    wrong = {key: value for key, value in now.items() if before.get(key) != value and not (gone and key not in before)}
+    lost = before.keys() - numbers.keys()
+    wrong = {
+        key: value for key, value in numbers.items() if before.get(key) != value and not (lost and key not in before)
+    }
     more_errors = {error.text for error in seen.errors} - {error.text for error in capture.seen.errors}
-    if more_errors or seen.complete < capture.seen.complete or (gone and not wrong):
+    if more_errors or seen.complete < capture.seen.complete or (lost and not wrong):
         return "refused", wrong
     if not wrong:
         return "same", wrong
-    if _said(seen) != _said(capture.seen):
+    if _remark_texts(seen) != _remark_texts(capture.seen):
         return "pointed out", wrong
-    most = SMALL.get(capture.format, SMALLEST)
-    small = all(key in before and abs(value / before[key][0] - 1) < most for key, (value, _) in wrong.items())
+    limit = SMALL.get(capture.format, SMALLEST)
+    small = all(key in before and abs(value / before[key][0] - 1) < limit for key, (value, _) in wrong.items())
     return ("consistent" if small or _alone(capture, changed_text) else "wrong"), wrong
 
 
@@ -154,33 +156,33 @@ def _alone(capture: Capture, changed_text: str) -> bool:
     """
     if capture.format in ("checkpoint", "ior csv") and capture.text.startswith(changed_text):
         return True
-    lines, now = capture.text.splitlines(), changed_text.splitlines()
+    lines, changed_lines = capture.text.splitlines(), changed_text.splitlines()
     pattern = re.compile(ALONE.get(capture.applet, "(?!)"))
-    return len(lines) == len(now) and all(
-        pattern.fullmatch(old) for old, new in zip(lines, now, strict=True) if old != new
+    return len(lines) == len(changed_lines) and all(
+        pattern.fullmatch(old) for old, new in zip(lines, changed_lines, strict=True) if old != new
     )
 
 
 def main() -> Iterator[Row]:
     rounds, first = int(os.environ.get("MUTATIONS", ROUNDS)), int(os.environ.get("SEED", 0))
     outcomes: Counter[tuple[str, str]] = Counter()
-    known: dict[str, list[Capture]] = {}
+    by_format: dict[str, list[Capture]] = {}
     for capture in _captures():
-        known.setdefault(capture.format, []).append(capture)
+        by_format.setdefault(capture.format, []).append(capture)
     began = time.process_time()
     for seed in range(first, first + rounds):
         chance = Random(seed)
-        capture = chance.choice(known[chance.choice(list(known))])
+        capture = chance.choice(by_format[chance.choice(list(by_format))])
         changed_text = chance.choice(CHANGES)(capture.text, chance)
         outcome, wrong = _outcome(capture, changed_text)
         outcomes[capture.format, outcome] += 1
-        if outcome == "wrong" and sum(outcomes[name, "wrong"] for name in known) <= SHOWN:
+        if outcome == "wrong" and sum(outcomes[name, "wrong"] for name in by_format) <= SHOWN:
             print(f"seed {seed}, {capture.name}: {wrong}, where {[capture.numbers.get(key) for key in wrong]}")
             diff = unified_diff(capture.text.splitlines(), changed_text.splitlines(), lineterm="", n=0)
             print(*list(diff)[2:8], sep="\n")
-    body = [[name, *(outcomes[name, outcome] for outcome in OUTCOMES)] for name in sorted(known)]
+    body = [[name, *(outcomes[name, outcome] for outcome in OUTCOMES)] for name in sorted(by_format)]
     print(tabulate(body, ["output of", *OUTCOMES]))
     print(f"{1e3 * (time.process_time() - began) / rounds:.2f} ms of CPU per mutation")
-    misread = sum(outcomes[name, "wrong"] for name in known)
+    misread = sum(outcomes[name, "wrong"] for name in by_format)
     yield Row(f"{rounds:,} outputs changed at one place: numbers read wrongly without a word", "0", str(misread),
               missed=misread > 0)  # fmt: skip

@@ -68,12 +68,12 @@ def programs() -> list[Program]:
     ]
 
 
-def measured(directory: Path) -> dict[tuple[str, bool], list[Rates]]:
+def rates_of_programs(directory: Path) -> dict[tuple[str, bool], list[Rates]]:
     """Rates of each program, without and with the shift; the first round warms up and does not count."""
     rounds: dict[tuple[str, bool], list[Rates]] = {}
-    asked = [(program, shifted) for program in programs() for shifted in (False, True)]
+    variants = [(program, shifted) for program in programs() for shifted in (False, True)]
     for number in range(ROUNDS + 1):
-        for program, shifted in asked if number % 2 else reversed(asked):
+        for program, shifted in variants if number % 2 else reversed(variants):
             name, rates = program.run(shifted, directory)
             if number > 0:
                 rounds.setdefault((name, shifted), []).append(rates)
@@ -86,10 +86,10 @@ def of_rates(rounds: dict[tuple[str, bool], list[Rates]]) -> Iterator[Row]:
     body, rows = [], []
     for name in names:
         rates = {
-            shifted: [statistics.median(each[operation] for each in rounds[name, shifted]) for operation in OPERATIONS]
+            shifted: [statistics.median(turn[operation] for turn in rounds[name, shifted]) for operation in OPERATIONS]
             for shifted in (False, True)
         }
-        for shifted, how in ((False, "unshifted"), (True, "shifted")):
+        for shifted, variant in ((False, "unshifted"), (True, "shifted")):
             factor = f"{rates[False][1] / rates[True][1]:.1f}" if shifted else ""
             body.append([name, "one node" if shifted else "0", *(f"{rate:,.0f}" for rate in rates[shifted]), factor])
             if name != "ours":
@@ -97,7 +97,7 @@ def of_rates(rounds: dict[tuple[str, bool], list[Rates]]) -> Iterator[Row]:
                 bar = not name.startswith(OF_FASTEST_RANK)
                 rows.append(
                     Row(
-                        f"mdtest / {name} on network storage, {how}: {', '.join(OPERATIONS)}",
+                        f"mdtest / {name} on network storage, {variant}: {', '.join(OPERATIONS)}",
                         f"≥ {BAR:g}" if bar else "",
                         medians(ratios),
                         spread=spreads(ratios),
@@ -136,7 +136,7 @@ def main() -> Iterator[Row]:
         sandbox = Sandbox.start(folder / "box", Shape(NODES, 8, storage=Storage(bricks=1)), os.getpid())
         os.environ.update(sandbox.environment())
         try:
-            rounds = measured(sandbox.layout.storage / "d")
+            rounds = rates_of_programs(sandbox.layout.storage / "d")
         finally:
             sandbox.stop()
     yield from of_rates(rounds)

@@ -64,14 +64,14 @@ def main() -> Iterator[Row]:
                 shares[mode].append(phase(lines)["rate_mib_s"] / ((PROCESSES - 1) * fast + slow))
                 bytes_done[mode] = [line["bytes"] for line in lines if line["type"] == "process"]
         body = [
-            [mode, statistics.median(of), " ".join(f"{done >> 20}" for done in bytes_done[mode])]
-            for mode, of in shares.items()
+            [mode, statistics.median(mode_shares), " ".join(f"{size >> 20}" for size in bytes_done[mode])]
+            for mode, mode_shares in shares.items()
         ]
         headers = ["400 MiB by 4 processes, one 4 times slower", "share of the sum alone", "MiB of each process"]
         print(tabulate(body, headers, floatfmt=".3f"))
         print()
         print(tabulate(handed_out(folder), headers=["a million chunks to 64 processes", ""], floatfmt=".3f"))
-    pool = Middle.of(shares["pool"])
+    pool = Middle.of_values(shares["pool"])
     yield Row(
         "mpiio with one of 4 processes 4 times slower: chunk pool / sum of their own rates (peer: equal shares)",
         f"≥ {BAR}",

@@ -173,12 +173,14 @@ def count(program: Program, ranks: int, folder: Path) -> list[Part]:
         settings["COUNT_DIRECTORY"] = str(directory)
     node = f'export SLURMD_NODENAME=n$((OMPI_COMM_WORLD_RANK / {RANKS_ON_NODE})); exec "$@"'
     launcher = ["mpirun", "--oversubscribe", "-np", ranks, "-x", f"LD_PRELOAD={LIBRARY}", "sh", "-c", node, "sh"]
-    done = subprocess.run(
+    process = subprocess.run(
         [*map(str, [*launcher, *command])], env=os.environ | settings, capture_output=True, text=True, timeout=LIMIT_S
     )
     shutil.rmtree(directory)
-    if done.returncode != 0:
-        raise SystemExit(f"{command[0]} with {ranks} ranks ended with status {done.returncode}:\n{done.stderr[:2000]}")
+    if process.returncode != 0:
+        raise SystemExit(
+            f"{command[0]} with {ranks} ranks ended with status {process.returncode}:\n{process.stderr[:2000]}"
+        )
     return parse_parts(file.read_text(encoding="utf-8"))
 
 
@@ -192,16 +194,16 @@ class Costs:
 
     @property
     def text(self) -> str:
-        rank_0, others = (f"{growth.by_rank:.0f}" for growth in self.memory)
+        rank_0, other_rank = (f"{growth.by_rank:.0f}" for growth in self.memory)
         messages = (f"{growth.at(MANY):,.0f}" for growth in (self.inside, self.between))
-        return f"{', '.join(messages)}; {rank_0}, {others}"
+        return f"{', '.join(messages)}; {rank_0}, {other_rank}"
 
 
 def costs_of(program: Program, counts: Mapping[int, list[Part]]) -> Costs:
     """From the counts by number of ranks."""
     timed = {ranks: [at for at, part in enumerate(parts) if part.is_timed] for ranks, parts in counts.items()}
-    if few := [ranks for ranks, places in timed.items() if len(places) < program.phases]:
-        raise SystemExit(f"{program.name}: fewer than {program.phases} timed parts with {few} ranks")
+    if short_counts := [ranks for ranks, places in timed.items() if len(places) < program.phases]:
+        raise SystemExit(f"{program.name}: fewer than {program.phases} timed parts with {short_counts} ranks")
     first, last = timed[min(timed)][0], timed[min(timed)][program.phases - 1]
 
     def messages(places: Iterable[int]) -> Growth:
@@ -222,9 +224,9 @@ def costs_of(program: Program, counts: Mapping[int, list[Part]]) -> Costs:
 
 
 def is_missed(program: Program, costs: Costs) -> bool:
-    rank_0, others = (growth.by_rank for growth in costs.memory)
+    rank_0, other_rank = (growth.by_rank for growth in costs.memory)
     is_talkative = costs.inside.at(MANY) > 0 or costs.between.at(MANY) > BETWEEN * math.log2(MANY) + 1
-    return rank_0 > RANK_0_BYTES or others > 0 or (is_talkative and not program.by_messages)
+    return rank_0 > RANK_0_BYTES or other_rank > 0 or (is_talkative and not program.by_messages)
 
 
 def measured_costs(programs: Iterable[Program], folder: Path) -> dict[str, Costs]:
@@ -255,10 +257,10 @@ def main() -> Iterator[Row]:
     subprocess.run(["make", "--silent", "-C", BUILD.parent, "build/test/count_messages.so"], check=True, timeout=60)
     with tmpfs() as folder:
         theirs = measured_costs(peers(), folder)
-        own = measured_costs(OWN, folder)
+        own_costs = measured_costs(OWN, folder)
     limit = f"0, {BETWEEN * math.log2(MANY):.0f}; {RANK_0_BYTES}, 0"
     for program in OWN:
-        costs = own[program.name]
+        costs = own_costs[program.name]
         yield Row(
             f"{program.name}, {MANY:,} ranks: messages in a phase, between; bytes a rank: rank 0, others",
             f"{RANK_0_BYTES}, 0" if program.by_messages else limit,

@@ -105,10 +105,10 @@ def resting(ranks: int, folder: Path, *command: object) -> Iterator[Path]:
         process.wait(LIMIT_S)
 
 
-def awaited(told: Callable[[], bool]) -> None:
-    until = time.monotonic() + LIMIT_S
-    while not told():
-        if time.monotonic() > until:
+def awaited(is_ready: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + LIMIT_S
+    while not is_ready():
+        if time.monotonic() > deadline:
             raise SystemExit(f"ranks have not begun after {LIMIT_S} s")
         time.sleep(0.2)
     time.sleep(2)
@@ -132,13 +132,13 @@ def memories_kib(ranks: int, folder: Path) -> tuple[float, float]:
     words = ("-F", "-n", FILES, "-d", folder / "rest", "-p", LIMIT_S, "--json", file)
     with resting(ranks, folder, BUILD / "mdtest", *words):
         awaited(lambda: file.exists() and '"attestation"' in file.read_text())
-        own = memory_kib(BUILD / "bench")
+        applet_kib = memory_kib(BUILD / "bench")
     with resting(ranks, folder, BUILD / "limits" / "mpi_alone", LIMIT_S) as path:
         awaited(lambda: "ready" in path.read_text())
-        return own, memory_kib(BUILD / "limits" / "mpi_alone")
+        return applet_kib, memory_kib(BUILD / "limits" / "mpi_alone")
 
 
-def measured(ranks: int, folder: Path) -> Iterator[list[Any]]:
+def layout_rows(ranks: int, folder: Path) -> Iterator[list[Any]]:
     """A row for each layout."""
     short = ranks > ALWAYS_ALL and not GIVEN
     for layout in ["unique"] if short else OF_LAYOUT:
@@ -150,7 +150,7 @@ def measured(ranks: int, folder: Path) -> Iterator[list[Any]]:
 
 
 def main() -> Iterator[Row]:
-    lines, more = set(), []
+    lines, beyond_kib = set(), []
     headers = ["ranks", "layout", "ours, s", "start, s", "phases, s", "beside, s", "lines", "KiB",
                *(f"{path}, s" for path in mdtests())]  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="campaign-bench-") as name:
@@ -160,7 +160,7 @@ def main() -> Iterator[Row]:
         try:
             print(f"load before: {os.getloadavg()[0]:.1f}, {os.cpu_count()} processors, {FILES} files a rank")
             for ranks in RANKS:
-                rows = list(measured(ranks, folder))
+                rows = list(layout_rows(ranks, folder))
                 print(tabulate(rows, headers, floatfmt=".1f"), flush=True)
                 lines |= {row[6] for row in rows}
                 own_s, *others_s = (sum(row[place] for row in rows) for place in (2, *range(8, len(rows[0]))))
@@ -171,16 +171,19 @@ def main() -> Iterator[Row]:
                     ", ".join(f"{seconds:.1f} s" for seconds in others_s),
                     missed=any(own_s > seconds for seconds in others_s),
                 )
-                own, bare = memories_kib(ranks, folder)
-                more.append(own - bare)
-                print(f"memory of a rank: {own:.0f} KiB, of MPI alone {bare:.0f}: {own - bare:.0f} more", flush=True)
+                applet_kib, bare = memories_kib(ranks, folder)
+                beyond_kib.append(applet_kib - bare)
+                print(
+                    f"memory of a rank: {applet_kib:.0f} KiB, of MPI alone {bare:.0f}: {applet_kib - bare:.0f} more",
+                    flush=True,
+                )
         finally:
             sandbox.stop()
     yield Row(
         f"memory of a rank of mdtest beyond that of MPI alone: {', '.join(map(str, RANKS))} ranks",
         f"≤ {MOST_KIB} KiB",
-        ", ".join(f"{kib:.0f} KiB" for kib in more),
-        missed=max(more) > MOST_KIB,
+        ", ".join(f"{kib:.0f} KiB" for kib in beyond_kib),
+        missed=max(beyond_kib) > MOST_KIB,
     )
     yield Row(
         "its JSON lines, whatever the number of ranks",

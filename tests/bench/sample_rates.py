@@ -53,8 +53,8 @@ def of_class(name: str) -> Inflation:
 
 def unevenly(chance: random.Random, every: Sequence[designs.Noise]) -> list[float]:
     """A quarter of the cells, by 5 to 30%."""
-    chosen = chance.sample(range(len(every)), len(every) // 4)
-    return [chance.uniform(0.05, 0.3) * (place in chosen) for place in range(len(every))]
+    places = chance.sample(range(len(every)), len(every) // 4)
+    return [chance.uniform(0.05, 0.3) * (place in places) for place in range(len(every))]
 
 
 @dataclass(frozen=True)
@@ -65,21 +65,21 @@ class Scenario:
     inflation: Inflation = by_best_chance
 
 
-def alike(noise: float) -> dict[str, float]:
+def equal_noise(noise: float) -> dict[str, float]:
     return dict.fromkeys(("create", "stat", "remove"), noise)
 
 
 SCENARIOS = [
     *(
-        Scenario(f"noise {noise:.0%}", alike(noise), repetitions)
+        Scenario(f"noise {noise:.0%}", equal_noise(noise), repetitions)
         for noise, repetitions in ((0.02, 2), (0.02, 5), (0.05, 3), (0.05, 10), (0.07, 8), (0.10, 15))
     ),
     Scenario("noise by operation", {"create": 0.03, "stat": 0.05, "remove": 0.07}, 5),
-    Scenario("stratum single", alike(0.05), 5, of_class("single")),
-    Scenario("stratum max", alike(0.10), 15, of_class("max")),
-    Scenario("stratum stat", alike(0.05), 5, of_class("stat")),
+    Scenario("stratum single", equal_noise(0.05), 5, of_class("single")),
+    Scenario("stratum max", equal_noise(0.10), 15, of_class("max")),
+    Scenario("stratum stat", equal_noise(0.05), 5, of_class("stat")),
     Scenario("stratum remove, noisier", {"create": 0.03, "stat": 0.03, "remove": 0.07}, 5, of_class("remove")),
-    Scenario("uneven inflation", alike(0.05), 5, unevenly),
+    Scenario("uneven inflation", equal_noise(0.05), 5, unevenly),
 ]
 
 
@@ -107,22 +107,26 @@ def simulated(place: int, number: int) -> tuple[Rates, Rates, str]:
     every = list(sample.noise_by_cell(honest).values())
     drawn = sample.design_challenge(honest, "head", "s", AIMS, designs.OPEN)
     inflated = scenario.inflation(chance, every)
-    given = inflated if scenario.inflation is not by_best_chance else ()
-    outcome_probabilities = designs.outcome_probabilities(every, AIMS, drawn.design, given)
+    known_inflation = inflated if scenario.inflation is not by_best_chance else ()
+    outcome_probabilities = designs.outcome_probabilities(every, AIMS, drawn.design, known_inflation)
     entries = {
-        cell: replace(entry, values=tuple(value * (1 + more) for value in entry.values))
-        for (cell, entry), more in zip(honest.entries.items(), inflated, strict=True)
+        cell: replace(entry, values=tuple(value * (1 + share) for value in entry.values))
+        for (cell, entry), share in zip(honest.entries.items(), inflated, strict=True)
     }
     vendors = replace(honest, entries=entries)
     design = drawn.design
-    found = []
+    verdicts_by_seed = []
     for seed in range(ACCEPTANCES):
         challenge = sample.design_challenge(honest, "head", f"{number}-{seed}", AIMS, design)
         second_offer = offer(chance, scenario, challenge.repetitions, [1.0] * len(CELLS))
-        found.append([decision(challenge, first, second_offer) for first in (honest, vendors)])
+        verdicts_by_seed.append([decision(challenge, first, second_offer) for first in (honest, vendors)])
     shares = [
-        statistics.mean(verdicts[side] is verdict for verdicts in found)
-        for side, verdict in ((0, CellVerdict.REJECTED), (0, CellVerdict.UNDECIDED), (1, CellVerdict.REJECTED))
+        statistics.mean(verdicts[index] is verdict for verdicts in verdicts_by_seed)
+        for index, verdict in (
+            (0, CellVerdict.REJECTED),
+            (0, CellVerdict.UNDECIDED),
+            (1, CellVerdict.REJECTED),
+        )
     ]
     return Rates(*outcome_probabilities), Rates(*shares), f"{design.cells} x {design.repetitions}, {design.limit:g}"
 
@@ -137,17 +141,19 @@ def main() -> Iterator[Row]:
     farthest = dict.fromkeys(("rejected", "undecided", "caught"), 0.0)
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         for place, scenario in enumerate(SCENARIOS):
-            found = list(pool.map(simulated, [place] * BUNDLES, range(BUNDLES), chunksize=5))
-            row = [scenario.name, scenario.repetitions, statistics.mode(design for _, _, design in found)]
+            simulations = list(pool.map(simulated, [place] * BUNDLES, range(BUNDLES), chunksize=5))
+            row = [scenario.name, scenario.repetitions, statistics.mode(design for _, _, design in simulations)]
             for name in farthest:
-                printed, came = (statistics.mean(getattr(each[side], name) for each in found) for side in (0, 1))
-                apart = [getattr(came, name) - getattr(rates, name) for rates, came, _ in found]
-                row += [f"{printed:.1%}", f"{came:.1%}"]
-                farthest[name] = max(farthest[name], abs(came - printed))
-                if abs(came - printed) > POINTS + 2.58 * statistics.stdev(apart) / math.sqrt(BUNDLES):
+                predicted, came = (
+                    statistics.mean(getattr(simulation[index], name) for simulation in simulations) for index in (0, 1)
+                )
+                deviations = [getattr(came, name) - getattr(rates, name) for rates, came, _ in simulations]
+                row += [f"{predicted:.1%}", f"{came:.1%}"]
+                farthest[name] = max(farthest[name], abs(came - predicted))
+                if abs(came - predicted) > POINTS + 2.58 * statistics.stdev(deviations) / math.sqrt(BUNDLES):
                     missed.append(f"{scenario.name}, {scenario.repetitions} repetitions: {name}")
             body.append(row)
-    rates = [f"{what}: {how}" for what in farthest for how in ("printed", "found")]
+    rates = [f"{name}: {source}" for name in farthest for source in ("printed", "found")]
     print(tabulate(body, ["scenario", "n of bundle", "usual design", *rates], disable_numparse=True))
     print("\n".join(missed))
     yield Row(

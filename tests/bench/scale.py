@@ -115,23 +115,23 @@ def main() -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="campaign-bench-") as scratch:
         seed = bundled.make(Path(scratch))
         os.environ.update(seed.environment)
-        few, small = costs(seed, SMALL, [*BARS, *ZIPPED.values()])
-        many, big = costs(seed, BIG, BARS)
+        small_costs, small = costs(seed, SMALL, [*BARS, *ZIPPED.values()])
+        big_costs, big = costs(seed, BIG, BARS)
         yield from of_looks(small, big)
         forget(small)
         forget(big)
         for verb, bars in BARS.items():
-            yield grown(verb, (SMALL, few), (BIG, many), bars, body)
+            yield grown(verb, (SMALL, small_costs), (BIG, big_costs), bars, body)
         for verb, zipped in ZIPPED.items():
-            ratio = few[zipped].scaled_s / few[verb].scaled_s
+            ratio = small_costs[zipped].scaled_s / small_costs[verb].scaled_s
             missed = ratio > ZIP_RATIO
             yield Row(
                 f"CPU of `{zipped}` / of a folder, {SMALL:,} runs", f"≤ {ZIP_RATIO}", f"{ratio:.2f}", missed=missed
             )
         if int(os.environ.get("SCALE", 0)) >= 100_000:
-            most, _ = costs(seed, HUGE, ["plan", "collect", *HUGE_BARS], HUGE_TARGETS)
+            huge_costs, _ = costs(seed, HUGE, ["plan", "collect", *HUGE_BARS], HUGE_TARGETS)
             for verb, bars in HUGE_BARS.items():
-                yield grown(verb, (BIG, many), (HUGE, most), bars, body)
+                yield grown(verb, (BIG, big_costs), (HUGE, huge_costs), bars, body)
     head = [
         "verb",
         "runs",
@@ -190,13 +190,13 @@ class Looks:
 def of_looks(small: Large, big: Large) -> Iterator[Row]:
     """By turns, since the machine's speed changes."""
     looks = Looks(small), Looks(big)
-    for has_changed, what in ((False, "none has changed"), (True, "one has changed")):
-        few, many = (statistics.median(times) for times in zip(
+    for has_changed, change in ((False, "none has changed"), (True, "one has changed")):
+        small_s, big_s = (statistics.median(times) for times in zip(
             *([driver.look_s(has_changed) for driver in looks] for _ in range(LOOKS)), strict=True
         ))  # fmt: skip
-        figure = f"CPU of a driver's look, where {what} of {BIG:,} attempts / of {SMALL:,}"
-        us = f"{many / few:.2f} ({many * 1e3:.1f} ms)"
-        yield Row(figure, f"≤ {LOOK_RATIO}", us, missed=many / few > LOOK_RATIO)
+        figure = f"CPU of a driver's look, where {change} of {BIG:,} attempts / of {SMALL:,}"
+        us = f"{big_s / small_s:.2f} ({big_s * 1e3:.1f} ms)"
+        yield Row(figure, f"≤ {LOOK_RATIO}", us, missed=big_s / small_s > LOOK_RATIO)
 
 
 def forget(large_campaign: Large) -> None:
@@ -206,11 +206,11 @@ def forget(large_campaign: Large) -> None:
 
 
 def grown(
-    verb: str, less: tuple[int, dict[str, Cost]], more: tuple[int, dict[str, Cost]], bars: tuple[float, float],
+    verb: str, smaller: tuple[int, dict[str, Cost]], larger: tuple[int, dict[str, Cost]], bars: tuple[float, float],
     body: list[list[str]],
 ) -> Row:  # fmt: skip
     """What a verb takes for more runs, and how it grew; also a line of the table."""
-    (few_runs, few_costs), (many_runs, many_costs), (bar_s, bar_mb) = less, more, bars
+    (few_runs, few_costs), (many_runs, many_costs), (bar_s, bar_mb) = smaller, larger, bars
     took = many_costs[verb]
     exponent = math.log(took.scaled_s / few_costs[verb].scaled_s) / math.log(many_runs / few_runs)
     late = took.scaled_s > bar_s or took.memory_mb > bar_mb or exponent > EXPONENT

@@ -33,7 +33,7 @@ from campaign.plan.search import procedure
 from campaign.plan.search.records import CONFIRM, CountChoice, Outcome, SearchRequest, Settings
 from campaign.plan.search.space import SearchSpace, octaves
 from tests.bench.machine import FULL
-from tests.bench.shares import at_most, most, told, wilson
+from tests.bench.shares import at_most, highest_by_chance, share_text, wilson
 from tests.bench.table import Row
 
 GOOD = 0.95
@@ -56,28 +56,29 @@ Noise = Callable[[random.Random, float, int], float]  # chance, size, number of 
 class Family:
     curve: Callable[[random.Random, SearchSpace], Curve]
     noise: Noise
-    below: Callable[[float, float], float]  # share of the noise of a size that is below a log rate, without its drift
+    # Share of the noise of a size that is below a log rate, without its drift:
+    share_below: Callable[[float, float], float]
     cores: tuple[int, ...] = (64,)
 
 
-def _usl(chance: random.Random, most: int, low: float = 0.4, high: float = 1.1) -> Callable[[float], float]:
-    peak = most ** chance.uniform(low, high)
+def _usl(chance: random.Random, most_processes: int, low: float = 0.4, high: float = 1.1) -> Callable[[float], float]:
+    peak = most_processes ** chance.uniform(low, high)
     contention = chance.choice((0.0, 0.01, 0.05))
     return lambda p: p / (1 + contention * (p - 1) + (1 - contention) / peak**2 * p * (p - 1))
 
 
-def _most(space: SearchSpace) -> int:
+def _most_processes(space: SearchSpace) -> int:
     return space.most_nodes * space.most_per_node
 
 
 def smooth(chance: random.Random, space: SearchSpace) -> Curve:
-    law = _usl(chance, _most(space))
+    law = _usl(chance, _most_processes(space))
     return lambda geometry: law(geometry.processes)
 
 
 def groups(chance: random.Random, space: SearchSpace) -> Curve:
     """Full speed only where the processes of a node fill its groups of cores evenly."""
-    cores, law = space.most_per_node, _usl(chance, _most(space), 0.6)
+    cores, law = space.most_per_node, _usl(chance, _most_processes(space), 0.6)
     sizes = [size for size in range(4, cores // 2 + 1) if cores % size == 0 and size in (4, 6, 7, 8, 9, 12, 14, 16, 18)]
     group, loss, divisors = chance.choice(sizes), chance.uniform(0.07, 0.3), chance.random() < 0.5
 
@@ -97,12 +98,12 @@ def cliff(chance: random.Random, space: SearchSpace) -> Curve:
 
 def sharp(chance: random.Random, space: SearchSpace) -> Curve:
     """A tent over the logarithm: 5% are lost within 2 to 8% of the count."""
-    at = chance.uniform(0.35, 0.95) * math.log(_most(space))
+    at = chance.uniform(0.35, 0.95) * math.log(_most_processes(space))
     left, right = (0.05 / chance.uniform(0.02, 0.08) for _ in range(2))
 
     def rate(geometry: Geometry) -> float:
-        away = math.log(geometry.processes) - at
-        return math.exp(-min(3.0, (right if away > 0 else left) * abs(away)))
+        distance = math.log(geometry.processes) - at
+        return math.exp(-min(3.0, (right if distance > 0 else left) * abs(distance)))
 
     return rate
 
@@ -110,18 +111,18 @@ def sharp(chance: random.Random, space: SearchSpace) -> Curve:
 def staircase(chance: random.Random, space: SearchSpace) -> Curve:
     """A step for each group of processes on a node that is full."""
     width = chance.choice([size for size in (4, 6, 8, 12, 16) if size <= space.most_per_node // 2])
-    law = _usl(chance, _most(space), 0.6)
+    law = _usl(chance, _most_processes(space), 0.6)
     return lambda geometry: law(max(1, geometry.processes_per_node // width * width) * geometry.nodes)
 
 
 def flat(chance: random.Random, space: SearchSpace) -> Curve:
-    knee = _most(space) ** chance.uniform(0.3, 0.9)
+    knee = _most_processes(space) ** chance.uniform(0.3, 0.9)
     return lambda geometry: min(1.0, geometry.processes / knee)
 
 
 def humps(chance: random.Random, space: SearchSpace) -> Curve:
-    most = math.log2(_most(space))
-    tops = [chance.uniform(0.15, 0.45) * most, chance.uniform(0.65, 1.0) * most]
+    log_most = math.log2(_most_processes(space))
+    tops = [chance.uniform(0.15, 0.45) * log_most, chance.uniform(0.65, 1.0) * log_most]
     heights = [1.0, chance.uniform(0.8, 0.98)]
     chance.shuffle(heights)
     wide = chance.uniform(0.9, 1.6)
@@ -136,18 +137,22 @@ def humps(chance: random.Random, space: SearchSpace) -> Curve:
 
 def servers(chance: random.Random, space: SearchSpace) -> Curve:
     """Higher where nodes, or processes where there is one node, are a multiple of a number of servers."""
-    of, lift, law = chance.choice((3, 5, 6, 7)), chance.uniform(0.07, 0.3), _usl(chance, _most(space), 0.6)
+    number, lift, law = (
+        chance.choice((3, 5, 6, 7)),
+        chance.uniform(0.07, 0.3),
+        _usl(chance, _most_processes(space), 0.6),
+    )
 
     def rate(geometry: Geometry) -> float:
         count = geometry.nodes if space.most_nodes > 1 else geometry.processes
-        return law(geometry.processes) * (1.0 if count % of == 0 else 1 - lift)
+        return law(geometry.processes) * (1.0 if count % number == 0 else 1 - lift)
 
     return rate
 
 
 def spikes(chance: random.Random, space: SearchSpace) -> Curve:
     """Some counts are higher than all others beside them by 7 to 30%, for no reason that a model knows."""
-    law, lift, seed = _usl(chance, _most(space), 0.6), chance.uniform(0.07, 0.3), chance.random()
+    law, lift, seed = _usl(chance, _most_processes(space), 0.6), chance.uniform(0.07, 0.3), chance.random()
 
     def rate(geometry: Geometry) -> float:
         high = random.Random(f"{seed}/{geometry.nodes}/{geometry.processes}").random() < 0.1
@@ -168,7 +173,7 @@ PUBLISHED = (
 
 def published(chance: random.Random, space: SearchSpace) -> Curve:
     points = chance.choice(PUBLISHED)
-    scale = _most(space) / points[-1][0] * chance.choice((0.5, 1.0, 2.0))
+    scale = _most_processes(space) / points[-1][0] * chance.choice((0.5, 1.0, 2.0))
 
     def rate(geometry: Geometry) -> float:
         at = max(1.0, geometry.processes / scale)
@@ -253,8 +258,8 @@ class Searched:
     ratio: float
     is_shown: bool
     resolved: bool
-    below: bool  # a measured count below the one that it names is within the margin of the measured peak
-    held: bool  # the true minimum lies between the counts that it names; above the lower one, where none is shown
+    is_undercut: bool  # a measured count below the one that it names is within the margin of the measured peak
+    holds: bool  # the true minimum lies between the counts that it names; above the lower one, where none is shown
     bound: bool | None  # it reaches the named share of the measured peak; None where the count is the peak itself
     rates: tuple[bool, ...]  # the typical rate lies in the interval of each count
     moved: bool  # it says that rates changed in time
@@ -274,37 +279,41 @@ def search(name: str, where: str, noise: float, number: int) -> Searched:
         for per in range(1, space.most_per_node + 1)
     ]
     true = {geometry: curve(geometry) for geometry in every}
-    peak, asked = max(true.values()), [0]
+    peak, request_count = max(true.values()), [0]
     shifts: dict[tuple[Geometry, bool], list[float]] = {}  # by drift, of each count's runs
 
-    def measured(request: SearchRequest) -> Outcome:
-        asked[0] += 1
-        one, shift = request.geometry, drift(asked[0]) if family.noise is drifting else 0.0
-        shifts.setdefault((one, request.phase == CONFIRM), []).append(shift)
-        return Outcome(true[one] * math.exp(family.noise(chance, noise, asked[0])), request.nodes)
+    def measure(request: SearchRequest) -> Outcome:
+        request_count[0] += 1
+        geometry, shift = request.geometry, drift(request_count[0]) if family.noise is drifting else 0.0
+        shifts.setdefault((geometry, request.phase == CONFIRM), []).append(shift)
+        return Outcome(true[geometry] * math.exp(family.noise(chance, noise, request_count[0])), request.nodes)
 
-    decision = procedure.step(space, Settings(seed=str(number)), measured)
+    decision = procedure.step(space, Settings(seed=str(number)), measure)
     assert isinstance(decision, CountChoice) and decision.geometry is not None
-    least = min(one.processes for one in every if true[one] >= GOOD * peak)
+    fewest = min(geometry.processes for geometry in every if true[geometry] >= GOOD * peak)
     low, high = (decision.possible_counts or (decision.geometry,))[0].processes, decision.geometry.processes
     quality = true[decision.geometry] / peak
     chosen_candidate = next(candidate for candidate in decision.candidates if candidate.geometry == decision.geometry)
     rates = [
-        one.low <= true[one.geometry] * math.exp(median_of(family, noise, shifts[one.geometry, one.fresh_runs > 0]))
-        <= one.high
-        for one in decision.candidates
-        if one.low is not None and one.high is not None
-    ]  # fmt: skip
-    geometries = {one.geometry for one in decision.candidates if one.rate}
-    of_measured = true[decision.geometry] / max(true[one] for one in geometries)
-    highest = max((one.rate for one in decision.candidates if one.rate and one.low is not None), default=0.0)
-    below = any(
-        one.processes < low and true[one] >= GOOD * max(true[each] for each in geometries) for one in geometries
+        candidate.low <= true[candidate.geometry] * math.exp(median_of(family, noise, shift)) <= candidate.high
+        for candidate in decision.candidates
+        if candidate.low is not None and candidate.high is not None
+        for shift in [shifts[candidate.geometry, candidate.fresh_runs > 0]]
+    ]
+    geometries = {candidate.geometry for candidate in decision.candidates if candidate.rate}
+    of_measured = true[decision.geometry] / max(true[geometry] for geometry in geometries)
+    highest = max(
+        (candidate.rate for candidate in decision.candidates if candidate.rate and candidate.low is not None),
+        default=0.0,
+    )
+    is_undercut = any(
+        geometry.processes < low and true[geometry] >= GOOD * max(true[other] for other in geometries)
+        for geometry in geometries
     )
     return Searched(
         quality, of_measured, chosen_candidate.high is not None and chosen_candidate.high < GOOD * highest,
-        len(decision.requests), len(every), high / least, decision.is_shown, decision.resolved is not False,
-        below, low <= least and (least <= high or not decision.is_shown),
+        len(decision.requests), len(every), high / fewest, decision.is_shown, decision.resolved is not False,
+        is_undercut, low <= fewest and (fewest <= high or not decision.is_shown),
         None if chosen_candidate.ratio_low is None else chosen_candidate.ratio_low <= of_measured, tuple(rates),
         decision.drift is not None and decision.drift.is_significant, decision.slow_runs is not None,
         true[best_of_three(space, true, family, noise, number)] / peak,
@@ -314,10 +323,10 @@ def search(name: str, where: str, noise: float, number: int) -> Searched:
 def median_of(family: Family, noise: float, shifts: list[float]) -> float:
     """Of the log rates that runs with these shifts may have, half are below it."""
 
-    def below(value: float) -> float:
-        return sum(family.below(value - shift, noise) for shift in shifts) / len(shifts) - 0.5
+    def excess_share(value: float) -> float:
+        return sum(family.share_below(value - shift, noise) for shift in shifts) / len(shifts) - 0.5
 
-    return float(scipy.optimize.brentq(below, min(shifts) - 1, max(shifts) + 1))
+    return float(scipy.optimize.brentq(excess_share, min(shifts) - 1, max(shifts) + 1))
 
 
 def best_of_three(
@@ -325,9 +334,15 @@ def best_of_three(
 ) -> Geometry:
     chance, run = random.Random(f"best of 3/{number}"), itertools.count(1)
     grid = [geometry for geometry in octaves(space) if geometry in true]
-    found = {one: max(math.log(true[one]) + family.noise(chance, noise, next(run)) for _ in range(3)) for one in grid}
-    top = max(found.values())
-    return min((one for one in grid if found[one] >= top + math.log(GOOD)), key=lambda one: one.processes)
+    best_rates = {
+        geometry: max(math.log(true[geometry]) + family.noise(chance, noise, next(run)) for _ in range(3))
+        for geometry in grid
+    }
+    top = max(best_rates.values())
+    return min(
+        (geometry for geometry in grid if best_rates[geometry] >= top + math.log(GOOD)),
+        key=lambda geometry: geometry.processes,
+    )
 
 
 Outcomes = dict[tuple[str, float], dict[str, list[Searched]]]  # by space and noise, then by family
@@ -341,7 +356,10 @@ def simulated(searches: dict[float, int], names: list[str]) -> Outcomes:
                 found_searches = outcomes[where, noise] = {
                     name: list(
                         pool.map(
-                            search, *([given] * number for given in (name, where, noise)), range(number), chunksize=2
+                            search,
+                            *([argument] * number for argument in (name, where, noise)),
+                            range(number),
+                            chunksize=2,
                         )
                     )
                     for name in names
@@ -374,11 +392,11 @@ def main() -> Iterator[Row]:
                 at_most(WRONG[noise], len(wrong)),
                 f"{statistics.mean(wrong):.1%}",
                 spread=f"{low:.1%}–{high:.1%}",
-                missed=statistics.mean(wrong) > most(WRONG[noise], len(wrong)),
+                missed=statistics.mean(wrong) > highest_by_chance(WRONG[noise], len(wrong)),
             )
     missed = list(misses(outcomes))
     print("\n".join(missed))
-    number = sum(len(same) for searches in outcomes.values() for same in searches.values())
+    number = sum(len(same_searches) for searches in outcomes.values() for same_searches in searches.values())
     yield Row(
         f"{number:,} simulated searches: promises of [search.md](search.md) that are not kept",
         "0",
@@ -390,8 +408,8 @@ def main() -> Iterator[Row]:
 def all_together(outcomes: Outcomes) -> str:
     """All families: the table of docs/search.md."""
     body = [
-        [f"{noise:.0%}", "1" if where == "node" else "2–16", sum(map(len, found.values())), *summary(found)]
-        for (where, noise), found in sorted(outcomes.items(), key=lambda item: (item[0][1], item[0][0]))
+        [f"{noise:.0%}", "1" if where == "node" else "2–16", sum(map(len, by_family.values())), *summary(by_family)]
+        for (where, noise), by_family in sorted(outcomes.items(), key=lambda item: (item[0][1], item[0][0]))
     ]
     return tabulate(body, ["noise", "nodes", "searches", *HEADERS], "github", disable_numparse=True)
 
@@ -400,44 +418,49 @@ def _all(searches: dict[str, list[Searched]]) -> list[Searched]:
     return [search for same_searches in searches.values() for search in same_searches]
 
 
-def said(searches: dict[str, list[Searched]]) -> dict[str, tuple[list[bool], list[bool]]]:
+def alarms_by_kind(searches: dict[str, list[Searched]]) -> dict[str, tuple[list[bool], list[bool]]]:
     """Whether searches said that rates moved, or came in two groups: where they did, and where they did not."""
 
-    def split(noise: Noise, of: Callable[[Searched], bool]) -> tuple[list[bool], list[bool]]:
+    def split(noise: Noise, has_alarm: Callable[[Searched], bool]) -> tuple[list[bool], list[bool]]:
         where, elsewhere = ([n for n in searches if (FAMILIES[n].noise is noise) == is_so] for is_so in (True, False))
-        return [of(one) for n in where for one in searches[n]], [of(one) for n in elsewhere for one in searches[n]]
+        return [has_alarm(search) for n in where for search in searches[n]], [
+            has_alarm(search) for n in elsewhere for search in searches[n]
+        ]
 
     return {
         "a change in time": split(drifting, lambda search: search.moved),
-        "two groups": split(two_modes, lambda one: one.groups),
+        "two groups": split(two_modes, lambda search: search.groups),
     }
 
 
 def misses(outcomes: Outcomes) -> Iterator[str]:
     for (where, noise), by_family in outcomes.items():
-        found, at = _all(by_family), f"at {noise:.0%} noise, {where}"
-        held, rates = [one.held for one in found], [ok for one in found for ok in one.rates]
-        if wilson(sum(held), len(held))[1] < HOLDS[0]:
-            yield f"minimum between the counts {at}: {share(held)}"
+        all_searches, at = _all(by_family), f"at {noise:.0%} noise, {where}"
+        holds, rates = [search.holds for search in all_searches], [ok for search in all_searches for ok in search.rates]
+        if wilson(sum(holds), len(holds))[1] < HOLDS[0]:
+            yield f"minimum between the counts {at}: {share(holds)}"
         low, high = wilson(sum(rates), len(rates))
         if high < HOLDS[0] or low > HOLDS[1]:
             yield f"typical rates in their intervals {at}: {share(rates)}"
-        if contradicting := sum(search.contradicts for search in found):
+        if contradicting := sum(search.contradicts for search in all_searches):
             yield f"against their own runs {at}: {contradicting}"
         for name, same_searches in by_family.items():
-            for what, false in (
-                ("shown, wrong among the measured", [one.is_shown and one.of_measured < GOOD for one in same_searches]),
-                ("a measured count below is within the margin", [one.below for one in same_searches]),
+            for claim, false in (
+                (
+                    "shown, wrong among the measured",
+                    [search.is_shown and search.of_measured < GOOD for search in same_searches],
+                ),
+                ("a measured count below is within the margin", [search.is_undercut for search in same_searches]),
             ):
-                if false and statistics.mean(false) > most(CLAIMS, len(false)):
-                    yield f"{what} {at}, {name}: {share(false)}"
-        if (ratio := statistics.median([one.ratio for one in found if one.resolved] or [1.0])) > FEWEST:
+                if false and statistics.mean(false) > highest_by_chance(CLAIMS, len(false)):
+                    yield f"{claim} {at}, {name}: {share(false)}"
+        if (ratio := statistics.median([search.ratio for search in all_searches if search.resolved] or [1.0])) > FEWEST:
             yield f"x fewest where resolved {at}: {ratio:.2f}"
-        for what, (_, alarms) in said(by_family).items():
-            if noise <= max(WRONG) and statistics.mean(alarms) > most(ALARMS, len(alarms)):
-                yield f"false alarms of {what} {at}: {share(alarms)}"
+        for claim, (_, alarms) in alarms_by_kind(by_family).items():
+            if noise <= max(WRONG) and statistics.mean(alarms) > highest_by_chance(ALARMS, len(alarms)):
+                yield f"false alarms of {claim} {at}: {share(alarms)}"
     node = _all(outcomes["node", 0.10])
-    if (runs := sum(one.runs for one in node) / sum(3 * one.every for one in node)) > RUNS:
+    if (runs := sum(search.runs for search in node) / sum(3 * search.every for search in node)) > RUNS:
         yield f"runs on one node: {runs:.0%}"
 
 
@@ -448,8 +471,8 @@ HEADERS = [
 ]  # fmt: skip
 
 
-def share(of: list[bool]) -> str:
-    return told(sum(of), len(of))
+def share(outcomes: list[bool]) -> str:
+    return share_text(sum(outcomes), len(outcomes))
 
 
 def summary(by_family: dict[str, list[Searched]]) -> list[str]:
@@ -461,16 +484,16 @@ def summary(by_family: dict[str, list[Searched]]) -> list[str]:
         f"{statistics.mean(o.by_best < GOOD for o in searches):.0%}",
         str(sum(o.contradicts for o in searches)),
         f"{sum(o.is_shown for o in searches)}, {sum(o.is_shown and o.of_measured < GOOD for o in searches)}",
-        share([o.below for o in searches]),
+        share([o.is_undercut for o in searches]),
         f"{statistics.mean(o.runs for o in searches):.0f}",
         f"{sum(o.runs for o in searches) / sum(3 * o.every for o in searches):.0%}",
         f"{len(ratios[0]) / len(searches):.0%}",
         ", ".join(f"{statistics.median(ratio):.2f}" if ratio else "–" for ratio in ratios),
-        share([o.held for o in searches]),
+        share([o.holds for o in searches]),
         share([o.bound for o in searches if o.bound is not None]),
         share([ok for o in searches for ok in o.rates]),
         *(
-            ", ".join([*(f"{statistics.mean(of):.0%}" for of in [seen] if of), share(alarms)])
-            for seen, alarms in said(by_family).values()
+            ", ".join([*(f"{statistics.mean(outcomes):.0%}" for outcomes in [seen] if outcomes), share(alarms)])
+            for seen, alarms in alarms_by_kind(by_family).values()
         ),
     ]

@@ -102,11 +102,11 @@ def main() -> Iterator[Row]:
         finally:
             sandbox.stop()
     pairs = zip(times["campaign"], times["sbatch in a loop"], strict=True)
-    ratio = Middle.of(own_times.wall_s / loop.wall_s for own_times, loop in pairs)
-    wall_s = {name: statistics.median(each.wall_s for each in times) for name, times in times.items()}
+    ratio = Middle.of_values(own_times.wall_s / loop.wall_s for own_times, loop in pairs)
+    wall_s = {name: statistics.median(timing.wall_s for timing in times) for name, times in times.items()}
     body = [
-        [name, f"{wall_s[name]:.1f}", f"{statistics.median(each.cpu_s for each in taken):.1f}"]
-        for name, taken in times.items()
+        [name, f"{wall_s[name]:.1f}", f"{statistics.median(timing.cpu_s for timing in timings):.1f}"]
+        for name, timings in times.items()
     ]
     print(tabulate(body, [f"{JOBS} jobs", "wall s", "CPU s"], disable_numparse=True))
     print(f"load at the end: {os.getloadavg()[0]:.0f} on {os.cpu_count()} cores")

@@ -35,14 +35,14 @@ def encoded(timed: bool, messages: int, rank_0_bytes: int = 1000, others_bytes: 
     return {"timed": timed, "seconds": 0.5, **pairs, **memory}
 
 
-def counts(inside: int = 0, per_log: int = 2, rank_0: int = 0, others: int = 0) -> Mapping[int, list[Part]]:
+def counts(inside: int = 0, per_log: int = 2, rank_0: int = 0, other_rank: int = 0) -> Mapping[int, list[Part]]:
     """Of a program with two phases: what grows with the ranks."""
     result = {}
     for ranks in RANKS:
         steps = int(math.log2(ranks))
-        gathered = (1000 + rank_0 * ranks, 2000 + others * ranks)
+        program_bytes = (1000 + rank_0 * ranks, 2000 + other_rank * ranks)
         parts = [
-            encoded(False, 7 * steps), encoded(True, inside), encoded(False, per_log * steps, *gathered),
+            encoded(False, 7 * steps), encoded(True, inside), encoded(False, per_log * steps, *program_bytes),
             encoded(True, inside), encoded(False, 99),
         ]  # fmt: skip
         result[ranks] = parse_parts(json.dumps({"ranks": ranks, "parts": parts}))
@@ -80,7 +80,7 @@ def test_costs_are_those_of_many_ranks() -> None:
     assert not is_missed(PROGRAM, costs)
 
 
-@pytest.mark.parametrize("change", [{"inside": 1}, {"per_log": 3}, {"rank_0": 65}, {"others": 8}])
+@pytest.mark.parametrize("change", [{"inside": 1}, {"per_log": 3}, {"rank_0": 65}, {"other_rank": 8}])
 def test_each_bar_can_be_missed(change: dict[str, int]) -> None:
     assert is_missed(PROGRAM, costs_of(PROGRAM, counts(**change)))
 

@@ -32,10 +32,10 @@ def hangs() -> Iterator[Row]:
 
 @pytest.fixture
 def benchmarks(monkeypatch: pytest.MonkeyPatch) -> None:
-    of = {"hangs": hangs, "breaks": breaks, "works": works}
-    for name, main in of.items():
+    mains = {"hangs": hangs, "breaks": breaks, "works": works}
+    for name, main in mains.items():
         monkeypatch.setitem(sys.modules, f"tests.bench.{name}", SimpleNamespace(__doc__="One.", main=main))
-    monkeypatch.setattr(bench, "BUDGETS_S", dict.fromkeys(of, 1))
+    monkeypatch.setattr(bench, "BUDGETS_S", dict.fromkeys(mains, 1))
 
 
 def test_one_that_fails_or_hangs_is_a_row_and_the_others_go_on(

@@ -59,8 +59,8 @@ def main() -> Iterator[Row]:
                 if number > 0:
                     rounds[name].append(rates)
     body = [
-        [name, *(f"{statistics.median(rates[operation] for rates in of):,.0f}" for operation in OPERATIONS)]
-        for name, of in rounds.items()
+        [name, *(f"{statistics.median(rates[operation] for rates in program_rates):,.0f}" for operation in OPERATIONS)]
+        for name, program_rates in rounds.items()
     ]
     print(tabulate(body, ["MiB/s", *OPERATIONS], disable_numparse=True, stralign="right"))
     for name in list(takes_part)[1:]:
