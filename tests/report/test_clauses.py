@@ -71,7 +71,7 @@ def test_the_coverage_of_a_pack_ends_with_its_counts() -> None:
 
 
 def test_the_coverage_as_json_says_by_what_each_clause_is_checked() -> None:
-    fields = {each["clause"]: each for each in json.loads(clauses.coverage_json(packs.load("crossroads-mdtest")))}
+    fields = {entry["clause"]: entry for entry in json.loads(clauses.coverage_json(packs.load("crossroads-mdtest")))}
     assert fields["8.5.1"]["by"] == ["checks STA-05"]
     assert fields["8.2.2 tuning"]["how"] == "answered"
 

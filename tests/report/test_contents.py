@@ -18,10 +18,10 @@ def test_cells_and_attempts_are_counted_by_what_became_of_them() -> None:
 
 def test_when_it_was_measured_is_from_the_first_start_to_the_last_end() -> None:
     times = ((86300.0, 86350.0), (86410.0, None), (None, 200000.0))
-    attempts = [builders.attempt(started=started, ended=ended) for started, ended in times]
-    given = replace(contents(Results()), attempts=attempts)
-    assert given.period == "1970-01-01 23:58:20 to 1970-01-03 07:33:20 UTC"
-    assert replace(given, attempts=attempts[:1]).period == "1970-01-01 23:58:20 to 23:59:10 UTC"
+    attempts = [builders.attempt(started=started, ended=end) for started, end in times]
+    campaign_contents = replace(contents(Results()), attempts=attempts)
+    assert campaign_contents.period == "1970-01-01 23:58:20 to 1970-01-03 07:33:20 UTC"
+    assert replace(campaign_contents, attempts=attempts[:1]).period == "1970-01-01 23:58:20 to 23:59:10 UTC"
 
 
 def test_nothing_is_measured_before_an_attempt_has_ended() -> None:

@@ -39,13 +39,13 @@ EXPLAINED = Finding("RUN-08", Severity.WARNING, "campaign", "attempts are missin
 DECLINED = Finding("CMP-03", Severity.INFO, "campaign", "declined: no NFS", move=Move.BUYER)
 
 
-def whole(*findings: Finding, status: Status = Status.MEASURED, profile: str = "full") -> Submission:
-    given = contents(Results(campaign=builders.campaign(profile=profile)), findings)
-    return replace(given, rows=tuple(replace(row, status=status, findings=()) for row in given.rows))
+def full_submission(*findings: Finding, status: Status = Status.MEASURED, profile: str = "full") -> Submission:
+    all_contents = contents(Results(campaign=builders.campaign(profile=profile)), findings)
+    return replace(all_contents, rows=tuple(replace(row, status=status, findings=()) for row in all_contents.rows))
 
 
 def block(*findings: Finding, status: Status = Status.MEASURED, profile: str = "full") -> DecisionBlock:
-    return decision.campaign_decision(whole(*findings, status=status, profile=profile), "c.yaml")
+    return decision.campaign_decision(full_submission(*findings, status=status, profile=profile), "c.yaml")
 
 
 @pytest.mark.parametrize(
@@ -69,10 +69,10 @@ def test_a_vendor_is_told_what_holds_and_what_comes_next(
     answers: tuple[str, ...],
     next_steps: list[str],
 ) -> None:
-    found = block(*findings, status=status, profile=profile)
-    assert (found.headline, tuple(question.answer for question in found.questions)) == (headline, answers)
-    assert len(found.steps) == len(next_steps)
-    assert all(step.what.startswith(text) for step, text in zip(found.steps, next_steps, strict=True))
+    vendor_block = block(*findings, status=status, profile=profile)
+    assert (vendor_block.headline, tuple(question.answer for question in vendor_block.questions)) == (headline, answers)
+    assert len(vendor_block.steps) == len(next_steps)
+    assert all(step.what.startswith(text) for step, text in zip(vendor_block.steps, next_steps, strict=True))
 
 
 WAIVED = replace(VIOLATION, waived="B. Uyer, 2026-11-26 until 2027-01-01: agreed")
@@ -86,32 +86,32 @@ WAIVED = replace(VIOLATION, waived="B. Uyer, 2026-11-26 until 2027-01-01: agreed
     ],
 )
 def test_a_waived_violation_is_named_where_no_other_rule_is_violated(status: Status, may: str) -> None:
-    found = block(WAIVED, status=status)
-    assert found.may == f"{may} violations of FLG-06."
-    assert found.questions[1] == Question("rules", "kept", "1 rule violated and waived (FLG-06)")
+    vendor_block = block(WAIVED, status=status)
+    assert vendor_block.may == f"{may} violations of FLG-06."
+    assert vendor_block.questions[1] == Question("rules", "kept", "1 rule violated and waived (FLG-06)")
     bundle = decide_on_bundle(
-        BundleFacts("offer.zip", "", False, RulesCopy.INSTALLED, True), (), whole(WAIVED, status=status)
+        BundleFacts("offer.zip", "", False, RulesCopy.INSTALLED, True), (), full_submission(WAIVED, status=status)
     )
     assert bundle.block.questions[2].reason == "1 rule violated and waived (FLG-06)"
     assert "waived" not in block(status=status).may
 
 
 def test_results_without_measurement_are_counted_one_by_one() -> None:
-    cells = [row.cell for row in whole().rows]
+    cells = [row.cell for row in full_submission().rows]
     reasons = [replace(DECLINED, wording=f"declined: {number}") for number in range(2)]
-    several = (replace(reasons[0], cells=tuple(cells[:3])), replace(reasons[1], cells=tuple(cells[3:5])))
+    two_reasons = (replace(reasons[0], cells=tuple(cells[:3])), replace(reasons[1], cells=tuple(cells[3:5])))
     for findings, says in (
-        (several, "5 results without measurement (2 reasons), not yet accepted"),
-        (several[:1], "3 results without measurement (1 reason), not yet accepted"),
+        (two_reasons, "5 results without measurement (2 reasons), not yet accepted"),
+        (two_reasons[:1], "3 results without measurement (1 reason), not yet accepted"),
         ((replace(DECLINED, cells=tuple(cells[:1])),), "1 result without measurement, not yet accepted"),
-        ((*several, EXPLAINED), "5 results without measurement (2 reasons), 1 explanation, not yet accepted"),
+        ((*two_reasons, EXPLAINED), "5 results without measurement (2 reasons), 1 explanation, not yet accepted"),
     ):
         reason = block(*findings, status=Status.DECLINED).questions[2]
-        assert (reason.answer, reason.reason) == (f"{2 if findings == several else len(findings)} open", says)
+        assert (reason.answer, reason.reason) == (f"{2 if findings == two_reasons else len(findings)} open", says)
 
 
 def test_the_decision_on_a_table_says_that_it_shows_no_measurement() -> None:
-    good, wrong = decision.table_decision(whole()), decision.table_decision(whole(VIOLATION))
+    good, wrong = decision.table_decision(full_submission()), decision.table_decision(full_submission(VIOLATION))
     assert (good.headline, wrong.headline) == ("NO VIOLATION FOUND", "NOT ACCEPTABLE")
     assert good.may_not.startswith("that the numbers were measured")
     assert [step.what[:15] for step in wrong.steps] == ["FLG-06: run the", "send the bundle"]
@@ -158,8 +158,8 @@ UNKNOWN_KEY = Finding(
     move=Move.BUYER,
 )
 NO_COUNTERS = Finding("CCH-02", Severity.WARNING, "campaign", "no counters of the servers", checked=False)
-GOOD = whole()
-VIOLATED = whole(INVALID, LACKING)
+GOOD = full_submission()
+VIOLATED = full_submission(INVALID, LACKING)
 VIOLATED = replace(
     VIOLATED,
     rows=tuple(replace(row, status=Status.INVALID) if row.cell.launch == "max" else row for row in VIOLATED.rows),
@@ -177,20 +177,20 @@ FAILED = replace(
 )
 
 
-def concluded(submission: Submission, *of_bundle: Finding, **known: object) -> BundleDecision:
-    fields: dict[str, Any] = {"signature": "Acme", "trusted": True, "copy": RulesCopy.INSTALLED, "terms": True, **known}
+def bundle_decision(submission: Submission, *of_bundle: Finding, **facts: object) -> BundleDecision:
+    fields: dict[str, Any] = {"signature": "Acme", "trusted": True, "copy": RulesCopy.INSTALLED, "terms": True, **facts}
     return decide_on_bundle(BundleFacts("offer-c.zip", **fields), of_bundle, submission)
 
 
-def verified(submission: Submission, *of_bundle: Finding, **known: object) -> DecisionBlock:
-    return concluded(submission, *of_bundle, **known).block
+def bundle_block(submission: Submission, *of_bundle: Finding, **facts: object) -> DecisionBlock:
+    return bundle_decision(submission, *of_bundle, **facts).block
 
 
-def accepted(outcome: SampleOutcome) -> DecisionBlock:
+def acceptance_block(outcome: SampleOutcome) -> DecisionBlock:
     return acceptance.acceptance_decision(outcome, "offer-c.zip", "sample.yaml")
 
 
-def compared(offers: Sequence[Offer], terms: Terms | None = None) -> DecisionBlock:
+def comparison_block(offers: Sequence[Offer], terms: Terms | None = None) -> DecisionBlock:
     return rendering.comparison_decision(
         compare(offers, terms), ["offer-a.zip", "offer-b.zip", "offer-c.zip"][: len(offers)]
     )
@@ -216,26 +216,26 @@ def verified_parts(*conclusions: BundleDecision) -> DecisionBlock:
 SCREENS: dict[str, Callable[[], DecisionBlock]] = {
     "run-compliant": lambda: decision.campaign_decision(GOOD, "offer.yaml"),
     "run-violated": lambda: decision.campaign_decision(VIOLATED, "offer.yaml"),
-    "run-open": lambda: decision.campaign_decision(whole(OPEN, EXPLAINED, DECLINED), "offer.yaml"),
+    "run-open": lambda: decision.campaign_decision(full_submission(OPEN, EXPLAINED, DECLINED), "offer.yaml"),
     "run-failed": lambda: decision.campaign_decision(FAILED, "offer.yaml"),
-    "run-rehearsal": lambda: decision.campaign_decision(whole(profile="rehearsal"), "offer.yaml"),
+    "run-rehearsal": lambda: decision.campaign_decision(full_submission(profile="rehearsal"), "offer.yaml"),
     "check-table": lambda: decision.table_decision(VIOLATED),
-    "verify-compliant": lambda: verified(GOOD, proofs=("nonce", "head", "rebuild", "sample")),
-    "verify-violated": lambda: verified(VIOLATED),
-    "verify-open": lambda: verified(
-        whole(OPEN, EXPLAINED, DECLINED, NO_COUNTERS), UNKNOWN_KEY, trusted=False, terms=False
+    "verify-compliant": lambda: bundle_block(GOOD, proofs=("nonce", "head", "rebuild", "sample")),
+    "verify-violated": lambda: bundle_block(VIOLATED),
+    "verify-open": lambda: bundle_block(
+        full_submission(OPEN, EXPLAINED, DECLINED, NO_COUNTERS), UNKNOWN_KEY, trusted=False, terms=False
     ),
-    "verify-rehearsal": lambda: verified(whole(profile="rehearsal")),
-    "verify-parts": lambda: verified_parts(concluded(VIOLATED), concluded(GOOD, proofs=("head", "sample"))),
+    "verify-rehearsal": lambda: bundle_block(full_submission(profile="rehearsal")),
+    "verify-parts": lambda: verified_parts(bundle_decision(VIOLATED), bundle_decision(GOOD, proofs=("head", "sample"))),
     "run-parts": lambda: of_parts(GOOD, FAILED),
     "sample": lambda: sample.sample_decision(ASKED, sample.offer_of(OFFER, "offer"), "offer-c.zip", "sample.yaml"),
-    "accept-accepted": lambda: accepted(decided(again())),
-    "accept-rejected": lambda: accepted(decided(again(factor=0.8))),
-    "accept-open": lambda: accepted(decided(with_facts(recorded({"mount.type": "tmpfs"})))),
-    "accept-copied": lambda: accepted(decided(again(started=-50.0))),
-    "compare-slower": lambda: compared([noisy(1, 1), noisy(2, 1, factor=lambda _: 0.1)]),
-    "compare-three": lambda: compared([noisy(1), noisy(2), noisy(3, factor=lambda _: 0.1)]),
-    "compare-terms": lambda: compared([noisy(1), noisy(3, factor=lambda _: 0.9)], Terms(0.95)),
+    "accept-accepted": lambda: acceptance_block(decided(again())),
+    "accept-rejected": lambda: acceptance_block(decided(again(factor=0.8))),
+    "accept-open": lambda: acceptance_block(decided(with_facts(recorded({"mount.type": "tmpfs"})))),
+    "accept-copied": lambda: acceptance_block(decided(again(started=-50.0))),
+    "compare-slower": lambda: comparison_block([noisy(1, 1), noisy(2, 1, factor=lambda _: 0.1)]),
+    "compare-three": lambda: comparison_block([noisy(1), noisy(2), noisy(3, factor=lambda _: 0.1)]),
+    "compare-terms": lambda: comparison_block([noisy(1), noisy(3, factor=lambda _: 0.9)], Terms(0.95)),
 }
 
 

@@ -15,14 +15,14 @@ NODES = tuple(Node(f"n{number}", f"n{number}") for number in range(1, 7))
 
 def environment(**facts: tuple[Value, ...] | str) -> Environment:
     """Of a job on six nodes, which all say the same where a fact is a text."""
-    told = {
-        name.replace("_", ".", 1): ((Value("0-5", said),) if isinstance(said, str) else said)
-        for name, said in facts.items()
+    values = {
+        name.replace("_", ".", 1): ((Value("0-5", value),) if isinstance(value, str) else value)
+        for name, value in facts.items()
     }
-    return Environment(recorded=True, directory="/scratch", nodes=NODES, facts=told, software={"srun": "slurm 23.11"})
+    return Environment(recorded=True, directory="/scratch", nodes=NODES, facts=values, software={"srun": "slurm 23.11"})
 
 
-def ended(job: str, environment: Environment) -> Case:
+def case_of_job(job: str, environment: Environment) -> Case:
     run = builders.run()
     return Case(
         builders.campaign(),
@@ -46,18 +46,20 @@ def part(sections: tuple[Section, ...], title: str) -> dict[str, list[tuple[str,
 
 def test_nothing_is_reported_where_nothing_is_on_record() -> None:
     assert contents.environment_sections([]) == ()
-    assert contents.environment_sections([ended("one", Environment())]) == ()
+    assert contents.environment_sections([case_of_job("one", Environment())]) == ()
 
 
 def test_what_all_nodes_of_all_jobs_say_stands_once() -> None:
-    sections = contents.environment_sections([ended(job, environment(kernel_release="6.1")) for job in ("one", "two")])
+    sections = contents.environment_sections(
+        [case_of_job(job, environment(kernel_release="6.1")) for job in ("one", "two")]
+    )
     assert part(sections, "Nodes") == {"kernel.release": [("6.1", "")]}
     assert sections[0].about == "As recorded by 2 jobs on 6 nodes before each job's first run."
 
 
 def test_what_differs_stands_with_the_nodes_that_said_it_the_most_common_first() -> None:
     values = (Value("0", "6.2"), Value("1-5", "6.1"))
-    sections = contents.environment_sections([ended("one", environment(kernel_release=values))])
+    sections = contents.environment_sections([case_of_job("one", environment(kernel_release=values))])
     assert part(sections, "Nodes")["kernel.release"] == [
         ("6.1", "5 of 6: n2, n3, n4, n5 and 1 more"),
         ("6.2", "1 of 6: n1"),
@@ -65,7 +67,10 @@ def test_what_differs_stands_with_the_nodes_that_said_it_the_most_common_first()
 
 
 def test_what_changed_between_jobs_is_a_difference() -> None:
-    jobs = [ended("one", environment(kernel_release="6.1")), ended("two", environment(kernel_release="6.2"))]
+    jobs = [
+        case_of_job("one", environment(kernel_release="6.1")),
+        case_of_job("two", environment(kernel_release="6.2")),
+    ]
     assert [value for value, _ in part(contents.environment_sections(jobs), "Nodes")["kernel.release"]] == [
         "6.1",
         "6.2",
@@ -74,7 +79,7 @@ def test_what_changed_between_jobs_is_a_difference() -> None:
 
 def test_facts_stand_where_they_belong() -> None:
     sections = contents.environment_sections(
-        [ended("one", environment(fs_type="lustre", executable_sha256="ab", env_LANG="C", os="Debian"))]
+        [case_of_job("one", environment(fs_type="lustre", executable_sha256="ab", env_LANG="C", os="Debian"))]
     )
     assert part(sections, "File system of /scratch") == {"fs.type": [("lustre", "")]}
     assert part(sections, "Program and libraries") == {"executable.sha256": [("ab", "")], "srun": [("slurm 23.11", "")]}
@@ -87,21 +92,21 @@ def test_each_file_system_has_its_size_and_what_was_free() -> None:
     first = replace(environment(fs_type="xfs"), space=space)
     (section,) = [
         section
-        for section in contents.environment_sections([ended("one", first)])
+        for section in contents.environment_sections([case_of_job("one", first)])
         if section.title.startswith("File system")
     ]
     assert section.about == "4096 GB, 2048 GB free; 900 of 1000 inodes free."
     later_environment = replace(first, space=replace(space, time=20.0, free=10**8))
     (section,) = [
-        one
-        for one in contents.environment_sections([ended("one", first), ended("two", later_environment)])
-        if "File system" in one.title
+        section
+        for section in contents.environment_sections([case_of_job("one", first), case_of_job("two", later_environment)])
+        if "File system" in section.title
     ]
     assert "2048 GB free before the first job, 409.6 GB before the last" in section.about
 
 
 def test_what_could_not_be_found_out_is_reported() -> None:
     sections = contents.environment_sections(
-        [ended("one", replace(environment(os="Debian"), problems=("lfs: not there",)))]
+        [case_of_job("one", replace(environment(os="Debian"), problems=("lfs: not there",)))]
     )
     assert sections[-1].rows == (("lfs: not there",),)

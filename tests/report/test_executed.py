@@ -15,7 +15,7 @@ from tests.support import builders
 PROGRAM, OTHER, SCRIPT, BASH, LIBRARY = "ab" * 32, "cd" * 32, "12" * 32, "34" * 32, "56" * 32
 
 
-def ended(number: int, hash: str = PROGRAM) -> Case:
+def case_of_attempt(number: int, hash: str = PROGRAM) -> Case:
     """An attempt of an external program behind a script."""
     facts = {
         "executable.sha256": hash,
@@ -34,7 +34,7 @@ def ended(number: int, hash: str = PROGRAM) -> Case:
 
 
 def test_each_file_stands_once_with_its_hash_in_the_order_of_its_kinds() -> None:
-    (section,) = contents.execution_sections([ended(1), ended(2)])
+    (section,) = contents.execution_sections([case_of_attempt(1), case_of_attempt(2)])
     assert section.rows == (
         ("launcher", "srun --cpu-bind=cores", "", ""),
         ("prefix", "/w.sh -x", "", ""),
@@ -47,7 +47,7 @@ def test_each_file_stands_once_with_its_hash_in_the_order_of_its_kinds() -> None
 
 
 def test_what_some_attempts_executed_names_them() -> None:
-    (section,) = contents.execution_sections([ended(1), ended(2), ended(3, OTHER)])
+    (section,) = contents.execution_sections([case_of_attempt(1), case_of_attempt(2), case_of_attempt(3, OTHER)])
     run = builders.run().id
     assert [row[2:] for row in section.rows if row[0] == "program"] == [
         (PROGRAM, f"2 of 3: {run}/1, {run}/2"),
@@ -56,7 +56,7 @@ def test_what_some_attempts_executed_names_them() -> None:
 
 
 def test_the_report_of_modifications_says_it_as_lines() -> None:
-    ran = contents.execution_sections([ended(1), ended(2, OTHER)])
+    ran = contents.execution_sections([case_of_attempt(1), case_of_attempt(2, OTHER)])
     lines = [line.split() for line in modifications.text(Sources(problem="nothing"), ran=ran).splitlines()]
     assert lines[5:7] == [["What", "ran"], [*ran[0].about.split()]]
     assert ["before", "the", "program", "/w.sh", SCRIPT] in lines
@@ -64,6 +64,6 @@ def test_the_report_of_modifications_says_it_as_lines() -> None:
 
 
 def test_where_nothing_has_ended_well_nothing_is_reported() -> None:
-    failed = ended(1)
+    failed = case_of_attempt(1)
     assert contents.execution_sections([replace(failed, attempt=replace(failed.attempt, state=State.FAILED))]) == ()
     assert contents.execution_sections([]) == ()

@@ -43,7 +43,7 @@ SSNI = FormMapping(
 
 
 @pytest.fixture(scope="module")
-def whole() -> Iterator[Submission]:
+def submission() -> Iterator[Submission]:
     clauses = packs.load("crossroads-mdtest").clauses  # the pack of that campaign had none yet
     with forms.full_size() as submission:
         yield replace(submission, pack=replace(submission.pack, clauses=clauses))
@@ -59,22 +59,22 @@ def filled_in(tmp_path: Path, form: Path, submission: Submission, mapping: FormM
     return path
 
 
-def test_the_crossroads_table_has_36_of_36_and_is_read_back(tmp_path: Path, whole: Submission) -> None:
+def test_the_crossroads_table_has_36_of_36_and_is_read_back(tmp_path: Path, submission: Submission) -> None:
     form, mapping = DATA / "crossroads-mdtest.csv", keys.load(FormMapping, DATA / "crossroads-mdtest.yaml")
-    path = filled_in(tmp_path, form, whole, mapping)
+    path = filled_in(tmp_path, form, submission, mapping)
     before, after = (list(csv.reader(io.StringIO(path.read_text()))) for path in (form, path))
     cells = [pair for lines in zip(before, after, strict=True) for pair in zip(*lines, strict=True)]
     assert [old for old, new in cells if old != new] == 36 * [""]
     read = judge_table.read_submission(path, "crossroads-mdtest", mapping)
-    assert {str(row.cell): row.value for row in read.rows} == rates(whole)
+    assert {str(row.cell): row.value for row in read.rows} == rates(submission)
     assert {row.unit for row in read.rows} == {"ops/s"}
 
 
 @pytest.mark.parametrize("name", ["crossroads-mdtest.csv", "form.xlsx", "form.docx"])
 def test_numbers_of_a_rehearsal_are_marked_in_the_file_and_read_back(
-    name: str, tmp_path: Path, whole: Submission
+    name: str, tmp_path: Path, submission: Submission
 ) -> None:
-    rehearsed = replace(whole, pack=replace(whole.pack, profile="rehearsal"))
+    rehearsed = replace(submission, pack=replace(submission.pack, profile="rehearsal"))
     mapping = keys.load(FormMapping, DATA / "crossroads-mdtest.yaml") if name.endswith(".csv") else None
     if name.endswith(".csv"):
         form = DATA / name
@@ -87,43 +87,43 @@ def test_numbers_of_a_rehearsal_are_marked_in_the_file_and_read_back(
         document.save(str(form))
     mark = "Rehearsal size: not a compliant result"
     texts = [
-        [box.text for box in form_file.read_form(filled_in(tmp_path, form, submission, mapping)).boxes.values()]
-        for submission in (rehearsed, whole)
+        [box.text for box in form_file.read_form(filled_in(tmp_path, form, version, mapping)).boxes.values()]
+        for version in (rehearsed, submission)
     ]
     assert texts[0].count(mark) == 1
     assert mark not in texts[1]
     if mapping:
         path = filled_in(tmp_path, form, rehearsed, mapping)
         read = judge_table.read_submission(path, "crossroads-mdtest", mapping)
-        assert {str(row.cell): row.value for row in read.rows} == rates(whole)
+        assert {str(row.cell): row.value for row in read.rows} == rates(submission)
 
 
-def test_the_mark_names_the_parts_of_an_rfp_that_are_rehearsals(tmp_path: Path, whole: Submission) -> None:
+def test_the_mark_names_the_parts_of_an_rfp_that_are_rehearsals(tmp_path: Path, submission: Submission) -> None:
     form = tmp_path / "form.csv"
     form.write_text("{{ fast/scratch/peak/shared/stat }},{{ slow/scratch/peak/shared/stat }}\n")
-    slow = replace(whole, pack=replace(whole.pack, profile="rehearsal"))
-    content, _ = filled_form.fill_form(form, {"fast": whole, "slow": slow})
+    slow = replace(submission, pack=replace(submission.pack, profile="rehearsal"))
+    content, _ = filled_form.fill_form(form, {"fast": submission, "slow": slow})
     assert content.decode().splitlines()[1] == "Rehearsal size: not a compliant result (part slow)"
 
 
-def test_a_sheet_of_three_headings_a_row_has_numbers_in_its_own_unit(tmp_path: Path, whole: Submission) -> None:
+def test_a_sheet_of_three_headings_a_row_has_numbers_in_its_own_unit(tmp_path: Path, submission: Submission) -> None:
     form, mapping = DATA / "esif-hpc-4-mdtest.csv", keys.load(FormMapping, DATA / "esif-hpc-4-mdtest.yaml")
-    path = filled_in(tmp_path, form, whole, mapping)
+    path = filled_in(tmp_path, form, submission, mapping)
     before, after = form.read_text().splitlines(), path.read_text().splitlines()
     assert [old for old, new in zip(before, after, strict=True) if old != new] == ["Standard,Target,As-is,,,,,"]
-    row = next(row for row in whole.rows if str(row.cell) == "scratch/peak/shared/stat")
+    row = next(row for row in submission.rows if str(row.cell) == "scratch/peak/shared/stat")
     assert row.value is not None and row.geometry is not None
     numbers = after[3].split(",")[3:]
     assert numbers[:2] == [str(row.geometry.processes_per_node), str(row.geometry.processes)]
     assert float(numbers[3]) == pytest.approx(row.value / 1000, rel=1e-14)
     read = {str(row.cell): row.value for row in judge_table.read_submission(path, "crossroads-mdtest", mapping).rows}
-    assert read == pytest.approx({cell: value for cell, value in rates(whole).items() if "/peak/shared/" in cell})
+    assert read == pytest.approx({cell: value for cell, value in rates(submission).items() if "/peak/shared/" in cell})
 
 
-def test_a_workbook_computes_its_score_from_the_filled_cells(tmp_path: Path, whole: Submission) -> None:
+def test_a_workbook_computes_its_score_from_the_filled_cells(tmp_path: Path, submission: Submission) -> None:
     form = forms.scored(tmp_path / "form.xlsx")
-    path = filled_in(tmp_path, form, whole, SSNI)
-    known_values = {name: rates(whole)[f"scratch/peak/shared/{name}"] / 1000 for name in forms.SCORE}
+    path = filled_in(tmp_path, form, submission, SSNI)
+    known_values = {name: rates(submission)[f"scratch/peak/shared/{name}"] / 1000 for name in forms.SCORE}
     cells = forms.values(path, "SSNI")
     assert [cells[f"E{row}"] for row in (5, 6, 7)] == pytest.approx(list(known_values.values()), rel=1e-14)
     formulas, inputs = {"G5", "G6", "G7", "H5", "H6", "H7", "H9"}, {"D5", "D6", "D7", "E5", "E6", "E7"}
@@ -140,12 +140,19 @@ def test_a_workbook_computes_its_score_from_the_filled_cells(tmp_path: Path, who
         assert float(line[7]) == pytest.approx(score, rel=1e-3)
 
 
-def test_marks_are_filled_without_a_mapping_and_keep_the_text_around_them(tmp_path: Path, whole: Submission) -> None:
-    whole = replace(whole, campaign=replace(whole.campaign, answers=(("8.2.2 tuning", "none & <as delivered>"),)))
+def test_marks_are_filled_without_a_mapping_and_keep_the_text_around_them(
+    tmp_path: Path, submission: Submission
+) -> None:
+    submission = replace(
+        submission,
+        campaign=replace(submission.campaign, answers=(("8.2.2 tuning", "none & <as delivered>"),)),
+    )
     form = forms.scored(tmp_path / "form.xlsx", marked=True)
-    (tmp_path / "response.xlsx").write_bytes(filled_form.fill_form(form, {"": whole})[0])
+    (tmp_path / "response.xlsx").write_bytes(filled_form.fill_form(form, {"": submission})[0])
     assert forms.values(tmp_path / "response.xlsx", "Terms") == {"A1": "Offeror's answer: none & <as delivered>"}
-    unanswered, cells = filled_form.fill_form(form, {"": replace(whole, campaign=replace(whole.campaign, answers=()))})
+    unanswered, cells = filled_form.fill_form(
+        form, {"": replace(submission, campaign=replace(submission.campaign, answers=()))}
+    )
     assert [(str(cell.place.spot), cell.reason) for cell in cells if cell.value is None] == [
         ("Terms!A1", "no answer in the campaign file")
     ]
@@ -153,7 +160,7 @@ def test_marks_are_filled_without_a_mapping_and_keep_the_text_around_them(tmp_pa
     assert forms.values(tmp_path / "response.xlsx", "Terms") == {"A1": "Offeror's answer: "}
 
 
-def test_a_word_form_keeps_its_runs_and_everything_else(tmp_path: Path, whole: Submission) -> None:
+def test_a_word_form_keeps_its_runs_and_everything_else(tmp_path: Path, submission: Submission) -> None:
     form = forms.document(tmp_path / "form.docx")
     table = mappings.FormTable(
         "scratch/peak/shared/{rows} in {columns}",
@@ -161,8 +168,8 @@ def test_a_word_form_keeps_its_runs_and_everything_else(tmp_path: Path, whole: S
         columns=(("Rate", "kops/s"),),
         sheets=(("table 1", "-"),),
     )
-    path = filled_in(tmp_path, form, whole, FormMapping(tables=(table,)))
-    known_rates = rates(whole)
+    path = filled_in(tmp_path, form, submission, FormMapping(tables=(table,)))
+    known_rates = rates(submission)
     document = docx.Document(str(path))
     stat, remove = (known_rates[f"scratch/peak/shared/{name}"] for name in ("stat", "remove"))
     assert document.paragraphs[0].text == f"Peak: {stat:.15g} ops/s, measured."
@@ -180,18 +187,18 @@ def test_a_word_form_keeps_its_runs_and_everything_else(tmp_path: Path, whole: S
     assert list(old) == list(new)
 
 
-def test_a_part_of_an_rfp_has_its_name_before_its_results(tmp_path: Path, whole: Submission) -> None:
+def test_a_part_of_an_rfp_has_its_name_before_its_results(tmp_path: Path, submission: Submission) -> None:
     form = tmp_path / "form.csv"
     result = "scratch/peak/shared/stat"
     form.write_bytes(
         f"{{{{ meta/{result} }}}};{{{{ data/{result}.note }}}};{{{{ data/answers/8.2.2 tuning }}}}\r\n".encode()
     )
-    data, cells = filled_form.fill_form(form, {"meta": whole, "data": whole})
+    data, cells = filled_form.fill_form(form, {"meta": submission, "data": submission})
     rate, note, answer = next(csv.reader(io.StringIO(data.decode()), delimiter=";"))
-    assert float(rate) == rates(whole)["scratch/peak/shared/stat"] and data.endswith(b"\r\n")
+    assert float(rate) == rates(submission)["scratch/peak/shared/stat"] and data.endswith(b"\r\n")
     assert "GEO-04 several" in note and answer == ""
     origin = next(csv.DictReader(io.StringIO(filled_form.origins_csv(cells))))
-    row = next(row for row in whole.rows if str(row.cell) == "scratch/peak/shared/stat")
+    row = next(row for row in submission.rows if str(row.cell) == "scratch/peak/shared/stat")
     assert row.record is not None and row.attempt is not None
     assert [origin[key] for key in ("unit", "cell", "result", "run", "job_id", "file", "line", "left_empty")] == [
         "ops/s", "A1", "meta/scratch/peak/shared/stat", "scratch.peak.shared.r1", row.attempt.job_id,
@@ -235,33 +242,33 @@ STAT = "scratch/peak/shared/stat"
     ],
 )
 def test_what_cannot_be_filled_is_reported_with_its_place(
-    tmp_path: Path, whole: Submission, cells: dict[str, str], problem: str
+    tmp_path: Path, submission: Submission, cells: dict[str, str], problem: str
 ) -> None:
     form = forms.scored(tmp_path / "form.xlsx")
     with pytest.raises(InputError) as error:
-        filled_form.fill_form(form, {"": whole}, FormMapping(cells=tuple(cells.items())))
+        filled_form.fill_form(form, {"": submission}, FormMapping(cells=tuple(cells.items())))
     assert problem in str(error.value)
 
 
 @pytest.mark.parametrize("separator", [";", "\t"])
-def test_decimal_commas_in_a_csv_are_read_back(separator: str, tmp_path: Path, whole: Submission) -> None:
+def test_decimal_commas_in_a_csv_are_read_back(separator: str, tmp_path: Path, submission: Submission) -> None:
     lines = ["name", "stat", "create"], ["peak", "", ""]
     (tmp_path / "form.csv").write_text("".join(f"{separator.join(line)}\n" for line in lines))
     mapping = FormMapping(cells=(("B2", STAT), ("C2", "scratch/peak/shared/create")))
-    content, cells = filled_form.fill_form(tmp_path / "form.csv", {"": whole}, mapping, decimal=",")
+    content, cells = filled_form.fill_form(tmp_path / "form.csv", {"": submission}, mapping, decimal=",")
     (tmp_path / "response.csv").write_bytes(content)
     _, *numbers = content.decode().splitlines()[1].split(separator)
     assert [float(number.replace(",", ".")) for number in numbers] == [cell.value for cell in cells]
     assert all(len(number.partition(",")[2]) > 3 for number in numbers), "three may be taken for thousands"
     assert [
-        row.fields["value"] for row in form_file.form_rows(tmp_path / "response.csv", mapping, {"": whole.pack})
+        row.fields["value"] for row in form_file.form_rows(tmp_path / "response.csv", mapping, {"": submission.pack})
     ] == [cell.value for cell in cells]
-    assert {name: value for name, value in rates(whole).items() if name == STAT} == {STAT: cells[0].value}
+    assert {name: value for name, value in rates(submission).items() if name == STAT} == {STAT: cells[0].value}
 
 
-def test_decimal_commas_are_refused_in_forms_that_cannot_have_them(tmp_path: Path, whole: Submission) -> None:
+def test_decimal_commas_are_refused_in_forms_that_cannot_have_them(tmp_path: Path, submission: Submission) -> None:
     (tmp_path / "form.csv").write_text(f"name,stat\npeak,{{{{ {STAT} }}}}\n")
-    for form, why in (
+    for form, reason in (
         (tmp_path / "form.csv", "commas separate its fields; save it with semicolons between them"),
         (
             forms.scored(tmp_path / "form.xlsx", marked=True),
@@ -269,30 +276,30 @@ def test_decimal_commas_are_refused_in_forms_that_cannot_have_them(tmp_path: Pat
         ),
     ):
         with pytest.raises(InputError) as error:
-            filled_form.fill_form(form, {"": whole}, decimal=",")
-        assert str(error.value) == f"--decimal ,: {form}: {why}"
+            filled_form.fill_form(form, {"": submission}, decimal=",")
+        assert str(error.value) == f"--decimal ,: {form}: {reason}"
 
 
 def test_the_list_of_origins_has_the_decimal_commas_of_the_form(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: Submission
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, submission: Submission
 ) -> None:
     form, response = tmp_path / "form.csv", tmp_path / "response.csv"
     form.write_text(f"name;stat\npeak;{{{{ {STAT} }}}}\n")
-    monkeypatch.setattr(campaign_state, "current_submission", lambda *_: whole)
+    monkeypatch.setattr(campaign_state, "current_submission", lambda *_: submission)
     monkeypatch.setattr(selection, "open_campaign", lambda *_: None)
     assert main(["fill", str(tmp_path / "c.yaml"), str(form), "--decimal", ",", "-o", str(response)]) == 0
     written_text = response.read_text().splitlines()[1].removeprefix("peak;")
     (origin,) = csv.DictReader((tmp_path / "response.csv.origins.csv").read_text().splitlines(), delimiter=";")
-    assert (origin["written"], float(written_text.replace(",", "."))) == (written_text, rates(whole)[STAT])
+    assert (origin["written"], float(written_text.replace(",", "."))) == (written_text, rates(submission)[STAT])
 
 
 def test_the_command_writes_form_and_origins_or_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], whole: Submission
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], submission: Submission
 ) -> None:
     form, response = forms.scored(tmp_path / "form.xlsx", marked=True), tmp_path / "response.xlsx"
     mapping = tmp_path / "map.yaml"
     mapping.write_text("cells: {E5: scratch/peak/shared/create, E6: scratch/peak/shared/sta}")
-    monkeypatch.setattr(campaign_state, "current_submission", lambda *_: whole)
+    monkeypatch.setattr(campaign_state, "current_submission", lambda *_: submission)
     monkeypatch.setattr(selection, "open_campaign", lambda *_: None)
     words = ["fill", str(tmp_path / "c.yaml"), str(form), "--mapping", str(mapping), "-o"]
     assert main([*words, str(response)]) == 2

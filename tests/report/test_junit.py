@@ -48,13 +48,13 @@ VIOLATION, ASKED, NOT_CHECKED = "failure", "skipped: explanation required", "ski
 
 def problems(element: ElementTree.Element) -> list[str]:
     """What is not as the schema has it."""
-    known, needed, children = SCHEMA[element.tag]
-    texts = [f"{element.tag}: {name}" for name in set(element.keys()) - known]
+    attributes, needed, children = SCHEMA[element.tag]
+    texts = [f"{element.tag}: {name}" for name in set(element.keys()) - attributes]
     texts += [f"{element.tag} lacks {name}" for name in needed - set(element.keys())]
     texts += [f"{element.tag}: {child.tag}" for child in element if child.tag not in children]
     if element.tag == "testsuite":
-        told = [len(element.findall(path)) for path in ("testcase", "testcase/failure", "testcase/skipped")]
-        if told != [int(element.get(name, "0")) for name in ("tests", "failures", "skipped")]:
+        counts = [len(element.findall(path)) for path in ("testcase", "testcase/failure", "testcase/skipped")]
+        if counts != [int(element.get(name, "0")) for name in ("tests", "failures", "skipped")]:
             texts.append("counts")
     return texts + [problem for child in element for problem in problems(child)]
 

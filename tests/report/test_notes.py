@@ -42,71 +42,71 @@ def error(rule: str, message: str, actual: str = "", expected: str = "") -> Find
 
 
 def test_a_cause_that_27_cells_share_is_one_note() -> None:
-    told = [with_findings(line, error("RUN-03", "other nodes", "node1", "node2")) for line in lines()[:9]]
-    noted = notes.table_notes(told, PACK)
+    table = [with_findings(line, error("RUN-03", "other nodes", "node1", "node2")) for line in lines()[:9]]
+    noted = notes.table_notes(table, PACK)
     assert noted.texts == ("RUN-03 other nodes: expected node2, found node1",)
-    assert {noted.numbers_of(*line) for line in told} == {(1,)}
+    assert {noted.numbers_of(*line) for line in table} == {(1,)}
 
 
 def test_values_that_differ_stand_in_one_note_with_their_cells() -> None:
     first, second, third, *_ = lines()
-    told = [
+    table = [
         with_findings(first, error("RUN-07", "too short", "0.6 s", "1 s or more")),
         with_findings(second, error("RUN-07", "too short", "0.9 s", "1 s or more")),
         third,
     ]
-    assert notes.table_notes(told, PACK).texts == (
+    assert notes.table_notes(table, PACK).texts == (
         "RUN-07 too short: expected 1 s or more, found 0.6 s (single/*/*), 0.9 s (node/*/*)",
     )
 
 
 def test_a_note_writes_out_a_few_values_and_counts_the_others() -> None:
-    told = [with_findings(line, error("RUN-07", "too short", f"0.{n} s")) for n, line in enumerate(lines(), 1)]
-    (text,) = notes.table_notes(told, PACK).texts
+    table = [with_findings(line, error("RUN-07", "too short", f"0.{n} s")) for n, line in enumerate(lines(), 1)]
+    (text,) = notes.table_notes(table, PACK).texts
     assert text.count(" s (") == causes.LISTED
-    assert text.endswith(f", and {len(told) - causes.LISTED} more")
+    assert text.endswith(f", and {len(table) - causes.LISTED} more")
 
 
 def test_notes_are_numbered_as_the_table_is_read() -> None:
     first, second, *_ = lines()
-    told = [
+    table = [
         with_findings(first, error("RUN-09", "b")),
         with_findings(second, error("FLG-01", "a"), error("RUN-09", "b")),
     ]
-    noted = notes.table_notes(told, PACK)
+    noted = notes.table_notes(table, PACK)
     assert noted.texts == ("RUN-09 b", "FLG-01 a")
-    assert [noted.numbers_of(*line) for line in told] == [(1,), (1, 2)]
+    assert [noted.numbers_of(*line) for line in table] == [(1,), (1, 2)]
 
 
 def test_a_note_about_part_of_a_line_names_its_cells() -> None:
     first, second, *_ = lines()
     finding = Finding("PHY-02", Severity.WARNING, "x", "slow")
-    told = [[first[0], replace(first[1], findings=(finding,)), first[2]], second]
-    assert notes.table_notes(told, PACK).texts == ("PHY-02 slow: explanation required (single/*/stat)",)
+    table = [[first[0], replace(first[1], findings=(finding,)), first[2]], second]
+    assert notes.table_notes(table, PACK).texts == ("PHY-02 slow: explanation required (single/*/stat)",)
 
 
 def test_a_finding_has_its_explanation_or_says_that_one_is_required() -> None:
     row = lines()[0][0]
-    asked = Finding("PHY-02", Severity.WARNING, "x", "slow")
-    answered = Finding("STA-04", Severity.WARNING, "x", "it varies", explained="another job ran")
-    assert notes.table_notes([[replace(row, findings=(asked, answered))]], PACK).texts == (
+    open_finding = Finding("PHY-02", Severity.WARNING, "x", "slow")
+    explained_finding = Finding("STA-04", Severity.WARNING, "x", "it varies", explained="another job ran")
+    assert notes.table_notes([[replace(row, findings=(open_finding, explained_finding))]], PACK).texts == (
         "PHY-02 slow: explanation required",
         "STA-04 it varies: explained: another job ran",
     )
 
 
 @pytest.mark.parametrize(
-    ("tried", "valid", "text"),
+    ("attempts", "valid", "text"),
     [
         (2, 1, "2 attempts, 1 valid; the valid one is reported"),
         (3, 2, "3 attempts, 2 valid; reported by the run rules' selection"),
         (2, 0, "2 attempts, none valid; the last one is shown"),
     ],
 )
-def test_of_several_attempts_the_reported_one_is_named(tried: int, valid: int, text: str) -> None:
+def test_of_several_attempts_the_reported_one_is_named(attempts: int, valid: int, text: str) -> None:
     row = lines()[0][0]
-    found = replace(row, attempts=tried, attempt=builders.attempt(), summary=replace(row.summary, n=valid))
-    assert notes.table_notes([[found]], PACK).texts == (text,)
+    tried_row = replace(row, attempts=attempts, attempt=builders.attempt(), summary=replace(row.summary, n=valid))
+    assert notes.table_notes([[tried_row]], PACK).texts == (text,)
 
 
 def test_what_is_noted_or_was_not_checked_stands_once_below_with_its_cells() -> None:
@@ -154,7 +154,7 @@ def test_the_share_of_the_values_that_selection_explains_is_one_line() -> None:
     first, second = [replace(row, value=1000.0, findings=()) for row in lines()[0][:2]]
     rows = [replace(first, summary=intervals.summarize([800, 900, 1000])), second]
     lower_rows = [replace(row, best="lowest", value=850.0) for row in rows]
-    said = "values of runs selected from 3 repetitions differ from the medians of these by {0} to {0} (median {0})"
-    assert notes.target_notes(rows) == [f"{said.format('+11.1%')}: this difference comes from the selection"]
-    assert notes.target_notes(lower_rows) == [f"{said.format('+5.6%')}: this difference comes from the selection"]
+    wording = "values of runs selected from 3 repetitions differ from the medians of these by {0} to {0} (median {0})"
+    assert notes.target_notes(rows) == [f"{wording.format('+11.1%')}: this difference comes from the selection"]
+    assert notes.target_notes(lower_rows) == [f"{wording.format('+5.6%')}: this difference comes from the selection"]
     assert notes.target_notes([second]) == []

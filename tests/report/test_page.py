@@ -19,7 +19,7 @@ from campaign.core.errors import EnvironmentLacks
 from campaign.report.plots import shapes, svg
 from campaign.report.plots.searches import CHOSEN, CONFIRMED, RUN
 from campaign.report.write import write_pdf, write_report
-from tests.report.test_write import contents, placed
+from tests.report.test_write import contents, contents_in
 from tests.support.browser import Browser, Tab
 from tests.support.results import everything
 
@@ -46,7 +46,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder = root / "runs" / run / str(number)
         folder.mkdir(parents=True)
         (folder / "stdout").write_text(OUTPUT)
-    return write_report(root / "report", placed(contents(results), root))
+    return write_report(root / "report", contents_in(contents(results), root))
 
 
 @pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
@@ -76,8 +76,8 @@ def luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def contrast(one: str, other: str) -> float:
-    low, high = sorted(map(luminance, (one, other)))
+def contrast(ink: str, paper: str) -> float:
+    low, high = sorted(map(luminance, (ink, paper)))
     return (high + 0.05) / (low + 0.05)
 
 
@@ -115,9 +115,9 @@ def test_the_plots_name_processes_and_nodes(tab: Tab) -> None:
 def test_a_click_on_a_number_opens_its_origin_with_the_log_line_and_those_around_it(tab: Tab) -> None:
     tab.click(link(FIRST))
     tab.until(OPENED)
-    shown = tab.get(f"{OPENED}.innerText")
-    assert "srun --nodes=1 --ntasks=1" in shown and "/opt/bench/mdtest -F -C -T -r -n 1000" in shown
-    assert "attempt 1 of 1, job 17" in shown
+    panel = tab.get(f"{OPENED}.innerText")
+    assert "srun --nodes=1 --ntasks=1" in panel and "/opt/bench/mdtest -F -C -T -r -n 1000" in panel
+    assert "attempt 1 of 1, job 17" in panel
     assert tab.get(f"{OPENED}.querySelectorAll('.log i').length") == 11
     assert tab.get(f"{OPENED}.querySelector('mark').textContent").startswith("line 14 of the output <script>alert(14)")
     number = f"document.querySelector({json.dumps(link(FIRST))})"
@@ -133,9 +133,9 @@ def test_the_targets_stand_beside_each_other_in_one_table_that_leads_to_theirs(t
     rows = f"[...{table}.tBodies[0].rows]"
     assert tab.get(f"{rows}.filter(row => row.cells.length === 3).length") == 36
     led = f"{table}.querySelector('td a')"
-    there = f"document.querySelector({led}.getAttribute('href'))"
-    assert tab.get(f"{there}.querySelector('a').getAttribute('href')") == f"#{FIRST}"
-    assert tab.get(f"{there}.querySelector('a').textContent") == tab.get(f"{led}.textContent")
+    origin = f"document.querySelector({led}.getAttribute('href'))"
+    assert tab.get(f"{origin}.querySelector('a').getAttribute('href')") == f"#{FIRST}"
+    assert tab.get(f"{origin}.querySelector('a').textContent") == tab.get(f"{led}.textContent")
     tab.choose("#f-operation", "Stat")
     assert not tab.get(f"{table}.checkVisibility()")
 
@@ -259,13 +259,13 @@ def test_the_marks_of_plots_can_be_told_from_a_dark_ground(browser: Browser, pag
     tab = browser.open(page, DESKTOP)
     tab.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
     paper = tab.get("getComputedStyle(document.body).backgroundColor")
-    for given in (*shapes.COLOURS, RUN, CONFIRMED, CHOSEN, svg.INK):
+    for colour in (*shapes.COLOURS, RUN, CONFIRMED, CHOSEN, svg.INK):
         for property in ("fill", "stroke"):
-            shown = tab.get(
-                f"(one => {{ one.setAttribute('{property}', '{given}'); return getComputedStyle(one).{property}; }})"
+            drawn_colour = tab.get(
+                f"(one => {{ one.setAttribute('{property}', '{colour}'); return getComputedStyle(one).{property}; }})"
                 "(document.querySelector('.plot rect'))"
             )
-            assert contrast(shown, paper) >= 3, (given, shown)
+            assert contrast(drawn_colour, paper) >= 3, (colour, drawn_colour)
     tab.close()
 
 

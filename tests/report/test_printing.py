@@ -24,7 +24,9 @@ def columns(headers: list[str], left: tuple[str, ...]) -> list[Column[list[str]]
     return [Column(name, itemgetter(place), is_text=name in left) for place, name in enumerate(headers)]
 
 
-def shown(width: int, headers: list[str] = HEADERS, body: list[list[str]] = BODY, left: tuple[str, ...] = LEFT) -> str:
+def printed_table(
+    width: int, headers: list[str] = HEADERS, body: list[list[str]] = BODY, left: tuple[str, ...] = LEFT
+) -> str:
     return grid.plain_grid(columns(headers, left), body, width)
 
 
@@ -33,27 +35,27 @@ def widest(text: str) -> int:
 
 
 def test_a_table_that_fits_is_as_the_library_makes_it() -> None:
-    assert shown(100).splitlines()[2] == (
+    assert printed_table(100).splitlines()[2] == (
         "scratch/single/shared/create  ops/s    445984   390469  cannot tell: too few repetitions"
     )
 
 
 def test_sentences_give_way_before_names() -> None:
-    text = shown(76)
+    text = printed_table(76)
     assert widest(text) <= 76
     assert "scratch/single/shared/create  ops/s" in text
     assert "too few repetitions" not in text and "cannot tell:" in text
 
 
 def test_where_that_is_not_enough_names_are_broken_behind_a_slash() -> None:
-    text = shown(60)
+    text = printed_table(60)
     assert widest(text) <= 60
     assert "scratch/single/" in text and "  shared/create" in text
 
 
 def test_columns_of_numbers_that_have_no_room_follow_below() -> None:
     headers = ["", *(f"{size} B" for size in range(20))]
-    text = shown(60, headers, [["total MB/s, pairs: 1", *["1234567"] * 20], ["total", *["1"] * 20]], ())
+    text = printed_table(60, headers, [["total MB/s, pairs: 1", *["1234567"] * 20], ["total", *["1"] * 20]], ())
     assert widest(text) <= 60
     parts = text.split("\n\n")
     assert len(parts) > 2
@@ -74,7 +76,7 @@ texts = st.lists(words, max_size=8).map(" ".join)
 def test_whatever_the_texts_nothing_is_wider_than_asked_and_nothing_is_lost(
     lines: list[tuple[str, str, str]], width: int
 ) -> None:
-    text = shown(width, ["name", "number", "why"], [list(line) for line in lines], ("why",))
+    text = printed_table(width, ["name", "number", "why"], [list(line) for line in lines], ("why",))
     assert widest(text) <= width
     given_words = sorted(word for line in lines for cell in line for word in cell.split())
     parts = [part.splitlines() for part in text.split("\n\n")]
@@ -87,7 +89,7 @@ def test_whatever_the_texts_nothing_is_wider_than_asked_and_nothing_is_lost(
 
 @pytest.mark.parametrize("width", [100, 80, 60])
 def test_the_rows_of_a_folded_table_stay_apart(width: int) -> None:
-    assert shown(width).count("ops/s") == 2
+    assert printed_table(width).count("ops/s") == 2
 
 
 @given(

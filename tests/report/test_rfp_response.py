@@ -16,7 +16,7 @@ from campaign.core.runs import Status
 from campaign.report import rfp_response
 from campaign.report.decision import DecisionBlock
 from campaign.report.scores import Scored
-from tests.report.test_decision import whole as submitted
+from tests.report.test_decision import full_submission as submitted
 
 OFFERS = [Path("here/a.yaml"), Path("here/b.zip")]
 
@@ -25,8 +25,8 @@ OFFERS = [Path("here/a.yaml"), Path("here/b.zip")]
 def test_the_scores_of_several_offers_stand_beside_each_other_with_all_their_characters(style: str) -> None:
     scored = [[Scored("all", "All", "geometric", 8.81, low=8.7, high=8.92)], [Scored("all", "All", "geometric", 0.5)]]
     text = rfp_response.scores_comparison(OFFERS, scored, style)
-    for shown in ("here/a.yaml", "here/b.zip", "8.81 (95% interval 8.7 to 8.92)", "0.5"):
-        assert shown in text
+    for cell in ("here/a.yaml", "here/b.zip", "8.81 (95% interval 8.7 to 8.92)", "0.5"):
+        assert cell in text
 
 
 def test_a_score_without_a_value_says_why() -> None:
@@ -53,7 +53,7 @@ MAY = {
 }
 
 
-def decided(unanswered: Sequence[str], *states: str) -> DecisionBlock:
+def response_block(unanswered: Sequence[str], *states: str) -> DecisionBlock:
     parts = {f"p{number}": STATES[state][1] for number, state in enumerate(states)}
     mandatory = tuple(Part(part, "test-rules") for part in unanswered)
     rfp = Rfp(path=Path("rfp.yaml"), digest="", id="x", version=1, title="X", parts=(*PARTS, *mandatory))
@@ -64,7 +64,7 @@ def decided(unanswered: Sequence[str], *states: str) -> DecisionBlock:
 @pytest.mark.parametrize("unanswered", [[], ["p9"]])
 @pytest.mark.parametrize(("first", "second"), [*itertools.product(STATES, repeat=2)])
 def test_the_decision_on_two_parts_is_that_of_both(first: str, second: str, unanswered: list[str]) -> None:
-    block, worst = decided(unanswered, first, second), min(first, second, key=list(STATES).index)
+    block, worst = response_block(unanswered, first, second), min(first, second, key=list(STATES).index)
     assert block.headline == ("NOT READY" if unanswered else STATES[worst][0])
     lacking = "missing" if unanswered or "missing" in (first, second) else "complete"
     assert block.may == MAY["violated" if "violated" in (first, second) else lacking]
@@ -83,7 +83,7 @@ def test_the_decision_on_two_parts_is_that_of_both(first: str, second: str, unan
 
 
 def test_the_decision_on_many_parts_shows_the_worst_and_names_the_others() -> None:
-    block = decided(["p9"], "ready", "rehearsal", "missing", *4 * ["ready"])
+    block = response_block(["p9"], "ready", "rehearsal", "missing", *4 * ["ready"])
     assert [question.name for question in block.questions] == ["parts", "p2", "p1", "p0", "p3", "p4", "others"]
     assert block.questions[0].reason == "mandatory parts missing: p9"
     assert (block.questions[-1].answer, block.questions[-1].reason) == ("2 more", "p5, p6")

@@ -69,8 +69,8 @@ def test_outputs_of_several_phases_are_computed_together(capsys: pytest.CaptureF
     out = capsys.readouterr().out
     assert out.count("1 numbers, 0 errors, 0 warnings, 0 unrecognised lines") == 5
     mean = geometric_mean([37.63, 3174.36, 364.3, 653.76, 319.22])
-    computed = f"  mean: {mean:.10g} Mop/s = geomean(ep, mg, cg, ft, is)"
-    assert out.splitlines()[-3:] == ["  computed by the pack's formulas:", computed, ""]
+    mean_line = f"  mean: {mean:.10g} Mop/s = geomean(ep, mg, cg, ft, is)"
+    assert out.splitlines()[-3:] == ["  computed by the pack's formulas:", mean_line, ""]
 
 
 def test_all_unrecognised_lines_are_counted_though_not_all_are_shown(

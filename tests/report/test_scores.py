@@ -22,56 +22,56 @@ RESULTS = [
 ]
 
 
-def scored(folder: Path, results: list[Figure], text: str = RFP) -> dict[str, Scored]:
+def scores_by_name(folder: Path, results: list[Figure], text: str = RFP) -> dict[str, Scored]:
     (folder / "rfp.yaml").write_text(text)
     return {scored.id: scored for scored in compute_scores(rfp.load(folder / "rfp.yaml"), results)}
 
 
 def test_a_score_is_the_weighted_mean_of_its_terms_by_their_references(tmp_path: Path) -> None:
-    both = scored(tmp_path, RESULTS)["both"]
-    assert both.value == pytest.approx(math.exp((math.log(2.0) + 3 * math.log(0.5)) / 4))
-    assert [(term.formula, term.value, term.weight) for term in both.terms] == [("create", 200, 1), ("stat", 100, 3)]
-    assert [figure.origin for figure in both.figures] == ["line 3", "line 5"]
+    score = scores_by_name(tmp_path, RESULTS)["both"]
+    assert score.value == pytest.approx(math.exp((math.log(2.0) + 3 * math.log(0.5)) / 4))
+    assert [(term.formula, term.value, term.weight) for term in score.terms] == [("create", 200, 1), ("stat", 100, 3)]
+    assert [figure.origin for figure in score.figures] == ["line 3", "line 5"]
 
 
 def test_a_score_may_use_scores_above_it_and_the_best_of_several_results(tmp_path: Path) -> None:
-    scoreds = scored(tmp_path, RESULTS)
-    assert scoreds["total"].value == pytest.approx((scoreds["both"].value or 0) / 2 + 100)
+    scores = scores_by_name(tmp_path, RESULTS)
+    assert scores["total"].value == pytest.approx((scores["both"].value or 0) / 2 + 100)
 
 
 @pytest.mark.parametrize(("mean", "value"), [("arithmetic", 0.875), ("harmonic", 4 / (1 / 2 + 3 / 0.5))])
 def test_a_mean_may_be_of_another_kind(tmp_path: Path, mean: str, value: float) -> None:
-    scoreds = scored(tmp_path, RESULTS, RFP.replace("title: Both tiers", f"title: Both tiers\n    mean: {mean}"))
-    assert scoreds["both"].value == pytest.approx(value)
+    scores = scores_by_name(tmp_path, RESULTS, RFP.replace("title: Both tiers", f"title: Both tiers\n    mean: {mean}"))
+    assert scores["both"].value == pytest.approx(value)
 
 
 def test_a_result_without_a_valid_value_leaves_scores_without_one_and_says_why(tmp_path: Path) -> None:
-    scoreds = scored(tmp_path, [*RESULTS[:2], replace(RESULTS[2], value=None, status="invalid"), RESULTS[3]])
-    assert (scoreds["both"].value, scoreds["both"].why) == (None, "slow/home/single/shared/stat is invalid")
-    assert (scoreds["total"].value, scoreds["total"].why) == (None, "both has no result")
+    scores = scores_by_name(tmp_path, [*RESULTS[:2], replace(RESULTS[2], value=None, status="invalid"), RESULTS[3]])
+    assert (scores["both"].value, scores["both"].why) == (None, "slow/home/single/shared/stat is invalid")
+    assert (scores["total"].value, scores["total"].why) == (None, "both has no result")
 
 
 def test_a_part_that_is_not_answered_leaves_scores_without_a_value(tmp_path: Path) -> None:
-    assert scored(tmp_path, RESULTS[:2])["both"].why == "stat has no result"
+    assert scores_by_name(tmp_path, RESULTS[:2])["both"].why == "stat has no result"
 
 
 def test_a_name_of_several_results_needs_to_say_how_they_are_joined(tmp_path: Path) -> None:
-    scoreds = scored(tmp_path, RESULTS, RFP.replace("max(creates)", "creates"))
-    assert scoreds["total"].why == "creates is 2 results: name one of them, or write mean(creates)"
+    scores = scores_by_name(tmp_path, RESULTS, RFP.replace("max(creates)", "creates"))
+    assert scores["total"].why == "creates is 2 results: name one of them, or write mean(creates)"
 
 
 def test_a_mean_that_has_no_value_says_why(tmp_path: Path) -> None:
-    scoreds = scored(tmp_path, [replace(RESULTS[0], value=-1.0), *RESULTS[1:]])
-    assert scoreds["both"].why == "a geometric mean needs numbers above 0; found -0.01"
+    scores = scores_by_name(tmp_path, [replace(RESULTS[0], value=-1.0), *RESULTS[1:]])
+    assert scores["both"].why == "a geometric mean needs numbers above 0; found -0.01"
 
 
 def test_where_every_result_was_repeated_a_score_has_an_interval(tmp_path: Path) -> None:
-    assert scored(tmp_path, RESULTS)["both"].low is None
-    both = scored(tmp_path, [replace(figure, cv=0.1, repetitions=4) for figure in RESULTS])["both"]
+    assert scores_by_name(tmp_path, RESULTS)["both"].low is None
+    score = scores_by_name(tmp_path, [replace(figure, cv=0.1, repetitions=4) for figure in RESULTS])["both"]
     deviation = 0.05 * math.sqrt(1 + 9) / 4  # of the logarithm of the score
-    assert both.value is not None and both.low is not None and both.high is not None
-    assert math.log(both.value / both.low) == pytest.approx(1.96 * deviation, rel=0.15)
-    assert math.log(both.high / both.value) == pytest.approx(1.96 * deviation, rel=0.15)
+    assert score.value is not None and score.low is not None and score.high is not None
+    assert math.log(score.value / score.low) == pytest.approx(1.96 * deviation, rel=0.15)
+    assert math.log(score.high / score.value) == pytest.approx(1.96 * deviation, rel=0.15)
 
 
 def test_the_results_of_an_offer_have_the_variation_of_their_repetitions() -> None:

@@ -39,11 +39,11 @@ def test_the_printed_table_of_all_that_can_happen() -> None:
 @pytest.mark.parametrize("tiers", ["one", "two"])
 def test_a_table_has_the_footnotes_that_change_a_number_and_counts_the_others(tiers: str, width: int) -> None:
     results = everything()
-    given = two_targets() if tiers == "two" else (results.rows(), results.campaign, results.pack)
-    text = table.table_text(*given, "simple", width)
+    table_input = two_targets() if tiers == "two" else (results.rows(), results.campaign, results.pack)
+    text = table.table_text(*table_input, "simple", width)
     builders.golden(f"table-{tiers}-{width}.txt", text)
     assert max(map(len, text.splitlines())) <= width
-    assert table.table_text(*given, "simple", width, details=True).count("5702") == text.count("5702")
+    assert table.table_text(*table_input, "simple", width, details=True).count("5702") == text.count("5702")
 
 
 def test_the_last_attempt_of_a_run_is_counted_whatever_became_of_the_others() -> None:
@@ -73,13 +73,15 @@ def test_the_forms_agree_on_every_number() -> None:
     rows = everything().rows()
     from_json = json.loads(table.as_json(rows))
     from_csv = list(csv.DictReader(io.StringIO(table.as_csv(rows))))
-    assert [one["value"] for one in from_json] == [float(one["value"]) if one["value"] else None for one in from_csv]
-    assert [one["status"] for one in from_json] == [one["status"] for one in from_csv]
+    assert [entry["value"] for entry in from_json] == [
+        float(entry["value"]) if entry["value"] else None for entry in from_csv
+    ]
+    assert [entry["status"] for entry in from_json] == [entry["status"] for entry in from_csv]
     assert list(from_csv[0]) == list(IN_CSV)
 
 
 def test_each_column_has_a_place_in_csv_of_its_own() -> None:
-    leaves = [each for column in COLUMNS for each in (column.columns or (column,))]
+    leaves = [leaf for column in COLUMNS for leaf in (column.columns or (column,))]
     assert sorted(column.place for column in leaves if column.place) == list(range(1, len(IN_CSV) + 1))
 
 
@@ -148,8 +150,8 @@ def test_status_and_notes_have_columns_of_their_own_only_where_a_line_has_them()
     pack = replace(clean.pack, launch=clean.pack.launch[:1])
     header = table.table_text(own_rows, clean.campaign, pack, "simple").splitlines()[1]
     assert header.split() == ["Create", "Stat", "Remove", "Processes", "Nodes"]
-    asked = replace(own_rows[0], findings=(Finding("PHY-02", Severity.WARNING, "x", "slow"),))
-    header = table.table_text([asked, *own_rows[1:]], clean.campaign, pack, "simple").splitlines()[1]
+    open_row = replace(own_rows[0], findings=(Finding("PHY-02", Severity.WARNING, "x", "slow"),))
+    header = table.table_text([open_row, *own_rows[1:]], clean.campaign, pack, "simple").splitlines()[1]
     assert header.split()[-1] == "Notes"
 
 
@@ -222,9 +224,9 @@ def test_several_targets_have_an_overview_with_a_column_each_on_request() -> Non
 
 
 def test_an_overview_can_be_printed_in_every_format() -> None:
-    given = two_targets()
+    table_input = two_targets()
     for style in tabulate.tabulate_formats:
-        assert "5702" in table.table_text(*given, style, combined=True), style
+        assert "5702" in table.table_text(*table_input, style, combined=True), style
 
 
 def test_headings_are_folded_where_a_table_would_be_wider_than_a_terminal() -> None:

@@ -29,13 +29,13 @@ ONE_NODE = Geometry(1, 4)
 
 
 @dataclass(frozen=True)
-class Told:
+class JudgedCapture:
     """What the rules say of one execution, and the cells that came of it."""
 
     rows: list[Row]
     findings: tuple[Finding, ...]
 
-    def by(self, rule: str) -> list[tuple[Severity, str, str]]:
+    def verdicts_of(self, rule: str) -> list[tuple[Severity, str, str]]:
         return [
             (finding.severity, finding.expected, finding.actual)
             for finding in self.findings
@@ -52,7 +52,9 @@ class Told:
 PACK = builders.pack()
 
 
-def told(root: Path, capture: str, geometry: Geometry, dialect: Dialect, files: str = "shared") -> Told:
+def judge_capture(
+    root: Path, capture: str, geometry: Geometry, dialect: Dialect, files: str = "shared"
+) -> JudgedCapture:
     """Judge a captured output as the one attempt of a campaign that planned it, with an mdtest taken for `dialect`."""
     launch = "peak" if geometry.nodes > 1 else "node"
     outputs = (
@@ -74,10 +76,10 @@ def told(root: Path, capture: str, geometry: Geometry, dialect: Dialect, files: 
     own_path.mkdir(parents=True)
     directory = run.attempt_directory(attempt.token)
     for name, path in outputs.items():
-        printed = re.sub(
+        text_of_attempt = re.sub(
             r"'/scratch/user/it'\\''s x'|/scratch/user/it's x|/scratch/user/\w+", directory, path.read_text()
         )
-        (own_path / name).write_text(printed)
+        (own_path / name).write_text(text_of_attempt)
     records, seen = output.read("mdtest", own_path, root)
     key = (run.id, 1)
     results = engine.cases_of_runs(
@@ -88,7 +90,7 @@ def told(root: Path, capture: str, geometry: Geometry, dialect: Dialect, files: 
     submission = Submission(campaign, pack, (run,), (attempt,), tuple(results), tuple(rows), again=second_records)
     findings = engine.judge_submission(submission)
     rows = [row for row in with_findings(rows, findings) if row.run == run]
-    return Told(rows, (*results[0].findings, *findings))
+    return JudgedCapture(rows, (*results[0].findings, *findings))
 
 
 # --- -N: ranks or nodes
@@ -99,9 +101,9 @@ def test_processes_per_node_given_to_an_mdtest_that_counts_nodes_measures_the_no
     tmp_path: Path, version: str
 ) -> None:
     """The flag is spelt as the rules' text asks, and still every phase was local: what happened decides."""
-    trap = told(tmp_path, f"mdtest-{version}-shift-trap.txt", TWO_NODES, Dialect.RANK_OFFSET)
-    assert trap.by("FLG-06") == []
-    assert trap.by("FLG-07") == [
+    trap = judge_capture(tmp_path, f"mdtest-{version}-shift-trap.txt", TWO_NODES, Dialect.RANK_OFFSET)
+    assert trap.verdicts_of("FLG-06") == []
+    assert trap.verdicts_of("FLG-07") == [
         (
             Severity.ERROR,
             "a rank shift of 2 (one node)",
@@ -110,34 +112,34 @@ def test_processes_per_node_given_to_an_mdtest_that_counts_nodes_measures_the_no
     ]
     row = trap.row("stat")
     assert row.status is Status.INVALID and row.value is not None
-    wanted = (
+    message = (
         "all phases ran on the node that created the files: expected a rank shift of 2 (one node), "
         "found a rank shift of 4 among 4 ranks, which leads back to the same rank"
     )
-    assert f"FLG-07 {wanted}" in notes.table_notes([[row]], PACK).texts
+    assert f"FLG-07 {message}" in notes.table_notes([[row]], PACK).texts
 
 
 @pytest.mark.parametrize("version", ["3.3.0", "4.0.0", "4.1"])
 def test_one_node_given_to_it_is_the_shift_that_is_meant_and_is_disclosed(tmp_path: Path, version: str) -> None:
-    good = told(tmp_path, f"mdtest-{version}-two-nodes-shared-dir.txt", TWO_NODES, Dialect.NODE_OFFSET)
-    assert good.by("FLG-06") == [(Severity.INFO, "an offset of 2 ranks", "-N 1")]
-    assert good.by("FLG-07") == []
-    assert good.by("FLG-08") == [(Severity.INFO, "-N 2 (by the rules)", "-N 1")]
+    good = judge_capture(tmp_path, f"mdtest-{version}-two-nodes-shared-dir.txt", TWO_NODES, Dialect.NODE_OFFSET)
+    assert good.verdicts_of("FLG-06") == [(Severity.INFO, "an offset of 2 ranks", "-N 1")]
+    assert good.verdicts_of("FLG-07") == []
+    assert good.verdicts_of("FLG-08") == [(Severity.INFO, "-N 2 (by the rules)", "-N 1")]
     assert {row.status for row in good.rows} == {Status.MEASURED}
 
 
 def test_one_node_given_where_ranks_are_counted_is_found_by_the_flag(tmp_path: Path) -> None:
     """The other way round: an mdtest that counts nodes was planned, and the flag's value is not the planned one."""
-    wrong = told(tmp_path, "mdtest-4.1-two-nodes-shared-dir.txt", TWO_NODES, Dialect.RANK_OFFSET)
-    assert wrong.by("FLG-06") == [(Severity.ERROR, "-N 2", "-N 1")]
+    wrong = judge_capture(tmp_path, "mdtest-4.1-two-nodes-shared-dir.txt", TWO_NODES, Dialect.RANK_OFFSET)
+    assert wrong.verdicts_of("FLG-06") == [(Severity.ERROR, "-N 2", "-N 1")]
     assert wrong.row("create").status is Status.INVALID
 
 
 @pytest.mark.parametrize("version", ["1.8.4", "1.9.3", "3.2.1"])
 def test_an_mdtest_that_prints_no_shift_is_not_taken_at_its_word(tmp_path: Path, version: str) -> None:
-    silent = told(tmp_path, f"mdtest-{version}-two-nodes-shared-dir.txt", TWO_NODES, Dialect.RANK_OFFSET)
-    assert silent.by("FLG-06") == []
-    assert silent.by("FLG-07") == []
+    silent = judge_capture(tmp_path, f"mdtest-{version}-two-nodes-shared-dir.txt", TWO_NODES, Dialect.RANK_OFFSET)
+    assert silent.verdicts_of("FLG-06") == []
+    assert silent.verdicts_of("FLG-07") == []
     assert silent.unchecked("FLG-07") == ["rank shift not in the output"]
 
 
@@ -152,50 +154,58 @@ def test_of_an_mdtest_that_inflates_one_file_the_true_count_follows_from_flags_a
     tmp_path: Path, version: str
 ) -> None:
     dialect = Dialect.RANK_OFFSET if version == "1.8.4" else Dialect.NODE_OFFSET
-    inflated = told(tmp_path, f"mdtest-{version}-two-nodes-one-file.txt", TWO_NODES, dialect, "onefile")
+    inflated = judge_capture(tmp_path, f"mdtest-{version}-two-nodes-one-file.txt", TWO_NODES, dialect, "onefile")
     too_short = "the phase was too short for the benchmark's clock, and the rate is that of its fastest process"
     short = [f"{name}: {too_short}" for name in ("stat", "remove") if version == "1.8.4"]
     assert [inflated.unchecked(rule) for rule in ("PHY-03", "PHY-04")] == [[], short]
     assert len(inflated.unchecked("CCH-03")) == (version == "1.8.4")  # removals by one process
     created = (Severity.INFO, "256 files (created)", "1024 files (by the formula)")
-    assert set(inflated.by("PHY-03")) >= {created}
+    assert set(inflated.verdicts_of("PHY-03")) >= {created}
     removed = inflated.row("remove").record
     assert removed and removed.true_value == SHARED[version]
 
 
 def test_before_version_4_each_number_says_that_it_is_the_fastest_processs(tmp_path: Path) -> None:
     """With the actual rate where the output shows it."""
-    by_rank = told(tmp_path / "3.3", "mdtest-3.3.0-two-nodes-one-file.txt", TWO_NODES, Dialect.NODE_OFFSET, "onefile")
+    by_rank = judge_capture(
+        tmp_path / "3.3", "mdtest-3.3.0-two-nodes-one-file.txt", TWO_NODES, Dialect.NODE_OFFSET, "onefile"
+    )
     stat = by_rank.row("stat")
     assert stat.record and (stat.value, stat.record.true_value) == (3019704.753, 1328886.409)
     assert (
         "mdtest prints the rate of its fastest process; actual rate 1328886 ops/s"
         in notes.table_notes([[stat]], PACK).texts
     )
-    assert (Severity.INFO, "1328886 ops/s (actual)", "3019705 ops/s (printed)") in by_rank.by("PHY-03")
-    alike = told(tmp_path / "1.8", "mdtest-1.8.4-two-nodes-shared-dir.txt", TWO_NODES, Dialect.RANK_OFFSET)
+    assert (Severity.INFO, "1328886 ops/s (actual)", "3019705 ops/s (printed)") in by_rank.verdicts_of("PHY-03")
+    oldest = judge_capture(tmp_path / "1.8", "mdtest-1.8.4-two-nodes-shared-dir.txt", TWO_NODES, Dialect.RANK_OFFSET)
     unproven = "the rate of mdtest's fastest process; its output does not show the actual rate"
-    assert all(unproven in notes.table_notes([[row]], PACK).texts for row in alike.rows if row.value)
-    later = told(tmp_path / "4", "mdtest-4.0.0-two-nodes-one-file.txt", TWO_NODES, Dialect.NODE_OFFSET, "onefile")
-    assert not [text for row in later.rows for text in notes.table_notes([[row]], PACK).texts if "fastest" in text]
+    assert all(unproven in notes.table_notes([[row]], PACK).texts for row in oldest.rows if row.value)
+    newest = judge_capture(
+        tmp_path / "4", "mdtest-4.0.0-two-nodes-one-file.txt", TWO_NODES, Dialect.NODE_OFFSET, "onefile"
+    )
+    assert not [text for row in newest.rows for text in notes.table_notes([[row]], PACK).texts if "fastest" in text]
 
 
 def test_the_builtin_benchmark_tells_what_was_performed_beside_what_its_formula_counts(tmp_path: Path) -> None:
-    both = told(tmp_path, "bench-0.1.0-two-nodes-one-file", TWO_NODES, Dialect.RANK_OFFSET, "onefile")
-    row = both.row("remove")
+    judged_capture = judge_capture(
+        tmp_path, "bench-0.1.0-two-nodes-one-file", TWO_NODES, Dialect.RANK_OFFSET, "onefile"
+    )
+    row = judged_capture.row("remove")
     assert row.record is not None
     assert (row.value, row.record.true_value) == (232871.018, 58217.754)
-    assert (Severity.INFO, "58218 ops/s (actual)", "232871 ops/s (by the formula)") in both.by("PHY-03")
+    assert (Severity.INFO, "58218 ops/s (actual)", "232871 ops/s (by the formula)") in judged_capture.verdicts_of(
+        "PHY-03"
+    )
     assert "mdtest multiplies by the process count; actual rate 58218 ops/s" in notes.table_notes([[row]], PACK).texts
-    assert both.by("FLG-07") == []  # its own output proves the shift
+    assert judged_capture.verdicts_of("FLG-07") == []  # its own output proves the shift
 
 
 # --- one node: the client's cache
 
 
 def test_one_node_is_labelled_as_in_reach_of_its_clients_cache(tmp_path: Path) -> None:
-    local = told(tmp_path, "mdtest-1.8.4-shared-dir.txt", ONE_NODE, Dialect.RANK_OFFSET)
-    assert local.by("CCH-04") == [(Severity.INFO, "", "")]
+    local = judge_capture(tmp_path, "mdtest-1.8.4-shared-dir.txt", ONE_NODE, Dialect.RANK_OFFSET)
+    assert local.verdicts_of("CCH-04") == [(Severity.INFO, "", "")]
     assert [finding.message for finding in local.findings if finding.rule == "FLG-07"] == [
         "single node: all phases ran on the node that created the files, as there is no other"
     ]

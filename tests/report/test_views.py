@@ -28,43 +28,43 @@ def definition_of(results: Results | None = None) -> Definition:
     return Definition(results.campaign, results.pack)
 
 
-def planned(results: Results | None = None, **unresolved: str) -> Plan:
+def plan_of(results: Results | None = None, **unresolved: str) -> Plan:
     results = results or Results(pack=builders.small_pack())
     return Plan(results.runs, unresolved, "rank-offset")
 
 
-def judged(results: Results) -> Submission:
+def judged_submission(results: Results) -> Submission:
     """The campaign with all findings about it, which no row has yet."""
     submission = results.submission()
     return replace(submission, findings=(*engine.judge_submission(submission), *engine.unsupported_rules(results.pack)))
 
 
-def found(results: Results) -> list[dict[str, Any]]:
+def finding_entries(results: Results) -> list[dict[str, Any]]:
     """The findings of a campaign as `check --json` gives them."""
-    return json.loads(findings_view.findings_json(results.pack, judged(results).all_findings))
+    return json.loads(findings_view.findings_json(results.pack, judged_submission(results).all_findings))
 
 
 def test_the_plan_shows_runs_command_lines_and_what_is_not_settled() -> None:
     max_is_all = builders.campaign(launch={**builders.campaign().launch, "max": AllCores()})
     text = views.plan_text(
-        definition_of(), planned(max="launch.max is 'all', and Slurm cannot be asked for the partition: gone")
+        definition_of(), plan_of(max="launch.max is 'all', and Slurm cannot be asked for the partition: gone")
     )
     builders.golden("plan.txt", text + "\n")
-    settled = views.plan_text(replace(definition_of(), campaign=max_is_all), planned()).splitlines()
+    settled = views.plan_text(replace(definition_of(), campaign=max_is_all), plan_of()).splitlines()
     unsettled = [line for line in text.splitlines() if not line.startswith("not settled: ")]
     assert settled == [line.replace("; unresolved runs not included", "") for line in unsettled] != unsettled
 
 
 def test_the_plan_says_what_must_be_disclosed() -> None:
     results = Results()
-    text = views.plan_text(definition_of(results), planned(results))
+    text = views.plan_text(definition_of(results), plan_of(results))
     assert text.count("  note: 1000 files are not divisible by 32 processes: rounded up to 32 each, 1024 in total") == 3
 
 
 def test_a_plan_with_a_count_for_each_operation_says_what_the_rules_make_of_it() -> None:
     campaign = searching_campaign(SearchSettings(per="operation"))
     standing = look(wanted(campaign)[0], campaign, {})
-    plan = replace(planned(), searches=(standing,))
+    plan = replace(plan_of(), searches=(standing,))
     definition = replace(definition_of(), campaign=campaign, pack=replace(builders.pack(), checks={"STA-01": "8.5"}))
     assert "violates STA-01 (clause 8.5); use per: configuration" in views.plan_text(definition, plan)
     assert "STA-01" not in views.plan_text(replace(definition, pack=replace(definition.pack, checks={})), plan)
@@ -74,7 +74,7 @@ def test_a_plan_with_a_count_for_each_operation_says_what_the_rules_make_of_it()
 
 def test_a_plan_of_a_benchmark_without_items_has_no_counts() -> None:
     results = Results(pack=builders.small_pack(items_total={}, arguments=("-d", "{directory}", "{flags}")))
-    assert "scratch.node.shared.r1        1            4" in views.plan_text(definition_of(results), planned(results))
+    assert "scratch.node.shared.r1        1            4" in views.plan_text(definition_of(results), plan_of(results))
 
 
 def test_each_run_has_the_state_of_its_latest_attempt() -> None:
@@ -133,8 +133,8 @@ def test_a_run_of_a_search_is_marked_on_its_own_line() -> None:
 def test_each_finding_comes_once_with_its_clause() -> None:
     results = Results(pack=builders.small_pack(checks={"FLG-04": "8.4", "GEO-02": "8.5"}))
     results.add("peak.unique", seen={"nodes": 1})
-    entries = [one for one in found(results) if one["rule"] != "CMP-03"]
-    assert [(one["rule"], one["clause"], one["severity"]) for one in entries] == [
+    entries = [entry for entry in finding_entries(results) if entry["rule"] != "CMP-03"]
+    assert [(entry["rule"], entry["clause"], entry["severity"]) for entry in entries] == [
         ("FLG-04", "8.4", "I"),
         ("GEO-02", "8.5", "E"),
     ]
@@ -144,25 +144,25 @@ def test_each_finding_comes_once_with_its_clause() -> None:
 def test_a_cell_without_a_number_is_a_finding_unless_it_is_declined() -> None:
     results = everything()
     results.pack = builders.pack(checks={"CMP-03": "8.2.2"})
-    entries = [one for one in found(results) if one["rule"] == "CMP-03"]
-    assert sorted(one["subject"] for one in entries) == sorted(
+    entries = [entry for entry in finding_entries(results) if entry["rule"] == "CMP-03"]
+    assert sorted(entry["subject"] for entry in entries) == sorted(
         str(row.cell) for row in results.rows() if row.status in ("missing", "failed")
     )
-    assert {one["severity"] for one in entries} == {"E"}
+    assert {entry["severity"] for entry in entries} == {"E"}
     assert entries[0]["actual"] == "node_fail"  # RUN-01 says why
 
 
 def test_a_rule_that_nothing_judges_is_reported_not_to_be_checked() -> None:
     results = Results(pack=builders.small_pack(checks={"CMP-03": "8.2.2", "GEO-01": "8.4", "XYZ-01": "practice"}))
-    entries = [one for one in found(results) if not one["checked"]]
-    assert [(one["rule"], one["clause"], one["message"]) for one in entries] == [
+    entries = [entry for entry in finding_entries(results) if not entry["checked"]]
+    assert [(entry["rule"], entry["clause"], entry["message"]) for entry in entries] == [
         ("XYZ-01", "practice", "rule not supported by this version")
     ]
 
 
 def test_findings_as_text_are_reported_once_with_where_and_what_was_found() -> None:
     results = everything()
-    submission = judged(results)
+    submission = judged_submission(results)
     text = findings_view.check_text(submission, decision.campaign_decision(submission, "c.yaml"))
     builders.golden("findings.txt", text + "\n")
     assert max(map(len, text.splitlines())) <= 120
@@ -177,16 +177,24 @@ def test_no_findings_are_reported_too() -> None:
 
 
 def test_a_rule_counts_by_the_worst_that_is_reported_of_it() -> None:
-    def one(rule: str, severity: str = "E", checked: bool = True, waived: str = "", explained: str = "") -> Finding:
-        return Finding(rule, Severity(severity), "x", "y", checked=checked, waived=waived, explained=explained)
+    def finding(
+        rule: str, severity: str = "E", checked: bool = True, waived: str = "", explanation: str = ""
+    ) -> Finding:
+        return Finding(rule, Severity(severity), "x", "y", checked=checked, waived=waived, explained=explanation)
 
     pack = builders.pack(
         checks=dict.fromkeys(("FLG-01", "FLG-02", "FLG-03", "GEO-01", "RUN-07", "STA-03", "STA-04"), "8")
     )
     findings = [
-        *(one("FLG-01", "I"), one("FLG-01"), one("FLG-02", "I"), one("FLG-03", "W", checked=False), one("FLG-03", "I")),
-        *(one("GEO-01", waived="by the buyer"), one("RUN-07", "W"), one("XYZ-01")),
-        *(one("STA-03", "W", explained="why"), one("STA-03", "I")),
+        *(
+            finding("FLG-01", "I"),
+            finding("FLG-01"),
+            finding("FLG-02", "I"),
+            finding("FLG-03", "W", checked=False),
+            finding("FLG-03", "I"),
+        ),
+        *(finding("GEO-01", waived="by the buyer"), finding("RUN-07", "W"), finding("XYZ-01")),
+        *(finding("STA-03", "W", explanation="why"), finding("STA-03", "I")),
     ]
     assert findings_view.rules_summary(pack, findings) == (
         "7 rules, by worst finding: 1 violated, 1 waived, 1 explanation required, 1 not checked, 1 explained, 1 passed "
@@ -195,7 +203,7 @@ def test_a_rule_counts_by_the_worst_that_is_reported_of_it() -> None:
 
 
 def test_what_needs_an_explanation_is_not_listed_as_explained() -> None:
-    submission = judged(everything())
+    submission = judged_submission(everything())
     findings = [
         replace(finding, severity=Severity.WARNING) for finding in submission.all_findings if finding.rule == "FLG-07"
     ]
@@ -204,7 +212,7 @@ def test_what_needs_an_explanation_is_not_listed_as_explained() -> None:
 
 
 def test_a_finding_is_listed_once_whatever_answers_it_has() -> None:
-    submission = judged(everything())
+    submission = judged_submission(everything())
     findings = [finding for finding in submission.all_findings if finding.rule == "FLG-07"][:1]
     for answers in (
         {},
@@ -221,7 +229,7 @@ def test_a_finding_is_listed_once_whatever_answers_it_has() -> None:
 
 
 def test_an_answer_stands_with_its_finding() -> None:
-    submission = judged(everything())
+    submission = judged_submission(everything())
     findings = [
         replace(finding, explained="the switch was replaced")
         for finding in submission.all_findings
@@ -232,7 +240,7 @@ def test_an_answer_stands_with_its_finding() -> None:
 
 
 def test_the_plan_as_json_has_what_is_executed() -> None:
-    plan = planning.plan_json(definition_of(), planned())
+    plan = planning.plan_json(definition_of(), plan_of())
     assert json.loads(json.dumps(plan))["runs"][3]["argv"][-3:] == ["-N", "4", "-u"]
 
 
@@ -240,7 +248,7 @@ def test_the_plan_of_a_pack_with_variables_says_what_they_are_at_full_size() -> 
     variables = (Variable("block", "16m", "1m", "1", why="bytes of a process"), Variable("count", "8", "8", "1"))
     pack = builders.small_pack(variables=variables, profile="rehearsal", values={"block": "1m", "count": "8"})
     results = Results(pack=pack)
-    text = views.plan_text(definition_of(results), planned(results))
+    text = views.plan_text(definition_of(results), plan_of(results))
     assert "\nblock: 1m, at full size 16m (bytes of a process)\ncount: 8\n\n" in text
 
 

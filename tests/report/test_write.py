@@ -47,12 +47,12 @@ def contents(results: Results, findings: tuple[Finding, ...] = (FINDING,)) -> Co
     return Contents(campaign, pack, *parts, findings=findings)
 
 
-def placed(contents: Contents, root: Path) -> Contents:
+def contents_in(contents: Contents, root: Path) -> Contents:
     """With its results in `root`."""
     return replace(contents, campaign=replace(contents.campaign, results=root))
 
 
-def projected() -> Results:
+def projected_results() -> Results:
     """A campaign of which one cell follows from an earlier system's."""
     inputs = (("base", 1234567.5),)
     projection = Projection(
@@ -103,7 +103,7 @@ class Page(html.parser.HTMLParser):
 
 
 def test_the_page_of_a_campaign_that_went_through_everything(tmp_path: Path) -> None:
-    page = write_report(tmp_path / "report", placed(contents(everything()), tmp_path))
+    page = write_report(tmp_path / "report", contents_in(contents(everything()), tmp_path))
     assert page == tmp_path / "report" / "index.html"
     builders.golden(
         "report.html", page.read_text(encoding="utf-8").replace(f"campaign {__version__}", "campaign VERSION")
@@ -131,7 +131,7 @@ def with_plot() -> Results:
 def test_plots_are_files_and_part_of_the_page(tmp_path: Path) -> None:
     page = Page(write_report(tmp_path, contents(with_plot())))
     assert (tmp_path / "scratch-rates.svg").exists()
-    panels = [of for tag, of in page.tags if tag == "svg" and of.get("role") == "group"]
+    panels = [attributes for tag, attributes in page.tags if tag == "svg" and attributes.get("role") == "group"]
     assert [panel["aria-label"] for panel in panels] == ["files in shared dir", "files in own dirs", "One file"]
     assert ("figcaption", {}) in page.tags and "Rates" in page.text
 
@@ -165,18 +165,22 @@ def test_the_decision_comes_first_and_it_is_the_buyers_if_there_is_one(tmp_path:
 
 
 def first_section(page: Page) -> dict[str, str | None]:
-    return next(of for tag, of in page.tags if tag == "section")
+    return next(attributes for tag, attributes in page.tags if tag == "section")
 
 
 def test_the_pages_policy_lets_its_own_style_and_script_run_and_nothing_else(tmp_path: Path) -> None:
     page = Page(write_report(tmp_path, contents(with_plot())))
     text = (tmp_path / "index.html").read_text(encoding="utf-8")
-    (policy,) = [str(of["content"]) for _, of in page.tags if of.get("http-equiv") == "Content-Security-Policy"]
+    (policy,) = [
+        str(attributes["content"])
+        for _, attributes in page.tags
+        if attributes.get("http-equiv") == "Content-Security-Policy"
+    ]
     hashes = []
     for tag in ("style", "script"):
-        assert [of for name, of in page.tags if name == tag] == [{}]
-        (own,) = re.findall(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
-        hashes.append(base64.b64encode(hashlib.sha256(own.encode()).digest()).decode())
+        assert [attributes for name, attributes in page.tags if name == tag] == [{}]
+        (element_text,) = re.findall(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+        hashes.append(base64.b64encode(hashlib.sha256(element_text.encode()).digest()).decode())
     assert policy == (
         f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; "
         "base-uri 'none'; form-action 'none'"
@@ -195,8 +199,13 @@ def test_every_text_is_shown_as_the_text_that_it_is(tmp_path: Path) -> None:
         launch=tuple(replace(launch, title=HOSTILE) for launch in results.pack.launch),
     )
     results.campaign = replace(results.campaign, targets=(Target("scratch", "/scratch/user", HOSTILE),))
-    given = contents(results, (replace(FINDING, wording=HOSTILE, expected=HOSTILE),))
-    page = Page(write_report(tmp_path, replace(given, campaign=replace(given.campaign, contact=((HOSTILE, HOSTILE),)))))
+    hostile_contents = contents(results, (replace(FINDING, wording=HOSTILE, expected=HOSTILE),))
+    page = Page(
+        write_report(
+            tmp_path,
+            replace(hostile_contents, campaign=replace(hostile_contents.campaign, contact=((HOSTILE, HOSTILE),))),
+        )
+    )
     written_tags = {tag for tag, _ in Page(write_report(tmp_path / "harmless", contents(everything()))).tags}
     assert {tag for tag, _ in page.tags} <= written_tags
     assert "\u202e" not in page.text
@@ -205,12 +214,12 @@ def test_every_text_is_shown_as_the_text_that_it_is(tmp_path: Path) -> None:
 
 
 def test_a_hostile_log_is_shown_as_text_and_cut(tmp_path: Path) -> None:
-    given = placed(contents(everything()), tmp_path)
+    hostile_contents = contents_in(contents(everything()), tmp_path)
     folder = tmp_path / "runs" / "scratch.single.shared.r1" / "1"
     folder.mkdir(parents=True)
     line = f"</pre></aside>{HOSTILE} \x1b[31m {'y' * 300}\r"
     (folder / "stdout").write_bytes(b"\xff\n" + "\n".join([line] * 30).encode())
-    page = Page(write_report(tmp_path / "report", given))
+    page = Page(write_report(tmp_path / "report", hostile_contents))
     written_tags = {tag for tag, _ in Page(write_report(tmp_path / "harmless", contents(everything()))).tags}
     assert {tag for tag, _ in page.tags} <= written_tags | {"pre", "mark", "i"}
     assert page.text.count("</pre></aside><script>alert(1)") == 33  # 11 lines for each of the run's 3 numbers
@@ -219,11 +228,11 @@ def test_a_hostile_log_is_shown_as_text_and_cut(tmp_path: Path) -> None:
 
 
 def test_a_log_that_is_a_link_or_gone_is_not_read_and_said(tmp_path: Path) -> None:
-    given = placed(contents(everything()), tmp_path)
+    all_contents = contents_in(contents(everything()), tmp_path)
     folder = tmp_path / "runs" / "scratch.single.shared.r1" / "1"
     folder.mkdir(parents=True)
     (folder / "stdout").symlink_to("/etc/passwd")
-    text = Page(write_report(tmp_path / "report", given)).text
+    text = Page(write_report(tmp_path / "report", all_contents)).text
     assert "root:" not in text
     assert "the raw output cannot be read: Too many levels of symbolic links" in text
     assert "the raw output cannot be read: No such file or directory" in text
@@ -231,12 +240,12 @@ def test_a_log_that_is_a_link_or_gone_is_not_read_and_said(tmp_path: Path) -> No
 
 def test_the_excerpts_of_a_page_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(origins, "EXCERPTS", 1000)
-    given = placed(contents(everything()), tmp_path)
-    for row in given.rows:
+    all_contents = contents_in(contents(everything()), tmp_path)
+    for row in all_contents.rows:
         if row.record is not None:
             (tmp_path / row.record.source.file).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / row.record.source.file).write_text("\n".join(["z" * 50] * 30))
-    page = Page(write_report(tmp_path / "report", given))
+    page = Page(write_report(tmp_path / "report", all_contents))
     assert page.text.count("z" * 50) == 11
     assert "left out because this page would become too large" in page.text
 
@@ -244,11 +253,17 @@ def test_the_excerpts_of_a_page_are_bounded(tmp_path: Path, monkeypatch: pytest.
 def test_every_number_of_the_table_leads_to_its_origin_and_back(tmp_path: Path) -> None:
     results = everything()
     page = Page(write_report(tmp_path, contents(results)))
-    links = {str(of["href"]): str(of["title"]) for tag, of in page.tags if tag == "a" and "title" in of}
-    back = {str(of["href"]) for tag, of in page.tags if tag == "a" and of.get("class") == "close"}
-    panels = {of["id"] for tag, of in page.tags if tag == "aside"}
+    links = {
+        str(attributes["href"]): str(attributes["title"])
+        for tag, attributes in page.tags
+        if tag == "a" and "title" in attributes
+    }
+    targets = {
+        str(attributes["href"]) for tag, attributes in page.tags if tag == "a" and attributes.get("class") == "close"
+    }
+    panels = {attributes["id"] for tag, attributes in page.tags if tag == "aside"}
     for number, row in enumerate(results.rows(), 1):
-        assert f"#c{number}" in back and str(row.cell) in panels
+        assert f"#c{number}" in targets and str(row.cell) in panels
         title = links[f"#{row.cell}"]
         if row.record is not None and row.run is not None:
             assert title.startswith(f"{row.value} {row.unit}, ") and f"{row.record.source.file} line" in title
@@ -257,9 +272,13 @@ def test_every_number_of_the_table_leads_to_its_origin_and_back(tmp_path: Path) 
 
 
 def test_the_raw_output_is_linked_relative_to_the_page(tmp_path: Path) -> None:
-    given = placed(contents(everything()), tmp_path)
-    page = Page(write_report(tmp_path / "report", given))
-    links = [str(of["href"]) for tag, of in page.tags if tag == "a" and str(of["href"]).startswith("./")]
+    all_contents = contents_in(contents(everything()), tmp_path)
+    page = Page(write_report(tmp_path / "report", all_contents))
+    links = [
+        str(attributes["href"])
+        for tag, attributes in page.tags
+        if tag == "a" and str(attributes["href"]).startswith("./")
+    ]
     assert links[0] == "./../runs/scratch.single.shared.r1/1/stdout"
 
 
@@ -282,7 +301,7 @@ def test_every_id_is_there_once_and_every_part_has_a_heading(tmp_path: Path) -> 
 
 
 def test_a_projected_number_says_so_and_how_it_came_about(tmp_path: Path) -> None:
-    page = Page(write_report(tmp_path, contents(projected())))
+    page = Page(write_report(tmp_path, contents(projected_results())))
     assert "4938270 projected" in page.text
     assert "3950616 to 5925924" in page.text and "Old & Co (2nd)" in page.text
     assert "base * nodes with base = 1234567.5" in page.text
@@ -290,12 +309,12 @@ def test_a_projected_number_says_so_and_how_it_came_about(tmp_path: Path) -> Non
 
 
 def test_what_other_parts_found_out_stands_in_sections_of_its_own(tmp_path: Path) -> None:
-    given = replace(
+    all_contents = replace(
         contents(everything()),
         environment=(Section("Kernel", "of each node", sequence_columns("node", "kernel"), (("n1", HOSTILE),)),),
         modifications=(Section("No modifications", "both trees have the same hash", preformatted=f"+{HOSTILE}"),),
     )
-    page = Page(write_report(tmp_path, given))
+    page = Page(write_report(tmp_path, all_contents))
     assert {"modifications", "system"} <= {attributes.get("id") for _, attributes in page.tags}
     assert "Kernel of each node nodekernel n1<script>" in page.text
     assert "No modifications both trees have the same hash +<script>" in page.text
@@ -347,9 +366,11 @@ def test_a_pack_that_is_not_the_projects_says_where_it_is_from(tmp_path: Path) -
 
 
 def test_a_long_list_of_origins_is_printed_broad_and_a_short_one_is_not(tmp_path: Path) -> None:
-    given = contents(everything())
-    few_text = write_report(tmp_path / "few", given).read_text(encoding="utf-8")
-    many_text = write_report(tmp_path / "many", replace(given, rows=given.rows * 3)).read_text(encoding="utf-8")
+    all_contents = contents(everything())
+    few_text = write_report(tmp_path / "few", all_contents).read_text(encoding="utf-8")
+    many_text = write_report(tmp_path / "many", replace(all_contents, rows=all_contents.rows * 3)).read_text(
+        encoding="utf-8"
+    )
     assert '<section class="origin">' in few_text
     assert '<section class="origin broad">' in many_text
 
@@ -376,9 +397,9 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 def test_the_compliance_matrix_is_a_part_of_the_page_if_the_pack_lists_its_clauses(tmp_path: Path) -> None:
-    given = placed(contents(everything()), tmp_path)
-    bare_text = write_report(tmp_path, given).read_text()
-    page = write_report(tmp_path, replace(given, clauses=(KEPT, OPEN))).read_text()
+    all_contents = contents_in(contents(everything()), tmp_path)
+    bare_text = write_report(tmp_path, all_contents).read_text()
+    page = write_report(tmp_path, replace(all_contents, clauses=(KEPT, OPEN))).read_text()
     assert 'id="clauses"' in page
     assert "2 clauses: 1 kept, 1 open" in page
     assert 'id="clauses"' not in bare_text

@@ -39,7 +39,7 @@ def only_part(path: Path) -> Offer:
     return parts[""]
 
 
-def refused(path: Path) -> str:
+def refusal(path: Path) -> str:
     with pytest.raises(InputError) as caught:
         offer_files.load_offer(path)
     return str(caught.value)
@@ -74,7 +74,7 @@ def test_a_table_that_does_not_say_which_value_is_the_best_is_read_with_a_remark
 def test_a_decimal_comma_between_commas_is_refused_in_words(tmp_path: Path) -> None:
     path = tmp_path / "contract.csv"
     path.write_text('target,launch,files,operation,value\nscratch,node,unique,create,"7,5"\n')
-    assert refused(path) == (
+    assert refusal(path) == (
         f'{path}: line 2: value: found "7,5"; allowed: a number with a decimal point '
         "and without thousands separators, such as 1234.5, or null"
     )
@@ -84,9 +84,9 @@ def test_a_campaigns_own_table_is_read_with_all_its_values() -> None:
     rows = everything().rows()
     offer = parse_offer("table.json", json.loads(table.as_json(rows)))
     assert [entry.cell for entry in offer.entries.values()] == [row.cell for row in rows]
-    assert [entry.values for entry in offer.entries.values()] == [one.values for one in rows]
+    assert [entry.values for entry in offer.entries.values()] == [row.values for row in rows]
     assert [entry.number for entry in offer.entries.values()] == [
-        one.value if one.status in (Status.MEASURED, Status.PROJECTED) else None for one in rows
+        row.value if row.status in (Status.MEASURED, Status.PROJECTED) else None for row in rows
     ]
     assert (offer.campaign, offer.rules, offer.version, offer.profile) == ("test", "test-rules", 7, "rehearsal")
 
@@ -195,7 +195,7 @@ def test_a_table_is_read_from_its_file(tmp_path: Path) -> None:
 def test_a_file_that_is_no_table_is_named_with_the_place(tmp_path: Path, data: bytes, message: str) -> None:
     path = tmp_path / "x.json"
     path.write_bytes(data)
-    assert refused(path).startswith(f"{path}{message}")
+    assert refusal(path).startswith(f"{path}{message}")
 
 
 def test_a_file_that_is_too_large_a_pipe_and_nothing_are_refused(
@@ -205,9 +205,9 @@ def test_a_file_that_is_too_large_a_pipe_and_nothing_are_refused(
     large, pipe = tmp_path / "large.json", tmp_path / "pipe"
     large.write_bytes(TABLE)
     os.mkfifo(pipe)
-    assert "larger than 10 bytes" in refused(large)
-    assert "not a regular file" in refused(pipe)
-    assert "not found" in refused(tmp_path / "absent.json")
+    assert "larger than 10 bytes" in refusal(large)
+    assert "not a regular file" in refusal(pipe)
+    assert "not found" in refusal(tmp_path / "absent.json")
 
 
 # --- campaign files and results
@@ -244,14 +244,14 @@ def test_results_say_where_their_campaign_file_is(tmp_path: Path) -> None:
     assert only_part(results).source == str(results)
     moved = tmp_path / "moved"
     results.rename(moved)
-    assert "its campaign file" in refused(moved)
-    assert str(results) in refused(moved)
+    assert "its campaign file" in refusal(moved)
+    assert str(results) in refusal(moved)
     (moved / "plan.json").write_text("{}")
-    assert "give the campaign file" in refused(moved)
+    assert "give the campaign file" in refusal(moved)
     (moved / "plan.json").write_text("[")
-    assert ":1:2: not valid JSON" in refused(moved)
+    assert ":1:2: not valid JSON" in refusal(moved)
     (moved / "plan.json").unlink()
-    assert "neither a bundle (bagit.txt missing) nor results (plan.json missing)" in refused(moved)
+    assert "neither a bundle (bagit.txt missing) nor results (plan.json missing)" in refusal(moved)
 
 
 # --- bundles
@@ -315,15 +315,15 @@ def test_the_parts_of_a_bundle_are_read_in_the_order_of_its_rfp(tmp_path: Path) 
 def test_a_part_that_was_changed_is_refused(tmp_path: Path, name: str, data: bytes, message: str) -> None:
     for path in archives(tmp_path, OF_PARTS | {name: data}):
         if message:
-            assert message in refused(path)
+            assert message in refusal(path)
         else:
             assert len(offer_files.load_offer(path)[1]) == 2, "what is no part of the bundle is not read"
 
 
 def test_an_archive_with_more_parts_than_any_rfp_has_is_refused(tmp_path: Path) -> None:
-    many = {f"data/parts/p{number}/{offer_files.TABLE}": b"[]" for number in range(offer_files.MAX_BUNDLE_FILES + 1)}
-    for path in archives(tmp_path, many):
-        assert "more than 200 tables and manifests" in refused(path)
+    tables = {f"data/parts/p{number}/{offer_files.TABLE}": b"[]" for number in range(offer_files.MAX_BUNDLE_FILES + 1)}
+    for path in archives(tmp_path, tables):
+        assert "more than 200 tables and manifests" in refusal(path)
 
 
 def test_what_campaign_bundle_packs_is_read(tmp_path: Path) -> None:
@@ -342,7 +342,7 @@ def test_a_bundle_is_read_from_a_directory_and_from_archives(tmp_path: Path, top
     names = {f"{top}manifest-sha256.txt": manifest(), f"{top}{offer_files.TABLE}": TABLE, f"{top}data/other": b"x"}
     offers = [only_part(path) for path in (tmp_path / "bag", *archives(tmp_path, names))]
     assert len({tuple(offer.entries) for offer in offers}) == 1
-    assert {one.remark.split(",")[0] for one in offers} == {"a bundle's table"}
+    assert {offer.remark.split(",")[0] for offer in offers} == {"a bundle's table"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.tar.gz", "b.zip", "bag"]
 
 
@@ -371,7 +371,7 @@ def test_a_bundle_is_read_from_a_directory_and_from_archives(tmp_path: Path, top
 )
 def test_a_bundle_that_does_not_hold_is_refused(tmp_path: Path, members: dict[str, bytes], message: str) -> None:
     for path in archives(tmp_path, {"bagit.txt": b"", **members}):
-        assert message in refused(path)
+        assert message in refusal(path)
 
 
 def test_a_bundle_with_a_link_in_the_way_is_refused(tmp_path: Path) -> None:
@@ -380,15 +380,15 @@ def test_a_bundle_with_a_link_in_the_way_is_refused(tmp_path: Path) -> None:
     path = bag(tmp_path / "bag")
     (path / offer_files.TABLE).unlink()
     (path / offer_files.TABLE).symlink_to(outside)
-    assert "symbolic links are not allowed in a bundle" in refused(path)
+    assert "symbolic links are not allowed in a bundle" in refusal(path)
     with tarfile.open(tmp_path / "b.tar.gz", "w:gz") as tarred:
         tarred.add(path, "bag")
-    assert "not a regular file" in refused(tmp_path / "b.tar.gz")
+    assert "not a regular file" in refusal(tmp_path / "b.tar.gz")
     link = zipfile.ZipInfo(offer_files.TABLE)
     link.external_attr = 0o120777 << 16
     with zipfile.ZipFile(tmp_path / "b.zip", "w") as zipped:
         zipped.writestr(link, str(outside))
-    assert "not a regular file" in refused(tmp_path / "b.zip")
+    assert "not a regular file" in refusal(tmp_path / "b.zip")
 
 
 def test_members_that_grow_too_large_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -396,7 +396,7 @@ def test_members_that_grow_too_large_are_refused(tmp_path: Path, monkeypatch: py
     bomb = {"bagit.txt": b"", "manifest-sha256.txt": manifest(), offer_files.TABLE: b" " * 10**6}
     for path in archives(tmp_path, bomb):
         assert path.stat().st_size < 20_000
-        assert "more than 20000 bytes" in refused(path)
+        assert "more than 20000 bytes" in refusal(path)
 
 
 def test_an_archive_of_too_many_or_too_large_members_is_refused(
@@ -404,10 +404,10 @@ def test_an_archive_of_too_many_or_too_large_members_is_refused(
 ) -> None:
     paths = archives(tmp_path, {f"data/{number}": b"x" * 1000 for number in range(30)})
     monkeypatch.setattr(offer_files, "MAX_MEMBERS", 20)
-    assert all("20" in refused(path) for path in paths)
+    assert all("20" in refusal(path) for path in paths)
     monkeypatch.undo()
     monkeypatch.setattr(offer_files, "MAX_UNPACKED_BYTES", 10_000)
-    assert "larger than 10000 bytes unpacked" in refused(paths[1])
+    assert "larger than 10000 bytes unpacked" in refusal(paths[1])
 
 
 def test_a_header_that_claims_a_huge_length_is_not_believed(tmp_path: Path) -> None:
@@ -417,7 +417,7 @@ def test_a_header_that_claims_a_huge_length_is_not_believed(tmp_path: Path) -> N
     import gzip
 
     path.write_bytes(gzip.compress(info.tobuf(tarfile.GNU_FORMAT) + b"\0" * 10240))
-    assert "damaged tar archive" in refused(path)
+    assert "damaged tar archive" in refusal(path)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=examples(150))

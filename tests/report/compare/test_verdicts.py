@@ -37,7 +37,7 @@ HIGH = (110.0, 111.0, 112.0, 113.0, 114.0, 115.0)
 FIVE_PERCENT = Terms(0.95)
 
 
-def one(first: offers.Row, second: offers.Row, terms: Terms | None = None) -> CellComparison:
+def compare_rows(first: offers.Row, second: offers.Row, terms: Terms | None = None) -> CellComparison:
     """The only cell of two offers."""
     ((cell,),) = verdicts.compare([offer(first), offer(second)], terms).cells
     return cell
@@ -59,46 +59,46 @@ def kinds(comparison: OfferComparison) -> set[CellVerdict]:
 
 
 def test_a_difference_that_every_repetition_shows_is_real() -> None:
-    up, down = one(row(LOW), row(HIGH)), one(row(HIGH), row(LOW))
+    up, down = compare_rows(row(LOW), row(HIGH)), compare_rows(row(HIGH), row(LOW))
     assert (up.verdict, up.fails, down.verdict, down.fails) == (CellVerdict.BETTER, False, CellVerdict.WORSE, True)
     assert up.ratio == pytest.approx(112.5 / 102.5, rel=0.001)
     assert up.low is not None and up.low > 1
 
 
 def test_where_the_lowest_is_the_best_more_is_worse() -> None:
-    slower = one(row(LOW, best="lowest", unit="s"), row(HIGH, best="lowest", unit="s"))
+    slower = compare_rows(row(LOW, best="lowest", unit="s"), row(HIGH, best="lowest", unit="s"))
     assert (slower.verdict, slower.fails) == (CellVerdict.WORSE, True)
     assert slower.ratio is not None and slower.ratio > 1
     assert slower.gain == pytest.approx(1 / slower.ratio)
 
 
 def test_one_repetition_is_a_bare_ratio_and_not_tested() -> None:
-    cell = one(row((100.0,)), row((300.0,)))
+    cell = compare_rows(row((100.0,)), row((300.0,)))
     assert (cell.verdict, cell.reason) == (CellVerdict.UNTOLD, "repetitions: 1, 1")
     assert (cell.ratio, cell.low, cell.high, cell.p) == (pytest.approx(3), None, None, None)
 
 
 @pytest.mark.parametrize(("jobs", "seen"), [(1, False), (2, False), (6, True)])
 def test_repetitions_of_one_job_count_as_one(jobs: int, seen: bool) -> None:
-    def carried(values: Sequence[float]) -> offers.Row:
+    def row_of_jobs(values: Sequence[float]) -> offers.Row:
         return {
             **row(values),
             "statistics": {"n": len(values), "values": list(values), "jobs": jobs, "started": in_turns(6)},
         }
 
-    cell = one(carried(LOW), carried(HIGH))
+    cell = compare_rows(row_of_jobs(LOW), row_of_jobs(HIGH))
     assert cell.verdict is (CellVerdict.BETTER if seen else CellVerdict.UNTOLD)
     if not seen:
-        several = "1 job" if jobs == 1 else "2 jobs"
-        assert cell.reason == f"repetitions: 6 in {several}, 6 in {several}"
-    output = text_of(verdicts.compare([offer(carried(each)) for each in (LOW, HIGH, LOW)]), "plain")
+        jobs_text = "1 job" if jobs == 1 else "2 jobs"
+        assert cell.reason == f"repetitions: 6 in {jobs_text}, 6 in {jobs_text}"
+    output = text_of(verdicts.compare([offer(row_of_jobs(values)) for values in (LOW, HIGH, LOW)]), "plain")
     (line,) = (line for line in output.splitlines() if line.startswith("scratch/"))
     assert ("°" in line) != seen  # the marks of the best value are by the same test
     assert ("set repetitions: 4 or more and slurm.allocation: run" in output) != seen
 
 
 def test_more_repetitions_of_the_same_are_no_better_although_their_highest_is() -> None:
-    cell = one(row((100.0, 104.0, 102.0, 103.0)), row((100.0, 104.0, 102.0, 103.0, 99.0, 108.0, 101.0, 102.5)))
+    cell = compare_rows(row((100.0, 104.0, 102.0, 103.0)), row((100.0, 104.0, 102.0, 103.0, 99.0, 108.0, 101.0, 102.5)))
     assert cell.reported_ratio is not None and cell.reported_ratio > 1
     assert cell.verdict is CellVerdict.SAME
 
@@ -106,13 +106,13 @@ def test_more_repetitions_of_the_same_are_no_better_although_their_highest_is() 
 def test_among_many_cells_a_chance_difference_is_not_called_real() -> None:
     cells = [("scratch", "node", "shared", f"operation-{number}") for number in range(40)]
     first = offer(*(row(LOW, cell) for cell in cells))
-    again = [value + 1e-6 for value in LOW]  # two measurements never have the same numbers
-    second = offer(row(HIGH, cells[0]), *(row(again, cell) for cell in cells[1:]))
-    alone = one(row(LOW), row(HIGH))
-    among = verdicts.compare([first, second]).cells[0][0]
-    assert alone.p == among.p
-    assert (alone.verdict, among.verdict) == (CellVerdict.BETTER, CellVerdict.SAME)
-    assert among.adjusted_p == pytest.approx(40 * (alone.p or 0))
+    second_values = [value + 1e-6 for value in LOW]  # two measurements never have the same numbers
+    second = offer(row(HIGH, cells[0]), *(row(second_values, cell) for cell in cells[1:]))
+    alone = compare_rows(row(LOW), row(HIGH))
+    many_cell = verdicts.compare([first, second]).cells[0][0]
+    assert alone.p == many_cell.p
+    assert (alone.verdict, many_cell.verdict) == (CellVerdict.BETTER, CellVerdict.SAME)
+    assert many_cell.adjusted_p == pytest.approx(40 * (alone.p or 0))
 
 
 @settings(max_examples=30)
@@ -128,8 +128,8 @@ def test_a_campaign_never_differs_from_itself(seed: int, repetitions: int, noise
 def test_a_rehearsal_compared_with_itself_is_called_so_before_what_limits_both() -> None:
     small = offer(row(LOW, rules={**offers.RULES, "profile": "rehearsal"}))
     question = {
-        each.name: each
-        for each in rendering.comparison_decision(verdicts.compare([small, small]), ["a", "a"]).questions
+        question.name: question
+        for question in rendering.comparison_decision(verdicts.compare([small, small]), ["a", "a"]).questions
     }["alike"]
     assert (question.answer, question.reason) == (
         "open",
@@ -143,11 +143,11 @@ def test_a_rehearsal_compared_with_itself_is_called_so_before_what_limits_both()
 def test_the_other_order_of_two_campaigns_turns_every_ratio_round(seed: int, repetitions: int, factor: float) -> None:
     pair = [noisy(seed, repetitions), noisy(seed + 1, repetitions, factor=lambda cell: factor)]
     turned = {CellVerdict.BETTER: CellVerdict.WORSE, CellVerdict.WORSE: CellVerdict.BETTER}
-    for there, back in zip(verdicts.compare(pair).cells[0], verdicts.compare(pair[::-1]).cells[0], strict=True):
-        assert there.ratio == pytest.approx(1 / (back.ratio or 0))
-        assert there.low is None if back.high is None else there.low == pytest.approx(1 / back.high)
-        assert (there.p, there.adjusted_p) == (back.p, back.adjusted_p)
-        assert there.verdict == turned.get(back.verdict, back.verdict)
+    for forward, reverse in zip(verdicts.compare(pair).cells[0], verdicts.compare(pair[::-1]).cells[0], strict=True):
+        assert forward.ratio == pytest.approx(1 / (reverse.ratio or 0))
+        assert forward.low is None if reverse.high is None else forward.low == pytest.approx(1 / reverse.high)
+        assert (forward.p, forward.adjusted_p) == (reverse.p, reverse.adjusted_p)
+        assert forward.verdict == turned.get(reverse.verdict, reverse.verdict)
 
 
 # --- sessions
@@ -155,35 +155,43 @@ def test_the_other_order_of_two_campaigns_turns_every_ratio_round(seed: int, rep
 DAY_S, HOUR_S = 86400.0, 3600.0
 
 
-def started(values: Sequence[float], starts: Sequence[float]) -> offers.Row:
+def row_with_starts(values: Sequence[float], starts: Sequence[float]) -> offers.Row:
     return {**row(values), "statistics": {"n": len(values), "values": list(values), "started": list(starts)}}
 
 
 @pytest.mark.parametrize(
     ("first", "second", "verdict"),
     [
-        ([HOUR_S * each for each in range(6)], [DAY_S + HOUR_S * each for each in range(6)], CellVerdict.SESSION),
-        ([HOUR_S * each for each in range(6)], [], CellVerdict.SESSION),  # not known
-        ([HOUR_S * each for each in range(0, 12, 2)], [HOUR_S * each for each in range(1, 12, 2)], CellVerdict.BETTER),
-        ([DAY_S * each for each in range(6)], [DAY_S * each for each in range(6, 12)], CellVerdict.BETTER),
-        ([DAY_S * each for each in (0, 0, 0, 1, 1, 1)], [DAY_S * each for each in range(6, 12)], CellVerdict.SESSION),
+        ([HOUR_S * index for index in range(6)], [DAY_S + HOUR_S * index for index in range(6)], CellVerdict.SESSION),
+        ([HOUR_S * index for index in range(6)], [], CellVerdict.SESSION),  # not known
+        (
+            [HOUR_S * index for index in range(0, 12, 2)],
+            [HOUR_S * index for index in range(1, 12, 2)],
+            CellVerdict.BETTER,
+        ),
+        ([DAY_S * index for index in range(6)], [DAY_S * index for index in range(6, 12)], CellVerdict.BETTER),
+        (
+            [DAY_S * index for index in (0, 0, 0, 1, 1, 1)],
+            [DAY_S * index for index in range(6, 12)],
+            CellVerdict.SESSION,
+        ),
     ],
     ids=["a day each", "unknown", "in turns", "six days each", "two days and six"],
 )
 def test_a_difference_between_sessions_may_be_the_days(
     first: list[float], second: list[float], verdict: CellVerdict
 ) -> None:
-    offered = [offer(started(LOW, first)), offer(started(HIGH, second))]
+    offered = [offer(row_with_starts(LOW, first)), offer(row_with_starts(HIGH, second))]
     compared = verdicts.compare(offered)
     ((cell,),) = compared.cells
     assert (cell.verdict, cell.over_sessions) == (verdict, verdict is CellVerdict.BETTER)
     assert cell.fails is (verdict is CellVerdict.SESSION)
-    ((accepted,),) = verdicts.compare(offered, FIVE_PERCENT).cells
-    assert accepted.verdict is CellVerdict.BETTER  # a commitment has to be reached on any day
+    ((commitment,),) = verdicts.compare(offered, FIVE_PERCENT).cells
+    assert commitment.verdict is CellVerdict.BETTER  # a commitment has to be reached on any day
     reason = decision(compared).questions[0].reason
     assert ("within the sessions measured" in reason) is cell.fails
     assert reason.startswith("1 may be the day's of 1 result; ") is cell.fails
-    same_comparison = verdicts.compare([offer(started(LOW, first)), offer(started(LOW[::-1], second))])
+    same_comparison = verdicts.compare([offer(row_with_starts(LOW, first)), offer(row_with_starts(LOW[::-1], second))])
     assert kinds(same_comparison) == {CellVerdict.SAME} and same_comparison.passed
 
 
@@ -202,8 +210,12 @@ def test_a_difference_that_no_day_makes_is_called_so_though_each_side_has_its_ow
     times: float, day: float, verdict: CellVerdict
 ) -> None:
     slow = [times * value for value in LOW]
-    day_of = [[DAY_S * number + HOUR_S * each for each in range(6)] for number in range(3)]
-    offered = [offer(started(LOW, day_of[0])), offer(started(slow, day_of[1])), offer(started(LOW[::-1], day_of[2]))]
+    day_of = [[DAY_S * number + HOUR_S * hour for hour in range(6)] for number in range(3)]
+    offered = [
+        offer(row_with_starts(LOW, day_of[0])),
+        offer(row_with_starts(slow, day_of[1])),
+        offer(row_with_starts(LOW[::-1], day_of[2])),
+    ]
     compared = verdicts.compare(offered, day=day)
     ((cell,), _) = compared.cells
     assert (cell.verdict, cell.over_sessions) == (verdict, False)
@@ -220,11 +232,11 @@ def test_a_day_is_a_factor_from_one(word: str) -> None:
 
 def test_the_repetitions_of_a_session_count_as_one() -> None:
     """Six sessions of two repetitions that are alike show as much as one repetition in each."""
-    starts = [DAY_S * day + HOUR_S * each for day in range(6) for each in (0, 1)]
+    starts = [DAY_S * day + HOUR_S * hour for day in range(6) for hour in (0, 1)]
     late = [start + 10 * DAY_S for start in starts]
     first, second = ([value for value in values for _ in (0, 1)] for values in (LOW, HIGH))
-    cell = one(started(first, starts), started(second, late))
-    alone = one(started(LOW, starts[::2]), started(HIGH, late[::2]))
+    cell = compare_rows(row_with_starts(first, starts), row_with_starts(second, late))
+    alone = compare_rows(row_with_starts(LOW, starts[::2]), row_with_starts(HIGH, late[::2]))
     assert (cell.p, cell.low, cell.high) == (alone.p, alone.low, alone.high)
 
 
@@ -243,12 +255,12 @@ def test_starts_that_are_no_times_are_refused(starts: Any) -> None:
 @pytest.mark.parametrize("status", ["missing", "failed", "invalid", "declined"])
 def test_a_cell_without_a_number_is_shown_with_its_status_and_fails(status: str) -> None:
     number = {"value": 200.0} if status == "invalid" else {}
-    for first, second, which in (
+    for first, second, side_name in (
         (row(LOW), gap(status, **number), "this one"),
         (gap(status, **number), row(LOW), "the first"),
     ):
-        cell = one(first, second)
-        assert (cell.verdict, cell.reason, cell.ratio) == (CellVerdict.NONE, f"{which} is {status}", None)
+        cell = compare_rows(first, second)
+        assert (cell.verdict, cell.reason, cell.ratio) == (CellVerdict.NONE, f"{side_name} is {status}", None)
         assert cell.fails
 
 
@@ -261,7 +273,7 @@ def test_what_both_declined_is_answered_but_shows_nothing() -> None:
 @pytest.mark.parametrize("projected", [(True, False), (False, True), (True, True)])
 def test_a_projection_is_never_tested(projected: Sequence[bool]) -> None:
     first, second = (gap("projected", value=200.0) if is_so else row(LOW) for is_so in projected)
-    cell = one(first, second)
+    cell = compare_rows(first, second)
     assert cell.verdict is CellVerdict.NONE
     assert cell.reason.endswith("is projected")
     assert cell.reported_ratio is not None
@@ -289,9 +301,11 @@ def test_the_decision_says_of_each_offer_whether_it_differs() -> None:
     block = decision(verdicts.compare(offers))
     assert block.headline == "B WORSE, C NOT SHOWN TO DIFFER, D BETTER"
     assert [question.name for question in block.questions] == ["B", "C", "D", "complete", "tested", "alike"]
-    accepted = decision(verdicts.compare(offers, FIVE_PERCENT))
-    assert accepted.headline == "B NOT ACCEPTED, C ACCEPTED, D ACCEPTED"
-    assert accepted.questions[0].reason.startswith("0 of 1 commitment reached; scratch/node/shared/create: below the")
+    block_by_terms = decision(verdicts.compare(offers, FIVE_PERCENT))
+    assert block_by_terms.headline == "B NOT ACCEPTED, C ACCEPTED, D ACCEPTED"
+    assert block_by_terms.questions[0].reason.startswith(
+        "0 of 1 commitment reached; scratch/node/shared/create: below the"
+    )
 
 
 def test_a_target_of_one_side_alone_is_one_line() -> None:
@@ -318,24 +332,27 @@ def test_cells_of_one_side_are_listed_after_the_others_and_fail() -> None:
 
 
 def test_numbers_of_two_units_or_directions_are_not_compared() -> None:
-    units = one(row(LOW), row(LOW, unit="kops/s"))
+    units = compare_rows(row(LOW), row(LOW, unit="kops/s"))
     assert (units.verdict, units.reason, units.fails) == (CellVerdict.NONE, "units differ: ops/s, kops/s", True)
-    assert one(row(LOW), row(LOW, best="lowest")).verdict is CellVerdict.NONE
+    assert compare_rows(row(LOW), row(LOW, best="lowest")).verdict is CellVerdict.NONE
 
 
 def test_more_repetitions_than_can_be_held_against_each_other_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verdicts, "MAX_PAIRS", 35)
     with pytest.raises(InputError, match=r"36 pairs of repetitions with offer\.json; allowed: up to 35"):
-        one(row(LOW), row(LOW))
+        compare_rows(row(LOW), row(LOW))
 
 
 def test_a_zero_has_no_ratio() -> None:
-    cell = one(row((0.0, 1.0, 2.0, 3.0)), row(LOW))
+    cell = compare_rows(row((0.0, 1.0, 2.0, 3.0)), row(LOW))
     assert (cell.verdict, cell.reason) == (CellVerdict.UNTOLD, "value is 0: no ratio")
 
 
 def test_a_negative_number_has_no_ratio() -> None:
-    assert one(row((-3.0, -1.0, -2.0, -3.0), unit="Ry"), row(LOW, unit="Ry")).reason == "value is below 0: no ratio"
+    assert (
+        compare_rows(row((-3.0, -1.0, -2.0, -3.0), unit="Ry"), row(LOW, unit="Ry")).reason
+        == "value is below 0: no ratio"
+    )
 
 
 @pytest.mark.parametrize(("key", "value"), [("profile", "rehearsal"), ("id", "another")])
@@ -355,9 +372,9 @@ def test_campaigns_without_a_cell_in_common_are_reported_how_to_compare_their_ta
 def test_other_numbers_in_a_copy_of_the_first_are_changed_ones_and_fail() -> None:
     first = offer(*(row(LOW, cell) for cell in offers.CELLS))
     for values, alone in ([150.0], False), ([], True):  # with or without the column of repetitions
-        told = {"statistics": None, "value": 150.0} if alone else {}
+        changes = {"statistics": None, "value": 150.0} if alone else {}
         other_entries = [row(LOW, cell, **({"statistics": None} if alone else {})) for cell in offers.CELLS[1:]]
-        comparison = verdicts.compare([first, offer(row(values or LOW, **told), *other_entries)])
+        comparison = verdicts.compare([first, offer(row(values or LOW, **changes), *other_entries)])
         assert [cell.verdict is CellVerdict.CHANGED for cell in comparison.cells[0]] == [True] + 7 * [False]
         assert not comparison.passed and decision(comparison).questions[0].reason.startswith("1 changed of 8 results")
     assert verdicts.compare([first, first]).passed
@@ -399,7 +416,7 @@ def test_offers_of_other_size_rules_or_operations_have_no_means_unless_forced() 
     unequal = {
         "operations missing: stat": offer(row(HIGH)),
         "operations not in the first: remove": offer(
-            *(row(HIGH, (*CELLS[0][:3], each)) for each in ("create", "stat", "remove"))
+            *(row(HIGH, (*CELLS[0][:3], operation)) for operation in ("create", "stat", "remove"))
         ),
         "2 cells: total item count differs from the first's": offer(
             *(row(HIGH, cell, files_total=9) for cell in CELLS[:2])
@@ -417,7 +434,7 @@ def test_offers_of_other_size_rules_or_operations_have_no_means_unless_forced() 
             json.loads(rendering.comparison_json(comparison, decision(comparison)))["offers"][1]["summary"]
             for comparison in (alone, forced)
         ]
-        assert [each["geometric_mean"] is None for each in summed] == [True, False]
+        assert [entry["geometric_mean"] is None for entry in summed] == [True, False]
     rehearsed = offer(row(LOW, rules={**offers.RULES, "profile": "rehearsal"}))
     compared = verdicts.compare([first, rehearsed], is_unequal=True)
     assert compared.remarks[1][1].startswith("rules crossroads-mdtest, profile")
@@ -443,9 +460,9 @@ def test_a_target_of_another_name_is_mapped() -> None:
     ],
 )
 def test_a_map_to_nothing_or_to_two_is_refused(targets: dict[str, str], message: str) -> None:
-    both = offer(row(LOW), row(LOW, ("burst", *CELLS[0][1:])))
+    two_targets = offer(row(LOW), row(LOW, ("burst", *CELLS[0][1:])))
     with pytest.raises(InputError) as caught:
-        verdicts.compare([offer(row(LOW)), both], None, targets)
+        verdicts.compare([offer(row(LOW)), two_targets], None, targets)
     assert str(caught.value) == message
 
 
@@ -459,49 +476,54 @@ def test_a_map_is_two_names_each_once(words: list[str]) -> None:
 
 
 def test_a_commitment_is_reached_where_its_number_and_its_repetitions_are() -> None:
-    assert one(row(LOW), row(LOW), FIVE_PERCENT).verdict is CellVerdict.WITHIN
-    assert one(row(LOW), row(HIGH), FIVE_PERCENT).verdict is CellVerdict.BETTER
+    assert compare_rows(row(LOW), row(LOW), FIVE_PERCENT).verdict is CellVerdict.WITHIN
+    assert compare_rows(row(LOW), row(HIGH), FIVE_PERCENT).verdict is CellVerdict.BETTER
 
 
 def test_a_commitment_is_missed_where_the_repetitions_show_it() -> None:
-    cell = one(row(HIGH), row(LOW), FIVE_PERCENT)
+    cell = compare_rows(row(HIGH), row(LOW), FIVE_PERCENT)
     assert (cell.verdict, cell.fails) == (CellVerdict.BELOW, True)
     assert cell.reason == "reported: 91.30% of the commitment"
-    lucky = one(row(HIGH), row((*LOW[:-1], 200.0)), FIVE_PERCENT)
+    lucky = compare_rows(row(HIGH), row((*LOW[:-1], 200.0)), FIVE_PERCENT)
     assert (lucky.verdict, lucky.reason) == (CellVerdict.BELOW, "repetitions: up to 93.69% of the commitment")
 
 
 def test_repetitions_that_may_be_below_the_commitment_do_not_reach_it() -> None:
     wide = (80.0, 90.0, 100.0, 110.0, 120.0, 130.0)
-    cell = one(row(wide), row(wide), FIVE_PERCENT)
+    cell = compare_rows(row(wide), row(wide), FIVE_PERCENT)
     assert (cell.verdict, cell.fails) == (CellVerdict.UNTOLD, True)
     assert cell.reason.startswith("repetitions: ")
 
 
 def test_one_repetition_reaches_nothing_unless_the_reported_numbers_alone_decide() -> None:
     single = (row((100.0,)), row((99.0,)))
-    assert (one(*single, FIVE_PERCENT).verdict, one(*single, FIVE_PERCENT).fails) == (CellVerdict.UNTOLD, True)
-    alone = one(*single, Terms(0.95, reported_alone=True))
+    assert (compare_rows(*single, FIVE_PERCENT).verdict, compare_rows(*single, FIVE_PERCENT).fails) == (
+        CellVerdict.UNTOLD,
+        True,
+    )
+    alone = compare_rows(*single, Terms(0.95, reported_alone=True))
     assert (alone.verdict, alone.fails) == (CellVerdict.WITHIN, False)
-    assert one(row((100.0,)), row((94.9,)), Terms(0.95, reported_alone=True)).fails
+    assert compare_rows(row((100.0,)), row((94.9,)), Terms(0.95, reported_alone=True)).fails
 
 
 @pytest.mark.parametrize("commitment", [gap("projected", value=103.0), row((103.0,)), row((103.0,), statistics=None)])
 def test_a_commitment_that_is_one_number_is_held_against_the_repetitions(commitment: offers.Row) -> None:
-    cell = one(commitment, row(LOW), FIVE_PERCENT)
+    cell = compare_rows(commitment, row(LOW), FIVE_PERCENT)
     assert (cell.verdict, cell.fails) == (CellVerdict.WITHIN, False)
     assert cell.ratio == pytest.approx((102 * 103) ** 0.5 / 103)
-    assert one(commitment, row([value * 0.9 for value in LOW]), FIVE_PERCENT).verdict is CellVerdict.BELOW
+    assert compare_rows(commitment, row([value * 0.9 for value in LOW]), FIVE_PERCENT).verdict is CellVerdict.BELOW
 
 
 def test_where_the_lowest_is_the_best_a_time_may_be_longer_by_the_tolerance() -> None:
-    def accepted(factor: float) -> CellVerdict:
+    def verdict_of(factor: float) -> CellVerdict:
         times = [1.0, 1.001, 1.002, 1.003, 1.004, 1.005]
         timed = {"best": "lowest", "unit": "s"}
         longer = [factor * time for time in times]
-        return one(row(times, value=1.0, **timed), row(longer, value=min(longer), **timed), FIVE_PERCENT).verdict
+        return compare_rows(
+            row(times, value=1.0, **timed), row(longer, value=min(longer), **timed), FIVE_PERCENT
+        ).verdict
 
-    assert [accepted(factor) for factor in (0.9, 1.04, 1.06)] == [
+    assert [verdict_of(factor) for factor in (0.9, 1.04, 1.06)] == [
         CellVerdict.BETTER,
         CellVerdict.WITHIN,
         CellVerdict.BELOW,
@@ -511,13 +533,13 @@ def test_where_the_lowest_is_the_best_a_time_may_be_longer_by_the_tolerance() ->
 @pytest.mark.parametrize("status", ["missing", "failed", "invalid", "declined", "projected"])
 def test_what_was_committed_has_to_be_measured(status: str) -> None:
     number = {"value": 500.0} if status in ("invalid", "projected") else {}
-    cell = one(row(LOW), gap(status, **number), FIVE_PERCENT)
+    cell = compare_rows(row(LOW), gap(status, **number), FIVE_PERCENT)
     assert (cell.verdict, cell.fails) == (CellVerdict.NONE, True)
 
 
 @pytest.mark.parametrize(("status", "fails"), [("missing", True), ("invalid", True), ("declined", False)])
 def test_a_commitment_without_a_number_fails_unless_it_was_declined(status: str, fails: bool) -> None:
-    assert one(gap(status), row(LOW), FIVE_PERCENT).fails == fails
+    assert compare_rows(gap(status), row(LOW), FIVE_PERCENT).fails == fails
 
 
 def test_what_was_not_committed_need_not_be_reached_but_nothing_at_all_is_no_acceptance() -> None:
@@ -528,20 +550,20 @@ def test_what_was_not_committed_need_not_be_reached_but_nothing_at_all_is_no_acc
 
 
 @pytest.mark.parametrize(
-    ("tolerance", "at_least", "least"), [("5%", None, 0.95), ("0%", None, 1.0), (None, "0.9", 0.9), (None, "1", 1.0)]
+    ("tolerance", "at_least", "factor"), [("5%", None, 0.95), ("0%", None, 1.0), (None, "0.9", 0.9), (None, "1", 1.0)]
 )
-def test_the_terms_of_an_acceptance(tolerance: str | None, at_least: str | None, least: float) -> None:
-    assert parse_terms(tolerance, at_least, False) == Terms(pytest.approx(least))  # type: ignore[arg-type]
+def test_the_terms_of_an_acceptance(tolerance: str | None, at_least: str | None, factor: float) -> None:
+    assert parse_terms(tolerance, at_least, False) == Terms(pytest.approx(factor))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("tolerance", "at_least", "reported"),
+    ("tolerance", "at_least", "by_reported"),
     [("5", None, False), ("100%", None, False), ("-1%", None, False), (None, "95", False), (None, "0", False),
      (None, ".9", False), (None, "nan", False), (None, None, True)],
 )  # fmt: skip
-def test_other_terms_are_refused(tolerance: str | None, at_least: str | None, reported: bool) -> None:
+def test_other_terms_are_refused(tolerance: str | None, at_least: str | None, by_reported: bool) -> None:
     with pytest.raises(InputError, match=r"--tolerance|--at-least|--reported"):
-        parse_terms(tolerance, at_least, reported)
+        parse_terms(tolerance, at_least, by_reported)
 
 
 # --- forms
@@ -645,10 +667,10 @@ def test_the_mean_has_the_interval_of_the_repetitions_means() -> None:
 
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, Path]:
-    made = {"low": row(LOW), "high": row(HIGH), "missing": gap("missing")}
-    for name, one_row in made.items():
+    rows = {"low": row(LOW), "high": row(HIGH), "missing": gap("missing")}
+    for name, one_row in rows.items():
         (tmp_path / f"{name}.json").write_text(json.dumps([one_row]))
-    return {name: tmp_path / f"{name}.json" for name in made}
+    return {name: tmp_path / f"{name}.json" for name in rows}
 
 
 @pytest.mark.parametrize(

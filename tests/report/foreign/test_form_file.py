@@ -89,11 +89,11 @@ def test_cells_and_rows_that_the_sheet_does_not_have_yet_are_put_in_order(tmp_pa
 
 
 def test_formulas_are_computed_anew_whatever_the_workbook_says(tmp_path: Path) -> None:
-    whole = forms.scored(tmp_path / "whole.xlsx")
+    form = forms.scored(tmp_path / "whole.xlsx")
     for settings in (b"", b'<calcPr calcId="1" fullCalcOnLoad="0"/>'):
         path = tmp_path / "form.xlsx"
         with zipfile.ZipFile(path, "w") as archive:
-            for name, data in forms.contents(whole).items():
+            for name, data in forms.contents(form).items():
                 archive.writestr(
                     name, re.sub(rb"<calcPr[^>]*/>", settings, data) if name == "xl/workbook.xml" else data
                 )
@@ -115,8 +115,8 @@ def test_tables_are_sheets_with_their_merged_cells_closed(tmp_path: Path) -> Non
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("suffix", [".xlsx", ".docx"])
 def test_a_damaged_form_is_read_and_filled_or_refused(tmp_path: Path, suffix: str) -> None:
-    whole = (forms.scored if suffix == ".xlsx" else forms.document)(tmp_path / f"whole{suffix}")
-    members, chance, path = forms.contents(whole), random.Random(suffix), tmp_path / f"damaged{suffix}"
+    form = (forms.scored if suffix == ".xlsx" else forms.document)(tmp_path / f"whole{suffix}")
+    members, chance, path = forms.contents(form), random.Random(suffix), tmp_path / f"damaged{suffix}"
     for _ in range(100):
         name = chance.choice([name for name in members if name.endswith((".xml", ".rels"))])
         data = bytearray(members[name])
@@ -137,7 +137,7 @@ def test_a_damaged_form_is_read_and_filled_or_refused(tmp_path: Path, suffix: st
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "rfp" / "rfp.yaml"
 
 
-def found(path: Path, table: FormTable) -> dict[str, str]:
+def names_by_spot(path: Path, table: FormTable) -> dict[str, str]:
     read = form_file.read_form(path)
     return {
         str(place.spot): place.entry.name for place in form_file.form_places(path, read, FormMapping(tables=(table,)))
@@ -161,7 +161,7 @@ def test_groups_of_columns_sheets_and_headings_in_several_lines(tmp_path: Path) 
         column_groups=(("Shared directory", "shared"), ("Own directories", "unique")),
         sheets=(("Fast", "nvme"), ("Slow", "disk")),
     )
-    assert found(path, table) == {
+    assert names_by_spot(path, table) == {
         **dict(zip(("Fast!B3", "Fast!C3"), ("nvme/peak/shared/create", "nvme/peak/shared/stat"), strict=True)),
         **dict(zip(("Fast!D3", "Fast!E3"), ("nvme/peak/unique/create", "nvme/peak/unique/stat"), strict=True)),
         **dict(zip(("Slow!B3", "Slow!C3"), ("disk/peak/shared/create", "disk/peak/shared/stat"), strict=True)),
@@ -185,7 +185,7 @@ def test_a_heading_that_is_missing_or_there_twice_is_reported(tmp_path: Path, te
         "s/{rows}/x/{columns}", rows=(("Peak", "peak"),), columns=(("Create", "create"),), row_groups=groups
     )
     with pytest.raises(InputError) as error:
-        found(tmp_path / "form.csv", table)
+        names_by_spot(tmp_path / "form.csv", table)
     assert problem in str(error.value)
 
 
@@ -221,6 +221,6 @@ def test_the_forms_of_the_example_rfp_are_for_results_of_its_packs() -> None:
                 assert launch in [condition.id for condition in packs_of[part].launch]
                 assert files in [configuration.id for configuration in packs_of[part].files]
                 assert any(
-                    re.fullmatch(re.sub(r"\{.*?\}", ".*", each.id), operation) for each in packs_of[part].operations
+                    re.fullmatch(re.sub(r"\{.*?\}", ".*", entry.id), operation) for entry in packs_of[part].operations
                 )
             assert not read.box(place.spot).closed and (place.part or not read.box(place.spot).text)

@@ -31,37 +31,40 @@ PUBLISHED = Path(__file__).parents[2] / "data" / "tables" / "crossroads-publishe
 PACK = "crossroads-mdtest"
 
 
-def published() -> list[Finding]:
+def published_findings() -> list[Finding]:
     return [finding for finding in table_findings(judge_table.read_submission(PUBLISHED, PACK)) if finding.checked]
 
 
-def said(rule: str) -> dict[str, str]:
+def actual_by_subject(rule: str) -> dict[str, str]:
     """What is said of the published table under a rule, by subject."""
-    return {finding.subject: finding.actual for finding in published() if finding.rule == rule}
+    return {finding.subject: finding.actual for finding in published_findings() if finding.rule == rule}
 
 
 # --- the oddities of the published Crossroads table
 
 
 def test_its_caption_says_megabytes_where_operations_are_meant() -> None:
-    assert set(said("STA-05").values()) == {"MB/s"}
-    assert len(said("STA-05")) == 12
+    assert set(actual_by_subject("STA-05").values()) == {"MB/s"}
+    assert len(actual_by_subject("STA-05")) == 12
 
 
 def test_one_process_alone_creates_four_times_slower_in_one_layout() -> None:
-    assert said("PHY-01") == {"lustre/single/*/create": "shared 5702, unique 5706, onefile 1309"}
+    assert actual_by_subject("PHY-01") == {"lustre/single/*/create": "shared 5702, unique 5706, onefile 1309"}
 
 
 def test_the_best_of_one_node_removes_slower_than_one_process() -> None:
-    assert said("PHY-02") == {"lustre/node/shared/remove": "7454 MB/s", "lustre/node/unique/remove": "5032 MB/s"}
+    assert actual_by_subject("PHY-02") == {
+        "lustre/node/shared/remove": "7454 MB/s",
+        "lustre/node/unique/remove": "5032 MB/s",
+    }
 
 
 def test_the_best_of_one_node_examines_slower_than_it_creates() -> None:
-    assert said("PHY-05") == {"lustre/node/unique/stat": "25697 MB/s"}
+    assert actual_by_subject("PHY-05") == {"lustre/node/unique/stat": "25697 MB/s"}
 
 
 def test_its_extrapolated_lines_repeat_the_measured_ones() -> None:
-    assert said("PRJ-01") == {
+    assert actual_by_subject("PRJ-01") == {
         "lustre/max/shared/*": "create 79901, stat 370968, remove 79583",
         "lustre/max/unique/*": "create 183740, stat 807216, remove 205460",
         "lustre/max/onefile/*": "create 667616, stat 141535, remove 4351769",
@@ -69,8 +72,11 @@ def test_its_extrapolated_lines_repeat_the_measured_ones() -> None:
 
 
 def test_its_removals_of_one_file_count_what_every_process_would_do() -> None:
-    assert said("PHY-03")["lustre/peak/onefile/remove"] == "4351769, compared with 79583 (shared), 205460 (unique)"
-    assert said("PHY-03").keys() == {
+    assert (
+        actual_by_subject("PHY-03")["lustre/peak/onefile/remove"]
+        == "4351769, compared with 79583 (shared), 205460 (unique)"
+    )
+    assert actual_by_subject("PHY-03").keys() == {
         *("lustre/node/onefile/remove", "lustre/peak/onefile/create", "lustre/peak/onefile/remove"),
         *("lustre/max/onefile/create", "lustre/max/onefile/remove"),
     }
@@ -91,24 +97,27 @@ def test_rates_that_no_machine_has_are_found_where_the_processes_are_known(tmp_p
     findings = [
         finding for finding in table_findings(judge_table.read_submission(path, PACK)) if finding.rule == "PHY-04"
     ]
-    assert {one.subject: (one.expected, one.actual) for one in findings if one.checked} == {
+    assert {finding.subject: (finding.expected, finding.actual) for finding in findings if finding.checked} == {
         "x/single/shared/create": ("at most 10000000 ops/s", "50000000 ops/s"),
         "x/peak/shared/create": ("at most 40000000 ops/s", "50000000 ops/s"),
         "x/max/shared/stat": ("at most 8000000 MB/s", "9000000 MB/s"),
     }
-    assert {one.subject for one in findings if not one.checked} == {"x/peak/onefile/*", "x/max/shared/create"}
+    assert {finding.subject for finding in findings if not finding.checked} == {
+        "x/peak/onefile/*",
+        "x/max/shared/create",
+    }
 
 
 def test_nothing_in_it_leads_to_a_log() -> None:
-    assert len(said("CMP-04")) == 12
+    assert len(actual_by_subject("CMP-04")) == 12
 
 
 def test_every_other_rule_is_reported_not_to_be_checked() -> None:
     findings = table_findings(judge_table.read_submission(PUBLISHED, PACK))
     unchecked = {finding.rule for finding in findings if not finding.checked}
-    broken = {one.rule for one in findings if one.checked}
-    kept = packs.load(PACK).checks.keys() - unchecked - broken
-    assert kept == {"CMP-01", "CMP-02", "CMP-03"}
+    broken = {finding.rule for finding in findings if finding.checked}
+    silent_rules = packs.load(PACK).checks.keys() - unchecked - broken
+    assert silent_rules == {"CMP-01", "CMP-02", "CMP-03"}
 
 
 def test_a_line_that_is_a_multiple_of_another_is_found(tmp_path: Path) -> None:
@@ -127,7 +136,7 @@ def test_a_line_that_is_a_multiple_of_another_is_found(tmp_path: Path) -> None:
         for finding in table_findings(judge_table.read_submission(path, PACK))
         if finding.subject == "lustre/max/unique/*"
     ]
-    repeated = [one.message for one in findings if one.rule == "PRJ-01"]
+    repeated = [finding.message for finding in findings if finding.rule == "PRJ-01"]
     assert repeated == ["reported as measured, but every operation is exactly 3.7 times lustre/peak/unique/*"]
 
 
@@ -155,8 +164,8 @@ def test_rounded_numbers_are_found(tmp_path: Path) -> None:
         for finding in table_findings(judge_table.read_submission(path, PACK))
         if finding.message.startswith("values are rounded")
     ]
-    assert {one.severity for one in findings} == {Severity.WARNING}
-    assert {one.rule for one in findings} == {"STA-05"}
+    assert {finding.severity for finding in findings} == {Severity.WARNING}
+    assert {finding.rule for finding in findings} == {"STA-05"}
 
 
 # --- reading
@@ -178,12 +187,12 @@ def test_a_table_of_this_program_is_read_as_it_was_written(tmp_path: Path, suffi
     path = table_file(tmp_path, suffix)
     read = judge_table.read_submission(path, PACK).rows
     assert [(row.cell, row.value, row.unit, row.status) for row in read] == [
-        (one.cell, one.value, one.unit, one.status) for one in rows
+        (row.cell, row.value, row.unit, row.status) for row in rows
     ]
-    assert [one.record.source for one in read if one.record] == [one.record.source for one in rows if one.record]
-    assert [one.summary.n for one in read] == [one.summary.n for one in rows]
+    assert [row.record.source for row in read if row.record] == [row.record.source for row in rows if row.record]
+    assert [row.summary.n for row in read] == [row.summary.n for row in rows]
     # Who judges it does not trust its verdicts, and says that nobody read the logs.
-    assert all(one.findings == () for one in read)
+    assert all(row.findings == () for row in read)
     assert "raw output was not read again" in {
         finding.message for finding in table_findings(judge_table.read_submission(path, PACK))
     }
@@ -198,7 +207,10 @@ def test_a_table_of_a_rehearsal_is_found_by_its_own_file_counts(tmp_path: Path) 
         for finding in table_findings(judge_table.read_submission(path, PACK))
         if finding.rule == "FLG-04" and finding.checked
     ]
-    assert [(one.subject, one.severity, one.message, one.expected, one.actual) for one in findings] == [
+    texts = [
+        (finding.subject, finding.severity, finding.message, finding.expected, finding.actual) for finding in findings
+    ]
+    assert texts == [
         ("scratch/single/shared/create", Severity.ERROR, "fewer files than the rules require", "1048576 or more",
          "16384"),
     ]  # fmt: skip
@@ -213,9 +225,9 @@ def test_the_true_number_beside_an_inflated_one_is_read_from_both_forms(
         row for row in rows if row.record and row.cell.files == "onefile" and row.cell.operation == "remove"
     )
     assert inflated.record is not None
-    told = replace(inflated, record=replace(inflated.record, true_value=7.5))
+    true_row = replace(inflated, record=replace(inflated.record, true_value=7.5))
     path = tmp_path / f"table{suffix}"
-    path.write_text(form([told]))  # type: ignore[operator]
+    path.write_text(form([true_row]))  # type: ignore[operator]
     (read,) = judge_table.read_submission(path, PACK).rows
     assert read.record is not None and read.record.true_value == 7.5
 
@@ -229,7 +241,7 @@ def test_a_number_that_is_not_above_zero_is_found(tmp_path: Path, value: str) ->
         for finding in table_findings(judge_table.read_submission(path, PACK))
         if finding.rule == "RUN-06" and finding.checked
     ]
-    assert [(one.subject, one.severity, one.actual) for one in findings] == [
+    assert [(finding.subject, finding.severity, finding.actual) for finding in findings] == [
         ("t/node/unique/create", Severity.ERROR, value)
     ]
 
@@ -244,7 +256,7 @@ def test_a_table_whose_lines_come_from_several_runs_is_found(tmp_path: Path) -> 
         for finding in table_findings(judge_table.read_submission(path, PACK))
         if finding.rule == "STA-01" and finding.checked
     ]
-    assert [(one.subject, one.actual) for one in findings] == [("t/node/unique/*", "run10/1, run40/1")]
+    assert [(finding.subject, finding.actual) for finding in findings] == [("t/node/unique/*", "run10/1, run40/1")]
 
 
 HEAD = "target,launch,files,operation,value\n"
@@ -315,16 +327,18 @@ def test_whatever_a_table_holds_it_is_read_or_refused(tmp_path: Path, suffix: st
 def test_check_takes_a_table_in_place_of_a_campaign_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(PUBLISHED), "--json"]) == 1
     document = json.loads(capsys.readouterr().out)
-    assert {"STA-05", "PHY-01", "PHY-02", "PHY-03", "PRJ-01"} <= {one["rule"] for one in document if one["checked"]}
+    assert {"STA-05", "PHY-01", "PHY-02", "PHY-03", "PRJ-01"} <= {
+        finding["rule"] for finding in document if finding["checked"]
+    }
 
 
 def test_a_form_in_another_layout_is_judged_by_its_mapping(capsys: pytest.CaptureFixture[str]) -> None:
     form = forms.DATA / "crossroads-mdtest-published.csv"
     submission = judge_table.read_submission(form, PACK, keys.load(FormMapping, forms.DATA / "crossroads-mdtest.yaml"))
     findings = [finding for finding in table_findings(submission) if finding.checked]
-    repeated = {one.subject: one.actual for one in findings if one.rule == "PRJ-01"}
+    repeated = {finding.subject: finding.actual for finding in findings if finding.rule == "PRJ-01"}
     assert repeated["scratch/max/shared/*"] == "create 40919, stat 104354, remove 18845" and len(repeated) == 3
-    inflated = {one.subject for one in findings if one.rule == "PHY-03"}
+    inflated = {finding.subject for finding in findings if finding.rule == "PHY-03"}
     assert inflated == {
         f"scratch/{launch}/onefile/{name}" for launch in ("peak", "max") for name in ("create", "remove")
     }
@@ -345,7 +359,7 @@ def test_the_retyped_table_of_the_rfp_has_stat_slower_than_create(tmp_path: Path
     findings = [
         finding for finding in table_findings(judge_table.read_submission(form, PACK, mapping)) if finding.checked
     ]
-    assert {one.subject for one in findings if one.rule == "PHY-05"} == {"scratch/node/unique/stat"}
+    assert {finding.subject for finding in findings if finding.rule == "PHY-05"} == {"scratch/node/unique/stat"}
 
 
 def test_a_breach_makes_a_number_of_a_table_invalid() -> None:

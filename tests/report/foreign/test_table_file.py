@@ -31,7 +31,7 @@ def workbook(path: Path, *sheets: list[tuple[object, ...]]) -> Path:
     return path
 
 
-def changed(path: Path, change: Callable[[str, bytes], bytes], **added: bytes) -> Path:
+def change_members(path: Path, change: Callable[[str, bytes], bytes], **added: bytes) -> Path:
     """A workbook with other content in its parts, and parts more."""
     before = io.BytesIO(path.read_bytes())
     with zipfile.ZipFile(before) as old, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
@@ -42,11 +42,11 @@ def changed(path: Path, change: Callable[[str, bytes], bytes], **added: bytes) -
     return path
 
 
-def same(_: str, content: bytes) -> bytes:
+def unchanged_content(_: str, content: bytes) -> bytes:
     return content
 
 
-def refused(path: Path) -> str:
+def refusal(path: Path) -> str:
     with pytest.raises(InputError) as caught:
         table_file.read_table(path)
     return str(caught.value).replace(str(path), path.name)
@@ -94,11 +94,11 @@ WRONG = {
 def test_what_a_table_lacks_is_reported_with_what_it_has(tmp_path: Path, text: str) -> None:
     path = tmp_path / "t.csv"
     path.write_text(text)
-    assert refused(path) == WRONG[text]
+    assert refusal(path) == WRONG[text]
 
 
 def test_a_table_that_is_not_there_is_reported(tmp_path: Path) -> None:
-    assert refused(tmp_path / "t.csv") == "t.csv: not found; give a table (.csv, .json or .xlsx)"
+    assert refusal(tmp_path / "t.csv") == "t.csv: not found; give a table (.csv, .json or .xlsx)"
 
 
 # --- hostile workbooks
@@ -107,18 +107,22 @@ def test_a_table_that_is_not_there_is_reported(tmp_path: Path) -> None:
 def test_a_file_that_is_no_workbook_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.xlsx"
     path.write_bytes(b"PK\3\4 and then nothing")
-    assert refused(path) == "t.xlsx: not an XLSX workbook: File is not a zip file; save it as .xlsx or .csv"
+    assert refusal(path) == "t.xlsx: not an XLSX workbook: File is not a zip file; save it as .xlsx or .csv"
 
 
 def test_a_workbook_that_unpacks_to_too_much_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = changed(workbook(tmp_path / "t.xlsx", [HEAD, ROW]), same, **{"xl/media/zeros.bin": bytes(1 << 20)})
+    path = change_members(
+        workbook(tmp_path / "t.xlsx", [HEAD, ROW]), unchanged_content, **{"xl/media/zeros.bin": bytes(1 << 20)}
+    )
     monkeypatch.setattr(table_file, "MOST_UNPACKED", 1 << 20)
-    assert "t.xlsx: unpacks to" in refused(path)
+    assert "t.xlsx: unpacks to" in refusal(path)
 
 
 def test_a_workbook_that_links_to_others_is_refused(tmp_path: Path) -> None:
-    path = changed(workbook(tmp_path / "t.xlsx", [HEAD, ROW]), same, **{"xl/externalLinks/externalLink1.xml": b"<a/>"})
-    assert refused(path).startswith("t.xlsx: links to other workbooks (xl/externalLinks/externalLink1.xml); save it")
+    path = change_members(
+        workbook(tmp_path / "t.xlsx", [HEAD, ROW]), unchanged_content, **{"xl/externalLinks/externalLink1.xml": b"<a/>"}
+    )
+    assert refusal(path).startswith("t.xlsx: links to other workbooks (xl/externalLinks/externalLink1.xml); save it")
 
 
 BOMB = b'<!DOCTYPE a [<!ENTITY b "lol"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">]>'
@@ -140,8 +144,8 @@ def test_xml_that_declares_entities_or_hides_in_another_encoding_is_refused(
     def change(name: str, content: bytes) -> bytes:
         return spoil(content) if name == "xl/worksheets/sheet1.xml" else content
 
-    path = changed(workbook(tmp_path / "t.xlsx", [HEAD, ROW]), change)
-    assert "xl/worksheets/sheet1.xml is not plain UTF-8 XML" in refused(path)
+    path = change_members(workbook(tmp_path / "t.xlsx", [HEAD, ROW]), change)
+    assert "xl/worksheets/sheet1.xml is not plain UTF-8 XML" in refusal(path)
 
 
 @pytest.mark.timeout(300)
@@ -150,8 +154,8 @@ def test_a_size_that_a_sheet_says_of_itself_is_not_believed(tmp_path: Path) -> N
         grown = content.replace(b'<dimension ref="A1:E2"', b'<dimension ref="A1:XFD1048576"')
         return grown.replace(b'<row r="2"', b'<row r="99999999"') if "sheet1" in name else content
 
-    path = changed(workbook(tmp_path / "t.xlsx", [HEAD, ROW]), change)
-    assert refused(path) == WRONG[",".join(HEAD) + "\n"].replace("csv", "xlsx")
+    path = change_members(workbook(tmp_path / "t.xlsx", [HEAD, ROW]), change)
+    assert refusal(path) == WRONG[",".join(HEAD) + "\n"].replace("csv", "xlsx")
 
 
 @given(st.binary(max_size=300), st.integers(0, 5000))

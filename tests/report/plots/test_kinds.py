@@ -39,7 +39,7 @@ def pack(plot: Plot, **changes: object) -> RulePack:
 
 def rows(rules: RulePack, value: Callable[[Cell, Mapping[str, str]], float | None]) -> list[Row]:
     """A row for each cell, with what `value` makes of the cell and of its point in the sweeps."""
-    found = []
+    table = []
     for launch in rules.launch:
         geometry = GEOMETRIES[launch.id]
         for files in rules.files:
@@ -53,15 +53,15 @@ def rows(rules: RulePack, value: Callable[[Cell, Mapping[str, str]], float | Non
                 measured = Row(
                     cell, operation.unit, Status.MEASURED, run, number, builders.attempt(run), record, attempts=1
                 )
-                found.append(measured if number is not None else Row(cell, operation.unit, Status.MISSING, run))
-    return found
+                table.append(measured if number is not None else Row(cell, operation.unit, Status.MISSING, run))
+    return table
 
 
 def drawing(rules: RulePack, table: list[Row], root: Path = Path()) -> Drawing:
     return Drawing(rules, rules.plots[0], table, root)
 
 
-def made(kind: Callable[[Drawing], DrawnPlot | None], drawing: Drawing) -> DrawnPlot:
+def draw(kind: Callable[[Drawing], DrawnPlot | None], drawing: Drawing) -> DrawnPlot:
     plot = kind(drawing)
     assert plot is not None
     return plot
@@ -80,7 +80,7 @@ def labels(axis: Axis) -> list[str]:
 BARS = Plot("rates", "Rates", "bars", ("create", "stat"))
 
 
-def numbered(cell: Cell, _: Mapping[str, str]) -> float:
+def number_of(cell: Cell, _: Mapping[str, str]) -> float:
     return (
         1000.0 * (1 + ["shared", "unique", "onefile"].index(cell.files))
         + {"create": 1, "stat": 2, "remove": 3}[cell.operation]
@@ -89,7 +89,7 @@ def numbered(cell: Cell, _: Mapping[str, str]) -> float:
 
 def test_bars_have_the_heights_of_the_tables_numbers() -> None:
     rules = pack(BARS)
-    plot = made(bars, drawing(rules, rows(rules, numbered)))
+    plot = draw(bars, drawing(rules, rows(rules, number_of)))
     heights = [[bar.value for bar in marks(panel, Bar)] for panel in plot.panels]
     assert heights == [[1001.0, 1002.0] * 2, [2001.0, 2002.0] * 2, [3001.0, 3002.0] * 2]
     assert [panel.title for panel in plot.panels] == ["files in shared dir", "files in own dirs", "One file"]
@@ -99,21 +99,21 @@ def test_bars_have_the_heights_of_the_tables_numbers() -> None:
 def test_bars_are_labelled_with_processes_by_nodes_also_where_there_is_no_number() -> None:
     rules = pack(BARS)
     table = rows(rules, lambda cell, _: None if cell.launch == "peak" else 1.0)
-    found = made(bars, drawing(rules, table))
-    assert labels(found.panels[0].x) == ["1 × 1\nSingle Process", "8 × 2\nFewest for the peak"]
-    assert found.panels[0].x.title == "processes × nodes, launch condition"
+    plot = draw(bars, drawing(rules, table))
+    assert labels(plot.panels[0].x) == ["1 × 1\nSingle Process", "8 × 2\nFewest for the peak"]
+    assert plot.panels[0].x.title == "processes × nodes, launch condition"
 
 
 def test_a_bar_says_what_it_is_and_leads_to_its_number() -> None:
     rules = pack(BARS)
-    bar = marks(made(bars, drawing(rules, rows(rules, numbered))).panels[0], Bar)[2]
+    bar = marks(draw(bars, drawing(rules, rows(rules, number_of))).panels[0], Bar)[2]
     assert bar.description == "scratch/peak/shared/create: 1001 ops/s, 8 × 2"
     assert bar.cell == "scratch/peak/shared/create"
 
 
 def test_bars_may_be_grouped_by_the_configurations() -> None:
     rules = pack(replace(BARS, x="files"))
-    plot = made(bars, drawing(rules, rows(rules, numbered)))
+    plot = draw(bars, drawing(rules, rows(rules, number_of)))
     assert [panel.title for panel in plot.panels] == [
         "Single Process: 1 process × 1 node",
         "Fewest for the peak: 8 processes × 2 nodes",
@@ -123,19 +123,19 @@ def test_bars_may_be_grouped_by_the_configurations() -> None:
 
 def test_a_number_that_is_not_valid_is_striped_and_said() -> None:
     rules = pack(BARS)
-    table = rows(rules, numbered)
+    table = rows(rules, number_of)
     table[0] = replace(table[0], status=Status.INVALID)
-    plot = made(bars, drawing(rules, table))
+    plot = draw(bars, drawing(rules, table))
     assert [bar.valid for bar in marks(plot.panels[0], Bar)] == [False, True, True, True]
     assert "striped or crossed: invalid" in plot.remarks
 
 
 def test_what_the_formula_counts_beyond_the_actual_rate_is_pale() -> None:
     rules = pack(BARS)
-    table = rows(rules, numbered)
+    table = rows(rules, number_of)
     assert table[0].record is not None
     table[0] = replace(table[0], record=replace(table[0].record, true_value=100.0))
-    plot = made(bars, drawing(rules, table))
+    plot = draw(bars, drawing(rules, table))
     first, second = marks(plot.panels[0], Bar)[:2]
     assert (first.value, first.actual, second.actual) == (1001.0, 100.0, None)
     assert "pale: counted by the benchmark; full: actual" in plot.remarks
@@ -143,19 +143,19 @@ def test_what_the_formula_counts_beyond_the_actual_rate_is_pale() -> None:
 
 def test_a_number_that_measures_memory_is_marked() -> None:
     rules = pack(BARS, checks={"CCH-05": "1"})
-    table = rows(rules, numbered)
+    table = rows(rules, number_of)
     assert table[0].record is not None
     table[0] = replace(table[0], record=replace(table[0].record, cached_share=1.0))
-    plot = made(bars, drawing(rules, table))
+    plot = draw(bars, drawing(rules, table))
     assert [bar.note for bar in marks(plot.panels[0], Bar)] == ["m", "", "", ""]
     assert "m: measures memory" in plot.remarks
 
 
 def test_numbers_that_differ_much_are_drawn_by_powers_of_ten_on_one_scale_for_all_panels() -> None:
     rules = pack(BARS)
-    assert not made(bars, drawing(rules, rows(rules, numbered))).panels[0].y.log
+    assert not draw(bars, drawing(rules, rows(rules, number_of))).panels[0].y.log
     wide = rows(rules, lambda cell, _: 1e6 if cell.operation == "stat" else 1.0)
-    plot = made(bars, drawing(rules, wide))
+    plot = draw(bars, drawing(rules, wide))
     assert plot.panels[0].y.log
     assert len({panel.y for panel in plot.panels}) == 1
 
@@ -176,7 +176,7 @@ SWEPT = {
 def test_lines_go_through_the_points_of_a_sweep_in_its_order() -> None:
     rules = pack(LINES, **SWEPT)
     table = rows(rules, lambda cell, at: float(at["size"]) * (2 if cell.operation.startswith("read") else 1))
-    plot = made(lines, drawing(rules, table))
+    plot = draw(lines, drawing(rules, table))
     panel = plot.panels[0]
     assert [[y for _, y in line.points] for line in marks(panel, Line)] == [
         [1.0, 4.0, 16.0, 64.0],
@@ -192,7 +192,7 @@ def test_lines_go_through_the_points_of_a_sweep_in_its_order() -> None:
 def test_a_point_without_a_number_is_left_out_of_its_line() -> None:
     rules = pack(LINES, **SWEPT)
     table = rows(rules, lambda cell, at: None if at["size"] == "4" else 1.0)
-    line = marks(made(lines, drawing(rules, table)).panels[0], Line)[0]
+    line = marks(draw(lines, drawing(rules, table)).panels[0], Line)[0]
     assert len(line.points) == 3
 
 
@@ -200,7 +200,7 @@ def test_a_point_that_is_not_valid_is_crossed() -> None:
     rules = pack(LINES, **SWEPT)
     table = rows(rules, lambda cell, at: float(at["size"]))
     table[0] = replace(table[0], status=Status.INVALID)
-    line, other = marks(made(lines, drawing(rules, table)).panels[0], Line)
+    line, other = marks(draw(lines, drawing(rules, table)).panels[0], Line)
     assert (line.crossed, other.crossed) == (((0.0, 1.0),), ())
 
 
@@ -208,7 +208,7 @@ def test_a_line_for_each_value_of_the_series() -> None:
     plot = Plot("s", "S", "lines", ("t-{count}-{size}",), x="size", series="count")
     operation = Operation("t-{count}-{size}", "{size}", "s", record="t-{count}-{size}", row="{count}")
     rules = pack(plot, sweeps=(SIZES, Sweep("count", values="1,2", title="processes")), operations=(operation,))
-    drawn_plot = made(lines, drawing(rules, rows(rules, lambda cell, at: float(at["count"]))))
+    drawn_plot = draw(lines, drawing(rules, rows(rules, lambda cell, at: float(at["count"]))))
     assert [key.label for key in drawn_plot.legend] == ["processes: 1", "processes: 2"]
 
 
@@ -228,7 +228,7 @@ def messages(_: Cell, at: Mapping[str, str]) -> float:
 
 def test_the_model_of_contention_is_fitted_and_drawn_beside_what_was_measured() -> None:
     rules = replace(pack(PAIRS, **NET), launch=LAUNCH[:1])
-    plot = made(pairs, drawing(rules, [row for row in rows(rules, messages) if row.cell.launch == "single"]))
+    plot = draw(pairs, drawing(rules, [row for row in rows(rules, messages) if row.cell.launch == "single"]))
     ((name, fit),) = plot.models
     assert name == ""  # a key of contention.json, which does not change with the geometry
     assert fit.model.first_bytes_s == pytest.approx(1.2e9, rel=0.02)
@@ -247,13 +247,13 @@ def test_bandwidths_in_mb_a_second_give_the_same_model() -> None:
     operations = (Operation("t-{pairs}-{size}", "{size}", "MB/s", record="t-{pairs}-{size}", row="{pairs}"),)
     rules = pack(replace(PAIRS, operations=("t-{pairs}-{size}",)), **{**NET, "operations": operations})
     table = rows(rules, lambda cell, at: messages(cell, at) * int(at["size"]) / 1e6)
-    plot = made(pairs, drawing(rules, table))
+    plot = draw(pairs, drawing(rules, table))
     assert plot.models[0][1].model.latency_s == pytest.approx(2e-6, rel=0.02)
 
 
 def test_too_few_points_are_drawn_without_a_model() -> None:
     rules = pack(PAIRS, **{**NET, "sweeps": (Sweep("pairs", values="1"), Sweep("size", values="1,2"))})
-    plot = made(pairs, drawing(rules, rows(rules, messages)))
+    plot = draw(pairs, drawing(rules, rows(rules, messages)))
     assert plot.models == ()
     assert plot.remarks == ("measured; too few points for the model",)
 
@@ -264,7 +264,7 @@ WHO = Plot("who", "Who was slow", "timeline")
 CAPTURE = captures.DATA / "mpiio" / "bench-0.1.0-static-slow" / "bench.jsonl"
 
 
-def recorded(root: Path, run: str, text: str) -> None:
+def write_log(root: Path, run: str, text: str) -> None:
     folder = root / "runs" / run / "1"
     folder.mkdir(parents=True)
     (folder / "bench.jsonl").write_text(text)
@@ -272,16 +272,16 @@ def recorded(root: Path, run: str, text: str) -> None:
 
 def test_a_map_shows_what_each_process_moved_in_each_interval(tmp_path: Path) -> None:
     rules = pack(WHO, files=builders.pack().files[:1])
-    recorded(tmp_path, "scratch.peak.shared.r1", CAPTURE.read_text())
-    plot = made(processes, drawing(rules, rows(rules, numbered), tmp_path))
+    write_log(tmp_path, "scratch.peak.shared.r1", CAPTURE.read_text())
+    plot = draw(processes, drawing(rules, rows(rules, number_of), tmp_path))
     panel = plot.panels[0]
     (raster,) = marks(panel, Raster)
     lines = [json.loads(line) for line in CAPTURE.read_text().splitlines() if '"process"' in line]
     own_timeline_bytes = [line["timeline_bytes"] for line in lines if line["operation"] == "write"]
-    most = max(count for line in lines for count in line["timeline_bytes"])
+    highest = max(count for line in lines for count in line["timeline_bytes"])
     for row, counts in zip(raster.rows, own_timeline_bytes, strict=True):
-        shown = [value or 0.0 for value in row][: len(counts)]
-        assert shown == pytest.approx([count / most for count in counts])
+        shares = [value or 0.0 for value in row][: len(counts)]
+        assert shares == pytest.approx([count / highest for count in counts])
     assert labels(panel.y) == ["0 n0", "1 n0", "2 n1", "3 n1"]
     assert "8 processes × 2 nodes, write" in panel.title
 
@@ -295,11 +295,11 @@ def test_a_map_of_many_processes_and_intervals_is_bounded_by_means() -> None:
 
 def test_a_link_or_an_absent_file_draws_nothing(tmp_path: Path) -> None:
     rules = pack(WHO)
-    assert processes(drawing(rules, rows(rules, numbered), tmp_path)) is None
+    assert processes(drawing(rules, rows(rules, number_of), tmp_path)) is None
     folder = tmp_path / "runs" / "scratch.peak.shared.r1" / "1"
     folder.mkdir(parents=True)
     (folder / "bench.jsonl").symlink_to(CAPTURE)
-    assert processes(drawing(rules, rows(rules, numbered), tmp_path)) is None
+    assert processes(drawing(rules, rows(rules, number_of), tmp_path)) is None
 
 
 # --- latency
@@ -313,18 +313,18 @@ def with_latencies(root: Path) -> Drawing:
     """A run that created for 4.25 s, with nothing in the third second, and did not record its stat."""
     rules = pack(OVER_TIME, files=builders.pack().files[:1])
     entries = [fields(values, start_s=float(at), length_s=1.0 if at < 4 else 0.25) for at, values in CREATED.items()]
-    recorded(root, "scratch.peak.shared.r1", MDTEST.splitlines(keepends=True)[0] + "".join(map(encoded, entries)))
+    write_log(root, "scratch.peak.shared.r1", MDTEST.splitlines(keepends=True)[0] + "".join(map(json_line, entries)))
     table = [replace(row, record=replace(row.record, source=Source(f"runs/{row.run.id}/1/stdout", 1)))
-             for row in rows(rules, numbered) if row.record and row.run]  # fmt: skip
+             for row in rows(rules, number_of) if row.record and row.run]  # fmt: skip
     return drawing(rules, table, root)
 
 
-def encoded(line: object) -> str:
+def json_line(line: object) -> str:
     return json.dumps(line) + "\n"
 
 
 def test_percentiles_over_time_stop_where_no_operation_ended(tmp_path: Path) -> None:
-    plot = made(latency, with_latencies(tmp_path))
+    plot = draw(latency, with_latencies(tmp_path))
     (panel,) = plot.panels
     assert panel.title == "scratch/peak/shared/create: 1001 ops/s, 8 × 2"
     assert (panel.x.high, panel.x.title, panel.y.title, panel.y.log) == (4.25, "time (s)", "latency (ms)", True)
@@ -348,18 +348,18 @@ def test_several_iterations_have_a_panel_each_and_a_phase_its_own_file(tmp_path:
     of_phase = tmp_path / "runs" / "scratch.peak.shared.r1" / "1" / "first"
     of_phase.mkdir()
     entries = [fields([1000], iteration=iteration, operation="stat") for iteration in (0, 1)]
-    (of_phase / "bench.jsonl").write_text(MDTEST.splitlines(keepends=True)[0] + "".join(map(encoded, entries)))
+    (of_phase / "bench.jsonl").write_text(MDTEST.splitlines(keepends=True)[0] + "".join(map(json_line, entries)))
     row = next(row for row in figure.rows if str(row.cell) == "scratch/peak/shared/stat")
     assert row.record is not None
     source = Source("runs/scratch.peak.shared.r1/1/first/stdout", 1)
     record = replace(row.record, operation="first/stat", iterations=2, source=source)
-    found = made(latency, replace(figure, rows=[replace(row, record=record)]))
-    assert [panel.title.partition(", ")[2] for panel in found.panels] == ["8 × 2, iteration 1", "8 × 2, iteration 2"]
+    plot = draw(latency, replace(figure, rows=[replace(row, record=record)]))
+    assert [panel.title.partition(", ")[2] for panel in plot.panels] == ["8 × 2, iteration 1", "8 × 2, iteration 2"]
 
 
 def test_without_recorded_latencies_nothing_is_drawn(tmp_path: Path) -> None:
     rules = pack(OVER_TIME)
-    assert latency(drawing(rules, rows(rules, numbered), tmp_path)) is None
+    assert latency(drawing(rules, rows(rules, number_of), tmp_path)) is None
 
 
 # --- all kinds
@@ -377,7 +377,7 @@ def test_a_plot_is_also_a_file_that_does_not_change_from_one_drawing_to_the_next
     contents = []
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-        (picture,) = draw_plots(rules, "scratch", rows(rules, numbered), tmp_path, tmp_path / name)
+        (picture,) = draw_plots(rules, "scratch", rows(rules, number_of), tmp_path, tmp_path / name)
         contents.append((tmp_path / name / picture.file).read_bytes())
     assert picture.file == "scratch-rates.svg"
     assert ET.fromstring(contents[0]).tag == "{http://www.w3.org/2000/svg}svg"
@@ -388,17 +388,19 @@ def test_titles_are_text_whatever_they_hold(tmp_path: Path) -> None:
     hostile = 'a $b_{$ <b> & " onload=x \u202e </svg>'
     files = (replace(builders.pack().files[0], title=hostile),)
     rules = pack(replace(BARS, title=hostile), files=files)
-    (picture,) = draw_plots(rules, "scratch", rows(rules, numbered), tmp_path, tmp_path)
+    (picture,) = draw_plots(rules, "scratch", rows(rules, number_of), tmp_path, tmp_path)
     text = (tmp_path / picture.file).read_text(encoding="utf-8")
     tree = ET.fromstring(text)
     assert {element.tag.split("}")[1] for element in tree.iter()} == {"svg", "g", "rect", "text", "path", "a", "title"}
-    assert not any(name.startswith("on") or name in ("style", "id") for one in tree.iter() for name in one.attrib)
+    assert not any(
+        name.startswith("on") or name in ("style", "id") for element in tree.iter() for name in element.attrib
+    )
     assert "\u202e" not in text
 
 
-@pytest.mark.parametrize("most", [0.003, 1.0, 7.3, 99.0, 1234.5, 9.9e8])
-def test_ticks_are_round_and_within_the_axis(most: float) -> None:
-    axis = linear_axis(most, "")
+@pytest.mark.parametrize("highest", [0.003, 1.0, 7.3, 99.0, 1234.5, 9.9e8])
+def test_ticks_are_round_and_within_the_axis(highest: float) -> None:
+    axis = linear_axis(highest, "")
     assert 3 <= len(axis.ticks) <= 6
     assert all(0 <= axis.place(value) <= 1 for value, _ in axis.ticks)
 
@@ -424,7 +426,7 @@ def test_every_kind_of_a_rule_pack_can_be_drawn() -> None:
 
 def test_a_rehearsal_says_so_on_every_plot() -> None:
     rules = replace(pack(BARS), profile="rehearsal")
-    assert "rehearsal size: not a compliant result" in made(bars, drawing(rules, rows(rules, numbered))).remarks
+    assert "rehearsal size: not a compliant result" in draw(bars, drawing(rules, rows(rules, number_of))).remarks
 
 
 # --- nodes, each by itself

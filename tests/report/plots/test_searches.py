@@ -11,18 +11,18 @@ from campaign.report.plots.shapes import Interval, Line, Upright
 from tests.plan.test_adaptive import campaign, driven, look, wanted
 
 
-def standing(number: int) -> SearchProgress:
-    made = campaign()
-    return driven(wanted(made)[number], made, lambda run: float(min(run.geometry.processes, 4)))[0]
+def search_progress(number: int) -> SearchProgress:
+    definition = campaign()
+    return driven(wanted(definition)[number], definition, lambda run: float(min(run.geometry.processes, 4)))[0]
 
 
 def test_nothing_measured_is_no_picture() -> None:
-    made = campaign()
-    assert searches.search_plot(look(wanted(made)[0], made, {}), "ops/s") is None
+    definition = campaign()
+    assert searches.search_plot(look(wanted(definition)[0], definition, {}), "ops/s") is None
 
 
 def test_all_points_are_drawn_with_the_chosen_count() -> None:
-    progress = standing(0)
+    progress = search_progress(0)
     drawn = searches.search_plot(progress, "ops/s")
     assert drawn is not None
     assert [key.label for key in drawn.legend] == [
@@ -35,7 +35,7 @@ def test_all_points_are_drawn_with_the_chosen_count() -> None:
 
 
 def test_counts_that_cannot_be_told_apart_are_marked() -> None:
-    progress = standing(0)
+    progress = search_progress(0)
     assert progress.choice is not None
     geometries = tuple(candidate.geometry for candidate in progress.choice.candidates if candidate.rate)[:3]
     open_ = replace(progress, choice=replace(progress.choice, resolved=False, possible_counts=geometries))
@@ -43,11 +43,11 @@ def test_counts_that_cannot_be_told_apart_are_marked() -> None:
     assert drawn is not None
     assert drawn.legend[-1].label == "not told apart: 3 counts"
     marked = next(mark for mark in drawn.panels[0].marks if isinstance(mark, Line))
-    assert [x for x, _ in marked.points] == [one.processes for one in geometries]
+    assert [x for x, _ in marked.points] == [geometry.processes for geometry in geometries]
 
 
 def test_over_several_nodes_the_intervals_say_processes_by_nodes_where_labels_do_not_overlap() -> None:
-    progress = standing(3)
+    progress = search_progress(3)
     drawn = searches.search_plot(progress, "ops/s")
     assert drawn is not None and progress.choice is not None and progress.choice.geometry is not None
     intervals = [mark for mark in drawn.panels[0].marks if isinstance(mark, Interval)]
@@ -55,6 +55,8 @@ def test_over_several_nodes_the_intervals_say_processes_by_nodes_where_labels_do
     chosen_geometry = progress.choice.geometry
     labels = {mark.label for mark in intervals if mark.label}
     assert f"{chosen_geometry.processes} × {chosen_geometry.nodes}" in labels
-    assert labels <= {f"{one.geometry.processes} × {one.geometry.nodes}" for one in progress.choice.candidates}
+    assert labels <= {
+        f"{candidate.geometry.processes} × {candidate.geometry.nodes}" for candidate in progress.choice.candidates
+    }
     places = sorted(drawn.panels[0].x.place(mark.x) * searches.WIDTH for mark in intervals if mark.label)
     assert all(after - before >= searches.APART for before, after in pairwise(places))

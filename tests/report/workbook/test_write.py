@@ -25,7 +25,7 @@ from campaign.report.workbook.write import workbook
 from campaign.results.cells import IN_CSV
 from tests.report.test_clauses import KEPT, OPEN
 from tests.report.test_table import two_targets
-from tests.report.test_write import FINDING, contents, placed, projected
+from tests.report.test_write import FINDING, contents, contents_in, projected_results
 from tests.support import builders
 from tests.support.results import Results, everything
 
@@ -55,19 +55,22 @@ def read(path: Path) -> dict[str, Sheet]:
         assert not [name for name in archive.namelist() if "vba" in name.lower() or "externalLink" in name]
         book = ElementTree.fromstring(archive.read("xl/workbook.xml"))
         names = [sheet.attrib["name"] for sheet in book.iter(f"{SPACE}sheet")]
-        shared = [
+        strings = [
             "".join(text.text or "" for text in item.iter(f"{SPACE}t"))
             for item in ElementTree.fromstring(archive.read("xl/sharedStrings.xml"))
         ]
         styles = ElementTree.fromstring(archive.read("xl/styles.xml"))
-        codes = {one.attrib["numFmtId"]: one.attrib["formatCode"] for one in styles.iter(f"{SPACE}numFmt")}
+        codes = {
+            format_element.attrib["numFmtId"]: format_element.attrib["formatCode"]
+            for format_element in styles.iter(f"{SPACE}numFmt")
+        }
         used = styles.find(f"{SPACE}cellXfs")
         assert used is not None
-        formats = [codes.get(one.attrib["numFmtId"], "") for one in used]
+        formats = [codes.get(style.attrib["numFmtId"], "") for style in used]
         fields = {}
         for number, name in enumerate(names, 1):
             part = f"xl/worksheets/sheet{number}.xml"
-            sheet, made = ElementTree.fromstring(archive.read(part)), Sheet()
+            sheet, sheet_values = ElementTree.fromstring(archive.read(part)), Sheet()
             assert not list(sheet.iter(f"{SPACE}f")), "a formula"
             outside = {}
             relations = f"xl/worksheets/_rels/sheet{number}.xml.rels"
@@ -77,12 +80,14 @@ def read(path: Path) -> dict[str, Sheet]:
             for cell in sheet.iter(f"{SPACE}c"):
                 value = cell.findtext(f"{SPACE}v")
                 if value is not None:
-                    made.cells[cell.attrib["r"]] = shared[int(value)] if cell.attrib.get("t") == "s" else float(value)
-                    made.formats[cell.attrib["r"]] = formats[int(cell.attrib.get("s", "0"))]
+                    sheet_values.cells[cell.attrib["r"]] = (
+                        strings[int(value)] if cell.attrib.get("t") == "s" else float(value)
+                    )
+                    sheet_values.formats[cell.attrib["r"]] = formats[int(cell.attrib.get("s", "0"))]
             for link in sheet.iter(f"{SPACE}hyperlink"):
-                there = link.attrib.get("location") or outside[link.attrib[RELATION]].replace("\\", "/")
-                made.links[link.attrib["ref"]] = there
-            fields[name] = made
+                target = link.attrib.get("location") or outside[link.attrib[RELATION]].replace("\\", "/")
+                sheet_values.links[link.attrib["ref"]] = target
+            fields[name] = sheet_values
     return fields
 
 
@@ -130,9 +135,9 @@ def test_headings_stay_in_sight_lists_have_filters_and_the_key_of_severities(tmp
 
 def test_several_targets_stand_beside_each_other_on_a_sheet(tmp_path: Path) -> None:
     rows, campaign, _ = two_targets()
-    given = contents(everything())
-    targets = replace(given.campaign, targets=campaign.targets)
-    sheet = book_of(tmp_path, replace(given, rows=rows, campaign=targets))["Overview"]
+    all_contents = contents(everything())
+    targets = replace(all_contents.campaign, targets=campaign.targets)
+    sheet = book_of(tmp_path, replace(all_contents, rows=rows, campaign=targets))["Overview"]
     assert sheet.line(3)[:4] == ["", "scratch", "burst", "Status"]
     assert [sheet.line(number)[:4] for number in (4, 5, 6, 8)] == [
         ["1000/1024 files in shared dir", None, None, None],
@@ -167,11 +172,11 @@ def test_the_summary_says_what_this_is_and_whether_it_complies(book: dict[str, S
         ["", "vendor: FLG-06: run the result again with the rank offset of one node, and check benchmark.dialect"],
     ]
     assert facts[10] == ["Table", "Metadata (operations/s)"]
-    found = {name: text for name, text in facts if isinstance(name, str) and name}
-    assert found["Run rules"] == "test-rules, version 7: Rules of the tests"
-    assert found["Profile"] == "rehearsal: not a compliant result"
-    assert found["Measured"] == "1970-01-01 00:01:50 to 00:01:52 UTC"
-    assert str(found["Attempts"]).startswith("12 attempts: 9 done, ")
+    fact_texts = {name: text for name, text in facts if isinstance(name, str) and name}
+    assert fact_texts["Run rules"] == "test-rules, version 7: Rules of the tests"
+    assert fact_texts["Profile"] == "rehearsal: not a compliant result"
+    assert fact_texts["Measured"] == "1970-01-01 00:01:50 to 00:01:52 UTC"
+    assert str(fact_texts["Attempts"]).startswith("12 attempts: 9 done, ")
     assert any("campaign check campaign.yaml" in str(text) for _, text in facts)
 
 
@@ -186,9 +191,9 @@ def test_every_sheet_prints_across_pages_that_can_be_read_with_its_heading_on_ea
     with zipfile.ZipFile(tmp_path / "table.xlsx") as archive:
         book = ElementTree.fromstring(archive.read("xl/workbook.xml"))
     titles = {
-        list(elements)[int(one.attrib["localSheetId"])]: str(one.text)
-        for one in book.iter(f"{SPACE}definedName")
-        if one.attrib["name"] == "_xlnm.Print_Titles"
+        list(elements)[int(name_element.attrib["localSheetId"])]: str(name_element.text)
+        for name_element in book.iter(f"{SPACE}definedName")
+        if name_element.attrib["name"] == "_xlnm.Print_Titles"
     }
     assert titles["Provenance"] == "Provenance!$A:$A,Provenance!$1:$1"
     assert titles["scratch"] == "scratch!$A:$A,scratch!$3:$4"
@@ -247,16 +252,16 @@ def test_status_and_notes_stand_in_columns_of_their_own(book: dict[str, Sheet]) 
 
 
 def test_what_the_marks_name_stands_below_the_table_and_how_digits_are_cut(book: dict[str, Sheet]) -> None:
-    below = [book["scratch"].cells.get(f"A{number}") for number in range(21, 36)]
-    assert below[6] == "[7] 3 attempts, 2 valid; reported by the run rules' selection"
+    lines = [book["scratch"].cells.get(f"A{number}") for number in range(21, 36)]
+    assert lines[6] == "[7] 3 attempts, 2 valid; reported by the run rules' selection"
     marks = (
         "struck through: invalid (see Status and Notes); italic: projected; Notes: numbers of the notes below the table"
     )
-    assert below[12:] == ["[13] no time left", table.ROUNDING, marks]
+    assert lines[12:] == ["[13] no time left", table.ROUNDING, marks]
 
 
 def test_a_projected_number_is_a_number_that_is_marked_as_projected(tmp_path: Path) -> None:
-    sheets = book_of(tmp_path, contents(projected()))
+    sheets = book_of(tmp_path, contents(projected_results()))
     sheet = sheets["scratch"]
     place = next(name for name, value in sheet.cells.items() if str(value).startswith("PROJECTED"))
     line = place[1:]
@@ -279,11 +284,11 @@ def test_every_cell_and_its_provenance_lead_to_each_other(book: dict[str, Sheet]
     origin = book["Provenance"]
     for number, row in enumerate(everything().rows(), 2):
         assert origin.cells[f"A{number}"] == str(row.cell)
-        back = origin.links[f"A{number}"]
-        assert back.startswith("'scratch'!")
-        assert book["scratch"].links[back.split("!")[1]] == f"'Provenance'!A{number}"
+        cell_link = origin.links[f"A{number}"]
+        assert cell_link.startswith("'scratch'!")
+        assert book["scratch"].links[cell_link.split("!")[1]] == f"'Provenance'!A{number}"
         if row.value is not None and row.status == "measured":
-            assert book["scratch"].cells[back.split("!")[1]] == row.value
+            assert book["scratch"].cells[cell_link.split("!")[1]] == row.value
 
 
 def test_the_provenance_has_every_cell_with_its_run_and_its_place(book: dict[str, Sheet]) -> None:
@@ -303,11 +308,11 @@ def test_the_raw_output_is_linked_relative_to_where_the_workbook_lies(tmp_path: 
     root = tmp_path / "results of #1 & 100%"
     (root / "report").mkdir(parents=True)
     path = root / "report" / "table.xlsx"
-    path.write_bytes(workbook(path, placed(contents(everything()), root)))
+    path.write_bytes(workbook(path, contents_in(contents(everything()), root)))
     outside = {link for link in read(path)["Provenance"].links.values() if "!" not in link}
     assert "../runs/scratch.single.shared.r1/1/stdout" in outside
     elsewhere = tmp_path / "table.xlsx"
-    elsewhere.write_bytes(workbook(elsewhere, placed(contents(everything()), root)))
+    elsewhere.write_bytes(workbook(elsewhere, contents_in(contents(everything()), root)))
     for link in read(elsewhere)["Provenance"].links.values():
         if "!" not in link:
             reached = posixpath.normpath(posixpath.join(tmp_path, urllib.parse.unquote(link)))
@@ -415,11 +420,11 @@ def test_the_same_contents_give_the_same_bytes(make: Callable[[], Results]) -> N
 
 
 def test_the_compliance_matrix_has_a_sheet_if_the_pack_lists_its_clauses(tmp_path: Path) -> None:
-    given = contents(everything())
+    all_contents = contents(everything())
     path = tmp_path / "table.xlsx"
-    path.write_bytes(workbook(path, replace(given, clauses=(KEPT, OPEN))))
+    path.write_bytes(workbook(path, replace(all_contents, clauses=(KEPT, OPEN))))
     sheet = read(path)["Clauses"]
     assert sheet.line(1)[:5] == ["Clause", "Requirement", "State", "Answer", "Evidence"]
     assert [sheet.line(number)[2] for number in (2, 3)] == ["kept", "open"]
-    path.write_bytes(workbook(path, given))
+    path.write_bytes(workbook(path, all_contents))
     assert "Clauses" not in read(path)
