@@ -167,7 +167,7 @@ def part(folder: Path, sandbox: Sandbox, user: int, seed: int, wanted: int) -> l
     before = {target: fill(target / "foreign-ours") | fill(target / "foreign-theirs", NOBODY)}
     homes = {path.stat().st_ino: path for path in target.iterdir()}
     chance = random.Random(seed)
-    case = make_case(folder, sandbox, name, items=512, target=target, limit="1m", allocation="run", most="all")
+    case = make_case(folder, sandbox, name, items=512, target=target, limit="1m", allocation="run", launch_max="all")
     done, statuses, rounds, began = Counter[str](), Counter[int](), 0, time.monotonic()
     while rounds < len(ROUNDS) or jobs_ended(case) < wanted:
         with attacked(case, outside, user, ROUNDS[rounds % len(ROUNDS)], f"{seed}-{name}-{rounds}", done):

@@ -57,7 +57,7 @@ class Soak:
         self.sandbox = Sandbox.start(folder / "cluster", self.shape, os.getpid())
         self.repetitions = REPETITIONS
         self.case: Case = make_case(
-            folder, self.sandbox, "soak", 512, self.target, most="all", more=f"repetitions: {self.repetitions}"
+            folder, self.sandbox, "soak", 512, self.target, launch_max="all", lines=f"repetitions: {self.repetitions}"
         )
         self.driver: subprocess.Popen[bytes] | None = None
         self.statuses: Counter[int | str] = Counter()
@@ -116,7 +116,7 @@ class Soak:
     def _end(self, name: str) -> None:
         pid = self._daemon(name)
         os.kill(pid, signal.SIGKILL)
-        wait_until(lambda: not Path(f"/proc/{pid}").exists(), what=f"the end of {name}")
+        wait_until(lambda: not Path(f"/proc/{pid}").exists(), goal=f"the end of {name}")
 
     def _bring_back(self) -> None:
         time.sleep(self.chance.uniform(0, 4))

@@ -171,10 +171,14 @@ class Recorded:
     @classmethod
     def read(cls, attempt: Path) -> Recorded:
         of_job, of_host = (
-            {line["name"]: line["value"] for line in facts.of(attempt, source) if "phase" not in line}
+            {line["name"]: line["value"] for line in facts.read_source(attempt, source) if "phase" not in line}
             for source in ("job", "host")
         )
-        times = {line["name"].partition(".")[0]: line["time"] for line in facts.of(attempt, "target") if "time" in line}
+        times = {
+            line["name"].partition(".")[0]: line["time"]
+            for line in facts.read_source(attempt, "target")
+            if "time" in line
+        }
         return cls(
             of_job["started"],
             of_job["ended"],

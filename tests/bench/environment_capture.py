@@ -41,12 +41,12 @@ def main() -> Iterator[Row]:
         (folder / "said").write_bytes(data)
         tasks: dict[str, tuple[Callable[[], object], float | None]] = {
             "a program that does nothing": (lambda: subprocess.run(["true"], check=True, timeout=60), None),
-            "one node's facts": (lambda: witness.node("-d", scratch, "-x", "/bin/bash"), BAR_NODE_S),
+            "one node's facts": (lambda: witness.run_node("-d", scratch, "-x", "/bin/bash"), BAR_NODE_S),
             f"{NODES} nodes read": (
                 lambda: (folder / "said").read_bytes().splitlines(),
                 None,
             ),
-            f"{NODES} nodes put together": (lambda: witness.around(folder, data, NODES), BAR_FOLD_S),
+            f"{NODES} nodes put together": (lambda: witness.run_job(folder, data, NODES), BAR_FOLD_S),
             f"{NODES} nodes parsed by the driver": (
                 lambda: reading.read(folder),
                 BAR_READ_S,

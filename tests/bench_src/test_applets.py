@@ -65,4 +65,4 @@ def test_what_is_printed_is_read_without_a_doubt(tmp_path: Path, command: str) -
     assert (reply.status, seen.errors, seen.unparsed, seen.complete) == (0, (), (), True)
     assert records
     if command.split()[0] in {*BUILT_IN} - {"ior", "mdtest"}:  # every result is a line of its own
-        assert {record.operation for record in records} == {line["record"] for line in reply.of("record")}
+        assert {record.operation for record in records} == {line["record"] for line in reply.lines_of("record")}

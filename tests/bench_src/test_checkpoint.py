@@ -55,7 +55,7 @@ def test_memory_and_processes_are_swept(tmp_path: Path) -> None:
     reply = checkpoint(tmp_path, "-m", "1m:2m", "-p", "1,3", "--restart")
     assert (reply.status, messages(reply, "checkpoint")) == (0, [])
     assert masked(reply.out, tmp_path) == SWEEP
-    assert [(line["processes"], line["nodes"]) for line in reply.of("phase", operation="checkpoint")] == [
+    assert [(line["processes"], line["nodes"]) for line in reply.lines_of("phase", operation="checkpoint")] == [
         (1, 1),
         (1, 1),
         (3, 2),
@@ -65,13 +65,13 @@ def test_memory_and_processes_are_swept(tmp_path: Path) -> None:
 
 
 def test_all_processes_with_64_mib_are_the_default(tmp_path: Path) -> None:
-    phase = checkpoint(tmp_path).one("phase")
+    phase = checkpoint(tmp_path).line_of("phase")
     assert (phase["processes"], phase["memory_bytes"], phase["total_bytes"]) == (4, 64 * MIB, 256 * MIB)
 
 
 def test_bandwidth_is_all_memory_over_the_slowest_process_s_time(tmp_path: Path) -> None:
     reply = checkpoint(tmp_path, "-m", "3m", "-i", 3)
-    phases = reply.of("phase")
+    phases = reply.lines_of("phase")
     assert [phase["iteration"] for phase in phases] == [0, 1, 2]
     rows = [line.split() for line in reply.out.splitlines() if line.startswith("checkpoint ")]
     for phase, row in zip(phases, rows, strict=True):
@@ -85,17 +85,19 @@ def test_bandwidth_is_all_memory_over_the_slowest_process_s_time(tmp_path: Path)
         assert spread["slowest"] <= spread["median"] <= spread["fastest"]
         assert phase["slowest_node"] == f"n{phase['slowest_rank'] // 2}"
     for prefix, field in (("checkpoint", "rate_mib_s"), ("checkpoint-time", "elapsed_s")):
-        records = [line for line in reply.of("record") if re.fullmatch(rf"{prefix}-[0-9]+-[0-9.]+m", line["record"])]
+        records = [
+            line for line in reply.lines_of("record") if re.fullmatch(rf"{prefix}-[0-9]+-[0-9.]+m", line["record"])
+        ]
         assert [line["value"] for line in records] == [pytest.approx(phase[field], abs=1e-3) for phase in phases]
 
 
 def test_a_restart_reads_on_another_node_and_says_what_was_cached(tmp_path: Path) -> None:
-    phase = checkpoint(tmp_path, "-m", "2m", "-r").one("phase", operation="restart")
+    phase = checkpoint(tmp_path, "-m", "2m", "-r").line_of("phase", operation="restart")
     assert phase["remote_share"] == 1
     assert 0 <= phase["cached_share"] <= 1
     reply = checkpoint(tmp_path, "-m", "2m", "-r", node_of_rank="0")
-    assert reply.one("phase", operation="restart")["remote_share"] == 0
-    if reply.one("phase", operation="restart")["cached_share"] > 0.01:
+    assert reply.line_of("phase", operation="restart")["remote_share"] == 0
+    if reply.line_of("phase", operation="restart")["cached_share"] > 0.01:
         assert "the restart's rate is in part one of memory" in warnings(reply)[0]
 
 
@@ -114,8 +116,8 @@ def test_a_single_flipped_bit_is_found(tmp_path: Path) -> None:
         found_messages[0],
     )
     assert match is not None and int(match[1], 16) ^ int(match[2], 16) == 4
-    assert [phase["operation"] for phase in reply.of("phase")] == ["checkpoint"]
-    assert ("restart" in reply.out, reply.one("end")["status"]) == (False, "failed")
+    assert [phase["operation"] for phase in reply.lines_of("phase")] == ["checkpoint"]
+    assert ("restart" in reply.out, reply.line_of("end")["status"]) == (False, "failed")
     assert files(tmp_path) == []
 
 
@@ -139,10 +141,10 @@ def test_a_failing_call_is_named_and_nothing_looks_valid(
     assert len(found_messages) == 1
     pattern = rf"checkpoint: rank {rank} on n{rank // 2}: {operation} '{tmp_path}/checkpoint\.\w+/image\.1' failed: "
     assert re.fullmatch(pattern + re.escape(text), found_messages[0])
-    line = reply.one("error")
+    line = reply.line_of("error")
     assert (line["rank"], line["errno"], line["operation"]) == (rank, error, operation)
-    assert [phase["operation"] for phase in reply.of("phase")] == (["checkpoint"] if call == "pread" else [])
-    assert reply.one("end")["status"] == "failed"
+    assert [phase["operation"] for phase in reply.lines_of("phase")] == (["checkpoint"] if call == "pread" else [])
+    assert reply.line_of("end")["status"] == "failed"
     assert files(tmp_path) == []
 
 
@@ -164,7 +166,7 @@ def test_a_file_system_without_room_is_named(tmp_path: Path) -> None:
     reply = launch_with_file_limit(tmp_path, 1, 40000, "checkpoint", *options, ranks=2)
     assert reply.status == 1
     assert "image.1' failed: File too large (EFBIG)" in messages(reply, "checkpoint")[0]
-    assert (reply.of("phase"), files(tmp_path)) == ([], [])
+    assert (reply.lines_of("phase"), files(tmp_path)) == ([], [])
 
 
 def test_an_absent_directory_is_named(tmp_path: Path) -> None:
@@ -210,7 +212,7 @@ def test_nothing_is_left_when_a_rank_dies(tmp_path: Path, lost: int) -> None:
     reply = launch_and_lose_a_rank(tmp_path, lost, 1.5, "checkpoint", *options, ranks=3)
     assert reply.status != 0
     assert f"process rank {lost}" in reply.err and "signal 9" in reply.err
-    assert reply.of("end") == []
+    assert reply.lines_of("end") == []
     assert files(tmp_path) == []
 
 

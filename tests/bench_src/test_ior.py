@@ -154,7 +154,7 @@ def test_rows_summary_and_best_line_agree(tmp_path: Path) -> None:
 
 def test_bandwidth_is_bytes_over_the_total_time(tmp_path: Path) -> None:
     reply = ior(tmp_path, *SMALL, "-e")
-    for phase in reply.of("phase"):
+    for phase in reply.lines_of("phase"):
         assert phase["bytes"] == MIB
         assert phase["rate_mib_s"] == pytest.approx(1 / phase["elapsed_s"], rel=1e-4, abs=5.01e-4)
         assert phase["rate_ops_s"] == pytest.approx(16 / phase["elapsed_s"], rel=1e-4, abs=5.01e-4)
@@ -174,11 +174,11 @@ def test_json_lines_have_the_digits_of_the_text(tmp_path: Path) -> None:
         *["result"] * 2,
         "end",
     ]
-    for phase, row in zip(reply.of("phase"), rows(reply), strict=True):
+    for phase, row in zip(reply.lines_of("phase"), rows(reply), strict=True):
         assert (phase["operation"], phase["iteration"]) == (row[0], int(row[10]))
         assert (f"{phase['rate_mib_s']:.3f}", f"{phase['rate_ops_s']:.3f}") == (row[1], row[2])
         assert float(row[9]) == pytest.approx(phase["elapsed_s"], abs=0.501e-6)  # nine decimals there, six here
-    for result, line in zip(reply.of("result"), summary(reply), strict=True):
+    for result, line in zip(reply.lines_of("result"), summary(reply), strict=True):
         assert [f"{result[key]:.3f}" for key in ("max", "min", "mean", "stddev")] == line[1:5]
         assert result["unit"] == "MiB/s"
 
@@ -327,15 +327,15 @@ def test_a_later_test_of_a_script_keeps_the_file_that_was_there(tmp_path: Path) 
 def test_random_orders_write_what_belongs_there(tmp_path: Path, order: str, api: str) -> None:
     reply = ior(tmp_path, "-w", "-r", "-W", "-R", order, "-t", "4k", "-b", "64k", "-s", 4, "-a", api)
     assert (reply.status, messages(reply)) == (0, [])
-    assert [check["bytes_checked"] for check in reply.of("verification")] == [512 << 10] * 2
+    assert [check["bytes_checked"] for check in reply.lines_of("verification")] == [512 << 10] * 2
 
 
 def test_only_as_many_processes_take_part_as_are_asked_for(tmp_path: Path) -> None:
     for letter in ("-n", "-N"):
         reply = ior(tmp_path, *SMALL, letter, 2, ranks=3)
         assert reply.status == 0
-        assert {phase["bytes"] for phase in reply.of("phase")} == {MIB}
-        assert reply.one("test")["processes"] == 2
+        assert {phase["bytes"] for phase in reply.lines_of("phase")} == {MIB}
+        assert reply.line_of("test")["processes"] == 2
 
 
 # --- data
@@ -353,7 +353,7 @@ def test_every_run_has_other_data_and_a_signature_gives_the_same(tmp_path: Path)
     seen = []
     for options in ((), (), ("-G", 5), ("-G", 5)):
         reply = ior(tmp_path, "-w", "-k", *SMALL, *options)
-        seen.append(((tmp_path / "f").read_bytes(), reply.one("phase")["signature"]))
+        seen.append(((tmp_path / "f").read_bytes(), reply.line_of("phase")["signature"]))
     assert seen[0] != seen[1]
     assert seen[2] == seen[3]
     assert seen[2][1] == 5
@@ -363,7 +363,7 @@ def test_every_run_has_other_data_and_a_signature_gives_the_same(tmp_path: Path)
 
 def test_a_signature_may_be_below_0(tmp_path: Path) -> None:
     reply = ior(tmp_path, "-w", "-k", "-l", "t", "-G", -3, *SMALL, ranks=1)
-    assert (reply.status, reply.one("phase")["signature"], reply.one("test")["signature"]) == (0, -3, -3)
+    assert (reply.status, reply.line_of("phase")["signature"], reply.line_of("test")["signature"]) == (0, -3, -3)
     assert words((tmp_path / "f").read_bytes()[:40]) == [2**64 - 3, 2**64 - 2, 2**64 - 1, 0, 1]
     assert ior(tmp_path, "-r", "-R", "-l", "t", "-G", -3, *SMALL, ranks=1).status == 0
 
@@ -389,9 +389,9 @@ def test_a_single_flipped_bit_is_seen_with_its_place(tmp_path: Path, kind: str, 
     assert reply.status == 1
     assert f"byte {place}: 0x{right:02x} expected, 0x{right ^ 1 << bit:02x} found; 1 wrong of" in messages(reply)[0]
     assert "read check '" in messages(reply)[0] and f"{tmp_path}/f" in messages(reply)[0]
-    assert rows(reply) == [] and reply.of("phase") == [] and reply.of("result") == []
-    assert reply.one("verification")["bytes_wrong"] == 1
-    assert reply.one("error")["rank"] == 1  # 300,001 is in rank 1's first block
+    assert rows(reply) == [] and reply.lines_of("phase") == [] and reply.lines_of("result") == []
+    assert reply.line_of("verification")["bytes_wrong"] == 1
+    assert reply.line_of("error")["rank"] == 1  # 300,001 is in rank 1's first block
 
 
 def test_wrong_data_after_writing_withholds_the_number(tmp_path: Path) -> None:
@@ -399,9 +399,9 @@ def test_wrong_data_after_writing_withholds_the_number(tmp_path: Path) -> None:
     env = faulty(tmp_path, "pwrite", rank=1, error=-1)
     reply = ior(tmp_path, "-w", "-W", *SMALL, env=env)
     assert reply.status == 1
-    assert rows(reply) == [] and reply.of("result") == []
-    assert reply.one("verification")["transfers_wrong"] == 7  # and the file is too short for the last one
-    assert reply.one("verification")["failed"] == 8
+    assert rows(reply) == [] and reply.lines_of("result") == []
+    assert reply.line_of("verification")["transfers_wrong"] == 7  # and the file is too short for the last one
+    assert reply.line_of("verification")["failed"] == 8
     assert warnings(reply)[-1].startswith("WARNING: write check: ")
     assert files(tmp_path) == []
 
@@ -411,8 +411,8 @@ def test_checks_without_writing_or_reading(tmp_path: Path) -> None:
     for check in ("-W", "-R"):
         reply = ior(tmp_path, check, "-G", 5, *SMALL)
         assert reply.status == 0
-        assert reply.one("verification")["bytes_checked"] == MIB
-        assert reply.of("phase") == []
+        assert reply.line_of("verification")["bytes_checked"] == MIB
+        assert reply.lines_of("phase") == []
     assert ior(tmp_path, "-R", "-G", 6, *SMALL).status == 1
 
 
@@ -420,8 +420,8 @@ def test_quit_on_error_ends_at_the_first(tmp_path: Path) -> None:
     ior(tmp_path, "-w", "-k", "-G", 5, *SMALL)
     goes_on = ior(tmp_path, "-r", "-R", "-G", 6, "-i", 2, *SMALL)
     ends = ior(tmp_path, "-r", "-R", "-G", 6, "-i", 2, "-q", *SMALL)
-    assert [line["transfers_wrong"] for line in goes_on.of("verification")] == [16, 16]
-    assert [line["transfers_wrong"] for line in ends.of("verification")] == [2]  # of each rank one
+    assert [line["transfers_wrong"] for line in goes_on.lines_of("verification")] == [16, 16]
+    assert [line["transfers_wrong"] for line in ends.lines_of("verification")] == [2]  # of each rank one
 
 
 # --- whose data is read
@@ -429,21 +429,21 @@ def test_quit_on_error_ends_at_the_first(tmp_path: Path) -> None:
 
 def test_reading_what_other_nodes_wrote(tmp_path: Path) -> None:
     reply = ior(tmp_path, *SMALL, "-F", "-C", ranks=4, node_of_rank="R/2")
-    read = reply.one("phase", operation="read")
+    read = reply.line_of("phase", operation="read")
     assert (read["remote_share"], read["rank_shift"]) == (1, 2)
     assert "written on another node: 100.0%" in reply.out
     reply = ior(tmp_path, *SMALL, "-F", ranks=4, node_of_rank="R/2")
-    assert reply.one("phase", operation="read")["remote_share"] == 0
+    assert reply.line_of("phase", operation="read")["remote_share"] == 0
 
 
 def test_without_whole_nodes_the_real_share_is_reported(tmp_path: Path) -> None:
     reply = ior(tmp_path, *SMALL, "-F", "-C", ranks=3, node_of_rank="R/2")  # nodes of 2 and 1: a shift by one rank
-    assert reply.one("phase", operation="read")["remote_share"] == pytest.approx(2 / 3, abs=1e-6)
+    assert reply.line_of("phase", operation="read")["remote_share"] == pytest.approx(2 / 3, abs=1e-6)
 
 
 def test_on_one_node_a_warning_says_that_reordering_has_no_effect(tmp_path: Path) -> None:
     reply = ior(tmp_path, *SMALL, "-F", "-C")
-    assert reply.one("phase", operation="read")["remote_share"] == 0
+    assert reply.line_of("phase", operation="read")["remote_share"] == 0
     assert (
         "WARNING: -C has no effect on the page cache: all 2 processes are on one node, which wrote what they read"
         in (warnings(reply))
@@ -458,18 +458,18 @@ def test_the_reader_and_the_checker_of_a_file(tmp_path: Path, offset: int, reade
     shift = ("-F", "-C", "-Q", offset, "-G", 5, *SMALL)
     read = ior(tmp_path, "-r", *shift, ranks=4, node_of_rank="R")
     checked = ior(tmp_path, "-W", *shift, ranks=4, node_of_rank="R")
-    assert (read.one("error")["rank"], read.one("error")["node"]) == (reader, f"n{reader}")
-    assert checked.one("error")["rank"] == checker
+    assert (read.line_of("error")["rank"], read.line_of("error")["node"]) == (reader, f"n{reader}")
+    assert checked.line_of("error")["rank"] == checker
 
 
 def test_random_readers_are_on_other_nodes(tmp_path: Path) -> None:
     for seed in (1, 2, -3):
         reply = ior(tmp_path, *SMALL, "-F", "-Z", "-X", seed, "-R", "-w", "-r", ranks=4, node_of_rank="R/2")
         assert reply.status == 0
-        assert reply.one("phase", operation="read")["remote_share"] == 1
+        assert reply.line_of("phase", operation="read")["remote_share"] == 1
     reply = ior(tmp_path, *SMALL, "-F", "-ZZ", "-R", "-w", "-r", ranks=4, node_of_rank="R/2")
     assert reply.status == 0
-    assert reply.one("phase", operation="read")["rank_shift"] is None
+    assert reply.line_of("phase", operation="read")["rank_shift"] is None
 
 
 # --- what was in memory
@@ -477,12 +477,12 @@ def test_random_readers_are_on_other_nodes(tmp_path: Path) -> None:
 
 def on_storage(reply: Reply) -> bool:
     """Are the tests' files on a file system with storage behind it?"""
-    return not reply.one("test")["in_memory"]
+    return not reply.line_of("test")["in_memory"]
 
 
 def test_a_cached_read_says_that_it_measures_memory(tmp_path: Path) -> None:
     reply = ior(tmp_path, *SMALL)
-    read = reply.one("phase", operation="read")
+    read = reply.line_of("phase", operation="read")
     assert read["cached_share"] == 1
     assert read["cache_method"] == "cachestat"
     assert "Page cache before read: 100.0% of the bytes (cachestat)" in reply.out
@@ -496,12 +496,12 @@ def test_a_write_that_did_not_reach_storage_is_reported(tmp_path: Path) -> None:
     reply = ior(tmp_path, *SMALL, "-w", "-i", 2)
     if not on_storage(reply):
         pytest.skip("the directory of the tests has no storage behind it")
-    assert {phase["dirty_share"] for phase in reply.of("phase")} == {1}
+    assert {phase["dirty_share"] for phase in reply.lines_of("phase")} == {1}
     found_warnings = [w for w in warnings(reply) if "were still only in memory when the clock stopped" in w]
     assert [("(-e counts" in w) for w in found_warnings] == [True, False]  # the advice stands there once
     reply = ior(tmp_path, *SMALL, "-w", "-e")
-    assert reply.one("phase")["dirty_share"] == 0
-    assert reply.one("phase")["fsync_s"] > 0
+    assert reply.line_of("phase")["dirty_share"] == 0
+    assert reply.line_of("phase")["fsync_s"] > 0
     assert warnings(reply) == []
 
 
@@ -509,13 +509,13 @@ def test_dropped_pages_leave_the_cache(tmp_path: Path) -> None:
     reply = ior(tmp_path, *SMALL, "-e", "--drop-cache", "-i", 2)
     if not on_storage(reply):
         pytest.skip("the directory of the tests has no storage behind it")
-    assert [phase["cached_share"] for phase in reply.of("phase", operation="read")] == [0, 0]
+    assert [phase["cached_share"] for phase in reply.lines_of("phase", operation="read")] == [0, 0]
     assert warnings(reply) == []
 
 
 def test_a_kernel_without_cachestat_is_asked_by_mincore(tmp_path: Path) -> None:
     reply = without_calls(tmp_path, [CACHESTAT], *SMALL)
-    read = reply.one("phase", operation="read")
+    read = reply.line_of("phase", operation="read")
     assert (read["cache_method"], read["cached_share"], read["dirty_share"]) == ("mincore", 1, None)
 
 
@@ -533,10 +533,10 @@ def on_two_machines(directory: Path, *options: object) -> Reply:
 
 def test_no_file_is_opened_before_the_timed_open_unless_this_machine_had_it_open(tmp_path: Path) -> None:
     written_reply = on_two_machines(tmp_path, "-F", "-C", "-w", "-r", "-k")
-    read = written_reply.one("phase", operation="read")
+    read = written_reply.line_of("phase", operation="read")
     assert (read["cache_method"], read["cached_share"], read["dirty_share"]) == ("new files", 0, 0)
     for options, method in (((), None), (("--cache-check",), "cachestat"), (("--drop-cache",), "cachestat")):
-        read = ior(tmp_path, "-r", "-F", *SMALL, *options).one("phase")
+        read = ior(tmp_path, "-r", "-F", *SMALL, *options).line_of("phase")
         assert (read["cache_method"], read["cached_share"] is None) == (method, method is None)
     unknown = ior(tmp_path, "-r", "-F", *SMALL)
     assert "Page cache before read: unknown; " in unknown.out
@@ -545,7 +545,7 @@ def test_no_file_is_opened_before_the_timed_open_unless_this_machine_had_it_open
 
 def test_large_files_are_sampled(tmp_path: Path) -> None:
     reply = ior(tmp_path, "-t", "1m", "-b", "32m", "-w", "-r", "-B", "-e", ranks=1)
-    read = reply.one("phase", operation="read")
+    read = reply.line_of("phase", operation="read")
     assert read["cache_pages_asked"] == 64 * 16
     assert read["cached_share"] == 0 or not on_storage(reply)
 
@@ -554,7 +554,7 @@ def test_memory_file_systems_and_no_storage_are_named(tmp_path: Path) -> None:
     memory = Path("/dev/shm")
     if memory.is_dir():
         reply = launch(tmp_path, "ior", "-o", memory / f"campaign-{tmp_path.name}", *SMALL, ranks=2)
-        assert reply.one("test")["in_memory"] is True
+        assert reply.line_of("test")["in_memory"] is True
         assert "which has no storage behind it: all numbers measure memory" in warnings(reply)[0]
     reply = ior(tmp_path, *SMALL, "-a", "NULL")
     assert warnings(reply) == ["WARNING: api DUMMY moves no bytes: the numbers measure this program alone"]
@@ -566,13 +566,13 @@ def test_direct_transfers_leave_nothing_in_the_cache(tmp_path: Path) -> None:
         reply = ior(tmp_path, *SMALL, "-w", "-r", "-W", "-R", *options)
         assert (reply.status, messages(reply)) == (0, [])
         if on_storage(reply):
-            assert reply.one("phase", operation="read")["cached_share"] == 0
+            assert reply.line_of("phase", operation="read")["cached_share"] == 0
             assert warnings(reply) == []
 
 
 def test_memory_of_the_node_is_held(tmp_path: Path) -> None:
     reply = ior(tmp_path, *SMALL, "-M", "64m")
-    assert reply.one("test")["memory_per_node_bytes"] == 64 * MIB
+    assert reply.line_of("test")["memory_per_node_bytes"] == 64 * MIB
     assert "memoryPerNode       : 64m" in reply.out
     reply = ior(tmp_path, *SMALL, "-M", "1p")
     assert reply.status == 2
@@ -603,7 +603,7 @@ def test_memory_of_the_node_is_held(tmp_path: Path) -> None:
 def test_every_back_end_writes_and_reads_the_right_bytes(tmp_path: Path, options: tuple[object, ...]) -> None:
     reply = ior(tmp_path, "-w", "-r", "-W", "-R", *SMALL, *options, ranks=3)
     assert (reply.status, messages(reply)) == (0, [])
-    assert [check["bytes_checked"] for check in reply.of("verification")] == [3 << 19] * 2
+    assert [check["bytes_checked"] for check in reply.lines_of("verification")] == [3 << 19] * 2
     assert files(tmp_path) == []
 
 
@@ -631,14 +631,14 @@ def test_transfers_beyond_4_gib_of_a_file_are_right(tmp_path: Path, options: tup
         file.truncate(10 << 30 if "MMAP" in options else 0)
     reply = ior(tmp_path, *options, "-O", "stoneWallingWearOutIterations=3")
     assert (reply.status, messages(reply)) == (0, [])
-    assert [check["bytes_checked"] for check in reply.of("verification")] == [6 * MIB] * 2
+    assert [check["bytes_checked"] for check in reply.lines_of("verification")] == [6 * MIB] * 2
     status = (tmp_path / "f").stat()
     assert status.st_size > 5 << 30 and status.st_blocks * 512 < 64 * MIB
 
 
 def test_counts_of_bytes_are_exact_up_to_64_bits(tmp_path: Path) -> None:
     reply = ior(tmp_path, "--dryRun", "-t", 8, "-b", (1 << 59) + 8, "-s", 3, ranks=2)
-    assert (reply.status, reply.one("test")["bytes_planned"]) == (0, 2 * 3 * ((1 << 59) + 8))
+    assert (reply.status, reply.line_of("test")["bytes_planned"]) == (0, 2 * 3 * ((1 << 59) + 8))
     assert parse(reply.out, "stdout")[1].unparsed == ()
 
 
@@ -648,13 +648,13 @@ def test_a_list_of_transfers_grows_with_those_that_are_made(tmp_path: Path) -> N
     reply = ior(tmp_path, "-a", "DUMMY", "-w", "-t", 8, "-b", "7e", "-O", settings, ranks=1)
     assert (reply.status, messages(reply)) == (0, [])
     with (tmp_path / "each-0-00000.csv").open() as file:
-        assert sum(1 for _ in file) == reply.one("phase")["transfers"] + 1 == 1_100_001
+        assert sum(1 for _ in file) == reply.line_of("phase")["transfers"] + 1 == 1_100_001
 
 
 def test_without_io_uring_posix_aio_is_used(tmp_path: Path) -> None:
     reply = without_calls(tmp_path, [IO_URING_SETUP], "-a", "URING", "-w", "-r", "-R", *SMALL)
     assert reply.status == 0
-    assert (reply.one("test")["api"], reply.one("test")["api_asked"]) == ("AIO", "URING")
+    assert (reply.line_of("test")["api"], reply.line_of("test")["api_asked"]) == ("AIO", "URING")
     assert "WARNING: this machine has no URING: api AIO is used" in warnings(reply)
 
 
@@ -676,7 +676,7 @@ def test_files_get_their_blocks_at_open_where_that_is_asked_for_or_writes_would_
     ):
         reply = ior(tmp_path, "-w", "-W", *SMALL, *options)
         assert (reply.status, messages(reply)) == (0, [])
-        assert reply.one("test")["preallocated"] is preallocated
+        assert reply.line_of("test")["preallocated"] is preallocated
         assert ("preallocated        : 1" in reply.out) is preallocated
     reply = ior(tmp_path, "-w", "-p", "-t", "64k", "-b", "1p")
     assert reply.status == 1
@@ -689,24 +689,24 @@ def test_files_get_their_blocks_at_open_where_that_is_asked_for_or_writes_would_
 
 def test_a_deadline_counts_what_was_moved_until_then(tmp_path: Path) -> None:
     reply = ior(tmp_path, "-F", "-D", 1, "-t", "64k", "-b", "64g", "-w", "-r", "-R", "-Y")
-    write, read = reply.of("phase")
+    write, read = reply.lines_of("phase")
     assert reply.status == 0
     assert write["elapsed_s"] > 0.9
     assert 0 < write["bytes"] == write["stonewall"]["bytes"] < 128 << 30
-    assert write["bytes"] >= read["bytes"] == reply.one("verification")["bytes_checked"]
+    assert write["bytes"] >= read["bytes"] == reply.line_of("verification")["bytes_checked"]
     assert read["bytes"] == write["bytes"] or read["stonewall"] is not None  # reading has a deadline, too
 
 
 def test_a_deadline_that_nobody_met_is_no_stonewall(tmp_path: Path) -> None:
     reply = ior(tmp_path, *SMALL, "-D", 600)
-    assert [phase["stonewall"] for phase in reply.of("phase")] == [None, None]
+    assert [phase["stonewall"] for phase in reply.lines_of("phase")] == [None, None]
     assert [line[10:12] for line in summary(reply)] == [["NA", "NA"]] * 2
 
 
 def test_wearing_out_brings_all_to_the_same_amount(tmp_path: Path) -> None:
     options = ("-F", "-D", 1, "-t", "64k", "-b", "64g", "-w", "-k", "-Y", "-O", "stoneWallingWearOut=1")
     reply = ior(tmp_path, *options)
-    write = reply.one("phase")
+    write = reply.line_of("phase")
     sizes = {(tmp_path / name).stat().st_size for name in files(tmp_path)}
     assert len(sizes) == 1
     assert 2 * sizes.pop() == write["bytes"] >= write["stonewall"]["bytes"] > 0
@@ -715,10 +715,10 @@ def test_wearing_out_brings_all_to_the_same_amount(tmp_path: Path) -> None:
 def test_a_later_read_goes_by_the_file_of_the_stonewall(tmp_path: Path) -> None:
     status, sizes = tmp_path / "stonewall", ("-F", "-t", "64k", "-b", "64g")
     wall = f"stoneWallingStatusFile={status},stoneWallingWearOut=1"
-    write = ior(tmp_path, *sizes, "-w", "-k", "-Y", "-D", 1, "-O", wall).one("phase")
+    write = ior(tmp_path, *sizes, "-w", "-k", "-Y", "-D", 1, "-O", wall).line_of("phase")
     assert int(status.read_text()) * 2 * (64 << 10) == write["bytes"]
     read = ior(tmp_path, *sizes, "-r", "-O", wall)
-    assert (read.status, read.one("phase")["bytes"]) == (0, write["bytes"])
+    assert (read.status, read.line_of("phase")["bytes"]) == (0, write["bytes"])
     status.unlink()
     absent = ior(tmp_path, *sizes, "-r", "-O", wall)
     assert absent.status == 2
@@ -734,19 +734,19 @@ def test_numbers_of_each_rank_go_to_a_csv_file(tmp_path: Path) -> None:
         ("read", "0"),
         ("read", "1"),
     ] * 2
-    for row, phase in zip(table[::2], reply.of("phase"), strict=True):
+    for row, phase in zip(table[::2], reply.lines_of("phase"), strict=True):
         assert 0 < float(row["runtime"]) <= float(row["runtime-with-openclose"]) <= phase["elapsed_s"] + 1e-6
         assert float(row["throughput"]) >= float(row["throughput-withopenclose"]) > 0
         # Bytes a second, as IOR has it.
         assert float(row["throughput-withopenclose"]) * float(row["runtime-with-openclose"]) == pytest.approx(512 << 10)
     failing = ior(tmp_path, *SMALL, "-w", "-O", "saveRankPerformanceDetailsCSV=/dev/full")
-    assert (failing.status, failing.one("error")["errno_name"]) == (1, "ENOSPC")
+    assert (failing.status, failing.line_of("error")["errno_name"]) == (1, "ENOSPC")
 
 
 @pytest.mark.parametrize("api", ["POSIX", "URING"])
 def test_single_transfers_are_timed_on_request_and_at_no_other_time(api: str, tmp_path: Path) -> None:
     reply = ior(tmp_path, "-a", api, *SMALL, "-e", "--latency", ranks=2)
-    for phase in reply.of("phase"):
+    for phase in reply.lines_of("phase"):
         percentiles = list(phase["latency_percentiles_s"].values())
         assert percentiles == sorted(percentiles) and 0 < percentiles[-1] <= phase["elapsed_s"] * 33 / 32
         over_time = phase["over_time"]
@@ -758,7 +758,7 @@ def test_single_transfers_are_timed_on_request_and_at_no_other_time(api: str, tm
     assert not parse(reply.out, "stdout")[1].unparsed
     bare_reply = ior(tmp_path, "-a", api, *SMALL, ranks=2)
     assert "Latency of" not in bare_reply.out
-    assert not any("over_time" in phase for phase in bare_reply.of("phase"))
+    assert not any("over_time" in phase for phase in bare_reply.lines_of("phase"))
 
 
 # --- a mixed load
@@ -788,18 +788,18 @@ def test_some_read_what_was_written_while_others_write(tmp_path: Path, options: 
     reply = ior(tmp_path, *MIXED, "-W", "-R", "--latency", *options, ranks=4, node_of_rank="R/2")
     assert (reply.status, messages(reply)) == (0, [])
     for iteration in range(2 if "-i" in options else 1):
-        phases = {phase["operation"]: phase for phase in reply.of("phase", iteration=iteration)}
+        phases = {phase["operation"]: phase for phase in reply.lines_of("phase", iteration=iteration)}
         assert [name for name in phases if name in SIDES] == list(SIDES)
         for name in SIDES:
             phase = phases[name]
             assert phase["processes"] == 2 and phase["bytes"] >= MIB and phase["bytes"] % (MIB // 2) == 0
             assert phase["rate_mib_s"] == pytest.approx(phase["bytes"] / MIB / phase["elapsed_s"], rel=1e-4, abs=1e-3)
-            timed = reply.of("latency", operation=name, iteration=iteration)
+            timed = reply.lines_of("latency", operation=name, iteration=iteration)
             assert phase["transfers"] == sum(line["count"] for line in timed)
             assert sum(phase["over_time"]["bytes"]) == phase["bytes"]
         assert max(phases[name]["beside_share"] for name in SIDES) == 1
         assert phases["mix-read"]["signature"] == phases["write"]["signature"] == ~phases["mix-write"]["signature"]
-        checks = [check["bytes_checked"] for check in reply.of("verification", iteration=iteration)]
+        checks = [check["bytes_checked"] for check in reply.lines_of("verification", iteration=iteration)]
         assert checks == [2 * MIB, MIB, MIB] + [2 * MIB] * ("-r" in options)
     assert "mixed               : 2 tasks read, 2 write\n" in reply.out
     records, seen = parse(reply.out, "stdout")
@@ -813,17 +813,17 @@ def test_both_sides_of_a_mixed_load_go_on_until_the_deadline(tmp_path: Path) -> 
     assert reply.status == 0
     assert [row[0] for row in rows(reply)] == ["write", *SIDES] == [row[0] for row in summary(reply)]
     for name, processes in (("mix-write", 5), ("mix-read", 6)):
-        phase = reply.one("phase", operation=name)
+        phase = reply.line_of("phase", operation=name)
         assert phase["processes"] == processes
         assert phase["stonewall"]["elapsed_s"] >= 1 and phase["bytes"] > 0
         assert phase["bytes"] == sum(phase["over_time"]["bytes"]) == 65536 * phase["transfers"]
-        assert phase["transfers"] == sum(line["count"] for line in reply.of("latency", operation=name))
+        assert phase["transfers"] == sum(line["count"] for line in reply.lines_of("latency", operation=name))
 
 
 def test_a_side_that_is_alone_for_a_tenth_of_its_time_is_named(tmp_path: Path) -> None:
     """Which one that is, the machine decides; here the side that opens its files late, if the other does not wait."""
     reply = ior(tmp_path, *MIXED, "-a", "DUMMY", "--dummy.delay-create", 300_000, ranks=2)
-    phases = [reply.one("phase", operation=name) for name in SIDES]
+    phases = [reply.line_of("phase", operation=name) for name in SIDES]
     shortest_s = min(phase["elapsed_s"] for phase in phases)
     for phase in phases:
         assert phase["beside_share"] == pytest.approx(shortest_s / phase["elapsed_s"], rel=1e-3, abs=1e-6)
@@ -835,7 +835,7 @@ def test_a_mixed_load_reads_the_files_of_an_earlier_run(tmp_path: Path) -> None:
     ior(tmp_path, "-w", "-k", *SMALL, "-G", 3)
     before = (tmp_path / "f").read_bytes()
     reply = ior(tmp_path, "--mixed", 1, *SMALL, "-R", "-W", "-G", 3)
-    assert (reply.status, [phase["operation"] for phase in reply.of("phase")]) == (0, list(SIDES))
+    assert (reply.status, [phase["operation"] for phase in reply.lines_of("phase")]) == (0, list(SIDES))
     assert (tmp_path / "f").read_bytes() == before and files(tmp_path) == ["f"]
 
 
@@ -847,7 +847,7 @@ def test_what_fails_on_one_side_leaves_both_without_a_number(tmp_path: Path, ope
     assert failed >= 1
     for name in SIDES:
         assert f"{name:10}INVALID: {failed} operations failed in repetition 0\n" in reply.out
-    assert {phase["operation"] for phase in reply.of("phase")} == {"write"}
+    assert {phase["operation"] for phase in reply.lines_of("phase")} == {"write"}
     assert files(tmp_path) == ["f.00000000", "f.00000001"]
 
 
@@ -864,7 +864,7 @@ def test_wrong_bytes_of_a_mixed_load_are_seen_on_both_sides(tmp_path: Path) -> N
         file.seek(300_001)
         file.write(bytes([right ^ 1]))
     read = ior(tmp_path, "--mixed", 50, *SMALL, "-R", "-G", 5, ranks=2)
-    assert (read.status, rows(read), read.one("verification")["bytes_wrong"]) == (1, [], 1)
+    assert (read.status, rows(read), read.line_of("verification")["bytes_wrong"]) == (1, [], 1)
     assert f"byte 300001: 0x{right:02x} expected" in messages(read)[0]
     assert files(tmp_path) == ["f"]
 
@@ -881,7 +881,7 @@ def test_a_process_far_from_the_mean_is_named(tmp_path: Path) -> None:
     delays = ("-a", "DUMMY", "--dummy.delay-create", 2_500_000, "--dummy.delay-only-rank0")
     texts = faulty(tmp_path, "none") | {"CLOCK_SLEEPS": "1"}
     reply = ior(tmp_path, *SMALL, "-w", "-j", 1, *delays, ranks=3, env=texts)
-    assert reply.one("phase")["elapsed_s"] == pytest.approx(2.5)
+    assert reply.line_of("phase")["elapsed_s"] == pytest.approx(2.5)
     found_warnings = [w for w in warnings(reply) if "(-j)" in w]
     assert len(found_warnings) == 1
     assert "write 0: 1 processes took more than 1 s (-j) more or less than the mean of 0.833 s" in found_warnings[0]
@@ -890,7 +890,7 @@ def test_a_process_far_from_the_mean_is_named(tmp_path: Path) -> None:
 
 def test_no_storage_can_take_its_time(tmp_path: Path) -> None:
     delays = ("--dummy.delay-xfer", 20_000, "--dummy.delay-sync", 100_000, "--dummy.delay-close", 100_000)
-    write, read = ior(tmp_path, "-a", "DUMMY", *SMALL, "-e", *delays, ranks=1).of("phase")
+    write, read = ior(tmp_path, "-a", "DUMMY", *SMALL, "-e", *delays, ranks=1).lines_of("phase")
     assert write["elapsed_s"] > 8 * 0.02 + 0.2 and write["latency_s"] >= 0.02
     assert read["elapsed_s"] > 8 * 0.02 + 0.1
 
@@ -899,7 +899,7 @@ def test_random_reads_go_to_the_whole_file_however_long_it_is(tmp_path: Path) ->
     """`-zz` reads a file of an earlier run: 1 MiB of data, then a hole, and the settings name no more than 128 KiB."""
     ior(tmp_path, "-w", "-k", *SMALL)
     read = ior(tmp_path, "-r", "-zz", "-t", "4k", "-b", "64k", "-G", 1)
-    assert (read.status, read.one("phase")["bytes"]) == (0, 128 << 10)
+    assert (read.status, read.line_of("phase")["bytes"]) == (0, 128 << 10)
     with (tmp_path / "f").open("r+b") as file:
         file.truncate(20_000)
     assert ior(tmp_path, "-r", "-zz", "-t", "4k", "-b", "64k", "-G", 1).status == 0
@@ -908,7 +908,7 @@ def test_random_reads_go_to_the_whole_file_however_long_it_is(tmp_path: Path) ->
 def test_reading_with_a_deadline_goes_by_the_length_of_kept_files(tmp_path: Path) -> None:
     ior(tmp_path, "-w", "-k", "-F", "-t", "64k", "-b", "1m")
     reply = ior(tmp_path, "-r", "-F", "-D", 600, "-t", "64k", "-b", "64g")
-    assert (reply.status, reply.one("phase")["bytes"]) == (0, 2 * MIB)
+    assert (reply.status, reply.line_of("phase")["bytes"]) == (0, 2 * MIB)
 
 
 def test_a_pause_may_be_a_part_of_a_second(tmp_path: Path) -> None:
@@ -919,7 +919,7 @@ def test_a_pause_may_be_a_part_of_a_second(tmp_path: Path) -> None:
 def test_a_pause_before_each_phase(tmp_path: Path) -> None:
     reply = ior(tmp_path, *SMALL, "-d", 1, ranks=1)
     assert reply.out.count("delaying 1 seconds . . .") == 2
-    assert reply.one("end")["unix_time"] - reply.one("start")["unix_time"] > 2
+    assert reply.line_of("end")["unix_time"] - reply.line_of("start")["unix_time"] > 2
 
 
 def test_no_phase_starts_after_the_time_is_up(tmp_path: Path) -> None:
@@ -955,13 +955,13 @@ def test_the_options_are_the_defaults_of_a_script_and_one_that_it_sets_itself_is
     reply = launch(tmp_path, "ior", "-W", "-b", "256k", "-f", tmp_path / "script", "-t", "4k", "-i", 2, ranks=2)
     assert (reply.status, messages(reply)) == (0, [])
     assert warnings(reply)[0] == "WARNING: option -t (transferSize) is not used: the script sets it otherwise"
-    tests = reply.of("test")
+    tests = reply.lines_of("test")
     assert [test["block_bytes"] for test in tests] == [256 << 10, 128 << 10, 128 << 10]
     assert {test["transfer_bytes"] for test in tests} == {64 << 10}
     assert [(test["api"], test["processes"]) for test in tests] == [("POSIX", 2), ("POSIX", 1), ("URING", 2)]
-    assert len(reply.of("verification")) == 6  # -W
+    assert len(reply.lines_of("verification")) == 6  # -W
     assert [line[12] for line in summary(reply)] == ["0", "0", "1", "1", "2", "2"]
-    assert [line["iterations"] for line in reply.of("result")] == [2] * 6
+    assert [line["iterations"] for line in reply.lines_of("result")] == [2] * 6
     assert files(tmp_path) == ["script"]
 
 
@@ -993,16 +993,16 @@ def test_settings_of_ior_4_in_a_script(tmp_path: Path) -> None:
     # The file of the command line, which the script does not name.
     reply = ior(tmp_path, "-f", tmp_path / "script", ranks=2)
     assert (reply.status, messages(reply)) == (0, [])
-    assert {test["test_file"] for test in reply.of("test")} == {str(tmp_path / "f")}
+    assert {test["test_file"] for test in reply.lines_of("test")} == {str(tmp_path / "f")}
     assert not [line for line in warnings(reply) if "not used" in line]
     once = 2 * 2 * (128 << 10)
-    for phase in reply.of("phase", test=0):  # again and again, each time from the beginning
+    for phase in reply.lines_of("phase", test=0):  # again and again, each time from the beginning
         assert phase["transfer_s"] >= 1 and phase["bytes"] % (once // 2) == 0 and phase["bytes"] >= once
-    limited = reply.of("phase", test=1)
+    limited = reply.lines_of("phase", test=1)
     assert [phase["transfers"] for phase in limited] == [6, 6]
-    assert reply.one("verification", test=1)["bytes_checked"] == 6 << 16
-    assert [check["bytes_checked"] for check in reply.of("verification")[1:]] == [once] * 3
-    paused = reply.one("phase", test=4)
+    assert reply.line_of("verification", test=1)["bytes_checked"] == 6 << 16
+    assert [check["bytes_checked"] for check in reply.lines_of("verification")[1:]] == [once] * 3
+    paused = reply.line_of("phase", test=4)
     assert paused["transfer_s"] >= 4 * 0.02
     (head, *each), (_, *others) = (list(csv.reader((tmp_path / f"each-0-0000{rank}.csv").open())) for rank in (0, 1))
     assert (head, len(each), len(others)) == (["time", "runtime", "tp"], 4, 4)
@@ -1011,13 +1011,13 @@ def test_settings_of_ior_4_in_a_script(tmp_path: Path) -> None:
         assert float(time) + float(runtime) <= paused["elapsed_s"]
     assert [row["access"] for row in csv.DictReader((tmp_path / "ranks.csv").open())] == ["write"] * 2
     assert "hint                : cb_nodes = 1\n" in reply.out
-    assert [test["file_view"] for test in reply.of("test")] == [False] * 3 + [True, False]
+    assert [test["file_view"] for test in reply.lines_of("test")] == [False] * 3 + [True, False]
 
 
 def test_warnings_are_errors_on_request_and_nothing_is_lost_by_one(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("somebody's")
     reply = ior(tmp_path, *SMALL, "-w", "--warningAsErrors", "-i", 3, ranks=1)
-    assert (reply.status, reply.of("phase")) == (1, [])
+    assert (reply.status, reply.lines_of("phase")) == (1, [])
     assert (tmp_path / "f").read_text() == "somebody's"
     reply = ior(tmp_path, *SMALL, "-w", "--warningAsErrors", "-E", "-X", 3, "--dryRun", ranks=1)
     assert reply.status == 1
@@ -1053,15 +1053,15 @@ def test_hdf5_files_have_the_layout_of_ior_or_the_build_s_lack_is_named(tmp_path
         )
         return
     assert (reply.status, messages(reply)) == (0, [])
-    tests = reply.of("test")
+    tests = reply.lines_of("test")
     assert [(test["api"], test["hdf5"]["chunk_elements"]) for test in tests] == [
         ("HDF5", 0),
         ("HDF5", 0),
         ("HDF5", 4096),
     ]
-    assert {check["bytes_checked"] for check in reply.of("verification")} == {2 * 3 << 16, 2 << 16}
-    assert [phase["bytes"] for phase in reply.of("phase")] == [2 * 3 << 16] * 4 + [2 << 16] * 2
-    assert {phase["remote_share"] for phase in reply.of("phase", test=1, operation="read")} == {1.0}
+    assert {check["bytes_checked"] for check in reply.lines_of("verification")} == {2 * 3 << 16, 2 << 16}
+    assert [phase["bytes"] for phase in reply.lines_of("phase")] == [2 * 3 << 16] * 4 + [2 << 16] * 2
+    assert {phase["remote_share"] for phase in reply.lines_of("phase", test=1, operation="read")} == {1.0}
     shared_data = (tmp_path / "f").read_bytes()
     # In the dataset of a segment the blocks of the ranks follow each other: rank << 32 | offset begins each block.
     for segment in range(3):
@@ -1078,7 +1078,7 @@ def test_a_later_test_reads_and_removes_what_an_earlier_one_kept(tmp_path: Path)
     lines = [f"IOR START\ntestFile={tmp_path}/f\nwriteFile=1\nkeepFile=1\nRUN", "writeFile=0\nreadFile=1", "keepFile=0"]
     (tmp_path / "script").write_text("\n".join([*lines, "RUN", "IOR STOP", ""]))
     reply = launch(tmp_path, "ior", "-f", tmp_path / "script", ranks=2)
-    assert [phase["operation"] for phase in reply.of("phase")] == ["write", "read"]
+    assert [phase["operation"] for phase in reply.lines_of("phase")] == ["write", "read"]
     assert files(tmp_path) == ["script"]
 
 
@@ -1086,7 +1086,7 @@ def test_settings_after_the_last_run_of_a_script_are_a_test_as_in_ior(tmp_path: 
     (tmp_path / "script").write_text(f"IOR START\ntestFile={tmp_path}/f\nwriteFile=1\nrun\nblockSize=2m\n  ior stop\n")
     reply = launch(tmp_path, "ior", "-f", tmp_path / "script", ranks=2)
     assert (reply.status, messages(reply)) == (0, [])
-    assert [test["block_bytes"] for test in reply.of("test")] == [1 << 20, 2 << 20]
+    assert [test["block_bytes"] for test in reply.lines_of("test")] == [1 << 20, 2 << 20]
 
 
 def test_a_check_asked_for_before_the_script_leaves_its_tests_what_they_are(tmp_path: Path) -> None:
@@ -1095,8 +1095,8 @@ def test_a_check_asked_for_before_the_script_leaves_its_tests_what_they_are(tmp_
     (tmp_path / "script").write_text(text)
     reply = launch(tmp_path, "ior", "-W", "-f", tmp_path / "script", ranks=2)
     assert (reply.status, messages(reply)) == (0, [])
-    assert [phase["operation"] for phase in reply.of("phase")] == ["write", "read"] * 2
-    assert [check["bytes_wrong"] for check in reply.of("verification")] == [0, 0]
+    assert [phase["operation"] for phase in reply.lines_of("phase")] == ["write", "read"] * 2
+    assert [check["bytes_wrong"] for check in reply.lines_of("verification")] == [0, 0]
     (tmp_path / "script").write_text(text.replace("RUN", "checkWrite=1\nRUN", 1))
     reply = launch(tmp_path, "ior", "-W", "-f", tmp_path / "script", ranks=2)
     assert reply.status == 2
@@ -1138,10 +1138,10 @@ def test_a_failing_call_is_named_and_nothing_looks_valid(
     reply = ior(tmp_path, *SMALL, "-e", "-w", "-r", "-i", 3, "-q", env=env, ranks=2, node_of_rank="R")
     assert reply.status == 1
     assert messages(reply) == [f"ior: rank 1 on n1: {operation} '{tmp_path}/f' failed: {text}"]
-    assert reply.one("error")["errno"] == error
+    assert reply.line_of("error")["errno"] == error
     assert [row[0] for row in rows(reply)] == (["write"] if operation == "read" else [])
     assert ("Max Read" in reply.out, "Max Write" in reply.out) == (False, operation == "read")
-    assert reply.one("end")["status"] == "failed"
+    assert reply.line_of("end")["status"] == "failed"
     assert files(tmp_path) == []
 
 
@@ -1153,8 +1153,11 @@ def test_a_failed_repetition_is_marked_and_the_others_are_measured(tmp_path: Pat
     assert "write     INVALID: 1 operations failed in repetition 0\n" in reply.out
     assert [(row[0], row[10]) for row in rows(reply)] == [("write", "1"), ("read", "1"), ("write", "2"), ("read", "2")]
     assert "\nINVALID: 1 operations failed: the repetitions in which they did are in no number above.\n" in reply.out
-    assert [(result["operation"], result["iterations"]) for result in reply.of("result")] == [("write", 2), ("read", 2)]
-    assert (reply.one("end")["status"], files(tmp_path)) == ("failed", [])
+    assert [(result["operation"], result["iterations"]) for result in reply.lines_of("result")] == [
+        ("write", 2),
+        ("read", 2),
+    ]
+    assert (reply.line_of("end")["status"], files(tmp_path)) == ("failed", [])
     ended_reply = ior(tmp_path, *SMALL, "-m", "-i", 3, "-q", env=env)
     assert (ended_reply.status, rows(ended_reply)) == (1, [])
     assert "write     INVALID: 1 operations failed in repetition 0\n" in ended_reply.out
@@ -1166,7 +1169,7 @@ def test_a_file_that_may_not_become_that_long_is_an_error_and_no_end(tmp_path: P
     )
     assert reply.status == 1
     assert "File too large (EFBIG)" in messages(reply)[0] and "rank 1 on" in messages(reply)[0]
-    assert (reply.one("end")["status"], rows(reply), files(tmp_path)) == ("failed", [], [])
+    assert (reply.line_of("end")["status"], rows(reply), files(tmp_path)) == ("failed", [], [])
 
 
 def test_short_transfers_are_continued_or_an_error(tmp_path: Path) -> None:
@@ -1224,7 +1227,7 @@ def test_a_dead_rank_ends_the_run_and_the_files_go(tmp_path: Path, layout: list[
     (tmp_path / "bin" / "dying").chmod(0o755)
     reply = launch(tmp_path, "dying", *command, ranks=3, directory=tmp_path / "bin")
     assert reply.status != 0
-    assert reply.of("end") == [] and rows(reply) == []
+    assert reply.lines_of("end") == [] and rows(reply) == []
     assert [name for name in files(tmp_path) if not name.startswith("bin")] == []
 
 
@@ -1313,12 +1316,12 @@ def test_the_tutorials_command_lines_run_as_they_stand(tmp_path: Path) -> None:
         assert (reply.status, [row[0] for row in rows(reply)]) == (0, ["write", "read"])
     (tmp_path / "script").write_text(f"IOR START\ntestFile={tmp_path}/f\nwriteFile=1\nRUN\nIOR STOP\n")
     scripted = launch(tmp_path, "IOR", "-W", "-f", tmp_path / "script", ranks=2)
-    assert scripted.one("verification")["bytes_wrong"] == 0
+    assert scripted.line_of("verification")["bytes_wrong"] == 0
 
 
 def test_values_may_be_attached_with_an_equals_sign(tmp_path: Path) -> None:
     reply = ior(tmp_path, "-t=64k", "-b=128k", "-s=3")
-    assert reply.one("test")["bytes_planned"] == 2 * 3 * 128 << 10
+    assert reply.line_of("test")["bytes_planned"] == 2 * 3 * 128 << 10
 
 
 def test_every_option_and_setting_stands_in_the_manual(tmp_path: Path) -> None:

@@ -27,8 +27,8 @@ def ior_with_a_stall(tmp_path: Path, rank: int | None) -> Reply:
 
 def assert_whole(reply: Reply, operations: int, **phase: object) -> list[dict[str, Any]]:
     """The intervals of a phase follow one another to its end, and have every operation."""
-    intervals = reply.of("latency", **phase)
-    elapsed_s = reply.one("phase", **phase)["elapsed_s"]
+    intervals = reply.lines_of("latency", **phase)
+    elapsed_s = reply.line_of("phase", **phase)["elapsed_s"]
     assert [line["start_s"] for line in intervals] == [float(second) for second in range(len(intervals))]
     assert all(line["length_s"] == 1 for line in intervals[:-1])
     assert intervals[-1]["start_s"] + intervals[-1]["length_s"] == pytest.approx(elapsed_s, abs=1e-6)
@@ -56,17 +56,17 @@ def test_every_phase_of_mdtest_has_its_own(tmp_path: Path) -> None:
     options = ("-n", 20, "-i", 2, "-d", tmp_path, "--latency")
     reply = launch(tmp_path, "mdtest", *options, ranks=3, **under_sanitizers())
     assert (reply.status, sanitizers_said(reply)) == (0, [])
-    for phase in reply.of("phase"):
+    for phase in reply.lines_of("phase"):
         fields = {key: phase[key] for key in ("operation", "object", "iteration")}
         if phase["operation"].startswith("tree_"):
-            assert reply.of("latency", **fields) == []
+            assert reply.lines_of("latency", **fields) == []
         else:
             (only,) = assert_whole(reply, 60, **fields)
             assert only["percentiles_s"] == phase["latency_s"]
     assert undocumented(reply) == set()
     types = [line["type"] for line in reply.lines if line["type"] in ("phase", "latency")]
     assert types[:4] == ["phase", "phase", "latency", "phase"]  # the tree's, then each with its own
-    assert launch(tmp_path, "mdtest", *options[:-1]).of("latency") == []
+    assert launch(tmp_path, "mdtest", *options[:-1]).lines_of("latency") == []
 
 
 @pytest.mark.parametrize("api", ["POSIX", "URING", "MMAP"])
@@ -79,4 +79,4 @@ def test_every_phase_of_ior_has_its_own(api: str, tmp_path: Path) -> None:
         for operation in ("write", "read"):
             which: dict[str, object] = {"operation": operation, "iteration": iteration, "test": 0}
             (fields,) = assert_whole(reply, 64, **which)
-            assert fields["percentiles_s"] == reply.one("phase", **which)["latency_percentiles_s"]
+            assert fields["percentiles_s"] == reply.line_of("phase", **which)["latency_percentiles_s"]

@@ -88,8 +88,10 @@ def test_every_size_is_measured_without_any_option(tmp_path: Path) -> None:
     assert reply.status == 0
     rows = [line.split() for line in reply.out.splitlines() if not line.startswith("#")]
     assert [int(row[0]) for row in rows] == [1 << power for power in range(23)]
-    assert {line["pairs"] for line in reply.of("bandwidth")} == {2}
-    assert [(line["iterations"], line["warmup"]) for line in reply.of("bandwidth")] == [(100, 10)] * 14 + [(20, 2)] * 9
+    assert {line["pairs"] for line in reply.lines_of("bandwidth")} == {2}
+    assert [(line["iterations"], line["warmup"]) for line in reply.lines_of("bandwidth")] == [(100, 10)] * 14 + [
+        (20, 2)
+    ] * 9
 
 
 def test_the_sweep_prints_total_and_per_pair_bandwidth_with_ratios_to_one_pair(tmp_path: Path) -> None:
@@ -111,14 +113,14 @@ def test_windows_are_varied(tmp_path: Path) -> None:
     header = "".join(f"    Window{1 << power:8d}" for power in range(8))
     row = "#".rjust(18) * 8
     assert masked(reply.out) == WINDOWS.replace("HEADER", header).replace("ROW", row)
-    assert [line["window"] for line in reply.of("bandwidth")] == [1 << power for power in range(8)]
+    assert [line["window"] for line in reply.lines_of("bandwidth")] == [1 << power for power in range(8)]
 
 
 def test_the_formula_is_that_of_the_reference(tmp_path: Path) -> None:
     """MB/s = size · pairs · iterations · window / 10^6 / mean time of the senders; messages/s = 10^6 · MB/s / size."""
     reply = mbw_mr(tmp_path, "-m", "64:128", "-W", 16, *QUICK, ranks=4)
-    assert [line["size_bytes"] for line in reply.of("bandwidth")] == [64, 128]
-    for line in reply.of("bandwidth"):
+    assert [line["size_bytes"] for line in reply.lines_of("bandwidth")] == [64, 128]
+    for line in reply.lines_of("bandwidth"):
         expected = line["size_bytes"] * 2 * 5 * 16 / 1e6 / line["elapsed_s"]
         assert line["rate_mb_s"] == pytest.approx(expected, rel=1e-3)
         assert line["rate_messages_s"] == pytest.approx(1e6 * expected / line["size_bytes"], rel=1e-3)
@@ -128,7 +130,7 @@ def test_the_formula_is_that_of_the_reference(tmp_path: Path) -> None:
         assert line["slowest_rank"] in (0, 1)
         assert line["wrong_messages"] is None
     text = [line.split() for line in reply.out.splitlines() if not line.startswith("#")]
-    for row, line in zip(text, reply.of("bandwidth"), strict=True):
+    for row, line in zip(text, reply.lines_of("bandwidth"), strict=True):
         assert int(row[0]) == line["size_bytes"]
         for word, exact in zip(row[1:], (line["rate_mb_s"], line["rate_messages_s"]), strict=True):
             assert float(word) == pytest.approx(exact, abs=1.001 * half_digit(word))
@@ -136,14 +138,14 @@ def test_the_formula_is_that_of_the_reference(tmp_path: Path) -> None:
 
 
 def test_one_clock_contains_everything_between_the_first_and_the_last_window(tmp_path: Path) -> None:
-    lines = mbw_mr(tmp_path, "--one-clock", "-m", "64:128", *QUICK, ranks=4).of("bandwidth")
+    lines = mbw_mr(tmp_path, "--one-clock", "-m", "64:128", *QUICK, ranks=4).lines_of("bandwidth")
     assert [line["elapsed_s"] for line in lines] == [line["phase_s"] for line in lines]
 
 
 def test_windows_that_are_timed_one_by_one_leave_out_the_barriers_before_them(tmp_path: Path) -> None:
     reply = mbw_mr(tmp_path, "-m", "64:128", *QUICK, ranks=4)
     assert "# Each window is timed by itself, after a barrier, which is in no time.\n" in reply.out
-    for line in reply.of("bandwidth"):
+    for line in reply.lines_of("bandwidth"):
         assert 0 < line["elapsed_s"] < line["phase_s"]
         assert line["rate_mb_s"] == pytest.approx(line["size_bytes"] * 2 * 5 * 64 / 1e6 / line["elapsed_s"], rel=1e-3)
 
@@ -166,8 +168,8 @@ def test_options_of_osu_s_test(tmp_path: Path) -> None:
     reply = mbw_mr(tmp_path, *options, *QUICK, ranks=4)
     assert (reply.status, messages(reply, "mbw_mr")) == (0, [])
     assert masked(reply.out) == OF_OSU
-    assert [line["size_bytes"] for line in reply.of("bandwidth")] == [4, 8]
-    for line in reply.of("bandwidth"):
+    assert [line["size_bytes"] for line in reply.lines_of("bandwidth")] == [4, 8]
+    for line in reply.lines_of("bandwidth"):
         assert (line["datatype"], line["buffers"], line["wrong_messages"]) == ("MPI_INT", "multiple", 0)
         percentiles = line["window_percentiles_mb_s"]
         assert 0 < percentiles["p50"] <= percentiles["p100"]
@@ -178,7 +180,7 @@ def test_options_of_osu_s_test(tmp_path: Path) -> None:
 @pytest.mark.parametrize("node_of_rank", ["R/4", "R%2"])
 def test_pairs_go_from_one_node_to_the_other_however_ranks_are_placed(tmp_path: Path, node_of_rank: str) -> None:
     reply = mbw_mr(tmp_path, "--sweep-pairs", "-m", "1:1", *QUICK, ranks=8, node_of_rank=node_of_rank)
-    assert [(line["pairs"], line["pairs_across_nodes"]) for line in reply.of("bandwidth")] == [
+    assert [(line["pairs"], line["pairs_across_nodes"]) for line in reply.lines_of("bandwidth")] == [
         (1, 1),
         (2, 2),
         (3, 3),
@@ -189,7 +191,7 @@ def test_pairs_go_from_one_node_to_the_other_however_ranks_are_placed(tmp_path: 
 
 def test_pairs_that_stay_on_one_node_are_warned_of(tmp_path: Path) -> None:
     reply = mbw_mr(tmp_path, "-p", 2, "-m", "1:1", *QUICK, ranks=8, node_of_rank="R/4")
-    assert reply.one("bandwidth")["pairs_across_nodes"] == 0
+    assert reply.line_of("bandwidth")["pairs_across_nodes"] == 0
     assert warnings(reply) == [
         "2 of 2 pairs stay on one node: give every node the same number of processes, and start two for each pair"
     ]
@@ -200,7 +202,7 @@ def test_messages_are_validated_byte_by_byte(tmp_path: Path) -> None:
     reply = mbw_mr(tmp_path, "-c", "-m", "1:64k", *QUICK, ranks=4)
     assert reply.status == 0
     assert reply.out.count("              Pass\n") == 17
-    assert {line["wrong_messages"] for line in reply.of("bandwidth")} == {0}
+    assert {line["wrong_messages"] for line in reply.lines_of("bandwidth")} == {0}
 
 
 @pytest.mark.parametrize(("after", "what"), [(6 * 64 - 1, "timed message"), (6 * 64 + 63, "message 63")])
@@ -221,9 +223,9 @@ def test_a_single_flipped_bit_fails_the_validation(tmp_path: Path, after: int, w
     rows = [line.split() for line in reply.out.splitlines() if line[:1].isdigit()]
     assert [row[-1] for row in rows] == ["Pass", "Fail", "Pass"]
     assert rows[1] == ["16", "nan", "nan", "Fail"]
-    assert [line["wrong_messages"] for line in reply.of("bandwidth")] == [0, 1, 0]
-    assert [line["rate_mb_s"] is None for line in reply.of("bandwidth")] == [False, True, False]
-    assert reply.one("end")["status"] == "failed"
+    assert [line["wrong_messages"] for line in reply.lines_of("bandwidth")] == [0, 1, 0]
+    assert [line["rate_mb_s"] is None for line in reply.lines_of("bandwidth")] == [False, True, False]
+    assert reply.line_of("end")["status"] == "failed"
 
 
 @pytest.mark.parametrize(
@@ -250,7 +252,7 @@ def test_a_rank_that_dies_ends_the_run(tmp_path: Path) -> None:
     reply = launch_and_lose_a_rank(tmp_path, 1, 1.5, "mbw_mr", "-m", "8:8", "-i", 1 << 30, ranks=2)
     assert reply.status != 0
     assert "process rank 1" in reply.err and "signal 9" in reply.err
-    assert (reply.of("bandwidth"), reply.of("end")) == ([], [])
+    assert (reply.lines_of("bandwidth"), reply.lines_of("end")) == ([], [])
 
 
 def test_sanitizers_have_nothing_to_say(tmp_path: Path) -> None:

@@ -157,12 +157,12 @@ def test_z_prints_times_instead_of_rates(tmp_path: Path) -> None:
     reply = launch(tmp_path, "mdtest", "-n", 16, "-d", tmp_path, "-Z", "-U", "-F", "-k")
     assert re.findall(r"^SUMMARY .*", reply.out, re.MULTILINE) == ["SUMMARY time (in ms/op): (of 1 iterations)"]
     created = re.search(r"^   File creation +([0-9.]+)", reply.out, re.MULTILINE)
-    (phase,) = (phase for phase in reply.of("phase", object="file") if phase["operation"] == "create")
+    (phase,) = (phase for phase in reply.lines_of("phase", object="file") if phase["operation"] == "create")
     assert created is not None and float(created[1]) == pytest.approx(phase["elapsed_s"], abs=5.01e-4)
     refused = launch(tmp_path, "mdtest", "-n", 16, "-d", tmp_path, "-U", "-F", "--warningAsErrors")
     message = "-U has no effect: it renames directories, of which -F makes none"
     assert (refused.status, refused.errors) == (2, [f"mdtest: {message} (an error by --warningAsErrors)"])
-    assert [line["message"] for line in reply.of("warning")] == [message]
+    assert [line["message"] for line in reply.lines_of("warning")] == [message]
 
 
 def test_v_prints_each_iteration_and_vv_the_spread(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_arguments_are_quoted_in_the_text_so_that_a_shell_reads_them_back(tmp_pa
     reply = launch(tmp_path, *CROSSROADS, "-n", 1, "-d", place)
     line = next(line for line in reply.out.splitlines() if line.startswith("Command line used: "))
     assert line.endswith("'-d' '" + str(place).replace("'", "'\\''") + "'")
-    assert reply.one("start")["argv"][-1] == str(place)
+    assert reply.line_of("start")["argv"][-1] == str(place)
 
 
 # --- the JSON lines
@@ -214,7 +214,7 @@ def nodes_and_ranks(start: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def test_start_says_what_ran_where(crossroads: Reply) -> None:
-    start = crossroads.one("start")
+    start = crossroads.line_of("start")
     assert start["format"] == 1
     assert (start["program"], start["applet"]) == ("bench", "mdtest")
     assert start["argv"][1:7] == ["-F", "-C", "-T", "-r", "-n", "50"]
@@ -229,20 +229,20 @@ def test_start_says_what_ran_where(crossroads: Reply) -> None:
 
 
 def test_the_version_is_that_of_the_package(crossroads: Reply) -> None:
-    assert crossroads.one("start")["version"] == __version__
+    assert crossroads.line_of("start")["version"] == __version__
 
 
 def test_text_and_json_have_the_same_digits(crossroads: Reply) -> None:
     rows = {"create": "File creation", "stat": "File stat", "remove": "File removal", "tree_create": "Tree creation"}
-    raw = {line["operation"]: line["max"] for line in crossroads.of("result")}
+    raw = {line["operation"]: line["max"] for line in crossroads.lines_of("result")}
     for operation, row in rows.items():
         (printed,) = re.findall(rf"^   {row} +(\S+)", crossroads.out, re.MULTILINE)
         assert printed == f"{raw[operation]:.3f}"
-        assert crossroads.one("phase", operation=operation)["rate_ops_s"] == raw[operation]
+        assert crossroads.line_of("phase", operation=operation)["rate_ops_s"] == raw[operation]
 
 
 def test_a_rate_is_the_counted_operations_over_the_slowest_ranks_time(crossroads: Reply) -> None:
-    for phase in crossroads.of("phase", object="file"):
+    for phase in crossroads.lines_of("phase", object="file"):
         assert (phase["operations_counted"], phase["operations_done"], phase["failed"]) == (400, 400, 0)
         assert (phase["files_counted"], phase["files_true"]) == (400, 400)
         assert phase["rate_ops_s"] == pytest.approx(400 / phase["elapsed_s"], rel=1e-4)
@@ -250,7 +250,7 @@ def test_a_rate_is_the_counted_operations_over_the_slowest_ranks_time(crossroads
 
 
 def test_the_spread_over_ranks_is_ordered_and_names_the_slowest(crossroads: Reply) -> None:
-    for phase in crossroads.of("phase", object="file"):
+    for phase in crossroads.lines_of("phase", object="file"):
         spread = phase["rank_rate_ops_s"]
         assert 0 < spread["slowest"] <= spread["median"] <= spread["fastest"]
         assert phase["slowest_node"] == f"n{phase['slowest_rank'] // 2}"
@@ -260,16 +260,16 @@ def test_the_spread_over_ranks_is_ordered_and_names_the_slowest(crossroads: Repl
 
 
 def test_the_benchmark_says_how_exact_its_times_are(crossroads: Reply) -> None:
-    assert 1e-9 <= crossroads.one("start")["clock_step_s"] < 1
-    for phase in crossroads.of("phase"):
+    assert 1e-9 <= crossroads.line_of("start")["clock_step_s"] < 1
+    for phase in crossroads.lines_of("phase"):
         assert 0 < phase["start_skew_s"] <= phase["elapsed_s"]
 
 
 def test_without_barriers_the_start_skew_is_not_known_and_one_process_has_none(tmp_path: Path) -> None:
     free = launch(tmp_path, *CROSSROADS, "-n", 16, "-d", tmp_path, "-B", ranks=2)
-    assert {phase["start_skew_s"] for phase in free.of("phase")} == {None}
+    assert {phase["start_skew_s"] for phase in free.lines_of("phase")} == {None}
     alone = launch(tmp_path, *CROSSROADS, "-n", 16, "-d", tmp_path)
-    assert {phase["start_skew_s"] for phase in alone.of("phase")} == {0}
+    assert {phase["start_skew_s"] for phase in alone.lines_of("phase")} == {0}
 
 
 def test_the_driver_reads_the_lines_without_a_complaint(crossroads: Reply) -> None:
@@ -280,9 +280,9 @@ def test_the_driver_reads_the_lines_without_a_complaint(crossroads: Reply) -> No
 
 
 def test_the_end_says_that_all_went_well(crossroads: Reply) -> None:
-    end = crossroads.one("end")
+    end = crossroads.line_of("end")
     assert (end["status"], end["failed_operations"], end["exit_status"]) == ("ok", 0, 0)
-    assert end["unix_time"] >= crossroads.one("start")["unix_time"]
+    assert end["unix_time"] >= crossroads.line_of("start")["unix_time"]
 
 
 def test_json_file_option_wins_over_the_environment(tmp_path: Path) -> None:
@@ -295,7 +295,7 @@ def test_bytes_that_are_not_utf8_do_not_break_the_json(tmp_path: Path) -> None:
     place = os.fsdecode(os.fsencode(tmp_path) + b'/\xff"\\\n\x01\xc3\xa9')
     reply = launch(tmp_path, *CROSSROADS, "-n", 1, "-d", place)
     assert reply.status == 0
-    assert reply.one("start")["argv"][-1] == f'{tmp_path}/\N{REPLACEMENT CHARACTER}"\\\n\x01é'
+    assert reply.line_of("start")["argv"][-1] == f'{tmp_path}/\N{REPLACEMENT CHARACTER}"\\\n\x01é'
 
 
 # --- shared files
@@ -304,12 +304,12 @@ def test_bytes_that_are_not_utf8_do_not_break_the_json(tmp_path: Path) -> None:
 def test_shared_files_are_counted_as_mdtest_counts_and_as_they_are(tmp_path: Path) -> None:
     reply = launch(tmp_path, *CROSSROADS, "-n", 50, "-d", tmp_path, "-N", 2, "-S", ranks=4)
     for operation, done in (("create", 200), ("stat", 200), ("remove", 50)):
-        phase = reply.one("phase", operation=operation)
+        phase = reply.line_of("phase", operation=operation)
         assert (phase["operations_counted"], phase["operations_done"]) == (200, done)
         assert (phase["files_counted"], phase["files_true"]) == (200, 50)
         assert phase["rate_ops_s"] == pytest.approx(200 / phase["elapsed_s"], rel=1e-4)
         assert phase["true_rate_ops_s"] == pytest.approx(done / phase["elapsed_s"], rel=1e-4)
-    assert reply.one("phase", operation="remove")["slowest_rank"] == 0
+    assert reply.line_of("phase", operation="remove")["slowest_rank"] == 0
 
 
 def test_shared_files_are_the_same_few_for_all(tmp_path: Path) -> None:
@@ -329,11 +329,11 @@ def test_a_shift_of_one_node_moves_the_phases_over_the_nodes(
     tmp_path: Path, nodes: int, stat: float, remove: float
 ) -> None:
     reply = launch(tmp_path, *CROSSROADS, "-n", 8, "-d", tmp_path, "-N", 2, ranks=2 * nodes, node_of_rank="R/2")
-    shares = {phase["operation"]: phase["remote_share"] for phase in reply.of("phase", object="file")}
+    shares = {phase["operation"]: phase["remote_share"] for phase in reply.lines_of("phase", object="file")}
     assert shares == {"create": 0.0, "stat": stat, "remove": remove}
-    shifts = {phase["operation"]: phase["rank_shift"] for phase in reply.of("phase", object="file")}
+    shifts = {phase["operation"]: phase["rank_shift"] for phase in reply.lines_of("phase", object="file")}
     assert shifts == {"create": 0, "stat": 2 % (2 * nodes), "remove": 6 % (2 * nodes)}
-    shift = reply.one("shift")
+    shift = reply.line_of("shift")
     assert (shift["requested"], shift["effective"], shift["ranks_per_node"]) == (2, 2 % (2 * nodes), 2)
     assert shift["whole_nodes"] is (nodes > 1)
 
@@ -353,11 +353,11 @@ def test_the_remote_share_is_that_of_the_real_placement(
     tmp_path: Path, node_of_rank: str, offset: int, share: float, placement: str, per_node: int
 ) -> None:
     reply = launch(tmp_path, *CROSSROADS, "-n", 4, "-d", tmp_path, "-N", offset, ranks=4, node_of_rank=node_of_rank)
-    start = reply.one("start")
+    start = reply.line_of("start")
     assert (start["placement"], start["processes_per_node"]) == (placement, per_node)
-    assert reply.one("phase", operation="stat")["remote_share"] == share
-    assert reply.one("shift")["whole_nodes"] is (share == 1.0)
-    assert reply.one("shift")["processes_moved"] == 4 * share
+    assert reply.line_of("phase", operation="stat")["remote_share"] == share
+    assert reply.line_of("shift")["whole_nodes"] is (share == 1.0)
+    assert reply.line_of("shift")["processes_moved"] == 4 * share
     note = f"Note: -N {offset} moves the work of only {4 * share:.0f} of 4 tasks to another node.\n"
     assert (note in reply.out, "Note:" in reply.out) == (share < 1, share < 1)
 
@@ -374,14 +374,14 @@ def test_a_remote_share_that_cannot_be_known_is_null(tmp_path: Path, options: li
     phases = ["-T", "-r"] if options == ["-T"] else ["-C", "-T", "-r", "-S", "-d", tmp_path / "s"]
     reply = launch(tmp_path, "mdtest", "-F", "-n", 4, "-d", tmp_path, *phases, "-N", 1, ranks=2, node_of_rank="R")
     assert reply.status == 0
-    assert reply.one("phase", operation="stat")["remote_share"] is None
+    assert reply.line_of("phase", operation="stat")["remote_share"] is None
 
 
 def test_ranges_of_ranks_are_listed_for_every_placement(tmp_path: Path) -> None:
     command = (*CROSSROADS, "-n", 1, "-d", tmp_path)
-    cyclic = launch(tmp_path, *command, ranks=5, node_of_rank="R%2").one("start")
+    cyclic = launch(tmp_path, *command, ranks=5, node_of_rank="R%2").line_of("start")
     assert nodes_and_ranks(cyclic) == [("n0", "0,2,4"), ("n1", "1,3")]
-    irregular = launch(tmp_path, *command, ranks=6, node_of_rank="R==2||R==3").one("start")
+    irregular = launch(tmp_path, *command, ranks=6, node_of_rank="R==2||R==3").line_of("start")
     assert nodes_and_ranks(irregular) == [("n0", "0-1,4-5"), ("n1", "2-3")]
 
 
@@ -413,15 +413,15 @@ def test_another_geometry_than_the_expected_one_is_not_measured(
     assert reply.status == 4
     assert reply.errors == [f"mdtest: {message}"]
     assert [line["type"] for line in reply.lines] == ["start", "attestation", "error", "end"]
-    assert reply.one("error")["message"] == message
-    assert (reply.one("end")["status"], reply.one("end")["exit_status"]) == ("failed", 4)
+    assert reply.line_of("error")["message"] == message
+    assert (reply.line_of("end")["status"], reply.line_of("end")["exit_status"]) == ("failed", 4)
     assert not (tmp_path / "d").exists()
 
 
 def test_the_expected_geometry_is_measured(tmp_path: Path) -> None:
     expected = {"BENCH_EXPECT_NODES": "2", "BENCH_EXPECT_PPN": "2"}
     reply = launch(tmp_path, *CROSSROADS, "-n", 4, "-d", tmp_path, ranks=4, node_of_rank="R/2", env=expected)
-    assert (reply.status, len(reply.of("result"))) == (0, 5)
+    assert (reply.status, len(reply.lines_of("result"))) == (0, 5)
 
 
 def test_between_the_phases_a_command_runs_once_and_its_failure_is_a_warning(tmp_path: Path) -> None:
@@ -430,7 +430,7 @@ def test_between_the_phases_a_command_runs_once_and_its_failure_is_a_warning(tmp
     reply = launch(tmp_path, *arguments, ranks=2, env={"BENCH_BETWEEN_PHASES": command})
     assert reply.status == 0
     assert (tmp_path / "ended").read_text().split() == 2 * ["begin", "create", "stat", "remove"]
-    assert [warning["message"] for warning in reply.of("warning")] == 2 * [
+    assert [warning["message"] for warning in reply.lines_of("warning")] == 2 * [
         "BENCH_BETWEEN_PHASES, run after 'stat', ended with status 1"
     ]
 
@@ -641,7 +641,7 @@ def test_with_a_tree_for_each_process_two_paths_of_one_directory_are_as_good_as_
     words = (*start, build() / "mdtest", "-u", "-n", 4, *options, "-d", place)
     reply = launch(tmp_path, *words, ranks=4)
     assert (reply.status, reply.errors, names_below(directory)) == (0, [], [])
-    assert {phase["failed"] for phase in reply.of("phase")} == {0}
+    assert {phase["failed"] for phase in reply.lines_of("phase")} == {0}
     assert launch(tmp_path, *words, "-C", ranks=4).status == 0
     assert launch(tmp_path, *words, "-C", ranks=4).errors[0].count("if an earlier run left it") == 1
     assert launch(tmp_path, *words, "-T", "-r", ranks=4).status == 0
@@ -653,7 +653,7 @@ def test_without_a_tree_for_each_process_two_paths_of_one_directory_are_refused_
 ) -> None:
     place, directory, start = two_paths
     reply = launch(tmp_path, *start, build() / "mdtest", "-F", "-n", 4, "-d", place, ranks=4)
-    assert (reply.status, reply.of("phase"), names_below(directory)) == (1, [], [])
+    assert (reply.status, reply.lines_of("phase"), names_below(directory)) == (1, [], [])
     (error,) = reply.errors
     assert "another DIR of -d is this directory by another path; name it once, or add -u" in error
 
@@ -670,7 +670,7 @@ def test_directories_are_renamed_and_have_their_names_back(tmp_path: Path) -> No
     place = ("-n", 6, "-d", tmp_path / "d", "-N", 1)
     reply = launch(tmp_path, "mdtest", "-C", "-U", *place, ranks=3, node_of_rank="R")
     assert reply.status == 0
-    phase = reply.one("phase", operation="rename")
+    phase = reply.line_of("phase", operation="rename")
     assert (phase["object"], phase["operations_done"], phase["rank_shift"], phase["remote_share"]) == (
         "directory",
         18,
@@ -685,7 +685,7 @@ def test_directories_are_renamed_and_have_their_names_back(tmp_path: Path) -> No
     assert not any("renamed" in name for name in names_below(tmp_path / "d"))
     assert launch(tmp_path, "mdtest", "-r", *place, ranks=3).status == 0
     files = launch(tmp_path, *CROSSROADS, "-U", "-n", 1, "-d", tmp_path)
-    assert files.one("warning")["message"] == "-U has no effect: it renames directories, of which -F makes none"
+    assert files.line_of("warning")["message"] == "-U has no effect: it renames directories, of which -F makes none"
     assert "Directory rename" not in files.out
 
 
@@ -693,8 +693,8 @@ def test_without_items_only_the_trees_are_made(tmp_path: Path) -> None:
     reply = launch(tmp_path, "mdtest", "-n", 0, "-z", 2, "-b", 2, "-R7", "-d", tmp_path / "d", ranks=2)
     assert (reply.status, reply.err) == (0, "")
     assert "2 tasks, 0 files/directories\n" in reply.out
-    assert reply.one("phase", operation="tree_create")["operations_done"] == 7
-    assert {phase["rate_ops_s"] for phase in reply.of("phase", object="file")} == {0}
+    assert reply.line_of("phase", operation="tree_create")["operations_done"] == 7
+    assert {phase["rate_ops_s"] for phase in reply.lines_of("phase", object="file")} == {0}
 
 
 def test_n_and_i_together_work_in_several_test_directories(tmp_path: Path) -> None:
@@ -707,7 +707,7 @@ def test_n_and_i_together_work_in_several_test_directories(tmp_path: Path) -> No
     assert names == [[f"file.mdtest.{rank}.{item}" for rank in range(2) for item in range(2)]] * 3
     removed = launch(tmp_path, *command, "-T", "-E", "-r", "-R", ranks=2)
     assert (removed.status, names_below(tmp_path)) == (0, ["bench.jsonl", "d"])
-    assert removed.one("phase", operation="tree_remove")["operations_done"] == 3
+    assert removed.line_of("phase", operation="tree_remove")["operations_done"] == 3
     reply = launch(tmp_path, *CROSSROADS, "-n", 6, "-I", 2, "-c", "-d", tmp_path / "d", ranks=2)
     assert (reply.status, names_below(tmp_path)) == (0, ["bench.jsonl", "d"])
 
@@ -726,10 +726,10 @@ def test_the_api_dummy_touches_no_storage_and_counts_everything(tmp_path: Path) 
     for phases in (["-C", "-W", 1], ["-T", "-v"], ["-D", "-v"], ["-c", "-U", "-Y", "-w", 100, "-e", 100, "-X"]):
         reply = launch(tmp_path, *command, *phases, ranks=2)
         assert reply.status == 0
-        assert [line["message"] for line in reply.of("warning")] == [
+        assert [line["message"] for line in reply.lines_of("warning")] == [
             "-a DUMMY: nothing is created, looked at or removed; the rates are those of the benchmark itself"
         ]
-        items = [phase for phase in reply.of("phase") if not phase["operation"].startswith("tree")]
+        items = [phase for phase in reply.lines_of("phase") if not phase["operation"].startswith("tree")]
         assert items and {phase["operations_done"] for phase in items} == {40}
         assert not place.exists()
     assert count.read_text() == "20\n"
@@ -739,14 +739,14 @@ def test_process_0_creates_everything_with_c_and_every_rank_opens_its_own(tmp_pa
     reply = launch(tmp_path, *CROSSROADS, "-n", 5, "-d", tmp_path, "-c", "-w", 8, ranks=3)
     assert reply.status == 0
     for operation in ("create", "remove"):
-        phase = reply.one("phase", operation=operation)
+        phase = reply.line_of("phase", operation=operation)
         assert (phase["operations_done"], phase["slowest_rank"]) == (15, 0)
 
 
 def test_the_trees_of_u_count_into_creation_and_removal_with_t(tmp_path: Path) -> None:
     reply = launch(tmp_path, "mdtest", "-n", 3, "-b", 2, "-z", 1, "-d", tmp_path / "d", "-u", "-t", "-N", 1, ranks=2)
     assert reply.status == 0
-    assert reply.of("phase", operation="tree_create") == []
+    assert reply.lines_of("phase", operation="tree_create") == []
     assert not (tmp_path / "d").exists()
 
 
@@ -755,8 +755,8 @@ def test_t_without_u_is_taken_as_mdtest_takes_it_and_warned_of(tmp_path: Path) -
     hard = ("mdtest", "-t", "-F", "-P", "-w", 3901, "-e", 3901, "-n", 3, "-N", 1, "-d", tmp_path / "d")
     reply = launch(tmp_path, *hard, ranks=2)
     assert reply.status == 0
-    assert reply.one("warning")["message"] == "-t has no effect: it counts the trees of -u, which is not given"
-    assert [phase["operations_done"] for phase in reply.of("phase", operation="tree_create")] == [1]
+    assert reply.line_of("warning")["message"] == "-t has no effect: it counts the trees of -u, which is not given"
+    assert [phase["operations_done"] for phase in reply.lines_of("phase", operation="tree_create")] == [1]
 
 
 # --- data
@@ -795,7 +795,7 @@ def test_files_may_be_written_and_read_past_the_page_cache(tmp_path: Path) -> No
     )
     assert (reply.status, reply.err) == (0, "")
     refused = launch(tmp_path, "mdtest", "-F", "-C", "-n", 1, "-w", 8704, "--posix.odirect", "-d", tmp_path / "d")
-    assert refused.status == 0 or refused.one("error")["errno_name"] == "EINVAL"
+    assert refused.status == 0 or refused.line_of("error")["errno_name"] == "EINVAL"
 
 
 def test_numbers_of_each_process_go_to_a_csv_file(tmp_path: Path) -> None:
@@ -816,7 +816,7 @@ def test_numbers_of_each_process_go_to_a_csv_file(tmp_path: Path) -> None:
 
 def test_many_more_ranks_than_processors_create_find_and_remove_every_file(tmp_path: Path) -> None:
     reply = launch(tmp_path, *CROSSROADS, "-E", "-n", 3, "-u", "-d", tmp_path / "d", ranks=32)
-    fields = {phase["operation"]: phase["operations_done"] for phase in reply.of("phase", object="file")}
+    fields = {phase["operation"]: phase["operations_done"] for phase in reply.lines_of("phase", object="file")}
     assert fields == dict.fromkeys(("create", "stat", "read", "remove"), 32 * 3)
     assert not (tmp_path / "d").exists()
 
@@ -829,7 +829,7 @@ def test_the_spread_over_ranks_is_that_of_their_numbers(tmp_path: Path, ranks: i
     rates: dict[tuple[str, ...], list[float]] = {}
     for row in csv.DictReader(file.open()):
         rates.setdefault((row["iteration"], row["object"], row["operation"]), []).append(float(row["rate"]))
-    phases = reply.of("phase", object="file")
+    phases = reply.lines_of("phase", object="file")
     assert len(phases) == 3 * 3
     for phase in phases:
         each, spread = rates[str(phase["iteration"]), "file", phase["operation"]], phase["rank_rate_ops_s"]
@@ -851,9 +851,9 @@ def test_a_single_flipped_bit_is_found_and_its_place_reported(tmp_path: Path) ->
     assert reply.status == 1
     expected, found = content[4321] ^ 16, content[4321]
     message = f"byte 4321 differs: 0x{expected:02x} expected, 0x{found:02x} found"
-    error = reply.one("error")
+    error = reply.line_of("error")
     assert (error["message"], error["path"], error["errno"]) == (message, str(victim), None)
-    phase = reply.one("phase", operation="read")
+    phase = reply.line_of("phase", operation="read")
     assert (phase["operations_done"], phase["failed"]) == (2, 1)
 
 
@@ -861,7 +861,7 @@ def test_a_file_that_is_too_short_is_no_successful_read(tmp_path: Path) -> None:
     command = ("mdtest", "-F", "-n", 1, "-d", tmp_path)
     launch(tmp_path, *command, "-C", "-w", 100)
     reply = launch(tmp_path, *command, "-E", "-e", 101)
-    assert (reply.status, reply.one("error")["message"]) == (1, "100 bytes are there, 101 were to be read")
+    assert (reply.status, reply.line_of("error")["message"]) == (1, "100 bytes are there, 101 were to be read")
 
 
 # --- order, stonewall, numbers of tasks, latency
@@ -872,7 +872,7 @@ def test_a_random_order_still_visits_every_file_and_says_its_seed(tmp_path: Path
     seeded = launch(tmp_path, *command, "-R1234", ranks=2)
     assert seeded.status == 0
     assert "\nrandom seed: 1234\n" in seeded.out
-    assert seeded.one("phase", operation="stat")["operations_done"] == 600
+    assert seeded.line_of("phase", operation="stat")["operations_done"] == 600
     chosen_reply = launch(tmp_path, *command, "-R")
     assert re.search(r"^random seed: \d{9,}$", chosen_reply.out, re.MULTILINE)
 
@@ -884,12 +884,12 @@ def test_a_stonewall_stops_creation_and_its_count_serves_later_runs(tmp_path: Pa
     assert 0 < count < 1 << 30
     assert f"all went on to {count}, that is {2 * count} files.\n" in created.out
     assert len(list((tmp_path / "d").rglob("file.*"))) == 2 * count
-    phase = created.one("phase", operation="create")
+    phase = created.line_of("phase", operation="create")
     assert (phase["operations_counted"], phase["files_true"]) == (2 * count, 2 * count)
     assert phase["elapsed_s"] >= 1
     removed = launch(tmp_path, *command, "-T", "-r", ranks=2)
     assert removed.status == 0
-    assert removed.one("phase", operation="remove")["operations_done"] == 2 * count
+    assert removed.line_of("phase", operation="remove")["operations_done"] == 2 * count
     missing = launch(tmp_path, *command[:-1], tmp_path / "none", "-T", ranks=2)
     assert missing.status == 2
     assert missing.errors == [
@@ -901,7 +901,7 @@ def test_numbers_of_items_beyond_32_bits_are_in_the_names(tmp_path: Path) -> Non
     """The leaf's items have the numbers behind those that the directory above it would have."""
     command = ("mdtest", "-F", "-I", 5_000_000_000, "-z", 1, "-L", "-d", tmp_path / "d", "-W", 1)
     reply = launch(tmp_path, *command, "-C", "-T")
-    assert (reply.status, reply.one("phase", operation="stat")["failed"]) == (0, 0)
+    assert (reply.status, reply.line_of("phase", operation="stat")["failed"]) == (0, 0)
     path = next((tmp_path / "d").glob("test-dir.*/mdtest_tree.0/mdtest_tree.1/file.mdtest.0.5000000000"))
     assert path.is_file()
     shutil.rmtree(tmp_path / "d")
@@ -915,22 +915,22 @@ def test_a_stonewall_that_was_not_reached_is_none(tmp_path: Path) -> None:
 def test_a_count_that_cannot_be_kept_fails_the_run_but_no_phase(tmp_path: Path) -> None:
     reply = launch(tmp_path, *CROSSROADS, "-n", 2, "-d", tmp_path, "-x", "/dev/full", ranks=2)
     assert_invalid(reply, 1)
-    assert reply.one("error")["path"] == "/dev/full"
-    assert [phase["failed"] for phase in reply.of("phase")] == [0, 0, 0, 0, 0]
+    assert reply.line_of("error")["path"] == "/dev/full"
+    assert [phase["failed"] for phase in reply.lines_of("phase")] == [0, 0, 0, 0, 0]
 
 
 def test_several_numbers_of_tasks_run_one_after_the_other(tmp_path: Path) -> None:
     reply = launch(tmp_path, *CROSSROADS, "-n", 5, "-d", tmp_path, "-f", 1, "-l", 4, "-s", 2, "-N", 1, ranks=4)
     assert re.findall(r"^(\d) tasks, (\d+) files$", reply.out, re.MULTILINE) == [("1", "5"), ("3", "15")]
-    assert [line["processes"] for line in reply.of("result", operation="create")] == [1, 3]
+    assert [line["processes"] for line in reply.lines_of("result", operation="create")] == [1, 3]
 
 
 def test_latencies_are_taken_only_on_request(tmp_path: Path) -> None:
     command = (*CROSSROADS, "-n", 200, "-d", tmp_path)
-    assert all("latency_s" not in phase for phase in launch(tmp_path, *command, ranks=2).of("phase"))
+    assert all("latency_s" not in phase for phase in launch(tmp_path, *command, ranks=2).lines_of("phase"))
     reply = launch(tmp_path, *command, "--latency", ranks=2)
     assert "SUMMARY latency (in microseconds an operation)" in reply.out
-    for phase in reply.of("phase", object="file"):
+    for phase in reply.lines_of("phase", object="file"):
         latency = phase["latency_s"]
         values = [latency[key] for key in ("p50", "p90", "p99", "p999", "max")]
         assert values == sorted(values)
@@ -944,7 +944,7 @@ def test_latencies_are_taken_only_on_request(tmp_path: Path) -> None:
 def assert_invalid(reply: Reply, failed: int) -> None:
     assert reply.status == 1
     assert f"\nINVALID: {failed} operations failed: no number of this run is a result.\n" in reply.out
-    end = reply.one("end")
+    end = reply.line_of("end")
     assert (end["status"], end["failed_operations"], end["exit_status"]) == ("failed", failed, 1)
 
 
@@ -956,7 +956,7 @@ def test_operations_that_fail_are_reported_counted_and_never_a_result(tmp_path: 
         (tree / f"file.mdtest.1.{item}").unlink()
     reply = launch(tmp_path, *command, "-T", ranks=2, node_of_rank="R")
     assert_invalid(reply, 5)
-    phase = reply.one("phase", operation="stat")
+    phase = reply.line_of("phase", operation="stat")
     assert (phase["operations_counted"], phase["operations_done"], phase["failed"]) == (20, 15, 5)
     assert re.search(r"^   File stat .* INVALID$", reply.out, re.MULTILINE)
     assert reply.errors == [
@@ -964,16 +964,16 @@ def test_operations_that_fail_are_reported_counted_and_never_a_result(tmp_path: 
         for item in range(3)
     ] + ["mdtest: rank 0 on n0: 2 more failed operations"]
     assert [
-        (e["rank"], e["node"], e["operation"], e["errno"], e["errno_name"], e["path"]) for e in reply.of("error")
+        (e["rank"], e["node"], e["operation"], e["errno"], e["errno_name"], e["path"]) for e in reply.lines_of("error")
     ] == [(0, "n0", "stat", 2, "ENOENT", f"{tree}/file.mdtest.1.{item}") for item in range(3)]
 
 
 def test_stats_of_files_that_were_never_made_are_invalid(tmp_path: Path) -> None:
     reply = launch(tmp_path, "mdtest", "-F", "-n", 10, "-d", tmp_path, "-T", ranks=2)
     assert_invalid(reply, 20)
-    assert reply.one("phase", operation="stat")["operations_done"] == 0
-    assert reply.one("phase", operation="stat")["true_rate_ops_s"] == 0
-    assert {error["rank"] for error in reply.of("error")} == {0, 1}
+    assert reply.line_of("phase", operation="stat")["operations_done"] == 0
+    assert reply.line_of("phase", operation="stat")["true_rate_ops_s"] == 0
+    assert {error["rank"] for error in reply.lines_of("error")} == {0, 1}
 
 
 def test_a_test_directory_of_somebody_else_is_an_error_and_stays(tmp_path: Path) -> None:
@@ -982,7 +982,7 @@ def test_a_test_directory_of_somebody_else_is_an_error_and_stays(tmp_path: Path)
     reply = launch(tmp_path, *CROSSROADS, "-n", 10, "-d", tmp_path, ranks=2)
     assert reply.status == 1
     assert "INVALID: 1 operations failed before anything could be measured.\n" in reply.out
-    assert reply.of("result") == []
+    assert reply.lines_of("result") == []
     assert "if an earlier run left it, remove it with -r or by hand" in reply.errors[0]
     assert (tmp_path / "test-dir.0-0" / "thesis").read_text() == "precious"
 
@@ -1001,7 +1001,7 @@ def test_removal_leaves_what_mdtest_did_not_make(tmp_path: Path) -> None:
     thesis.write_text("precious")
     reply = launch(tmp_path, *command, "-r")
     assert_invalid(reply, 2)
-    assert [error["errno_name"] for error in reply.of("error")] == ["ENOTEMPTY", "ENOTEMPTY"]
+    assert [error["errno_name"] for error in reply.lines_of("error")] == ["ENOTEMPTY", "ENOTEMPTY"]
     assert names_below(tmp_path / "test-dir.0-0") == ["mdtest_tree.0", "mdtest_tree.0/thesis"]
 
 
@@ -1064,7 +1064,7 @@ def test_a_run_whose_rank_dies_leaves_no_end_line_and_fails(tmp_path: Path) -> N
 def test_nothing_of_a_run_with_removal_is_left_when_a_rank_dies(tmp_path: Path, lost: int) -> None:
     tree = ("-n", 14, "-z", 2, "-b", 2, "-u", "-i", 1_000_000)
     reply = launch_and_lose_a_rank(tmp_path, lost, 1.5, "mdtest", *tree, "-d", f"{tmp_path}@{tmp_path}/b", ranks=3)
-    assert reply.status != 0 and reply.of("end") == []
+    assert reply.status != 0 and reply.lines_of("end") == []
     assert [name for name in names_below(tmp_path) if name not in ("b", "bench.jsonl")] == []
 
 
@@ -1073,7 +1073,7 @@ def test_a_rank_that_dies_where_an_iteration_begins_or_ends_leaves_nothing(tmp_p
     """Once it has made the second test directory, or before it removes that."""
     dies = faulty("test-dir.1-0", call, rank=0, after=0 if call == "mkdir" else 1)
     reply = launch(tmp_path, "mdtest", "-F", "-n", 4, "-i", 3, "-d", tmp_path, ranks=3, env=dies)
-    assert reply.status != 0 and reply.of("end") == []
+    assert reply.status != 0 and reply.lines_of("end") == []
     assert [name for name in names_below(tmp_path) if name != "bench.jsonl"] == []
 
 

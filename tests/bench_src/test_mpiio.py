@@ -124,8 +124,8 @@ def test_files_are_read_back_on_request(tmp_path: Path) -> None:
 def test_the_static_split_gives_equal_shares(tmp_path: Path) -> None:
     reply = mpiio(tmp_path, "--static", "-b", "64K", "-r", 4, "-s", "3500k")
     assert masked(reply.out, tmp_path) == STATIC
-    assert [line["bytes"] for line in reply.of("process")] == [27 * 65536, 3_500_000 - 27 * 65536]
-    assert reply.one("plan")["mode"] == "static"
+    assert [line["bytes"] for line in reply.lines_of("process")] == [27 * 65536, 3_500_000 - 27 * 65536]
+    assert reply.line_of("plan")["mode"] == "static"
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -135,30 +135,30 @@ def test_every_byte_is_written_the_remainder_too(tmp_path: Path, api: str) -> No
     sizes = [(tmp_path / f"f.0000{rank}").stat().st_size for rank in range(3)]
     assert sum(sizes) == 1_000_007
     for operation in ("write", "read"):
-        processes = reply.of("process", operation=operation)
+        processes = reply.lines_of("process", operation=operation)
         assert [line["rank"] for line in processes] == [0, 1, 2]
         assert sum(line["bytes"] for line in processes) == 1_000_007
-        assert sum(line["chunks"] for line in processes) == reply.one("plan", operation=operation)["chunks"]
+        assert sum(line["chunks"] for line in processes) == reply.line_of("plan", operation=operation)["chunks"]
         for line in processes:
             assert sum(line["timeline_bytes"]) == line["bytes"]
-    assert [line["bytes"] for line in reply.of("process", operation="write")] == sizes
-    assert reply.one("plan", operation="write")["chunks"] == 34
-    assert reply.one("verify")["right"] is True
+    assert [line["bytes"] for line in reply.lines_of("process", operation="write")] == sizes
+    assert reply.line_of("plan", operation="write")["chunks"] == 34
+    assert reply.line_of("verify")["right"] is True
 
 
 def test_a_back_end_without_overlap_is_reported(tmp_path: Path) -> None:
     reply = mpiio(tmp_path, "-r", 8, "-a", "POSIX", *SMALL)
-    assert (reply.one("plan")["outstanding"], "Max outstanding requests: 1\n" in reply.out) == (1, True)
+    assert (reply.line_of("plan")["outstanding"], "Max outstanding requests: 1\n" in reply.out) == (1, True)
 
 
 def test_multipliers_are_of_1000_and_of_1024(tmp_path: Path) -> None:
-    plan = mpiio(tmp_path, "-b", "3k", "-c", "2K", "-s", "1m", "-a", "DUMMY").one("plan")
+    plan = mpiio(tmp_path, "-b", "3k", "-c", "2K", "-s", "1m", "-a", "DUMMY").line_of("plan")
     assert (plan["block_bytes"], plan["chunk_bytes"], plan["total_bytes"]) == (3000, 2048, 1_000_000)
 
 
 def test_sizes_beyond_32_bits_stay_exact(tmp_path: Path) -> None:
     reply = mpiio(tmp_path, "-b", "64M", "-c", "5G", "-s", "20G", "-a", "DUMMY", "--read", ranks=3)
-    assert (reply.status, [phase["bytes"] for phase in reply.of("phase")]) == (0, [20 << 30] * 2)
+    assert (reply.status, [phase["bytes"] for phase in reply.lines_of("phase")]) == (0, [20 << 30] * 2)
 
 
 def test_the_data_is_neither_zero_nor_the_same_twice(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_the_data_is_neither_zero_nor_the_same_twice(tmp_path: Path) -> None:
 
 def test_bandwidth_is_all_bytes_over_the_slowest_process_s_time(tmp_path: Path) -> None:
     reply = mpiio(tmp_path, *SMALL, "--fsync", ranks=3)
-    phase, processes = reply.one("phase"), reply.of("process")
+    phase, processes = reply.line_of("phase"), reply.lines_of("process")
     assert phase["elapsed_s"] == max(line["own_s"] for line in processes)
     assert phase["rate_mib_s"] == pytest.approx(20 / phase["elapsed_s"], rel=1e-4, abs=5.01e-4)
     match = re.search(r"^BW:\t(\S+) MiB/sec$", reply.out, re.MULTILINE)
@@ -209,7 +209,7 @@ def test_a_slow_process_does_less_instead_of_making_all_wait(tmp_path: Path) -> 
             wait_until(rest_is_moved, "the others have moved the rest")
         finally:
             go.touch()
-    *fast, slow = (line["chunks"] for line in running.result().of("process"))
+    *fast, slow = (line["chunks"] for line in running.result().lines_of("process"))
     assert slow <= 1  # none where the others had taken all before it began
     assert sum(fast) == 16 - slow
 
@@ -223,24 +223,24 @@ def test_all_wait_for_a_slow_process_with_a_static_split(tmp_path: Path) -> None
     """One of four is four times slower: together they reach a third of the sum of what they do."""
     options = ("-a", "POSIX", "-b", "64K", "-s", "8M", "--slow", "3:4", "--pace", "40M", "--unlink")
     reply = mpiio(tmp_path, "--static", *options, ranks=4, env=counted_clock(0))
-    phase = reply.one("phase")
+    phase = reply.line_of("phase")
     assert (phase["slowest_rank"], phase["slowest_node"]) == (3, "n3")
     fast_s = 31 / 16 / 40  # until the last of 32 blocks may be moved
-    assert [line["own_s"] for line in reply.of("process")] == pytest.approx([fast_s, fast_s, fast_s, 4 * fast_s])
+    assert [line["own_s"] for line in reply.lines_of("process")] == pytest.approx([fast_s, fast_s, fast_s, 4 * fast_s])
     assert phase["rank_rate_sum_mib_s"] == pytest.approx(2 * 3.25 / fast_s, abs=5.01e-4)
     assert phase["share_of_sum"] == pytest.approx(1 / 3.25, abs=1e-6)
-    assert [line["slowed"] for line in reply.of("process")] == [1, 1, 1, 4]
+    assert [line["slowed"] for line in reply.lines_of("process")] == [1, 1, 1, 4]
 
 
 def test_a_slowed_process_takes_as_many_times_as_long_without_a_pace_too(tmp_path: Path) -> None:
     options = ("--static", "-a", "POSIX", "-b", "1M", "-s", "20M", "--slow", "1:20", "--unlink")
     reply = mpiio(tmp_path, *options, env=counted_clock(1_000_000))
-    assert [line["own_s"] for line in reply.of("process")] == pytest.approx([0.01, 0.2])
+    assert [line["own_s"] for line in reply.lines_of("process")] == pytest.approx([0.01, 0.2])
 
 
 def test_the_timeline_shows_who_was_slow_and_when(tmp_path: Path) -> None:
     options = ("--static", "-a", "POSIX", *SMALL, "--pace", "20M", "--slow", "1:3", "--interval", 0.05, "--unlink")
-    fast, slow = mpiio(tmp_path, *options, env=counted_clock(0)).of("process")
+    fast, slow = mpiio(tmp_path, *options, env=counted_clock(0)).lines_of("process")
     assert (fast["interval_s"], slow["interval_s"]) == (0.05, 0.05)
     assert fast["timeline_bytes"] == [MIB] * 10
     assert slow["timeline_bytes"] == pytest.approx([MIB / 3] * 30, abs=65536)
@@ -248,15 +248,15 @@ def test_the_timeline_shows_who_was_slow_and_when(tmp_path: Path) -> None:
 
 def test_timelines_of_long_runs_have_longer_intervals_that_all_ranks_share(tmp_path: Path) -> None:
     reply = mpiio(tmp_path, *SMALL, "--pace", "20M", "--slow", "1:3", "--interval", 0.00001, "--unlink")
-    intervals = {line["interval_s"] for line in reply.of("process")}
+    intervals = {line["interval_s"] for line in reply.lines_of("process")}
     assert len(intervals) == 1 and intervals.pop() > 0.0001
-    assert all(len(line["timeline_bytes"]) <= 1024 for line in reply.of("process"))
+    assert all(len(line["timeline_bytes"]) <= 1024 for line in reply.lines_of("process"))
 
 
 def test_handing_out_burns_no_core(tmp_path: Path) -> None:
     """Two seconds of a paced run: rank 0's tracker and the others' askers use a small part of a processor."""
     reply = mpiio(tmp_path, "-b", "256K", "-c", "2M", "-s", "80M", "--pace", "20M", "--unlink")
-    phase = reply.one("phase")
+    phase = reply.line_of("phase")
     assert phase["elapsed_s"] > 1.5
     assert phase["tracker"]["cpu_s"] < 0.15 * phase["elapsed_s"]
     assert phase["tracker"]["asker_cpu_s"] < 0.05 * phase["elapsed_s"]
@@ -265,8 +265,8 @@ def test_handing_out_burns_no_core(tmp_path: Path) -> None:
 def test_many_chunks_go_to_many_processes(tmp_path: Path) -> None:
     reply = mpiio(tmp_path, "-a", "DUMMY", "-b", 1, "-c", 1, "-s", "20k", ranks=16)
     assert reply.status == 0
-    assert sum(line["chunks"] for line in reply.of("process")) == 20000
-    tracker = reply.one("phase")["tracker"]
+    assert sum(line["chunks"] for line in reply.lines_of("process")) == 20000
+    tracker = reply.line_of("phase")["tracker"]
     assert tracker["answers"] == 20000 + 16
     assert tracker["answer_s"] == pytest.approx(tracker["busy_s"] / tracker["answers"], abs=1e-8)
     assert reply.out.count("Chunks left") == 100
@@ -279,7 +279,7 @@ def test_readers_start_on_other_nodes_files_and_say_what_was_cached(tmp_path: Pa
     """A process reads its own file where no other is left: of four equal ones a quarter at most."""
     assert mpiio(tmp_path, *SMALL, "--static", ranks=4).status == 0
     reply = mpiio(tmp_path, *SMALL, "--no-write", "--read", ranks=4)
-    phase = reply.one("phase", operation="read")
+    phase = reply.line_of("phase", operation="read")
     assert phase["own_share"] <= 0.25
     assert 0 <= phase["cached_share"] <= 1
     if phase["cached_share"] > 0.01:
@@ -290,8 +290,8 @@ def test_files_of_an_earlier_run_are_read_in_another_geometry(tmp_path: Path) ->
     assert mpiio(tmp_path, *SMALL, ranks=3).status == 0
     reply = mpiio(tmp_path, "--no-write", "--read", "-b", "100k", "-c", "3M", ranks=3)
     assert (reply.status, messages(reply, "mpiio")) == (0, [])
-    assert [phase["operation"] for phase in reply.of("phase")] == ["read"]
-    assert reply.one("phase")["bytes"] == 20 * MIB
+    assert [phase["operation"] for phase in reply.lines_of("phase")] == ["read"]
+    assert reply.line_of("phase")["bytes"] == 20 * MIB
     assert len(files(tmp_path)) == 3
 
 
@@ -306,7 +306,7 @@ def test_the_page_cache_can_be_passed_by(tmp_path: Path) -> None:
     if reply.status != 0:  # tmpfs before Linux 6.5
         assert "Invalid argument (EINVAL)" in messages(reply, "mpiio")[0]
         pytest.skip("the file system of the tests has no O_DIRECT")
-    assert reply.one("plan", operation="read")["direct"] is True
+    assert reply.line_of("plan", operation="read")["direct"] is True
     assert warnings(reply) == []
 
 
@@ -331,9 +331,9 @@ def test_a_single_flipped_bit_is_found(tmp_path: Path, mode: tuple[str, ...]) ->
         found_messages[0],
     )
     assert match is not None and int(match[1], 16) ^ int(match[2], 16) == 4
-    assert reply.one("verify")["right"] is False
+    assert reply.line_of("verify")["right"] is False
     assert "Verified:	FAILED of 4194304 bytes\n" in reply.out
-    assert reply.one("end")["status"] == "failed"
+    assert reply.line_of("end")["status"] == "failed"
     assert files(tmp_path) == []
 
 
@@ -357,11 +357,11 @@ def test_a_failing_call_is_named_and_nothing_looks_valid(
     assert reply.status == 1
     name = "f.00000" if reading else "f.00001"
     assert messages(reply, "mpiio") == [f"mpiio: rank 1 on n1: {operation} '{tmp_path}/{name}' failed: {text}"]
-    line = reply.one("error")
+    line = reply.line_of("error")
     assert (line["rank"], line["node"], line["errno"], line["path"]) == (1, "n1", error, f"{tmp_path}/{name}")
-    assert [phase["operation"] for phase in reply.of("phase")] == (["write"] if reading else [])
+    assert [phase["operation"] for phase in reply.lines_of("phase")] == (["write"] if reading else [])
     assert reply.out.count("BW:") == (1 if reading else 0)
-    assert reply.one("end")["status"] == "failed"
+    assert reply.line_of("end")["status"] == "failed"
     assert files(tmp_path) == []
 
 
@@ -377,7 +377,7 @@ def test_asynchronous_transfers_that_fail_are_named_too(tmp_path: Path, api: str
         and "write" in found_messages[0]
         and "File too large (EFBIG), at byte" in found_messages[0]
     )
-    assert (reply.of("phase"), "BW" in reply.out, files(tmp_path)) == ([], False, [])
+    assert (reply.lines_of("phase"), "BW" in reply.out, files(tmp_path)) == ([], False, [])
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -392,7 +392,7 @@ def test_in_a_static_split_a_failure_ends_the_others_too(tmp_path: Path, api: st
         and "write" in found_messages[0]
         and "File too large (EFBIG), at byte" in found_messages[0]
     )
-    assert (reply.of("phase"), "BW" in reply.out, files(tmp_path)) == ([], False, [])
+    assert (reply.lines_of("phase"), "BW" in reply.out, files(tmp_path)) == ([], False, [])
 
 
 def test_short_transfers_are_continued(tmp_path: Path) -> None:
@@ -419,7 +419,7 @@ def test_an_absent_directory_is_named_by_every_rank(tmp_path: Path) -> None:
         f"mpiio: rank {rank} on n{rank}: open '{tmp_path}/no/f.0000{rank}' failed: No such file or directory (ENOENT)"
         for rank in range(2)
     ]
-    assert (reply.of("phase"), "BW" in reply.out) == ([], False)
+    assert (reply.lines_of("phase"), "BW" in reply.out) == ([], False)
 
 
 def test_absent_files_cannot_be_read(tmp_path: Path) -> None:
@@ -480,7 +480,7 @@ def test_files_are_unlinked_when_a_rank_dies(tmp_path: Path, lost: int) -> None:
     reply = launch_and_lose_a_rank(tmp_path, lost, 1.5, "mpiio", *options, ranks=3)
     assert reply.status != 0
     assert f"process rank {lost}" in reply.err and "signal 9" in reply.err
-    assert (reply.of("phase"), reply.of("end"), "BW" in reply.out) == ([], [], False)
+    assert (reply.lines_of("phase"), reply.lines_of("end"), "BW" in reply.out) == ([], [], False)
     assert files(tmp_path) == []
 
 

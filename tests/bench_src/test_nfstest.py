@@ -100,7 +100,7 @@ def test_parameters_come_in_any_order_between_options(tmp_path: Path) -> None:
 def test_the_formulas_hold(tmp_path: Path) -> None:
     """TFS = FS·n·np, AWT = WTT/n, LWR = n·FS/WTT, TWT = TFS/WTT, and the same for reads."""
     reply = nfstest(tmp_path, "n5", "ub", "m1000", "M9000", "s4000", "b512", ranks=3)
-    phases = reply.of("phase")
+    phases = reply.lines_of("phase")
     assert [(p["operation"], p["file_bytes"]) for p in phases] == [
         (operation, size) for size in (1000, 5000, 9000) for operation in ("write", "read")
     ]
@@ -124,29 +124,29 @@ def test_the_formulas_hold(tmp_path: Path) -> None:
 def test_the_best_rates_are_the_highest_of_all_iterations(tmp_path: Path) -> None:
     reply = nfstest(tmp_path, "m64", "M256", "R3", "v1")
     for operation, name, letter in (("write", "writing", "W"), ("read", "reading", "R")):
-        best = max(reply.of("phase", operation=operation), key=lambda phase: float(phase["rate_mib_s"]))
-        line = reply.one("record", record=f"best-{operation}")
+        best = max(reply.lines_of("phase", operation=operation), key=lambda phase: float(phase["rate_mib_s"]))
+        line = reply.line_of("record", record=f"best-{operation}")
         assert line["value"] == pytest.approx(best["rate_mib_s"] * 1024, abs=0.6)  # MiB have three decimals
         assert (line["unit"], line["elapsed_s"]) == ("KiB/s", best["elapsed_s"])
         rate, total = best["text"]["total_rate"], best["total_bytes"] // 1024
         assert f"--- Best {name} rate achieved: T{letter}R={rate:.1f} Kb/s (at TFS={total}Kb)\n" in reply.out
         for size in (64, 128, 256):
-            rates = [p["rate_mib_s"] for p in reply.of("phase", operation=operation, file_bytes=size * 1024)]
-            values = [line["value"] for line in reply.of("record", record=f"{operation}-{size}kb")]
+            rates = [p["rate_mib_s"] for p in reply.lines_of("phase", operation=operation, file_bytes=size * 1024)]
+            values = [line["value"] for line in reply.lines_of("record", record=f"{operation}-{size}kb")]
             assert values == [pytest.approx(rate * 1024, abs=1) for rate in rates]
 
 
 @pytest.mark.parametrize("node_of_rank", ["R", "R/2", "R%2"])
 def test_every_file_is_read_on_another_node_than_wrote_it(tmp_path: Path, node_of_rank: str) -> None:
     reply = nfstest(tmp_path, "m64", "n6", "c1", node_of_rank=node_of_rank)
-    phase = reply.one("phase", operation="read")
+    phase = reply.line_of("phase", operation="read")
     assert (phase["foreign_share"], phase["remote_share"]) == (1, 1)
     assert reply.err == ""
 
 
 def test_one_node_reads_the_files_of_other_processes_and_is_warned_of_its_cache(tmp_path: Path) -> None:
     reply = nfstest(tmp_path, "m64", "n6", "c1", node_of_rank="0")
-    phase = reply.one("phase", operation="read")
+    phase = reply.line_of("phase", operation="read")
     assert (phase["foreign_share"], phase["remote_share"]) == (1, 0)
     assert warnings(reply) == [
         "all processes are on one node: files are read on the node that wrote them, its page cache is in reach"
@@ -155,7 +155,7 @@ def test_one_node_reads_the_files_of_other_processes_and_is_warned_of_its_cache(
 
 def test_a_node_with_most_of_the_processes_is_reported(tmp_path: Path) -> None:
     reply = nfstest(tmp_path, "m64", "c1", node_of_rank="R/3")
-    phase = reply.one("phase", operation="read")
+    phase = reply.line_of("phase", operation="read")
     assert (phase["foreign_share"], phase["remote_share"]) == (1, 0.5)
     assert warnings(reply) == [
         "one node has more than half of the processes: 50.0% of the files are read on the node that wrote them"
@@ -163,12 +163,12 @@ def test_a_node_with_most_of_the_processes_is_reported(tmp_path: Path) -> None:
 
 
 def test_by_default_a_process_writes_as_many_files_as_there_are_processes(tmp_path: Path) -> None:
-    assert nfstest(tmp_path, "m1", "ub", ranks=3).one("phase", operation="write")["files_per_process"] == 3
+    assert nfstest(tmp_path, "m1", "ub", ranks=3).line_of("phase", operation="write")["files_per_process"] == 3
 
 
 def test_sizes_above_the_quota_are_left_out(tmp_path: Path) -> None:
     reply = nfstest(tmp_path, "n3", "m64", "M1024", "S1536", "v1")
-    assert [phase["file_bytes"] for phase in reply.of("phase", operation="write")] == [65536, 131072]
+    assert [phase["file_bytes"] for phase in reply.lines_of("phase", operation="write")] == [65536, 131072]
     assert "        Quota for all files: 1536Kb\n" in reply.out
 
 
@@ -183,7 +183,7 @@ def test_a_single_flipped_bit_is_found(tmp_path: Path) -> None:
     assert len(found_messages) == 1
     pattern = rf"nfstest: rank 0 on n0: check '{tmp_path}/shared/nfstest\.\w+/file\.2\.1' failed: "
     assert re.fullmatch(pattern + "byte 40963 is 0x06, its writer wrote 0x02", found_messages[0])
-    assert ([phase["operation"] for phase in reply.of("phase")], "RRR" in reply.out) == (["write"], False)
+    assert ([phase["operation"] for phase in reply.lines_of("phase")], "RRR" in reply.out) == (["write"], False)
     assert "Best" not in reply.out
     assert files(tmp_path) == ["shared"]
     assert nfstest(tmp_path, "d1", "m64", "b8", "n2", env=env, ranks=3).status == 0  # without c1 nobody looks
@@ -209,11 +209,11 @@ def test_a_failing_call_is_named_and_nothing_looks_valid(
     assert len(found_messages) == 1
     pattern = rf"nfstest: rank {rank} on n{rank}: {operation} '{tmp_path}/shared/nfstest\.\w+/file\.1\.0' failed: "
     assert re.fullmatch(pattern + re.escape(text), found_messages[0])
-    line = reply.one("error")
+    line = reply.line_of("error")
     assert (line["rank"], line["node"], line["errno"], line["operation"]) == (rank, f"n{rank}", error, operation)
-    assert [phase["operation"] for phase in reply.of("phase")] == (["write"] if call == "read" else [])
-    assert ("TRR" in reply.out, "Best" in reply.out, reply.of("record", record="best-read")) == (False, False, [])
-    assert reply.one("end")["status"] == "failed"
+    assert [phase["operation"] for phase in reply.lines_of("phase")] == (["write"] if call == "read" else [])
+    assert ("TRR" in reply.out, "Best" in reply.out, reply.lines_of("record", record="best-read")) == (False, False, [])
+    assert reply.line_of("end")["status"] == "failed"
     assert files(tmp_path) == ["shared"]
 
 
@@ -225,7 +225,7 @@ def test_a_stream_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         rf"nfstest: rank 1 on \S+: write '{tmp_path}/nfstest\.\w+/file\.1\.0' failed: File too large \(EFBIG\)",
         messages(reply, "nfstest")[0],
     )
-    assert (reply.of("phase"), files(tmp_path)) == ([], [])
+    assert (reply.lines_of("phase"), files(tmp_path)) == ([], [])
 
 
 def test_short_calls_are_continued(tmp_path: Path) -> None:
@@ -242,9 +242,9 @@ def test_bytes_that_were_not_written_are_found_by_the_check(tmp_path: Path) -> N
 
 
 def test_the_time_of_checking_is_reported(tmp_path: Path) -> None:
-    phases = nfstest(tmp_path, "c1", "m64", "d1").of("phase", operation="read")
+    phases = nfstest(tmp_path, "c1", "m64", "d1").lines_of("phase", operation="read")
     assert [0 < phase["check_s"] < phase["elapsed_s"] for phase in phases] == [True]
-    assert nfstest(tmp_path, "m64").one("phase", operation="read")["check_s"] == 0
+    assert nfstest(tmp_path, "m64").line_of("phase", operation="read")["check_s"] == 0
 
 
 def test_an_absent_directory_is_named(tmp_path: Path) -> None:
@@ -287,7 +287,11 @@ def test_nothing_is_left_when_a_rank_dies(tmp_path: Path, lost: int) -> None:
     reply = launch_and_lose_a_rank(tmp_path, lost, 0.5, *words, after="phase", ranks=3)
     assert reply.status != 0
     assert f"process rank {lost}" in reply.err and "signal 9" in reply.err
-    assert (reply.of("phase") != [], reply.of("record", record="best-write"), reply.of("end")) == (True, [], [])
+    assert (reply.lines_of("phase") != [], reply.lines_of("record", record="best-write"), reply.lines_of("end")) == (
+        True,
+        [],
+        [],
+    )
     assert files(tmp_path) == []
 
 

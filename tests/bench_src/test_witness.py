@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from campaign.core import resources
 from campaign.results.environment import facts_file, reading
-from tests.support.witness import around, facts_of, gathered, node
+from tests.support.witness import facts_of, read_environment, run_job, run_node
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ def test_a_node_tells_its_adapters(tmp_path: Path, place: Path) -> None:
 def readings(root: Path, energy: str, number: int = 0) -> list[str]:
     """What a node whose /sys is below `root` reads around a run."""
     words = f"run 1\t{root}\tsrun\nend\n"
-    lines = node("-w", "-r", str(root), said=words, CAMPAIGN_ENERGY=energy, SLURM_NODEID=str(number)).decode()
+    lines = run_node("-w", "-r", str(root), stdin=words, CAMPAIGN_ENERGY=energy, SLURM_NODEID=str(number)).decode()
     told = [line.split("\t", 4) for line in lines.splitlines()]
     return [text.partition(" ")[2] for _, _, name, _, text in told if name == "energy"]
 
@@ -254,7 +254,7 @@ def test_what_all_nodes_say_stands_once(tmp_path: Path, place: Path) -> None:
         )
         for node in range(6)
     ]
-    environment = gathered(place, "".join(reversed(messages)).encode(), 6)
+    environment = read_environment(place, "".join(reversed(messages)).encode(), 6)
     assert [node.name for node in environment.nodes] == [f"n{node}" for node in range(6)]
     assert [(value.nodes, value.text) for value in environment.facts["a"]] == [("0-5", "same")]
     assert [(value.nodes, value.text) for value in environment.facts["b"]] == [("0,2,4", "even"), ("1,3,5", "odd")]
@@ -268,21 +268,21 @@ def test_a_thousand_nodes_take_little_room(place: Path) -> None:
         for node in range(1000)
     )
     assert len(message) > 15_000_000
-    content, _ = around(place, message.encode(), 1000)
+    content, _ = run_job(place, message.encode(), 1000)
     assert len(content) < 250_000
     assert len(reading.evidence_of(facts_file.parse(content)).environment.nodes) == 1000
 
 
 def test_a_fact_that_every_node_says_otherwise_keeps_a_hundred_values(place: Path) -> None:
     message = "".join(lines(node, {"name": f"n{node}", "odd": str(node), "end": "yes"}) for node in range(250))
-    environment = gathered(place, message.encode(), 250)
+    environment = read_environment(place, message.encode(), 250)
     assert len(environment.facts["odd"]) == 100
     assert any(problem.endswith(": odd: the job dropped the values of 150 nodes") for problem in environment.problems)
 
 
 def test_a_node_that_did_not_finish_is_named(place: Path) -> None:
     said = lines(0, {"name": "n1", "end": "yes"}) + lines(1, {"name": "n2"}) + "2\t0\tname\t+\tn"
-    environment = gathered(place, f"{said}\n".encode(), 3)
+    environment = read_environment(place, f"{said}\n".encode(), 3)
     assert environment.incomplete == (1,)
     assert [node.name for node in environment.nodes] == ["n1", "n2"]
     assert any(problem.endswith(": the names of 1 nodes are not known") for problem in environment.problems)
@@ -290,7 +290,7 @@ def test_a_node_that_did_not_finish_is_named(place: Path) -> None:
 
 def test_pieces_of_several_nodes_that_come_mixed_are_put_together(place: Path) -> None:
     message = "0\t0\tname\t+\tn\n1\t0\tname\t+\tm\n0\t0\tname\t.\t1\n1\t0\tname\t.\t2\nsome banner\n"
-    assert [node.name for node in gathered(place, message.encode(), 2).nodes] == ["n1", "m2"]
+    assert [node.name for node in read_environment(place, message.encode(), 2).nodes] == ["n1", "m2"]
 
 
 PIECE = st.binary(max_size=12) | st.sampled_from(
@@ -302,7 +302,7 @@ PIECE = st.binary(max_size=12) | st.sampled_from(
 @given(st.lists(PIECE, max_size=12))
 def test_whatever_the_nodes_say_the_record_can_be_read(said: Sequence[bytes]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        content, _ = around(Path(folder), b"\n".join(said), 2)
+        content, _ = run_job(Path(folder), b"\n".join(said), 2)
     evidence = reading.evidence_of(facts_file.parse(content))
     assert evidence.environment.recorded
     assert not any("not JSON" in problem for problem in evidence.environment.problems)
@@ -327,15 +327,15 @@ def test_the_nodes_that_do_not_see_the_target_are_named(messages: list[str], ref
     text = "".join(
         lines(node, {"name": f"n{node + 1}", "target.seen": what, "end": "yes"}) for node, what in enumerate(messages)
     )
-    assert around(place, text.encode(), len(messages), SLURMD_NODENAME="n1")[1] == refusal
+    assert run_job(place, text.encode(), len(messages), SLURMD_NODENAME="n1")[1] == refusal
 
 
 def test_a_node_sees_the_file_or_lacks_it_or_lacks_the_directory(place: Path) -> None:
     (place / "mark").touch()
 
     def sees(directory: Path, mark: str) -> tuple[str, ...]:
-        data = node("-d", str(directory), "-x", "/no/such", "-m", mark)
-        return gathered(place, data).values("target.seen")
+        data = run_node("-d", str(directory), "-x", "/no/such", "-m", mark)
+        return read_environment(place, data).values("target.seen")
 
     assert sees(place, "mark") == ("shared",)
     assert sees(place, "other") == ("apart",)
@@ -357,7 +357,7 @@ def test_jobs_on_storage_of_their_own_do_not_count_as_load(place: Path) -> None:
     squeue.chmod(0o755)
 
     def others(*words: str) -> int | None:
-        content, _ = around(place, b"", 1, *words, SLURM_JOB_ID="7")
+        content, _ = run_job(place, b"", 1, *words, SLURM_JOB_ID="7")
         return reading.evidence_of(facts_file.parse(content)).environment.other_jobs
 
     assert others() == 4
@@ -400,7 +400,7 @@ def test_a_witness_says_of_a_request_that_it_does_not_know_that_it_is_of_another
 
 def test_a_witness_obeys_every_line_however_they_come(place: Path) -> None:
     message = "".join(f"run {number}\t{place}\tsrun\nphase\nend\n" for number in (1, 2, 3))
-    lines = [line.split("\t")[1:3] for line in node("-w", said=message).decode().splitlines()]
+    lines = [line.split("\t")[1:3] for line in run_node("-w", stdin=message).decode().splitlines()]
     assert sorted(lines) == sorted([str(number), word] for number in (1, 2, 3) for word in ("ready", "name", "end"))
 
 

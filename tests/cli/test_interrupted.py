@@ -25,7 +25,7 @@ CELLS = ("--only", "scratch/single/shared/*")
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
-    with fake_slurm.started(tmp_path, monkeypatch) as fake:
+    with fake_slurm.running_cluster(tmp_path, monkeypatch) as fake:
         fake_slurm.campaign_file(tmp_path, "stopped")
         yield fake
 
@@ -48,7 +48,7 @@ def assert_completed(folder: Path, cluster: Fake) -> None:
         [CAMPAIGN, "run", "c.yaml", *CELLS], cwd=folder, capture_output=True, text=True, timeout=800
     )
     assert "scratch/single/shared/create: invalid 1000.000 ops/s (attempt" in process.stdout, process.stderr
-    assert len(cluster.measured()) == 1
+    assert len(cluster.measurements()) == 1
 
 
 def wait_for_handlers(process: subprocess.Popen[str]) -> None:
@@ -194,7 +194,7 @@ def test_a_run_under_nohup_goes_on_when_the_terminal_is_closed(tmp_path: Path, c
     driver.send_signal(signal.SIGHUP)
     cluster.mend("hold")
     assert driver.wait(timeout=800) != INTERRUPTED
-    assert len(cluster.measured()) == 1
+    assert len(cluster.measurements()) == 1
 
 
 def test_a_run_whose_terminal_is_closed_leaves_its_last_words_in_the_log(tmp_path: Path, cluster: Fake) -> None:

@@ -32,7 +32,7 @@ PARTS = ("fast", "slow")
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
-    with fake_slurm.started(tmp_path, monkeypatch) as fake:
+    with fake_slurm.running_cluster(tmp_path, monkeypatch) as fake:
         rfp.write(tmp_path, answer=ANSWER.replace("  fat: {{slurm: {{constraint: fat}}}}", "  fat: {{}}"))
         yield fake
 

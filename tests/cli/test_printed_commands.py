@@ -67,13 +67,13 @@ def test_commands_are_found_on_pages_screens_and_in_messages() -> None:
 
 
 @pytest.fixture(scope="module")
-def ready(tmp_path_factory: pytest.TempPathFactory) -> printed.Ready:
-    return printed.ready(tmp_path_factory.mktemp("printed"))
+def ready(tmp_path_factory: pytest.TempPathFactory) -> printed.MeasuredCampaign:
+    return printed.measure_campaign(tmp_path_factory.mktemp("printed"))
 
 
 @pytest.mark.programs
 @pytest.mark.timeout(900)
-def test_every_printed_command_works(ready: printed.Ready, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_printed_command_works(ready: printed.MeasuredCampaign, capsys: pytest.CaptureFixture[str]) -> None:
     """Its status says what it found: the usage is right, and nothing that it needs is missing. A mere mention of a verb
     is not executed.
     """

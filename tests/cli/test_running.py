@@ -25,7 +25,7 @@ from tests.support.fake_slurm import Fake
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
-    with fake_slurm.started(tmp_path, monkeypatch) as fake:
+    with fake_slurm.running_cluster(tmp_path, monkeypatch) as fake:
         fake_slurm.campaign_file(tmp_path, "scripted")
         yield fake
 

@@ -86,7 +86,7 @@ def test_an_explanation_stands_with_the_finding_and_makes_no_breach_good() -> No
 def test_a_finding_about_one_result_of_a_run_is_answered_where_the_answer_names_this_result() -> None:
     results = Results(answers=Answers((), (Explanation("*/*/*/create", "PHY-03", "it prints no count"),)))
     results.add("peak.onefile")  # whose files are created and removed once by one of the processes
-    (case,) = results.measured()
+    (case,) = results.cases()
     explanations = {finding.operation: finding.explained for finding in case.findings if finding.rule == "PHY-03"}
     assert explanations == {"create": "it prints no count", "remove": ""}
 

@@ -34,7 +34,7 @@ def job_of(bag: Path) -> Path:
 
 
 def times_of(bag: Path) -> dict[str, float]:
-    return {fact["name"]: fact["value"] for fact in facts.of(bag / RUN, "job")}
+    return {fact["name"]: fact["value"] for fact in facts.read_source(bag / RUN, "job")}
 
 
 def run_that_lasted_longer(bag: Path) -> None:

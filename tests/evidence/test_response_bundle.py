@@ -35,7 +35,7 @@ pytestmark = pytest.mark.xdist_group("whole")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with the bundle `offer` of two parts, one run of each measured."""
     folder = tmp_path_factory.mktemp("site")
-    with pytest.MonkeyPatch.context() as patch, fake_slurm.started(folder, patch):
+    with pytest.MonkeyPatch.context() as patch, fake_slurm.running_cluster(folder, patch):
         rfp.write(folder, answer=ANSWER.replace("  fat: {{slurm: {{constraint: fat}}}}", "  fat: {{}}"))
         only = [f"--only={part}/*/single/shared/*" for part in ("fast", "slow")]
         called(folder, "run", "c.yaml", *only)

@@ -41,7 +41,7 @@ def of_script(folder: Path, sandbox: Sandbox, name: str, text: str, **more: str)
     script.write_text(f"#!/bin/sh\n{text}\n")
     script.chmod(0o755)
     lines = f"benchmark:\n  executable: {script}\n  dialect: rank-offset\nlauncher: {{prefix: [/bin/sh]}}\n"
-    return make_case(folder, sandbox, name, more=lines, **more)  # type: ignore[arg-type]
+    return make_case(folder, sandbox, name, lines=lines, **more)  # type: ignore[arg-type]
 
 
 def wrapped_sbatch(case: Case, folder: Path, text: str) -> Case:
@@ -74,7 +74,7 @@ def test_a_slurmctld_that_stops_while_jobs_are_submitted_costs_time_and_nothing_
     driver = case.start("run", "--only", "scratch/single/*/*")
     try:
         journal = case.results / "journal.jsonl"
-        wait_until(lambda: journal.exists() and '"uncertain"' in journal.read_text(), what="an sbatch that fails")
+        wait_until(lambda: journal.exists() and '"uncertain"' in journal.read_text(), goal="an sbatch that fails")
     finally:
         os.kill(pid, signal.SIGCONT)
     message = in_one_line(driver.communicate(timeout=800)[1])
@@ -177,12 +177,12 @@ def test_a_job_that_waits_for_somebody_says_for_whom_and_starts_by_itself(tmp_pa
         case.slurm("scontrol", "uhold", job)
         case.slurm(*partition, "State=UP")
         held = f"JobHeldUser (starts by itself once it is released: scontrol release {job})"
-        wait_until(lambda: waiting(case) == {held}, what=held)
+        wait_until(lambda: waiting(case) == {held}, goal=held)
         case.slurm("scontrol", "release", job)
         case.slurm("scontrol", "hold", job)
         released = "starts by itself once an administrator releases it"
         held = f"JobHeldAdmin ({released}: ask about job {job}, no need to cancel it)"
-        wait_until(lambda: waiting(case) == {held}, what=held)
+        wait_until(lambda: waiting(case) == {held}, goal=held)
         case.slurm("scontrol", "release", job)
     finally:
         case.slurm(*partition, "State=UP")

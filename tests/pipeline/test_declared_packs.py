@@ -193,7 +193,7 @@ def test_what_a_pack_of_other_programs_ran_is_bundled_and_verified(pack: str, tm
     case = case_of(tmp_path, sandbox, pack, launch, f'if [ "${{SLURM_PROCID:-0}}" = 0 ]; then {prints}; fi')
     case.call("run", status=None)
     assert len([row for row in case.table(status=None) if row["value"] is not None]) == cells
-    case.bundle_is_intact(tmp_path / "evidence.zip")
+    case.check_bundle(tmp_path / "evidence.zip")
 
 
 BROKEN = {  # by what is wrong: the pack, launch conditions, what its program prints, and the conditions that it breaks
@@ -269,4 +269,4 @@ def test_a_text_of_any_characters_reaches_its_file_and_its_bundle_is_valid(tmp_p
     written_text = (tmp_path / "read").read_text().removesuffix("\n")
     assert written_text == TEXT
     assert [row["value"] for row in case.table()] == [(tmp_path / "read").stat().st_size]
-    case.bundle_is_intact(tmp_path / "evidence.zip")
+    case.check_bundle(tmp_path / "evidence.zip")

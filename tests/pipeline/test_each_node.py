@@ -58,7 +58,7 @@ def test_every_node_runs_by_itself_and_one_cell_has_the_distribution(tmp_path: P
     case.call("rerun", f"scratch/node/all/rate@{names[2]}")
     (row,) = case.table()
     assert len(list((case.results / "runs").glob("*/2"))) == 1
-    case.bundle_is_intact(tmp_path / "evidence.zip")
+    case.check_bundle(tmp_path / "evidence.zip")
 
 
 def test_nodes_whose_program_gets_the_target_run_one_after_another(tmp_path: Path, sandbox: Sandbox) -> None:

@@ -67,7 +67,7 @@ def test_a_command_of_the_site_is_read_on_each_node_and_its_numbers_go_into_the_
     assert "level 2 of the Green500" in row["energy"]["method"]
     assert "peak power 0.36 kW" in case.call("table", status=None)
     assert findings(case) == []
-    case.bundle_is_intact(tmp_path / "evidence.zip")
+    case.check_bundle(tmp_path / "evidence.zip")
 
 
 @pytest.mark.skipif(Path("/sys/class/powercap/intel-rapl:0").exists(), reason="this machine has counters")

@@ -71,7 +71,7 @@ def test_a_campaign_with_a_reader_of_another_package(
     table = {row["operation"]: (row["value"], row["status"]) for row in case.table()}
     assert table == {name: (value, "measured") for value, name in enumerate(("copy", "scale", "add", "triad"), 11)}
     bundle = tmp_path / "evidence.zip"
-    case.bundle_is_intact(bundle)
+    case.check_bundle(bundle)
     monkeypatch.syspath_prepend(str(tmp_path))
     (site / "dots-1.0.dist-info/entry_points.txt").unlink()
     process = call("verify", bundle)

@@ -35,7 +35,7 @@ class Swapped:
         swap = folder / "swap.sh"
         swap.write_text(f'[ "$(wc -l <"{self.box}")" -gt 1 ] || echo >>"{self.box}"\nexec /bin/bash "$@"\n')
         further_text = 'inputs: [{id: box, path: "in put.box"}]\n'
-        self.file = fake_slurm.campaign_file(folder, "swapped", more=further_text)
+        self.file = fake_slurm.campaign_file(folder, "swapped", lines=further_text)
         self.file.write_text(self.file.read_text().replace("prefix: [/bin/bash]", f"prefix: [/bin/bash, {swap}]"))
 
     def call(self, *words: str | Path, status: int | None = None) -> subprocess.CompletedProcess[str]:
@@ -45,7 +45,7 @@ class Swapped:
 
     def hashed(self, run: str) -> list[str]:
         """NODE SHA-256 SIZE PATH of each file."""
-        entries = facts.of(self.folder / f"results/swapped/runs/{run}/1", "inputs")
+        entries = facts.read_source(self.folder / f"results/swapped/runs/{run}/1", "inputs")
         return [
             f"{hash_['node']} {hash_['value']} {size['value']} {size['name']}"
             for hash_, size in zip(entries[::2], entries[1::2], strict=True)
@@ -55,7 +55,7 @@ class Swapped:
 @pytest.fixture(scope="module")
 def swapped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Swapped]:
     folder = tmp_path_factory.mktemp("swapped")
-    with pytest.MonkeyPatch.context() as monkeypatch, fake_slurm.started(folder, monkeypatch):
+    with pytest.MonkeyPatch.context() as monkeypatch, fake_slurm.running_cluster(folder, monkeypatch):
         swapped = Swapped(folder)
         swapped.call("run", swapped.file)
         yield swapped
@@ -191,6 +191,6 @@ def test_a_box_swapped_on_a_cluster_is_a_violation_of_its_clause(tmp_path: Path,
     output = case.call("table", "--clauses", status=None)
     assert "2.1     The box is the RFP's  violated" in output
     box.write_text("4000 atoms\n")
-    case.bundle_is_intact(tmp_path / "evidence.zip")
+    case.check_bundle(tmp_path / "evidence.zip")
     box.write_text("4001 atoms\n")
     case.call("rerun", "*/*/*/*", status=2)

@@ -42,7 +42,7 @@ def on_storage(
     target: Path | None = None,
 ) -> Case:
     """The condition peak on that geometry, on a file system whose servers are asked what they counted."""
-    case = make_case(folder, sandbox, name, items=128, target=target or sandbox.layout.storage, more=further_text)
+    case = make_case(folder, sandbox, name, items=128, target=target or sandbox.layout.storage, lines=further_text)
     peak = f"peak: {{nodes: {nodes}, processes: {nodes * per_node}}}"
     text = case.file.read_text().replace("peak: {nodes: 2, processes: 4}", peak)
     assert peak in text
@@ -247,7 +247,7 @@ def test_a_fault_of_the_storage_fails_the_run_with_its_reason_and_the_next_one_c
         return set(broken.layout.bricks.glob("brick?/campaign-*/test-dir.0-0/mdtest_tree.0/file.*"))
 
     earlier = created()
-    case = make_case(tmp_path, broken, "faulty", items=2000, target=broken.layout.storage, most="all")
+    case = make_case(tmp_path, broken, "faulty", items=2000, target=broken.layout.storage, launch_max="all")
     case.file.write_text(case.file.read_text().replace("processes: 4", "processes: 2"))
     driver = case.start("run", "--only", SHARED)
     wait_until(lambda: created() - earlier)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.programs
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("changed")
-    with pytest.MonkeyPatch.context() as patch, fake_slurm.started(folder, patch):
+    with pytest.MonkeyPatch.context() as patch, fake_slurm.running_cluster(folder, patch):
         fake_slurm.campaign_file(folder, "changed")
         only = [word for launch in ("single", "node") for word in ("--only", f"scratch/{launch}/*/*")]
         drive("run", "c.yaml", *only, cwd=folder)
@@ -78,7 +78,7 @@ def test_other_counts_of_a_phase_and_other_variables_of_the_rules_are_reported(
         "launch: {node: {nodes: 2, processes: 4}}\nslurm: {partition: batch, time: 1m}\n"
         "benchmark: {programs: {echo: /bin/echo}}\n"
     )
-    with fake_slurm.started(tmp_path, monkeypatch):
+    with fake_slurm.running_cluster(tmp_path, monkeypatch):
         drive("run", file, cwd=tmp_path)
         pack.write_text(PHASES.replace("processes: 1", "processes: 2").replace('value: "1"', 'value: "2"'))
         file.write_text(file.read_text().replace("time: 1m", "time: 1m, gres: ['gpu:2']"))

@@ -173,7 +173,7 @@ def test_a_deleted_database_is_rebuilt_with_the_same_table(finished: Finished, p
 
 @every
 def test_what_was_measured_is_bundled_and_verified(finished: Finished, pack: str, tmp_path: Path) -> None:
-    finished(pack).bundle_is_intact(tmp_path / "evidence.zip")
+    finished(pack).check_bundle(tmp_path / "evidence.zip")
 
 
 # --- what each pack is for

@@ -74,14 +74,14 @@ def test_each_phase_runs_with_its_own_counts_and_the_variables_that_its_ranks_ha
         "read": [f"node{number}" for number in range(1, 5) for _ in range(2)],
     }
     assert violated(case) == set()
-    case.bundle_is_intact(tmp_path / "evidence.zip")
+    case.check_bundle(tmp_path / "evidence.zip")
 
     case.file.write_text(
         f"{case.file.read_text()}launcher: {{prefix: [/usr/bin/env, OMP_PLACES=threads, OLD_HABIT=x]}}\n"
     )
     case.call("run", status=None)
     assert violated(case) - {"SRC-04"} == {"ENV-06"}  # echo may end while only the prefix was seen
-    case.bundle_is_intact(tmp_path / "other.zip")
+    case.check_bundle(tmp_path / "other.zip")
 
 
 def violated(case: Case) -> set[str]:

@@ -117,4 +117,4 @@ def test_a_storage_pack_measures_all_that_it_reports(pack: str, tmp_path: Path, 
     sizes_noted = [finding for finding in findings if finding["rule"] == "GEO-05"]
     assert {finding["severity"] for finding in sizes_noted} == ({"I"} if sizes else set())
     assert list(case.target.iterdir()) == []
-    case.bundle_is_intact(tmp_path / "evidence.zip")
+    case.check_bundle(tmp_path / "evidence.zip")

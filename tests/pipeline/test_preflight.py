@@ -48,7 +48,7 @@ launch:
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "target").mkdir()
-    with fake_slurm.started(tmp_path, monkeypatch) as fake:
+    with fake_slurm.running_cluster(tmp_path, monkeypatch) as fake:
         yield fake
 
 
@@ -493,5 +493,5 @@ def test_an_interrupted_probe_is_cancelled(cluster: Fake, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(probe, "time", SimpleNamespace(sleep=interrupted, monotonic=time.monotonic))  # its own alone
     assert main(["plan", "c.yaml", "--probe"]) == INTERRUPTED
-    fake_slurm.wait_until(lambda: not cluster.running(), "the probe is cancelled")
+    fake_slurm.wait_until(lambda: not cluster.active_jobs(), "the probe is cancelled")
     assert [job["state"] for job in cluster.jobs()] == ["CANCELLED"]

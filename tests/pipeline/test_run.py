@@ -76,7 +76,7 @@ def test_an_edited_launch_condition_measures_only_what_it_changes(tmp_path: Path
 def test_an_external_binary_is_asked_for_its_dialect_and_seen_where_it_runs(tmp_path: Path, sandbox: Sandbox) -> None:
     binary = Path(__file__).parents[2] / "bench-src" / "build" / "mdtest"
     further_text = f"benchmark:\n  executable: {binary}\n"
-    case = make_case(tmp_path, sandbox, "external", more=further_text)
+    case = make_case(tmp_path, sandbox, "external", lines=further_text)
     case.call("run", "--only", "scratch/peak/unique/*")
     nodes = facts.nodes_of_ranks(case.results / "runs/scratch.peak.unique.r1/1")
     assert nodes == [nodes[0]] * 2 + [nodes[2]] * 2
@@ -91,7 +91,7 @@ def test_a_benchmark_that_ended_well_without_its_table_is_measured_by_the_next_r
     binary = Path(__file__).parents[2] / "bench-src" / "build" / "mdtest"
     script = tmp_path / "mdtest.sh"
     further_text = f"benchmark:\n  executable: {script}\n  dialect: rank-offset\nlauncher:\n  prefix: [/bin/sh]\n"
-    case = make_case(tmp_path, sandbox, "wordless", more=further_text)
+    case = make_case(tmp_path, sandbox, "wordless", lines=further_text)
     numbers = []
     for command in ("true", f'exec {binary} "$@"', "true"):
         script.write_text(f"#!/bin/sh\n{command}\n")
@@ -131,7 +131,7 @@ def test_a_killed_driver_is_followed_by_one_that_loses_and_repeats_nothing(tmp_p
     case = make_case(tmp_path, sandbox, "killed")
     only = ("--only", "scratch/[sn]*/shared/*")
     driver = case.start("run", *only)
-    wait_until(lambda: case.slurm("squeue", "-h", "-o", "%j").count("campaign-killed") == 1, what="the first job")
+    wait_until(lambda: case.slurm("squeue", "-h", "-o", "%j").count("campaign-killed") == 1, goal="the first job")
     driver.send_signal(signal.SIGKILL)
     driver.communicate(timeout=800)
     case.call("run", *only)
@@ -140,13 +140,13 @@ def test_a_killed_driver_is_followed_by_one_that_loses_and_repeats_nothing(tmp_p
     measured = [row for row in case.table(status=1) if row["status"] == "measured"]
     assert len(measured) == 6
     assert {row["statistics"]["n"] for row in measured} == {1}
-    wait_until(lambda: case.file.stem not in case.slurm("squeue", "-h", "-o", "%j"), what="no job to be left over")
+    wait_until(lambda: case.file.stem not in case.slurm("squeue", "-h", "-o", "%j"), goal="no job to be left over")
 
 
 def test_a_detached_campaign_is_collected_by_whoever_looks(tmp_path: Path, sandbox: Sandbox) -> None:
     case = make_case(tmp_path, sandbox, "detached")
     case.call("run", "--detach", "--only", "scratch/single/*/*")
-    wait_until(lambda: len(case.completions()) == 3, what="the three records")
+    wait_until(lambda: len(case.completions()) == 3, goal="the three records")
     assert sum(row["status"] == "measured" for row in case.table(status=1)) == 9
 
 
@@ -159,7 +159,7 @@ def test_sbatch_failing_after_slurmctld_took_the_job_loses_and_repeats_nothing(
     case = make_case(tmp_path, own_sandbox, "stopped")
     controller = daemon(own_sandbox, "slurmctld")
     driver = case.start("run", "--only", "scratch/single/shared/*")
-    wait_until(lambda: list(case.results.glob("jobs/*/job.sbatch")), what="the job script")
+    wait_until(lambda: list(case.results.glob("jobs/*/job.sbatch")), goal="the job script")
     os.kill(controller, signal.SIGSTOP)
     try:
         time.sleep(14)  # sbatch gives up after 10 s
@@ -173,9 +173,9 @@ def test_sbatch_failing_after_slurmctld_took_the_job_loses_and_repeats_nothing(
 def test_a_controller_restarted_under_way_changes_nothing(tmp_path: Path, own_sandbox: Sandbox) -> None:
     case = make_case(tmp_path, own_sandbox, "restarted", items=65536)
     driver = case.start("run", "--only", "scratch/single/*/*")
-    wait_until(lambda: len(case.completions()) >= 1, what="the first record")
+    wait_until(lambda: len(case.completions()) >= 1, goal="the first record")
     os.kill(daemon(own_sandbox, "slurmctld"), signal.SIGTERM)
-    wait_until(lambda: "slurmctld" in own_sandbox.status().dead, what="the controller to end")
+    wait_until(lambda: "slurmctld" in own_sandbox.status().dead, goal="the controller to end")
     Sandbox.start(own_sandbox.layout.top, OWN)
     out, err = driver.communicate(timeout=800)
     assert driver.returncode == 0, out + err
@@ -185,11 +185,11 @@ def test_a_controller_restarted_under_way_changes_nothing(tmp_path: Path, own_sa
 def test_what_a_crashed_controller_forgot_is_completed_by_the_next_run(tmp_path: Path, own_sandbox: Sandbox) -> None:
     case = make_case(tmp_path, own_sandbox, "crashed")
     driver = case.start("run", "--only", "scratch/[sn]*/*/*")
-    wait_until(lambda: len(case.completions()) >= 1, what="the first record")
+    wait_until(lambda: len(case.completions()) >= 1, goal="the first record")
     # Killed within seconds of taking the jobs: its state file does not have them yet.
     killed = daemon(own_sandbox, "slurmctld")
     os.kill(killed, signal.SIGKILL)
-    wait_until(lambda: not Path(f"/proc/{killed}").exists(), what="the controller's end")
+    wait_until(lambda: not Path(f"/proc/{killed}").exists(), goal="the controller's end")
     Sandbox.start(own_sandbox.layout.top, OWN)
     driver.communicate(timeout=800)
     assert all(state["reason"] for state in case.states().values() if state["state"] not in ("done", "planned"))
@@ -203,7 +203,7 @@ def test_a_lost_node_ends_in_a_reason_and_the_next_run_completes(tmp_path: Path,
     case = make_case(tmp_path, own_sandbox, "lostnode", items=1048576)
     driver = case.start("run", "--only", "scratch/peak/shared/*")
     folder = case.results / "runs" / "scratch.peak.shared.r1" / "1"
-    wait_until(lambda: (folder / "bench.jsonl").exists(), what="the benchmark to begin")
+    wait_until(lambda: (folder / "bench.jsonl").exists(), goal="the benchmark to begin")
     node = own_sandbox.status().nodes[1].name
     os.kill(daemon(own_sandbox, node), signal.SIGKILL)
     case.slurm("scontrol", "update", f"nodename={node}", "state=down", "reason=test")
@@ -234,7 +234,7 @@ def test_a_job_cancelled_by_someone_else_says_so_and_the_next_run_completes(tmp_
     case = make_case(tmp_path, sandbox, "foreign", items=1048576)
     driver = case.start("run", "--only", "scratch/single/shared/*")
     folder = case.results / "runs" / "scratch.single.shared.r1" / "1"
-    wait_until(lambda: (folder / "bench.jsonl").exists(), what="the benchmark to begin")
+    wait_until(lambda: (folder / "bench.jsonl").exists(), goal="the benchmark to begin")
     # By Slurm's own list: the run may be over before another campaign command has started.
     jobs = [line.split() for line in case.slurm("squeue", "--noheader", "--format=%i %j").splitlines()]
     case.slurm("scancel", next(job for job, name in jobs if name.startswith("campaign-foreign-")))
@@ -254,7 +254,7 @@ def test_cancel_ends_the_jobs_and_run_takes_them_up_again(tmp_path: Path, sandbo
     case.call("run", "--detach", "--only", "scratch/peak/*/*")
     case.call("cancel")
     assert {row["state"] for row in case.states().values()} <= {"cancelled", "done", "planned"}
-    wait_until(lambda: "campaign-cancelled" not in case.slurm("squeue", "-h", "-o", "%j"), what="the jobs to end")
+    wait_until(lambda: "campaign-cancelled" not in case.slurm("squeue", "-h", "-o", "%j"), goal="the jobs to end")
     (case.target / ".campaign-lock").rmdir()
     case.call("run", "--only", "scratch/peak/*/*")
     assert sum(row["status"] == "measured" for row in case.table(status=1)) == 9
@@ -306,7 +306,7 @@ def test_a_template_that_changes_the_rank_offset_is_refused(tmp_path: Path, sand
     )
     assert bent != original.read_text()
     template.write_text(bent)
-    case = make_case(tmp_path, sandbox, "bent", more=f"  template: {shlex.quote(str(template))}\n")
+    case = make_case(tmp_path, sandbox, "bent", lines=f"  template: {shlex.quote(str(template))}\n")
     driver = case.start("run")
     _, err = driver.communicate(timeout=800)
     assert driver.returncode == 2
@@ -372,7 +372,7 @@ def test_raw_output_that_was_changed_or_removed_makes_the_number_invalid(tmp_pat
 def test_nodes_that_complete_late_are_no_contradiction_and_an_early_record_of_them_is_mended(
     tmp_path: Path, slow_epilog_sandbox: Sandbox
 ) -> None:
-    case = make_case(tmp_path, slow_epilog_sandbox, "epilog", allocation="one", most="all")
+    case = make_case(tmp_path, slow_epilog_sandbox, "epilog", allocation="one", launch_max="all")
     case.call("run", "--only", "scratch/max/*/*")
     assert sum(row["status"] == "measured" for row in case.table(status=1)) == 9
     (record,) = case.results.glob("jobs/*/accounting.json")

@@ -97,7 +97,7 @@ def test_without_a_service_nothing_is_sent(tmp_path: Path) -> None:
 def test_a_driver_sends_the_head_of_each_job_that_ends_and_the_bundle_has_the_replies(
     tmp_path: Path, sandbox: Sandbox, authority: Path
 ) -> None:
-    case = make_case(tmp_path, sandbox, "stamped", more=f"evidence: {{timestamp: {authority}/stamp}}\n")
+    case = make_case(tmp_path, sandbox, "stamped", lines=f"evidence: {{timestamp: {authority}/stamp}}\n")
     began = time.time()
     case.call("run", status=None)
     lasted_s = time.time() - began
@@ -106,7 +106,7 @@ def test_a_driver_sends_the_head_of_each_job_that_ends_and_the_bundle_has_the_re
     stamped = [number for number, line in enumerate(lines) if hash_of(line) in replies(case.results)]
     jobs = {json.loads(line)["job"] for line in lines if json.loads(line)["event"] == "job"}
     assert len(stamped) >= len(jobs) > 1 and max(stamped) >= max(ends)
-    case.bundle_is_intact(tmp_path / "bundle")
+    case.check_bundle(tmp_path / "bundle")
     assert replies(tmp_path / "bundle/data/results") == replies(case.results)
     with verify.verify(tmp_path / "bundle", Buyer(authority=authority / "cert.pem")) as verified:
         (finding,) = [one for one in verified.findings if "time stamp" in one.message]

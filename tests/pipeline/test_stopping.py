@@ -30,7 +30,7 @@ def of_script(folder: Path, sandbox: Sandbox, name: str, text: str) -> Case:
     script.write_text(f"#!/bin/sh\n{text}\n")
     script.chmod(0o755)
     further_text = f"benchmark:\n  executable: {script}\n  dialect: rank-offset\nlauncher: {{prefix: [/bin/sh]}}\n"
-    return make_case(folder, sandbox, name, more=further_text)
+    return make_case(folder, sandbox, name, lines=further_text)
 
 
 def test_the_same_cause_of_the_first_two_jobs_failures_ends_the_campaign_unless_it_is_to_keep_going(
@@ -65,10 +65,10 @@ def test_a_run_during_which_slurm_suspended_the_job_is_no_result(tmp_path: Path,
         return any("SUSPENDED" in row["reason"] for row in case.states().values())
 
     try:
-        wait_until((tmp_path / "on").exists, what="the first run")
+        wait_until((tmp_path / "on").exists, goal="the first run")
         (job,) = {row["job_id"] for row in case.states().values() if row["job_id"]}
         case.slurm("scontrol", "suspend", job)
-        wait_until(is_said, what="status says it")
+        wait_until(is_said, goal="status says it")
         (tmp_path / "go").touch()
         case.slurm("scontrol", "resume", job)
         message = driver.communicate(timeout=800)[1]
@@ -111,7 +111,7 @@ def test_a_benchmark_that_never_leaves_mpi_finalize_keeps_its_results_and_leaves
     ]
     subprocess.run(["mpicc", *objects, tmp_path / "hangs.c", "-o", program, *libraries], check=True, timeout=800)
     further_text = f"benchmark: {{executable: {program}, dialect: rank-offset}}"
-    plain = make_case(tmp_path, sandbox, "endless", limit="10m", more=further_text)
+    plain = make_case(tmp_path, sandbox, "endless", limit="10m", lines=further_text)
     case = replace(plain, variables={"CAMPAIGN_BENCHMARK": str(that_looks_every(2, tmp_path / "built"))})
     case.call("run", "--only", "scratch/peak/shared/*")
     (record,) = case.completions()
@@ -148,7 +148,7 @@ def test_a_driver_whose_campaign_is_cancelled_submits_nothing_more(
         return [json.loads(line)["event"] for line in journal.read_text().splitlines()] if journal.exists() else []
 
     driver = case.start("run", *words)
-    wait_until(lambda: "submitted" in events(), what="a job")
+    wait_until(lambda: "submitted" in events(), goal="a job")
     case.call("cancel")
     said = driver.communicate(timeout=800)[1]
     assert driver.returncode == 1
@@ -162,7 +162,7 @@ def test_a_driver_whose_campaign_is_cancelled_submits_nothing_more(
 
     # What was cancelled before does not stop a new driver.
     driver = case.start("run", "--only", "scratch/single/shared/*")
-    wait_until(lambda: f"campaign-{name}" in case.slurm("squeue", "-h", "-t", "R", "-o", "%j"), what="a job")
+    wait_until(lambda: f"campaign-{name}" in case.slurm("squeue", "-h", "-t", "R", "-o", "%j"), goal="a job")
     case.call("cancel")
     driver.communicate(timeout=800)
 
@@ -177,9 +177,9 @@ def test_one_cancel_ends_also_what_a_driver_is_submitting(tmp_path: Path, sandbo
     sbatch.chmod(0o755)
     case.variables["PATH"] = f"{sbatch.parent}:{os.environ['PATH']}"
     driver = case.start("run", "--detach")
-    wait_until((tmp_path / "called").exists, what="sbatch")
+    wait_until((tmp_path / "called").exists, goal="sbatch")
     cancel = case.start("cancel")
-    wait_until(lambda: '"event": "cancel"' in (case.results / "journal.jsonl").read_text(), what="the cancellation")
+    wait_until(lambda: '"event": "cancel"' in (case.results / "journal.jsonl").read_text(), goal="the cancellation")
     (tmp_path / "go").touch()
     message = "".join(cancel.communicate(timeout=800))
     driver.communicate(timeout=800)
@@ -218,7 +218,7 @@ def test_targets_of_different_storage_are_measured_side_by_side(tmp_path: Path, 
     wrapper = tmp_path / "wrapper"
     wrapper.write_text('#!/bin/sh\nsleep 2\nexec "$@"\n')
     wrapper.chmod(0o755)
-    case = make_case(tmp_path, sandbox, "apart", more=f"launcher: {{prefix: [{wrapper}]}}")
+    case = make_case(tmp_path, sandbox, "apart", lines=f"launcher: {{prefix: [{wrapper}]}}")
     second = new_target(sandbox, "apart2")
     first = f"    directory: {case.target}\n"
     other = f"  - name: nfs\n    directory: {second}\n    storage: disk\n"

@@ -103,7 +103,7 @@ def test_a_load_runs_beside_the_benchmark_on_other_nodes_and_the_accounting_has_
     assert (folder / "after" / "stdout").read_text() == "after 2\n" * 2
     assert violated(case) == set()
     assert [finding for finding in findings(case) if finding["rule"] in ("RUN-09", "EVD-07")] == []
-    case.bundle_is_intact(tmp_path / "evidence.zip")
+    case.check_bundle(tmp_path / "evidence.zip")
     (record,) = case.results.glob("jobs/*/accounting.json")
     told = record.read_text()
     assert '"node3"' in told
@@ -121,7 +121,7 @@ def test_a_load_that_ends_before_the_benchmark_is_reported(tmp_path: Path, sandb
         finding for finding in findings(case) if finding["rule"] == "RUN-09" and finding["message"].startswith(text)
     ]
     assert [each["severity"] for each in found_findings] == ["I"]  # an explanation is required at full size
-    case.bundle_is_intact(tmp_path / "evidence.zip")
+    case.check_bundle(tmp_path / "evidence.zip")
 
 
 def test_where_the_load_fails_the_benchmark_is_ended_and_both_are_kept(tmp_path: Path, sandbox: Sandbox) -> None:

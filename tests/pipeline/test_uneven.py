@@ -18,4 +18,4 @@ def test_the_larger_blocks_are_first_and_the_bundle_is_judged_the_same(tmp_path:
     rows = [row for row in case.table(status=None) if row["launch"] == "clients"]
     assert {(row["status"], row["processes"], row["nodes"]) for row in rows} == {("measured", 13, 4)}
     assert not [finding for row in rows for finding in row["findings"] if finding["rule"] == "GEO-01"]
-    case.bundle_is_intact(tmp_path / "evidence.zip")
+    case.check_bundle(tmp_path / "evidence.zip")

@@ -57,7 +57,7 @@ def test_one_command_one_bundle_and_one_verdict_also_after_a_kill(tmp_path: Path
     chosen = [f"--only={cell}" for cell in ONLY]
     first = case.start("run", *chosen)
     began = case.results / "metadata/journal.jsonl"
-    wait_until(lambda: began.exists() and "submitted" in began.read_text(), what="a job")
+    wait_until(lambda: began.exists() and "submitted" in began.read_text(), goal="a job")
     first.kill()
     first.communicate(timeout=800)
 

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(900)]
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Case]:
     """A campaign that has run from beginning to end, on a cluster of its own that 6 processes fill."""
     with running(Shape(nodes=3, cpus=2)) as sandbox:
-        case = make_case(tmp_path_factory.mktemp("whole"), sandbox, "whole", most="all")
+        case = make_case(tmp_path_factory.mktemp("whole"), sandbox, "whole", launch_max="all")
         case.call("run", timeout=800)
         yield case
 
@@ -130,7 +130,7 @@ def test_stats_and_removals_of_several_nodes_ran_where_the_files_were_not_made(w
 
 def test_nothing_is_left_in_the_target_and_no_job_is_left_over(whole: Case) -> None:
     assert list(whole.target.iterdir()) == []
-    wait_until(lambda: "campaign-whole" not in whole.slurm("squeue", "-h", "-o", "%j"), what="the last job to end")
+    wait_until(lambda: "campaign-whole" not in whole.slurm("squeue", "-h", "-o", "%j"), goal="the last job to end")
 
 
 def test_running_again_submits_nothing(whole: Case) -> None:

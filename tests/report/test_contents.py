@@ -6,11 +6,11 @@ from campaign.core.runs import State
 from campaign.report.decision import status_counts
 from tests.report.test_write import contents
 from tests.support import builders
-from tests.support.results import Results, everything
+from tests.support.results import Results, eventful_results
 
 
 def test_cells_and_attempts_are_counted_by_what_became_of_them() -> None:
-    found_contents = contents(everything())
+    found_contents = contents(eventful_results())
     assert status_counts(found_contents.rows) == "36 cells: 21 measured, 3 invalid, 3 failed, 6 missing, 3 declined"
     assert found_contents.attempt_counts == "12 attempts: 9 done, 1 timeout, 1 node_fail, 1 pending"
     assert contents(Results()).attempt_counts == "0 attempts"

@@ -28,7 +28,7 @@ from campaign.report import filled_form
 from campaign.report.foreign import form_file, judge_table
 from tests.support import forms
 from tests.support.forms import DATA
-from tests.support.results import everything
+from tests.support.results import eventful_results
 
 SSNI = FormMapping(
     cells=tuple((f"D{row}", f"scratch/peak/shared/{name}.nodes") for row, name in enumerate(forms.SCORE, 5)),
@@ -216,7 +216,7 @@ def test_cells_without_a_valid_result_stay_empty_and_are_listed(tmp_path: Path) 
         "peak/shared/create.status",
     ]
     form.write_text("".join(f'"{{{{ scratch/{name} }}}}"\n' for name in names))
-    data, cells = filled_form.fill_form(form, {"": everything().submission()})
+    data, cells = filled_form.fill_form(form, {"": eventful_results().submission()})
     assert data.decode() == '1309.4\n""\n""\n""\ninvalid\nRehearsal size: not a compliant result\n'
     assert [(str(cell.place.spot), cell.reason.split(" ")[0]) for cell in cells if cell.value is None] == [
         ("A2", "failed"), ("A3", "declined"), ("A4", "invalid"),

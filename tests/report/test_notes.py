@@ -12,14 +12,14 @@ from campaign.report import causes, notes, table
 from campaign.results.cells import Row
 from campaign.statistics import intervals
 from tests.support import builders
-from tests.support.results import everything
+from tests.support.results import eventful_results
 
 PACK = builders.pack()
 
 
 def lines() -> list[list[Row]]:
     """The cells of a table, line by line, without what is said of them."""
-    results = everything()
+    results = eventful_results()
     placed = table.table_lines(results.rows(), results.pack)
     return [
         [
@@ -110,7 +110,7 @@ def test_of_several_attempts_the_reported_one_is_named(attempts: int, valid: int
 
 
 def test_what_is_noted_or_was_not_checked_stands_once_below_with_its_cells() -> None:
-    first, second, *_ = everything().rows()
+    first, second, *_ = eventful_results().rows()
     rows = [
         replace(row, findings=(Finding("CCH-04", Severity.INFO, str(row.cell), "client cache in reach"),))
         for row in (first, second)

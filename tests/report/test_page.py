@@ -21,7 +21,7 @@ from campaign.report.plots.searches import CHOSEN, CONFIRMED, RUN
 from campaign.report.write import write_pdf, write_report
 from tests.report.test_write import contents, contents_in
 from tests.support.browser import Browser, Tab
-from tests.support.results import everything
+from tests.support.results import eventful_results
 
 DESKTOP, PHONE = 1400, 390
 SHOWN = "[...document.querySelectorAll('table.numbers td[id]')].filter(one => one.checkVisibility()).length"
@@ -36,7 +36,7 @@ OUTPUT = "\n".join(
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of a campaign on two targets that has gone through whatever can happen, with its raw outputs."""
     root = tmp_path_factory.mktemp("results")
-    results = everything()
+    results = eventful_results()
     targets = Target("scratch", "/scratch/user"), Target("project", "/project/user", "A <b>slow</b> one")
     results.campaign = replace(results.campaign, targets=targets)
     operations = ("create", "stat", "remove")
@@ -84,7 +84,7 @@ def contrast(ink: str, paper: str) -> float:
 def test_the_page_is_not_wider_than_its_window(tab: Tab) -> None:
     assert tab.get("document.documentElement.scrollWidth <= innerWidth")
     tab.click(link(FIRST))
-    tab.until(OPENED)
+    tab.wait_for(OPENED)
     assert tab.get("document.documentElement.scrollWidth <= innerWidth")
     assert tab.get(f"{OPENED}.scrollWidth <= {OPENED}.clientWidth")
 
@@ -114,16 +114,16 @@ def test_the_plots_name_processes_and_nodes(tab: Tab) -> None:
 
 def test_a_click_on_a_number_opens_its_origin_with_the_log_line_and_those_around_it(tab: Tab) -> None:
     tab.click(link(FIRST))
-    tab.until(OPENED)
+    tab.wait_for(OPENED)
     panel = tab.get(f"{OPENED}.innerText")
     assert "srun --nodes=1 --ntasks=1" in panel and "/opt/bench/mdtest -F -C -T -r -n 1000" in panel
     assert "attempt 1 of 1, job 17" in panel
     assert tab.get(f"{OPENED}.querySelectorAll('.log i').length") == 11
     assert tab.get(f"{OPENED}.querySelector('mark').textContent").startswith("line 14 of the output <script>alert(14)")
     number = f"document.querySelector({json.dumps(link(FIRST))})"
-    tab.until(f"{number}.getBoundingClientRect().bottom <= {OPENED}.getBoundingClientRect().top")
+    tab.wait_for(f"{number}.getBoundingClientRect().bottom <= {OPENED}.getBoundingClientRect().top")
     tab.click(".source:target .close")
-    tab.until(f"!{OPENED}")
+    tab.wait_for(f"!{OPENED}")
 
 
 def test_the_targets_stand_beside_each_other_in_one_table_that_leads_to_theirs(tab: Tab) -> None:
@@ -142,27 +142,27 @@ def test_the_targets_stand_beside_each_other_in_one_table_that_leads_to_theirs(t
 
 def test_an_invalid_number_opens_its_findings(tab: Tab) -> None:
     tab.click(link("scratch/peak/shared/create"))
-    tab.until(OPENED)
+    tab.wait_for(OPENED)
     assert "E FLG-01" in tab.get(f"{OPENED}.innerText")
 
 
 def test_the_keyboard_opens_a_number_goes_on_to_the_next_and_comes_back(tab: Tab) -> None:
     tab.get(f"document.querySelector({json.dumps(link(FIRST))}).focus()")
     tab.press("Enter")
-    tab.until(f"{OPENED}?.id === '{FIRST}' && document.activeElement === {OPENED}")
+    tab.wait_for(f"{OPENED}?.id === '{FIRST}' && document.activeElement === {OPENED}")
     tab.press("ArrowRight")
-    tab.until(f"{OPENED}.id === 'scratch/single/shared/stat' && document.activeElement === {OPENED}")
+    tab.wait_for(f"{OPENED}.id === 'scratch/single/shared/stat' && document.activeElement === {OPENED}")
     tab.press("ArrowLeft")
-    tab.until(f"{OPENED}.id === '{FIRST}' && document.activeElement === {OPENED}")
+    tab.wait_for(f"{OPENED}.id === '{FIRST}' && document.activeElement === {OPENED}")
     tab.press("Tab")
-    tab.until("document.activeElement.className === 'close'")
+    tab.wait_for("document.activeElement.className === 'close'")
     tab.press("Escape")
-    tab.until(f"!{OPENED} && document.activeElement.getAttribute('href') === '#{FIRST}'")
+    tab.wait_for(f"!{OPENED} && document.activeElement.getAttribute('href') === '#{FIRST}'")
 
 
 def test_the_address_of_a_number_can_be_sent_to_somebody(tab: Tab, page: Path) -> None:
     tab.go(f"{page.as_uri()}#scratch/node/unique/stat")
-    tab.until(f"{OPENED}?.id === 'scratch/node/unique/stat'")
+    tab.wait_for(f"{OPENED}?.id === 'scratch/node/unique/stat'")
 
 
 def test_each_filter_leaves_what_it_names_and_shows_its_count(tab: Tab) -> None:
@@ -213,7 +213,7 @@ def test_a_heading_orders_the_lines_below_it_and_at_last_as_the_rules_do(tab: Ta
 
 def test_the_list_of_all_results_is_ordered_by_any_column(tab: Tab) -> None:
     tab.click("a[href='#origins']")
-    tab.until("document.querySelector('#origins').checkVisibility()")
+    tab.wait_for("document.querySelector('#origins').checkVisibility()")
     values = "[...document.querySelectorAll('#origins tbody tr')].map(row => parseFloat(row.cells[1].textContent))"
     numbers = tab.get(f"{values}.filter(Number.isFinite)")
     tab.click("#origins thead th:nth-child(2) button")
@@ -273,18 +273,18 @@ def test_without_scripts_numbers_open_and_close_and_no_filter_is_offered(scriptl
     assert scriptless.get("document.getElementById('filters').checkVisibility()") is False
     assert scriptless.get(SHOWN) == 72
     scriptless.click(link(FIRST))
-    scriptless.until(OPENED)
+    scriptless.wait_for(OPENED)
     assert "line 14 of the output" in scriptless.get(f"{OPENED}.innerText")
     scriptless.press("Tab")  # from the panel that was opened
-    scriptless.until("document.activeElement.className === 'close'")
+    scriptless.wait_for("document.activeElement.className === 'close'")
     scriptless.press("Enter")
-    scriptless.until(f"!{OPENED}")
+    scriptless.wait_for(f"!{OPENED}")
     assert scriptless.get("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_in_print_panels_and_filters_are_left_out_and_all_origins_are_listed(tab: Tab) -> None:
     tab.click(link(FIRST))
-    tab.until(OPENED)
+    tab.wait_for(OPENED)
     tab.call("Emulation.setEmulatedMedia", media="print")
     visible = "[...document.querySelectorAll('{}')].filter(one => one.checkVisibility()).length"
     assert tab.get(visible.format(".source, nav, #filters")) == 0

@@ -25,11 +25,11 @@ from campaign.report.foreign import table_file
 from campaign.results.cells import COLUMNS, IN_CSV, Row
 from tests.config.rules import test_pack
 from tests.support import builders
-from tests.support.results import Results, everything
+from tests.support.results import Results, eventful_results
 
 
 def test_the_printed_table_of_all_that_can_happen() -> None:
-    results = everything()
+    results = eventful_results()
     builders.golden(
         "table.txt", table.table_text(results.rows(), results.campaign, results.pack, "simple", details=True)
     )
@@ -38,7 +38,7 @@ def test_the_printed_table_of_all_that_can_happen() -> None:
 @pytest.mark.parametrize("width", [80, 140])
 @pytest.mark.parametrize("tiers", ["one", "two"])
 def test_a_table_has_the_footnotes_that_change_a_number_and_counts_the_others(tiers: str, width: int) -> None:
-    results = everything()
+    results = eventful_results()
     table_input = two_targets() if tiers == "two" else (results.rows(), results.campaign, results.pack)
     text = table.table_text(*table_input, "simple", width)
     builders.golden(f"table-{tiers}-{width}.txt", text)
@@ -48,7 +48,7 @@ def test_a_table_has_the_footnotes_that_change_a_number_and_counts_the_others(ti
 
 def test_the_last_attempt_of_a_run_is_counted_whatever_became_of_the_others() -> None:
     """An attempt that was superseded, or had other settings, has a number too: "attempt 2 of 1" is none."""
-    submission = everything().submission()
+    submission = eventful_results().submission()
     attempts = submission.attempts
     first = attempts[0]
     later_attempt = replace(first, number=first.number + 1)
@@ -61,16 +61,16 @@ def test_the_last_attempt_of_a_run_is_counted_whatever_became_of_the_others() ->
 
 
 def test_the_table_as_csv() -> None:
-    builders.golden("table.csv", table.as_csv(everything().rows()))
+    builders.golden("table.csv", table.as_csv(eventful_results().rows()))
 
 
 def test_the_rows_of_several_nodes_as_json() -> None:
-    rows = [row for row in everything().rows() if (row.cell.launch, row.cell.operation) == ("peak", "create")]
+    rows = [row for row in eventful_results().rows() if (row.cell.launch, row.cell.operation) == ("peak", "create")]
     builders.golden("table.json", table.as_json(rows))
 
 
 def test_the_forms_agree_on_every_number() -> None:
-    rows = everything().rows()
+    rows = eventful_results().rows()
     from_json = json.loads(table.as_json(rows))
     from_csv = list(csv.DictReader(io.StringIO(table.as_csv(rows))))
     assert [entry["value"] for entry in from_json] == [
@@ -86,7 +86,7 @@ def test_each_column_has_a_place_in_csv_of_its_own() -> None:
 
 
 def test_a_csv_with_decimal_commas_is_read_back_with_the_same_fields(tmp_path: Path) -> None:
-    text = table.as_csv(everything().rows())
+    text = table.as_csv(eventful_results().rows())
     commas = printing.with_decimal_commas(text)
     assert "52345,6780;" in commas and "scratch.node.unique.r1" in commas and ";2000,0 2500,0;" in commas
     for name, content in (("a.csv", text), ("b.csv", commas)):
@@ -104,7 +104,7 @@ def test_a_full_size_table_does_not_say_rehearsal() -> None:
 
 
 def test_every_format_of_tabulate_prints_every_number() -> None:
-    results = everything()
+    results = eventful_results()
     rows = results.rows()
     for style in tabulate.tabulate_formats:
         text = table.table_text(rows, results.campaign, results.pack, style)
@@ -114,7 +114,7 @@ def test_every_format_of_tabulate_prints_every_number() -> None:
 
 @pytest.mark.parametrize("style", ["html", "latex_booktabs", "latex_longtable", "github"])
 def test_launch_conditions_stay_indented_where_a_format_drops_spaces(style: str) -> None:
-    results = everything()
+    results = eventful_results()
     text = table.table_text(results.rows(), results.campaign, results.pack, style)
     space = "\N{NO-BREAK SPACE}"
     for launch in results.pack.launch:
@@ -122,7 +122,7 @@ def test_launch_conditions_stay_indented_where_a_format_drops_spaces(style: str)
 
 
 def test_markdown_aligns_numbers_right() -> None:
-    results = everything()
+    results = eventful_results()
     rule = table.table_text(results.rows(), results.campaign, results.pack, "github").splitlines()[3]
     assert [column.endswith(":") for column in rule.strip("|").split("|")] == [False, *[True] * 5, False, False]
 
@@ -156,7 +156,7 @@ def test_status_and_notes_have_columns_of_their_own_only_where_a_line_has_them()
 
 
 def test_a_line_in_which_one_number_is_invalid_says_which() -> None:
-    rows = everything().rows()
+    rows = eventful_results().rows()
     rows[1] = replace(rows[1], status=Status.INVALID)
     text = table.table_text(rows, builders.campaign(), builders.pack(), "simple")
     assert re.search(r"5000 +1200 +1 +1  INVALID: Stat", text)
@@ -188,7 +188,7 @@ def test_a_format_with_rows_of_its_own_folds_no_label(style: str) -> None:
 
 def two_targets() -> tuple[list[Row], Campaign, RulePack]:
     """A campaign on two tiers; on the second one file configuration is declined."""
-    results = everything()
+    results = eventful_results()
     rows = results.rows()
     second = [replace(row, cell=replace(row.cell, target="burst")) for row in rows]
     declined: dict[str, Any] = {"value": None, "record": None, "status": Status.DECLINED, "note": "not offered"}
@@ -230,7 +230,7 @@ def test_an_overview_can_be_printed_in_every_format() -> None:
 
 
 def test_headings_are_folded_where_a_table_would_be_wider_than_a_terminal() -> None:
-    results = everything()
+    results = eventful_results()
     titles = {
         "create": "Sum of the processes",
         "stat": "Reached by reads of others",

@@ -20,7 +20,7 @@ from campaign.report import decision, findings_view, views
 from tests.plan.test_adaptive import campaign as searching_campaign
 from tests.plan.test_adaptive import look, wanted
 from tests.support import builders
-from tests.support.results import Results, everything
+from tests.support.results import Results, eventful_results
 
 
 def definition_of(results: Results | None = None) -> Definition:
@@ -78,7 +78,7 @@ def test_a_plan_of_a_benchmark_without_items_has_no_counts() -> None:
 
 
 def test_each_run_has_the_state_of_its_latest_attempt() -> None:
-    results = everything()
+    results = eventful_results()
     rows = {row["run"]: row for row in views.run_states(results.submission())}
     assert list(rows) == [run.id for run in results.runs]
     assert rows["scratch.node.unique.r1"] == {
@@ -110,7 +110,7 @@ def test_each_run_has_the_state_of_its_latest_attempt() -> None:
 
 def test_a_run_whose_cells_are_all_declined_is_not_called_planned() -> None:
     declined = (Declined("scratch/max/unique/*", "no time"), Declined("scratch/max/onefile/stat", "no time"))
-    results = everything()
+    results = eventful_results()
     results.campaign = replace(results.campaign, declined=declined)
     states = {row["run"]: row["state"] for row in views.run_states(results.submission()) if "max" in row["run"]}
     assert states["scratch.max.unique.r1"] == "left out"
@@ -118,12 +118,12 @@ def test_a_run_whose_cells_are_all_declined_is_not_called_planned() -> None:
 
 
 def test_the_states_as_text() -> None:
-    results = everything()
+    results = eventful_results()
     builders.golden("states.txt", views.states_text(views.run_states(results.submission())) + "\n")
 
 
 def test_a_run_of_a_search_is_marked_on_its_own_line() -> None:
-    row = views.run_states(everything().submission())[0] | {
+    row = views.run_states(eventful_results().submission())[0] | {
         "run": "scratch.node.shared.confirm-1x1.1",
         "phase": "confirm",
     }
@@ -142,7 +142,7 @@ def test_each_finding_comes_once_with_its_clause() -> None:
 
 
 def test_a_cell_without_a_number_is_a_finding_unless_it_is_declined() -> None:
-    results = everything()
+    results = eventful_results()
     results.pack = builders.pack(checks={"CMP-03": "8.2.2"})
     entries = [entry for entry in finding_entries(results) if entry["rule"] == "CMP-03"]
     assert sorted(entry["subject"] for entry in entries) == sorted(
@@ -161,7 +161,7 @@ def test_a_rule_that_nothing_judges_is_reported_not_to_be_checked() -> None:
 
 
 def test_findings_as_text_are_reported_once_with_where_and_what_was_found() -> None:
-    results = everything()
+    results = eventful_results()
     submission = judged_submission(results)
     text = findings_view.check_text(submission, decision.campaign_decision(submission, "c.yaml"))
     builders.golden("findings.txt", text + "\n")
@@ -203,7 +203,7 @@ def test_a_rule_counts_by_the_worst_that_is_reported_of_it() -> None:
 
 
 def test_what_needs_an_explanation_is_not_listed_as_explained() -> None:
-    submission = judged_submission(everything())
+    submission = judged_submission(eventful_results())
     findings = [
         replace(finding, severity=Severity.WARNING) for finding in submission.all_findings if finding.rule == "FLG-07"
     ]
@@ -212,7 +212,7 @@ def test_what_needs_an_explanation_is_not_listed_as_explained() -> None:
 
 
 def test_a_finding_is_listed_once_whatever_answers_it_has() -> None:
-    submission = judged_submission(everything())
+    submission = judged_submission(eventful_results())
     findings = [finding for finding in submission.all_findings if finding.rule == "FLG-07"][:1]
     for answers in (
         {},
@@ -229,7 +229,7 @@ def test_a_finding_is_listed_once_whatever_answers_it_has() -> None:
 
 
 def test_an_answer_stands_with_its_finding() -> None:
-    submission = judged_submission(everything())
+    submission = judged_submission(eventful_results())
     findings = [
         replace(finding, explained="the switch was replaced")
         for finding in submission.all_findings

@@ -28,7 +28,7 @@ from campaign.report.decision import Compliance, DecisionBlock, Question, Step
 from campaign.report.write import write_report
 from tests.report.test_clauses import KEPT, OPEN
 from tests.support import builders
-from tests.support.results import Results, everything
+from tests.support.results import Results, eventful_results
 
 FINDING = Finding("FLG-06", Severity.ERROR, "scratch.peak.unique.r1/1", "-N is not the rank offset", "4", "1")
 PLOT = Plot("rates", "Rates", "bars", ("create", "stat", "remove"))
@@ -103,7 +103,7 @@ class Page(html.parser.HTMLParser):
 
 
 def test_the_page_of_a_campaign_that_went_through_everything(tmp_path: Path) -> None:
-    page = write_report(tmp_path / "report", contents_in(contents(everything()), tmp_path))
+    page = write_report(tmp_path / "report", contents_in(contents(eventful_results()), tmp_path))
     assert page == tmp_path / "report" / "index.html"
     builders.golden(
         "report.html", page.read_text(encoding="utf-8").replace(f"campaign {__version__}", "campaign VERSION")
@@ -111,7 +111,7 @@ def test_the_page_of_a_campaign_that_went_through_everything(tmp_path: Path) -> 
 
 
 def test_every_form_of_the_table_is_written(tmp_path: Path) -> None:
-    write_report(tmp_path, contents(everything()))
+    write_report(tmp_path, contents(eventful_results()))
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "findings.json", "findings.txt", "index.html", "table.csv", "table.json", "table.txt", "table.xlsx",
     ]  # fmt: skip
@@ -123,7 +123,7 @@ def test_every_form_of_the_table_is_written(tmp_path: Path) -> None:
 
 
 def with_plot() -> Results:
-    results = everything()
+    results = eventful_results()
     results.pack = replace(results.pack, plots=(PLOT,))
     return results
 
@@ -191,7 +191,7 @@ HOSTILE = "<script>alert(1)</script>\"' onmouseover=x {{ 7 * 7 }} &amp; \u202e"
 
 
 def test_every_text_is_shown_as_the_text_that_it_is(tmp_path: Path) -> None:
-    results = everything()
+    results = eventful_results()
     results.pack = replace(
         results.pack,
         caption=HOSTILE,
@@ -206,7 +206,7 @@ def test_every_text_is_shown_as_the_text_that_it_is(tmp_path: Path) -> None:
             replace(hostile_contents, campaign=replace(hostile_contents.campaign, contact=((HOSTILE, HOSTILE),))),
         )
     )
-    written_tags = {tag for tag, _ in Page(write_report(tmp_path / "harmless", contents(everything()))).tags}
+    written_tags = {tag for tag, _ in Page(write_report(tmp_path / "harmless", contents(eventful_results()))).tags}
     assert {tag for tag, _ in page.tags} <= written_tags
     assert "\u202e" not in page.text
     assert not any("onmouseover" in attributes for _, attributes in page.tags)
@@ -214,13 +214,13 @@ def test_every_text_is_shown_as_the_text_that_it_is(tmp_path: Path) -> None:
 
 
 def test_a_hostile_log_is_shown_as_text_and_cut(tmp_path: Path) -> None:
-    hostile_contents = contents_in(contents(everything()), tmp_path)
+    hostile_contents = contents_in(contents(eventful_results()), tmp_path)
     folder = tmp_path / "runs" / "scratch.single.shared.r1" / "1"
     folder.mkdir(parents=True)
     line = f"</pre></aside>{HOSTILE} \x1b[31m {'y' * 300}\r"
     (folder / "stdout").write_bytes(b"\xff\n" + "\n".join([line] * 30).encode())
     page = Page(write_report(tmp_path / "report", hostile_contents))
-    written_tags = {tag for tag, _ in Page(write_report(tmp_path / "harmless", contents(everything()))).tags}
+    written_tags = {tag for tag, _ in Page(write_report(tmp_path / "harmless", contents(eventful_results()))).tags}
     assert {tag for tag, _ in page.tags} <= written_tags | {"pre", "mark", "i"}
     assert page.text.count("</pre></aside><script>alert(1)") == 33  # 11 lines for each of the run's 3 numbers
     assert "y" * 200 not in page.text and "…" in page.text
@@ -228,7 +228,7 @@ def test_a_hostile_log_is_shown_as_text_and_cut(tmp_path: Path) -> None:
 
 
 def test_a_log_that_is_a_link_or_gone_is_not_read_and_said(tmp_path: Path) -> None:
-    all_contents = contents_in(contents(everything()), tmp_path)
+    all_contents = contents_in(contents(eventful_results()), tmp_path)
     folder = tmp_path / "runs" / "scratch.single.shared.r1" / "1"
     folder.mkdir(parents=True)
     (folder / "stdout").symlink_to("/etc/passwd")
@@ -240,7 +240,7 @@ def test_a_log_that_is_a_link_or_gone_is_not_read_and_said(tmp_path: Path) -> No
 
 def test_the_excerpts_of_a_page_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(origins, "EXCERPTS", 1000)
-    all_contents = contents_in(contents(everything()), tmp_path)
+    all_contents = contents_in(contents(eventful_results()), tmp_path)
     for row in all_contents.rows:
         if row.record is not None:
             (tmp_path / row.record.source.file).parent.mkdir(parents=True, exist_ok=True)
@@ -251,7 +251,7 @@ def test_the_excerpts_of_a_page_are_bounded(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_every_number_of_the_table_leads_to_its_origin_and_back(tmp_path: Path) -> None:
-    results = everything()
+    results = eventful_results()
     page = Page(write_report(tmp_path, contents(results)))
     links = {
         str(attributes["href"]): str(attributes["title"])
@@ -272,7 +272,7 @@ def test_every_number_of_the_table_leads_to_its_origin_and_back(tmp_path: Path) 
 
 
 def test_the_raw_output_is_linked_relative_to_the_page(tmp_path: Path) -> None:
-    all_contents = contents_in(contents(everything()), tmp_path)
+    all_contents = contents_in(contents(eventful_results()), tmp_path)
     page = Page(write_report(tmp_path / "report", all_contents))
     links = [
         str(attributes["href"])
@@ -310,7 +310,7 @@ def test_a_projected_number_says_so_and_how_it_came_about(tmp_path: Path) -> Non
 
 def test_what_other_parts_found_out_stands_in_sections_of_its_own(tmp_path: Path) -> None:
     all_contents = replace(
-        contents(everything()),
+        contents(eventful_results()),
         environment=(Section("Kernel", "of each node", sequence_columns("node", "kernel"), (("n1", HOSTILE),)),),
         modifications=(Section("No modifications", "both trees have the same hash", preformatted=f"+{HOSTILE}"),),
     )
@@ -321,7 +321,7 @@ def test_what_other_parts_found_out_stands_in_sections_of_its_own(tmp_path: Path
 
 
 def test_a_status_other_than_measured_stands_beside_the_number(tmp_path: Path) -> None:
-    text = Page(write_report(tmp_path, contents(everything()))).text
+    text = Page(write_report(tmp_path, contents(eventful_results()))).text
     assert "not a compliant result" in text
     for status in ("invalid", "failed", "missing", "declined"):
         assert status in text
@@ -329,14 +329,14 @@ def test_a_status_other_than_measured_stands_beside_the_number(tmp_path: Path) -
 
 def test_findings_that_differ_only_in_their_subject_stand_once(tmp_path: Path) -> None:
     findings = tuple(replace(FINDING, wording="said once", subject=f"run{n}") for n in range(5))
-    page = Page(write_report(tmp_path, contents(everything(), findings)))
+    page = Page(write_report(tmp_path, contents(eventful_results(), findings)))
     assert page.text.partition("A rule that was not checked")[2].count("said once") == 1
     assert "run0, run1, run2, run3, run4" in page.text
 
 
 def test_findings_that_say_the_same_of_different_values_stand_once_with_each_value(tmp_path: Path) -> None:
     findings = tuple(replace(FINDING, wording="said once", subject=f"run{n}", actual=f"{n}%") for n in range(3))
-    page = Page(write_report(tmp_path, contents(everything(), findings)))
+    page = Page(write_report(tmp_path, contents(eventful_results(), findings)))
     assert page.text.partition("A rule that was not checked")[2].count("said once") == 1
     assert "3 findings with different values" in page.text
     assert "run1: expected 4, found 1%" in page.text
@@ -347,26 +347,26 @@ def test_an_answer_and_a_waiver_stand_beside_their_finding(tmp_path: Path) -> No
         replace(FINDING, waived="by the buyer"),
         replace(FINDING, severity=Severity.WARNING, explained="it is that slow"),
     )
-    text = Page(write_report(tmp_path, contents(everything(), findings))).text
+    text = Page(write_report(tmp_path, contents(eventful_results(), findings))).text
     assert "Waived, by the buyer" in text and "Explanation: it is that slow" in text
 
 
 def test_errors_come_before_what_is_disclosed(tmp_path: Path) -> None:
     findings = (replace(FINDING, severity=Severity.INFO, wording="said only"), replace(FINDING, wording="broken"))
-    text = Page(write_report(tmp_path, contents(everything(), findings))).text
+    text = Page(write_report(tmp_path, contents(eventful_results(), findings))).text
     assert text.index("broken") < text.index("said only")
 
 
 def test_a_pack_that_is_not_the_projects_says_where_it_is_from(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("id: mine\n")
-    results = everything()
+    results = eventful_results()
     results.pack = replace(results.pack, path=tmp_path / "mine.yaml", digest="0123456789abcdef" * 4)
     text = Page(write_report(tmp_path / "out", contents(results))).text
     assert f"custom rule pack {tmp_path}/mine.yaml, SHA-256 0123456789abcdef" in text
 
 
 def test_a_long_list_of_origins_is_printed_broad_and_a_short_one_is_not(tmp_path: Path) -> None:
-    all_contents = contents(everything())
+    all_contents = contents(eventful_results())
     few_text = write_report(tmp_path / "few", all_contents).read_text(encoding="utf-8")
     many_text = write_report(tmp_path / "many", replace(all_contents, rows=all_contents.rows * 3)).read_text(
         encoding="utf-8"
@@ -376,14 +376,14 @@ def test_a_long_list_of_origins_is_printed_broad_and_a_short_one_is_not(tmp_path
 
 
 def test_the_page_says_that_there_are_no_findings(tmp_path: Path) -> None:
-    assert "None." in Page(write_report(tmp_path, contents(everything(), ()))).text
+    assert "None." in Page(write_report(tmp_path, contents(eventful_results(), ()))).text
 
 
 def test_a_second_report_writes_over_the_first_and_leaves_what_is_not_its_own(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("mine")
-    write_report(tmp_path, contents(everything()))
+    write_report(tmp_path, contents(eventful_results()))
     first = (tmp_path / "index.html").read_bytes()
-    write_report(tmp_path, contents(everything()))
+    write_report(tmp_path, contents(eventful_results()))
     assert (tmp_path / "index.html").read_bytes() == first
     assert (tmp_path / "letter.txt").read_text() == "mine"
 
@@ -391,13 +391,13 @@ def test_a_second_report_writes_over_the_first_and_leaves_what_is_not_its_own(tm
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=re.escape(f"{tmp_path}/file: cannot be written: File exists")):
-        write_report(tmp_path / "file", contents(everything()))
+        write_report(tmp_path / "file", contents(eventful_results()))
     with pytest.raises(InputError, match="cannot be written"):
-        write_report(Path("/proc/nowhere"), contents(everything()))
+        write_report(Path("/proc/nowhere"), contents(eventful_results()))
 
 
 def test_the_compliance_matrix_is_a_part_of_the_page_if_the_pack_lists_its_clauses(tmp_path: Path) -> None:
-    all_contents = contents_in(contents(everything()), tmp_path)
+    all_contents = contents_in(contents(eventful_results()), tmp_path)
     bare_text = write_report(tmp_path, all_contents).read_text()
     page = write_report(tmp_path, replace(all_contents, clauses=(KEPT, OPEN))).read_text()
     assert 'id="clauses"' in page

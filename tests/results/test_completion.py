@@ -9,11 +9,11 @@ import pytest
 from campaign.core.records import Completion, PhaseTimes
 from campaign.results.completion import read_completion
 from tests.support.builders import COMPLETION
-from tests.support.facts import ended, text, write
+from tests.support.facts import completion_facts, text, write
 
 
 def test_a_record_is_read(tmp_path: Path) -> None:
-    write(tmp_path, *ended(COMPLETION))
+    write(tmp_path, *completion_facts(COMPLETION))
     phases = (PhaseTimes("", 0, 1.5, 2.5),)
     assert read_completion(tmp_path, "t") == Completion("done", "", 0, 1.5, 2.5, "7", "j", "n1", 0, 0, phases=phases)
 
@@ -24,18 +24,18 @@ def test_no_record_is_none(tmp_path: Path) -> None:
 
 UNREADABLE = {
     "one that says something twice": (
-        text(*ended(COMPLETION), *ended({"outcome": "failed"})),
+        text(*completion_facts(COMPLETION), *completion_facts({"outcome": "failed"})),
         "a fact of the job is there twice",
     ),
     "a torn one": ('{"format": 1, ', "not JSON: Expecting property name"),
     "one of another format": ('{"format": 2}\n', "format 2; expected 1"),
     "another attempt's": (
-        text(*ended(COMPLETION | {"token": "other"})),
+        text(*completion_facts(COMPLETION | {"token": "other"})),
         "belongs to another attempt: its token is 'other', this attempt's is 't'",
     ),
-    "one that lacks something": (text(*ended({"token": "t"})), "completion: field 'outcome' is missing"),
+    "one that lacks something": (text(*completion_facts({"token": "t"})), "completion: field 'outcome' is missing"),
     "one with a number beyond all numbers": (
-        text(*ended(COMPLETION | {"exit_status": float("inf")})),
+        text(*completion_facts(COMPLETION | {"exit_status": float("inf")})),
         "completion.exit_status: found inf; allowed: int",
     ),
 }

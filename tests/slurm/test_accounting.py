@@ -19,7 +19,7 @@ from tests.support.fake_slurm import Fake
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
-    with fake_slurm.started(tmp_path, monkeypatch) as fake:
+    with fake_slurm.running_cluster(tmp_path, monkeypatch) as fake:
         yield fake
 
 
@@ -31,7 +31,7 @@ def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Fake) -> Dr
 def run(driver: Driving, cluster: Fake) -> None:
     """To the job's end by Slurm's word: the driver is impatient here, and would not wait for it on a busy machine."""
     driver.send()
-    fake_slurm.wait_until(lambda: not cluster.running(), "the job has ended")
+    fake_slurm.wait_until(lambda: not cluster.active_jobs(), "the job has ended")
 
 
 def told(driver: Driving) -> dict[str, Any]:
@@ -73,14 +73,14 @@ def test_a_slurm_that_does_not_answer_is_asked_by_the_next_command(driver: Drivi
     path = driver.paths.jobs(driver.attempt().job) / "accounting.json"
     assert not path.exists()
     cluster.mend("scontrol-fails")
-    second_accountant = accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.said.append)
+    second_accountant = accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.messages.append)
     assert second_accountant.step(set(), ()) is False
     assert path.exists()
 
 
 def test_a_job_is_not_asked_for_while_one_of_its_attempts_is_under_way(driver: Driving, cluster: Fake) -> None:
     run(driver, cluster)
-    waiting = accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.said.append)
+    waiting = accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.messages.append)
     assert waiting.step({driver.attempt().job}, ()) is False
     assert not (driver.paths.jobs(driver.attempt().job) / "accounting.json").exists()
 
@@ -93,7 +93,7 @@ def test_a_job_that_has_not_ended_is_waited_for_and_then_put_down_for_the_time_b
     job, number = driver.attempt().job, cluster.jobs()[0]["id"]
     cluster.pretend(number, job, state)
     clock = [0.0]
-    slow = accounting.Accountant(driver.paths, driver.store, lambda: clock[0], driver.said.append)
+    slow = accounting.Accountant(driver.paths, driver.store, lambda: clock[0], driver.messages.append)
     for now, waits in ((0.0, True), (0.3, True), (0.6, False)):
         clock[0] = now
         assert slow.step(set(), ()) is waits
@@ -101,7 +101,7 @@ def test_a_job_that_has_not_ended_is_waited_for_and_then_put_down_for_the_time_b
     cluster.pretend(number, job, "COMPLETED")
     assert slow.step(set(), ()) is False
     assert told(driver)["job"]["JobState"] == state, "one command asks for a job once"
-    second_accountant = accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.said.append)
+    second_accountant = accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.messages.append)
     assert second_accountant.step(set(), ()) is False
     assert told(driver)["job"]["JobState"] == "COMPLETED"
 
@@ -111,7 +111,7 @@ def test_the_wait_for_a_jobs_end_begins_when_its_last_attempt_has_ended(driver: 
     job = driver.attempt().job
     cluster.pretend(cluster.jobs()[0]["id"], job, "COMPLETING")
     clock = [0.0]
-    waiting = accounting.Accountant(driver.paths, driver.store, lambda: clock[0], driver.said.append)
+    waiting = accounting.Accountant(driver.paths, driver.store, lambda: clock[0], driver.messages.append)
     assert waiting.step({job}, ()) is False
     clock[0] = 1000.0
     assert waiting.step(set(), ()) is True
@@ -131,12 +131,16 @@ def test_a_job_that_slurm_forgot_before_it_was_seen_to_end_keeps_its_record_and_
     accounting.import_accounting(driver.paths, driver.store, driver.attempt().job)
     cluster.fault("vanish")
     cluster.fault("no-accounting")
-    assert accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.said.append).step(set(), ()) is False
+    assert (
+        accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.messages.append).step(set(), ()) is False
+    )
     kept_fields = told(driver)
     assert kept_fields["problems"] == ["Slurm no longer has a record of the job"]
     assert kept_fields["job"] == left["job"]
     before = path.stat().st_mtime_ns
-    assert accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.said.append).step(set(), ()) is False
+    assert (
+        accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.messages.append).step(set(), ()) is False
+    )
     assert path.stat().st_mtime_ns == before
 
 

@@ -31,7 +31,7 @@ from tests.support.fake_slurm import Fake
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
-    with fake_slurm.started(tmp_path, monkeypatch) as fake:
+    with fake_slurm.running_cluster(tmp_path, monkeypatch) as fake:
         yield fake
 
 
@@ -63,13 +63,13 @@ def until_reason(driver: Driving, reason: str, number: int = 1) -> None:
 def until_said(driver: Driving, text: str) -> None:
     def there() -> bool:
         driver.step()
-        return any(text in said for said in driver.said)
+        return any(text in message for message in driver.messages)
 
     fake_slurm.wait_until(there, f"somebody says {text!r}")
 
 
 def all_ended(cluster: Fake) -> None:
-    fake_slurm.wait_until(lambda: not cluster.running(), "all jobs have ended")
+    fake_slurm.wait_until(lambda: not cluster.active_jobs(), "all jobs have ended")
 
 
 # --- the job's own record comes first
@@ -88,7 +88,7 @@ def test_results_come_in_while_slurm_does_not_answer(driver: Driving, cluster: F
 def test_an_attempts_times_are_those_of_its_record(driver: Driving) -> None:
     send_one(driver)
     driver.follow()
-    record = facts.end_of(driver.folder())
+    record = facts.read_completion(driver.folder())
     assert record is not None
     assert (driver.attempt().started, driver.attempt().ended) == (record["started"], record["ended"])
 
@@ -267,8 +267,8 @@ def test_the_placement_of_a_benchmark_that_does_not_tell_it_comes_from_the_probe
     text = (folder / "stdout").read_text().replace("mdtest-4.1.0+dev", "mdtest-1.8.4").replace("Nodemap: 1\n", "")
     (folder / "stdout").write_text(text.replace("with 1 total task(s) on 1 node(s)", "with 4 total task(s) on 2 nodes"))
     # What was seen of the ranks themselves goes before.
-    other_entries = [fact for fact in facts.written(folder) if fact["source"] not in ("probe", "ranks")]
-    facts.write(folder, *other_entries, *facts.probe(probed))
+    other_entries = [fact for fact in facts.read(folder) if fact["source"] not in ("probe", "ranks")]
+    facts.write(folder, *other_entries, *facts.probe_facts(probed))
     collect.import_results(driver.paths, driver.store, {"": "mdtest"}, driver.attempt())
     ((seen,),) = (outputs.values() for outputs in driver.store.observations().values())
     assert (seen.placement, seen.processes_per_node) == (placement, per_node)
@@ -294,8 +294,8 @@ def test_what_the_launcher_set_is_known_of_each_phase_whose_probe_recorded_every
     send_one(driver)
     driver.follow()
     folder = driver.folder()
-    other_entries = [fact for fact in facts.written(folder) if fact["source"] != "probe"]
-    facts.write(folder, *other_entries, *facts.probe(probed), *facts.probe(of_phase, "write"))
+    other_entries = [fact for fact in facts.read(folder) if fact["source"] != "probe"]
+    facts.write(folder, *other_entries, *facts.probe_facts(probed), *facts.probe_facts(of_phase, "write"))
     evidence, problems = collect.read_evidence(folder, driver.attempt().token)
     assert (evidence.loader_variables, problems) == (variables, ())
     assert evidence.placement.get("write", ()) == tuple(line.split()[1] for line in of_phase.splitlines())
@@ -416,7 +416,7 @@ def test_a_job_that_ends_under_a_run_ends_it_with_slurms_word_and_the_next_one_b
     cluster.fault("bench-sleep", 3000)
     driver.send()
     driver.wait_until_measured()
-    cluster.fault(fault, 0, once=True)
+    cluster.fault(fault, 0, one_time=True)
     driver.follow()
     number, (state, word) = cluster.jobs()[0]["id"], ENDS[fault]
     assert driver.states() == [state, state]
@@ -430,7 +430,7 @@ def test_a_job_over_its_limit_ends_its_run_as_a_timeout_and_the_next_run_complet
     cluster.fault("bench-sleep", 3000)
     driver.send()
     driver.wait_until_measured()
-    cluster.fault("timeout", 0, once=True)
+    cluster.fault("timeout", 0, one_time=True)
     driver.follow()
     assert driver.states() == [State.TIMEOUT, State.TIMEOUT]
     assert (
@@ -537,7 +537,7 @@ def test_a_job_that_slurm_has_forgotten_is_found_in_the_accounting(driver: Drivi
     cluster.fault("bench-sleep", 3000)
     send_one(driver)
     driver.wait_until_measured()
-    cluster.fault("node-fail", 0, once=True)
+    cluster.fault("node-fail", 0, one_time=True)
     driver.follow()
     assert driver.attempt().state is State.NODE_FAIL
     assert "NODE_FAIL, exit code" in driver.attempt().reason
@@ -593,7 +593,7 @@ def test_nothing_is_concluded_while_slurm_does_not_answer_and_it_is_reported_onc
     until_said(driver, message)
     for _ in range(50):
         driver.step()
-    assert driver.said.count(message) == 1
+    assert driver.messages.count(message) == 1
     assert driver.attempt().state is State.RUNNING
     cluster.mend("squeue-fails")
     until_said(driver, "Slurm answers again")
@@ -670,8 +670,8 @@ def test_while_the_accounting_is_down_an_absent_job_is_waited_for(driver: Drivin
         driver.follower._next_query = 0.0
         driver.step()
     assert driver.attempt().state is State.RUNNING
-    assert sum("Connection refused" in line for line in driver.said) == 1
-    assert "Slurm answers again" not in driver.said
+    assert sum("Connection refused" in line for line in driver.messages) == 1
+    assert "Slurm answers again" not in driver.messages
     cluster.mend("sacct-fails")
     cluster.fault("no-accounting")
     driver.follow()
@@ -736,7 +736,7 @@ def test_a_renamed_job_that_only_the_accounting_remembers_has_its_end(driver: Dr
     send_one(driver)
     driver.wait_until_measured()
     cluster.rename(cluster.jobs()[0]["id"], "renamed")
-    cluster.fault("node-fail", 0, once=True)
+    cluster.fault("node-fail", 0, one_time=True)
     driver.follow()
     assert driver.attempt().state is State.NODE_FAIL
 

@@ -15,13 +15,13 @@ from campaign.results.environment.slurm_text import STATES
 from campaign.slurm import commands, sbatch
 from campaign.slurm.commands import Job
 from tests.support import fake_slurm
-from tests.support.answers import answered
+from tests.support.answers import slurm_output
 from tests.support.fake_slurm import Fake
 
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
-    with fake_slurm.started(tmp_path, monkeypatch) as fake:
+    with fake_slurm.running_cluster(tmp_path, monkeypatch) as fake:
         yield fake
 
 
@@ -39,7 +39,7 @@ def submitted(folder: Path, name: str = "campaign-test-1", body: str = "true") -
 
 
 def ended(cluster: Fake) -> None:
-    fake_slurm.wait_until(lambda: not cluster.running(), "all jobs have ended")
+    fake_slurm.wait_until(lambda: not cluster.active_jobs(), "all jobs have ended")
 
 
 def test_a_submitted_job_is_found_by_its_name(tmp_path: Path, cluster: Fake) -> None:
@@ -235,7 +235,7 @@ MANUAL = {
 
 @pytest.mark.parametrize("word", WORDS)
 def test_slurms_state_means(word: str) -> None:
-    (job,) = commands.parse_queue(answered(f"7|{word}|None|batch|/|job|"))
+    (job,) = commands.parse_queue(slurm_output(f"7|{word}|None|batch|/|job|"))
     assert (job.state, job.word, job.reason) == (WORDS[word], word, "")
 
 
@@ -244,14 +244,14 @@ def test_every_state_of_slurms_manual_is_known() -> None:
 
 
 def test_an_unknown_state_is_held_and_said() -> None:
-    (job,) = commands.parse_queue(answered("7|DREAMING|None|batch|/|job|"))
+    (job,) = commands.parse_queue(slurm_output("7|DREAMING|None|batch|/|job|"))
     assert job.state is State.RUNNING
     assert job.reason == "unknown Slurm state DREAMING"
 
 
 def test_a_waiting_job_has_its_reason() -> None:
     reason = "ReqNodeNotAvail, UnavailableNodes:n3"
-    assert commands.parse_queue(answered(f"7|PENDING|{reason}|batch|/results/job|job|campaign-target:ab")) == [
+    assert commands.parse_queue(slurm_output(f"7|PENDING|{reason}|batch|/results/job|job|campaign-target:ab")) == [
         Job("7", "job", State.PENDING, "PENDING", reason, "campaign-target:ab", "batch", "/results/job")
     ]
 
@@ -310,14 +310,14 @@ def test_accounting_that_does_not_answer_is_no_answer(cluster: Fake) -> None:
 
 
 def test_the_first_word_of_a_state_counts_and_the_rest_is_shown() -> None:
-    assert commands.parse_accounting(answered("7|CANCELLED by 123|0:15||job")) == [
+    assert commands.parse_accounting(slurm_output("7|CANCELLED by 123|0:15||job")) == [
         Job("7", "job", State.CANCELLED, "CANCELLED", "CANCELLED by 123, exit code 0:15")
     ]
 
 
 def test_the_state_counts_before_the_exit_code() -> None:
     """NODE_FAIL has been seen with 0:15 and TIMEOUT with 0:0."""
-    jobs = commands.parse_accounting(answered("7|NODE_FAIL|0:15||one", "8|TIMEOUT|0:0||two"))
+    jobs = commands.parse_accounting(slurm_output("7|NODE_FAIL|0:15||one", "8|TIMEOUT|0:0||two"))
     assert [job.state for job in jobs] == [State.NODE_FAIL, State.TIMEOUT]
 
 
@@ -418,13 +418,13 @@ def test_one_task_is_launched_in_the_partition_where_one_is_named() -> None:
 
 def test_slurm_is_reachable_where_its_controller_is_up(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     assert commands.reachable() is None
-    cluster.fault("scontrol-garbage", "Slurmctld(primary) at fake is DOWN", once=True)
+    cluster.fault("scontrol-garbage", "Slurmctld(primary) at fake is DOWN", one_time=True)
     assert commands.reachable() == "Slurmctld(primary) at fake is DOWN"
     stars = "*" * 41
     asks = f"{stars}\n** RESTORE SLURMCTLD DAEMON TO SERVICE **\n{stars}"
-    cluster.fault("scontrol-garbage", f"Slurmctld(primary) at fake is DOWN\n{asks}", once=True)
+    cluster.fault("scontrol-garbage", f"Slurmctld(primary) at fake is DOWN\n{asks}", one_time=True)
     assert commands.reachable() == "Slurmctld(primary) at fake is DOWN"
-    cluster.fault("scontrol-fails", "", once=True)
+    cluster.fault("scontrol-fails", "", one_time=True)
     assert commands.reachable() == "scontrol: error: Unable to contact slurm controller (connect failure)"
     monkeypatch.setenv("PATH", "/nowhere")
     assert (commands.reachable() or "").startswith("scontrol is not on PATH")

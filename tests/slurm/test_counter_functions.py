@@ -19,7 +19,7 @@ def counted(job: Job) -> list[dict[str, Any]]:
     nothing, keys = {"counts": {}, "problem": ""}, {"operations": "counts", "problem": "problem"}
     return [
         {**nothing, "when": fact["phase"], keys[fact["name"]]: fact["value"]}
-        for fact in facts.of(job.steps[0].folder, "servers")
+        for fact in facts.read_source(job.steps[0].folder, "servers")
     ]
 
 
@@ -28,7 +28,7 @@ def test_the_servers_are_asked_before_and_after_and_the_benchmark_can_ask_betwee
     assert job.plan().run() == 0
     counts = {"create": 7, "stat": 1}
     assert counted(job) == [{"when": when, "counts": counts, "problem": ""} for when in ("begin", "end")]
-    ((_, environment),) = job.cluster.launched()
+    ((_, environment),) = job.cluster.launches()
     (job.steps[0].folder / "facts.jsonl").rename(job.steps[0].folder / "facts.jsonl.new")  # as during the run
     requests = ["bash", "-c", environment["BENCH_BETWEEN_PHASES"], "sh", "stat"]
     subprocess.run(requests, env={"PATH": os.environ["PATH"], "SLURM_JOB_ID": "5"}, check=True, timeout=LIMIT_S)

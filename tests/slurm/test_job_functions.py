@@ -256,7 +256,7 @@ def test_the_driver_reads_the_record(job: Job) -> None:
 
 def test_the_benchmark_is_reported_where_to_write_and_what_geometry_to_expect(job: Job) -> None:
     job.plan(geometry=Geometry(2, 8)).run()
-    (environment,) = [environment for _, environment in job.cluster.launched()]
+    (environment,) = [environment for _, environment in job.cluster.launches()]
     assert {name: value for name, value in environment.items() if name.startswith("BENCH_")} == {
         "BENCH_JSON": f"{job.steps[0].folder}/bench.jsonl", "BENCH_EXPECT_NODES": "2", "BENCH_EXPECT_PPN": "4"
     }  # fmt: skip
@@ -264,11 +264,11 @@ def test_the_benchmark_is_reported_where_to_write_and_what_geometry_to_expect(jo
 
 def test_a_step_that_slurmctld_took_for_alive_after_a_crash_keeps_no_other_from_starting(job: Job) -> None:
     job.plan().run()
-    assert [environment["SLURM_OVERLAP"] for _, environment in job.cluster.launched()] == ["1"]
+    assert [environment["SLURM_OVERLAP"] for _, environment in job.cluster.launches()] == ["1"]
 
 
 def test_a_benchmark_that_fails_is_recorded_with_its_status_and_the_next_run_goes_on(job: Job) -> None:
-    job.cluster.fault("bench-fails", "mdtest: boom\n", once=True)
+    job.cluster.fault("bench-fails", "mdtest: boom\n", one_time=True)
     assert job.plan(runs=2).run() == 1
     assert job.end_of(1) == ("failed", "the benchmark ended with status 1")
     assert (job.steps[0].folder / "stderr").read_text() == "mdtest: boom\n"
@@ -311,7 +311,7 @@ def test_where_the_witness_does_not_run_each_attempt_leaves_the_reason_where_the
     for number, step in enumerate(job.steps, 1):
         assert job.record(number) is None
         assert (step.folder / "stderr").read_text() == f"{reason}\n"
-    assert job.cluster.launched() == []
+    assert job.cluster.launches() == []
     assert job.left() == []
 
 
@@ -346,7 +346,7 @@ def test_a_run_that_another_has_claimed_is_not_launched(job: Job) -> None:
     assert job.record(1) is None
     assert job.end_of(2) == ("done", "")
     assert "scratch.peak.unique.r1, attempt 1: superseded, another has claimed it" in job.out()
-    assert len(job.cluster.launched()) == 1
+    assert len(job.cluster.launches()) == 1
 
 
 def test_a_run_that_cannot_be_claimed_says_why(job: Job) -> None:
@@ -366,7 +366,7 @@ def test_a_job_that_slurm_started_again_measures_nothing(job: Job) -> None:
     assert job.record(1) is None
     reason = "Slurm restarted the job (restart 2): its measurements would not be one run"
     assert job.end_of(2) == ("refused", reason)
-    assert job.cluster.launched() == []
+    assert job.cluster.launches() == []
     assert job.left() == []
 
 
@@ -380,7 +380,7 @@ def test_a_job_that_slurm_forgot_and_started_again_measures_nothing(job: Job) ->
     assert job.record(1) is None
     reason = "Slurm forgot that it had started the job, and started it again: its measurements would not be one run"
     assert job.end_of(2) == ("refused", reason)
-    assert job.cluster.launched() == []
+    assert job.cluster.launches() == []
     assert recorded_path.read_text() == "{}\n"
 
 
@@ -481,18 +481,18 @@ def test_a_job_that_is_killed_keeps_the_lock_which_the_next_one_finds_stale(job:
     ],
 )
 def test_a_launch_that_reached_no_task_is_tried_again(job: Job, text: str) -> None:
-    job.cluster.fault("srun-fails", text, once=True)
+    job.cluster.fault("srun-fails", text, one_time=True)
     assert job.plan().run() == 0
     assert job.end_of() == ("done", "")
     assert f"not launched, again in 5 s: {text}" in job.out()
-    assert len(job.cluster.launched()) == 2
+    assert len(job.cluster.launches()) == 2
 
 
 NONE_STARTED = "srun: error: timeout waiting for task launch, started 0 of 8 tasks"
 
 
 def test_a_launch_that_started_no_task_is_tried_again_whatever_status_srun_gives(job: Job) -> None:
-    job.cluster.fault("srun-loses", f"0\n{NONE_STARTED}\n", once=True)
+    job.cluster.fault("srun-loses", f"0\n{NONE_STARTED}\n", one_time=True)
     assert job.plan().run() == 0
     assert job.end_of() == ("done", "")
     assert f"not launched, again in 5 s: {NONE_STARTED}" in job.out()
@@ -510,7 +510,7 @@ def test_a_run_of_which_no_task_had_started_when_the_job_ended_is_not_done(job: 
 def test_a_program_that_ended_well_is_not_launched_again_for_what_srun_met_meanwhile(job: Job) -> None:
     job.cluster.fault("srun-loses", "0\nsrun: error: Socket timed out on send/recv operation\n")
     job.plan().run()
-    assert len(job.cluster.launched()) == 1
+    assert len(job.cluster.launches()) == 1
 
 
 @pytest.mark.parametrize(
@@ -524,7 +524,7 @@ def test_a_launch_that_slurmctld_refuses_or_that_started_tasks_is_not_tried_agai
     job.cluster.fault("srun-fails", text)
     assert job.plan().run() == 1
     assert job.end_of() == ("failed", "the benchmark ended with status 1")
-    assert len(job.cluster.launched()) == 1
+    assert len(job.cluster.launches()) == 1
 
 
 # --- a node that Slurm lost
@@ -579,7 +579,7 @@ def test_a_module_that_cannot_be_loaded_is_refused(job: Job) -> None:
     module(job, 'echo "$2 is unknown" >&2; return 1')
     assert job.plan().run() == 1
     assert job.end_of() == ("refused", "module mpi/openmpi 4 cannot be loaded: module load failed")
-    assert job.cluster.launched() == []
+    assert job.cluster.launches() == []
     assert job.left() == []
 
 
@@ -598,7 +598,7 @@ def test_the_environment_is_recorded_without_secrets(job: Job) -> None:
     of_job = (job.folder / "facts.jsonl").read_text()
     assert of_job.startswith('{"format": 1}\n')
     assert all((step.folder / "facts.jsonl").read_text().startswith(of_job) for step in job.steps)
-    recorded_fields = {fact["name"]: fact["value"] for fact in facts.of(job.steps[0].folder, "host")}
+    recorded_fields = {fact["name"]: fact["value"] for fact in facts.read_source(job.steps[0].folder, "host")}
     assert recorded_fields["directory"] == str(job.target)
     assert recorded_fields["env.OMPI_MCA_btl"] == 'tcp "x" \\'
     assert recorded_fields["env.LD_PRELOAD_"] == "ü"
@@ -623,7 +623,7 @@ def reasons(texts: list[bytes]) -> list[str]:
     """What the records have of each reason."""
     with TemporaryDirectory() as folder:
         statuses = [completion(Path(folder), reason=text).returncode for text in texts]
-        recorded_values = [fact["value"] for fact in facts.of(Path(folder), "job") if fact["name"] == "reason"]
+        recorded_values = [fact["value"] for fact in facts.read_source(Path(folder), "job") if fact["name"] == "reason"]
         assert len(recorded_values) == statuses.count(0)
         return recorded_values
 
@@ -648,7 +648,7 @@ def test_a_record_has_each_word_where_it_belongs(tmp_path: Path, monkeypatch: py
     )
     assert (process.returncode, process.stderr) == (0, b"")
     (tmp_path / "facts.jsonl.new").rename(tmp_path / "facts.jsonl")
-    record = facts.end_of(tmp_path)
+    record = facts.read_completion(tmp_path)
     assert record is not None
     assert record["suspended"] == [10.6, 10.7]
     assert (record["uptime"], record["unended"], record["exit_status"], record["restart_count"]) == (
@@ -666,7 +666,7 @@ def test_a_record_has_each_word_where_it_belongs(tmp_path: Path, monkeypatch: py
 def test_what_a_run_has_not_is_not_in_its_record(tmp_path: Path) -> None:
     assert completion(tmp_path).returncode == 0
     (tmp_path / "facts.jsonl.new").rename(tmp_path / "facts.jsonl")
-    record = facts.end_of(tmp_path)
+    record = facts.read_completion(tmp_path)
     assert record is not None
     assert record.keys().isdisjoint({"uptime", "unended", "phases"})
     assert record["suspended"] == []
@@ -905,9 +905,9 @@ def test_the_ranks_of_each_phase_that_were_not_seen_are_asked_for_where_it_ran(t
     job.probe = True
     cluster.fault("witness-blind")
     assert (job.run(), job.end_of()) == (0, ("done", "")), job.complain()
-    requests = [next(word for word in words if word.startswith("--relative")) for words, _ in cluster.launched()]
+    requests = [next(word for word in words if word.startswith("--relative")) for words, _ in cluster.launches()]
     assert requests == ["--relative=0", f"--relative={ONE.nodes}"] * 2
-    assert {fact["phase"] for fact in facts.of(job.steps[0].folder, "probe")} == {"write", "read"}
+    assert {fact["phase"] for fact in facts.read_source(job.steps[0].folder, "probe")} == {"write", "read"}
 
 
 def test_a_phase_with_counts_of_its_own_is_launched_expected_and_asked_for_with_them(
@@ -919,13 +919,13 @@ def test_a_phase_with_counts_of_its_own_is_launched_expected_and_asked_for_with_
     job.probe = True
     cluster.fault("witness-blind")
     assert (job.run(), job.end_of()) == (0, ("done", "")), job.complain()
-    counts = [[word for word in words if word.startswith(("--nodes", "--ntasks="))] for words, _ in cluster.launched()]
+    counts = [[word for word in words if word.startswith(("--nodes", "--ntasks="))] for words, _ in cluster.launches()]
     of_run = [f"--nodes={ONE.nodes}", f"--ntasks={ONE.processes}"]
     assert counts == [["--nodes=1", "--ntasks=1"], of_run] * 2
     folder = job.steps[0].folder
     printed = [(folder / name / "stdout").read_text().splitlines() for name in ("prepare", "solve")]
     assert printed == [["1 1"], [f"{ONE.nodes} {ONE.processes_per_node}"] * ONE.processes]
-    assert [len(facts.probed(folder, name)) for name in ("prepare", "solve")] == [1, ONE.processes]
+    assert [len(facts.probe_lines(folder, name)) for name in ("prepare", "solve")] == [1, ONE.processes]
 
 
 @pytest.mark.parametrize("word", ["phase=io\n", "beside=x", "phase=", "end=1", "file=a"])
@@ -964,9 +964,9 @@ def test_phases_that_start_together_run_at_the_same_time_and_each_keeps_its_own_
     assert max(first.ended, second.ended) <= last.started
     assert completion.uptime[0] == first.uptime[0]
     assert max(first.uptime[1], second.uptime[1]) <= last.uptime[0] <= last.uptime[1] <= completion.uptime[1]
-    places = [next(word for word in words if word.startswith("--relative")) for words, _ in cluster.launched()]
+    places = [next(word for word in words if word.startswith("--relative")) for words, _ in cluster.launches()]
     assert sorted(places[:2]) == ["--relative=0", f"--relative={ONE.nodes}"]
-    assert {environment["BENCH_JSON"] for _, environment in cluster.launched()} == {
+    assert {environment["BENCH_JSON"] for _, environment in cluster.launches()} == {
         f"{folder}/{name}/bench.jsonl" for name in ("load0", "load1", "look")
     }
     assert not (job.folder / "launched").exists()
@@ -1031,6 +1031,6 @@ def test_phases_on_other_nodes_begin_behind_those_of_the_others(tmp_path: Path, 
     command = replace(shell("read", "true"), first_node=ONE.nodes)
     job = phased(Job(tmp_path, cluster), shell("write", "true"), command)
     assert job.run() == 0, job.complain()
-    places = [[word for word in words if word.startswith("--relative")] for words, _ in cluster.launched()]
+    places = [[word for word in words if word.startswith("--relative")] for words, _ in cluster.launches()]
     assert places == [["--relative=0"], [f"--relative={ONE.nodes}"]]
     assert f"#SBATCH --nodes={2 * ONE.nodes}\n" in (job.folder / "job.sbatch").read_text()

@@ -11,7 +11,7 @@ from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.slurm import partitions
 from campaign.slurm.partitions import ChosenNodes, NodeKind, NotInSlurm, Partition, Unusable
 from tests.support import fake_slurm
-from tests.support.answers import answered
+from tests.support.answers import slurm_output
 from tests.support.fake_slurm import Fake
 
 BY = ("root", 1795376728)  # who set a state, and when
@@ -23,12 +23,12 @@ def row(
     names: str, counts: str, state: str, reason: str = "none", has: str = "64000||", by: str = "root|1795376728"
 ) -> str:
     """Of sinfo. `counts`: CPUs, sockets and cores of each; `has`: MiB, features, GRES."""
-    return answered(f"{names}|{counts}|{has}|{state}|{by}|{reason}")
+    return slurm_output(f"{names}|{counts}|{has}|{state}|{by}|{reason}")
 
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
-    with fake_slurm.started(tmp_path, monkeypatch) as fake:
+    with fake_slurm.running_cluster(tmp_path, monkeypatch) as fake:
         yield fake
 
 
@@ -146,7 +146,7 @@ def test_a_partition_without_a_usable_node_has_no_cores() -> None:
 
 @pytest.mark.parametrize(
     "out",
-    ["Welcome to the machine", answered("n1|8"), row("n1", "8+|1|8", "idle")],
+    ["Welcome to the machine", slurm_output("n1|8"), row("n1", "8+|1|8", "idle")],
     ids=list("abc"),
 )
 def test_an_answer_without_a_node_that_can_be_read_is_shown(out: str) -> None:
@@ -215,7 +215,7 @@ def test_unlike_nodes_are_reported_apart_also_where_a_reason_looks_like_a_row() 
 
 
 def test_a_partition_that_does_not_exist_is_named_with_those_that_do(cluster: Fake) -> None:
-    cluster.fault("scontrol-fails", "Partition bacth not found", once=True)
+    cluster.fault("scontrol-fails", "Partition bacth not found", one_time=True)
     with pytest.raises(NotInSlurm, match=r"^slurm\.partition: found bacth; .*; did you mean batch\?$"):
         partitions.ask(Slurm("bacth"))
 

@@ -23,12 +23,12 @@ def probes(job: Job) -> list[str]:
     """The number of tasks of each probe of a placement, in their order among all launches; "run" for the others."""
     return [
         next(word for word in words if word.startswith("--ntasks=")) if "where" in words else "run"
-        for words, _ in job.cluster.launched()
+        for words, _ in job.cluster.launches()
     ]
 
 
 def placements(job: Job) -> list[list[str]]:
-    return [facts.probed(step.folder) for step in job.steps]
+    return [facts.probe_lines(step.folder) for step in job.steps]
 
 
 @pytest.mark.parametrize("geometry", [Geometry(1, 1), Geometry(1, 4), Geometry(2, 8), Geometry(3, 3), Geometry(3, 7)])
@@ -36,7 +36,7 @@ def test_ranks_that_were_not_all_seen_are_asked_for_after_the_run(job: Job, geom
     job.probe = True
     job.cluster.fault("witness-blind")
     assert job.plan(geometry=geometry).run() == 0
-    (launch, _), (probe, _) = job.cluster.launched()
+    (launch, _), (probe, _) = job.cluster.launches()
     options = list(scripts.launcher(job.steps[0].run, job.slurm)[1:])
     without_mpi = ["--mpi=none" if word.startswith("--mpi=") else word for word in options]
     assert probe[: len(options) + 1] == [*without_mpi, str(resources.witness())]

@@ -82,7 +82,7 @@ def environment(site: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def campaign(folder: Path, site: Sandbox, name: str, further_text: str, most: str = "{nodes: 2, processes: 6}") -> Case:
-    case = make_case(folder, site, name, 256, most=most)
+    case = make_case(folder, site, name, 256, launch_max=most)
     case.file.write_text(case.file.read_text().replace("slurm:\n", f"slurm:\n{further_text}"))
     return case
 
@@ -126,7 +126,7 @@ def test_a_campaign_among_foreign_texts_and_renamed_jobs_is_measured_and_valid(t
     case.slurm("scontrol", "update", "nodename=node2", "state=drain", f"reason={TEXT}")
     try:
         driver = case.start("run")
-        wait_until(lambda: any(row["state"] == "running" for row in case.states().values()), what="a run under way")
+        wait_until(lambda: any(row["state"] == "running" for row in case.states().values()), goal="a run under way")
         jobs = case.slurm("squeue", "--noheader", "--me", "--format=%A", "--states=running,pending").split()
         for job in set(jobs) - {other}:
             with suppress(subprocess.CalledProcessError):  # it has just ended

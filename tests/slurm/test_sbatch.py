@@ -18,7 +18,7 @@ from tests.support.fake_slurm import Fake
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
     monkeypatch.setattr(sbatch, "PAUSE_S", (0.01, 0.02))
-    with fake_slurm.started(tmp_path, monkeypatch) as fake:
+    with fake_slurm.running_cluster(tmp_path, monkeypatch) as fake:
         yield fake
 
 
@@ -137,7 +137,7 @@ def test_a_refusal_is_reported_in_all_words_of_the_site(cluster: Fake) -> None:
 
 def test_what_passes_is_asked_again_and_is_no_refusal(cluster: Fake) -> None:
     text = "allocation failure: Rate limit exceeded, please retry momentarily"
-    cluster.fault("test-refuses", f"any {text}", once=True)
+    cluster.fault("test-refuses", f"any {text}", one_time=True)
     assert sbatch.refusal(SCRIPT) == ""
     cluster.fault("test-refuses", f"any {text}")
     with pytest.raises(UnknownState, match=r"^sbatch --test-only failed with status 1: Rate limit exceeded"):

@@ -29,7 +29,7 @@ INCLUDED = scripts.functions()  # in every script, as they are
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
-    with fake_slurm.started(tmp_path, monkeypatch) as fake:
+    with fake_slurm.running_cluster(tmp_path, monkeypatch) as fake:
         yield fake
 
 
@@ -256,8 +256,8 @@ def test_hostile_targets_reach_the_benchmark_intact_and_execute_nothing(tmp_path
     process = execute(render(planned, tmp_path), tmp_path)
     assert (process.returncode, process.stderr) == (0, "")
     expected = [scripts.each_command(s.run, Slurm(time_s=90), s.token)[0][1:] for s in planned]
-    assert [tuple(words) for words, _ in cluster.launched()] == expected
-    assert len(cluster.measured()) == len(HOSTILE)
+    assert [tuple(words) for words, _ in cluster.launches()] == expected
+    assert len(cluster.measurements()) == len(HOSTILE)
     assert {path for path in tmp_path.rglob("*") if path.parent == tmp_path / "targets"} == before
     assert not list(tmp_path.rglob("*pwned")) or all(str(path.name) in HOSTILE for path in tmp_path.rglob("*pwned"))
     assert not (Path.cwd() / "pwned").exists()
@@ -273,7 +273,7 @@ def test_a_hostile_place_for_results_is_quoted_in_the_directives_too(tmp_path: P
     job.mkdir(parents=True)
     (job / "job.sbatch").write_text(render(planned, root), encoding="utf-8")
     subprocess.run(["sbatch", "--parsable", job / "job.sbatch"], capture_output=True, timeout=800, check=True)
-    fake_slurm.wait_until(lambda: not cluster.running(), "the job has ended")
+    fake_slurm.wait_until(lambda: not cluster.active_jobs(), "the job has ended")
     assert (planned[0].folder / "facts.jsonl").exists(), (job / "stderr").read_text()
     assert "end of the job, 0 of its runs failed" in (job / "stdout").read_text()
     assert [path.name for path in tmp_path.rglob("pwned")] == []

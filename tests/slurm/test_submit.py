@@ -33,7 +33,7 @@ LIMIT_S = 800
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
-    with fake_slurm.started(tmp_path, monkeypatch) as fake:
+    with fake_slurm.running_cluster(tmp_path, monkeypatch) as fake:
         yield fake
 
 
@@ -49,10 +49,10 @@ def test_runs_of_one_geometry_go_into_one_job_and_each_leaves_its_own_record(dri
     assert driver.send() == 1
     driver.follow()
     assert driver.states() == [State.DONE, State.DONE]
-    fake_slurm.wait_until(lambda: not cluster.running(), "the job has ended")
+    fake_slurm.wait_until(lambda: not cluster.active_jobs(), "the job has ended")
     (job,) = cluster.jobs()
     assert job["state"] == "COMPLETED"
-    assert driver.said == [f"submitted job {job['id']}: 2 runs (target1.node.shared.r1 first)"]
+    assert driver.messages == [f"submitted job {job['id']}: 2 runs (target1.node.shared.r1 first)"]
     attempts = driver.store.attempts()
     assert {attempt.job for attempt in attempts} == {job["name"]}
     assert {attempt.job_id for attempt in attempts} == {job["id"]}
@@ -102,7 +102,7 @@ def test_no_other_driver_can_record_anything_while_runs_are_chosen(
         refused.append(caught.value)
         return ()
 
-    submit.send(Definition(driver.campaign, driver.pack), driver.store, choose, driver.said.append)
+    submit.send(Definition(driver.campaign, driver.pack), driver.store, choose, driver.messages.append)
     other.close()
     assert len(refused) == 1
 
@@ -120,7 +120,7 @@ def test_a_later_attempt_has_the_next_number_and_cleans_up_after_a_killed_one(dr
     cluster.fault("bench-sleep", 3000)
     driver.send(driver.runs[:1])
     driver.wait_until_measured()
-    cluster.fault("ends-without-record", 0, once=True)
+    cluster.fault("ends-without-record", 0, one_time=True)
     driver.follow()
     assert driver.states() == [State.LOST]
     left = Path(f"{driver.runs[0].directory}/campaign-{driver.attempt().token}")
@@ -163,11 +163,11 @@ def test_what_a_job_could_not_remove_the_next_one_on_the_target_removes(driver: 
 
 
 def test_a_refused_job_ends_with_slurms_words_and_can_be_sent_again(driver: Driving, cluster: Fake) -> None:
-    cluster.fault("sbatch-refuses", "sbatch: error: Invalid account or partition\n", once=True)
+    cluster.fault("sbatch-refuses", "sbatch: error: Invalid account or partition\n", one_time=True)
     driver.send()
     assert driver.states() == [State.REFUSED, State.REFUSED]
     assert driver.attempt().reason == "Slurm refused the job: sbatch: error: Invalid account or partition"
-    assert driver.said == ["Slurm refused 2 runs: sbatch: error: Invalid account or partition"]
+    assert driver.messages == ["Slurm refused 2 runs: sbatch: error: Invalid account or partition"]
     driver.send()
     driver.follow()
     assert [driver.attempt(number).state for number in (1, 2)] == [State.DONE, State.DONE]
@@ -179,13 +179,13 @@ def test_a_job_whose_sbatch_failed_all_the_same_is_found_by_its_name(
 ) -> None:
     cluster.fault(fault, "Your job is in good hands\n" if fault == "sbatch-answers" else "")
     driver.send()
-    assert driver.said[0].startswith("sbatch failed for 2 runs, but the job may exist; asking Slurm: ")
-    assert driver.said[1].startswith(f"submitted job {cluster.jobs()[0]['id']}: 2 runs ")
+    assert driver.messages[0].startswith("sbatch failed for 2 runs, but the job may exist; asking Slurm: ")
+    assert driver.messages[1].startswith(f"submitted job {cluster.jobs()[0]['id']}: 2 runs ")
     driver.follow()
     assert driver.states() == [State.DONE, State.DONE]
     assert driver.attempt().job_id == cluster.jobs()[0]["id"]
     assert driver.events()[:3] == ["job", "uncertain", "submitted"]
-    assert len(cluster.measured()) == 2
+    assert len(cluster.measurements()) == 2
 
 
 REFUSAL = "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified"
@@ -198,7 +198,7 @@ def test_a_job_that_sbatch_calls_refused_once_it_has_measured_gives_its_results(
     assert driver.events() == ["job", "uncertain"]
     driver.follow()
     assert driver.states() == [State.DONE, State.DONE]
-    assert len(cluster.measured()) == 2
+    assert len(cluster.measurements()) == 2
 
 
 def test_a_job_that_sbatch_calls_refused_before_it_has_measured_never_measures(driver: Driving, cluster: Fake) -> None:
@@ -207,8 +207,8 @@ def test_a_job_that_sbatch_calls_refused_before_it_has_measured_never_measures(d
     driver.send()
     assert driver.states() == [State.REFUSED, State.REFUSED]
     cluster.mend("hold")
-    fake_slurm.wait_until(lambda: not cluster.running(), "the job has ended")
-    assert cluster.measured() == []
+    fake_slurm.wait_until(lambda: not cluster.active_jobs(), "the job has ended")
+    assert cluster.measurements() == []
 
 
 def test_a_driver_that_died_between_its_claim_and_its_record_leaves_an_attempt_that_ends(
@@ -230,9 +230,9 @@ def test_a_job_that_a_hanging_sbatch_left_behind_is_found_by_its_name(
 ) -> None:
     monkeypatch.setattr(sbatch, "TIMEOUT_S", 0.3)
     monkeypatch.setattr(submit._Sender, "_tell_slow", lambda *_: fake_slurm.wait_until(cluster.jobs, "it has the job"))
-    cluster.fault("sbatch-hangs-after", 60, once=True)
+    cluster.fault("sbatch-hangs-after", 60, one_time=True)
     driver.send()
-    assert "sbatch did not answer within 0.3 s" in driver.said[0]
+    assert "sbatch did not answer within 0.3 s" in driver.messages[0]
     driver.follow()
     assert driver.states() == [State.DONE, State.DONE]
 
@@ -242,7 +242,7 @@ def test_a_banner_of_the_site_is_not_taken_for_an_answer(driver: Driving, cluste
     cluster.fault("sbatch-warns", "sbatch: warning: can't honor --ntasks-per-node\n")
     driver.send()
     assert driver.attempt().job_id == cluster.jobs()[0]["id"]
-    assert driver.said[0].endswith("; sbatch says: sbatch: warning: can't honor --ntasks-per-node")
+    assert driver.messages[0].endswith("; sbatch says: sbatch: warning: can't honor --ntasks-per-node")
     stored = driver.store.jobs()[driver.attempt().job]
     assert stored.message == "sbatch: warning: can't honor --ntasks-per-node"
 
@@ -271,7 +271,7 @@ def test_what_slurm_did_not_get_is_submitted_again_and_a_job_that_comes_late_mea
     scripts = losing(monkeypatch, 1)
     driver.send(driver.runs[:1])
     first, second = driver.store.attempts()
-    assert driver.said == [
+    assert driver.messages == [
         f"sbatch failed for 1 run, but the job may exist; asking Slurm: {TIMED_OUT}",
         f"Slurm has no job named {first.job}; submitting its 1 run again",
         f"submitted job {second.job_id}: 1 run (target1.node.shared.r1 first)",
@@ -282,9 +282,9 @@ def test_what_slurm_did_not_get_is_submitted_again_and_a_job_that_comes_late_mea
     )
     sbatch.submit(scripts[0])  # what sbatch had sent arrives after all
     driver.follow()
-    fake_slurm.wait_until(lambda: not cluster.running(), "both jobs have ended")
+    fake_slurm.wait_until(lambda: not cluster.active_jobs(), "both jobs have ended")
     assert [attempt.state for attempt in driver.store.attempts()] == [State.REFUSED, State.DONE]
-    assert len(cluster.measured()) == 1
+    assert len(cluster.measurements()) == 1
 
 
 def test_a_job_that_comes_while_it_is_looked_for_is_not_submitted_again(
@@ -317,8 +317,10 @@ def test_while_slurm_does_not_say_whether_it_has_a_job_nothing_is_submitted(
     cluster.fault("squeue-fails")
     driver.send(driver.runs[:1])
     assert driver.states() == [State.SUBMITTING]
-    assert driver.said[-2].startswith("not submitted: sbatch has failed for 0 min (sbatch: error: Batch job submission")
-    assert driver.said[-1] == "whether Slurm has 1 run is not known yet; asking on while the others run"
+    assert driver.messages[-2].startswith(
+        "not submitted: sbatch has failed for 0 min (sbatch: error: Batch job submission"
+    )
+    assert driver.messages[-1] == "whether Slurm has 1 run is not known yet; asking on while the others run"
     assert cluster.jobs() == []
     cluster.mend("squeue-fails")
     driver.follow()
@@ -345,7 +347,7 @@ def test_a_driver_interrupted_while_it_looks_for_a_job_leaves_it_to_the_next_one
     def interrupted(*_: object) -> dict[str, commands.Job]:
         raise KeyboardInterrupt
 
-    cluster.fault("sbatch-fails-after", once=True)
+    cluster.fault("sbatch-fails-after", one_time=True)
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(commands, "queue", interrupted)
         driver.send()
@@ -362,7 +364,7 @@ def test_a_text_of_the_sites_own_is_a_refusal_once_slurm_has_no_such_job(driver:
     driver.send()
     assert driver.states() == [State.REFUSED, State.REFUSED]
     assert driver.attempt().reason == f"Slurm refused the job: {policy}"
-    assert driver.said[-1] == f"Slurm refused 2 runs: {policy}"
+    assert driver.messages[-1] == f"Slurm refused 2 runs: {policy}"
 
 
 # --- room in the queue
@@ -374,14 +376,14 @@ def most_at_once(cluster: Fake, driver: Driving, room: Room) -> int:
     cluster.fault("hold")  # no job ends before the queue is full
 
     def wait() -> None:
-        seen.append(len(cluster.running()))
+        seen.append(len(cluster.active_jobs()))
         if len(seen) == 1:
             cluster.mend("hold")
         driver.follower.step()
 
     room.wait, room.unsent = wait, driver.follower.unsent
     definition = Definition(driver.campaign, driver.pack)
-    submit.send(definition, driver.store, lambda: driver.runs, driver.said.append, room)
+    submit.send(definition, driver.store, lambda: driver.runs, driver.messages.append, room)
     driver.follow()
     assert driver.states() == [State.DONE] * len(driver.runs)
     assert [attempt.number for attempt in driver.store.attempts()] == [1] * len(driver.runs)
@@ -394,7 +396,7 @@ def test_what_exceeds_a_submit_limit_waits_for_room_and_is_submitted_then(
     driver = Driving(tmp_path, monkeypatch, targets=2, allocation="run")
     cluster.fault("submit-limit", 2)
     assert most_at_once(cluster, driver, Room()) == 2
-    waited = [line for line in driver.said if "waiting for room" in line]
+    waited = [line for line in driver.messages if "waiting for room" in line]
     assert waited and waited[0].startswith(
         "2 jobs not submitted yet, waiting for room in the queue: sbatch: error: QOS"
     )
@@ -412,12 +414,12 @@ def test_once_closed_no_further_job_is_submitted_or_put_on_record(
 ) -> None:
     driver = Driving(tmp_path, monkeypatch, targets=2, allocation="run")
     definition, room = Definition(driver.campaign, driver.pack), Room(closed=lambda: bool(cluster.jobs()))
-    sents = submit.send(definition, driver.store, lambda: driver.runs, driver.said.append, room)
+    sents = submit.send(definition, driver.store, lambda: driver.runs, driver.messages.append, room)
     assert len(sents) == len(cluster.jobs()) == 1
     attempts = driver.store.attempts()
     assert sorted(attempt.state for attempt in attempts) == [State.PENDING, *[State.REFUSED] * 3]
     assert {attempt.reason for attempt in attempts} == {"", "not submitted: the driver stopped first"}
-    assert submit.send(definition, driver.store, lambda: driver.runs, driver.said.append, room) == ()
+    assert submit.send(definition, driver.store, lambda: driver.runs, driver.messages.append, room) == ()
     assert driver.store.attempts() == attempts
     driver.follow()
 
@@ -427,7 +429,7 @@ def test_detached_what_has_no_room_is_left_for_the_next_time(
 ) -> None:
     driver = Driving(tmp_path, monkeypatch, allocation="run")
     definition = Definition(driver.campaign, driver.pack)
-    sents = submit.send(definition, driver.store, lambda: driver.runs, driver.said.append, Room(most=1))
+    sents = submit.send(definition, driver.store, lambda: driver.runs, driver.messages.append, Room(most=1))
     assert len(sents) == len(driver.store.attempts()) == 1
 
 
@@ -457,7 +459,7 @@ def test_jobs_whose_ids_a_killed_driver_had_not_put_on_record_are_found_by_their
     assert driver.states() == [State.SUBMITTING] * 6
     driver.follow()
     assert driver.states() == [State.DONE] * 6
-    assert len(cluster.jobs()) == len(cluster.measured()) == 6
+    assert len(cluster.jobs()) == len(cluster.measurements()) == 6
 
 
 def test_an_sbatch_that_answers_slowly_doubles_nothing_and_what_is_waited_for_is_reported_once(
@@ -467,14 +469,14 @@ def test_an_sbatch_that_answers_slowly_doubles_nothing_and_what_is_waited_for_is
     cluster.fault("sbatch-hangs-after", 1.7)
     driver = Driving(tmp_path, monkeypatch, targets=2, allocation="run")
     driver.send()
-    messages = [line for line in driver.said if not line.startswith("submitted job ")]
+    messages = [line for line in driver.messages if not line.startswith("submitted job ")]
     assert messages == [
         "sbatch has not answered for 1 s, so slurmctld is slow or busy; 4 jobs still to submit, one after "
         "another; each sbatch may take up to 60 s"
     ]
     driver.follow()
     assert driver.states() == [State.DONE] * 4
-    assert len(cluster.jobs()) == len(cluster.measured()) == 4
+    assert len(cluster.jobs()) == len(cluster.measurements()) == 4
 
 
 # --- one after another on a target
@@ -484,7 +486,7 @@ def overlaps(cluster: Fake, root: Path) -> list[str]:
     """Targets on which two measurements took place at the same time."""
     found = []
     for target in sorted(path for path in root.iterdir() if path.name.startswith("target")):
-        times = sorted((start, end) for place, start, end in cluster.measured() if place.startswith(f"{target}/"))
+        times = sorted((start, end) for place, start, end in cluster.measurements() if place.startswith(f"{target}/"))
         if any(before[1] > after[0] for before, after in itertools.pairwise(times)):
             found.append(target.name)
     return found
@@ -500,7 +502,7 @@ def test_the_jobs_of_one_target_wait_for_each_other(
     assert (first["after"], second["after"]) == ([], [first["id"]])
     driver.follow()
     assert overlaps(cluster, tmp_path) == []
-    assert len(cluster.measured()) == 2
+    assert len(cluster.measurements()) == 2
 
 
 @pytest.mark.parametrize(
@@ -580,7 +582,7 @@ def tmp_path_of(driver: Driving) -> Path:
 
 
 def test_a_job_of_another_campaign_on_the_target_is_waited_for(driver: Driving, cluster: Fake) -> None:
-    cluster.fault("hold", "", once=False)
+    cluster.fault("hold", "", one_time=False)
     other = builders.campaign(driver.paths.root.parent / "other", targets=driver.campaign.targets)
     store = Store(Paths(other.results))
     campaign = replace(driver.campaign, results=other.results, name="other")
@@ -593,7 +595,7 @@ def test_a_job_of_another_campaign_on_the_target_is_waited_for(driver: Driving, 
 
 
 def test_a_squeue_that_fails_while_a_job_is_sent_stops_nothing(driver: Driving, cluster: Fake) -> None:
-    cluster.fault("squeue-fails", once=True)
+    cluster.fault("squeue-fails", one_time=True)
     driver.send()
     driver.follow()
     assert driver.states() == [State.DONE, State.DONE]
@@ -655,14 +657,14 @@ def ended_well(process: subprocess.Popen[str], root: Path) -> str:
 
 
 def assert_all_measured_once(root: Path, cluster: Fake, runs: int = 2) -> None:
-    fake_slurm.wait_until(lambda: not cluster.running(), "no job is left over")
+    fake_slurm.wait_until(lambda: not cluster.active_jobs(), "no job is left over")
     store = Store(Paths(root / "results"))
     attempts = store.attempts()
     store.close()
     done = [attempt for attempt in attempts if attempt.state is State.DONE]
     assert len({attempt.run for attempt in done}) == len(done) == runs, attempts
     assert not [attempt for attempt in attempts if attempt.state.active]
-    measured = [Path(place).name.removeprefix("campaign-") for place, _, _ in cluster.measured()]
+    measured = [Path(place).name.removeprefix("campaign-") for place, _, _ in cluster.measurements()]
     assert sorted(measured) == sorted(attempt.token for attempt in done)
     assert overlaps(cluster, root) == []
     assert [path.name for path in root.glob("target*/*")] == []
@@ -685,7 +687,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, tuple
         first.communicate(timeout=LIMIT_S)
         assert first.returncode == -signal.SIGKILL, (root / "driver.err").read_text()
         ended_well(driving.start(root, cluster), root)
-        fake_slurm.wait_until(lambda: not cluster.running(), "no job is left over")
+        fake_slurm.wait_until(lambda: not cluster.active_jobs(), "no job is left over")
 
     try:
         with ThreadPoolExecutor(4) as pool:
@@ -709,7 +711,7 @@ def test_a_driver_killed_at_any_line_loses_no_run_and_leaves_none_to_be_measured
 def test_a_driver_killed_while_sbatch_is_under_way_leaves_nothing_measured_twice(tmp_path: Path, cluster: Fake) -> None:
     """The next driver asks Slurm before the job exists, gives it up and sends another: the late one does nothing."""
     path = cluster.root / "faults" / "sbatch-waits.held"
-    cluster.fault("sbatch-waits", once=True)
+    cluster.fault("sbatch-waits", one_time=True)
     first = driving.start(tmp_path, cluster)
     fake_slurm.wait_until(path.exists, "sbatch is under way")
     first.kill()

@@ -316,7 +316,7 @@ def test_a_live_lock_is_waited_for(job: Job) -> None:
     process = job.plan().start()
     fake_slurm.wait_until(lambda: f"waiting for the target: {job.lock} is held by job {OWNER}" in job.out(), "it waits")
     time.sleep(1.5)  # it wakes once
-    assert job.cluster.launched() == []
+    assert job.cluster.launches() == []
     assert not (job.steps[0].folder / "claim").exists()
     (job.lock / "owner").unlink()
     job.lock.rmdir()
@@ -374,7 +374,7 @@ def test_jobs_that_find_the_same_stale_lock_measure_one_after_another(job: Job, 
     processes = [job.start() for job in jobs]
     assert [process.wait(LIMIT_S) for process in processes] == [0, 0, 0, 0]
     assert job.left() == []
-    times = sorted((start, end) for _, start, end in cluster.measured())
+    times = sorted((start, end) for _, start, end in cluster.measurements())
     assert len(times) == 4
     assert all(before[1] <= after[0] for before, after in itertools.pairwise(times))
 
@@ -382,7 +382,7 @@ def test_jobs_that_find_the_same_stale_lock_measure_one_after_another(job: Job, 
 def test_the_lock_of_another_is_not_taken_away_at_the_end(job: Job) -> None:
     job.cluster.fault("bench-waits")
     process = job.plan().start()
-    fake_slurm.wait_until(lambda: bool(job.cluster.launched()), "it measures")
+    fake_slurm.wait_until(lambda: bool(job.cluster.launches()), "it measures")
     (job.lock / "owner").write_text(f"{OWNER}\n")
     job.cluster.mend("bench-waits")
     assert process.wait(LIMIT_S) == 0
@@ -412,7 +412,7 @@ def test_a_target_that_is_unmounted_under_way_is_not_measured_below_its_mount_po
     job.plan(2)
     job.cluster.fault("bench-waits")
     process = job.start()
-    fake_slurm.wait_until(lambda: bool(job.cluster.launched()), "it measures")
+    fake_slurm.wait_until(lambda: bool(job.cluster.launches()), "it measures")
     (job.lock / "owner").unlink()
     job.lock.rmdir()
     job.cluster.mend("bench-waits")
@@ -423,7 +423,7 @@ def test_a_target_that_is_unmounted_under_way_is_not_measured_below_its_mount_po
         f"{job.lock} is gone: {job.target} was unmounted, or somebody removed the lock; check that it is mounted and "
         "run again",
     )
-    assert len(job.cluster.measured()) == 1
+    assert len(job.cluster.measurements()) == 1
 
 
 def test_a_target_on_another_mount_than_when_the_campaign_began_is_refused(job: Job) -> None:
@@ -500,7 +500,7 @@ def test_what_a_job_creates_is_not_used_where_it_becomes(what: str, of: str, job
         job.plan()
     assert job.run(*others(place.name, BECOMES[what])) == 1
     assert job.end_of() == ("refused", replaced(job, place))
-    assert job.cluster.launched() == []
+    assert job.cluster.launches() == []
     assert is_whole(outside)
     assert what != "a directory of others" or (place / "precious").is_file()
 
@@ -574,7 +574,7 @@ def test_a_directory_of_others_in_the_place_of_the_attempts_stays(job: Job) -> N
 def test_a_lock_that_became_a_link_is_not_removed_through_it(job: Job, outside: Path) -> None:
     job.cluster.fault("bench-waits")
     process = job.plan().start()
-    fake_slurm.wait_until(lambda: bool(job.cluster.launched()), "it measures")
+    fake_slurm.wait_until(lambda: bool(job.cluster.launches()), "it measures")
     (outside / "owner").write_text((job.lock / "owner").read_text())
     job.lock.rename(job.target / "moved")
     job.lock.symlink_to(outside)

@@ -80,7 +80,7 @@ def test_nodes_that_do_not_hash_the_input_files_fail_no_run(job: Job) -> None:
     job.cluster.fault("hash-fails")
     job.plan().read(job.root / "box")
     assert job.run() == 0
-    assert facts.of(job.steps[0].folder, "inputs") == []
+    assert facts.read_source(job.steps[0].folder, "inputs") == []
 
 
 def test_a_witness_of_another_version_refuses_what_it_cannot_do(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,7 +144,7 @@ def test_no_secret_is_written_down(job: Job) -> None:
     job.plan().run()
     text = (job.steps[0].folder / "facts.jsonl").read_text()
     recorded_fields = {
-        fact["name"].removeprefix("env."): fact["value"] for fact in facts.of(job.steps[0].folder, "host")
+        fact["name"].removeprefix("env."): fact["value"] for fact in facts.read_source(job.steps[0].folder, "host")
     }
     assert HARMLESS.items() <= recorded_fields.items()
     assert "hush" not in text
@@ -184,7 +184,7 @@ def test_a_preloaded_library_is_seen_in_the_job_and_on_the_nodes(job: Job) -> No
 def test_the_clusters_fake_is_reported_nothing_of_the_question(job: Job, cluster: Fake) -> None:
     """Tests count launches: the job's question to its nodes is none."""
     job.plan().run()
-    assert len(cluster.launched()) == 1
+    assert len(cluster.launches()) == 1
 
 
 # --- what the ranks ran

@@ -5,6 +5,6 @@ from __future__ import annotations
 from campaign.slurm import commands
 
 
-def answered(*rows: str) -> str:
+def slurm_output(*rows: str) -> str:
     """Rows whose fields are written with a bar between them, as Slurm would print them."""
     return "".join("".join(field + commands.MARK for field in row.split("|")) + "\n" for row in rows)

@@ -32,7 +32,7 @@ class Attacker:
 
     def __init__(self, target: Path, outside: Path, prefixes: tuple[str, ...], chance: random.Random) -> None:
         self.target, self.outside, self.prefixes, self.chance = target, outside, prefixes, chance
-        self.done: Counter[str] = Counter()
+        self.act_counts: Counter[str] = Counter()
         self.moved: list[tuple[Path, Path]] = []  # from, to
         self.number = 0
         self.planted: set[Path] = set()
@@ -51,7 +51,7 @@ class Attacker:
         act, victim = self.chance.choice(self.acts), self.chance.choice(paths)
         with suppress(OSError):  # it went away, or may not be touched by this user
             act(victim)
-            self.done[act.__name__.replace("_", " ")] += 1
+            self.act_counts[act.__name__.replace("_", " ")] += 1
         if len(self.moved) > MOST_MOVED or self.chance.random() < 0.3:
             self.put_back()
 
@@ -78,7 +78,7 @@ class Attacker:
             return False
         return not at_top or path.name.startswith(self.prefixes)
 
-    def away(self, victim: Path) -> Path:
+    def move_away(self, victim: Path) -> Path:
         self.number += 1
         to = self.target / f"{MOVED}{os.getpid()}-{self.number}"
         victim.rename(to)
@@ -96,21 +96,21 @@ class Attacker:
             to.rename(victim)
 
     def link(self, victim: Path) -> None:
-        self.away(victim)
+        self.move_away(victim)
         victim.symlink_to(self.outside)
 
     def link_briefly(self, victim: Path) -> None:
         for _ in range(self.chance.choice([10, 100, 1000])):
-            to = self.away(victim)
+            to = self.move_away(victim)
             victim.symlink_to(self.outside)
-            self.done["swap with a link and back"] += 1
+            self.act_counts["swap with a link and back"] += 1
             victim.unlink()
             self.moved.pop()
             to.rename(victim)
 
     def own_directory(self, victim: Path) -> None:
         """With links and a fifo of the names that a job opens."""
-        self.away(victim)
+        self.move_away(victim)
         self.planted.add(victim)
         victim.mkdir()
         victim.chmod(0o777)
@@ -118,18 +118,18 @@ class Attacker:
             (victim / name).symlink_to(self.outside / name)
 
     def file(self, victim: Path) -> None:
-        self.away(victim)
+        self.move_away(victim)
         self.planted.add(victim)
         victim.write_text("of somebody else\n")
 
     def fifo(self, victim: Path) -> None:
-        self.away(victim)
+        self.move_away(victim)
         self.planted.add(victim)
         os.mkfifo(victim)
 
     def foreign(self, victim: Path) -> None:
         """A directory that others have in the target."""
-        self.away(victim)
+        self.move_away(victim)
         foreign = self.target / self.chance.choice(FOREIGN)
         foreign.rename(victim)
         self.moved.append((foreign, victim))
@@ -141,7 +141,7 @@ class Attacker:
             shutil.rmtree(victim)
 
     def move(self, victim: Path) -> None:
-        self.away(victim)
+        self.move_away(victim)
 
     def guess(self, victim: Path) -> None:
         """The names that would come next if they were counted, and those of files that show what nodes see."""
@@ -164,12 +164,12 @@ class Attacker:
 
 
 def main(target: str, outside: str, prefixes: str, seed: str, report: str) -> int:
-    ended: list[int] = []
-    signal.signal(signal.SIGTERM, lambda number, _: ended.append(number))
+    signals: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _: signals.append(number))
     attacker = Attacker(Path(target), Path(outside), tuple(prefixes.split(",")), random.Random(seed))
-    while not ended:
+    while not signals:
         attacker.step()
-    Path(report).write_text(json.dumps(attacker.done))
+    Path(report).write_text(json.dumps(attacker.act_counts))
     return 0
 
 

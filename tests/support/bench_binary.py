@@ -55,23 +55,23 @@ class Reply:
         """The messages on stderr, without what mpirun says about exit statuses."""
         return [line for line in self.err.splitlines() if line.split(":")[0] in ("mdtest", "bench")]
 
-    def of(self, kind: str, **wanted: object) -> list[dict[str, Any]]:
+    def lines_of(self, kind: str, **values: object) -> list[dict[str, Any]]:
         """The JSON lines of one type whose fields have the wanted values."""
         return [
             line
             for line in self.lines
-            if line["type"] == kind and all(line.get(key) == value for key, value in wanted.items())
+            if line["type"] == kind and all(line.get(key) == value for key, value in values.items())
         ]
 
-    def one(self, kind: str, **wanted: object) -> dict[str, Any]:
-        entries = self.of(kind, **wanted)
-        assert len(entries) == 1, f"{len(entries)} lines of type {kind} with {wanted}"
+    def line_of(self, kind: str, **values: object) -> dict[str, Any]:
+        entries = self.lines_of(kind, **values)
+        assert len(entries) == 1, f"{len(entries)} lines of type {kind} with {values}"
         return entries[0]
 
 
 def environment(extra: Mapping[str, str]) -> dict[str, str]:
     """Without the traces of an allocation that the tests may run in."""
-    kept_texts = {key: value for key, value in os.environ.items() if not key.startswith(("SLURM", "BENCH_", "PMI"))}
+    variables = {key: value for key, value in os.environ.items() if not key.startswith(("SLURM", "BENCH_", "PMI"))}
     settings = {
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -81,7 +81,7 @@ def environment(extra: Mapping[str, str]) -> dict[str, str]:
         # networks takes each process longer than all else that a test starts it for.
         "OMPI_MCA_btl": "^tcp,ofi,openib",
     }
-    return kept_texts | settings | dict(extra)
+    return variables | settings | dict(extra)
 
 
 def run_group(command: list[str], cwd: Path, env: Mapping[str, str], stdout: int | None = None) -> tuple[int, str, str]:

@@ -17,7 +17,7 @@ def messages(reply: Reply, applet: str) -> list[str]:
 
 
 def warnings(reply: Reply) -> list[str]:
-    return [line["message"] for line in reply.of("warning")]
+    return [line["message"] for line in reply.lines_of("warning")]
 
 
 def option_names(help_text: str) -> list[str]:

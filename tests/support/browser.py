@@ -34,7 +34,7 @@ class Browser:
     def __init__(self, reading: int, writing: int) -> None:
         self.reading, self.writing = reading, writing
         self.number = 0
-        self.rest = b""
+        self.buffer = b""
         self.events: list[dict[str, Any]] = []
 
     def call(self, method: str, session: str = "", **parameters: Any) -> dict[str, Any]:
@@ -50,13 +50,13 @@ class Browser:
             self.events.append(answer)
 
     def _next(self) -> dict[str, Any]:
-        while b"\0" not in self.rest:
-            ready, _, _ = select.select([self.reading], [], [], PATIENCE_S)
-            assert ready, f"the browser did not answer for {PATIENCE_S:.0f} s"
-            got = os.read(self.reading, 1 << 20)
-            assert got, "the browser has ended"
-            self.rest += got
-        raw, _, self.rest = self.rest.partition(b"\0")
+        while b"\0" not in self.buffer:
+            readable, _, _ = select.select([self.reading], [], [], PATIENCE_S)
+            assert readable, f"the browser did not answer for {PATIENCE_S:.0f} s"
+            data = os.read(self.reading, 1 << 20)
+            assert data, "the browser has ended"
+            self.buffer += data
+        raw, _, self.buffer = self.buffer.partition(b"\0")
         return dict(json.loads(raw))
 
     def open(self, file: Path, width: int, scripts: bool = True) -> Tab:
@@ -82,7 +82,7 @@ class Tab:
 
     def go(self, address: str) -> None:
         self.call("Page.navigate", url=address)
-        self.until("document.readyState === 'complete' && location.href !== 'about:blank'")
+        self.wait_for("document.readyState === 'complete' && location.href !== 'about:blank'")
 
     def close(self) -> None:
         self.browser.events = [event for event in self.browser.events if event.get("sessionId") != self.session]
@@ -94,7 +94,7 @@ class Tab:
         assert "exceptionDetails" not in fields, f"{expression}: {fields['exceptionDetails']}"
         return fields["result"].get("value")
 
-    def until(self, expression: str) -> None:
+    def wait_for(self, expression: str) -> None:
         end = time.monotonic() + PATIENCE_S
         while not self.get(f"Boolean({expression})"):
             assert time.monotonic() < end, f"not so after {PATIENCE_S:.0f} s: {expression}"
@@ -102,9 +102,9 @@ class Tab:
 
     def click(self, selector: str) -> None:
         """With the mouse, in the middle of an element that is brought into view."""
-        found = f"document.querySelector({json.dumps(selector)})"
-        self.get(f"{found}.scrollIntoView({{block: 'center', inline: 'center'}})")
-        box = self.get(f"(box => [box.x + box.width / 2, box.y + box.height / 2])({found}.getBoundingClientRect())")
+        element = f"document.querySelector({json.dumps(selector)})"
+        self.get(f"{element}.scrollIntoView({{block: 'center', inline: 'center'}})")
+        box = self.get(f"(box => [box.x + box.width / 2, box.y + box.height / 2])({element}.getBoundingClientRect())")
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1)
 
@@ -120,8 +120,8 @@ class Tab:
             f"(document.querySelector({json.dumps(selector)}), {json.dumps(value)})"
         )
 
-    def screenshot(self, path: Path, whole: bool = False) -> None:
-        fields = self.call("Page.captureScreenshot", captureBeyondViewport=whole)
+    def screenshot(self, path: Path, full_page: bool = False) -> None:
+        fields = self.call("Page.captureScreenshot", captureBeyondViewport=full_page)
         path.write_bytes(base64.b64decode(fields["data"]))
 
     @property

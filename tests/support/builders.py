@@ -102,9 +102,9 @@ def pack(**changes: Any) -> RulePack:
 
 def with_phase(pack: RulePack, **changes: Any) -> RulePack:
     """The pack with these changes, be they its own or those of its only phase."""
-    own = {key: changes.pop(key) for key in ("arguments", "fixed", "derived", "allowed") if key in changes}
-    if own:
-        changes["phases"] = (replace(pack.phases[0], **own), *pack.phases[1:])
+    phase_changes = {key: changes.pop(key) for key in ("arguments", "fixed", "derived", "allowed") if key in changes}
+    if phase_changes:
+        changes["phases"] = (replace(pack.phases[0], **phase_changes), *pack.phases[1:])
     return replace(pack, **changes)
 
 
@@ -116,8 +116,8 @@ ALL_CHECKS = (
 
 def small_pack(**changes: Any) -> RulePack:
     """The same with two launch conditions and two file configurations: 4 runs, 12 cells for each target."""
-    whole = pack()
-    return pack(**{"launch": whole.launch[1:3], "files": whole.files[:2], **changes})
+    large_pack = pack()
+    return pack(**{"launch": large_pack.launch[1:3], "files": large_pack.files[:2], **changes})
 
 
 def campaign(root: Path = Path("/work/results/test"), **changes: Any) -> Campaign:
@@ -136,11 +136,11 @@ def campaign(root: Path = Path("/work/results/test"), **changes: Any) -> Campaig
     return replace(campaign, **changes)
 
 
-def expand(made: Campaign | None = None, rules: RulePack | None = None) -> tuple[Run, ...]:
+def expand(config: Campaign | None = None, rules: RulePack | None = None) -> tuple[Run, ...]:
     """The runs of a campaign whose launch conditions are all numbers."""
-    made, rules = made or campaign(), rules or pack()
-    geometries = {launch.id: made.launch[launch.id] for launch in rules.launch if launch.id in made.launch}
-    return matrix.expand(made, rules, geometries, executables(made, rules))  # type: ignore[arg-type]
+    config, rules = config or campaign(), rules or pack()
+    geometries = {launch.id: config.launch[launch.id] for launch in rules.launch if launch.id in config.launch}
+    return matrix.expand(config, rules, geometries, executables(config, rules))  # type: ignore[arg-type]
 
 
 def executables(campaign: Campaign, rules: RulePack) -> dict[str, matrix.Executable]:
@@ -172,18 +172,18 @@ def run(**changes: Any) -> Run:
 
 def with_words(run: Run, **changes: Any) -> Run:
     """The run with these changes, be they its own or those of its first command."""
-    own = {key: changes.pop(key) for key in ("arguments", "executable", "prefix") if key in changes}
-    if own:
-        changes["commands"] = (replace(run.commands[0], **own), *run.commands[1:])
+    command_changes = {key: changes.pop(key) for key in ("arguments", "executable", "prefix") if key in changes}
+    if command_changes:
+        changes["commands"] = (replace(run.commands[0], **command_changes), *run.commands[1:])
     return replace(run, **changes)
 
 
-def attempt(of: Run | None = None, **changes: Any) -> Attempt:
+def attempt(planned_run: Run | None = None, **changes: Any) -> Attempt:
     """A first attempt that is done."""
-    of = of or run()
+    planned_run = planned_run or run()
     attempt = Attempt(
-        of.id, 1, TOKEN, "campaign-test-1", of.fingerprint, State.DONE, job_id="17", submitted=100.0, started=110.0,
-        ended=112.5,
+        planned_run.id, 1, TOKEN, "campaign-test-1", planned_run.fingerprint, State.DONE, job_id="17", submitted=100.0,
+        started=110.0, ended=112.5,
     )  # fmt: skip
     return replace(attempt, **changes)
 
@@ -198,21 +198,21 @@ def records(values: Sequence[float] = (1000.0, 4000.0, 800.0), folder: str = "ru
 
 
 def observation(
-    of: Run | None = None, directory: str = f"/scratch/user/campaign-{TOKEN}", **changes: Any
+    planned_run: Run | None = None, directory: str = f"/scratch/user/campaign-{TOKEN}", **changes: Any
 ) -> Observation:
     """What the output of a run says where everything went as planned."""
-    of = of or run()
+    planned_run = planned_run or run()
     observation = Observation(
         program="mdtest-1.9.3",
-        argv=(of.executable, *(word.replace("{directory}", directory) for word in of.arguments)),
-        processes=of.geometry.processes,
-        nodes=of.geometry.nodes,
-        processes_per_node=of.geometry.processes_per_node,
+        argv=(planned_run.executable, *(word.replace("{directory}", directory) for word in planned_run.arguments)),
+        processes=planned_run.geometry.processes,
+        nodes=planned_run.geometry.nodes,
+        processes_per_node=planned_run.geometry.processes_per_node,
         placement="block",
-        shift_requested=of.geometry.processes_per_node,
-        shift_effective=of.geometry.processes_per_node,
-        whole_nodes=of.geometry.nodes > 1,
-        files_reported=of.items_total,
+        shift_requested=planned_run.geometry.processes_per_node,
+        shift_effective=planned_run.geometry.processes_per_node,
+        whole_nodes=planned_run.geometry.nodes > 1,
+        files_reported=planned_run.items_total,
         failed_operations=0,
         complete=True,
     )

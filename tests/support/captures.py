@@ -102,7 +102,7 @@ class Capture:
     def expectation(self) -> Path:
         return self.path / "expected.json" if self.is_whole else self.path.with_name(f"{self.path.name}.expected.json")
 
-    def expected(self) -> Any:
+    def expected_summary(self) -> Any:
         return json.loads(self.expectation.read_text(encoding="utf-8"))
 
 
@@ -119,10 +119,10 @@ def summary(records: list[Record], seen: Observation) -> dict[str, Any]:
         [r.operation, r.source.line, r.value, r.unit, r.minimum, r.mean, r.stddev, r.iterations, r.elapsed_s]
         for r in records
     ]
-    return {"records": values, "observation": observed(seen)}
+    return {"records": values, "observation": observation_fields(seen)}
 
 
-def observed(seen: Observation) -> dict[str, Any]:
+def observation_fields(seen: Observation) -> dict[str, Any]:
     """What an observation says, as JSON."""
     values = {field.name: (getattr(seen, field.name), field.default) for field in fields(seen) if field.name != "facts"}
     found_fields = {name: value for name, (value, default) in values.items() if value not in (default, {})}
@@ -131,27 +131,29 @@ def observed(seen: Observation) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
-        return [str(each) if isinstance(each, OutputRemark) else each for each in value]
+        return [str(item) if isinstance(item, OutputRemark) else item for item in value]
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 
-def written(fields: dict[str, Any]) -> str:
+def summary_text(fields: dict[str, Any]) -> str:
     """A summary as it is kept: a line for each record, and for each thing observed."""
     records = [json.dumps(record, ensure_ascii=False) for record in fields["records"]]
-    told = [f"{json.dumps(name)}: {json.dumps(one, ensure_ascii=False)}" for name, one in fields["observation"].items()]
-    within = ",\n  "
+    facts = [
+        f"{json.dumps(name)}: {json.dumps(fact, ensure_ascii=False)}" for name, fact in fields["observation"].items()
+    ]
+    separator = ",\n  "
     return f"""{{
  "records": [
-  {within.join(records)}
+  {separator.join(records)}
  ],
  "observation": {{
-  {within.join(told)}
+  {separator.join(facts)}
  }}
 }}
 """.replace("[\n  \n ]", "[]")
 
 
-def said(remarks: Iterable[OutputRemark]) -> tuple[str, ...]:
+def texts_of(remarks: Iterable[OutputRemark]) -> tuple[str, ...]:
     """Remarks as people read them: "stdout:3: words"."""
     return tuple(map(str, remarks))
 
@@ -193,4 +195,4 @@ if __name__ == "__main__":
     # Shows what reading a capture gives, to be looked through before it becomes its expectation.
     import sys
 
-    print(written(summary(*Capture(Path(sys.argv[1]).resolve()).read())), end="")
+    print(summary_text(summary(*Capture(Path(sys.argv[1]).resolve()).read())), end="")

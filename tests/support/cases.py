@@ -25,11 +25,11 @@ targets:
 launch:
   node: 2
   peak: {{nodes: 2, processes: 4}}
-  max: {most}
+  max: {launch_max}
 slurm:
   time: {limit}
   allocation: {allocation}
-{more}
+{lines}
 """
 
 
@@ -77,7 +77,7 @@ class Case:
         rows: list[dict[str, Any]] = json.loads(self.call("table", "--format", "json", status=status))
         return rows
 
-    def bundle_is_intact(self, out: Path) -> None:
+    def check_bundle(self, out: Path) -> None:
         """What ran can be bundled, and a verification finds nothing wrong with the bundle."""
         self.call("bundle", "-o", str(out), status=None)
         process = command_line.call("verify", out, "--json", environment=self.environment())
@@ -87,7 +87,7 @@ class Case:
             for finding in document["findings"]
             if finding["rule"].startswith("EVD-") and finding["severity"] == "E"
         ]
-        assert [each for each in wrong if each["checked"]] == [], process.stdout
+        assert [finding for finding in wrong if finding["checked"]] == [], process.stdout
         assert document["intact"], process.stdout
 
     def states(self) -> dict[str, dict[str, Any]]:
@@ -101,7 +101,7 @@ class Case:
 
     def completions(self) -> list[dict[str, Any]]:
         folders = sorted(path.parent for path in self.results.glob("runs/*/*/facts.jsonl"))
-        return list(filter(None, map(facts.end_of, folders)))
+        return list(filter(None, map(facts.read_completion, folders)))
 
 
 def make_case(
@@ -112,14 +112,14 @@ def make_case(
     target: Path | None = None,
     limit: str = "5m",
     allocation: str = "geometry",
-    most: str = "{nodes: 3, processes: 6}",
-    more: str = "",
+    launch_max: str = "{nodes: 3, processes: 6}",
+    lines: str = "",
 ) -> Case:
-    """`most`: its launch.max, which is small, since each process takes a tenth of a second to start."""
+    """`launch_max`: its launch.max, which is small, since each process takes a tenth of a second to start."""
     scratch = target or new_target(sandbox, name)
     file = folder / f"{name}.yaml"
-    values = {"name": name, "items": items, "target": scratch, "limit": limit, "allocation": allocation, "most": most}
-    file.write_text(FILE.format(**values, more=more))
+    launch = {"limit": limit, "allocation": allocation, "launch_max": launch_max}
+    file.write_text(FILE.format(name=name, items=items, target=scratch, **launch, lines=lines))
     return Case(file, scratch, sandbox)
 
 
@@ -130,8 +130,8 @@ def new_target(sandbox: Sandbox, name: str) -> Path:
     return target
 
 
-def wait_until(true: Any, seconds: float = 800, what: str = "") -> None:
+def wait_until(condition: Any, seconds: float = 800, goal: str = "") -> None:
     end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, f"waited {seconds} s for {what or true}"
+    while not condition():
+        assert time.monotonic() < end, f"waited {seconds} s for {goal or condition}"
         time.sleep(0.05)

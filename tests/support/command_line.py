@@ -52,8 +52,8 @@ def drive(
     the program takes longer than most of what a driver does.
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        given = [str(word) for word in words], environment, cwd, out, err
-        driver = multiprocessing.get_context("fork").Process(target=_drive, args=given)
+        arguments = [str(word) for word in words], environment, cwd, out, err
+        driver = multiprocessing.get_context("fork").Process(target=_drive, args=arguments)
         driver.start()
         try:
             driver.join(timeout)

@@ -66,12 +66,14 @@ class Driving:
         self.runs: tuple[Run, ...] = builders.expand(self.campaign, self.pack)
         self.paths = Paths(self.campaign.results)
         self.store = Store(self.paths)
-        self.said: list[str] = []
-        self.follower = Follower(self.paths, self.store, {"": "mdtest"}, self.said.append, self.pack.required)
+        self.messages: list[str] = []
+        self.follower = Follower(self.paths, self.store, {"": "mdtest"}, self.messages.append, self.pack.required)
 
     def send(self, runs: Sequence[Run] | None = None) -> int:
         chosen_runs = self.runs if runs is None else runs
-        return len(submit.send(Definition(self.campaign, self.pack), self.store, lambda: chosen_runs, self.said.append))
+        return len(
+            submit.send(Definition(self.campaign, self.pack), self.store, lambda: chosen_runs, self.messages.append)
+        )
 
     def step(self) -> None:
         self.follower.step()
@@ -134,8 +136,8 @@ def main(root: Path, targets: int, allocation: str, kill_at: int) -> None:
     for name, value in FAST.items():
         setattr(collect, name, value)
     sbatch.PAUSE_S = (0.05, 0.2)
-    made = campaign(root, targets, allocation)
-    definition = Definition(made, builders.small_pack(launch=builders.pack().launch[1:2]))
+    config = campaign(root, targets, allocation)
+    definition = Definition(config, builders.small_pack(launch=builders.pack().launch[1:2]))
     run.FOLLOW_S = (0.02, 0.05)
     print("ready", flush=True)
     if kill_at:

@@ -87,23 +87,23 @@ def changed_cells(before: Path, after: Path) -> set[str]:
     """The cells in which two workbooks differ; fails for any other difference in any of their files."""
     old, new = contents(before), contents(after)
     assert list(old) == list(new)
-    changed = set()
+    names = set()
     for name in old:
         if name.startswith("xl/worksheets/sheet"):
-            one, other = (etree.parse(io.BytesIO(data[name])).getroot() for data in (old, new))
-            cells = {cell.get("r"): etree.tostring(cell, method="c14n") for cell in one.iter("{*}c")}
-            for cell in list(other.iter("{*}c")):
+            old_sheet, new_sheet = (etree.parse(io.BytesIO(data[name])).getroot() for data in (old, new))
+            cells = {cell.get("r"): etree.tostring(cell, method="c14n") for cell in old_sheet.iter("{*}c")}
+            for cell in list(new_sheet.iter("{*}c")):
                 if cells.get(cell.get("r")) != etree.tostring(cell, method="c14n"):
-                    changed.add(f"{name.removeprefix('xl/worksheets/').removesuffix('.xml')}!{cell.get('r')}")
-            for root in (one, other):
+                    names.add(f"{name.removeprefix('xl/worksheets/').removesuffix('.xml')}!{cell.get('r')}")
+            for root in (old_sheet, new_sheet):
                 for cell in list(root.iter("{*}c")):
                     cell.getparent().remove(cell)
-            assert etree.tostring(one, method="c14n") == etree.tostring(other, method="c14n")
+            assert etree.tostring(old_sheet, method="c14n") == etree.tostring(new_sheet, method="c14n")
         elif name == "xl/workbook.xml":
             assert _without_settings(old[name]) == _without_settings(new[name])
         else:
             assert old[name] == new[name], name
-    return changed
+    return names
 
 
 def _without_settings(book: bytes) -> bytes:

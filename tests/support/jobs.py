@@ -96,8 +96,8 @@ class Job:
         )
         text = scripts.render(job)
         for name, value in self.constants.items():
-            text, found = re.subn(rf"^{name}=\d+", f"{name}={value}", text, flags=re.MULTILINE)
-            assert found == 1, name
+            text, replacements = re.subn(rf"^{name}=\d+", f"{name}={value}", text, flags=re.MULTILINE)
+            assert replacements == 1, name
         script.write_text(text)
         mode = "a" if script_text.directive(text, "open-mode") == "append" else "w"  # as slurmstepd opens them
         slurm = {
@@ -127,7 +127,7 @@ class Job:
         return (self.folder / "stderr").read_text()
 
     def record(self, number: int = 1) -> dict[str, Any] | None:
-        return facts.end_of(self.steps[number - 1].folder)
+        return facts.read_completion(self.steps[number - 1].folder)
 
     def end_of(self, number: int = 1) -> tuple[str, str]:
         """(outcome, reason) of a run."""
@@ -141,7 +141,7 @@ class Job:
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
-    with fake_slurm.started(tmp_path, monkeypatch) as fake:
+    with fake_slurm.running_cluster(tmp_path, monkeypatch) as fake:
         sleep = tmp_path / "bin" / "sleep"
         sleep.parent.mkdir()
         sleep.write_text("#!/bin/sh\nexec /bin/sleep 0.05\n")

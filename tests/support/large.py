@@ -68,9 +68,9 @@ def _measure(seed: Vendor, definition: Definition) -> None:
     planned = planning.plan(definition)
     definition.paths.root.mkdir(parents=True)
     planning.write_plan(definition, planned)
-    whole = opening.open_campaign(seed.file)
-    pattern = {run.id: run for run in planning.plan(whole).runs}
-    writer = _Writer(definition, whole)
+    seed_definition = opening.open_campaign(seed.file)
+    pattern = {run.id: run for run in planning.plan(seed_definition).runs}
+    writer = _Writer(definition, seed_definition)
     writer.event(event="begin", nonce=NONCE, campaign=definition.campaign.name, rules=[])
     batches = [
         batch[start : start + LARGEST_JOB]
@@ -82,23 +82,23 @@ def _measure(seed: Vendor, definition: Definition) -> None:
     writer.close()
 
 
-def _of_job(text: str, before: tuple[str, str], now: tuple[str, str]) -> str:
+def _of_job(text: str, old: tuple[str, str], new: tuple[str, str]) -> str:
     """A record with the name and the id of another job."""
-    text = text.replace(before[0], now[0]).replace(f"JobId={before[1]}", f"JobId={now[1]}")
-    return text.replace(f'"{before[1]}"', f'"{now[1]}"')
+    text = text.replace(old[0], new[0]).replace(f"JobId={old[1]}", f"JobId={new[1]}")
+    return text.replace(f'"{old[1]}"', f'"{new[1]}"')
 
 
-def _at(text: str, ended: float) -> str:
+def _at(text: str, end_time: float) -> str:
     """The output of an execution that ended then."""
-    for word, moment in (("started", ended - 1.5), ("finished", ended)):
+    for word, moment in (("started", end_time - 1.5), ("finished", end_time)):
         stamp = datetime.fromtimestamp(moment, UTC).strftime("%m/%d/%Y %H:%M:%S")
         text = re.sub(rf"(?<=-- {word} at )[0-9/]+ [0-9:]+", stamp, text)
     return text
 
 
-def _fact_at(line: Fact, ended: float) -> Fact:
+def _fact_at(line: Fact, end_time: float) -> Fact:
     """A fact of an execution that ended then, and before which its surroundings were recorded."""
-    moment = ended + (0.5 if line["name"].startswith("after.") else -3.0)
+    moment = end_time + (0.5 if line["name"].startswith("after.") else -3.0)
     if line["source"] == "host" and line["name"] in ("started", "ended"):
         return {**line, "value": moment}
     if line["name"] == "clock":
@@ -117,7 +117,7 @@ def _ranks(run: Run, program: str) -> list[Fact]:
 
 class _Writer:
     def __init__(self, definition: Definition, seed: Definition) -> None:
-        self._opened, self._seed = definition, seed
+        self._definition, self._seed = definition, seed
         # What the fake launcher starts for each rank: a script of the shell.
         shell = Path("/bin/bash").resolve()
         self._shell = hashlib.sha256(shell.read_bytes()).hexdigest()
@@ -149,7 +149,7 @@ class _Writer:
     def job(self, batch: Sequence[Run], pattern: dict[str, Run]) -> None:
         self._jobs += 1
         number = str(1000 + self._jobs)
-        job, script = prepare(self._opened, {}, batch, {}, self._token)
+        job, script = prepare(self._definition, {}, batch, {}, self._token)
         job.folder.mkdir(parents=True)
         (job.folder / "job.sbatch").write_text(script)
         attempts = [
@@ -161,16 +161,16 @@ class _Writer:
         self.event(event="job", job=job.name, target=target, submitter=submitter, attempts=attempts)
         self.event(event="submitted", job=job.name, job_id=number, message="")
         before = self._seed_folder(batch[0], pattern)
-        completion = facts.end_of(before)
+        completion = facts.read_completion(before)
         assert completion is not None
-        other, known = completion["job_name"], completion["job_id"]
-        seed = self._seed.paths.jobs(other)
-        around = facts.text(*(_fact_at(line, self._time + 4) for line in facts.written(seed)))
+        seed_name, seed_id = completion["job_name"], completion["job_id"]
+        seed = self._seed.paths.jobs(seed_name)
+        job_facts = facts.text(*(_fact_at(line, self._time + 4) for line in facts.read(seed)))
         texts = {
             name: _at((seed / name).read_text(), self._time + 4) for name in ("accounting.json", "stdout", "stderr")
         }
-        for name, text in {**texts, "facts.jsonl": around}.items():
-            (job.folder / name).write_text(_of_job(text, (other, known), (job.name, number)))
+        for name, text in {**texts, "facts.jsonl": job_facts}.items():
+            (job.folder / name).write_text(_of_job(text, (seed_name, seed_id), (job.name, number)))
         for step in job.steps:
             self._attempt(step.run, step.token, step.folder, job, number, pattern)
 
@@ -181,7 +181,7 @@ class _Writer:
         self, run: Run, token: str, folder: Path, job: scripts.JobScript, number: str, pattern: dict[str, Run]
     ) -> None:
         source = self._seed_folder(run, pattern)
-        completion = facts.end_of(source)
+        completion = facts.read_completion(source)
         assert completion is not None
         folder.mkdir(parents=True)
         (folder / "claim").mkdir()
@@ -196,7 +196,7 @@ class _Writer:
         (folder / "attempt.json").write_text(json.dumps(described, indent=1) + "\n")
         (folder / "job.sbatch").hardlink_to(job.folder / "job.sbatch")
         ended_values = {"started": self._time - 1.5, "ended": self._time}
-        own = {
+        own_values = {
             "uptime": [1000.0, 1001.5],
             "run": run.id,
             "attempt": 1,
@@ -206,10 +206,11 @@ class _Writer:
         }
         space = [
             _fact_at(line, self._time)
-            for line in facts.of(source, "target")
+            for line in facts.read_source(source, "target")
             if line["name"].startswith(("before.", "after."))
         ]
         seen = (*self._ran, *_ranks(run, self._shell))
-        text = facts.text(*space, *facts.ended({**completion, **own, **ended_values}), *seen).partition("\n")[2]
+        completion_facts = facts.completion_facts({**completion, **own_values, **ended_values})
+        text = facts.text(*space, *completion_facts, *seen).partition("\n")[2]
         (folder / "facts.jsonl").write_text((job.folder / "facts.jsonl").read_text() + text)
         self.event(event="ended", run=run.id, number=1, state="done", reason="", **ended_values, files=digests(folder))

@@ -21,19 +21,19 @@ def keys(name: str, summary: str, rows: list[tuple[str, str, str, str]]) -> str:
     lines = [f'.TH "{_text(name.upper())}" 5 "" "campaign {__version__}" "campaign"']
     lines += [".SH NAME", f"{_text(name)} \\- {_text(summary)}", ".SH KEYS"]
     for key, allowed, default, says in rows:
-        given = {"required": " Required.", "none": ""}.get(default, f" Default: {default}.")
-        lines += _item(f"\\fB{_text(key)}\\fR", f"{says}. Allowed: {allowed}.{given}")
+        default_text = {"required": " Required.", "none": ""}.get(default, f" Default: {default}.")
+        lines += _item(f"\\fB{_text(key)}\\fR", f"{says}. Allowed: {allowed}.{default_text}")
     return "\n".join([*lines, ".SH SEE ALSO", ".BR campaign (1)"]) + "\n"
 
 
 def verbs(parser: argparse.ArgumentParser) -> list[tuple[str, argparse.ArgumentParser, str]]:
     """Name, parser and one line of each verb of a parser, without its aliases."""
-    found = []
+    entries = []
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             lines = {choice.dest: choice.help or "" for choice in action._choices_actions}
-            found += [(name, inner, lines[name]) for name, inner in action.choices.items() if name in lines]
-    return found
+            entries += [(name, inner, lines[name]) for name, inner in action.choices.items() if name in lines]
+    return entries
 
 
 def _page(name: str, parser: argparse.ArgumentParser, summary: str) -> str:

@@ -63,7 +63,7 @@ def places(value: Any, at: Steps = ()) -> Iterator[Steps]:
             yield from places(inner, (*at, index))
 
 
-def changed(value: Any, chance: Random) -> Any:
+def mutated_value(value: Any, chance: Random) -> Any:
     """The structure with one change: a value of another kind, a key dropped, renamed or doubled, another order."""
     value = copy.deepcopy(value)
     steps = chance.choice(list(places(value)))
@@ -105,12 +105,12 @@ class _Dumper(yaml.SafeDumper):
 
 
 def yaml_text(content: bytes, chance: Random) -> bytes:
-    value = changed(yaml.safe_load(content), chance)
+    value = mutated_value(yaml.safe_load(content), chance)
     return yaml.dump(value, Dumper=_Dumper, allow_unicode=True, sort_keys=False).encode("utf-8", "surrogatepass")
 
 
 def json_text(content: bytes, chance: Random) -> bytes:
-    return json.dumps(changed(json.loads(content), chance), ensure_ascii=chance.random() < 0.5).encode(
+    return json.dumps(mutated_value(json.loads(content), chance), ensure_ascii=chance.random() < 0.5).encode(
         "utf-8", "surrogatepass"
     )
 
@@ -240,8 +240,8 @@ def database(content: bytes, chance: Random) -> bytes:
                 connection.execute(f'UPDATE "{table}" SET "{column}" = CAST(? AS TEXT)', (b"\xff\xfe",))
             else:
                 odd = chance.choice([None, b"\xff", -1, 0, 1.5, 2**62, float("inf"), *ODD_TEXTS[:-4], "[", "{}", "[1"])
-                some = "" if change < 8 else f' WHERE rowid = (SELECT rowid FROM "{table}" LIMIT 1)'
-                connection.execute(f'UPDATE "{table}" SET "{column}" = ?{some}', (odd,))
+                condition = "" if change < 8 else f' WHERE rowid = (SELECT rowid FROM "{table}" LIMIT 1)'
+                connection.execute(f'UPDATE "{table}" SET "{column}" = ?{condition}', (odd,))
         connection.commit()
         return connection.serialize()
 

@@ -26,7 +26,7 @@ def in_turns(repetitions: int) -> list[float]:
 
 def row(values: Sequence[float] = (100.0,), cell: Sequence[str] = CELLS[0], **changes: Any) -> Row:
     """A measured cell with its repetitions; the highest is reported."""
-    made = {
+    fields = {
         **dict(zip(("target", "launch", "files", "operation"), cell, strict=True)),
         "value": max(values),
         "unit": "ops/s",
@@ -39,7 +39,7 @@ def row(values: Sequence[float] = (100.0,), cell: Sequence[str] = CELLS[0], **ch
         "campaign": "offer",
         "rules": RULES,
     }
-    return {**made, **changes}
+    return {**fields, **changes}
 
 
 def gap(status: str, cell: Sequence[str] = CELLS[0], **changes: Any) -> Row:

@@ -21,11 +21,11 @@ TIME: Schema = {"type": "number", "description": "seconds since 1970"}
 DIGEST: Schema = {"type": "string", "pattern": "^([0-9a-f]{64})?$"}
 
 
-def many(fields: Schema) -> Schema:
+def array_of(fields: Schema) -> Schema:
     return {"type": "array", "items": fields}
 
 
-def named(fields: Schema) -> Schema:
+def mapping_of(fields: Schema) -> Schema:
     """A mapping whose names are not known beforehand."""
     return {"type": "object", "additionalProperties": fields}
 
@@ -34,7 +34,7 @@ def null_or(fields: Schema) -> Schema:
     return {"anyOf": [{"type": "null"}, fields]}
 
 
-def means(fields: Schema, meaning: str) -> Schema:
+def with_meaning(fields: Schema, meaning: str) -> Schema:
     return {**fields, "description": meaning}
 
 
@@ -44,35 +44,35 @@ def record(keys: Mapping[str, Schema], optional: Mapping[str, Schema] | None = N
 
 CELL = {"target": TEXT, "launch": TEXT, "files": TEXT, "operation": TEXT}
 FINDING = {
-    "rule": means(TEXT, "id of the rule (docs/rules.md)"),
+    "rule": with_meaning(TEXT, "id of the rule (docs/rules.md)"),
     "severity": {"enum": ["E", "W", "I"], "description": "violation, explanation required, note"},
-    "subject": means(TEXT, "a cell, a glob over cells, an attempt, or campaign"),
-    "message": means(TEXT, "what is wrong"),
+    "subject": with_meaning(TEXT, "a cell, a glob over cells, an attempt, or campaign"),
+    "message": with_meaning(TEXT, "what is wrong"),
     "expected": TEXT,
-    "actual": means(TEXT, "what was found"),
-    "checked": means(FLAG, "false: the rule could not be checked, which does not count as passed"),
-    "explained": means(TEXT, "the vendor's explanation"),
-    "waived": means(TEXT, "the waiver, if one is valid"),
-    "at_full": means(null_or({"enum": ["E", "W", "I"]}), "severity at full size, if this is a rehearsal's"),
+    "actual": with_meaning(TEXT, "what was found"),
+    "checked": with_meaning(FLAG, "false: the rule could not be checked, which does not count as passed"),
+    "explained": with_meaning(TEXT, "the vendor's explanation"),
+    "waived": with_meaning(TEXT, "the waiver, if one is valid"),
+    "at_full": with_meaning(null_or({"enum": ["E", "W", "I"]}), "severity at full size, if this is a rehearsal's"),
     "operation": TEXT,
     "phase": TEXT,
-    "cells": means(many(TEXT), "the cells that it is about"),
+    "cells": with_meaning(array_of(TEXT), "the cells that it is about"),
 }
-RULES = record({"id": TEXT, "version": COUNT, "sha256": DIGEST, "profile": TEXT, "variables": named({})})
+RULES = record({"id": TEXT, "version": COUNT, "sha256": DIGEST, "profile": TEXT, "variables": mapping_of({})})
 
 
-def of_columns(columns: Sequence[Column[Any]], kinds: Mapping[str, Schema]) -> Schema:
+def columns_record(columns: Sequence[Column[Any]], kinds: Mapping[str, Schema]) -> Schema:
     """The record of columns, with their meanings. `kinds`: of those whose values are of one kind."""
     schemas = {column.name: kinds.get(column.name, {}) for column in columns}
-    schemas |= {column.name: means(schemas[column.name], column.meaning) for column in columns if column.meaning}
+    schemas |= {column.name: with_meaning(schemas[column.name], column.meaning) for column in columns if column.meaning}
     optional = {column.name for column in columns if column.is_optional}
     return record(
         {name: fields for name, fields in schemas.items() if name not in optional},
-        {name: of for name, of in schemas.items() if name in optional},
+        {name: schema for name, schema in schemas.items() if name in optional},
     )
 
 
-STATISTICS = of_columns(
+STATISTICS = columns_record(
     next(column.columns for column in COLUMNS if column.name == "statistics"),
     {
         "n": COUNT,
@@ -82,13 +82,13 @@ STATISTICS = of_columns(
         "cv": null_or(NUMBER),
         "selection": null_or(NUMBER),
         "drift_p": null_or(NUMBER),
-        "outliers": many({}),
-        "values": many(NUMBER),
+        "outliers": array_of({}),
+        "values": array_of(NUMBER),
         "jobs": COUNT,
-        "started": many(NUMBER),
+        "started": array_of(NUMBER),
     },
 )
-ROW = of_columns(
+ROW = columns_record(
     COLUMNS,
     {
         **CELL,
@@ -105,15 +105,15 @@ ROW = of_columns(
         "attempts": COUNT,
         "job_id": null_or(TEXT),
         "source": null_or(record({"file": TEXT, "line": COUNT})),
-        "parts": many({}),
+        "parts": array_of({}),
         "true_value": null_or(NUMBER),
         "of_fastest": null_or(FLAG),
         "files_true": null_or(COUNT),
         "statistics": STATISTICS,
         "campaign": null_or(TEXT),
         "rules": null_or(RULES),
-        "notes": many(TEXT),
-        "findings": many(record(FINDING)),
+        "notes": array_of(TEXT),
+        "findings": array_of(record(FINDING)),
     },
 )
 PARTITION = record(
@@ -122,8 +122,8 @@ PARTITION = record(
         "nodes": COUNT,
         "usable": COUNT,
         "cores_per_node": COUNT,
-        "time_limit_s": means(null_or(COUNT), "null: unlimited"),
-        "unusable": many({}),
+        "time_limit_s": with_meaning(null_or(COUNT), "null: unlimited"),
+        "unusable": array_of({}),
         "default": FLAG,
     }
 )
@@ -135,13 +135,13 @@ PLANNED_RUN = record(
         "launch": TEXT,
         "files": TEXT,
         "repetition": COUNT,
-        "phase": means(TEXT, 'phase of its search; "" if cells report the run'),
+        "phase": with_meaning(TEXT, 'phase of its search; "" if cells report the run'),
         "nodes": COUNT,
         "processes": COUNT,
         "processes_per_node": COUNT,
-        "launcher": many(TEXT),
-        "argv": means(many(TEXT), "the benchmark's command line"),
-        "notes": many(TEXT),
+        "launcher": array_of(TEXT),
+        "argv": with_meaning(array_of(TEXT), "the benchmark's command line"),
+        "notes": array_of(TEXT),
     }
 )
 STATE = record(
@@ -149,11 +149,11 @@ STATE = record(
         "run": TEXT,
         "phase": TEXT,
         "state": TEXT,
-        "active": means(FLAG, "whether it waits or runs"),
+        "active": with_meaning(FLAG, "whether it waits or runs"),
         "attempt": null_or(COUNT),
         "attempts": COUNT,
         "job_id": null_or(TEXT),
-        "reason": means(TEXT, "why it waits, or how it ended"),
+        "reason": with_meaning(TEXT, "why it waits, or how it ended"),
         "started": null_or(TIME),
         "ended": null_or(TIME),
     }
@@ -161,10 +161,10 @@ STATE = record(
 DECISION = record(
     {
         "headline": TEXT,
-        "questions": many(record({"name": TEXT, "answer": TEXT, "reason": TEXT})),
-        "may": means(TEXT, "what may be concluded"),
+        "questions": array_of(record({"name": TEXT, "answer": TEXT, "reason": TEXT})),
+        "may": with_meaning(TEXT, "what may be concluded"),
         "may_not": TEXT,
-        "steps": means(many(record({"who": TEXT, "what": TEXT})), "who can do what next"),
+        "steps": with_meaning(array_of(record({"who": TEXT, "what": TEXT})), "who can do what next"),
     }
 )
 CONCLUSION = record(
@@ -172,9 +172,9 @@ CONCLUSION = record(
         "outcome": TEXT,
         "consistent": FLAG,
         "evidence": TEXT,
-        "kept": means(TEXT, "whether the rules were kept"),
-        "undecided": many(record({**FINDING, "text": TEXT})),
-        "results": means(named(COUNT), "number of results of each status"),
+        "kept": with_meaning(TEXT, "whether the rules were kept"),
+        "undecided": array_of(record({**FINDING, "text": TEXT})),
+        "results": with_meaning(mapping_of(COUNT), "number of results of each status"),
         "decision": DECISION,
         "exit_status": COUNT,
     }
@@ -185,23 +185,23 @@ VERIFIED = record(
         "bundle": TEXT,
         "verdict_sentence": TEXT,
         "conclusion": CONCLUSION,
-        "valid": means(FLAG, "true only with exit status 0"),
-        "intact": means(FLAG, "unaltered, and its tables follow from its logs"),
+        "valid": with_meaning(FLAG, "true only with exit status 0"),
+        "intact": with_meaning(FLAG, "unaltered, and its tables follow from its logs"),
         "files": COUNT,
         "bytes": COUNT,
         "made_by": TEXT,
         "signed_by": null_or(record({"identity": TEXT, "key": TEXT})),
         "journal": record({"events": COUNT, "head": TEXT, "nonce": TEXT}),
-        "findings": means(many(record(FINDING)), "about the bundle"),
-        "campaign_findings": means(many(record(FINDING)), "about the campaign as a whole"),
-        "verdict": null_or(record({"campaign": TEXT, "verdict": TEXT, "headline": TEXT, "cells": named(COUNT)})),
+        "findings": with_meaning(array_of(record(FINDING)), "about the bundle"),
+        "campaign_findings": with_meaning(array_of(record(FINDING)), "about the campaign as a whole"),
+        "verdict": null_or(record({"campaign": TEXT, "verdict": TEXT, "headline": TEXT, "cells": mapping_of(COUNT)})),
     },
     {
         "table": record(
             {
                 "file": TEXT,
-                "differences": many(record({"place": TEXT, "expected": TEXT, "found": TEXT})),
-                "scope": means(TEXT, "what of the file was compared, and what not"),
+                "differences": array_of(record({"place": TEXT, "expected": TEXT, "found": TEXT})),
+                "scope": with_meaning(TEXT, "what of the file was compared, and what not"),
             }
         )
     },
@@ -215,11 +215,11 @@ COMPARED_CELL = record(
         "first": SIDE,
         "this": SIDE,
         "reported_ratio": null_or(NUMBER),
-        "ratio": means(null_or(NUMBER), "above 1 is better, also where lower values are"),
+        "ratio": with_meaning(null_or(NUMBER), "above 1 is better, also where lower values are"),
         "low": null_or(NUMBER),
         "high": null_or(NUMBER),
         "p": null_or(NUMBER),
-        "adjusted_p": means(null_or(NUMBER), "for the number of cells"),
+        "adjusted_p": with_meaning(null_or(NUMBER), "for the number of cells"),
         "verdict": TEXT,
         "reason": TEXT,
         "fails": FLAG,
@@ -231,7 +231,7 @@ COMPARED = record(
         "acceptance": {},
         "passed": FLAG,
         "decision": DECISION,
-        "offers": many(
+        "offers": array_of(
             record(
                 {
                     "offer": TEXT,
@@ -240,9 +240,9 @@ COMPARED = record(
                     "rules": TEXT,
                     "version": COUNT,
                     "profile": TEXT,
-                    "remarks": many(TEXT),
+                    "remarks": array_of(TEXT),
                     "summary": {},
-                    "cells": many(COMPARED_CELL),
+                    "cells": array_of(COMPARED_CELL),
                 }
             )
         ),
@@ -261,29 +261,29 @@ OUTPUTS: dict[str, tuple[str, Schema]] = {
                 "results": TEXT,
                 "journal": DIGEST,
                 "partition": null_or(PARTITION),
-                "searches": many({}),
-                "runs": many(PLANNED_RUN),
-                "findings": means(many(RULED), "what the rules say before anything has run"),
-                "cells": many(TEXT),
+                "searches": array_of({}),
+                "runs": array_of(PLANNED_RUN),
+                "findings": with_meaning(array_of(RULED), "what the rules say before anything has run"),
+                "cells": array_of(TEXT),
             }
         ),
     ),
-    "status": ("campaign status --json", many(STATE)),
-    "table": ("campaign table --format json", many(ROW)),
+    "status": ("campaign status --json", array_of(STATE)),
+    "table": ("campaign table --format json", array_of(ROW)),
     "check": (
         "campaign check --json",
-        many(RULED),
+        array_of(RULED),
     ),
     "head": ("campaign head --json", record({"campaign": TEXT, "events": COUNT, "head": DIGEST, "nonce": TEXT})),
     "verify": ("campaign verify --json", VERIFIED),
     "compare": ("campaign compare --format json, campaign accept --format json", COMPARED),
     "rebuild": (
         "campaign rebuild --json",
-        record({"format": {"const": 1}, "identical": FLAG, "builds": many(record({"identical": FLAG}))}),
+        record({"format": {"const": 1}, "identical": FLAG, "builds": array_of(record({"identical": FLAG}))}),
     ),
     "clauses": (
         "campaign rules ID --clauses --json",
-        many(record({"clause": TEXT, "requires": TEXT, "how": TEXT, "by": many(TEXT)})),
+        array_of(record({"clause": TEXT, "requires": TEXT, "how": TEXT, "by": array_of(TEXT)})),
     ),
     "sandbox-status": (
         "campaign sandbox status --json",
@@ -292,10 +292,10 @@ OUTPUTS: dict[str, tuple[str, Schema]] = {
                 "directory": TEXT,
                 "state": {"enum": ["up", "degraded", "stopped"]},
                 "shape": {},
-                "daemons": many(record({"name": TEXT, "pid": COUNT, "alive": FLAG, "node": TEXT, "log": TEXT})),
-                "nodes": many(record({"name": TEXT, "state": TEXT, "slurmd_pid": COUNT})),
-                "jobs": many(record({"id": TEXT, "name": TEXT, "state": TEXT, "nodes": COUNT, "reason": TEXT})),
-                "dead": means(many(TEXT), "names of the daemons that do not run"),
+                "daemons": array_of(record({"name": TEXT, "pid": COUNT, "alive": FLAG, "node": TEXT, "log": TEXT})),
+                "nodes": array_of(record({"name": TEXT, "state": TEXT, "slurmd_pid": COUNT})),
+                "jobs": array_of(record({"id": TEXT, "name": TEXT, "state": TEXT, "nodes": COUNT, "reason": TEXT})),
+                "dead": with_meaning(array_of(TEXT), "names of the daemons that do not run"),
             }
         ),
     ),

@@ -101,7 +101,7 @@ CELL = "scratch/node/unique/stat"
 
 
 @dataclass(frozen=True)
-class Ready:
+class MeasuredCampaign:
     """A measured campaign with all that commands name: a bundle, a measured sample, terms, forms, keys."""
 
     vendor: bundled.Vendor
@@ -168,7 +168,7 @@ class Ready:
         return "campaign.yaml"
 
 
-def ready(root: Path) -> Ready:
+def measure_campaign(root: Path) -> MeasuredCampaign:
     import openpyxl
 
     vendor = bundled.waived(bundled.make(root))
@@ -203,4 +203,4 @@ def ready(root: Path) -> Ready:
         assert process.returncode in (0, 1, 4), process.stderr
     terms = root / "terms.yaml"
     terms.write_text(terms.read_text().replace("<a random word that you issue>", "buyer-2026"))
-    return Ready(vendor)
+    return MeasuredCampaign(vendor)

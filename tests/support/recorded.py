@@ -38,10 +38,10 @@ SCRIPT = "#!/bin/bash\n#SBATCH --nodes={}\n#SBATCH --time=5\n{}sleep 60\n"
 
 @dataclass(frozen=True)
 class Situation:
-    """`nodes`: what each has. `done`: commands before Slurm is asked."""
+    """`nodes`: what each has. `preparation`: commands before Slurm is asked."""
 
     nodes: tuple[str, ...]
-    done: tuple[tuple[str, ...], ...] = ()
+    preparation: tuple[tuple[str, ...], ...] = ()
     choice: str = ""
 
 
@@ -91,7 +91,7 @@ def readings(name: str) -> dict[str, Any]:
     fields = commands.fields_of_job("1", "job-1")
     read["job"] = [fields.get(key) for key in ("JobState", "JobName", "Partition", "NodeList", "NumNodes")]
     if name == "refused":
-        read["refused"] = [sbatch.refusal(SCRIPT.format(*given)) for given in REFUSED]
+        read["refused"] = [sbatch.refusal(SCRIPT.format(*arguments)) for arguments in REFUSED]
         try:
             partitions.ask(Slurm("nope"))
         except partitions.NotInSlurm as error:
@@ -122,9 +122,8 @@ def replayed(release: str, name: str) -> dict[str, Any]:
         (answer,) = (call for call in calls if call["arguments"] == _key(arguments))
         return commands.Reply(answer["status"], answer["out"].replace("@MARK@", commands.MARK), answer["err"])
 
-    tested = (
-        commands.Reply(each["status"], each["out"], each["err"]) for each in calls if "--test-only" in each["arguments"]
-    )
+    replies = [call for call in calls if "--test-only" in call["arguments"]]
+    tested = (commands.Reply(reply["status"], reply["out"], reply["err"]) for reply in replies)
     with mock.patch.object(commands, "call", call):
         return readings(name)
 
@@ -132,8 +131,8 @@ def replayed(release: str, name: str) -> dict[str, Any]:
 def record(name: str, folder: Path) -> None:
     calls = []
 
-    def call(arguments: Sequence[str], *others: Any) -> commands.Reply:
-        reply = real(arguments, *others)
+    def call(arguments: Sequence[str], *options: Any) -> commands.Reply:
+        reply = real(arguments, *options)
         out = reply.out.replace(commands.MARK, "@MARK@")
         if (key := _key(arguments)) not in [call["arguments"] for call in calls] or "--test-only" in key:
             calls.append({"arguments": key, "status": reply.status, "out": out, "err": reply.err})
@@ -155,8 +154,8 @@ def _cluster(situation: Situation) -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="slurm-") as place:
         top, host = Path(place), socket.gethostname()
         names = [f"n{number}" for number, _ in enumerate(situation.nodes, 1)]
-        for each in ("state", *(f"spool/{name}" for name in names)):
-            (top / each).mkdir(parents=True)
+        for folder in ("state", *(f"spool/{name}" for name in names)):
+            (top / folder).mkdir(parents=True)
         settings = [
             "ClusterName=site", f"SlurmctldHost={host}(127.0.0.1)", f"SlurmctldPort={_port()}", "SlurmUser=root",
             "AuthType=auth/none", "CredType=cred/none", f"StateSaveLocation={top}/state",
@@ -164,15 +163,15 @@ def _cluster(situation: Situation) -> Iterator[None]:
             "ProctrackType=proctrack/linuxproc", "TaskPlugin=task/none", "SelectType=select/cons_tres",
             "SlurmdParameters=config_overrides", "ReturnToService=2", "GresTypes=gpu", "MpiDefault=none",
         ]  # fmt: skip
-        for name, has in zip(names, situation.nodes, strict=True):
-            settings.append(f"NodeName={name} NodeAddr=127.0.0.1 NodeHostname={host} Port={_port()} {has}")
+        for name, properties in zip(names, situation.nodes, strict=True):
+            settings.append(f"NodeName={name} NodeAddr=127.0.0.1 NodeHostname={host} Port={_port()} {properties}")
         settings.append("PartitionName=p Nodes=ALL Default=YES MaxTime=1-00:00:00 State=UP")
         (top / "slurm.conf").write_text("\n".join(settings) + "\n")
         devices = ("/dev/null", "/dev/zero")
         gpus = {
             name: int(match[1])
-            for name, has in zip(names, situation.nodes, strict=True)
-            if (match := _GPUS.search(has))
+            for name, properties in zip(names, situation.nodes, strict=True)
+            if (match := _GPUS.search(properties))
         }
         (top / "gres.conf").write_text(
             "".join(f"NodeName={name} Name=gpu File={','.join(devices[:count])}\n" for name, count in gpus.items())
@@ -182,10 +181,10 @@ def _cluster(situation: Situation) -> Iterator[None]:
         daemons = []
         try:
             daemons.append(subprocess.Popen(["slurmctld", "-D"], stdout=log, stderr=log))
-            _until(lambda: commands.reachable() is None, top)
+            _wait_until(lambda: commands.reachable() is None, top)
             daemons += [subprocess.Popen(["slurmd", "-D", "-N", name], stdout=log, stderr=log) for name in names]
-            _until(lambda: _states().count("idle") == len(names), top)
-            for command in situation.done:
+            _wait_until(lambda: _states().count("idle") == len(names), top)
+            for command in situation.preparation:
                 for word in command:
                     if word.startswith("--chdir="):
                         Path(word.removeprefix("--chdir=")).mkdir(exist_ok=True)
@@ -213,9 +212,9 @@ def _port() -> int:
         return port
 
 
-def _until(true: Any, top: Path) -> None:
+def _wait_until(condition: Any, top: Path) -> None:
     end = time.monotonic() + 60
-    while not true():
+    while not condition():
         assert time.monotonic() < end, (top / "log").read_text()
         time.sleep(0.2)
 

@@ -124,7 +124,7 @@ def for_the_site() -> dict[str, str]:
     """
     return {
         "cli.md": _reference(),
-        "rules-why.md": _why(),
+        "rules-why.md": _reasons(),
         "applets.md": _applets(),
         **{page: _with_lines(DOCS / page, NAMES, _keys(schema)) for page, _, _, schema in FILES},
     }
@@ -153,7 +153,7 @@ def _reference() -> str:
     return "\n".join(parts) + "\n"
 
 
-def _why() -> str:
+def _reasons() -> str:
     """What `campaign check` prints of each rule beside a finding."""
     head = ["# Why each rule matters, and what to do", ""]
     head += ["| rule | why it matters to the buyer | what the vendor should do |"]
@@ -210,27 +210,27 @@ def _applets() -> str:
 
 def _names(record: KeyedMap) -> str:
     """The names of all keys, those of one section in one line."""
-    own = _own(record)
+    keys = _own_keys(record)
     sections: dict[str, list[str]] = {}
-    for key in own:
+    for key in keys:
         section, _, name = key.rpartition(".")
-        if not any(other.startswith((f"{key}.", f"{key}[].")) for other in own):
+        if not any(other.startswith((f"{key}.", f"{key}[].")) for other in keys):
             sections.setdefault(section, []).append(f"`{name}`")
     lines = [f"- {f'`{section}`: ' if section else ''}{', '.join(names)}" for section, names in sections.items()]
     return "Keys by section:\n\n" + "\n".join(lines) + "\n"
 
 
-def _own(record: KeyedMap) -> dict[str, list[str]]:
+def _own_keys(record: KeyedMap) -> dict[str, list[str]]:
     """All keys; what an entry of a list has as the whole file does too is there once."""
-    known = {key: cells for key, *cells in schemas.reference(record)}
-    inner = {key: key.partition("[].")[2] for key in known}
-    return {key: cells for key, cells in known.items() if "." not in inner[key] or inner[key] not in known}
+    keys = {key: cells for key, *cells in schemas.reference(record)}
+    inner = {key: key.partition("[].")[2] for key in keys}
+    return {key: cells for key, cells in keys.items() if "." not in inner[key] or inner[key] not in keys}
 
 
 def _keys(record: KeyedMap) -> str:
     """The keys, those with the same meaning in one line."""
     rows: dict[tuple[str, ...], list[str]] = {}
-    for key, cells in _own(record).items():
+    for key, cells in _own_keys(record).items():
         rows.setdefault((key.rpartition(".")[2], *cells), []).append(f"`{key}`")
     often = {long: short for long, short in SHORT.items() if sum(long in allowed for _, allowed, _, _ in rows) > 2}
     values = [f"*{short}* is {long}" for long, short in often.items()]
@@ -254,7 +254,7 @@ def _section(title: str, text: str) -> list[str]:
     return ["", f"## {title}", "", "```", text.rstrip(), "```"]
 
 
-def built_from() -> OwnSource:
+def bundle_source() -> OwnSource:
     """The source of the benchmark that the README's campaign ran."""
     with zipfile.ZipFile(BUNDLE) as archive:
         (name,) = (name for name in archive.namelist() if "/source/builds/" in name)
@@ -274,7 +274,7 @@ def as_when_made() -> Iterator[None]:
         mock.patch.object(derived_files, "differing_files", lambda *_: {}),
         mock.patch.object(copies, "differing_files", lambda *_: {}),
         mock.patch.object(copies, "check_scripts", lambda *_: ()),
-        mock.patch.object(modifications, "own_source", built_from),
+        mock.patch.object(modifications, "own_source", bundle_source),
     ):
         for name in archive.namelist():
             if "/data/rules/" in name:
@@ -291,10 +291,10 @@ def verified(signers: Path | None = None) -> Iterator[verify.VerifiedPart]:
 
 def samples() -> dict[Path, str]:
     """README.md and docs/report.md with what is printed now of the README's campaign."""
-    with verified(SIGNERS) as found:
-        assert found.evaluation is not None, "the bundle of the README cannot be judged"
-        table = found.evaluation.files["tables/table.txt"]
-        block = decision.decision_text(found.decision.block, printing.WIDEST)
+    with verified(SIGNERS) as part:
+        assert part.evaluation is not None, "the bundle of the README cannot be judged"
+        table = part.evaluation.files["tables/table.txt"]
+        block = decision.decision_text(part.decision.block, printing.WIDEST)
     command = f"$ campaign verify {BUNDLE.name} --signers {SIGNERS.name}"
     verification = "\n".join([command, block, "…"])
     return {
@@ -312,8 +312,8 @@ def _with_block(page: Path, first: str, block: str) -> str:
 
 @mock.patch.dict(os.environ, COLUMNS="100")
 def main(site: Path | None) -> None:
-    written = {site / name: text for name, text in for_the_site().items()} if site else generated() | samples()
-    for path, text in written.items():
+    pages = {site / name: text for name, text in for_the_site().items()} if site else generated() | samples()
+    for path, text in pages.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
 

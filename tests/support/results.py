@@ -63,15 +63,15 @@ class Results:
     ) -> None:
         number = 1 + sum(attempt.run == run.id for attempt in self.attempts)
         token = f"{len(self.attempts):08x}"
-        made = builders.attempt(run, number=number, token=token, state=state, reason=reason)
-        self.attempts.append(replace(made, **attempt))  # type: ignore[arg-type]
+        attempt_ = builders.attempt(run, number=number, token=token, state=state, reason=reason)
+        self.attempts.append(replace(attempt_, **attempt))  # type: ignore[arg-type]
         if values is not None:
             records = builders.records(values, f"runs/{run.id}/{number}")
-            self.records[run.id, number] = tuple(replace(one, **(record or {})) for one in records)  # type: ignore[arg-type]
+            self.records[run.id, number] = tuple(replace(record_, **(record or {})) for record_ in records)  # type: ignore[arg-type]
             directory = run.attempt_directory(token)
             self.observations[run.id, number] = {"": builders.observation(run, directory, **(seen or {}))}
 
-    def measured(self) -> list[Case]:
+    def cases(self) -> list[Case]:
         return engine.cases_of_runs(
             Definition(self.campaign, self.pack, self.answers),
             self.runs,
@@ -81,10 +81,10 @@ class Results:
         )
 
     def rows(self) -> list[Row]:
-        return table_rows(self.campaign, self.pack, self.runs, self.attempts, self.measured())
+        return table_rows(self.campaign, self.pack, self.runs, self.attempts, self.cases())
 
     def submission(self) -> Submission:
-        attempts, results, rows = tuple(self.attempts), tuple(self.measured()), tuple(self.rows())
+        attempts, results, rows = tuple(self.attempts), tuple(self.cases()), tuple(self.rows())
         return Submission(self.campaign, self.pack, self.runs, attempts, results, rows)
 
     def row(self, cell: str) -> Row:
@@ -92,7 +92,7 @@ class Results:
         return next(row for row in self.rows() if str(row.cell) == f"scratch/{cell}")
 
 
-def everything() -> Results:
+def eventful_results() -> Results:
     """A campaign that has gone through whatever can happen to a cell."""
     results = Results(
         campaign=builders.campaign(declined=(Declined("*/max/onefile/*", "no time left"),)),
@@ -109,9 +109,9 @@ def everything() -> Results:
         (7999.4, 8000.0, 6000.0),
         record={"operations_done": 250, "true_value": 1999.85, "files_true": 250},
     )
-    shared = (results.run("node.onefile").id, 1)
-    create, stat, remove = results.records[shared]  # every process stats the files that all share
-    results.records[shared] = create, replace(stat, operations_done=1000, true_value=None), remove
+    key = (results.run("node.onefile").id, 1)
+    create, stat, remove = results.records[key]  # every process stats the files that all share
+    results.records[key] = create, replace(stat, operations_done=1000, true_value=None), remove
     results.add("peak.shared", (3000.0, 4.56789, 99.96), seen={"argv": ("mdtest", "-F", "-C"), "nodes": 1})
     results.add("peak.unique", None, State.NODE_FAIL, "job 19: NODE_FAIL during this run: srun: n2 is gone")
     results.add("peak.onefile", None, State.PENDING, "Resources")

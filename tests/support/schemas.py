@@ -29,10 +29,10 @@ def reference(record: KeyedMap, prefix: str = "") -> list[tuple[str, str, str, s
 
 def document(record: KeyedMap, title: str) -> dict[str, Any]:
     """The schema of a whole file."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **of(record)}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **schema_of(record)}
 
 
-def of(kind: Schema) -> dict[str, Any]:
+def schema_of(kind: Schema) -> dict[str, Any]:
     """The schema of one value."""
     match kind:
         case Text():
@@ -51,12 +51,12 @@ def of(kind: Schema) -> dict[str, Any]:
         case Choice():
             return {"enum": list(kind.words), "description": kind.allowed}
         case ListOf():
-            return {"type": "array", "items": of(kind.item), "minItems": kind.least, "maxItems": kind.most}
+            return {"type": "array", "items": schema_of(kind.item), "minItems": kind.least, "maxItems": kind.most}
         case MapOf():
-            properties = {"propertyNames": of(kind.key), "additionalProperties": of(kind.value)}
+            properties = {"propertyNames": schema_of(kind.key), "additionalProperties": schema_of(kind.value)}
             return {"type": "object", **properties, "maxProperties": kind.most}
         case OneOf():
-            return {"anyOf": [of(kind.scalar), of(kind.mapping)], "description": kind.allowed}
+            return {"anyOf": [schema_of(kind.scalar), schema_of(kind.mapping)], "description": kind.allowed}
         case KeyedMap():
             fields = {name: _field(field) for name, field in kind.fields.items()}
             needed = [name for name, field in kind.fields.items() if field.required]
@@ -67,7 +67,7 @@ def of(kind: Schema) -> dict[str, Any]:
 
 def _field(field: Field) -> dict[str, Any]:
     """The schema of a value with its meaning and what is allowed, which an editor shows."""
-    value = of(field.kind)
+    value = schema_of(field.kind)
     allowed = value.get("description")
     default = field.default_says or (str(field.default) if field.default else "")
     says = [f"{field.says[0].upper()}{field.says[1:]}."]

@@ -27,9 +27,9 @@ def rising(geometry: Geometry) -> float:
     return float(geometry.processes)
 
 
-def knee_at(processes: int, beyond: float = 0.0) -> Curve:
+def knee_at(processes: int, exponent: float = 0.0) -> Curve:
     """Rises in proportion up to a number of processes, and by a power of the processes beyond."""
-    return lambda geometry: min(geometry.processes, processes) * max(geometry.processes / processes, 1.0) ** beyond
+    return lambda geometry: min(geometry.processes, processes) * max(geometry.processes / processes, 1.0) ** exponent
 
 
 def seed_of(request: SearchRequest) -> str:
@@ -42,40 +42,38 @@ class Machine(Mapping[SearchRequest, Outcome]):
 
     def __init__(self, curve: Curve, noise: float = 0.0, seed: str = "", drift: float = 0.0, node_s: float = 1.0):
         self.curve, self.noise, self.seed, self.drift, self.node_s = curve, noise, seed, drift, node_s
-        self.asked: dict[SearchRequest, None] = {}
+        self.requests: dict[SearchRequest, None] = {}
 
     def __contains__(self, request: object) -> bool:
         return True
 
     def __getitem__(self, request: SearchRequest) -> Outcome:
-        self.asked[request] = None
+        self.requests[request] = None
         rate = self.curve(request.geometry)
         if rate is None:
             return Outcome(None, self.node_s * request.nodes)
         chance = random.Random(f"{self.seed}{seed_of(request)}")
-        later = math.exp(self.drift * list(self.asked).index(request))
-        return Outcome(rate * later * math.exp(chance.gauss(0, self.noise)), self.node_s * request.nodes)
+        drift_factor = math.exp(self.drift * list(self.requests).index(request))
+        return Outcome(rate * drift_factor * math.exp(chance.gauss(0, self.noise)), self.node_s * request.nodes)
 
     def __iter__(self) -> Iterator[SearchRequest]:
-        return iter(self.asked)
+        return iter(self.requests)
 
     def __len__(self) -> int:
-        return len(self.asked)
+        return len(self.requests)
 
 
-def decided(space: SearchSpace, machine: Machine, expected_settings: Settings) -> CountChoice:
-    answer = procedure.step(space, expected_settings, machine.get)
+def decide(space: SearchSpace, machine: Machine, settings: Settings) -> CountChoice:
+    answer = procedure.step(space, settings, machine.get)
     assert isinstance(answer, CountChoice)
     return answer
 
 
-def driven(
-    space: SearchSpace, machine: Machine, expected_settings: Settings
-) -> tuple[CountChoice, list[SearchRequest]]:
+def drive_search(space: SearchSpace, machine: Machine, settings: Settings) -> tuple[CountChoice, list[SearchRequest]]:
     """Measured round by round, as a campaign does it; with everything that was asked for, in that order."""
     points: dict[SearchRequest, Outcome] = {}
     requests: list[SearchRequest] = []
-    while isinstance(answer := procedure.step(space, expected_settings, points.get), tuple):
+    while isinstance(answer := procedure.step(space, settings, points.get), tuple):
         assert answer
         for request in answer:
             requests.append(request)

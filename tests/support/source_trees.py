@@ -16,8 +16,8 @@ def entry(path: str, data: bytes = b"", mode: str = PLAIN) -> TreeEntry:
 
 def tree(*entries: TreeEntry, name: str = "tree", **files: bytes) -> Tree:
     """Entries as they are, and files by keyword: `mdtest_c=b"..."` is mdtest.c."""
-    made = [*entries, *(entry(key.replace("_", "."), data) for key, data in files.items())]
-    return Tree(name, {entry.path: entry for entry in made})
+    tree_entries = [*entries, *(entry(key.replace("_", "."), data) for key, data in files.items())]
+    return Tree(name, {entry.path: entry for entry in tree_entries})
 
 
 def write(top: Path, tree: Tree) -> Path:

@@ -52,20 +52,20 @@ def run(page: str, place: Path, environment: Mapping[str, str]) -> list[tuple[St
     return list(zip(every, words, strict=True))
 
 
-def differs(step: Step, output: str) -> str:
+def difference(step: Step, output: str) -> str:
     """What is not as the page shows it, "" if all is."""
-    shown = "".join(
+    pattern = "".join(
         r"(?:[^\n]*\n)*" if line == "…" else re.escape(line).replace("…", r"[^\n]*") + r"\n"
-        for line in _same(step.output)
+        for line in _comparable_lines(step.output)
     )
-    if re.fullmatch(shown, "".join(f"{line}\n" for line in _same(output))):
+    if re.fullmatch(pattern, "".join(f"{line}\n" for line in _comparable_lines(output))):
         return ""
     return f"$ {step.command}\n--- the page shows\n{step.output}--- printed\n{output}"
 
 
-def _same(text: str) -> list[str]:
+def _comparable_lines(text: str) -> list[str]:
     """The lines of a text in which everything is equal that two runs of one tutorial may have differently."""
-    same_text = re.sub(r"SHA256:[\w+/]{43}|\b[0-9a-f]{12,}\b", "HASH", text)
-    same_text = re.sub(r"\d[\d.,:]*\d|\d", "0", same_text)
-    same_text = re.sub(r"-{3,}", "---", re.sub(r"[ \t]+", " ", same_text))
-    return [line.rstrip() for line in same_text.strip("\n").splitlines()]
+    comparable = re.sub(r"SHA256:[\w+/]{43}|\b[0-9a-f]{12,}\b", "HASH", text)
+    comparable = re.sub(r"\d[\d.,:]*\d|\d", "0", comparable)
+    comparable = re.sub(r"-{3,}", "---", re.sub(r"[ \t]+", " ", comparable))
+    return [line.rstrip() for line in comparable.strip("\n").splitlines()]

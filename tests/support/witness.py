@@ -14,11 +14,11 @@ from campaign.results.environment.facts import Environment
 LIMIT_S = 60
 
 
-def node(*words: str, said: str = "", **variables: str) -> bytes:
+def run_node(*words: str, stdin: str = "", **variables: str) -> bytes:
     """The lines of one node, to which `said` is said."""
     process = subprocess.run(
         [resources.witness(), "node", *words],
-        input=said.encode(),
+        input=stdin.encode(),
         env=os.environ | variables,
         capture_output=True,
         timeout=LIMIT_S,
@@ -33,15 +33,15 @@ def facts_of(
 ) -> Environment:
     """What one node says whose /proc and /sys are below `root`."""
     where = ("-r", "" if root == Path("/") else str(root))
-    return gathered(folder, node(*where, "-d", str(directory), "-x", executable, **variables))
+    return read_environment(folder, run_node(*where, "-d", str(directory), "-x", executable, **variables))
 
 
-def gathered(folder: Path, lines: bytes, nodes: int = 1, **variables: str) -> Environment:
+def read_environment(folder: Path, lines: bytes, nodes: int = 1, **variables: str) -> Environment:
     """What the job makes of the lines of its nodes."""
-    return reading.evidence_of(facts_file.parse(around(folder, lines, nodes, **variables)[0])).environment
+    return reading.evidence_of(facts_file.parse(run_job(folder, lines, nodes, **variables)[0])).environment
 
 
-def around(folder: Path, lines: bytes, nodes: int = 1, *words: str, **variables: str) -> tuple[bytes, str]:
+def run_job(folder: Path, lines: bytes, nodes: int = 1, *words: str, **variables: str) -> tuple[bytes, str]:
     """The job's facts.jsonl, and what it answers to its script."""
     programs = folder / "programs"
     programs.mkdir(exist_ok=True)

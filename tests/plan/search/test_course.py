@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from campaign.plan.search.records import DRIFT, Outcome, SearchRequest, Settings
-from tests.support.searched import NODE, Machine, decided, knee_at, seed_of
+from tests.support.searched import NODE, Machine, decide, knee_at, seed_of
 
 
 class Disturbed(Machine):
@@ -25,7 +25,7 @@ class Disturbed(Machine):
 
 
 def test_a_change_in_time_is_reported_with_its_size_and_what_it_means_for_the_minimum() -> None:
-    decision = decided(NODE, Machine(knee_at(16), 0.02, drift=-0.003), Settings("s"))
+    decision = decide(NODE, Machine(knee_at(16), 0.02, drift=-0.003), Settings("s"))
     assert decision.drift is not None and decision.drift.p_value < DRIFT
     assert -0.25 < decision.drift.change < -0.1
     message = next(remark for remark in decision.remarks if remark.startswith("rates changed by -"))
@@ -33,7 +33,7 @@ def test_a_change_in_time_is_reported_with_its_size_and_what_it_means_for_the_mi
 
 
 def test_two_groups_of_rates_are_reported_with_their_size_and_what_they_mean_for_the_minimum() -> None:
-    decision = decided(NODE, Disturbed(lambda chance: 0.7 if chance < 0.25 else 1.0), Settings("a"))
+    decision = decide(NODE, Disturbed(lambda chance: 0.7 if chance < 0.25 else 1.0), Settings("a"))
     slow = decision.slow_runs
     assert slow is not None
     assert slow.share == pytest.approx(0.25, abs=0.05)
@@ -43,13 +43,13 @@ def test_two_groups_of_rates_are_reported_with_their_size_and_what_they_mean_for
 
 
 def test_a_steady_system_has_neither_remark() -> None:
-    decisions = [decided(NODE, Machine(knee_at(16), 0.05, str(seed)), Settings(str(seed))) for seed in range(6)]
+    decisions = [decide(NODE, Machine(knee_at(16), 0.05, str(seed)), Settings(str(seed))) for seed in range(6)]
     assert all(decision.drift is not None and decision.slow_runs is None for decision in decisions)
     assert not [remark for decision in decisions for remark in decision.remarks if remark.startswith("rates")]
 
 
 def test_the_typical_rate_is_not_moved_by_a_disturbed_run_and_has_an_interval_from_six_runs_on() -> None:
-    decision = decided(NODE, Disturbed(lambda chance: 0.4 if chance < 0.05 else 1.0), Settings("s"))
+    decision = decide(NODE, Disturbed(lambda chance: 0.4 if chance < 0.05 else 1.0), Settings("s"))
     for candidate in decision.candidates:
         true = knee_at(16)(candidate.geometry)
         if candidate.fresh_runs >= 6:

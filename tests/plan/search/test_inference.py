@@ -15,7 +15,7 @@ from campaign.plan.search import curve, inference, records
 from campaign.plan.search.records import Settings
 from campaign.plan.search.space import SearchSpace
 from tests.bench import search_families
-from tests.support.searched import Curve, Machine, decided, knee_at, seed_of
+from tests.support.searched import Curve, Machine, decide, knee_at, seed_of
 
 
 def even_in_groups(geometry: Geometry) -> float:
@@ -37,13 +37,13 @@ def test_the_true_minimum_lies_between_the_counts_that_are_named(
     """At 10% noise, in 96% of searches; on several nodes most of the counts have no runs."""
     held = 0
     for number in range(searches):
-        decision = decided(space, Machine(rates, 0.1, f"held{number}"), Settings(str(number)))
+        decision = decide(space, Machine(rates, 0.1, f"held{number}"), Settings(str(number)))
         held += decision.possible_counts[0].processes <= minimum <= decision.possible_counts[-1].processes
     assert held >= 0.8 * searches
 
 
 def test_the_first_of_the_counts_that_cannot_be_told_apart_is_named_though_it_has_no_runs() -> None:
-    decision = decided(SearchSpace(2, 8, 16), Machine(knee_at(40), 0.1), Settings("seed"))
+    decision = decide(SearchSpace(2, 8, 16), Machine(knee_at(40), 0.1), Settings("seed"))
     measured = {request.geometry for request in decision.requests}
     assert not measured.issuperset(decision.possible_counts)
     assert decision.further > 0
@@ -51,7 +51,7 @@ def test_the_first_of_the_counts_that_cannot_be_told_apart_is_named_though_it_ha
 
 @pytest.mark.parametrize("knee", [7, 10, 19, 23])
 def test_no_count_next_to_the_possible_ones_is_excluded_without_runs_of_its_own(knee: int) -> None:
-    decision = decided(SearchSpace(1, 1, 32), Machine(knee_at(knee), 0.05), Settings("seed"))
+    decision = decide(SearchSpace(1, 1, 32), Machine(knee_at(knee), 0.05), Settings("seed"))
     measured = {request.geometry for request in decision.requests}
     fewest = decision.possible_counts[0]
     assert fewest not in measured or fewest.processes == 1 or Geometry(1, fewest.processes - 1) in measured
@@ -86,7 +86,7 @@ def test_disturbed_runs_do_not_move_the_minimum(seed: str) -> None:
             slow = random.Random(f"slow{seed}{seed_of(request)}").random() < 0.08
             return replace(point, rate=point.rate * 0.4) if slow and point.rate else point
 
-    decision = decided(SearchSpace(1, 1, 32), Disturbed(knee_at(16), 0.01, seed), Settings(seed))
+    decision = decide(SearchSpace(1, 1, 32), Disturbed(knee_at(16), 0.01, seed), Settings(seed))
     assert decision.geometry == Geometry(1, 16)
     assert decision.possible_counts[0].processes >= 13
 

@@ -27,7 +27,7 @@ from tests.report.test_write import contents
 from tests.support import forms, offers, reference
 from tests.support.examples import examples
 from tests.support.offers import CELLS, row
-from tests.support.results import everything
+from tests.support.results import eventful_results
 
 TABLE = json.dumps([row((1.0, 2.0))]).encode()
 
@@ -50,12 +50,12 @@ def refusal(path: Path) -> str:
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
 def test_a_table_of_this_program_is_the_same_offer_in_every_form(tmp_path: Path, suffix: str) -> None:
-    rows = everything().rows()
+    rows = eventful_results().rows()
     path = tmp_path / f"table{suffix}"
     if suffix == ".csv":
         path.write_text(table.as_csv(rows))
     else:
-        path.write_bytes(workbook(path, contents(everything())))
+        path.write_bytes(workbook(path, contents(eventful_results())))
     expected = parse_offer("table.json", json.loads(table.as_json(rows)))
     offer = only_part(path)
     assert offer.entries == expected.entries
@@ -81,7 +81,7 @@ def test_a_decimal_comma_between_commas_is_refused_in_words(tmp_path: Path) -> N
 
 
 def test_a_campaigns_own_table_is_read_with_all_its_values() -> None:
-    rows = everything().rows()
+    rows = eventful_results().rows()
     offer = parse_offer("table.json", json.loads(table.as_json(rows)))
     assert [entry.cell for entry in offer.entries.values()] == [row.cell for row in rows]
     assert [entry.values for entry in offer.entries.values()] == [row.values for row in rows]

@@ -25,7 +25,7 @@ from campaign.report.workbook.write import workbook
 from tests.report.test_write import contents
 from tests.support import forms
 from tests.support.examples import examples
-from tests.support.results import everything
+from tests.support.results import eventful_results
 
 PUBLISHED = Path(__file__).parents[2] / "data" / "tables" / "crossroads-published.csv"
 PACK = "crossroads-mdtest"
@@ -173,9 +173,9 @@ def test_rounded_numbers_are_found(tmp_path: Path) -> None:
 
 def table_file(directory: Path, suffix: str) -> Path:
     """A table with every kind of row, as this program writes it."""
-    path, rows = directory / f"table{suffix}", everything().rows()
+    path, rows = directory / f"table{suffix}", eventful_results().rows()
     if suffix == ".xlsx":
-        path.write_bytes(workbook(path, contents(everything())))
+        path.write_bytes(workbook(path, contents(eventful_results())))
     else:
         path.write_text(table.as_csv(rows) if suffix == ".csv" else table.as_json(rows))
     return path
@@ -183,7 +183,7 @@ def table_file(directory: Path, suffix: str) -> Path:
 
 @pytest.mark.parametrize("suffix", [".csv", ".json", ".xlsx"])
 def test_a_table_of_this_program_is_read_as_it_was_written(tmp_path: Path, suffix: str) -> None:
-    rows = everything().rows()
+    rows = eventful_results().rows()
     path = table_file(tmp_path, suffix)
     read = judge_table.read_submission(path, PACK).rows
     assert [(row.cell, row.value, row.unit, row.status) for row in read] == [
@@ -220,7 +220,7 @@ def test_a_table_of_a_rehearsal_is_found_by_its_own_file_counts(tmp_path: Path) 
 def test_the_true_number_beside_an_inflated_one_is_read_from_both_forms(
     tmp_path: Path, suffix: str, form: object
 ) -> None:
-    rows = everything().rows()
+    rows = eventful_results().rows()
     inflated = next(
         row for row in rows if row.record and row.cell.files == "onefile" and row.cell.operation == "remove"
     )

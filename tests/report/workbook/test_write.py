@@ -27,7 +27,7 @@ from tests.report.test_clauses import KEPT, OPEN
 from tests.report.test_table import two_targets
 from tests.report.test_write import FINDING, contents, contents_in, projected_results
 from tests.support import builders
-from tests.support.results import Results, everything
+from tests.support.results import Results, eventful_results
 
 SPACE = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
@@ -99,7 +99,7 @@ def book_of(tmp_path: Path, contents: Contents) -> dict[str, Sheet]:
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Sheet]:
-    return book_of(tmp_path_factory.mktemp("book"), contents(everything()))
+    return book_of(tmp_path_factory.mktemp("book"), contents(eventful_results()))
 
 
 def xml_of(path: Path) -> dict[str, ElementTree.Element]:
@@ -115,7 +115,7 @@ def xml_of(path: Path) -> dict[str, ElementTree.Element]:
 
 def test_headings_stay_in_sight_lists_have_filters_and_the_key_of_severities(tmp_path: Path) -> None:
     long = replace(FINDING, wording="word " * 100)
-    book_of(tmp_path, contents(everything(), (FINDING, long)))
+    book_of(tmp_path, contents(eventful_results(), (FINDING, long)))
     elements = xml_of(tmp_path / "table.xlsx")
     assert {
         name for name, sheet in elements.items() if sheet.find(f".//{SPACE}pane") is not None
@@ -135,7 +135,7 @@ def test_headings_stay_in_sight_lists_have_filters_and_the_key_of_severities(tmp
 
 def test_several_targets_stand_beside_each_other_on_a_sheet(tmp_path: Path) -> None:
     rows, campaign, _ = two_targets()
-    all_contents = contents(everything())
+    all_contents = contents(eventful_results())
     targets = replace(all_contents.campaign, targets=campaign.targets)
     sheet = book_of(tmp_path, replace(all_contents, rows=rows, campaign=targets))["Overview"]
     assert sheet.line(3)[:4] == ["", "scratch", "burst", "Status"]
@@ -181,7 +181,7 @@ def test_the_summary_says_what_this_is_and_whether_it_complies(book: dict[str, S
 
 
 def test_every_sheet_prints_across_pages_that_can_be_read_with_its_heading_on_each(tmp_path: Path) -> None:
-    book_of(tmp_path, contents(everything(), (FINDING,)))
+    book_of(tmp_path, contents(eventful_results(), (FINDING,)))
     elements = xml_of(tmp_path / "table.xlsx")
     for name, sheet in elements.items():
         (setup,) = sheet.iter(f"{SPACE}pageSetup")
@@ -200,7 +200,7 @@ def test_every_sheet_prints_across_pages_that_can_be_read_with_its_heading_on_ea
 
 
 def test_the_summary_names_the_next_steps(tmp_path: Path) -> None:
-    facts = book_of(tmp_path, contents(everything(), (FINDING,)))["Summary"].column("B")
+    facts = book_of(tmp_path, contents(eventful_results(), (FINDING,)))["Summary"].column("B")
     assert [str(text)[:14] for text in facts[6:8]] == ["vendor: campai", "vendor: FLG-06"]
 
 
@@ -282,7 +282,7 @@ def test_a_full_size_workbook_does_not_say_rehearsal(tmp_path: Path) -> None:
 
 def test_every_cell_and_its_provenance_lead_to_each_other(book: dict[str, Sheet]) -> None:
     origin = book["Provenance"]
-    for number, row in enumerate(everything().rows(), 2):
+    for number, row in enumerate(eventful_results().rows(), 2):
         assert origin.cells[f"A{number}"] == str(row.cell)
         cell_link = origin.links[f"A{number}"]
         assert cell_link.startswith("'scratch'!")
@@ -292,7 +292,7 @@ def test_every_cell_and_its_provenance_lead_to_each_other(book: dict[str, Sheet]
 
 
 def test_the_provenance_has_every_cell_with_its_run_and_its_place(book: dict[str, Sheet]) -> None:
-    cells, rows = book["Provenance"].cells, everything().rows()
+    cells, rows = book["Provenance"].cells, eventful_results().rows()
     columns = dict(zip(IN_CSV, LETTERS[1:], strict=False))
     assert len(columns) == len(IN_CSV)
     assert [cells[f"{column}1"] for column in columns.values()] == list(IN_CSV)
@@ -308,11 +308,11 @@ def test_the_raw_output_is_linked_relative_to_where_the_workbook_lies(tmp_path: 
     root = tmp_path / "results of #1 & 100%"
     (root / "report").mkdir(parents=True)
     path = root / "report" / "table.xlsx"
-    path.write_bytes(workbook(path, contents_in(contents(everything()), root)))
+    path.write_bytes(workbook(path, contents_in(contents(eventful_results()), root)))
     outside = {link for link in read(path)["Provenance"].links.values() if "!" not in link}
     assert "../runs/scratch.single.shared.r1/1/stdout" in outside
     elsewhere = tmp_path / "table.xlsx"
-    elsewhere.write_bytes(workbook(elsewhere, contents_in(contents(everything()), root)))
+    elsewhere.write_bytes(workbook(elsewhere, contents_in(contents(eventful_results()), root)))
     for link in read(elsewhere)["Provenance"].links.values():
         if "!" not in link:
             reached = posixpath.normpath(posixpath.join(tmp_path, urllib.parse.unquote(link)))
@@ -335,7 +335,7 @@ def test_the_system_is_described_with_what_the_jobs_found_and_how_the_benchmark_
         "environment": (Section("Kernel", "of each node", columns, (("n1", "6.1"), ("n2", "=6.2"))),),
         "modifications": (Section("No modifications", "both trees have the same hash"),),
     }
-    sheet = book_of(tmp_path, replace(contents(everything()), **parts))["System"]  # type: ignore[arg-type]
+    sheet = book_of(tmp_path, replace(contents(eventful_results()), **parts))["System"]  # type: ignore[arg-type]
     texts = [[value for value in sheet.line(number) if value is not None] for number in range(1, 24)]
     for line in (["storage", "4 servers & 96 disks"], ["name", "A. <Nobody>"], ["n2", "=6.2"], ["No modifications"]):
         assert line in texts, line
@@ -376,7 +376,7 @@ def test_what_looks_like_a_formula_a_link_or_a_number_stays_text(tmp_path: Path)
 
 def test_what_cannot_be_seen_is_written_as_its_number(tmp_path: Path) -> None:
     sheets = book_of(
-        tmp_path, contents(everything(), (replace(FINDING, wording="a\x1b[31m\x00\u202e_x0041_\ud800\nb"),))
+        tmp_path, contents(eventful_results(), (replace(FINDING, wording="a\x1b[31m\x00\u202e_x0041_\ud800\nb"),))
     )
     assert str(sheets["Findings"].cells["D5"]).replace("_x005F_", "_") == "a\\x1b[31m\\x00\\u202e_x0041_\\ud800 b"
 
@@ -414,13 +414,13 @@ def test_every_name_is_one_that_a_workbook_takes(targets: list[str]) -> None:
 # --- the file
 
 
-@pytest.mark.parametrize("make", [everything, Results])
+@pytest.mark.parametrize("make", [eventful_results, Results])
 def test_the_same_contents_give_the_same_bytes(make: Callable[[], Results]) -> None:
     assert workbook(Path("/table.xlsx"), contents(make())) == workbook(Path("/table.xlsx"), contents(make()))
 
 
 def test_the_compliance_matrix_has_a_sheet_if_the_pack_lists_its_clauses(tmp_path: Path) -> None:
-    all_contents = contents(everything())
+    all_contents = contents(eventful_results())
     path = tmp_path / "table.xlsx"
     path.write_bytes(workbook(path, replace(all_contents, clauses=(KEPT, OPEN))))
     sheet = read(path)["Clauses"]

@@ -21,7 +21,7 @@ from campaign.results.environment.facts import Accounting, Environment, Evidence
 from campaign.results.environment.facts_file import LARGEST_BYTES
 from campaign.results.environment.slurm_text import expand_nodes, slurm_fields
 from tests.support import builders
-from tests.support.facts import Fact, ended, fact, probe, text
+from tests.support.facts import Fact, completion_facts, fact, probe_facts, text
 
 SPACE = {"block_size": 4096, "blocks": 10, "free": 9, "available": 8, "inodes": 7, "inodes_free": 6}
 
@@ -203,7 +203,7 @@ JSON = st.recursive(
 OTHERS = [
     fact("ranks", "watched", True),
     fact("ranks", "executed", "0" * 16, node="n1", rank="0"),
-    *probe("0 n1 -"),
+    *probe_facts("0 n1 -"),
     fact("inputs", "/box", "a" * 64, node="n1"),
     fact("meter", "command", "5 J", node="n1", time=1.0),
     fact("servers", "operations", {"stat": 1}, phase="stat"),
@@ -259,7 +259,7 @@ def test_only_a_plain_file_of_bounded_size_is_read(tmp_path: Path, make: str) ->
 
 
 def test_an_attempt_that_has_not_ended_has_the_facts_that_are_there(tmp_path: Path) -> None:
-    (tmp_path / "facts.jsonl.new").write_text(text(*GIVEN, *ended(builders.COMPLETION)))
+    (tmp_path / "facts.jsonl.new").write_text(text(*GIVEN, *completion_facts(builders.COMPLETION)))
     assert reading.read(tmp_path).environment == read().environment
     assert read_completion(tmp_path) is None
 

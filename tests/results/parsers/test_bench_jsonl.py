@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from campaign.core.records import Attestation, Observation, Record, Source
 from campaign.results.parsers import bench_jsonl, json_applets
 from campaign.results.parsers.bench_jsonl import parse
-from tests.support.captures import said
+from tests.support.captures import texts_of
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -92,7 +92,7 @@ def test_what_belongs_to_one_iteration_is_that_of_the_best() -> None:
         phase(rate_ops_s=160.0, true_rate_ops_s=160.0, elapsed_s=fair),
     ]
     records, seen = parse(text(START, *phases, END), "bench.jsonl")
-    assert (records[0].elapsed_s, records[0].iterations, said(seen.errors)) == (0.32, 3, ())
+    assert (records[0].elapsed_s, records[0].iterations, texts_of(seen.errors)) == (0.32, 3, ())
 
 
 def test_what_the_benchmark_measured_of_its_own_timing_is_read() -> None:
@@ -105,13 +105,13 @@ def test_what_the_benchmark_measured_of_its_own_timing_is_read() -> None:
 def test_without_barriers_and_in_files_of_version_0_1_0_the_start_skew_is_not_known(skew: str | None) -> None:
     line = phase() if skew == "absent" else phase(start_skew_s=skew)
     records, seen = parse(text(START, line, END), "bench.jsonl")
-    assert (records[0].start_skew_s, seen.clock_step_s, said(seen.errors)) == (None, None, ())
+    assert (records[0].start_skew_s, seen.clock_step_s, texts_of(seen.errors)) == (None, None, ())
 
 
 @pytest.mark.parametrize("name", ["rate_ops_s", "true_rate_ops_s"])
 def test_a_rate_that_does_not_fit_its_count_and_time_is_an_error(name: str) -> None:
     _, seen = parse(text(START, phase(**{name: 987.0}), END), "bench.jsonl")
-    assert f"bench.jsonl:2: {name}: 987.000 is not 64 operations in 0.320000000 s: inconsistent output" in said(
+    assert f"bench.jsonl:2: {name}: 987.000 is not 64 operations in 0.320000000 s: inconsistent output" in texts_of(
         seen.errors
     )
 
@@ -148,8 +148,8 @@ def test_failures_are_reported_with_their_place_and_make_the_end_an_error() -> N
     warned = {"type": "warning", "message": "clock is coarse"}
     ended_fields = END | {"status": "failed", "failed_operations": 7, "exit_status": 1}
     _, seen = parse(text(START, warned, failed, ended_fields), "bench.jsonl")
-    assert said(seen.warnings) == ("bench.jsonl:2: clock is coarse",)
-    assert said(seen.errors) == (
+    assert texts_of(seen.warnings) == ("bench.jsonl:2: clock is coarse",)
+    assert texts_of(seen.errors) == (
         "bench.jsonl:3: stat '/scratch/a' on rank 3 (n2): No such file or directory (ENOENT)",
         "bench.jsonl:4: benchmark status failed: 7 failed operations, exit status 1",
     )
@@ -158,14 +158,14 @@ def test_failures_are_reported_with_their_place_and_make_the_end_an_error() -> N
 
 def test_ranks_that_ran_different_executables_are_an_error() -> None:
     _, seen = parse(text(START | {"binary_agreed": False}, END), "bench.jsonl")
-    assert said(seen.errors) == ("bench.jsonl:1: the ranks ran different executables; the hash is that of rank 0",)
+    assert texts_of(seen.errors) == ("bench.jsonl:1: the ranks ran different executables; the hash is that of rank 0",)
 
 
 def test_a_file_without_an_end_belongs_to_a_run_that_died() -> None:
     records, seen = parse(text(START, phase(failed=0)), "bench.jsonl")
     assert len(records) == 1
     assert (seen.complete, seen.failed_operations) == (False, None)
-    assert said(seen.errors) == ("bench.jsonl: no `end` line: the benchmark ended early",)
+    assert texts_of(seen.errors) == ("bench.jsonl: no `end` line: the benchmark ended early",)
 
 
 def test_failures_that_were_counted_before_a_run_died_are_known() -> None:
@@ -176,14 +176,17 @@ def test_a_last_line_that_was_cut_off_is_tolerated_and_said() -> None:
     full_text = text(START, phase())
     records, seen = parse(full_text + json.dumps(END)[:20], "bench.jsonl")
     assert len(records) == 1
-    assert said(seen.errors)[0] == "bench.jsonl:3: last line truncated"
+    assert texts_of(seen.errors)[0] == "bench.jsonl:3: last line truncated"
     assert len(seen.unparsed) == 1
 
 
 def test_a_file_without_the_clocks_of_its_nodes_is_refused_whole() -> None:
     nodes = [{"node": "n1", "ranks": "0-1"}, {"node": "n2", "ranks": "2-3"}]
     records, seen = parse(text(START | {"rank_to_node": nodes}, phase(), END), "bench.jsonl")
-    assert (records, said(seen.errors)) == ([], ("bench.jsonl:1: unix_time: None is not a number ≥ 0; file ignored",))
+    assert (records, texts_of(seen.errors)) == (
+        [],
+        ("bench.jsonl:1: unix_time: None is not a number ≥ 0; file ignored",),
+    )
 
 
 @pytest.mark.parametrize("version", [2, 0, "1", True, None, 1.5])
@@ -191,28 +194,28 @@ def test_another_format_is_refused_whole(version: object) -> None:
     records, seen = parse(text(START | {"format": version}, phase(), END), "bench.jsonl")
     assert records == []
     assert not seen.complete
-    assert said(seen.errors) == (f"bench.jsonl:1: format {version!r}; expected 1; file ignored",)
+    assert texts_of(seen.errors) == (f"bench.jsonl:1: format {version!r}; expected 1; file ignored",)
 
 
 def test_a_file_that_does_not_begin_with_start_is_refused_whole() -> None:
     records, seen = parse(text(phase(), START, END), "bench.jsonl")
     assert records == []
-    assert said(seen.errors) == ("bench.jsonl:1: first line is `phase`; expected `start`; file ignored",)
+    assert texts_of(seen.errors) == ("bench.jsonl:1: first line is `phase`; expected `start`; file ignored",)
 
 
 def test_an_empty_file_is_reported_as_empty() -> None:
-    assert said(parse("", "bench.jsonl")[1].errors) == ("bench.jsonl: empty: the benchmark wrote no results",)
+    assert texts_of(parse("", "bench.jsonl")[1].errors) == ("bench.jsonl: empty: the benchmark wrote no results",)
 
 
 def test_two_executions_in_one_file_are_an_error() -> None:
     _, seen = parse(text(START, START, END), "bench.jsonl")
-    assert said(seen.errors) == ("bench.jsonl:2: second `start` line: several runs wrote this file",)
+    assert texts_of(seen.errors) == ("bench.jsonl:2: second `start` line: several runs wrote this file",)
 
 
 def test_what_comes_after_the_end_is_an_error() -> None:
     records, seen = parse(text(START, END, phase()), "bench.jsonl")
     assert records == []
-    assert said(seen.errors) == ("bench.jsonl:3: `phase` line after the `end` line",)
+    assert texts_of(seen.errors) == ("bench.jsonl:3: `phase` line after the `end` line",)
 
 
 def test_a_record_line_is_a_result_of_whichever_applet_wrote_it() -> None:
@@ -231,7 +234,7 @@ def test_a_record_line_is_a_result_of_whichever_applet_wrote_it() -> None:
         ),
     ]  # fmt: skip
     assert [iteration.value for iteration in records[0].each] == [200.0, 100.0]
-    assert said(seen.errors) == ()
+    assert texts_of(seen.errors) == ()
 
 
 def test_lines_beside_the_results_of_an_applet_are_known() -> None:
@@ -240,7 +243,10 @@ def test_lines_beside_the_results_of_an_applet_are_known() -> None:
         {"type": "process", "operation": "write", "rank": 0, "node": "n", "interval_s": 1, "timeline_bytes": []}
     )
     _, seen = parse(text(START | {"applet": "pool"}, *others, {"type": "odd"}, END), "bench.jsonl")
-    assert (seen.errors, said(seen.unparsed)) == ((), ("bench.jsonl:8: unknown line type 'odd' of applet pool",))
+    assert (seen.errors, texts_of(seen.unparsed)) == (
+        (),
+        ("bench.jsonl:8: unknown line type 'odd' of applet pool",),
+    )
 
 
 @pytest.mark.parametrize(
@@ -255,7 +261,7 @@ def test_unknown_types_are_kept_as_unknown_and_unknown_fields_are_ignored() -> N
     records, seen = parse(text(START | {"x": 1}, {"type": "odd"}, phase(x=[]), END), "bench.jsonl")
     assert len(records) == 1
     assert seen.errors == ()
-    assert said(seen.unparsed) == ("bench.jsonl:2: unknown line type 'odd' of applet mdtest",)
+    assert texts_of(seen.unparsed) == ("bench.jsonl:2: unknown line type 'odd' of applet mdtest",)
 
 
 @pytest.mark.parametrize(
@@ -274,7 +280,7 @@ def test_a_line_that_is_not_as_the_format_says_is_an_error_and_the_others_are_re
     assert [record.operation for record in records] == ["stat"]
     assert seen.complete
     assert len(seen.errors) == 1
-    assert said(seen.errors)[0].startswith("bench.jsonl:3: ")
+    assert texts_of(seen.errors)[0].startswith("bench.jsonl:3: ")
     assert len(seen.unparsed) == 1
 
 
@@ -283,15 +289,15 @@ def test_a_start_that_lacks_a_field_names_it(key: str) -> None:
     start = {name: value for name, value in START.items() if name != key}
     _, seen = parse(text(start, END), "bench.jsonl")
     assert len(seen.errors) == 1
-    assert said(seen.errors)[0].startswith(f"bench.jsonl:1: {key}: ")
+    assert texts_of(seen.errors)[0].startswith(f"bench.jsonl:1: {key}: ")
 
 
 def test_text_that_could_not_be_stored_or_shown_is_mended_or_refused() -> None:
     _, seen = parse(text(START | {"argv": ["./mdtest", "\ud800"]}, END), "bench.jsonl")
     assert seen.argv == ("./mdtest", "?")
     _, seen = parse(text(START | {"version": "\x1b[2J"}, END), "bench.jsonl")
-    assert said(seen.errors)[0].startswith("bench.jsonl:1: version: ")
-    assert said(seen.errors)[0].isprintable()
+    assert texts_of(seen.errors)[0].startswith("bench.jsonl:1: version: ")
+    assert texts_of(seen.errors)[0].isprintable()
 
 
 @pytest.mark.parametrize("file", sorted(DATA.glob("*/bench-*/bench.jsonl")), ids=str)
@@ -332,7 +338,7 @@ def test_a_damaged_file_never_gives_a_number_that_is_not_in_its_line(content: st
     lines = content.split("\n")
     for record in records:
         assert json.loads(lines[record.source.line - 1])["rate_ops_s"] == record.value
-    for message in (*said(seen.errors), *said(seen.warnings), *said(seen.unparsed)):
+    for message in (*texts_of(seen.errors), *texts_of(seen.warnings), *texts_of(seen.unparsed)):
         assert message.startswith("bench.jsonl:")
         assert message.isprintable()
 
@@ -358,15 +364,15 @@ def test_garbage_gives_no_records_and_an_error(content: str) -> None:
 def test_a_map_of_ranks_that_is_not_the_placement_beside_it_is_an_error(ranks: list[str], doubt: str) -> None:
     given = [{"node": f"n{number}", "unix_time": 1.0, "ranks": own_text} for number, own_text in enumerate(ranks)]
     _, seen = parse(text({**START, "rank_to_node": given}, SHIFT, phase(), END), "bench.jsonl")
-    assert f"bench.jsonl:1: {doubt}" in said(seen.errors)
+    assert f"bench.jsonl:1: {doubt}" in texts_of(seen.errors)
 
 
 @pytest.mark.parametrize("ranks", [(1.0, 1.0, 1.0), (50.0, 55.0, 60.0), (49.0, 48.0, 47.0), (60.0, 55.0, 49.0)])
 def test_rates_of_ranks_that_do_not_give_the_rate_are_an_error(ranks: tuple[float, float, float]) -> None:
     rates = dict(zip(("fastest", "median", "slowest"), ranks, strict=True))
     _, seen = parse(text(START, SHIFT, phase(rank_rate_ops_s=rates), END), "bench.jsonl")
-    assert any("rank_rate_ops_s: " in error and "cannot give 200.000" in error for error in said(seen.errors)), said(
-        seen.errors
+    assert any("rank_rate_ops_s: " in error and "cannot give 200.000" in error for error in texts_of(seen.errors)), (
+        texts_of(seen.errors)
     )
 
 
@@ -385,21 +391,21 @@ def test_what_the_program_writes_of_a_phase_never_contradicts_itself(
     nodes = [{"node": "n1", "unix_time": 1.0, "ranks": f"0-{processes - 1}"}]
     start = START | {"processes": processes, "nodes": 1, "processes_per_node": processes, "rank_to_node": nodes}
     lines = start, SHIFT, line, END
-    assert said(parse(text(*lines), "bench.jsonl")[1].errors) == ()
+    assert texts_of(parse(text(*lines), "bench.jsonl")[1].errors) == ()
 
 
 def test_ranks_of_which_operations_failed_may_be_slower_than_the_phase() -> None:
     rates = {"fastest": 60.0, "median": 55.0, "slowest": 10.0}
     line = phase(rank_rate_ops_s=rates, failed=1)
     _, seen = parse(text(START, SHIFT, line, {**END, "failed_operations": 1}), "bench.jsonl")
-    assert not any("rank_rate_ops_s" in error for error in said(seen.errors))
+    assert not any("rank_rate_ops_s" in error for error in texts_of(seen.errors))
 
 
 def test_stats_that_were_not_shifted_as_the_shift_line_says_are_an_error() -> None:
     _, seen = parse(text(START, SHIFT, phase("stat", rank_shift=0), END), "bench.jsonl")
     assert any(
         "rank_shift of stat is 0, but the line of type shift says 2: inconsistent output" in error
-        for error in said(seen.errors)
+        for error in texts_of(seen.errors)
     )
 
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from campaign.config.rules.output_format import BUILT_IN
 from campaign.results.parsers import bench_jsonl, output
 from tests.support import captures
-from tests.support.captures import DATA, Capture, said
+from tests.support.captures import DATA, Capture, texts_of
 from tests.support.examples import examples
 
 ALL = captures.find()
 RUNS = [capture for capture in ALL if (capture.path / "bench.jsonl").is_file()]
-FAILED = [capture for capture in RUNS if capture.expected()["observation"].get("failed_operations")]
+FAILED = [capture for capture in RUNS if capture.expected_summary()["observation"].get("failed_operations")]
 PLAIN = [capture for capture in ALL if capture.applet not in ("declared", "mdtest")]  # numbers as in their lines
 WRONG_DATA = "ior/ior-3.3.0-wrong-data.txt"  # shows the bytes that differ
 PARSE = {applet: output.parser(applet) for applet in BUILT_IN}
@@ -26,7 +26,7 @@ PARSE = {applet: output.parser(applet) for applet in BUILT_IN}
 @pytest.mark.parametrize("capture", ALL, ids=str)
 def test_a_capture_gives_what_is_expected(capture: Capture) -> None:
     fields = captures.summary(*capture.read())
-    assert json.loads(json.dumps(fields)) == capture.expected()
+    assert json.loads(json.dumps(fields)) == capture.expected_summary()
 
 
 def test_every_expectation_has_its_capture() -> None:
@@ -47,7 +47,12 @@ def test_no_line_of_a_capture_is_unknown(capture: Capture) -> None:
 @pytest.mark.parametrize("capture", [capture for capture in RUNS if capture not in FAILED], ids=str)
 def test_the_text_and_the_json_lines_of_an_execution_agree(capture: Capture) -> None:
     records, seen = capture.read()
-    assert (said(seen.errors), said(seen.unparsed), seen.complete, seen.failed_operations) == ((), (), True, 0)
+    assert (texts_of(seen.errors), texts_of(seen.unparsed), seen.complete, seen.failed_operations) == (
+        (),
+        (),
+        True,
+        0,
+    )
     assert records
     assert all(record.elapsed_s is not None for record in records if record.operation in ("write", "read"))
     assert seen.placement == "block"
@@ -55,7 +60,7 @@ def test_the_text_and_the_json_lines_of_an_execution_agree(capture: Capture) -> 
 
 @pytest.mark.parametrize("capture", FAILED, ids=str)
 def test_an_execution_that_failed_says_why(capture: Capture) -> None:
-    assert any("No such file or directory" in error for error in said(capture.read()[1].errors))
+    assert any("No such file or directory" in error for error in texts_of(capture.read()[1].errors))
 
 
 @pytest.mark.parametrize("capture", [capture for capture in RUNS if capture not in FAILED], ids=str)
@@ -99,7 +104,9 @@ def test_a_damaged_output_never_gives_a_number_that_is_not_in_its_line(capture: 
     records, seen = capture.parse(text, "stdout")
     assert all(captures.stands_in_its_line(record, text) for record in records)
     assert len({record.operation for record in records}) == len(records)
-    assert all(isinstance(line, str) for line in (*said(seen.errors), *said(seen.warnings), *said(seen.unparsed)))
+    assert all(
+        isinstance(line, str) for line in (*texts_of(seen.errors), *texts_of(seen.warnings), *texts_of(seen.unparsed))
+    )
 
 
 @settings(max_examples=examples(200))

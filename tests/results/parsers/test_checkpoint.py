@@ -41,7 +41,7 @@ def test_a_restart_has_records_of_its_own() -> None:
 
 def test_an_output_that_ends_within_a_row_is_not_complete_and_what_follows_the_rows_is_unrecognised() -> None:
     assert parse(TEXT, "stdout")[1].complete
-    assert captures.said(parse(TEXT + "and then\n", "stdout")[1].unparsed) == ("stdout:27: and then",)
+    assert captures.texts_of(parse(TEXT + "and then\n", "stdout")[1].unparsed) == ("stdout:27: and then",)
     assert not parse(TEXT[:-20], "stdout")[1].complete
 
 
@@ -69,7 +69,7 @@ def test_what_lost_an_iteration_is_an_error_and_gives_no_number() -> None:
     lines = TEXT.splitlines(keepends=True)
     records, seen = parse("".join(lines[:-1]), "stdout")
     assert {"restart-3-2.441m", "restart-time-3-2.441m"}.isdisjoint(record.operation for record in records)
-    assert captures.said(seen.errors) == (
+    assert captures.texts_of(seen.errors) == (
         "stdout: restart-3-2.441m: 1 matches; expected 2; result not used",
         "stdout: restart-time-3-2.441m: 1 matches; expected 2; result not used",
     )

@@ -19,7 +19,7 @@ from tests.support import captures
 from tests.support.builders import COMPLETION
 from tests.support.captures import DATA, declared_form
 from tests.support.examples import examples
-from tests.support.facts import ended, write
+from tests.support.facts import completion_facts, write
 
 CAPTURES = DATA / "declared"
 ALL = [capture.path.name for capture in captures.find() if capture.applet == "declared"]
@@ -350,7 +350,7 @@ def test_a_row_of_several_numbers_has_one_for_each_column_of_the_heading() -> No
     text = "# N  1  N  8\n64  1.5  9.5\n"
     assert values(form("text", record), text) == {"at-64-1": (1.5, 2), "at-64-8": (9.5, 2)}
     _, seen = declared.parse(form("text", record), text + "64  1.5\n", "stdout")
-    assert captures.said(seen.unparsed) == ("stdout:3: 64  1.5",)
+    assert captures.texts_of(seen.unparsed) == ("stdout:3: 64  1.5",)
 
 
 def test_a_unit_that_is_printed_may_name_the_unit_of_the_number() -> None:
@@ -602,7 +602,7 @@ def test_the_job_gives_the_time_of_a_launch(tmp_path: Path) -> None:
     (tmp_path / "stdout").write_text("rate: 5\n")
     taking = form("text", RATE, wall=True)
     assert [record.operation for record in output.read(taking, tmp_path, tmp_path)[0]] == ["rate"]
-    record = ended({**COMPLETION, "started": 100.0, "ended": 112.5, "uptime": [7.00, 19.48]})
+    record = completion_facts({**COMPLETION, "started": 100.0, "ended": 112.5, "uptime": [7.00, 19.48]})
     write(tmp_path, *record)
     records = {each.operation: each for each in output.read(taking, tmp_path, tmp_path)[0]}
     line = [fact["name"] for fact in record].index("ended") + 2
@@ -618,7 +618,7 @@ def test_the_uncertainty_of_a_phase_is_that_of_its_own_clock(tmp_path: Path) -> 
         {"phase": "two", "exit_status": 0, "started": 113.0, "ended": 183.0},  # of a job that recorded only the run's
     ]
     record = {**COMPLETION, "started": 100.0, "ended": 190.0, "uptime": [7.00, 97.00], "phases": phases}
-    write(tmp_path, *ended(record))
+    write(tmp_path, *completion_facts(record))
     values = {record.operation: record.value for record in output.wall_times(tmp_path, tmp_path, "one")}
     assert values == {"wall": pytest.approx(12.5), "wall-uncertainty": pytest.approx(0.03)}
     assert [each.operation for each in output.wall_times(tmp_path, tmp_path, "two")] == ["wall"]

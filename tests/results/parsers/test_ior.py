@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from campaign.core.records import Record, Source
 from campaign.results.parsers.ior_formats import parse
 from tests.support import captures
-from tests.support.captures import said
+from tests.support.captures import texts_of
 
 TEXT = (captures.DATA / "ior" / "ior-4.1-F-C-e.txt").read_text()
 OWN = (captures.DATA / "ior" / "bench-0.1.0-synced" / "stdout").read_text()
@@ -43,7 +43,7 @@ def rates(text: str) -> dict[str, float]:
 
 
 def errors(text: str) -> tuple[str, ...]:
-    return said(parse(text, "stdout")[1].errors)
+    return texts_of(parse(text, "stdout")[1].errors)
 
 
 def row(text: str, start: str) -> str:
@@ -107,7 +107,7 @@ def test_without_a_summary_the_rows_are_the_result_once_each_repetition_has_its_
         "read": (12102.0, 36, 2),
     }
     assert seen.complete and not seen.errors
-    assert "no summary of all tests" in said(seen.warnings)[0]
+    assert "no summary of all tests" in texts_of(seen.warnings)[0]
 
 
 def test_rows_without_a_summary_are_no_result_while_one_is_missing_or_contradicts_itself() -> None:
@@ -191,7 +191,7 @@ def test_the_applets_own_warnings_are_no_errors_whatever_their_words() -> None:
 def test_a_command_line_that_is_cut_off_is_not_known() -> None:
     _, seen = parse(OWN.replace("file.dat'\n", "file.dat\n", 1), "stdout")
     assert seen.argv == ()
-    assert "command line truncated" in said(seen.warnings)[0]
+    assert "command line truncated" in texts_of(seen.warnings)[0]
 
 
 # --- JSON
@@ -240,13 +240,13 @@ def test_what_ior_prints_between_the_lines_of_another_format_changes_none_of_its
     assert (seen.errors, seen.unparsed) == ((), ())
     assert len(seen.warnings) == len(before.warnings) + 2
     wrong = "WARNING: incorrect data on read (4 errors found).\n"
-    assert said(parse(wrong + whole, "stdout")[1].errors) == (f"stdout:1: {wrong.strip()}",)
+    assert texts_of(parse(wrong + whole, "stdout")[1].errors) == (f"stdout:1: {wrong.strip()}",)
 
 
 def test_json_that_was_cut_off_gives_nothing() -> None:
     records, seen = parse(JSON[: len(JSON) // 2], "stdout")
     assert (records, seen.complete) == ([], False)
-    assert "not JSON" in said(seen.errors)[0]
+    assert "not JSON" in texts_of(seen.errors)[0]
 
 
 @pytest.mark.parametrize("value", [None, "fast", True, -1, 1e300, []])
@@ -261,7 +261,7 @@ def test_a_number_of_the_json_that_is_none_is_an_error(value: object) -> None:
 def test_json_without_a_summary_holds_no_results() -> None:
     data = json.loads(JSON)
     del data["summary"]
-    assert "no summary" in said(parse(json.dumps(data), "stdout")[1].errors)[0]
+    assert "no summary" in texts_of(parse(json.dumps(data), "stdout")[1].errors)[0]
 
 
 # --- CSV
@@ -285,7 +285,7 @@ CSV = (captures.DATA / "ior" / "ior-4.1.csv").read_text()
 def test_a_row_of_csv_whose_rate_does_not_fit_its_times_is_an_error_and_no_result(old: str, new: str) -> None:
     records, seen = parse(CSV.replace(old, new), "stdout")
     assert [(record.operation, record.value) for record in records] == [("read", 5535.3794)]
-    assert "write: bw(MiB/s) is" in said(seen.errors)[0]
+    assert "write: bw(MiB/s) is" in texts_of(seen.errors)[0]
 
 
 @given(st.integers(1, 10**6), st.integers(1, 1 << 30), st.floats(1e-4, 1e5), st.floats(1.0, 3.0))
@@ -312,13 +312,13 @@ def test_a_row_of_csv_that_is_missing_is_noticed_by_the_next_ones_number() -> No
     lines = CSV.splitlines(keepends=True)
     records, seen = parse("".join([lines[0], *lines[2:]]), "stdout")
     assert [record.operation for record in records] == ["read"]
-    assert "write: iter is 1, but the rest of the output gives 0" in said(seen.errors)[0]
+    assert "write: iter is 1, but the rest of the output gives 0" in texts_of(seen.errors)[0]
 
 
 def test_csv_that_ends_between_the_rows_of_an_iteration_is_an_error() -> None:
     records, seen = parse(CSV[: CSV.rindex("read")], "stdout")
     assert [record.operation for record in records] == ["write"]
-    assert said(seen.errors) == ("stdout: read: 1 iterations, but 2 expected; result not used",)
+    assert texts_of(seen.errors) == ("stdout: read: 1 iterations, but 2 expected; result not used",)
     assert not parse(CSV[: CSV.rindex("write")], "stdout")[1].errors  # that of a shorter run
 
 
@@ -328,7 +328,7 @@ def test_a_summary_of_the_json_that_its_tests_do_not_bear_out_is_an_error_and_no
     data["summary"][0][key] += 7
     records, seen = parse(json.dumps(data, indent=1), "stdout")
     assert [record.operation for record in records] == ["read"]
-    assert "result not used" in said(seen.errors)[0]
+    assert "result not used" in texts_of(seen.errors)[0]
 
 
 def test_a_test_that_is_not_in_the_summary_is_an_error_and_the_others_keep_their_names() -> None:
@@ -337,7 +337,7 @@ def test_a_test_that_is_not_in_the_summary_is_an_error_and_the_others_keep_their
     lines = text[summary:].splitlines(keepends=True)
     records, seen = parse(text[:summary] + "".join([*lines[:2], *lines[4:]]), "stdout")
     assert [record.operation for record in records] == ["write-1", "read-1"]
-    assert captures.said(seen.errors) == (
+    assert captures.texts_of(seen.errors) == (
         "stdout: read-0: rows of iterations, but no row in the summary; result not used",
         "stdout: write-0: rows of iterations, but no row in the summary; result not used",
     )

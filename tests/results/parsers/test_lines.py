@@ -28,7 +28,7 @@ from campaign.results.parsers.lines import (
     grade,
     printable_line,
 )
-from tests.support.captures import said
+from tests.support.captures import texts_of
 
 
 @pytest.mark.parametrize(
@@ -128,10 +128,10 @@ def test_of_very_many_the_first_are_kept_and_the_rest_is_counted() -> None:
         notes.warning(line, "w")
         notes.unparsed(line, "u")
     seen = notes.added_to(Observation())
-    assert (len(seen.errors), said(seen.errors)[-1]) == (KEPT + 1, f"stdout: {1000 - KEPT} more errors")
-    assert (len(seen.warnings), said(seen.warnings)[-1]) == (KEPT + 1, f"stdout: {1000 - KEPT} more warnings")
+    assert (len(seen.errors), texts_of(seen.errors)[-1]) == (KEPT + 1, f"stdout: {1000 - KEPT} more errors")
+    assert (len(seen.warnings), texts_of(seen.warnings)[-1]) == (KEPT + 1, f"stdout: {1000 - KEPT} more warnings")
     assert len(seen.unparsed) == UNPARSED_KEPT + 1
-    assert said(seen.unparsed)[-1] == f"stdout: {1000 - UNPARSED_KEPT} more unrecognised lines"
+    assert texts_of(seen.unparsed)[-1] == f"stdout: {1000 - UNPARSED_KEPT} more unrecognised lines"
 
 
 # --- iterations
@@ -194,7 +194,7 @@ def test_the_first_rule_that_matches_the_whole_line_takes_it() -> None:
 
 def test_a_line_that_no_rule_knows_is_noted_by_its_words() -> None:
     _, seen = _HplReader("stdout").read("a word\nan error\na warning\n")
-    assert (said(seen.unparsed), said(seen.errors), said(seen.warnings)) == (
+    assert (texts_of(seen.unparsed), texts_of(seen.errors), texts_of(seen.warnings)) == (
         ("stdout:1: a word",),
         ("stdout:2: an error",),
         ("stdout:3: a warning",),
@@ -203,7 +203,7 @@ def test_a_line_that_no_rule_knows_is_noted_by_its_words() -> None:
 
 def test_an_endless_line_is_an_error_and_is_given_to_no_rule() -> None:
     _, seen = _HplReader("stdout").read("=" * (LONGEST_LINE + 1))
-    assert said(seen.errors) == (
+    assert texts_of(seen.errors) == (
         f"stdout:1: line of {LONGEST_LINE + 1} characters ignored; at most {LONGEST_LINE} are read",
     )
 

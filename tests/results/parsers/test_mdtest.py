@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from campaign.core.records import Observation, Record
 from campaign.results.parsers.lines import LONGEST_LINE
 from campaign.results.parsers.mdtest_text import parse
-from tests.support.captures import said
+from tests.support.captures import texts_of
 
 DATA = Path(__file__).parents[2] / "data" / "mdtest"
 CAPTURES = sorted(p.relative_to(DATA).as_posix() for p in [*DATA.glob("*.txt"), *DATA.glob("*/stdout")])
@@ -149,8 +149,8 @@ def test_a_phase_that_took_no_time_by_the_clock_gives_no_result_and_leaves_the_o
     for row in ("inf          2.000            inf           -nan", "inf            inf            inf            nan"):
         records, seen = parse(pattern.sub(rf"\1 {row}", text), "stdout")
         assert "stat" not in rates(records)
-        assert "shorter than the benchmark's clock can resolve" in said(seen.warnings)[0]
-        assert not [line for line in said(seen.errors) if "stat" in line]
+        assert "shorter than the benchmark's clock can resolve" in texts_of(seen.warnings)[0]
+        assert not [line for line in texts_of(seen.errors) if "stat" in line]
 
 
 def test_on_files_that_are_not_shared_or_not_counted_nothing_is_derived() -> None:
@@ -161,7 +161,7 @@ def test_on_files_that_are_not_shared_or_not_counted_nothing_is_derived() -> Non
 
 def test_a_faked_topology_is_an_error() -> None:
     _, seen = read("mdtest-4.1-two-nodes-shift-trap.txt")
-    assert all("faked" in line for line in said(seen.errors))
+    assert all("faked" in line for line in texts_of(seen.errors))
     assert len(seen.errors) == 2
 
 
@@ -171,7 +171,7 @@ def test_operations_that_failed_are_counted_though_mdtest_calls_them_warnings() 
     assert seen.failed_operations == 64
     assert seen.complete
     assert len(seen.errors) == 21
-    assert said(seen.errors)[-1] == "mdtest-4.1-stat-of-absent-files.txt: 44 more errors"
+    assert texts_of(seen.errors)[-1] == "mdtest-4.1-stat-of-absent-files.txt: 44 more errors"
 
 
 def test_a_run_that_was_aborted_has_no_records_and_is_not_complete() -> None:
@@ -179,7 +179,7 @@ def test_a_run_that_was_aborted_has_no_records_and_is_not_complete() -> None:
     assert records == []
     assert not seen.complete
     assert len(seen.errors) == 4
-    assert "unable to stat file" in said(seen.errors)[0]
+    assert "unable to stat file" in texts_of(seen.errors)[0]
 
 
 def test_of_the_summaries_of_several_task_counts_that_of_all_tasks_is_read_and_said() -> None:
@@ -187,7 +187,7 @@ def test_of_the_summaries_of_several_task_counts_that_of_all_tasks_is_read_and_s
     assert {record.source.line for record in records} == {46, 47, 49, 50, 51}
     assert seen.files_reported == 256
     assert seen.errors == ()
-    assert said(seen.warnings) == (
+    assert texts_of(seen.warnings) == (
         "mdtest-4.1-task-counts.txt:43: 4 summaries (line 10: 1 tasks, line 21: 2 tasks, line 32: 3 tasks, "
         "line 43: 4 tasks); the one in line 43 is used",
     )
@@ -200,7 +200,7 @@ def test_the_columns_of_single_ranks_are_not_taken_for_the_rate() -> None:
 def test_a_table_of_times_alone_gives_no_rates() -> None:
     records, seen = read("mdtest-4.1-time-only.txt")
     assert records == []
-    assert said(seen.errors) == ("mdtest-4.1-time-only.txt:11: only times (-Z), no rates",)
+    assert texts_of(seen.errors) == ("mdtest-4.1-time-only.txt:11: only times (-Z), no rates",)
 
 
 # --- texts made for the purpose
@@ -317,7 +317,7 @@ def test_a_plain_text_is_read_without_a_complaint(layout: str) -> None:
     records, seen = parse(text, "stdout")
     assert rates(records) == {"create": 2.0, "stat": 2.001, "remove": 2.003, "tree_create": 2.004, "tree_remove": 2.005}
     assert records[1].source.line == number_lines(text, "File stat")
-    assert (said(seen.errors), said(seen.warnings), said(seen.unparsed)) == ((), (), ())
+    assert (texts_of(seen.errors), texts_of(seen.warnings), texts_of(seen.unparsed)) == ((), (), ())
     assert seen.complete
 
 
@@ -353,7 +353,7 @@ def test_the_heading_of_1_8_1_has_the_unit_and_no_iterations() -> None:
     records, seen = parse(OF_1_8_1, "stdout")
     assert rates(records) == {"create": 42024.989, "stat": 146756.613, "remove": 156884.384}
     assert {record.iterations for record in records} == {2}
-    assert (said(seen.errors), said(seen.unparsed), seen.complete) == ((), (), True)
+    assert (texts_of(seen.errors), texts_of(seen.unparsed), seen.complete) == ((), (), True)
 
 
 def test_a_phase_that_was_not_asked_for_has_no_record_and_one_that_gave_nothing_has_a_zero() -> None:
@@ -366,7 +366,7 @@ def test_without_a_command_line_a_zero_is_no_result_and_gives_a_warning() -> Non
     text = re.sub("Command line used.*\n", "", plain().text())
     records, seen = parse(text, "stdout")
     assert rates(records) == rates(parse(plain().text(), "stdout")[0])
-    assert said(seen.warnings) == (
+    assert texts_of(seen.warnings) == (
         "stdout:10: no command line in the output: requested phases unknown; rows of 0 are not used",
     )
 
@@ -382,7 +382,7 @@ def test_a_row_outside_of_a_summary_is_no_result() -> None:
     for planted in (row + text, text + row, text.replace("4 tasks", row + "4 tasks")):
         records, seen = parse(planted, "stdout")
         assert rates(records)["create"] == 2.0
-        assert any("9999999" in line for line in said(seen.unparsed))
+        assert any("9999999" in line for line in texts_of(seen.unparsed))
 
 
 def test_a_row_in_the_path_is_no_result() -> None:
@@ -397,7 +397,7 @@ def test_a_planted_summary_makes_the_result_doubtful() -> None:
     records, seen = parse(plain().text().replace("Path ", planted + "\n\nPath "), "stdout")
     assert rates(records)["create"] == 2.0
     assert len(seen.errors) == 1
-    assert "2 summaries" in said(seen.errors)[0]
+    assert "2 summaries" in texts_of(seen.errors)[0]
 
 
 def test_a_row_that_stands_twice_counts_neither_time() -> None:
@@ -410,17 +410,17 @@ def test_a_row_that_stands_twice_counts_neither_time() -> None:
 
 def test_two_executions_in_one_output_are_an_error() -> None:
     _, seen = parse(plain().text() * 2, "stdout")
-    assert said(seen.errors)[0] == "stdout: 2 runs in one output; the last one is used"
+    assert texts_of(seen.errors)[0] == "stdout: 2 runs in one output; the last one is used"
 
 
 def test_copies_that_did_not_find_each_other_are_named() -> None:
     _, seen = parse(plain(nodes=1, per_node=1).text() * 4, "stdout")
-    assert "4 separate copies ran with 1 task each" in said(seen.errors)[0]
+    assert "4 separate copies ran with 1 task each" in texts_of(seen.errors)[0]
 
 
 def test_a_summary_of_fewer_tasks_than_were_launched_is_an_error() -> None:
     _, seen = parse(plain().text().replace("4 tasks, 64 files", "2 tasks, 32 files"), "stdout")
-    assert said(seen.errors) == ("stdout:11: summary of 2 tasks; expected 4",)
+    assert texts_of(seen.errors) == ("stdout:11: summary of 2 tasks; expected 4",)
 
 
 def test_a_rank_that_was_faster_than_the_clock_can_tell_takes_no_row_of_the_iterations_away() -> None:
@@ -439,14 +439,14 @@ def test_a_row_that_the_benchmark_marks_as_invalid_is_kept_with_an_error() -> No
     records, seen = parse(text, "stdout")
     assert rates(records)["stat"] == 2.001
     assert len(seen.errors) == 1
-    assert "invalid" in said(seen.errors)[0]
+    assert "invalid" in texts_of(seen.errors)[0]
 
 
 def test_a_row_that_is_missing_leaves_the_others_as_they_are() -> None:
     """Whether the rules use that row is known to RUN-06 alone."""
     text = re.sub(".*File stat.*\n", "", plain().text())
     records, seen = parse(text, "stdout")
-    assert said(seen.warnings) == ("stdout:11: the summary lacks stat, requested on the command line",)
+    assert texts_of(seen.warnings) == ("stdout:11: the summary lacks stat, requested on the command line",)
     assert not seen.errors
     assert rates(records).keys() == {"create", "remove", "tree_create", "tree_remove"}
 
@@ -461,7 +461,7 @@ def test_what_is_not_a_number_of_three_decimals_is_an_error_and_no_result(cell: 
     records, seen = parse(text, "stdout")
     assert "stat" not in rates(records)
     assert len(seen.errors) == 1
-    assert said(seen.errors)[0].startswith(f"stdout:{number_lines(text, 'File stat')}: ")
+    assert texts_of(seen.errors)[0].startswith(f"stdout:{number_lines(text, 'File stat')}: ")
     assert len(seen.unparsed) == 1
 
 
@@ -469,14 +469,14 @@ def test_a_mean_outside_of_its_bounds_is_an_error_and_no_result() -> None:
     case = plain(numbers=plain().numbers | {"File stat": (1000, 2000, 3000, 0)})
     records, seen = parse(case.text(), "stdout")
     assert "stat" not in rates(records)
-    assert "cannot be those of 2 iterations" in said(seen.errors)[0]
+    assert "cannot be those of 2 iterations" in texts_of(seen.errors)[0]
 
 
 def test_a_row_broken_into_by_a_message_is_an_error_and_no_result() -> None:
     text = plain().text().replace("   File stat  ", "   File stWARNING: unable to stat file /scratch/x\nat  ")
     records, seen = parse(text, "stdout")
     assert "stat" not in rates(records)
-    assert said(seen.errors)[0].endswith("WARNING: unable to stat file /scratch/x")
+    assert texts_of(seen.errors)[0].endswith("WARNING: unable to stat file /scratch/x")
 
 
 def test_a_message_between_the_rows_is_kept_and_the_rows_after_it_are_read() -> None:
@@ -484,7 +484,7 @@ def test_a_message_between_the_rows_is_kept_and_the_rows_after_it_are_read() -> 
     text = re.sub("(.*File stat.*)", message + r"\n\1", plain().text())
     records, seen = parse(text, "stdout")
     assert rates(records)["stat"] == 2.001
-    assert said(seen.errors) == (f"stdout:{number_lines(text, 'srun')}: {message}",)
+    assert texts_of(seen.errors) == (f"stdout:{number_lines(text, 'srun')}: {message}",)
 
 
 @pytest.mark.parametrize(
@@ -505,7 +505,7 @@ def test_a_message_between_the_rows_is_kept_and_the_rows_after_it_are_read() -> 
 )
 def test_a_message_is_kept_where_it_belongs(message: str, where: str) -> None:
     _, seen = parse(f"{message}\n{plain().text()}", "stdout")
-    assert said(getattr(seen, where)) == (f"stdout:1: {message}",)
+    assert texts_of(getattr(seen, where)) == (f"stdout:1: {message}",)
     assert len(seen.errors) + len(seen.warnings) + len(seen.unparsed) == 1
 
 
@@ -523,7 +523,7 @@ def test_what_is_no_output_of_mdtest_is_reported() -> None:
         records, seen = parse(text, "stdout")
         assert records == []
         assert not seen.complete
-        assert said(seen.errors) == (
+        assert texts_of(seen.errors) == (
             "stdout: not mdtest output: line 'mdtest-… was launched with … total task(s)' missing",
         )
 
@@ -554,13 +554,13 @@ def test_the_node_map_tells_the_placement_as_far_as_it_goes(
 def test_a_command_line_that_was_cut_off_is_not_taken_for_the_whole() -> None:
     _, seen = parse(plain().text().replace(" '-N' '1'", " '-N"), "stdout")
     assert seen.argv == ()
-    assert "command line truncated" in said(seen.warnings)[0]
+    assert "command line truncated" in texts_of(seen.warnings)[0]
 
 
 def test_very_long_lines_and_very_many_lines_stay_bounded() -> None:
     """Reading that is not linear in their length would run into the timeout of the test."""
     _, seen = parse("File creation " + "1 " * LONGEST_LINE + "\n" + plain().text(), "stdout")
-    assert f"at most {LONGEST_LINE} are read" in said(seen.errors)[0]
+    assert f"at most {LONGEST_LINE} are read" in texts_of(seen.errors)[0]
     _, seen = parse("WARNING: unable to stat file /scratch/user/a\n" * 100_000 + plain().text(), "stdout")
     assert (len(seen.errors), seen.failed_operations) == (21, 100_000)
 
@@ -636,7 +636,7 @@ def test_a_phase_of_the_command_line_whose_row_is_zero_leaves_the_others_as_they
     damaged = text.replace("'-r'", "'-E'")
     assert damaged != text
     records, seen = parse(damaged, "stdout")
-    assert said(seen.warnings)[0].endswith("requests phases whose rows are 0: read")
+    assert texts_of(seen.warnings)[0].endswith("requests phases whose rows are 0: read")
     assert not seen.errors
     assert {**rates(parse(text, "stdout")[0]), "read": 0.0} == rates(records)
 
@@ -658,7 +658,7 @@ def assert_every_record_stands_in_its_line(text: str) -> None:
         # Damage that joins two columns may put zeros before a number, which change nothing.
         bare = re.sub(r"(?<![0-9.])0+(?=[0-9])", "", re.sub(" +INVALID", "", line))
         assert bare.split()[-4:] == [f"{number:.3f}" for number in numbers]
-    for message in (*said(seen.errors), *said(seen.warnings), *said(seen.unparsed)):
+    for message in (*texts_of(seen.errors), *texts_of(seen.warnings), *texts_of(seen.unparsed)):
         assert message.startswith("stdout:")
         assert len(message) < 600
         assert message.isprintable()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from campaign.results.parsers import output
 from tests.support import captures
-from tests.support.captures import said
+from tests.support.captures import texts_of
 
 parse = output.parser("mpiio")
 POOL = (captures.DATA / "mpiio" / "bench-0.1.0-pool-slow" / "stdout").read_text()
@@ -33,13 +33,13 @@ def test_each_phase_has_its_bandwidth_and_that_of_its_processes() -> None:
 def test_what_the_model_calls_mb_is_mib_and_said() -> None:
     records, seen = parse(MODEL, "stdout")
     assert [(record.operation, record.value, record.unit) for record in records] == [("write", 279.0, "MiB/s")]
-    assert said(seen.warnings) == ("stdout:111: the program prints MB but means MiB (1048576 bytes)",)
+    assert texts_of(seen.warnings) == ("stdout:111: the program prints MB but means MiB (1048576 bytes)",)
 
 
 def test_a_clock_too_coarse_for_the_run_gives_no_number() -> None:
     records, seen = parse(MODEL.replace("279.00", "Inf"), "stdout")
     assert records == []
-    assert "clock is too coarse" in said(seen.errors)[0]
+    assert "clock is too coarse" in texts_of(seen.errors)[0]
 
 
 def test_a_read_that_was_begun_and_not_ended_is_not_complete() -> None:
@@ -47,7 +47,7 @@ def test_a_read_that_was_begun_and_not_ended_is_not_complete() -> None:
 
 
 def test_several_copies_are_an_error() -> None:
-    assert "a second write; the first, in line 111, is used" in said(parse(MODEL + MODEL, "stdout")[1].errors)[0]
+    assert "a second write; the first, in line 111, is used" in texts_of(parse(MODEL + MODEL, "stdout")[1].errors)[0]
 
 
 def test_parts_belong_to_the_bandwidth_that_follows_them() -> None:
@@ -71,7 +71,7 @@ def test_a_bandwidth_that_the_lines_above_it_contradict_is_an_error_and_no_resul
     records, seen = parse(text.replace(old, new), "stdout")
     operations = {record.operation for record in records}
     assert operations == set(values(POOL)) - lost
-    assert "result not used" in said(seen.errors)[0]
+    assert "result not used" in texts_of(seen.errors)[0]
 
 
 @given(st.lists(st.floats(0.001, 1e5), min_size=1, max_size=5), st.floats(0.01, 1.0))
@@ -89,5 +89,5 @@ def test_what_the_program_printed_never_contradicts_itself(rates: list[float], r
 def test_processes_that_are_named_twice_in_a_phase_are_an_error() -> None:
     text = (captures.DATA / "mpiio" / "bench-0.1.0-static-slow" / "stdout").read_text()
     line = next(line for line in text.splitlines(keepends=True) if line.startswith("Processes:"))
-    errors = said(parse(text.replace(line, line * 2, 1), "stdout")[1].errors)
+    errors = texts_of(parse(text.replace(line, line * 2, 1), "stdout")[1].errors)
     assert any("a second write-fastest" in error for error in errors)

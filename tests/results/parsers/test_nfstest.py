@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from campaign.core.records import Record, Source
 from campaign.results.parsers import output
 from tests.support import captures
-from tests.support.captures import said
+from tests.support.captures import texts_of
 
 parse = output.parser("nfstest")
 DOING = ("write", "read")
@@ -33,7 +33,7 @@ def test_the_example_of_the_description_is_read_as_it_is_explained_there() -> No
 
 
 def test_the_example_lacks_sections_and_with_them_its_best_rate_of_reading() -> None:
-    found = said(parse(EXAMPLE, "stdout")[1].errors)
+    found = texts_of(parse(EXAMPLE, "stdout")[1].errors)
     assert [error.partition(": ")[2] for error in found] == [
         *(f"{doing}-{size}kb: 1 matches; expected 2" for size in (256, 512, 1024) for doing in ("write", "read")),
         "best-read: 43103.2 KiB/s does not agree with highest_read = 42959.5; result not used",
@@ -65,7 +65,7 @@ def test_a_best_rate_above_the_rows_is_no_number() -> None:
     lines.remove(best)
     records, seen = parse("".join([*lines[:3], best, *lines[3:]]), "stdout")
     assert "best-read" not in {record.operation for record in records}
-    assert any("a result after the line that ends the output" in error for error in said(seen.errors))
+    assert any("a result after the line that ends the output" in error for error in texts_of(seen.errors))
 
 
 def test_an_output_without_the_best_rates_is_not_complete() -> None:
@@ -74,12 +74,12 @@ def test_an_output_without_the_best_rates_is_not_complete() -> None:
 
 def test_two_executions_in_one_output_are_an_error() -> None:
     _, seen = parse(TEXT + TEXT, "stdout")
-    assert any("a second line that ends an output: several runs" in error for error in said(seen.errors))
+    assert any("a second line that ends an output: several runs" in error for error in texts_of(seen.errors))
 
 
 def test_an_error_of_the_program_is_one() -> None:
     _, seen = parse(TEXT.replace("Testing complete", "cannot open file 3\nTesting complete"), "stdout")
-    assert said(seen.errors) == ("stdout:35: cannot open file 3",)
+    assert texts_of(seen.errors) == ("stdout:35: cannot open file 3",)
 
 
 # --- texts that contradict themselves
@@ -101,7 +101,7 @@ def test_a_section_without_its_first_line_gives_no_number_to_another_size(number
 def test_a_section_that_is_missing_is_an_error() -> None:
     start = TEXT.index("Starting test iteration = 1 for FS = 256Kb")
     text = TEXT[:start] + TEXT[TEXT.index("Starting test iteration = 1 for FS = 512Kb") :]
-    assert said(parse(text, "stdout")[1].errors) == (
+    assert texts_of(parse(text, "stdout")[1].errors) == (
         "stdout:12: write-256kb: 1 matches; expected 2", "stdout:13: read-256kb: 1 matches; expected 2",
     )  # fmt: skip
 
@@ -121,7 +121,7 @@ def test_a_rate_that_the_text_contradicts_is_an_error_and_no_result(old: str, ne
     text = TEXT.replace(old, new, 1)
     assert lost not in values(text)
     assert values(text).items() <= values(TEXT).items()
-    assert "result not used" in said(parse(text, "stdout")[1].errors)[0]
+    assert "result not used" in texts_of(parse(text, "stdout")[1].errors)[0]
 
 
 def printed(processes: int, sizes: list[tuple[int, float]]) -> str:
@@ -160,12 +160,12 @@ def test_a_text_that_lost_its_parameters_but_not_its_title_shifts_no_number_to_a
     lines = text.splitlines(keepends=True)
     records, seen = parse("".join([*lines[:2], *lines[10:]]), "stdout")
     assert {record.operation for record in records} <= {"write-2000b", "read-2000b", "best-write", "best-read"}
-    assert "---" in captures.said(seen.unparsed)[0]
+    assert "---" in captures.texts_of(seen.unparsed)[0]
 
 
 def test_a_text_without_its_number_of_iterations_may_have_lost_some() -> None:
     lost = re.sub(" +Number of iterations.*\n", "", TEXT)
-    errors = said(parse(lost, "stdout")[1].errors)
+    errors = texts_of(parse(lost, "stdout")[1].errors)
     assert errors[0] == (
         "stdout:23: write-256kb: 2 matches; expected as many as the fact `iterations` says, which is missing"
     )
@@ -173,4 +173,4 @@ def test_a_text_without_its_number_of_iterations_may_have_lost_some() -> None:
 
 def test_rates_before_the_title_are_of_another_run() -> None:
     row = next(line for line in TEXT.splitlines(keepends=True) if line.startswith("--- TFS="))
-    assert any("second run in one output" in line for line in said(parse(row + TEXT, "stdout")[1].errors))
+    assert any("second run in one output" in line for line in texts_of(parse(row + TEXT, "stdout")[1].errors))

@@ -9,7 +9,7 @@ import pytest
 from campaign.core.records import Observation
 from campaign.results.parsers import ior_formats, mdtest_text, output
 from campaign.results.parsers.lines import Notes
-from tests.support.captures import DATA, said
+from tests.support.captures import DATA, texts_of
 
 FRAME = "-" * 74
 SUBNET = f"""{FRAME}
@@ -152,7 +152,7 @@ def test_a_frame_does_not_make_an_error_a_notice(text: str) -> None:
 
 def test_many_notices_of_a_kind_are_reported_once() -> None:
     text = "\n".join(LINES[2].replace("20172", str(process)) for process in range(300))
-    assert said(noted(text).warnings) == (f"stdout:1: {LINES[2].replace('20172', '0')} (and 299 like it)",)
+    assert texts_of(noted(text).warnings) == (f"stdout:1: {LINES[2].replace('20172', '0')} (and 299 like it)",)
 
 
 def test_stderr_is_read_alike(tmp_path: Path) -> None:

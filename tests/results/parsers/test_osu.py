@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from campaign.core.records import Record, Source
 from campaign.results.parsers import output
 from tests.support import captures
-from tests.support.captures import said
+from tests.support.captures import texts_of
 
 parse = output.parser("mbw_mr")
 OSU = (captures.DATA / "mbw_mr" / "osu_mbw_mr-7.4-4-processes.txt").read_text()
@@ -97,14 +97,14 @@ def test_what_happened_with_a_wrong_message_is_an_error() -> None:
     text = OSU.replace("9682757.32", "9682757.32              Fail").replace(
         "Messages/s\n", "Messages/s        Validation\n"
     )
-    assert said(parse(text, "stdout")[1].errors) == ("stdout:5: messages of 1 bytes arrived damaged",)
+    assert texts_of(parse(text, "stdout")[1].errors) == ("stdout:5: messages of 1 bytes arrived damaged",)
 
 
 def test_a_line_that_stands_twice_counts_once() -> None:
     line = OSU.split("\n")[4]
     text = OSU.replace(line, f"{line}\n{line.replace('9.68', '8.68')}")
     assert values(text)["total-2-1"] == 9.68
-    assert "a second total-2-1; the first, in line 5, is used" in said(parse(text, "stdout")[1].errors)[0]
+    assert "a second total-2-1; the first, in line 5, is used" in texts_of(parse(text, "stdout")[1].errors)[0]
 
 
 def test_a_line_before_its_headings_is_no_result() -> None:
@@ -115,7 +115,7 @@ def test_a_line_before_its_headings_is_no_result() -> None:
 
 
 def test_two_beginnings_are_an_error() -> None:
-    assert "second run in one output" in said(parse(OSU + OSU, "stdout")[1].errors)[0]
+    assert "second run in one output" in texts_of(parse(OSU + OSU, "stdout")[1].errors)[0]
 
 
 def test_a_last_line_without_its_end_is_not_complete() -> None:
@@ -126,13 +126,13 @@ def test_a_rate_of_messages_that_came_wrong_is_none() -> None:
     line = OSU.split("\n")[4]
     text = OSU.replace(line, "1                        nan               nan              Fail")
     assert "total-2-1" not in values(text)
-    assert said(parse(text, "stdout")[1].errors) == ("stdout:5: messages of 1 bytes arrived damaged",)
+    assert texts_of(parse(text, "stdout")[1].errors) == ("stdout:5: messages of 1 bytes arrived damaged",)
     line = SWEEP.split("\n")[5]
     _, seen = parse(
         SWEEP.replace(line, "1                1               nan         nan               nan         nan    nan"),
         "stdout",
     )
-    assert said(seen.errors)[0] == "stdout:6: messages of 1 bytes arrived damaged"
+    assert texts_of(seen.errors)[0] == "stdout:6: messages of 1 bytes arrived damaged"
 
 
 def test_a_bandwidth_that_its_message_rate_does_not_give_is_an_error_and_no_result() -> None:
@@ -143,7 +143,7 @@ def test_a_bandwidth_that_its_message_rate_does_not_give_is_an_error_and_no_resu
     assert {operation.partition("-")[0] for operation in lost} == {"total", "rate"}
     assert (
         "9513.98 MB/s does not agree with rate * size / 1e6 = 6513.9787; result not used"
-        in said(parse(text, "stdout")[1].errors)[0]
+        in texts_of(parse(text, "stdout")[1].errors)[0]
     )
 
 
@@ -151,4 +151,4 @@ def test_no_pairs_at_all_are_no_result() -> None:
     text = (captures.DATA / "mbw_mr" / "bench-0.1.0-sizes" / "stdout").read_text()
     records, seen = parse(text.replace("pairs: 2", "pairs: 0"), "stdout")
     assert records == []
-    assert any("pairs: 0" in line for line in captures.said(seen.unparsed))
+    assert any("pairs: 0" in line for line in captures.texts_of(seen.unparsed))

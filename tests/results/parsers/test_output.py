@@ -17,7 +17,7 @@ import pytest
 from campaign.core.errors import InputError
 from campaign.core.records import Observation, OutputRemark, Record, Source
 from campaign.results.parsers import output
-from tests.support.captures import said
+from tests.support.captures import texts_of
 
 DATA = Path(__file__).parents[2] / "data" / "mdtest"
 WHOLE = "bench-0.1.0-two-nodes-one-file"
@@ -85,14 +85,14 @@ def test_an_upstream_mdtest_has_no_json_lines_and_needs_none(tmp_path: Path) -> 
     shutil.copy(DATA / "mdtest-4.1-two-nodes-unique-dirs.txt", tmp_path / "stdout")
     records, seen = output.read("mdtest", tmp_path, tmp_path)
     assert len(records) == 5
-    assert (said(seen.errors), said(seen.warnings), seen.complete) == ((), (), True)
+    assert (texts_of(seen.errors), texts_of(seen.warnings), seen.complete) == ((), (), True)
 
 
 def test_json_lines_that_this_projects_benchmark_should_have_written_are_missed(folder: Path) -> None:
     (folder / "bench.jsonl").unlink()
     records, seen = read(folder)
     assert len(records) == 5
-    assert said(seen.warnings) == (
+    assert texts_of(seen.warnings) == (
         "runs/x/1/bench.jsonl: file not found: rank placement, failed operations and binary hash are unknown",
     )
 
@@ -144,7 +144,7 @@ def test_a_result_that_only_one_of_the_two_has_is_an_error(folder: Path) -> None
     """What is missing contradicts nothing."""
     edit_line(folder / "bench.jsonl", "phase", operation="tree_remove")
     _, seen = read(folder)
-    assert "runs/x/1/bench.jsonl: tree_create: result in stdout, but not in bench.jsonl" in said(seen.errors)
+    assert "runs/x/1/bench.jsonl: tree_create: result in stdout, but not in bench.jsonl" in texts_of(seen.errors)
 
 
 def test_iterations_that_only_one_of_the_two_has_are_a_contradiction(folder: Path) -> None:
@@ -207,7 +207,7 @@ def test_a_number_changed_in_the_text_is_found_out(folder: Path) -> None:
 
 def test_a_shift_beyond_the_number_of_processes_is_the_same_where_a_rank_ends_up(folder: Path) -> None:
     edit(folder / "stdout", lambda text: text.replace("Shifting ranks by 2", "Shifting ranks by 6"))
-    assert said(read(folder)[1].errors) == ()
+    assert texts_of(read(folder)[1].errors) == ()
 
 
 def test_json_lines_of_another_format_are_refused_and_the_text_still_read(folder: Path) -> None:
@@ -216,7 +216,7 @@ def test_json_lines_of_another_format_are_refused_and_the_text_still_read(folder
     assert len(records) == 5
     assert not seen.complete
     assert (seen.processes, seen.placement, seen.binary_sha256) == (4, "block", None)
-    assert said(seen.errors) == ("runs/x/1/bench.jsonl:1: format 2; expected 1; file ignored",)
+    assert texts_of(seen.errors) == ("runs/x/1/bench.jsonl:1: format 2; expected 1; file ignored",)
 
 
 def test_an_execution_is_complete_only_where_both_files_are(folder: Path) -> None:
@@ -229,20 +229,20 @@ def test_an_execution_is_complete_only_where_both_files_are(folder: Path) -> Non
 
 def test_what_the_benchmark_says_itself_comes_first_among_the_errors() -> None:
     _, seen = output.read("mdtest", DATA / "bench-0.1.0-two-nodes-stat-of-absent-files", DATA)
-    kinds = [text.split("/", 1)[1].split(":")[0] for text in said(seen.errors)]
+    kinds = [text.split("/", 1)[1].split(":")[0] for text in texts_of(seen.errors)]
     assert kinds == sorted(kinds, key=["bench.jsonl", "stdout", "stderr"].index)
-    assert "No such file or directory (ENOENT)" in said(seen.errors)[0]
+    assert "No such file or directory (ENOENT)" in texts_of(seen.errors)[0]
     assert seen.failed_operations == 32
 
 
 def test_the_aborting_of_the_processes_is_reported_from_stderr() -> None:
     records, seen = output.read("mdtest", DATA / "mdtest-1.9.3-aborted", DATA)
     assert records == []
-    assert [text for text in said(seen.errors) if "stderr" in text] == [
+    assert [text for text in texts_of(seen.errors) if "stderr" in text] == [
         "mdtest-1.9.3-aborted/stderr:2: MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD"
     ]
-    assert len([text for text in said(seen.warnings) if "stderr" in text]) == 2
-    assert not [text for text in said(seen.unparsed) if "stderr" in text]  # Open MPI explains the first
+    assert len([text for text in texts_of(seen.warnings) if "stderr" in text]) == 2
+    assert not [text for text in texts_of(seen.unparsed) if "stderr" in text]  # Open MPI explains the first
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_the_aborting_of_the_processes_is_reported_from_stderr() -> None:
 def test_a_line_of_stderr_is_kept_where_it_belongs(folder: Path, line: str, where: str) -> None:
     (folder / "stderr").write_text(f"\n{line}\n")
     _, seen = read(folder)
-    assert said(getattr(seen, where)) == (f"runs/x/1/stderr:2: {line}",)
+    assert texts_of(getattr(seen, where)) == (f"runs/x/1/stderr:2: {line}",)
     assert len(seen.errors) + len(seen.warnings) + len(seen.unparsed) == 1
 
 
@@ -274,7 +274,7 @@ def test_a_huge_output_is_read_as_far_as_the_limit_and_that_is_an_error(
     records, seen = read(folder)
     assert records
     assert not seen.complete
-    assert f"runs/x/1/stdout: {size} bytes; only the first {size - 100} were read" in said(seen.errors)
+    assert f"runs/x/1/stdout: {size} bytes; only the first {size - 100} were read" in texts_of(seen.errors)
 
 
 def test_an_output_of_millions_of_lines_is_read_as_far_as_the_limit_and_that_is_an_error(
@@ -283,7 +283,7 @@ def test_an_output_of_millions_of_lines_is_read_as_far_as_the_limit_and_that_is_
     monkeypatch.setattr(output, "READ_LINES", 16)
     _, seen = read(folder)
     assert not seen.complete
-    assert "runs/x/1/stdout: more than 16 lines; the rest was not read" in said(seen.errors)
+    assert "runs/x/1/stdout: more than 16 lines; the rest was not read" in texts_of(seen.errors)
 
 
 @pytest.mark.parametrize("kind", ["short lines", "Latin", "Greek", "wide characters", "a timeline for each process"])
@@ -335,9 +335,9 @@ def test_a_text_is_read_as_far_as_the_width_of_its_characters_allows(
         out.write(end)
     size = (folder / "stdout").stat().st_size
     monkeypatch.setattr(output, "READ_BYTES", width * size)
-    assert not [text for text in said(read(folder)[1].errors) if "stdout: " in text and "were read" in text]
+    assert not [text for text in texts_of(read(folder)[1].errors) if "stdout: " in text and "were read" in text]
     monkeypatch.setattr(output, "READ_BYTES", width * size - 1)
-    assert f"runs/x/1/stdout: {size} bytes; only the first {size - 1} were read" in said(read(folder)[1].errors)
+    assert f"runs/x/1/stdout: {size} bytes; only the first {size - 1} were read" in texts_of(read(folder)[1].errors)
 
 
 def test_a_character_that_the_limit_cuts_is_not_invalid(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -345,13 +345,13 @@ def test_a_character_that_the_limit_cuts_is_not_invalid(folder: Path, monkeypatc
     with (folder / "stdout").open("a") as out:
         out.write("\u00fc\n")
     monkeypatch.setattr(output, "READ_BYTES", size + 1)
-    assert f"runs/x/1/stdout: {size + 3} bytes; only the first {size + 1} were read" in said(read(folder)[1].errors)
+    assert f"runs/x/1/stdout: {size + 3} bytes; only the first {size + 1} were read" in texts_of(read(folder)[1].errors)
 
 
 def test_one_character_beyond_ascii_does_not_make_a_long_output_an_error(folder: Path) -> None:
     with (folder / "stdout").open("a") as out:
         out.write(("x" * 999 + "\n") * 18_000 + "\u00fc\n")
-    assert not [text for text in said(read(folder)[1].errors) if "were read" in text]
+    assert not [text for text in texts_of(read(folder)[1].errors) if "were read" in text]
 
 
 def test_a_chunk_pool_of_a_hundred_thousand_processes_is_read_to_its_end(
@@ -374,7 +374,7 @@ def test_a_chunk_pool_of_a_hundred_thousand_processes_is_read_to_its_end(
 def test_a_file_of_many_gigabytes_is_not_taken_into_memory(folder: Path) -> None:
     os.truncate(folder / "stdout", 1 << 40)
     _, seen = read(folder)
-    assert any(f"only the first {output.READ_BYTES} were read" in text for text in said(seen.errors))
+    assert any(f"only the first {output.READ_BYTES} were read" in text for text in texts_of(seen.errors))
 
 
 def test_bytes_that_are_no_text_do_no_harm(folder: Path) -> None:
@@ -391,7 +391,7 @@ def test_a_link_is_not_followed_out_of_the_folder(folder: Path, tmp_path: Path) 
     (folder / "stdout").symlink_to(tmp_path / "elsewhere")
     records, seen = read(folder)
     assert records == []
-    assert "runs/x/1/stdout: cannot be read: Too many levels of symbolic links" in said(seen.errors)
+    assert "runs/x/1/stdout: cannot be read: Too many levels of symbolic links" in texts_of(seen.errors)
 
 
 @pytest.mark.timeout(300)
@@ -402,7 +402,7 @@ def test_a_pipe_or_a_directory_in_place_of_a_file_is_not_read(folder: Path) -> N
     (folder / "bench.jsonl").mkdir()
     records, seen = read(folder)
     assert records == []
-    assert said(seen.errors) == (
+    assert texts_of(seen.errors) == (
         "runs/x/1/stdout: not a regular file; ignored",
         "runs/x/1/bench.jsonl: not a regular file; ignored",
     )

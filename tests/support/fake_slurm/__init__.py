@@ -56,9 +56,9 @@ class Fake:
         python = Path(sys.executable).resolve().parent
         return {"FAKE_SLURM": str(self.root), "PATH": f"{BIN}:{python}:{os.environ['PATH']}"}
 
-    def fault(self, name: str, text: str | float = "", once: bool = False) -> None:
+    def fault(self, name: str, text: str | float = "", one_time: bool = False) -> None:
         """Switch a fault on, for good or for one time."""
-        (self.root / "faults" / (f"{name}.once" if once else name)).write_text(str(text))
+        (self.root / "faults" / (f"{name}.once" if one_time else name)).write_text(str(text))
 
     def mend(self, name: str) -> None:
         (self.root / "faults" / name).unlink()
@@ -79,7 +79,7 @@ class Fake:
         python = "import sys, cluster; cluster.change(sys.argv[1], name=sys.argv[2])"
         subprocess.run([sys.executable, "-c", python, number, name], cwd=BIN, check=True)
 
-    def running(self) -> list[dict[str, Any]]:
+    def active_jobs(self) -> list[dict[str, Any]]:
         return [job for job in self.jobs() if job["state"] in ("PENDING", "RUNNING")]
 
     def witnesses(self) -> int:
@@ -87,20 +87,20 @@ class Fake:
         path = self.root / "witnesses"
         return len(path.read_text().splitlines()) if path.exists() else 0
 
-    def launched(self) -> list[tuple[list[str], dict[str, str]]]:
+    def launches(self) -> list[tuple[list[str], dict[str, str]]]:
         """What each srun was given: its words, and what the job set for the benchmark."""
         path = self.root / "launched"
         words = path.read_text().split("\0")[:-1] if path.exists() else []
-        found = []
+        launches = []
         while words:
             count = int(words[0])
-            given, other_words = words[1 : count + 1], words[count + 1 :]
+            words_of_srun, other_words = words[1 : count + 1], words[count + 1 :]
             end = other_words.index("")
-            found.append((given, dict(word.split("=", 1) for word in other_words[:end])))
+            launches.append((words_of_srun, dict(word.split("=", 1) for word in other_words[:end])))
             words = other_words[end + 1 :]
-        return found
+        return launches
 
-    def measured(self) -> list[tuple[str, float, float]]:
+    def measurements(self) -> list[tuple[str, float, float]]:
         """(directory, start, end) of each measurement that came to its end."""
         path = self.root / "measured"
         lines = [line.rsplit(" ", 2) for line in path.read_text().split("\0")[:-1]] if path.exists() else []
@@ -109,13 +109,13 @@ class Fake:
     def processes(self) -> list[int]:
         """Everything that runs with this cluster in its environment, but for this process."""
         mark = f"FAKE_SLURM={self.root}".encode()
-        found = []
+        identifiers = []
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit() and int(entry.name) != os.getpid():
                 with contextlib.suppress(OSError):
                     if mark in (entry / "environ").read_bytes().split(b"\0"):
-                        found.append(int(entry.name))
-        return found
+                        identifiers.append(int(entry.name))
+        return identifiers
 
     def kill_ranks(self) -> None:
         """Kill the ranks of the benchmark, and the sleep of one that waits."""
@@ -143,7 +143,7 @@ def make(folder: Path) -> Fake:
 
 
 @contextmanager
-def started(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
+def running_cluster(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
     """A cluster that this process uses until the end of the block."""
     fake = make(folder)
     for name, value in fake.environment().items():
@@ -154,17 +154,17 @@ def started(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
         fake.stop()
 
 
-def campaign_file(folder: Path, name: str, file: str = "c.yaml", more: str = "") -> Path:
+def campaign_file(folder: Path, name: str, file: str = "c.yaml", lines: str = "") -> Path:
     """A small campaign for it, with its target; `more`: further lines."""
     target = folder / "scratch"
     target.mkdir()
     path = folder / file
-    path.write_text(FILE.format(name=name, target=target, mdtest=MDTEST) + more)
+    path.write_text(FILE.format(name=name, target=target, mdtest=MDTEST) + lines)
     return path
 
 
-def wait_until(true: Callable[[], object], what: str, seconds: float = 800) -> None:
+def wait_until(condition: Callable[[], object], goal: str, seconds: float = 800) -> None:
     end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, f"waited {seconds} s until {what}"
+    while not condition():
+        assert time.monotonic() < end, f"waited {seconds} s until {goal}"
         time.sleep(0.01)
