@@ -20,7 +20,7 @@ from campaign.evidence.replay import Evaluation
 from campaign.judge.submission import Submission
 from campaign.results.source import facts, modifications, trees
 from campaign.results.source.facts import Build, Sources
-from tests.judge.cases.submissions import whole
+from tests.judge.cases.submissions import good_submission
 from tests.support import bundled, reference
 from tests.support.bench_binary import build as built
 from tests.support.bundled import Vendor
@@ -161,7 +161,9 @@ def test_a_build_that_differs_without_a_recorded_cause_is_reported() -> None:
 def submitted(data: Path) -> Submission:
     """A campaign that ran what was built here, with its source in a bundle."""
     recorded_build = facts.from_json(Build, json.loads((built() / "build.json").read_text()))
-    submission = replace(whole(), sources=Sources(builds=(recorded_build,)), own_source=modifications.own_source())
+    submission = replace(
+        good_submission(), sources=Sources(builds=(recorded_build,)), own_source=modifications.own_source()
+    )
     archive = provenance.source_archive(Evaluation(submission, {}, {}))
     assert archive is not None
     (data / "source").mkdir()
@@ -190,4 +192,4 @@ def test_a_source_that_is_not_that_of_this_version_is_built_on_demand_alone(
 
 def test_a_bundle_without_the_source_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no source/benchmark\.tar\.gz in the bundle"):
-        provenance.rebuild(tmp_path, whole(), "", "", foreign=False)
+        provenance.rebuild(tmp_path, good_submission(), "", "", foreign=False)

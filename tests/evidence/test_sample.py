@@ -20,7 +20,7 @@ from campaign.report.compare.offers import Offer, OfferedCell
 from campaign.report.decision import SAMPLE
 from campaign.statistics import designs
 from campaign.statistics.designs import OPEN, Aims, Design
-from tests.judge.cases.submissions import whole
+from tests.judge.cases.submissions import good_submission
 from tests.support import reference
 
 AIMS = Aims(0.05, 0.15, 0.25, 0.9)
@@ -198,7 +198,7 @@ def test_settings_have_keys_by_name_or_by_place() -> None:
 
 
 def test_a_challenge_writes_below_its_own_folder_and_has_the_inputs_that_were_measured_with() -> None:
-    submission = whole()
+    submission = good_submission()
     written_text = "name: x\nlaunch: {}\nresults: ../../results\nrepetitions: 7\ninputs: [{id: box, path: in put}]\n"
     box = Input("box", "/work/in put", "ab" * 32)
     measured = replace(

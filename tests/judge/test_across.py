@@ -31,24 +31,24 @@ def results(formula: str, repetitions: int = 1, **settings: Any) -> Results:
     return Results(campaign=builders.campaign(repetitions=repetitions, **settings), pack=pack)
 
 
-def measured(formula: str) -> Results:
+def repeated_results(formula: str) -> Results:
     """A run on 4 processes with three repetitions of different rates, beside those of a single process."""
-    made = results(formula, repetitions=3)
-    for run in made.runs:
+    measured_results = results(formula, repetitions=3)
+    for run in measured_results.runs:
         if run.files == "unique" and run.launch in ("node", "single"):
-            made.add_to(run, RATES[run.repetition] if run.launch == "node" else (50.0, 1.0, 1.0))
-    return made
+            measured_results.add_to(run, RATES[run.repetition] if run.launch == "node" else (50.0, 1.0, 1.0))
+    return measured_results
 
 
 def repeated(formula: str) -> Row:
-    return measured(formula).row("node/unique/ratio")
+    return repeated_results(formula).row("node/unique/ratio")
 
 
 def test_a_number_is_computed_from_the_reported_ones_of_two_launch_conditions_and_names_their_lines() -> None:
-    made = results("create / (processes * create@single / processes@single)")
-    made.add("single.unique", (100.0, 1.0, 1.0))
-    made.add("node.unique", (360.0, 1.0, 1.0))
-    row = made.row("node/unique/ratio")
+    ratios = results("create / (processes * create@single / processes@single)")
+    ratios.add("single.unique", (100.0, 1.0, 1.0))
+    ratios.add("node.unique", (360.0, 1.0, 1.0))
+    row = ratios.row("node/unique/ratio")
     assert (row.status, row.value, row.origin) == (Status.MEASURED, 0.9, "scratch.node.unique.r1/1")
     assert row.executions == ("scratch.node.unique.r1/1", "scratch.single.unique.r1/1")
     assert [part["file"] for part in row.as_json()["parts"]] == [
@@ -83,21 +83,21 @@ def test_a_number_is_computed_from_all_valid_repetitions(formula: str, value: fl
 
 
 def test_a_repetition_that_is_not_valid_is_left_out() -> None:
-    made = results("mean(create)", repetitions=3)
-    for run in made.runs:
+    means_of_runs = results("mean(create)", repetitions=3)
+    for run in means_of_runs.runs:
         if (run.files, run.launch) == ("unique", "node"):
-            made.add_to(run, RATES[run.repetition], seen={"nodes": 3} if run.repetition == 2 else None)
-    assert made.row("node/unique/ratio").value == 150.0
+            means_of_runs.add_to(run, RATES[run.repetition], seen={"nodes": 3} if run.repetition == 2 else None)
+    assert means_of_runs.row("node/unique/ratio").value == 150.0
 
 
 def test_without_a_part_the_cell_is_missing_and_says_which_and_why() -> None:
-    made = results("create / create@single")
-    made.add("node.unique")
-    assert made.row("node/unique/ratio").note == (
+    ratios = results("create / create@single")
+    ratios.add("node.unique")
+    assert ratios.row("node/unique/ratio").note == (
         "computed from scratch/single/unique/create, which is missing (not run yet)"
     )
-    made.add("single.unique", None, State.TIMEOUT, "job 18: TIMEOUT during this run")
-    row = made.row("node/unique/ratio")
+    ratios.add("single.unique", None, State.TIMEOUT, "job 18: TIMEOUT during this run")
+    row = ratios.row("node/unique/ratio")
     assert (row.status, row.value) == (Status.MISSING, None)
     assert row.note == (
         "computed from scratch/single/unique/create, which is failed (timeout: job 18: TIMEOUT during this run)"
@@ -105,31 +105,31 @@ def test_without_a_part_the_cell_is_missing_and_says_which_and_why() -> None:
 
 
 def test_a_formula_without_a_value_is_the_reason() -> None:
-    made = results("create / (create@single - 1000)")
-    made.add("single.unique")
-    made.add("node.unique")
-    assert "cannot be computed: float division by zero" in made.row("node/unique/ratio").note
+    ratios = results("create / (create@single - 1000)")
+    ratios.add("single.unique")
+    ratios.add("node.unique")
+    assert "cannot be computed: float division by zero" in ratios.row("node/unique/ratio").note
 
 
 def test_it_may_be_declined_like_any_other_cell() -> None:
-    made = results("create / create@single", declined=(Declined("*/*/*/ratio", "not asked for"),))
-    assert made.row("node/unique/ratio").status is Status.DECLINED
+    ratios = results("create / create@single", declined=(Declined("*/*/*/ratio", "not asked for"),))
+    assert ratios.row("node/unique/ratio").status is Status.DECLINED
 
 
 def test_a_number_computed_from_an_invalid_one_of_another_launch_condition_is_invalid() -> None:
-    made = results("create / create@single")
-    made.add("single.unique", seen={"nodes": 3})
-    made.add("node.unique")
-    row = next(row for row in with_findings(made.rows(), []) if str(row.cell) == "scratch/node/unique/ratio")
+    ratios = results("create / create@single")
+    ratios.add("single.unique", seen={"nodes": 3})
+    ratios.add("node.unique")
+    row = next(row for row in with_findings(ratios.rows(), []) if str(row.cell) == "scratch/node/unique/ratio")
     assert (row.status, row.note) == (Status.INVALID, "computed from scratch/single/unique/create, which is invalid")
-    assert row.note in {remark.before for remark in notes.remarks(row, made.pack)}
+    assert row.note in {remark.before for remark in notes.remarks(row, ratios.pack)}
     broken = Finding("CMP-04", Severity.ERROR, "scratch/node/unique/create", "the log line has another value")
-    status = {str(row.cell): row.status for row in with_findings(made.rows(), [broken])}
+    status = {str(row.cell): row.status for row in with_findings(ratios.rows(), [broken])}
     assert status["scratch/node/unique/ratio"] is Status.INVALID
 
 
 def test_each_line_is_read_again_also_those_of_repetitions_that_no_other_cell_reports() -> None:
-    results = measured("mean(create) / create@single")
+    results = repeated_results("mean(create) / create@single")
     submission = results.submission()
     assert list(check_traces(replace(submission, again=results.records))) == []
     other = ("scratch.node.unique.r1", 1)
@@ -145,7 +145,7 @@ def test_each_line_is_read_again_also_those_of_repetitions_that_no_other_cell_re
 
 
 def test_repetitions_and_their_variation_are_judged_at_the_cells_that_it_is_computed_from() -> None:
-    submission = measured("mean(create)").submission()
+    submission = repeated_results("mean(create)").submission()
     subjects = [finding.subject for rule in (check_repetitions, check_variation) for finding in rule(submission)]
     assert "scratch/node/unique/create" in subjects
     assert not {"scratch/node/unique/ratio", "scratch/node/unique/*"} & {*subjects}

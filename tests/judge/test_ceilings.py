@@ -36,9 +36,9 @@ def test_published_results_of_flash_systems_are_possible(
 ) -> None:
     rate = operation.startswith("mdtest")
     scale, unit = (1000, "ops/s") if rate else (1, "GiB/s")
-    made = case(builders.run(geometry=Geometry(nodes, processes)))
+    original = case(builders.run(geometry=Geometry(nodes, processes)))
     records = tuple(replace(record, value=value * scale, unit=unit) for record in builders.records())
-    assert list(check_limits(replace(made, records=records))) == []
+    assert list(check_limits(replace(original, records=records))) == []
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ def test_published_results_of_flash_systems_are_possible(
     ],
 )
 def test_the_adapters_of_a_node_are_added_up_or_not_known(facts: dict[str, str], speed: float) -> None:
-    found, problem = adapter_bandwidth(builders.environment(facts=facts))
-    assert (found, bool(problem)) == (speed, not speed)
+    bandwidth, problem = adapter_bandwidth(builders.environment(facts=facts))
+    assert (bandwidth, bool(problem)) == (speed, not speed)
 
 
 def test_without_a_record_of_the_environment_no_adapter_is_known() -> None:

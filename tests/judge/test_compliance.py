@@ -31,20 +31,20 @@ PEAK = Cell("scratch", "peak", "shared", "create")
 def _lines(
     *clauses: Clause,
     findings: tuple[Finding, ...] = (),
-    without: tuple[str, ...] = (),
+    missing_launches: tuple[str, ...] = (),
     campaign: Campaign | None = None,
 ) -> tuple[ClauseLine, ...]:
-    """The matrix of a campaign whose runs all ended well, but those `without` a result."""
+    """The matrix of a campaign whose runs all ended well, but those of `missing_launches`."""
     pack = replace(builders.pack(), clauses=clauses, checks={"FLG-01": "8.4", "GEO-02": "8.5"})
     results = Results(campaign=campaign or builders.campaign(), pack=pack)
     for run in results.runs:
-        if run.launch not in without:
+        if run.launch not in missing_launches:
             results.add_to(run, (1000.0, 4000.0, 800.0), State.DONE)
     return compliance_matrix(replace(results.submission(), findings=findings))
 
 
-def _finding(severity: Severity = Severity.ERROR, **more: object) -> Finding:
-    return Finding("FLG-01", severity, "scratch/peak/shared/*", "-F is missing", cells=(PEAK,), **more)  # type: ignore[arg-type]
+def _finding(severity: Severity = Severity.ERROR, **fields: object) -> Finding:
+    return Finding("FLG-01", severity, "scratch/peak/shared/*", "-F is missing", cells=(PEAK,), **fields)  # type: ignore[arg-type]
 
 
 def test_a_clause_is_kept_where_all_results_are_there_and_no_rule_found_anything() -> None:
@@ -134,13 +134,13 @@ def test_a_violation_of_another_clause_s_rule_or_of_other_cells_does_not_concern
 
 
 def test_it_is_open_while_results_are_missing_that_it_is_about() -> None:
-    flags, single = _lines(FLAGS, SINGLE, without=("peak",))
+    flags, single = _lines(FLAGS, SINGLE, missing_launches=("peak",))
     assert (flags.state, flags.cells, flags.why) == (ClauseState.OPEN, ("scratch/peak/*/*",), "9 of 36 results missing")
     assert (single.state, single.cells) == (ClauseState.KEPT, ("scratch/single/*/*",))
 
 
 def test_that_a_result_is_missing_is_no_violation_yet() -> None:
-    (line,) = _lines(FLAGS, findings=(_finding(),), without=("peak",))
+    (line,) = _lines(FLAGS, findings=(_finding(),), missing_launches=("peak",))
     assert line.state is ClauseState.OPEN
 
 
@@ -202,10 +202,12 @@ def test_the_states_are_counted() -> None:
 
 @pytest.mark.parametrize("rule", ["FLG-01", "GEO-05", "RES-01", "RES-02", "ENV-06", "SRC-07"])
 def test_what_breaks_an_entry_of_the_pack_carries_its_clause(rule: str) -> None:
-    examples = [example for example in judge_cases.every() if (example.rule, example.outcome) == (rule, Outcome.BROKEN)]
+    examples = [
+        example for example in judge_cases.all_examples() if (example.rule, example.outcome) == (rule, Outcome.BROKEN)
+    ]
     assert examples
     for example in examples:
-        assert isinstance(example.given, Case | Submission)
-        rules = engine.ATTEMPT_RULES if isinstance(example.given, Case) else engine.RULES
-        findings = [*engine.judge_by_rules(rules, [rule], example.given, "it")]  # type: ignore[arg-type]
+        assert isinstance(example.situation, Case | Submission)
+        rules = engine.ATTEMPT_RULES if isinstance(example.situation, Case) else engine.RULES
+        findings = [*engine.judge_by_rules(rules, [rule], example.situation, "it")]  # type: ignore[arg-type]
         assert findings and all(finding.clause for finding in findings if finding.violated), str(example)

@@ -75,30 +75,30 @@ def test_each_phase_is_looked_at_by_itself_with_its_own_records_and_time() -> No
 
 
 def test_a_number_computed_of_an_invalid_one_is_invalid() -> None:
-    of = case(EASY, HARD)
+    attempt_case = case(EASY, HARD)
     rows = [
         Row(
-            Cell("scratch", "peak", "unique", operation.id), operation.unit, Status.MEASURED, of.run, 1.0, of.attempt,
-            of.result(operation),
+            Cell("scratch", "peak", "unique", operation.id), operation.unit, Status.MEASURED, attempt_case.run, 1.0,
+            attempt_case.attempt, attempt_case.result(operation),
         )
         for operation in OPERATIONS
     ]  # fmt: skip
     broken = Finding("CMP-04", Severity.ERROR, "scratch/peak/unique/hard-write", "the log line has another value")
-    judged = with_findings(rows, [broken])
-    assert [row.status for row in judged] == [Status.MEASURED, Status.INVALID, Status.INVALID, Status.INVALID]
-    assert judged[3].note == "computed from scratch/peak/unique/hard-write, which is invalid"
+    judged_rows = with_findings(rows, [broken])
+    assert [row.status for row in judged_rows] == [Status.MEASURED, Status.INVALID, Status.INVALID, Status.INVALID]
+    assert judged_rows[3].note == "computed from scratch/peak/unique/hard-write, which is invalid"
 
 
 def test_a_condition_on_counts_is_about_the_ranks_that_the_job_saw_in_each_phase() -> None:
     pack = replace(PACK, requires=(Requirement("nodes == 2", "4.2"),), checks={"GEO-05": "4"}, profile="full")
-    given = replace(case(EASY, HARD), pack=pack)
+    attempt_case = replace(case(EASY, HARD), pack=pack)
     places = {"easy": ("n1", "n2"), "hard": ("n1", "n1")}
-    evidence = replace(given.evidence, placement=places)
-    (finding,) = judge(replace(given, evidence=evidence))
+    evidence = replace(attempt_case.evidence, placement=places)
+    (finding,) = judge(replace(attempt_case, evidence=evidence))
     assert (finding.severity, finding.message) == (
         Severity.ERROR, "clause 4.2 requires nodes == 2; found nodes 1 (phase hard)"
     )  # fmt: skip
-    (unseen,) = judge(given)
+    (unseen,) = judge(attempt_case)
     assert (unseen.checked, unseen.message) == (False, "nodes == 2: nodes not recorded")
 
 
@@ -126,21 +126,21 @@ def test_a_note_about_a_phase_or_an_operation_is_about_their_results_alone() -> 
     )
     checks = {"RUN-01": "", "RUN-06": "", "RUN-07": ""}
     pack = replace(PACK, operations=lasting, checks=checks, profile="rehearsal")
-    given = case(EASY, HARD)
-    given = replace(
-        given,
+    attempt_case = case(EASY, HARD)
+    attempt_case = replace(
+        attempt_case,
         pack=pack,
-        run=replace(given.run, operations=tuple(each.id for each in OPERATIONS)),
+        run=replace(attempt_case.run, operations=tuple(operation.id for operation in OPERATIONS)),
         outputs={
             "easy": Observation(complete=True),
             "hard": Observation(unparsed=(OutputRemark("hm"),), complete=True),
         },
     )
-    found = {
+    operations = {
         (finding.rule, finding.phase, finding.operation): [cell.operation for cell in finding.cells]
-        for finding in judge(given)
+        for finding in judge(attempt_case)
     }
-    assert found["RUN-06", "hard", ""] == ["hard-write"]
-    assert found["RUN-07", "easy", "easy-write"] == ["easy-write"]
-    broken = replace(given, attempt=replace(given.attempt, state=State.FAILED, reason="no"))
-    assert {len(each.cells) for each in judge(broken) if each.rule == "RUN-01"} == {len(OPERATIONS)}
+    assert operations["RUN-06", "hard", ""] == ["hard-write"]
+    assert operations["RUN-07", "easy", "easy-write"] == ["easy-write"]
+    broken = replace(attempt_case, attempt=replace(attempt_case.attempt, state=State.FAILED, reason="no"))
+    assert {len(finding.cells) for finding in judge(broken) if finding.rule == "RUN-01"} == {len(OPERATIONS)}

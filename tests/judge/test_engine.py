@@ -35,7 +35,7 @@ def valid(findings: Sequence[Finding]) -> bool:
     return not any(finding.severity is Severity.ERROR for finding in findings)
 
 
-def of(rule: str, case: Case) -> list[Finding]:
+def rule_findings(rule: str, case: Case) -> list[Finding]:
     return list(engine.judge_by_rules(engine.ATTEMPT_RULES, [rule], case, case.subject))
 
 
@@ -45,13 +45,13 @@ def of(rule: str, case: Case) -> list[Finding]:
 @pytest.fixture(scope="module")
 def examples() -> list[Example]:
     """Made as they are needed: not in every process that collects tests."""
-    return judge_cases.every()
+    return judge_cases.all_examples()
 
 
 def is_said(example: Example) -> None:
     name, findings = str(example), example.findings()
     assert {finding.rule for finding in findings} <= {example.rule}, name
-    if example.outcome is Outcome.KEPT:
+    if example.outcome is Outcome.COMPLIANT:
         assert findings == [], name
     elif example.outcome is Outcome.UNCHECKED:
         assert {finding.severity for finding in findings if not finding.checked} == {Severity.WARNING}, name
@@ -76,7 +76,7 @@ def test_every_rule_has_cases_that_break_it_and_keep_it_and_leave_it_unchecked(
     rule: str, examples: list[Example]
 ) -> None:
     outcomes = {example.outcome for example in examples if example.rule == rule}
-    assert {Outcome.BROKEN, Outcome.KEPT} <= outcomes
+    assert {Outcome.BROKEN, Outcome.COMPLIANT} <= outcomes
     assert (Outcome.UNCHECKED in outcomes) != (rule in judge_cases.always_checked())
 
 
@@ -103,21 +103,21 @@ def fits(case: Case) -> bool:
 
 def test_the_findings_of_every_attempt_are_the_same_when_they_were_kept(examples: list[Example]) -> None:
     for example in examples:
-        if isinstance(example.given, Case) and fits(example.given):
-            case = replace(example.given, pack=replace(example.given.pack, checks={example.rule: "9"}))
+        if isinstance(example.situation, Case) and fits(example.situation):
+            case = replace(example.situation, pack=replace(example.situation.pack, checks={example.rule: "9"}))
             findings = tuple(engine.judge(case))
             assert judgements.findings_of(judgements.findings_json(findings)) == findings, str(example)
 
 
 def test_the_rows_and_findings_of_every_campaign_are_the_same_when_they_were_kept(examples: list[Example]) -> None:
     for example in examples:
-        if isinstance(example.given, Submission):
-            rows = example.given.rows
+        if isinstance(example.situation, Submission):
+            rows = example.situation.rows
             runs = {row.run.id: row.run for row in rows if row.run}
             projections = tuple(row.projection for row in rows if row.projection)
             submission = replace(
-                example.given,
-                campaign=replace(example.given.campaign, projections=projections),
+                example.situation,
+                campaign=replace(example.situation.campaign, projections=projections),
                 runs=tuple(runs.values()),
                 findings=tuple(example.findings()),
             )
@@ -176,8 +176,8 @@ def test_errors_in_the_output_of_a_failed_run_are_reported_where_its_reason_does
     timed_out = case(builders.run(), State.TIMEOUT, records=(), errors=(error,))
     assert [finding.rule for finding in engine.judge(timed_out)] == ["RUN-01", "RUN-06"]
     reason = "the benchmark ended with status 1: runs/a/1/stderr:3: No space left on device"
-    told = replace(timed_out, attempt=replace(timed_out.attempt, state=State.FAILED, reason=reason))
-    assert [finding.rule for finding in engine.judge(told)] == ["RUN-01"]
+    failed = replace(timed_out, attempt=replace(timed_out.attempt, state=State.FAILED, reason=reason))
+    assert [finding.rule for finding in engine.judge(failed)] == ["RUN-01"]
 
 
 def test_of_a_campaign_whose_every_run_failed_one_line_says_what_was_not_checked() -> None:
@@ -216,12 +216,12 @@ def test_how_numbers_came_about_that_a_run_printed_before_it_failed_is_not_judge
 @pytest.mark.parametrize("value", [0.0, -1.0, float("nan")])
 def test_a_rate_that_is_no_positive_number_is_broken(value: float) -> None:
     bad = case(records=(replace(RATE, value=value), *builders.records()[1:]))
-    assert [finding.message for finding in of("RUN-06", bad)] == ["the rate of create is not above zero"]
+    assert [finding.message for finding in rule_findings("RUN-06", bad)] == ["the rate of create is not above zero"]
 
 
 @pytest.mark.parametrize("change", [{"processes_per_node": 0}, {"placement": "irregular"}, {"processes_per_node": 8}])
 def test_any_placement_but_even_blocks_is_broken(change: dict[str, Any]) -> None:
-    assert [finding.severity for finding in of("GEO-01", case(**change))] == [Severity.ERROR]
+    assert [finding.severity for finding in rule_findings("GEO-01", case(**change))] == [Severity.ERROR]
 
 
 @pytest.mark.parametrize("nodes", range(2, 6))
@@ -229,43 +229,49 @@ def test_the_shift_that_counts_is_the_one_among_the_ranks(nodes: int) -> None:
     """A shift by one node, and the same gone round once more, are one; any other is another."""
     geometry = Geometry(nodes, 4 * nodes)
     run = builders.run(geometry=geometry)
-    kept = [shift for shift in range(3 * geometry.processes) if not of("FLG-07", case(run, shift_effective=shift))]
-    assert kept == [4, 4 + geometry.processes, 4 + 2 * geometry.processes]
+    accepted_shifts = [
+        shift
+        for shift in range(3 * geometry.processes)
+        if not rule_findings("FLG-07", case(run, shift_effective=shift))
+    ]
+    assert accepted_shifts == [4, 4 + geometry.processes, 4 + 2 * geometry.processes]
 
 
 @pytest.mark.parametrize("word", ["-o /dev/shm/data", "f/dev/shm"])
 def test_a_file_outside_of_the_attempts_directory_is_broken_however_it_is_given(word: str) -> None:
     words = ["-F", "-o", f"{DIRECTORY}/data", f"f{DIRECTORY}", "v1"]
-    given = [*words[:1], *word.split(), *words[3:]] if word.startswith("-") else [*words[:3], word, "v1"]
-    assert [finding.actual for finding in of("FLG-05", ior(*given))] == [word.split()[-1]]
+    changed_words = [*words[:1], *word.split(), *words[3:]] if word.startswith("-") else [*words[:3], word, "v1"]
+    assert [finding.actual for finding in rule_findings("FLG-05", ior(*changed_words))] == [word.split()[-1]]
 
 
 def test_memory_on_one_node_is_disclosed_since_there_is_nowhere_else_to_read_from() -> None:
     run = builders.run(geometry=Geometry(1, 4))
-    assert [finding.severity for finding in of("CCH-05", storage(run=run, cached_share=1.0))] == [Severity.INFO]
+    assert [finding.severity for finding in rule_findings("CCH-05", storage(run=run, cached_share=1.0))] == [
+        Severity.INFO
+    ]
 
 
 def test_memory_is_disclosed_where_the_rules_ask_for_no_storage() -> None:
     memory = replace(storage(cached_share=1.0), pack=builders.pack(profile="full"))
-    assert [finding.severity for finding in of("CCH-05", memory)] == [Severity.INFO]
+    assert [finding.severity for finding in rule_findings("CCH-05", memory)] == [Severity.INFO]
 
 
 def test_values_of_a_rehearsal_are_disclosed_with_the_full_ones() -> None:
     variables = (Variable("block", "16m", "1m", "1"), Variable("count", "8", "8", "1"))
     pack = builders.pack(variables=variables, profile="rehearsal", values={"block": "1m", "count": "8"})
-    finding = of("FLG-04", replace(case(), pack=pack))[0]
+    finding = rule_findings("FLG-04", replace(case(), pack=pack))[0]
     assert (finding.severity, finding.message) == (
         Severity.INFO,
         "rehearsal: smaller than the rules require, never a compliant result",
     )
     assert (finding.expected, finding.actual) == ("block 16m", "block 1m")
     own_pack = replace(pack, profile="full")
-    assert of("FLG-04", replace(case(), pack=own_pack))[0].message == "values differ from the rule pack's"
+    assert rule_findings("FLG-04", replace(case(), pack=own_pack))[0].message == "values differ from the rule pack's"
 
 
 @pytest.mark.parametrize(("rule", "flag"), [("FLG-05", f" -d {DIRECTORY}"), ("FLG-06", " -N 4")])
 def test_a_flag_that_is_not_there_is_found_absent(rule: str, flag: str) -> None:
-    assert [finding.actual for finding in of(rule, case(argv=argv((flag, ""))))] == ["absent"]
+    assert [finding.actual for finding in rule_findings(rule, case(argv=argv((flag, ""))))] == ["absent"]
 
 
 @pytest.mark.parametrize("short", [{"confirmed": False}, {"complete": False}])

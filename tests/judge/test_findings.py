@@ -62,6 +62,8 @@ def places(text: str) -> set[str]:
 
 
 def test_every_place_of_a_wording_has_its_value() -> None:
-    found = [(where, places(text), names) for where, text, names in wordings() if places(text)]
-    assert len(found) > 60
-    assert [where for where, wanted, names in found if not (wanted <= names or "**" in names)] == []
+    wordings_with_places = [(where, places(text), names) for where, text, names in wordings() if places(text)]
+    assert len(wordings_with_places) > 60
+    assert [
+        where for where, place_names, names in wordings_with_places if not (place_names <= names or "**" in names)
+    ] == []

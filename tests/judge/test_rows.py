@@ -96,13 +96,13 @@ def test_the_lowest_is_the_best_where_the_pack_says_so() -> None:
     assert results.row("peak/unique/create").value == 2.0
 
 
-@pytest.mark.parametrize(("rates", "reported"), [((3.0, 1.0, 2.0), 2.0), ((4.0, 1.0, 2.0, 3.0), 2.0), ((5.0,), 5.0)])
-def test_the_median_run_is_reported_where_the_pack_says_so(rates: tuple[float, ...], reported: float) -> None:
+@pytest.mark.parametrize(("rates", "median_rate"), [((3.0, 1.0, 2.0), 2.0), ((4.0, 1.0, 2.0, 3.0), 2.0), ((5.0,), 5.0)])
+def test_the_median_run_is_reported_where_the_pack_says_so(rates: tuple[float, ...], median_rate: float) -> None:
     results = Results(pack=builders.pack(selection=Selection("stat", "median", "9")))
     for rate in rates:
         results.add("peak.unique", (10.0 - rate, rate, 1.0))
-    assert results.row("peak/unique/stat").value == reported
-    assert results.row("peak/unique/create").value == 10.0 - reported  # of the same run
+    assert results.row("peak/unique/stat").value == median_rate
+    assert results.row("peak/unique/create").value == 10.0 - median_rate  # of the same run
 
 
 def test_a_better_attempt_that_is_not_valid_is_not_reported() -> None:

@@ -1,4 +1,4 @@
-"""Cases of the rules: what must break each, what keeps it, what is only disclosed, and what cannot be checked.
+"""Cases of the rules: what breaks each, what complies with it, what is only disclosed, and what cannot be checked.
 
 To add those of a rule, put them into the list EXAMPLES of a module in this directory, or of a new one: all modules here
 are found. tests/judge/test_engine.py holds every case against its rule, and asks that each bound rule has what breaks
@@ -23,13 +23,13 @@ from campaign.judge.findings import CAMPAIGN
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 
-Given = Case | Submission | Callable[[], Iterable[Finding]]
+Situation = Case | Submission | Callable[[], Iterable[Finding]]
 
 
 class Outcome(StrEnum):
     BROKEN = "broken"
     DISCLOSED = "disclosed"
-    KEPT = "kept"
+    COMPLIANT = "compliant"
     UNCHECKED = "not checked"
 
 
@@ -37,19 +37,19 @@ class Outcome(StrEnum):
 class Example:
     rule: str
     outcome: Outcome
-    given: Given
+    situation: Situation
     name: str
     finding: Finding | None = None  # that must come, of those of its severity alone
 
     def findings(self) -> list[Finding]:
         """What the rule finds, with its texts as they are read."""
         findings: Iterable[Finding]
-        if isinstance(self.given, Case):
-            findings = engine.judge_by_rules(engine.ATTEMPT_RULES, [self.rule], self.given, self.given.subject)
-        elif isinstance(self.given, Submission):
-            findings = engine.judge_by_rules(engine.RULES, [self.rule], self.given, CAMPAIGN)
+        if isinstance(self.situation, Case):
+            findings = engine.judge_by_rules(engine.ATTEMPT_RULES, [self.rule], self.situation, self.situation.subject)
+        elif isinstance(self.situation, Submission):
+            findings = engine.judge_by_rules(engine.RULES, [self.rule], self.situation, CAMPAIGN)
         else:
-            findings = self.given()
+            findings = self.situation()
         return [
             replace(finding, wording=finding.message, operation="", phase="", clause="", values={})
             for finding in findings
@@ -62,63 +62,63 @@ class Example:
 def broken(
     rule: str,
     message: str,
-    given: Given,
+    situation: Situation,
     expected: str = "",
     actual: str = "",
     subject: str = "",
     severity: Severity | None = None,
 ) -> Example:
     """`subject`: of an attempt its own; `severity`: by default the catalogue's."""
-    finding = _finding(rule, severity or CATALOGUE[rule].severity, given, message, expected, actual, subject)
-    return Example(rule, Outcome.BROKEN, given, message, finding)
+    finding = _finding(rule, severity or CATALOGUE[rule].severity, situation, message, expected, actual, subject)
+    return Example(rule, Outcome.BROKEN, situation, message, finding)
 
 
 def disclosed(
-    rule: str, message: str, given: Given, expected: str = "", actual: str = "", subject: str = ""
+    rule: str, message: str, situation: Situation, expected: str = "", actual: str = "", subject: str = ""
 ) -> Example:
-    finding = _finding(rule, Severity.INFO, given, message, expected, actual, subject)
-    return Example(rule, Outcome.DISCLOSED, given, message, finding)
+    finding = _finding(rule, Severity.INFO, situation, message, expected, actual, subject)
+    return Example(rule, Outcome.DISCLOSED, situation, message, finding)
 
 
-def rehearsed(*told: Any, severity: Severity | None = None) -> Example:
+def rehearsed(*arguments: Any, severity: Severity | None = None) -> Example:
     """As `broken`, but of a rehearsal: a note, which has this `severity` at full size."""
-    example = broken(*told, severity=severity)
+    example = broken(*arguments, severity=severity)
     assert example.finding is not None
     finding = replace(example.finding, severity=Severity.INFO, at_full=example.finding.severity)
     return replace(example, outcome=Outcome.DISCLOSED, finding=finding)
 
 
-def of_buyer(example: Example, explained: str = "") -> Example:
+def of_buyer(example: Example, explanation: str = "") -> Example:
     """Of a finding that only the buyer can settle."""
     assert example.finding is not None
-    return replace(example, finding=replace(example.finding, move=Move.BUYER, explained=explained))
+    return replace(example, finding=replace(example.finding, move=Move.BUYER, explained=explanation))
 
 
-def kept(rule: str, name: str, given: Given) -> Example:
-    return Example(rule, Outcome.KEPT, given, name)
+def compliant(rule: str, name: str, situation: Situation) -> Example:
+    return Example(rule, Outcome.COMPLIANT, situation, name)
 
 
-def unchecked(rule: str, name: str, given: Given, message: str = "") -> Example:
+def unchecked(rule: str, name: str, situation: Situation, message: str = "") -> Example:
     """`message`: what is said, where that is compared."""
-    finding = replace(_finding(rule, Severity.WARNING, given, message, "", "", ""), checked=False)
-    return Example(rule, Outcome.UNCHECKED, given, name, finding if message else None)
+    finding = replace(_finding(rule, Severity.WARNING, situation, message, "", "", ""), checked=False)
+    return Example(rule, Outcome.UNCHECKED, situation, name, finding if message else None)
 
 
 def _finding(
-    rule: str, severity: Severity, given: Given, message: str, expected: str, actual: str, subject: str
+    rule: str, severity: Severity, situation: Situation, message: str, expected: str, actual: str, subject: str
 ) -> Finding:
-    about = subject or (given.subject if isinstance(given, Case) else "campaign")
-    return Finding(rule, severity, about, message, expected, actual)
+    subject = subject or (situation.subject if isinstance(situation, Case) else "campaign")
+    return Finding(rule, severity, subject, message, expected, actual)
 
 
 def _modules() -> list[ModuleType]:
     return [importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
 
 
-def every() -> list[Example]:
+def all_examples() -> list[Example]:
     """All cases of all modules here, by rule."""
     examples: list[Example] = [example for module in _modules() for example in module.EXAMPLES]
-    return sorted(examples, key=lambda one: (one.rule, one.outcome))
+    return sorted(examples, key=lambda example: (example.rule, example.outcome))
 
 
 def always_checked() -> set[str]:
@@ -130,7 +130,7 @@ def matrix() -> str:
     """Rules x cases, a line for each rule of the catalogue."""
     from collections import Counter
 
-    counts = Counter((example.rule, example.outcome) for example in every())
+    counts = Counter((example.rule, example.outcome) for example in all_examples())
     lines = [f"{'rule':8}" + "".join(f"{outcome:>13}" for outcome in Outcome)]
     for rule in CATALOGUE:
         numbers = [counts[rule, outcome] for outcome in Outcome]

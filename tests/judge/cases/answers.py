@@ -7,8 +7,8 @@ from datetime import date
 
 from campaign.config.waivers import Answers, Granted, Waiver
 from campaign.judge.submission import Submission
-from tests.judge.cases import Example, broken, disclosed, kept
-from tests.judge.cases.submissions import whole
+from tests.judge.cases import Example, broken, compliant, disclosed
+from tests.judge.cases.submissions import good_submission
 
 CELLS = "scratch/node/*/*"
 WAIVER = Waiver(CELLS, "RUN-07", "agreed in the answer to question 12", "B. Uyer", date(2026, 11, 1), date(2026, 12, 1))
@@ -16,7 +16,7 @@ WAIVER = Waiver(CELLS, "RUN-07", "agreed in the answer to question 12", "B. Uyer
 
 def granted(signer: str = "", problem: str = "", measured: float = 1763700000.0, **changes: object) -> Submission:
     """A campaign measured at that time (in seconds since 1970; by default on 2025-11-21), with one waiver."""
-    submission = whole()
+    submission = good_submission()
     attempts = tuple(replace(attempt, ended=measured) for attempt in submission.attempts)
     waiver = replace(WAIVER, **changes)  # type: ignore[arg-type]
     return replace(submission, attempts=attempts, answers=Answers((Granted(waiver, signer, problem),)))
@@ -42,7 +42,7 @@ EXAMPLES: list[Example] = [
         "2026-12-02",
         CELLS,
     ),
-    kept("WVR-01", "no waivers", whole()),
+    compliant("WVR-01", "no waivers", good_submission()),
     disclosed(
         "WVR-01",
         "RUN-07 is waived: agreed in the answer to question 12",

@@ -12,7 +12,7 @@ from campaign.core.runs import Geometry, Input, Launcher, Run, State
 from campaign.results.case import Case
 from campaign.results.environment.facts import Evidence, Witness
 from campaign.results.environment.slurm_text import slurm_fields
-from tests.judge.cases import Example, broken, disclosed, kept, rehearsed, unchecked
+from tests.judge.cases import Example, broken, compliant, disclosed, rehearsed, unchecked
 from tests.support import builders
 
 DIRECTORY = f"/scratch/user/campaign-{builders.TOKEN}"
@@ -68,14 +68,14 @@ def by_one_process(rate: float) -> Case:
 SUSPENDED = "Slurm suspended the job during the run: that time counts in its results"
 
 
-def suspended(recorded: tuple[float, ...] | None, step: str = "", **slurms: str) -> Case:
-    """A run from 110 to 172 s. `recorded`: when it was suspended by the job's record; `step`: how long its step was by
-    sacct; `slurms`: what scontrol says of the job, or sacct of the step.
+def suspended(suspensions: tuple[float, ...] | None, step: str = "", **slurms: str) -> Case:
+    """A run from 110 to 172 s. `suspensions`: when it was suspended by the job's record; `step`: how long its step was
+    by sacct; `slurms`: what scontrol says of the job, or sacct of the step.
     """
     times = {name: slurms.pop(name, time) for name, time in (("Start", "110"), ("End", "172"))}
     row = {"JobIDRaw": "17.0", "JobName": "mdtest", "Suspended": step, **times}
     final = replace(builders.accounting(EndTime="173", **slurms), steps=(row,) if step else ())
-    completion = builders.completion(ended=172.0, suspended=recorded)
+    completion = builders.completion(ended=172.0, suspended=suspensions)
     return replace(case(), evidence=builders.evidence(completion=completion, accounting=final))
 
 
@@ -96,7 +96,7 @@ def one_node(**seen: Any) -> Case:
     return case(run, shift_effective=0, **seen)
 
 
-def without(case: Case, operation: str) -> Case:
+def without_operation(case: Case, operation: str) -> Case:
     return replace(case, records=tuple(record for record in case.records if record.operation != operation))
 
 
@@ -109,8 +109,8 @@ def storage(profile: str = "full", run: Run | None = None, **shares: float) -> C
     pack = builders.pack(profile=profile)
     files = tuple(replace(files, storage=True) for files in pack.files)
     first, *other_records = (replace(record, cached_share=0.0) for record in builders.records())
-    made = case(run, records=(replace(first, **shares), *other_records))
-    return replace(made, pack=replace(pack, files=files))
+    original = case(run, records=(replace(first, **shares), *other_records))
+    return replace(original, pack=replace(pack, files=files))
 
 
 def moved(gib: float, profile: str = "full", multiple: float = 1.5, cached: float | None = 0.0) -> Case:
@@ -144,14 +144,14 @@ def placed(holds: str, *nodes: str) -> Case:
 
 def on_gpus(job: str) -> Case:
     """A run with four accelerators on each node, whose job was this by scontrol."""
-    made = case(builders.run(gres="gpu:a100:4"))
-    environment = replace(made.evidence.environment, recorded=True, job=slurm_fields(job))
-    return replace(made, evidence=replace(made.evidence, environment=environment))
+    original = case(builders.run(gres="gpu:a100:4"))
+    environment = replace(original.evidence.environment, recorded=True, job=slurm_fields(job))
+    return replace(original, evidence=replace(original.evidence, environment=environment))
 
 
-def threaded(seen: int | None, *told: str) -> Case:
+def threaded(seen: int | None, *thread_counts: str) -> Case:
     """A run of processes with four threads each: the output says so many, the ranks were told so many."""
-    evidence = builders.evidence(witness=Witness(threads=told))
+    evidence = builders.evidence(witness=Witness(threads=thread_counts))
     return replace(case(builders.run(threads=4), threads=seen), evidence=evidence)
 
 
@@ -167,16 +167,16 @@ BOX = (Input("box", "/work/box.in"),)
 
 def of_pack(*words: str) -> Case:
     """The pack itself has these words, and the box is an input."""
-    made = case(builders.run(arguments=words, inputs=BOX))
-    return replace(made, pack=builders.with_phase(made.pack, arguments=words))
+    original = case(builders.run(arguments=words, inputs=BOX))
+    return replace(original, pack=builders.with_phase(original.pack, arguments=words))
 
 
 def literal_offset() -> Case:
     """The pack itself gives -N a value, as IO500 does, instead of its placeholder."""
     words = argv(("-N 4", "-N 1"))
     run = builders.run(arguments=tuple(word.replace(DIRECTORY, "{directory}") for word in words[1:]))
-    made = case(run, argv=words)
-    return replace(made, pack=builders.with_phase(made.pack, arguments=("-N", "1")))
+    original = case(run, argv=words)
+    return replace(original, pack=builders.with_phase(original.pack, arguments=("-N", "1")))
 
 
 RATE = replace(builders.records()[0], value=0.0)
@@ -186,7 +186,7 @@ RATE = replace(builders.records()[0], value=0.0)
 ALWAYS_CHECKED = {"RUN-06", "STA-05", "CCH-04"}
 
 EXAMPLES: list[Example] = [
-    kept("CCH-04", "all as planned", case()),
+    compliant("CCH-04", "all as planned", case()),
     broken("CCH-04", "single node: results may include client cache", one_node()),
     broken(
         "CCH-05",
@@ -202,9 +202,9 @@ EXAMPLES: list[Example] = [
         "at most 5% of the bytes",
         "6% of the bytes",
     ),
-    kept("CCH-05", "all as planned", case()),
-    kept("CCH-05", "as much of it cached as allowed", storage(cached_share=0.05)),
-    kept("CCH-05", "no result to judge", without(storage(), "create")),
+    compliant("CCH-05", "all as planned", case()),
+    compliant("CCH-05", "as much of it cached as allowed", storage(cached_share=0.05)),
+    compliant("CCH-05", "no result to judge", without_operation(storage(), "create")),
     unchecked("CCH-05", "no word of the page cache", replace(storage(), records=builders.records())),
     broken(
         "CCH-05",
@@ -217,12 +217,12 @@ EXAMPLES: list[Example] = [
     broken(
         "GEO-02", "processes ran with a different number of threads than planned", threaded(None, "4", "2"), "4", "4, 2"
     ),
-    kept("GEO-02", "as many threads as planned, as seen from outside", threaded(None, "4")),
-    kept("GEO-02", "as many threads as planned", threaded(4)),
+    compliant("GEO-02", "as many threads as planned, as seen from outside", threaded(None, "4")),
+    compliant("GEO-02", "as many threads as planned", threaded(4)),
     unchecked("GEO-02", "threads that nothing says", threaded(None)),
-    kept("CCH-05", "the RFP's multiple of the memory", moved(72)),
-    kept("CCH-05", "a multiple of the memory that Slurm is told", moved(69)),
-    kept("CCH-05", "more data than can have been in memory", moved(96, multiple=0, cached=None)),
+    compliant("CCH-05", "the RFP's multiple of the memory", moved(72)),
+    compliant("CCH-05", "a multiple of the memory that Slurm is told", moved(69)),
+    compliant("CCH-05", "more data than can have been in memory", moved(96, multiple=0, cached=None)),
     unchecked("CCH-05", "data that may have been in memory", moved(95, multiple=0, cached=None)),
     unchecked("CCH-05", "a multiple of a memory that is not known", replace(moved(72), evidence=Evidence())),
     rehearsed(
@@ -253,7 +253,7 @@ EXAMPLES: list[Example] = [
         " ".join(argv()[1:]),
         " ".join(argv((" -F", ""), (" -r", ""))),
     ),
-    kept("FLG-01", "all as planned", case()),
+    compliant("FLG-01", "all as planned", case()),
     unchecked("FLG-01", "no command line in the output", case(argv=())),
     broken(
         "FLG-02",
@@ -269,13 +269,13 @@ EXAMPLES: list[Example] = [
         "none of -S -u",
         " ".join(argv()),
     ),
-    kept("FLG-02", "all as planned", case()),
-    kept(
+    compliant("FLG-02", "all as planned", case()),
+    compliant(
         "FLG-02",
         "the configuration without flags of its own",
         case(builders.run(files="shared", arguments=builders.run().arguments[:-1])),
     ),
-    kept("FLG-02", "the flag of the one file", inflated()),
+    compliant("FLG-02", "the flag of the one file", inflated()),
     unchecked("FLG-02", "no command line in the output", case(argv=())),
     broken(
         "FLG-03",
@@ -284,7 +284,7 @@ EXAMPLES: list[Example] = [
         " ".join(argv()[1:]),
         " ".join(argv((" -u", " -u -B"))[1:]),
     ),
-    kept("FLG-03", "all as planned", case()),
+    compliant("FLG-03", "all as planned", case()),
     unchecked("FLG-03", "no command line in the output", case(argv=())),
     broken(
         "FLG-04",
@@ -293,9 +293,11 @@ EXAMPLES: list[Example] = [
         "1000",
         "992",
     ),
-    kept("FLG-04", "as many files as asked", case(builders.run(items_total=2**20), files_reported=2**20)),
-    kept("FLG-04", "a benchmark without items", replace(case(builders.run(items_total=None), files_reported=None))),
-    kept(
+    compliant("FLG-04", "as many files as asked", case(builders.run(items_total=2**20), files_reported=2**20)),
+    compliant(
+        "FLG-04", "a benchmark without items", replace(case(builders.run(items_total=None), files_reported=None))
+    ),
+    compliant(
         "FLG-04",
         "one file, as mdtest 4 prints whatever n is",
         replace(
@@ -334,7 +336,7 @@ EXAMPLES: list[Example] = [
         "--log=/tmp/log -I/usr/include ../up",
         severity=Severity.WARNING,
     ),
-    kept(
+    compliant(
         "FLG-05",
         "an input that the campaign file adds",
         case(builders.run(arguments=(*builders.run().arguments, "-i", "--in=/work/box.in"), inputs=BOX)),
@@ -368,11 +370,11 @@ EXAMPLES: list[Example] = [
         "== 3",
         "4",
     ),
-    kept("GEO-05", "ranks that the job saw, an odd number", placed("processes == 3", "n1", "n1", "n2")),
+    compliant("GEO-05", "ranks that the job saw, an odd number", placed("processes == 3", "n1", "n1", "n2")),
     unchecked("GEO-05", "ranks that neither output nor job saw", placed("processes == 3")),
-    kept("GEO-05", "no requirement", case()),
-    kept("GEO-05", "as much as is required", required("moved >= memory * nodes")),
-    kept("GEO-05", "a share of the accelerators' memory", required("moved >= 96% * devices * device_memory")),
+    compliant("GEO-05", "no requirement", case()),
+    compliant("GEO-05", "as much as is required", required("moved >= memory * nodes")),
+    compliant("GEO-05", "a share of the accelerators' memory", required("moved >= 96% * devices * device_memory")),
     broken(
         "GEO-05",
         "clause 4.2 requires create: moved <= 0.5 * devices * device_memory; found moved 51539607552, "
@@ -382,10 +384,12 @@ EXAMPLES: list[Example] = [
         "51539607552",
     ),
     unchecked("GEO-05", "accelerators of which no node says anything", without_devices("moved <= device_memory")),
-    kept("GEO-05", "by the memory that Slurm is told, a little less", required("moved == 1.04 * memory * nodes")),
-    kept("GEO-05", "as many bytes, but for the digits that IOR does not print", required("moved >= 48.001 * 2^30")),
-    kept("GEO-05", "other launch conditions", required("processes == 1", launch=("single",))),
-    kept("GEO-05", "other file configurations", required("processes == 1", files=("onefile",))),
+    compliant("GEO-05", "by the memory that Slurm is told, a little less", required("moved == 1.04 * memory * nodes")),
+    compliant(
+        "GEO-05", "as many bytes, but for the digits that IOR does not print", required("moved >= 48.001 * 2^30")
+    ),
+    compliant("GEO-05", "other launch conditions", required("processes == 1", launch=("single",))),
+    compliant("GEO-05", "other file configurations", required("processes == 1", files=("onefile",))),
     unchecked("GEO-05", "a number that nothing recorded", required("cores >= 1")),
     unchecked("GEO-05", "no bandwidth", replace(required("moved >= 1"), records=builders.records())),
     broken(
@@ -395,15 +399,19 @@ EXAMPLES: list[Example] = [
         DIRECTORY,
         "/dev/shm",
     ),
-    kept("FLG-05", "all as planned", case()),
-    kept("FLG-05", "a command line without the flag", case(builders.run(arguments=("-F",)), argv=("mdtest", "-F"))),
-    kept("FLG-05", "names of files in the directory", ior("-F", "-o", f"{DIRECTORY}/data", f"f{DIRECTORY}", "v1")),
-    kept("FLG-05", "the same in another order", ior("-x", f"f{DIRECTORY}", "-o", f"{DIRECTORY}/data")),
+    compliant("FLG-05", "all as planned", case()),
+    compliant(
+        "FLG-05", "a command line without the flag", case(builders.run(arguments=("-F",)), argv=("mdtest", "-F"))
+    ),
+    compliant("FLG-05", "names of files in the directory", ior("-F", "-o", f"{DIRECTORY}/data", f"f{DIRECTORY}", "v1")),
+    compliant("FLG-05", "the same in another order", ior("-x", f"f{DIRECTORY}", "-o", f"{DIRECTORY}/data")),
     unchecked("FLG-05", "no command line in the output", case(argv=())),
     broken("FLG-06", "-N does not shift the ranks by one node", case(argv=argv(("-N 4", "-N 1"))), "-N 4", "-N 1"),
-    kept("FLG-06", "all as planned", case()),
-    kept("FLG-06", "a value that the rules themselves give, which nobody translated", literal_offset()),
-    kept("FLG-06", "a command line without the flag", case(builders.run(arguments=("-F",)), argv=("mdtest", "-F"))),
+    compliant("FLG-06", "all as planned", case()),
+    compliant("FLG-06", "a value that the rules themselves give, which nobody translated", literal_offset()),
+    compliant(
+        "FLG-06", "a command line without the flag", case(builders.run(arguments=("-F",)), argv=("mdtest", "-F"))
+    ),
     unchecked("FLG-06", "no command line in the output", case(argv=())),
     disclosed(
         "FLG-06",
@@ -435,10 +443,10 @@ EXAMPLES: list[Example] = [
         "100% of the stat calls on another node",
         "75% of the stat calls on another node",
     ),
-    kept("FLG-07", "all as planned", case()),
-    kept("FLG-07", "the same shift gone round once more", case(shift_effective=12)),
-    kept("FLG-07", "every stat on another node", remote(1.0)),
-    kept("FLG-07", "a benchmark without -N", case(builders.run(arguments=("-F",)), shift_effective=None)),
+    compliant("FLG-07", "all as planned", case()),
+    compliant("FLG-07", "the same shift gone round once more", case(shift_effective=12)),
+    compliant("FLG-07", "every stat on another node", remote(1.0)),
+    compliant("FLG-07", "a benchmark without -N", case(builders.run(arguments=("-F",)), shift_effective=None)),
     unchecked("FLG-07", "no shift in the output", case(shift_effective=None)),
     disclosed(
         "FLG-07", "single node: all phases ran on the node that created the files, as there is no other", one_node()
@@ -450,8 +458,8 @@ EXAMPLES: list[Example] = [
         "block placement, 4 per node",
         "cyclic placement, 4 per node",
     ),
-    kept("GEO-01", "all as planned", case()),
-    kept("GEO-01", "the larger blocks are first", uneven(8, 8, 8, 7)),
+    compliant("GEO-01", "all as planned", case()),
+    compliant("GEO-01", "the larger blocks are first", uneven(8, 8, 8, 7)),
     broken(
         "GEO-01",
         "ranks are not placed in the planned blocks",
@@ -468,11 +476,11 @@ EXAMPLES: list[Example] = [
         "8 processes on 2 nodes",
         "8 processes on 1 node",
     ),
-    kept("GEO-02", "all as planned", case()),
-    kept("GEO-02", "on its node", on_node("n1", "n1")),
+    compliant("GEO-02", "all as planned", case()),
+    compliant("GEO-02", "on its node", on_node("n1", "n1")),
     broken("GEO-02", "ran on another node than planned", on_node("n1", "n2"), "n1", "n2"),
-    kept("GEO-02", "its accelerators", on_gpus("TresPerNode=gres:gpu:a100:4,gres:nvme:1")),
-    kept("GEO-02", "its accelerators, as later versions of Slurm say it", on_gpus("TresPerNode=gres/gpu:a100:4")),
+    compliant("GEO-02", "its accelerators", on_gpus("TresPerNode=gres:gpu:a100:4,gres:nvme:1")),
+    compliant("GEO-02", "its accelerators, as later versions of Slurm say it", on_gpus("TresPerNode=gres/gpu:a100:4")),
     broken(
         "GEO-02",
         "the job had other generic resources than planned",
@@ -497,9 +505,9 @@ EXAMPLES: list[Example] = [
         "8 processes on 2 nodes",
         "4 processes on 2 nodes",
     ),
-    kept("PHY-03", "all as planned", case()),
-    kept("PHY-03", "all that was counted was done", inflated(operations_done=1000)),
-    kept(
+    compliant("PHY-03", "all as planned", case()),
+    compliant("PHY-03", "all that was counted was done", inflated(operations_done=1000)),
+    compliant(
         "PHY-03",
         "a mean that is rounded beside one that is not",
         case(records=(replace(builders.records()[0], true_value=999.9996), *builders.records()[1:])),
@@ -553,17 +561,17 @@ EXAMPLES: list[Example] = [
         broken("RUN-01", f"the run ended as {state}: why", case(state=state), "done", "")
         for state in (State.FAILED, State.TIMEOUT, State.CANCELLED, State.NODE_FAIL, State.LOST)
     ],
-    kept("RUN-01", "all as planned", case()),
-    kept("RUN-01", "a job that was suspended before the run, as Slurm has it", suspended(None, SuspendTime="100")),
-    kept("RUN-01", "a suspension before the benchmark was started, by the job's record", suspended((90.0, 99.0))),
-    kept(
+    compliant("RUN-01", "all as planned", case()),
+    compliant("RUN-01", "a job that was suspended before the run, as Slurm has it", suspended(None, SuspendTime="100")),
+    compliant("RUN-01", "a suspension before the benchmark was started, by the job's record", suspended((90.0, 99.0))),
+    compliant(
         "RUN-01",
         "a job that was suspended at about that time, but not by its own record of the run",
         suspended((), SuspendTime="110"),
     ),
-    kept("RUN-01", "a step that was never suspended", suspended((), step="00:00:00")),
-    kept("RUN-01", "the step of the run before", suspended((), step="00:00:12", Start="60", End="109")),
-    kept("RUN-01", "the step of the next run", suspended((), step="00:00:12", Start="172", End="200")),
+    compliant("RUN-01", "a step that was never suspended", suspended((), step="00:00:00")),
+    compliant("RUN-01", "the step of the run before", suspended((), step="00:00:12", Start="60", End="109")),
+    compliant("RUN-01", "the step of the next run", suspended((), step="00:00:12", Start="172", End="200")),
     *(
         broken(
             "RUN-01",
@@ -575,14 +583,14 @@ EXAMPLES: list[Example] = [
         for daemon in ("orted", "prted", "hydra_bstrap_proxy")
     ),
     *(
-        kept("RUN-01", what, by_mpirun(suspended((), step="00:00:12"), **step))
-        for what, step in (
+        compliant("RUN-01", name, by_mpirun(suspended((), step="00:00:12"), **step))
+        for name, step in (
             ("the witness's step next to the run", {"JobName": "witness"}),
             ("the job's script, which was suspended outside of the run", {"JobName": "batch", "JobIDRaw": "17.batch"}),
             ("a daemon's step of another run", {"JobName": "orted", "Start": "60", "End": "109"}),
         )
     ),
-    kept(
+    compliant(
         "RUN-01",
         "a job that was suspended by sacct, but not by its own record of the run",
         by_mpirun(suspended((), step="00:00:12"), JobName="job", JobIDRaw="17"),
@@ -649,7 +657,7 @@ EXAMPLES: list[Example] = [
     ),
     broken("RUN-06", "operations failed", case(failed_operations=3), "0", "3"),
     broken("RUN-06", "the benchmark output is incomplete (no closing line)", case(complete=False)),
-    broken("RUN-06", "no result for remove in the output", without(case(), "remove")),
+    broken("RUN-06", "no result for remove in the output", without_operation(case(), "remove")),
     broken(
         "RUN-06",
         "no result for remove in the output",
@@ -667,8 +675,8 @@ EXAMPLES: list[Example] = [
         "> 0",
         "-1.0",
     ),
-    kept("RUN-06", "an energy", case(records=(replace(RATE, value=-1.0, unit="Ry"), *builders.records()[1:]))),
-    kept("RUN-06", "all as planned", case()),
+    compliant("RUN-06", "an energy", case(records=(replace(RATE, value=-1.0, unit="Ry"), *builders.records()[1:]))),
+    compliant("RUN-06", "all as planned", case()),
     disclosed(
         "RUN-06",
         "unrecognised output line: stdout:9: hm",
@@ -683,6 +691,6 @@ EXAMPLES: list[Example] = [
         "ops/s",
         "MiB/s",
     ),
-    kept("STA-05", "all as planned", case()),
-    kept("STA-05", "a result that is not there has no unit", without(case(), "stat")),
+    compliant("STA-05", "all as planned", case()),
+    compliant("STA-05", "a result that is not there has no unit", without_operation(case(), "stat")),
 ]

@@ -13,10 +13,10 @@ from campaign.core.runs import Launcher
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Value
-from tests.judge.cases import Example, broken, disclosed, kept, of_buyer, unchecked
-from tests.judge.cases.environment import around, found, variables
+from tests.judge.cases import Example, broken, compliant, disclosed, of_buyer, unchecked
+from tests.judge.cases.environment import variables, with_environment, with_evidence
 from tests.judge.cases.phases import COMMANDS, of_phases
-from tests.judge.cases.sources import BINARY, OTHER, ran, sourced
+from tests.judge.cases.sources import BINARY, OTHER, sourced, with_outputs
 from tests.support import builders
 
 BENCH, LIBC, MPI, FAST = "/opt/bench/bench", "/usr/lib/libc.so.6", "/opt/mpi/lib/libmpi.so.40", "/tmp/fast.so"
@@ -32,10 +32,10 @@ MOUNT = {"directory": "/scratch/user", "point": "/scratch", "type": "lustre", "s
 GROUP = RankGroup(8, 0, "n1", OBJECTS, FUNCTIONS, {}, MOUNT)
 
 
-def told(*groups: RankGroup, **changes: Any) -> Attestation:
-    given = {"boots": {"n1": "bn1", "n2": "bn2"}, "clocks": {"n1": 110.5, "n2": 110.5}}
-    given |= {"clock_s": 2.0, "kernel_clock_s": 2.0, **changes}
-    return Attestation(groups or (GROUP,), **given)
+def attestation(*groups: RankGroup, **changes: Any) -> Attestation:
+    fields = {"boots": {"n1": "bn1", "n2": "bn2"}, "clocks": {"n1": 110.5, "n2": 110.5}}
+    fields |= {"clock_s": 2.0, "kernel_clock_s": 2.0, **changes}
+    return Attestation(groups or (GROUP,), **fields)
 
 
 def group(
@@ -51,14 +51,14 @@ def group(
 
 def attempt(attestation: Attestation | None, program: str = "campaign bench 0.3.0", **changes: Any) -> Case:
     """One attempt of the built-in benchmark, by what it says of itself."""
-    case = found(facts=FACTS, **changes)
+    case = with_environment(facts=FACTS, **changes)
     seen = replace(case.observation, attestation=attestation, program=program, binary_sha256=BINARY, complete=True)
     return replace(case, outputs={"": seen})
 
 
 def all_of(*groups: RankGroup, **changes: Any) -> Submission:
     """A campaign whose attempts all say this of themselves."""
-    submission = ran(sourced(), attestation=told(*groups, **changes))
+    submission = with_outputs(sourced(), attestation=attestation(*groups, **changes))
     evidence = builders.evidence(environment=builders.environment(facts=FACTS))
     return replace(submission, results=tuple(replace(case, evidence=evidence) for case in submission.results))
 
@@ -66,7 +66,7 @@ def all_of(*groups: RankGroup, **changes: Any) -> Submission:
 def by_mpirun(*groups: RankGroup) -> Submission:
     """All attempts were started by an mpirun that sets this LD_LIBRARY_PATH."""
     submission = all_of(*groups)
-    return replace(submission, results=tuple(launched(case, "/opt/mpi/lib") for case in submission.results))
+    return replace(submission, results=tuple(with_launcher_path(case, "/opt/mpi/lib") for case in submission.results))
 
 
 def only_last(*groups: RankGroup) -> Submission:
@@ -75,10 +75,10 @@ def only_last(*groups: RankGroup) -> Submission:
     return replace(all_of(), results=(*all_of().results[: len(other_cases)], last))
 
 
-def started_by_mpirun(given: str | None, had: str) -> Case:
+def started_by_mpirun(job_path: str | None, rank_path: str) -> Case:
     """Another launcher than srun gave its test program this LD_LIBRARY_PATH, and the ranks had another."""
-    case = attempt(told(group(variables={"LD_LIBRARY_PATH": had})))
-    return launched(case, given)
+    case = attempt(attestation(group(variables={"LD_LIBRARY_PATH": rank_path})))
+    return with_launcher_path(case, job_path)
 
 
 def with_values(case: Case, *values: str) -> Case:
@@ -94,25 +94,25 @@ def library_path(value: str) -> str:
     return f"LD_LIBRARY_PATH={hashlib.sha256(value.encode()).hexdigest()[:16]}"
 
 
-def launched(case: Case, given: str | None) -> Case:
-    variables = {} if given is None else {"": (library_path(given),)}
+def with_launcher_path(case: Case, path: str | None) -> Case:
+    variables = {} if path is None else {"": (library_path(path),)}
     run = replace(case.run, launcher=Launcher("/opt/mpi/bin/mpirun", placement=("-n", "{processes}")))
     return replace(case, run=run, evidence=replace(case.evidence, loader_variables=variables))
 
 
-def in_two_phases(had: str, **recorded: tuple[str, ...]) -> Case:
-    """Only the ranks of the second phase had this LD_LIBRARY_PATH; `recorded`: what the launcher gave the test
+def in_two_phases(rank_path: str, **recorded_paths: tuple[str, ...]) -> Case:
+    """Only the ranks of the second phase had this LD_LIBRARY_PATH; `recorded_paths`: what the launcher gave the test
     program of each phase, where that is recorded.
     """
-    first = attempt(told())
-    second = attempt(told(group(variables={"LD_LIBRARY_PATH": had})))
-    case = launched(first, None)
+    first = attempt(attestation())
+    second = attempt(attestation(group(variables={"LD_LIBRARY_PATH": rank_path})))
+    case = with_launcher_path(first, None)
     return replace(
         case,
         pack=of_phases(case.pack),
         run=replace(case.run, commands=COMMANDS),
         outputs={"write": first.observation, "read": second.observation},
-        evidence=replace(case.evidence, loader_variables=recorded),
+        evidence=replace(case.evidence, loader_variables=recorded_paths),
     )
 
 
@@ -128,21 +128,27 @@ IDLE = group(objects={FAST: OTHER}, functions={"stat": FAST})
 FUNCTIONS_THEMSELVES = "the functions of the C library and MPI themselves, or of a library that the buyer accepts"
 
 EXAMPLES: list[Example] = [
-    kept("EVD-06", "ranks that say what the job's nodes said", attempt(told())),
+    compliant("EVD-06", "ranks that say what the job's nodes said", attempt(attestation())),
     broken(
         "EVD-06",
         "the clock that timed the phases differs from the kernel's clock",
-        attempt(told(clock_s=20.0)),
+        attempt(attestation(clock_s=20.0)),
         "2.000 s",
         "20.000 s",
     ),
-    kept("EVD-06", "two readings of one clock around a long run", attempt(told(clock_s=1000.9, kernel_clock_s=1000.0))),
-    kept("EVD-06", "phases that fill the run", attempt(told(clock_s=100.0, kernel_clock_s=100.0, phases_s=76.0))),
-    kept("EVD-06", "a short run", attempt(told(phases_s=0.1))),
+    compliant(
+        "EVD-06",
+        "two readings of one clock around a long run",
+        attempt(attestation(clock_s=1000.9, kernel_clock_s=1000.0)),
+    ),
+    compliant(
+        "EVD-06", "phases that fill the run", attempt(attestation(clock_s=100.0, kernel_clock_s=100.0, phases_s=76.0))
+    ),
+    compliant("EVD-06", "a short run", attempt(attestation(phases_s=0.1))),
     broken(
         "EVD-06",
         "much of the benchmark's 100.0 s lies outside its phases",
-        attempt(told(clock_s=100.0, kernel_clock_s=100.0, phases_s=10.0)),
+        attempt(attestation(clock_s=100.0, kernel_clock_s=100.0, phases_s=10.0)),
         "at most 25 s",
         "90 s",
         severity=Severity.WARNING,
@@ -150,28 +156,28 @@ EXAMPLES: list[Example] = [
     broken(
         "EVD-06",
         "the benchmark ran on another boot of the node than the job recorded",
-        attempt(told(boots={"n1": "bn1", "n2": "other"})),
+        attempt(attestation(boots={"n1": "bn1", "n2": "other"})),
         "n2: bn2",
         "n2: other",
     ),
     broken(
         "EVD-06",
         "the clock of n2, read by the benchmark, lies outside the run's time",
-        attempt(told(clocks={"n1": 110.5, "n2": 3710.0})),
+        attempt(attestation(clocks={"n1": 110.5, "n2": 3710.0})),
         "within the run",
         "+3598 s",
     ),
     broken(
         "EVD-06",
         "rank 0 on n1 wrote to a mount other than the recorded one (type)",
-        attempt(told(group(mount={**MOUNT, "type": "tmpfs", "source": "tmpfs"}))),
+        attempt(attestation(group(mount={**MOUNT, "type": "tmpfs", "source": "tmpfs"}))),
         "lustre",
         "tmpfs",
     ),
     broken(
         "EVD-06",
         "LD_LIBRARY_PATH differs between the ranks and the job",
-        attempt(told(group(variables={"LD_LIBRARY_PATH": "/tmp/mine"}))),
+        attempt(attestation(group(variables={"LD_LIBRARY_PATH": "/tmp/mine"}))),
         "not set",
         "/tmp/mine",
     ),
@@ -179,15 +185,16 @@ EXAMPLES: list[Example] = [
         "EVD-06",
         "LD_LIBRARY_PATH differs between the ranks and the job",
         attempt(
-            told(group(variables={"LD_LIBRARY_PATH": "/opt"})), variables=variables(LD_LIBRARY_PATH="/opt/mpi:/opt/lib")
+            attestation(group(variables={"LD_LIBRARY_PATH": "/opt"})),
+            variables=variables(LD_LIBRARY_PATH="/opt/mpi:/opt/lib"),
         ),
         "/opt/mpi:/opt/lib",
         "/opt",
     ),
-    kept(
+    compliant(
         "EVD-06",
         "a variable that only one node of the job has, and the ranks there",
-        with_values(attempt(told(group(variables={"LD_LIBRARY_PATH": "/b"}))), "/a", "/b"),
+        with_values(attempt(attestation(group(variables={"LD_LIBRARY_PATH": "/b"}))), "/a", "/b"),
     ),
     disclosed(
         "EVD-06",
@@ -233,15 +240,15 @@ EXAMPLES: list[Example] = [
         attempt(None, program="campaign bench 0.2.0"),
         "campaign bench 0.2.0 records nothing of its own processes",
     ),
-    kept("EVD-06", "an external benchmark", around()),
+    compliant("EVD-06", "an external benchmark", with_evidence()),
     broken(
         "EVD-06",
         "the output has no attestation, which campaign bench 0.3.0 always writes: lines were removed",
-        attempt(replace(told(), groups=())),
+        attempt(replace(attestation(), groups=())),
         "the benchmark's record of its own processes",
         "none",
     ),
-    kept("SRC-05", "the compiler that the program names", all_of(compiler="gcc 12.2.0")),
+    compliant("SRC-05", "the compiler that the program names", all_of(compiler="gcc 12.2.0")),
     broken(
         "SRC-05",
         "the build record names another compiler than the program itself",
@@ -253,11 +260,11 @@ EXAMPLES: list[Example] = [
     broken(
         "GEO-04",
         "LIBFAKE_HOST can fake nodes, names or times",
-        attempt(told(group(variables={"LIBFAKE_HOST": "n2"}))),
+        attempt(attestation(group(variables={"LIBFAKE_HOST": "n2"}))),
         "not set",
         "n2",
     ),
-    kept("SRC-04", "ranks that loaded what the job's nodes found", all_of()),
+    compliant("SRC-04", "ranks that loaded what the job's nodes found", all_of()),
     broken(
         "SRC-04",
         f"the ranks loaded different code: {LIBC}",
@@ -281,7 +288,7 @@ EXAMPLES: list[Example] = [
         "libraries that the job looked up with other variables than the launcher gave to the ranks",
         by_mpirun(group(objects={LIBC: OTHER}, variables={"LD_LIBRARY_PATH": "/opt/mpi/lib"})),
     ),
-    kept("SRC-04", "a library whose file could not be read", all_of(group(objects={LIBC: ""}))),
+    compliant("SRC-04", "a library whose file could not be read", all_of(group(objects={LIBC: ""}))),
     of_buyer(broken("SRC-05", REPLACED, all_of(IDLE), FUNCTIONS_THEMSELVES, FAST)),
     of_buyer(
         broken(
@@ -294,7 +301,7 @@ EXAMPLES: list[Example] = [
     ),
     of_buyer(
         broken("SRC-05", REPLACED, described(f"traced by {FAST}", IDLE), FUNCTIONS_THEMSELVES, FAST),
-        explained="named in the campaign file (system, software)",
+        explanation="named in the campaign file (system, software)",
     ),
     disclosed(
         "SRC-05",
@@ -312,6 +319,10 @@ EXAMPLES: list[Example] = [
         "/home/me/plugin.so",
         "scratch.max.onefile.r1/1",
     ),
-    kept("SRC-05", "a program that is linked statically", all_of(group(functions=dict.fromkeys(FUNCTIONS, BENCH)))),
-    kept("SRC-05", "plug-ins below MPI's directory", all_of(group(objects={"/opt/mpi/lib/openmpi/mca_x.so": OTHER}))),
+    compliant(
+        "SRC-05", "a program that is linked statically", all_of(group(functions=dict.fromkeys(FUNCTIONS, BENCH)))
+    ),
+    compliant(
+        "SRC-05", "plug-ins below MPI's directory", all_of(group(objects={"/opt/mpi/lib/openmpi/mca_x.so": OTHER}))
+    ),
 ]

@@ -11,7 +11,7 @@ from campaign.core.findings import Severity
 from campaign.core.records import Record, Source
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
-from tests.judge.cases import Example, broken, kept, rehearsed, unchecked
+from tests.judge.cases import Example, broken, compliant, rehearsed, unchecked
 from tests.judge.cases.attempts import case
 from tests.judge.cases.numbers import FIRST, repeated
 from tests.support import builders
@@ -22,14 +22,14 @@ def solved(holds: str, profile: str = "full", residual: float = 2e-9, **keys: An
     """A program that prints a residual, a negative energy and, as a fact, its size; the pack's variable is 16m."""
     source = Source("runs/r/1/stdout", 30)
     records = (*builders.records(), Record("residual", residual, "1", source), Record("energy-0", -8.75, "eV", source))
-    made = case(records=records, facts=(Record("size", 1000.0, "", Source("runs/r/1/stdout", 2)),))
-    program = replace(made.pack.programs[0], results=OutputFormat(format="text", facts=(("size", "size: (.*)"),)))
+    original = case(records=records, facts=(Record("size", 1000.0, "", Source("runs/r/1/stdout", 2)),))
+    program = replace(original.pack.programs[0], results=OutputFormat(format="text", facts=(("size", "size: (.*)"),)))
     pack = replace(
-        made.pack, programs=(program,), profile=profile, values={"size": "1000", "block": "16m"},
+        original.pack, programs=(program,), profile=profile, values={"size": "1000", "block": "16m"},
         variables=(Variable("size", "1000", "10", "1"), Variable("block", "16m", "1m", "1")),
         requires=(Requirement(holds, "4.2", **keys),),
     )  # fmt: skip
-    return replace(made, pack=pack)
+    return replace(original, pack=pack)
 
 
 def spread(*values: float, holds: str = "max(create) - min(create) <= 5% * mean(create)", **keys: Any) -> Submission:
@@ -80,8 +80,8 @@ EXAMPLES: list[Example] = [
         "0.9997",
         "scratch/node/unique/efficiency",
     ),
-    kept("RES-02", "an efficiency of 90%", scaled(100, 360)),
-    kept("RES-02", "the efficiency of another launch condition", scaled(100, 300, launch=("peak",))),
+    compliant("RES-02", "an efficiency of 90%", scaled(100, 360)),
+    compliant("RES-02", "the efficiency of another launch condition", scaled(100, 300, launch=("peak",))),
     unchecked("RES-02", "an efficiency without the process alone", scaled(None, 300)),
     broken(
         "RES-02",
@@ -101,8 +101,8 @@ EXAMPLES: list[Example] = [
         "1000",
         FIRST,
     ),
-    kept("RES-02", "a spread within 5%", spread(1000, 1040, 1020)),
-    kept("RES-02", "another launch condition", spread(1000, 1100, launch=("other",))),
+    compliant("RES-02", "a spread within 5%", spread(1000, 1040, 1020)),
+    compliant("RES-02", "another launch condition", spread(1000, 1100, launch=("other",))),
     unchecked("RES-02", "a run that was not repeated", spread(1000)),
     broken(
         "RES-01",
@@ -160,12 +160,12 @@ EXAMPLES: list[Example] = [
         "<= 1e-09",
         "2e-09",
     ),
-    kept("RES-01", "a small residual", solved("residual < 1e-8")),
-    kept("RES-01", "a negative energy near its reference", solved("abs(energy_0 + 8.7467391) < 5% * 8.7467391")),
-    kept("RES-01", "the size that was planned", solved("size == {size}")),
-    kept("RES-01", "operations compared with each other", solved("stat > 2 * create")),
-    kept("RES-01", "a number that only some outputs have", solved("loss <= 5%", if_printed=True)),
-    kept("RES-01", "another launch condition", solved("residual <= 1e-9", launch=("single",))),
-    kept("RES-01", "a condition on sizes alone, which is GEO-05's", solved("block == 1")),
+    compliant("RES-01", "a small residual", solved("residual < 1e-8")),
+    compliant("RES-01", "a negative energy near its reference", solved("abs(energy_0 + 8.7467391) < 5% * 8.7467391")),
+    compliant("RES-01", "the size that was planned", solved("size == {size}")),
+    compliant("RES-01", "operations compared with each other", solved("stat > 2 * create")),
+    compliant("RES-01", "a number that only some outputs have", solved("loss <= 5%", if_printed=True)),
+    compliant("RES-01", "another launch condition", solved("residual <= 1e-9", launch=("single",))),
+    compliant("RES-01", "a condition on sizes alone, which is GEO-05's", solved("block == 1")),
     unchecked("RES-01", "the cores of a node, which no job recorded", solved("create >= 1000 * cores")),
 ]

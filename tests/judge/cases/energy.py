@@ -11,7 +11,7 @@ from campaign.core.findings import Severity
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Metered
-from tests.judge.cases import Example, broken, disclosed, kept, rehearsed, unchecked
+from tests.judge.cases import Example, broken, compliant, disclosed, rehearsed, unchecked
 from tests.judge.cases.conditions import solved
 from tests.judge.cases.numbers import repeated
 from tests.support import builders
@@ -58,8 +58,8 @@ def conditioned(holds: str, joules: float | None) -> Case:
 
 
 EXAMPLES: list[Example] = [
-    kept("RUN-10", "energy and peak power by an accepted level", metered(demand=EnergyDemand("7", 2, True))),
-    kept("RUN-10", "a higher level", metered(demand=EnergyDemand("7", 1))),
+    compliant("RUN-10", "energy and peak power by an accepted level", metered(demand=EnergyDemand("7", 2, True))),
+    compliant("RUN-10", "a higher level", metered(demand=EnergyDemand("7", 1))),
     broken("RUN-10", LOWER,
            metered(demand=EnergyDemand("7", 3)), "level 3", "2", LINE),
     broken("RUN-10", LOWER,
@@ -77,6 +77,6 @@ EXAMPLES: list[Example] = [
     broken("RES-01", "clause 4.2 requires energy <= 0.0002; found energy 0.00025 (runs/scratch.peak.unique.r1/1/"
            "facts.jsonl:1)",
            conditioned("energy <= 0.0002", 900.0), "<= 0.0002", "0.00025", "scratch.peak.unique.r1/1"),
-    kept("RES-01", "an energy below its limit", conditioned("energy <= 0.0003", 900.0)),
+    compliant("RES-01", "an energy below its limit", conditioned("energy <= 0.0003", 900.0)),
     unchecked("RES-01", "an energy that nobody measured", conditioned("energy <= 0.0003", None)),
 ]  # fmt: skip

@@ -16,8 +16,8 @@ from campaign.core.runs import Geometry, State
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import NOTHING, Accounting, Environment, Evidence, Value, Witness
-from tests.judge.cases import Example, attempts, broken, disclosed, kept, rehearsed, unchecked
-from tests.judge.cases.submissions import whole
+from tests.judge.cases import Example, attempts, broken, compliant, disclosed, rehearsed, unchecked
+from tests.judge.cases.submissions import good_submission
 from tests.support import builders
 
 SAID = {"job_id": "17", "step_id": "0", "node_names": ("n1", "n2"), "began": 110.2, "ended": 112.4}
@@ -32,27 +32,27 @@ def case(evidence: Evidence | None = None, profile: str = "full", **seen: Any) -
     return replace(case, pack=pack, evidence=builders.evidence() if evidence is None else evidence)
 
 
-def around(profile: str = "full", **changes: Any) -> Case:
+def with_evidence(profile: str = "full", **changes: Any) -> Case:
     """With something else on record around it."""
     return case(builders.evidence(**changes), profile)
 
 
-def found(profile: str = "full", **changes: Any) -> Case:
+def with_environment(profile: str = "full", **changes: Any) -> Case:
     """With another environment."""
-    return around(profile, environment=builders.environment(**changes))
+    return with_evidence(profile, environment=builders.environment(**changes))
 
 
-def variables(**more: str) -> dict[str, str]:
-    return {**builders.environment().variables, **more}
+def variables(**further_variables: str) -> dict[str, str]:
+    return {**builders.environment().variables, **further_variables}
 
 
-def told(**job: str) -> Case:
+def with_accounting(**job: str) -> Case:
     """With other words of Slurm's after the job's end."""
-    return around(accounting=builders.accounting(**job))
+    return with_evidence(accounting=builders.accounting(**job))
 
 
 def steps(*rows: Mapping[str, str]) -> Case:
-    return around(accounting=Accounting(114.0, builders.accounting().job, True, rows))
+    return with_evidence(accounting=Accounting(114.0, builders.accounting().job, True, rows))
 
 
 COMPLETING = {"JobState": "COMPLETING", "NodeList": "n2"}
@@ -61,7 +61,7 @@ ALLOCATION = {"JobIDRaw": "17", "State": "COMPLETED", "NodeList": "n[1-2]"}
 
 def completing(allocation: Mapping[str, str]) -> Case:
     """Slurm was asked while the Epilog still ran on one node; the accounting knew the whole job."""
-    return around(accounting=Accounting(114.0, builders.accounting(**COMPLETING).job, True, (allocation, STEP)))
+    return with_evidence(accounting=Accounting(114.0, builders.accounting(**COMPLETING).job, True, (allocation, STEP)))
 
 
 RAN = {"JobName": "mdtest", "Start": "110", "End": "112"}
@@ -116,7 +116,7 @@ CLOCKS = tuple(
 )
 ONE_MACHINE = tuple(replace(node, boot="b") for node in builders.environment().nodes)
 KEEPS = replace(
-    around(completion=builders.completion(leftover_files=3)),
+    with_evidence(completion=builders.completion(leftover_files=3)),
     pack=builders.pack(operations=(Operation("write", "Write", "MiB/s", record="write"),)),
 )
 
@@ -129,7 +129,7 @@ ANSWERS = (("name", "A. Person"), ("organisation", "Vendor"), ("email", "a@vendo
 
 def system(profile: str = "full", contact: Mapping[str, str] | None = None, **changes: str) -> Submission:
     """A campaign whose system is described, but for these keys; "" takes a key away."""
-    submission = whole(profile)
+    submission = good_submission(profile)
     kept_keys = {**dict(DESCRIBED), **changes}
     people = {**dict(ANSWERS), **(contact or {})}
     targets = tuple(replace(target, description="flash, Lustre, POSIX") for target in submission.campaign.targets)
@@ -144,7 +144,7 @@ def system(profile: str = "full", contact: Mapping[str, str] | None = None, **ch
 
 def over_time(*environments: Environment) -> Submission:
     """The first results, one after the other, each with the environment of a job of its own."""
-    submission = whole()
+    submission = good_submission()
     results = tuple(
         replace(
             result,
@@ -195,54 +195,54 @@ def mounted(case: Case, first: str, second: str, kind: str = "fuse.glusterfs") -
 
 
 EXAMPLES: list[Example] = [
-    kept("GEO-04", "all as planned", case()),
-    kept(
+    compliant("GEO-04", "all as planned", case()),
+    compliant(
         "GEO-04",
         "the output names hosts",
-        found(
+        with_environment(
             nodes=tuple(
                 replace(node, name=f"slurm-{node.name}", hostname=f"{node.name}.cluster")
                 for node in builders.environment().nodes
             )
         ),
     ),
-    kept(
+    compliant(
         "GEO-04",
         "one virtual node alone",
-        replace(found(nodes=ONE_MACHINE), outputs={"": builders.observation(node_names=("n1",))}),
+        replace(with_environment(nodes=ONE_MACHINE), outputs={"": builders.observation(node_names=("n1",))}),
     ),
     broken(
         "GEO-04",
         "IOR_FAKE_NODES can fake nodes, names or times",
-        found(variables=variables(IOR_FAKE_NODES="4")),
+        with_environment(variables=variables(IOR_FAKE_NODES="4")),
         "not set",
         "4",
     ),
     broken(
         "GEO-04",
         "HWLOC_XMLFILE can fake nodes, names or times",
-        around(environment=builders.environment(facts={"env.HWLOC_XMLFILE": "/tmp/t.xml"})),
+        with_evidence(environment=builders.environment(facts={"env.HWLOC_XMLFILE": "/tmp/t.xml"})),
         "not set",
         "/tmp/t.xml",
     ),
     broken(
         "GEO-04",
         "LD_PRELOAD preloads a library that fakes names, times or topology",
-        found(variables=variables(LD_PRELOAD="/home/u/libfakehostname.so")),
+        with_environment(variables=variables(LD_PRELOAD="/home/u/libfakehostname.so")),
         "none",
         "/home/u/libfakehostname.so",
     ),
     broken(
         "GEO-04",
         "SLURM_NNODES differs from the job's node count",
-        found(variables=variables(SLURM_NNODES="8")),
+        with_environment(variables=variables(SLURM_NNODES="8")),
         "2",
         "8",
     ),
     disclosed(
         "GEO-04",
         "LD_PRELOAD preloads a library into every process",
-        found(variables=variables(LD_PRELOAD="/opt/darshan/libdarshan.so")),
+        with_environment(variables=variables(LD_PRELOAD="/opt/darshan/libdarshan.so")),
         "",
         "/opt/darshan/libdarshan.so",
     ),
@@ -250,14 +250,14 @@ EXAMPLES: list[Example] = [
     broken(
         "GEO-04",
         "the output names nodes that were not in the job",
-        around(witness=Witness(True, ranks={"0": "n1 ab", "1": "n7 ab"})),
+        with_evidence(witness=Witness(True, ranks={"0": "n1 ab", "1": "n7 ab"})),
         "n1, n2",
         "n7",
     ),
     broken(
         "GEO-04",
         'several "nodes" run on one physical machine',
-        found(nodes=ONE_MACHINE),
+        with_environment(nodes=ONE_MACHINE),
         "one machine per node",
         "n1, n2",
         severity=Severity.WARNING,
@@ -265,7 +265,7 @@ EXAMPLES: list[Example] = [
     rehearsed(
         "GEO-04",
         'several "nodes" run on one physical machine',
-        found("rehearsal", nodes=ONE_MACHINE),
+        with_environment("rehearsal", nodes=ONE_MACHINE),
         "one machine per node",
         "n1, n2",
         severity=Severity.WARNING,
@@ -273,7 +273,7 @@ EXAMPLES: list[Example] = [
     rehearsed(
         "GEO-04",
         'several "nodes" run on one physical machine, each with its own client of the file system',
-        mounted(found("rehearsal", nodes=ONE_MACHINE), "0:50", "0:51"),
+        mounted(with_environment("rehearsal", nodes=ONE_MACHINE), "0:50", "0:51"),
         "one machine per node",
         "n1, n2",
         severity=Severity.WARNING,
@@ -282,31 +282,31 @@ EXAMPLES: list[Example] = [
         "GEO-04",
         'several "nodes" share one client of the network file system: its cache can serve every '
         "phase, whatever the rank offset",
-        mounted(found("rehearsal", nodes=ONE_MACHINE), "0:50", "0:50"),
+        mounted(with_environment("rehearsal", nodes=ONE_MACHINE), "0:50", "0:50"),
         "one client per node",
         "n1, n2",
     ),
-    kept("GEO-04", "nodes whose clients have the same number", mounted(found(), "0:50", "0:50")),
+    compliant("GEO-04", "nodes whose clients have the same number", mounted(with_environment(), "0:50", "0:50")),
     rehearsed(
         "GEO-04",
         'several "nodes" run on one physical machine',
-        mounted(found("rehearsal", nodes=ONE_MACHINE), "0:50", "0:50", "tmpfs"),
+        mounted(with_environment("rehearsal", nodes=ONE_MACHINE), "0:50", "0:50", "tmpfs"),
         "one machine per node",
         "n1, n2",
         severity=Severity.WARNING,
     ),
-    unchecked("GEO-04", "a node that was not heard", found(nodes=builders.environment().nodes[:1])),
+    unchecked("GEO-04", "a node that was not heard", with_environment(nodes=builders.environment().nodes[:1])),
     unchecked("GEO-04", "no environment on record", NO_RECORD),
     unchecked("GEO-04", "no nodes in the output", case(node_names=())),
     unchecked(
         "GEO-04",
         "nodes that do not say which machine they are",
-        found(nodes=tuple(replace(node, boot="") for node in ONE_MACHINE)),
+        with_environment(nodes=tuple(replace(node, boot="") for node in ONE_MACHINE)),
     ),
     #
-    kept("RUN-02", "all as planned", case()),
-    kept("RUN-02", "printed times, cut to the second", external()),
-    kept(
+    compliant("RUN-02", "all as planned", case()),
+    compliant("RUN-02", "printed times, cut to the second", external()),
+    compliant(
         "RUN-02",
         "printed times of another zone",
         replace(
@@ -314,10 +314,13 @@ EXAMPLES: list[Example] = [
             evidence=replace(external().evidence, environment=builders.environment(facts={"zone": "+0100"})),
         ),
     ),
-    kept(
+    compliant(
         "RUN-02",
         "a node whose clock is ten minutes fast",
-        replace(found(nodes=CLOCKS), outputs={"": builders.observation(**{**SAID, "began": 710.2, "ended": 712.4})}),
+        replace(
+            with_environment(nodes=CLOCKS),
+            outputs={"": builders.observation(**{**SAID, "began": 710.2, "ended": 712.4})},
+        ),
     ),
     broken(
         "RUN-02",
@@ -336,7 +339,7 @@ EXAMPLES: list[Example] = [
     broken(
         "RUN-02",
         "outside the run: the output's start time",
-        found(nodes=CLOCKS),
+        with_environment(nodes=CLOCKS),
         SPAN,
         "1969-12-31 23:51:50 UTC",
     ),
@@ -350,14 +353,14 @@ EXAMPLES: list[Example] = [
     broken(
         "RUN-02",
         "the run's times lie outside those of its job",
-        told(StartTime="1000", EndTime="2000"),
+        with_accounting(StartTime="1000", EndTime="2000"),
         "1970-01-01 00:16:40 UTC to 1970-01-01 00:33:20 UTC",
         SPAN,
     ),
-    kept("RUN-02", "two clocks of one output", clocks()),
-    kept("RUN-02", "a phase that a timer ended before all items were done", stonewalled()),
-    kept("RUN-02", "of several iterations the slowest is reported", iterated("minimum", 2.3, 0.1, 0.1)),
-    kept("RUN-02", "of several iterations the first is reported", iterated("first", 2.3, 0.1, 0.1, shown=True)),
+    compliant("RUN-02", "two clocks of one output", clocks()),
+    compliant("RUN-02", "a phase that a timer ended before all items were done", stonewalled()),
+    compliant("RUN-02", "of several iterations the slowest is reported", iterated("minimum", 2.3, 0.1, 0.1)),
+    compliant("RUN-02", "of several iterations the first is reported", iterated("first", 2.3, 0.1, 0.1, shown=True)),
     broken(
         "RUN-02",
         "phases in the output took longer than the run",
@@ -391,11 +394,11 @@ EXAMPLES: list[Example] = [
     unchecked(
         "RUN-02",
         "no word of Slurm on the job's times",
-        around(accounting=None, environment=builders.environment(job={})),
+        with_evidence(accounting=None, environment=builders.environment(job={})),
     ),
     #
-    kept("RUN-03", "all as planned", case()),
-    kept("RUN-03", "an external benchmark", external()),
+    compliant("RUN-03", "all as planned", case()),
+    compliant("RUN-03", "an external benchmark", external()),
     broken(
         "RUN-03",
         "the output names fewer nodes than it ran on",
@@ -403,61 +406,65 @@ EXAMPLES: list[Example] = [
         "n1, n2",
         "n1",
     ),
-    kept("RUN-03", "a node that was not heard", found(nodes=builders.environment().nodes[:1])),
+    compliant("RUN-03", "a node that was not heard", with_environment(nodes=builders.environment().nodes[:1])),
     broken(
         "RUN-03",
         "node list differs between the records",
-        found(nodes=builders.environment(3).nodes),
+        with_environment(nodes=builders.environment(3).nodes),
         "n1, n2 (job in facts.jsonl)",
         "n1, n2, n3 (nodes that answered)",
     ),
-    kept("RUN-03", "the accounting knows the step", steps(STEP)),
-    kept("RUN-03", "the accounting alone knows the job", around(accounting=Accounting(114.0, {}, True, (STEP,)))),
+    compliant("RUN-03", "the accounting knows the step", steps(STEP)),
+    compliant(
+        "RUN-03", "the accounting alone knows the job", with_evidence(accounting=Accounting(114.0, {}, True, (STEP,)))
+    ),
     broken("RUN-03", "job id differs between the records", case(job_id="18"), "17 (submitted)", "18 (output)"),
     broken(
         "RUN-03",
         "job id differs between the records",
-        around(completion=builders.completion(job_id="18")),
+        with_evidence(completion=builders.completion(job_id="18")),
         "17 (submitted)",
         "18 (job in facts.jsonl)",
     ),
     broken(
         "RUN-03",
         "job name differs between the records",
-        told(JobName="other"),
+        with_accounting(JobName="other"),
         "campaign-test-1 (submitted)",
         "other (scontrol after the job)",
     ),
     broken(
         "RUN-03",
         "job name differs between the records",
-        told(JobName="other", WorkDir="/results/jobs/other"),
+        with_accounting(JobName="other", WorkDir="/results/jobs/other"),
         "campaign-test-1 (submitted)",
         "other (scontrol after the job)",
     ),
     disclosed(
         "RUN-03",
         "the job was renamed after campaign submitted it; its id and directory are the same",
-        told(JobName="two\nlines", WorkDir="/results/jobs/campaign-test-1"),
+        with_accounting(JobName="two\nlines", WorkDir="/results/jobs/campaign-test-1"),
         "campaign-test-1",
         "two\nlines",
     ),
     broken(
         "RUN-03",
         "node list differs between the records",
-        told(NodeList="n[1-3]"),
+        with_accounting(NodeList="n[1-3]"),
         "n1, n2 (job in facts.jsonl)",
         "n1, n2, n3 (scontrol after the job)",
     ),
     broken(
         "RUN-03",
         "node list differs between the records",
-        found(variables=variables(SLURM_JOB_NODELIST="n[3-4]")),
+        with_environment(variables=variables(SLURM_JOB_NODELIST="n[3-4]")),
         "n1, n2 (job in facts.jsonl)",
         "n3, n4 (host in facts.jsonl)",
     ),
-    unchecked("RUN-03", "slurmctld was asked while the Epilog ran on one node", told(**COMPLETING)),
-    kept("RUN-03", "the accounting has the nodes, slurmctld was asked while the Epilog ran", completing(ALLOCATION)),
+    unchecked("RUN-03", "slurmctld was asked while the Epilog ran on one node", with_accounting(**COMPLETING)),
+    compliant(
+        "RUN-03", "the accounting has the nodes, slurmctld was asked while the Epilog ran", completing(ALLOCATION)
+    ),
     broken(
         "RUN-03",
         "node list differs between the records",
@@ -468,14 +475,14 @@ EXAMPLES: list[Example] = [
     broken(
         "RUN-03",
         "Slurm lists nodes that were not in the job",
-        told(JobState="COMPLETING", NodeList="n[2-3]"),
+        with_accounting(JobState="COMPLETING", NodeList="n[2-3]"),
         "n1, n2 or fewer while the job is COMPLETING",
         "n2, n3",
     ),
     broken(
         "RUN-03",
         "more processes ran than the job had tasks (according to scontrol)",
-        told(NumTasks="4"),
+        with_accounting(NumTasks="4"),
         "at most 4",
         "8",
     ),
@@ -487,7 +494,7 @@ EXAMPLES: list[Example] = [
         "n1, n2 in the output",
         "n1, n2, n3",
     ),
-    kept("RUN-03", "the accounting knows a step of an external program", by_time(STEP | RAN)),
+    compliant("RUN-03", "the accounting knows a step of an external program", by_time(STEP | RAN)),
     broken(
         "RUN-03",
         "sacct shows a different task count",
@@ -498,50 +505,52 @@ EXAMPLES: list[Example] = [
     unchecked("RUN-03", "no step of the program's name", by_time(STEP | RAN | {"JobName": "hostname"})),
     unchecked("RUN-03", "no step at the time", by_time(STEP | RAN | {"Start": "10", "End": "20"})),
     unchecked("RUN-03", "no record of the job", NO_RECORD),
-    unchecked("RUN-03", "no word of Slurm after the job's end", around(accounting=None)),
-    unchecked("RUN-03", "Slurm has forgotten the job", around(accounting=Accounting(114.0))),
+    unchecked("RUN-03", "no word of Slurm after the job's end", with_evidence(accounting=None)),
+    unchecked("RUN-03", "Slurm has forgotten the job", with_evidence(accounting=Accounting(114.0))),
     unchecked("RUN-03", "the accounting lags behind", steps({**STEP, "JobIDRaw": "17"})),
     unchecked("RUN-03", "no count of processes in the output", case(processes=None)),
     #
-    kept("RUN-04", "all as planned", case()),
-    kept("RUN-04", "by the job's own question alone", around(accounting=None)),
+    compliant("RUN-04", "all as planned", case()),
+    compliant("RUN-04", "by the job's own question alone", with_evidence(accounting=None)),
     broken(
         "RUN-04",
         "other jobs may have shared the nodes",
-        told(OverSubscribe="OK"),
+        with_accounting(OverSubscribe="OK"),
         "OverSubscribe=NO (scontrol)",
         "OverSubscribe=OK (scontrol)",
     ),
     disclosed(
         "RUN-04",
         "other jobs were running on the cluster and may have used the file system",
-        found(other_jobs=3),
+        with_environment(other_jobs=3),
         "none",
         "3",
     ),
     unchecked("RUN-04", "no word of Slurm", NO_RECORD),
-    unchecked("RUN-04", "squeue did not answer", found(other_jobs=None)),
+    unchecked("RUN-04", "squeue did not answer", with_environment(other_jobs=None)),
     #
-    kept("RUN-05", "all as planned", case()),
+    compliant("RUN-05", "all as planned", case()),
     broken(
         "RUN-05",
         "the benchmark left files behind; the job removed them",
-        around(completion=builders.completion(leftover_files=3)),
+        with_evidence(completion=builders.completion(leftover_files=3)),
         "0 files",
         "3 files",
     ),
-    broken("RUN-05", "the job did not create the directory; its earlier contents are unknown", around(made=False)),
+    broken(
+        "RUN-05", "the job did not create the directory; its earlier contents are unknown", with_evidence(made=False)
+    ),
     disclosed("RUN-05", "the benchmark left files behind; the job removed them", KEEPS, "0 files", "3 files"),
-    kept(
+    compliant(
         "RUN-05",
         "a run that was refused made no directory",
-        replace(around(made=False), attempt=builders.attempt(state=State.FAILED)),
+        replace(with_evidence(made=False), attempt=builders.attempt(state=State.FAILED)),
     ),
     unchecked("RUN-05", "nothing on record", NO_RECORD),
-    unchecked("RUN-05", "no capacity afterwards", around(after=None)),
+    unchecked("RUN-05", "no capacity afterwards", with_evidence(after=None)),
     #
-    kept("CCH-01", "shifted by whole nodes", case()),
-    kept(
+    compliant("CCH-01", "shifted by whole nodes", case()),
+    compliant(
         "CCH-01",
         "the cache was looked at",
         replace(one_node(), records=tuple(replace(record, cached_share=0.0) for record in builders.records())),
@@ -567,8 +576,8 @@ EXAMPLES: list[Example] = [
     ),
     unchecked("CCH-01", "no word of the shift", case(shift_effective=None)),
     #
-    kept("ENV-01", "all is described", system()),
-    kept("ENV-01", "there is no tuning", system(**{"tuning by users": "none"})),
+    compliant("ENV-01", "all is described", system()),
+    compliant("ENV-01", "there is no tuning", system(**{"tuning by users": "none"})),
     broken("ENV-01", INCOMPLETE, system(network=""), "a description of each", "none of system.network"),
     broken("ENV-01", PLACEHOLDERS, system(network=SYSTEM["network"]), "a description of each", "system.network"),
     broken("ENV-01", PLACEHOLDERS, system(node="2 x TBD, 512 GiB"), "a description of each", "system.node (TBD)"),
@@ -597,8 +606,8 @@ EXAMPLES: list[Example] = [
     ),
     rehearsed("ENV-01", INCOMPLETE, system("rehearsal", network=""), "a description of each", "none of system.network"),
     #
-    kept("ENV-02", "different entries", system()),
-    kept(
+    compliant("ENV-02", "different entries", system()),
+    compliant(
         "ENV-02", "there is none of either", system(**{"tuning by users": "none", "tuning by administrators": "none"})
     ),
     broken(
@@ -621,18 +630,18 @@ EXAMPLES: list[Example] = [
         "a description, or the word none",
     ),
     #
-    kept("ENV-03", "the same throughout", over_time(*[builders.environment() for _ in range(3)])),
-    kept(
+    compliant("ENV-03", "the same throughout", over_time(*[builders.environment() for _ in range(3)])),
+    compliant(
         "ENV-03",
         "memory within what firmware keeps",
         over_time(with_facts(memory_total="1000000 kB"), with_facts(memory_total="1010000 kB")),
     ),
-    kept(
+    compliant(
         "ENV-03",
         "another time zone and another job",
         over_time(with_facts(zone="+0000"), replace(with_facts(zone="+0100"), variables=variables(SLURM_JOB_ID="18"))),
     ),
-    kept(
+    compliant(
         "ENV-03",
         "each node numbers its mount of a network file system itself",
         over_time(mounted(case(), "0:59", "0:62").evidence.environment),
@@ -696,8 +705,8 @@ EXAMPLES: list[Example] = [
         "100 kB (on n1)",
         "50 kB (on n3)",
     ),
-    unchecked("ENV-03", "no environments on record", whole()),
-    kept("ENV-03", "an attempt that was cancelled before it started", cancelled_before_it_started()),
+    unchecked("ENV-03", "no environments on record", good_submission()),
+    compliant("ENV-03", "an attempt that was cancelled before it started", cancelled_before_it_started()),
     unchecked(
         "ENV-03",
         "nodes that did not answer",

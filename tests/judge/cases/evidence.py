@@ -12,8 +12,8 @@ from campaign.evidence import verify
 from campaign.evidence.verify import BUNDLE, Signature
 from campaign.judge.findings import complete_findings, to_explain
 from campaign.judge.submission import Submission
-from tests.judge.cases import Example, broken, disclosed, kept, unchecked
-from tests.judge.cases.submissions import whole
+from tests.judge.cases import Example, broken, compliant, disclosed, unchecked
+from tests.judge.cases.submissions import good_submission
 
 OWN = "crossroads-mdtest"
 KEY, TABLE = "ED25519 key SHA256:abc", "tables/table.txt"
@@ -31,16 +31,16 @@ RECOVERED = {
 
 
 def with_chain(chain: Chain | None, nonce: str = "") -> Submission:
-    submission = whole()
+    submission = good_submission()
     return replace(submission, campaign=replace(submission.campaign, nonce=nonce), journal=chain)
 
 
 def of_pack(id: str, digest: str) -> Submission:
-    submission = whole()
+    submission = good_submission()
     return replace(submission, pack=replace(submission.pack, id=id, digest=digest))
 
 
-def looked(rule: str, findings: Iterable[Finding]) -> Callable[[], Iterable[Finding]]:
+def bundle_check(rule: str, findings: Iterable[Finding]) -> Callable[[], Iterable[Finding]]:
     """What a rule over bundles says of one."""
     found_findings = list(complete_findings(rule, BUNDLE, findings))
     return lambda: found_findings
@@ -80,9 +80,9 @@ EXAMPLES: list[Example] = [
         "3 lines lost",
         severity=Severity.WARNING,
     ),
-    kept("EVD-02", "clocks of two machines", with_chain(Chain(["a"], "asked", back=(7, 50.0)), "asked")),
+    compliant("EVD-02", "clocks of two machines", with_chain(Chain(["a"], "asked", back=(7, 50.0)), "asked")),
     disclosed("EVD-02", ANONYMOUS, with_chain(Chain(["a"], ""))),
-    kept("EVD-02", "a chain that began with the buyer's nonce", with_chain(Chain(["a"], "asked"), "asked")),
+    compliant("EVD-02", "a chain that began with the buyer's nonce", with_chain(Chain(["a"], "asked"), "asked")),
     unchecked("EVD-02", "nobody looked", with_chain(None)),
     broken(
         "EVD-05",
@@ -91,42 +91,53 @@ EXAMPLES: list[Example] = [
         f"SHA-256 {digest_of_own(OWN)}",
         "0" * 64,
     ),
-    kept("EVD-05", "the project's own pack", of_pack(OWN, digest_of_own(OWN))),
+    compliant("EVD-05", "the project's own pack", of_pack(OWN, digest_of_own(OWN))),
     unchecked("EVD-05", "a pack that only the buyer knows", of_pack("of-the-buyer", "0" * 64)),
     broken(
-        "EVD-01", "stdout: changed", looked("EVD-01", verify.check_manifests(["stdout: changed"])), subject="bundle"
+        "EVD-01",
+        "stdout: changed",
+        bundle_check("EVD-01", verify.check_manifests(["stdout: changed"])),
+        subject="bundle",
     ),
-    broken("EVD-01", "and 5 more", looked("EVD-01", verify.check_manifests(["x: changed"] * 25)), subject="bundle"),
-    kept("EVD-01", "all hashes hold", looked("EVD-01", verify.check_manifests([]))),
+    broken(
+        "EVD-01", "and 5 more", bundle_check("EVD-01", verify.check_manifests(["x: changed"] * 25)), subject="bundle"
+    ),
+    compliant("EVD-01", "all hashes hold", bundle_check("EVD-01", verify.check_manifests([]))),
     broken(
         "CMP-05",
         "runs/x/1: nothing in the tables rests on it",
-        looked("CMP-05", [to_explain("runs/x/1: nothing in the tables rests on it")]),
+        bundle_check("CMP-05", [to_explain("runs/x/1: nothing in the tables rests on it")]),
         subject="bundle",
     ),
-    kept("CMP-05", "nothing that does not count", looked("CMP-05", [])),
+    compliant("CMP-05", "nothing that does not count", bundle_check("CMP-05", [])),
     broken(
         "EVD-03",
         "invalid signature: its key is not in signers",
-        looked("EVD-03", verify.check_signature(Signature(KEY, problem="its key is not in signers"), has_signers=True)),
+        bundle_check(
+            "EVD-03", verify.check_signature(Signature(KEY, problem="its key is not in signers"), has_signers=True)
+        ),
         subject="bundle",
     ),
-    unchecked("EVD-03", "no signature, though keys were given", looked("EVD-03", verify.check_signature(None, True))),
-    kept(
+    unchecked(
+        "EVD-03", "no signature, though keys were given", bundle_check("EVD-03", verify.check_signature(None, True))
+    ),
+    compliant(
         "EVD-03",
         "signed by a listed key",
-        looked("EVD-03", verify.check_signature(Signature(KEY, "vendor"), has_signers=True)),
+        bundle_check("EVD-03", verify.check_signature(Signature(KEY, "vendor"), has_signers=True)),
     ),
     unchecked(
-        "EVD-03", "no signature, and none asked", looked("EVD-03", verify.check_signature(None, has_signers=False))
+        "EVD-03",
+        "no signature, and none asked",
+        bundle_check("EVD-03", verify.check_signature(None, has_signers=False)),
     ),
     unchecked(
-        "EVD-03", "signed by anybody", looked("EVD-03", verify.check_signature(Signature(KEY), has_signers=False))
+        "EVD-03", "signed by anybody", bundle_check("EVD-03", verify.check_signature(Signature(KEY), has_signers=False))
     ),
     broken(
         "EVD-04",
         "cannot be re-evaluated: names.json: not there",
-        looked("EVD-04", verify.check_reevaluation(None, (), "names.json: not there", "")),
+        bundle_check("EVD-04", verify.check_reevaluation(None, (), "names.json: not there", "")),
         "the identical verdict",
         subject="bundle",
     ),
@@ -134,16 +145,16 @@ EXAMPLES: list[Example] = [
         "EVD-04",
         "tables/table.txt cannot be reproduced from the evidence (made by campaign 9, whose checks may differ: verify "
         "with that version): line 3",
-        looked("EVD-04", verify.check_reevaluation({TABLE: "line 3"}, (), "", "campaign 9")),
+        bundle_check("EVD-04", verify.check_reevaluation({TABLE: "line 3"}, (), "", "campaign 9")),
         subject="bundle",
     ),
     disclosed(
         "EVD-04",
         "made by campaign 9: all values, runs, attempts and log lines are identical; texts differ "
         "between versions and were not compared in tables/table.txt",
-        looked("EVD-04", verify.check_reevaluation({}, (TABLE,), "", "campaign 9")),
+        bundle_check("EVD-04", verify.check_reevaluation({}, (TABLE,), "", "campaign 9")),
         subject="bundle",
     ),
-    kept("EVD-04", "the same bytes", looked("EVD-04", verify.check_reevaluation({}, (), "", ""))),
+    compliant("EVD-04", "the same bytes", bundle_check("EVD-04", verify.check_reevaluation({}, (), "", ""))),
 ]
 ALWAYS_CHECKED = {"EVD-01", "EVD-04", "CMP-05"}

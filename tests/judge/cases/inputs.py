@@ -7,7 +7,7 @@ from dataclasses import replace
 from campaign.core.runs import Input
 from campaign.results.case import Case
 from campaign.results.environment.facts import NOTHING, HashedInput
-from tests.judge.cases import Example, attempts, broken, kept, unchecked
+from tests.judge.cases import Example, attempts, broken, compliant, unchecked
 from tests.support import builders
 
 OWN, OTHER = "ab" * 32, "cd" * 32
@@ -15,18 +15,18 @@ BOX = Input("box", "/work/box.in", OWN, "2.1", "the rule pack")
 NAME = f"{attempts.case().run.id}/1"
 
 
-def hashed(*found: tuple[str, str, int], inputs: tuple[Input, ...] = (BOX,)) -> Case:
-    """An attempt on n1 and n2; `found`: node, SHA-256 and size of the box there."""
+def hashed(*files: tuple[str, str, int], inputs: tuple[Input, ...] = (BOX,)) -> Case:
+    """An attempt on n1 and n2; `files`: node, SHA-256 and size of the box there."""
     case = attempts.case()
-    lines = tuple(HashedInput(node, BOX.path, digest, size, line) for line, (node, digest, size) in enumerate(found, 1))
+    lines = tuple(HashedInput(node, BOX.path, digest, size, line) for line, (node, digest, size) in enumerate(files, 1))
     return replace(case, run=replace(case.run, inputs=inputs), evidence=builders.evidence(inputs=lines))
 
 
 WITHOUT_RECORD = replace(hashed(), evidence=NOTHING)
 
 EXAMPLES: list[Example] = [
-    kept("INP-01", "the file of the rules on both nodes", hashed(("n1", OWN, 13), ("n2", OWN, 13))),
-    kept("INP-01", "no input", hashed(inputs=())),
+    compliant("INP-01", "the file of the rules on both nodes", hashed(("n1", OWN, 13), ("n2", OWN, 13))),
+    compliant("INP-01", "no input", hashed(inputs=())),
     broken(
         "INP-01",
         "input box differs from the file of the rule pack: /work/box.in",

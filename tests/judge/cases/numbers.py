@@ -10,8 +10,8 @@ from campaign.core.runs import Cell, Status
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row
 from campaign.statistics.intervals import summarize
-from tests.judge.cases import Example, broken, disclosed, kept, rehearsed, unchecked
-from tests.judge.cases.submissions import FIRST, FIRST_RUN, changed, whole
+from tests.judge.cases import Example, broken, compliant, disclosed, rehearsed, unchecked
+from tests.judge.cases.submissions import FIRST, FIRST_RUN, good_submission, with_first_row
 from tests.support import builders
 from tests.support.results import Results
 
@@ -20,12 +20,12 @@ LINE = "scratch/single/shared/*"
 
 def rates(**values: Sequence[float]) -> Submission:
     """A full campaign with these rates, by launch condition and configuration as `single_shared`."""
-    submission = whole()
+    submission = good_submission()
     rows: list[Row] = []
     for row in submission.rows:
-        own = values.get(f"{row.cell.launch}_{row.cell.files}")
+        own_rates = values.get(f"{row.cell.launch}_{row.cell.files}")
         position = ("create", "stat", "remove").index(row.cell.operation)
-        rows.append(replace(row, value=own[position]) if own else row)
+        rows.append(replace(row, value=own_rates[position]) if own_rates else row)
     return replace(submission, rows=tuple(rows))
 
 
@@ -39,9 +39,9 @@ def of_one_line(submission: Submission) -> Submission:
     return replace(submission, rows=tuple(map(moved, submission.rows)))
 
 
-def without(launch: str, submission: Submission | None = None) -> Submission:
+def without_launch(launch: str, submission: Submission | None = None) -> Submission:
     """A campaign in which one launch condition has no numbers."""
-    submission = submission or whole()
+    submission = submission or good_submission()
     rows = tuple(
         replace(row, value=None, status=Status.MISSING) if row.cell.launch == launch else row for row in submission.rows
     )
@@ -50,7 +50,7 @@ def without(launch: str, submission: Submission | None = None) -> Submission:
 
 def not_created() -> Submission:
     """A campaign in which the creation of one row has no number."""
-    submission = whole()
+    submission = good_submission()
     lost = Cell("scratch", "node", "unique", "create")
     rows = (replace(row, value=None, status=Status.MISSING) if row.cell == lost else row for row in submission.rows)
     return replace(submission, rows=tuple(rows))
@@ -78,14 +78,14 @@ def on_record(count: int, profile: str = "full", **parameters: float) -> Submiss
     )
 
 
-def two_attempts(reported: int) -> Submission:
+def two_attempts(number: int) -> Submission:
     """A run with two valid attempts, of which one is reported."""
     results = Results(campaign=builders.campaign(profile="full"), pack=builders.pack(profile="full"))
     results.add("single.shared", (1000.0, 4000.0, 800.0))
     results.add("single.shared", (2000.0, 3000.0, 700.0))
     submission = results.submission()
     rows = tuple(
-        replace(row, attempt=results.attempts[reported - 1]) if row.status is Status.MEASURED else row
+        replace(row, attempt=results.attempts[number - 1]) if row.status is Status.MEASURED else row
         for row in submission.rows
     )
     return replace(submission, rows=rows)
@@ -93,16 +93,16 @@ def two_attempts(reported: int) -> Submission:
 
 def iterated(statistic: str, iteration: str = "") -> Submission:
     """A campaign whose first number is of three iterations, and what its rules ask for."""
-    submission = whole()
+    submission = good_submission()
     record = submission.rows[0].record
     assert record is not None
-    asked = replace(
+    submission_of_rules = replace(
         submission, pack=replace(submission.pack, selection=replace(submission.pack.selection, iteration=iteration))
     )
-    return changed(asked, record=replace(record, iterations=3, statistic=statistic))
+    return with_first_row(submission_of_rules, record=replace(record, iterations=3, statistic=statistic))
 
 
-def bare(submission: Submission) -> Submission:
+def without_runs(submission: Submission) -> Submission:
     """The same numbers as somebody else's table, which does not say where they come from."""
     rows = tuple(replace(row, run=None, attempt=None, record=None, summary=summarize([])) for row in submission.rows)
     return replace(submission, rows=rows, results=())
@@ -119,13 +119,13 @@ EXAMPLES: list[Example] = [
     broken(
         "STA-01",
         "the operations come from several runs",
-        changed(whole(), attempt=builders.attempt(whole().runs[0], number=2)),
+        with_first_row(good_submission(), attempt=builders.attempt(good_submission().runs[0], number=2)),
         "one run",
         f"{FIRST_RUN}/2, {FIRST_RUN}/1",
         LINE,
     ),
-    kept("STA-01", "each line from its run", whole()),
-    unchecked("STA-01", "a table without its runs", bare(whole())),
+    compliant("STA-01", "each line from its run", good_submission()),
+    unchecked("STA-01", "a table without its runs", without_runs(good_submission())),
     broken(
         "STA-01",
         "the value is not the statistic of its iterations that the rules require",
@@ -144,7 +144,7 @@ EXAMPLES: list[Example] = [
         FIRST,
         severity=Severity.WARNING,
     ),
-    kept("STA-01", "the iteration that the rules ask for", iterated("one iteration", iteration="best")),
+    compliant("STA-01", "the iteration that the rules ask for", iterated("one iteration", iteration="best")),
     broken(
         "STA-02",
         "the reported attempt is not the one with the highest create",
@@ -153,8 +153,8 @@ EXAMPLES: list[Example] = [
         f"{FIRST_RUN}/1",
         FIRST,
     ),
-    kept("STA-02", "the better of two", two_attempts(2)),
-    unchecked("STA-02", "a table without its runs", bare(whole())),
+    compliant("STA-02", "the better of two", two_attempts(2)),
+    unchecked("STA-02", "a table without its runs", without_runs(good_submission())),
     broken(
         "STA-03",
         "fewer repetitions than the rules require",
@@ -163,8 +163,8 @@ EXAMPLES: list[Example] = [
         "2",
         LINE,
     ),
-    kept("STA-03", "six", on_record(6)),
-    unchecked("STA-03", "a table that does not say", bare(whole())),
+    compliant("STA-03", "six", on_record(6)),
+    unchecked("STA-03", "a table that does not say", without_runs(good_submission())),
     disclosed(
         "STA-03",
         "too few repetitions for a confidence interval",
@@ -208,8 +208,8 @@ EXAMPLES: list[Example] = [
         "1.25e-08",
         FIRST,
     ),
-    kept("STA-04", "within 5%", repeated(1000, 1020, 1010, 1030, 1000, 1015)),
-    unchecked("STA-04", "a run that was not repeated", whole()),
+    compliant("STA-04", "within 5%", repeated(1000, 1020, 1010, 1030, 1000, 1015)),
+    unchecked("STA-04", "a run that was not repeated", good_submission()),
     rehearsed(
         "STA-04",
         "variation between repetitions above 5%",
@@ -234,8 +234,8 @@ EXAMPLES: list[Example] = [
         "shared 1000, unique 1001, onefile 300",
         "scratch/single/*/create",
     ),
-    kept("PHY-01", "hardly any difference", whole()),
-    unchecked("PHY-01", "no number of one process", without("single")),
+    compliant("PHY-01", "hardly any difference", good_submission()),
+    unchecked("PHY-01", "no number of one process", without_launch("single")),
     rehearsed(
         "PHY-01",
         "single-process rates differ by more than 2x between file configurations",
@@ -252,9 +252,9 @@ EXAMPLES: list[Example] = [
         "760 ops/s",
         "scratch/node/unique/remove",
     ),
-    kept("PHY-02", "more processes reach more", whole()),
-    kept("PHY-02", "hardly less", rates(node_unique=(4000.0, 16000.0, 770.0))),
-    unchecked("PHY-02", "no number of one process", without("single")),
+    compliant("PHY-02", "more processes reach more", good_submission()),
+    compliant("PHY-02", "hardly less", rates(node_unique=(4000.0, 16000.0, 770.0))),
+    unchecked("PHY-02", "no number of one process", without_launch("single")),
     rehearsed(
         "PHY-02",
         "more than 5% slower than the single-process result",
@@ -271,9 +271,9 @@ EXAMPLES: list[Example] = [
         "1710423 ops/s",
         "scratch/node/unique/stat",
     ),
-    kept("PHY-06", "each process is as fast as alone", rates(node_unique=(4 * 1001.0, 4 * 4001.0, 4 * 801.0))),
-    kept("PHY-06", "a formula that counts what nobody did", rates(node_onefile=(1e6, 16000.0, 1e6))),
-    unchecked("PHY-06", "no number of one process", without("single")),
+    compliant("PHY-06", "each process is as fast as alone", rates(node_unique=(4 * 1001.0, 4 * 4001.0, 4 * 801.0))),
+    compliant("PHY-06", "a formula that counts what nobody did", rates(node_onefile=(1e6, 16000.0, 1e6))),
+    unchecked("PHY-06", "no number of one process", without_launch("single")),
     rehearsed(
         "PHY-06",
         "more than 2x the rate of that many single processes",
@@ -290,9 +290,9 @@ EXAMPLES: list[Example] = [
         "25697 ops/s",
         "scratch/node/unique/stat",
     ),
-    kept("PHY-05", "as fast as they are created", whole()),
-    kept("PHY-05", "hardly less", rates(node_unique=(4000.0, 3900.0, 800.0))),
-    kept("PHY-05", "a formula counts what was not created", rates(node_onefile=(72817.0, 25697.0, 5032.0))),
+    compliant("PHY-05", "as fast as they are created", good_submission()),
+    compliant("PHY-05", "hardly less", rates(node_unique=(4000.0, 3900.0, 800.0))),
+    compliant("PHY-05", "a formula counts what was not created", rates(node_onefile=(72817.0, 25697.0, 5032.0))),
     unchecked("PHY-05", "no rate of creation beside it", not_created()),
     rehearsed(
         "PHY-05",
@@ -327,11 +327,11 @@ EXAMPLES: list[Example] = [
         "create 28004, stat 112010, remove 22424",
         "scratch/max/unique/*",
     ),
-    kept("PRJ-01", "numbers of their own", whole()),
-    kept(
+    compliant("PRJ-01", "numbers of their own", good_submission()),
+    compliant(
         "PRJ-01",
         "numbers of one line of an output, which follow from each other",
         of_one_line(rates(peak_unique=(8001.0, 32003.0, 6407.0), max_unique=(28004.0, 112010.0, 22424.0))),
     ),
-    kept("PRJ-01", "a labelled projection", projected()),
+    compliant("PRJ-01", "a labelled projection", projected()),
 ]

@@ -14,7 +14,7 @@ from campaign.judge.job_facts import RESTORED
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting
-from tests.judge.cases import Example, attempts, broken, disclosed, kept, sources, unchecked
+from tests.judge.cases import Example, attempts, broken, compliant, disclosed, sources, unchecked
 from tests.support import builders
 
 WRITE, READ = PhaseTimes("write", 0, 110.0, 111.0), PhaseTimes("read", 0, 111.5, 112.4)
@@ -87,7 +87,7 @@ LOAD = PhaseTimes("load", 0, 110.1, 111.9)
 THIRD = {**STEPS[0], "JobIDRaw": "17.2"}
 
 
-def beside(
+def with_load(
     benchmark: PhaseTimes = WRITE,
     load: PhaseTimes = LOAD,
     nodes: tuple[tuple[str, ...], tuple[str, ...]] = (("n1",), ("n2",)),
@@ -95,8 +95,8 @@ def beside(
     profile: str = "full",
     **fields: Any,
 ) -> Case:
-    """A result of a phase with a load that starts together with it, and of one behind both; `said`: by the output of
-    the first.
+    """A result of a phase with a load that starts together with it, and of one behind both; `fields`: of the output
+    of the first.
     """
     case = phased((benchmark, load, READ), steps=(*STEPS, THIRD), read={"step_id": "2"}, write=fields)
     geometry = Geometry(1, 1)
@@ -170,9 +170,9 @@ def without_flags() -> Case:
 SHORT = replace(LOAD, ended=110.5)
 FOREIGN = {"JobIDRaw": "17.2", "JobName": "dd", "Start": "111", "End": "111"}
 EXAMPLES: list[Example] = [
-    kept("FLG-02", "a phase to which no file configuration adds flags", without_flags()),
-    kept("GEO-01", "a phase with its own process", alone()),
-    kept("GEO-02", "a phase with its own process", alone()),
+    compliant("FLG-02", "a phase to which no file configuration adds flags", without_flags()),
+    compliant("GEO-01", "a phase with its own process", alone()),
+    compliant("GEO-02", "a phase with its own process", alone()),
     broken(
         "GEO-01", "ranks are not placed in equal blocks", alone(processes_per_node=4, processes=4),
         "block placement, 1 per node", "block placement, 4 per node",
@@ -181,19 +181,20 @@ EXAMPLES: list[Example] = [
         "GEO-02", "ran with other process or node counts than planned for peak", alone(processes=4),
         "1 process on 1 node", "4 processes on 1 node",
     ),
-    kept("SRC-04", "all ranks of a serial phase and of another", watched(3)),
+    compliant("SRC-04", "all ranks of a serial phase and of another", watched(3)),
     unchecked("SRC-04", "a rank of the phase that is not serial was not seen", watched(2)),
-    kept("EVD-06", "a phase of 63 s in a run of 126 s", long((50.0, 113.0), (113.5, 176.5))),
-    kept("EVD-06", "a phase of 63 s, of a job that recorded the kernel's clock for the run only", long()),
+    compliant("EVD-06", "a phase of 63 s in a run of 126 s", long((50.0, 113.0), (113.5, 176.5))),
+    compliant("EVD-06", "a phase of 63 s, of a job that recorded the kernel's clock for the run only", long()),
     disclosed("EVD-06", "the clock of the job's first node was set during the run",
               long((50.0, 113.0), (113.5, 176.5), set_s=4.0), "", "by +4.0 s"),
     disclosed("EVD-06", "the clock of the job's first node was set during the run",
               set_between_phases(4.0), "", "by +4.0 s"),
-    kept("RUN-02", "a phase in which the clock was set back",
-         long((50.0, 113.0), (113.5, 176.5), set_s=-4.0)),
-    kept("RUN-09", "all phases in order", phased()),
-    kept("RUN-09", "the job's own probe of the placement", phased(steps=(*STEPS, {**FOREIGN, "JobName": "bash"}))),
-    kept("RUN-09", "a step after the last phase", phased(steps=(*STEPS, {**FOREIGN, "Start": "112", "End": "114"}))),
+    compliant("RUN-02", "a phase in which the clock was set back",
+              long((50.0, 113.0), (113.5, 176.5), set_s=-4.0)),
+    compliant("RUN-09", "all phases in order", phased()),
+    compliant("RUN-09", "the job's own probe of the placement", phased(steps=(*STEPS, {**FOREIGN, "JobName": "bash"}))),
+    compliant("RUN-09", "a step after the last phase",
+              phased(steps=(*STEPS, {**FOREIGN, "Start": "112", "End": "114"}))),
     broken(
         "RUN-09",
         "the phases that ran differ from the plan (each once, in order)",
@@ -233,23 +234,23 @@ EXAMPLES: list[Example] = [
     unchecked("RUN-09", "the job recorded no phases", phased(())),
     disclosed("RUN-09", "job steps not in Slurm's accounting: other work between the phases cannot be excluded",
               unaccounted()),
-    kept("RUN-09", "a load beside a phase for nearly all its time, with steps in another order", beside()),
-    kept("RUN-09", "a load that runs longer", beside(load=replace(LOAD, started=109.9, ended=111.4))),
-    kept("RUN-09", "a load for all the time that the output says was measured",
-         beside(load=SHORT, began=110.2, ended=110.45)),
+    compliant("RUN-09", "a load beside a phase for nearly all its time, with steps in another order", with_load()),
+    compliant("RUN-09", "a load that runs longer", with_load(load=replace(LOAD, started=109.9, ended=111.4))),
+    compliant("RUN-09", "a load for all the time that the output says was measured",
+              with_load(load=SHORT, began=110.2, ended=110.45)),
     broken("RUN-09", "phases that start together did not run at the same time",
-           beside(load=replace(LOAD, started=111.2, ended=111.4)),
+           with_load(load=replace(LOAD, started=111.2, ended=111.4)),
            "write and load at the same time", "load began 0.2 s after the end of write"),
     broken("RUN-09",
            "phase write was measured for only a part of its time beside the phases that start together with it",
-           beside(load=SHORT), "90% of its time or more (0.9 s of 1.0 s)", "0.4 s", severity=Severity.WARNING),
-    broken("RUN-09", "phases that start together ran on the same nodes", beside(nodes=(("n1",), ("n1",))),
+           with_load(load=SHORT), "90% of its time or more (0.9 s of 1.0 s)", "0.4 s", severity=Severity.WARNING),
+    broken("RUN-09", "phases that start together ran on the same nodes", with_load(nodes=(("n1",), ("n1",))),
            "nodes of its own for each", "n1"),
-    broken("RUN-09", "a phase began before the previous one had ended", beside(load=replace(LOAD, ended=115.0)),
+    broken("RUN-09", "a phase began before the previous one had ended", with_load(load=replace(LOAD, ended=115.0)),
            "after the end of load", "read"),
-    broken("RUN-09", f"the job steps are not in the order of the phases: {RESTORED}", beside(steps=("3", "0")),
+    broken("RUN-09", f"the job steps are not in the order of the phases: {RESTORED}", with_load(steps=("3", "0")),
            "ascending step numbers", "0, 3, 2", severity=Severity.WARNING),
     unchecked("RUN-09", "nodes of a phase that starts together with another were not seen",
-              beside(nodes=(("n1",), ()))),
+              with_load(nodes=(("n1",), ()))),
     unchecked("RUN-09", "Slurm keeps no accounting of steps", phased(steps=None)),
 ]  # fmt: skip

@@ -10,8 +10,8 @@ from campaign.core.findings import Severity
 from campaign.core.runs import Status
 from campaign.judge.submission import Submission
 from campaign.slurm.partitions import Partition, Unusable
-from tests.judge.cases import Example, broken, disclosed, kept, unchecked
-from tests.judge.cases.submissions import whole
+from tests.judge.cases import Example, broken, compliant, disclosed, unchecked
+from tests.judge.cases.submissions import good_submission
 from tests.support import builders
 
 FIRST = "scratch/single/shared/create"
@@ -26,7 +26,7 @@ DOWN = Unusable("n4", "down", "down*", "dead")
 
 def projected(logs: dict[Path, str] | None = None, value: float | None = None, **changes: object) -> Submission:
     """The first cell is a projection."""
-    submission = whole()
+    submission = good_submission()
     projection = replace(MADE, **changes)  # type: ignore[arg-type]
     first = replace(
         submission.rows[0], status=Status.PROJECTED, run=None, record=None, attempt=None, projection=projection,
@@ -46,21 +46,21 @@ def standing_as(status: Status) -> Submission:
     return replace(submission, rows=(replace(submission.rows[0], status=status), *submission.rows[1:]))
 
 
-def on(partition: Partition | None) -> Submission:
-    return replace(whole(), partition=partition)
+def on_partition(partition: Partition | None) -> Submission:
+    return replace(good_submission(), partition=partition)
 
 
 def with_cores(count: int) -> Submission:
     """The nodes of the maximum concurrency, with 8 processes each, recorded so many cores."""
-    submission = on(PARTITION)
+    submission = on_partition(PARTITION)
     evidence = builders.evidence(environment=builders.environment(facts={"cpu.cores": str(count)}))
     return replace(submission, results=tuple(replace(result, evidence=evidence) for result in submission.results))
 
 
-def shared(nodes: str, each: str | None) -> Submission:
+def with_share(nodes: str, processes: str | None) -> Submission:
     """The condition of several nodes, which ran on two with four processes each, is a share of 16 nodes of 8 cores."""
-    submission = on(replace(PARTITION, nodes=16, usable=16))
-    changes = {"minimum_nodes": 1, "share": nodes, "processes_per_node": each}
+    submission = on_partition(replace(PARTITION, nodes=16, usable=16))
+    changes = {"minimum_nodes": 1, "share": nodes, "processes_per_node": processes}
     launch = [replace(condition, **changes) if condition.id == "peak" else condition
               for condition in submission.pack.launch if condition.id != "max"]  # fmt: skip
     return replace(submission, pack=replace(submission.pack, launch=tuple(launch)))
@@ -68,7 +68,7 @@ def shared(nodes: str, each: str | None) -> Submission:
 
 def each_node(*measured: str, unusable: tuple[Unusable, ...] = ()) -> Submission:
     """The nodes n1 and n2 run by themselves under the first launch condition; those that gave a value."""
-    submission = on(replace(PARTITION, unusable=unusable))
+    submission = on_partition(replace(PARTITION, unusable=unusable))
     first = submission.rows[0]
     launch = [replace(condition, share="each", processes=None, nodes=None) for condition in submission.pack.launch
               if condition.id == first.cell.launch]  # fmt: skip
@@ -82,7 +82,7 @@ def broken_formula() -> Submission:
     return replace(submission, rows=(replace(submission.rows[0], projection=projection), *submission.rows[1:]))
 
 
-MEASURED = next(row for row in whole().rows if row.cell.launch == "peak")
+MEASURED = next(row for row in good_submission().rows if row.cell.launch == "peak")
 
 ALWAYS_CHECKED = ("PRJ-01", "PRJ-02")
 EXAMPLES: list[Example] = [
@@ -92,7 +92,7 @@ EXAMPLES: list[Example] = [
            "a value computed from the inputs by a model", "the value of measured, 1234.5", FIRST),
     broken("PRJ-01", f"the projection equals the measurement of {MEASURED.cell}",
            projected(value=MEASURED.value), "an independent value", f"{MEASURED.value:.10g}", FIRST),
-    kept("PRJ-01", "a projection that is labelled, by a model", projected()),
+    compliant("PRJ-01", "a projection that is labelled, by a model", projected()),
     broken("PRJ-02", "the projection is incomplete", projected(generation="<how it follows>"),
            "base system, generation, formula, inputs and uncertainty", "generation missing", FIRST),
     broken("PRJ-02", "recomputing the formula gives another value", projected(value=2500.0), "2469", "2500",
@@ -102,7 +102,7 @@ EXAMPLES: list[Example] = [
            FIRST),
     broken("PRJ-02", "the projection cannot be recomputed", broken_formula(), "a number", "no value for measured",
            FIRST),
-    kept("PRJ-02", "a projection that says all and gives its value", projected()),
+    compliant("PRJ-02", "a projection that says all and gives its value", projected()),
     broken("PRJ-03", "logs of the base system are missing or empty", projected(logs={}),
            "the raw outputs that contain the inputs", "/base/mdtest.out", FIRST),
     broken("PRJ-03", "no log line given for input measured", projected(sources=()),
@@ -118,29 +118,30 @@ EXAMPLES: list[Example] = [
            "File creation", "", FIRST),
     disclosed("PRJ-03", "measured is a design value, not measured",
               projected(sources=(("measured", InputSource()),)), "", "measured = 1234.5", FIRST),
-    kept("PRJ-03", "a log with the number in its line", projected()),
-    kept("PRJ-03", "a number with separators", projected(logs={LOG: "File creation : 1,234.5"})),
+    compliant("PRJ-03", "a log with the number in its line", projected()),
+    compliant("PRJ-03", "a number with separators", projected(logs={LOG: "File creation : 1,234.5"})),
     unchecked("PRJ-03", "nobody looked", replace(projected(), logs=None)),
     broken("GEO-03", "below the maximum concurrency of partition batch, without a projection to it",
-           on(replace(PARTITION, nodes=9, usable=8)), "64 processes on 8 nodes", "32 processes on 4 nodes",
+           on_partition(replace(PARTITION, nodes=9, usable=8)), "64 processes on 8 nodes", "32 processes on 4 nodes",
            "scratch/max/shared/create"),
     broken("GEO-03", "some nodes of the partition were unavailable for the maximum-concurrency run",
-           on(replace(PARTITION, nodes=5, unusable=(DOWN,))), "5 nodes", "n4 (down*: dead)", "*/max/*/*",
+           on_partition(replace(PARTITION, nodes=5, unusable=(DOWN,))), "5 nodes", "n4 (down*: dead)", "*/max/*/*",
            Severity.WARNING),
-    kept("GEO-03", "every core of the partition", on(PARTITION)),
+    compliant("GEO-03", "every core of the partition", on_partition(PARTITION)),
     broken("GEO-03", "fewer processes per node than cores", with_cores(16),
            "16 on each node", "8 on each node", "*/max/*/*", Severity.WARNING),
-    kept("GEO-03", "as many as the node has cores", with_cores(8)),
+    compliant("GEO-03", "as many as the node has cores", with_cores(8)),
     broken("GEO-03", "fewer nodes or processes than the launch condition's share of partition batch",
-           shared("half", "all"), "64 processes on 8 nodes", "8 processes on 2 nodes", "scratch/peak/shared/create"),
-    kept("GEO-03", "a tenth of the nodes, processes left open", shared("10%", None)),
-    kept("GEO-03", "nodes of others' beside a reservation",
-         on(replace(PARTITION, nodes=5, unusable=(replace(DOWN, why="outside of the reservation"),)))),
-    kept("GEO-03", "each node by itself", each_node("n1", "n2")),
+           with_share("half", "all"), "64 processes on 8 nodes", "8 processes on 2 nodes",
+           "scratch/peak/shared/create"),
+    compliant("GEO-03", "a tenth of the nodes, processes left open", with_share("10%", None)),
+    compliant("GEO-03", "nodes of others' beside a reservation",
+              on_partition(replace(PARTITION, nodes=5, unusable=(replace(DOWN, why="outside of the reservation"),)))),
+    compliant("GEO-03", "each node by itself", each_node("n1", "n2")),
     broken("GEO-03", "each node is measured by itself, and some have no valid result", each_node("n1"),
-           "2 nodes", "1 node; not n2", str(whole().rows[0].cell), Severity.WARNING),
+           "2 nodes", "1 node; not n2", str(good_submission().rows[0].cell), Severity.WARNING),
     broken("GEO-03", "some nodes of the partition were unavailable, so that they were not measured",
            each_node("n1", "n2", unusable=(DOWN,)), "4 nodes", "n4 (down*: dead)",
-           f"*/{whole().rows[0].cell.launch}/*/*", Severity.WARNING),
-    unchecked("GEO-03", "the partition is not on record", on(None)),
+           f"*/{good_submission().rows[0].cell.launch}/*/*", Severity.WARNING),
+    unchecked("GEO-03", "the partition is not on record", on_partition(None)),
 ]  # fmt: skip

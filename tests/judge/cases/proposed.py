@@ -9,8 +9,8 @@ from campaign.config.system import Proposed
 from campaign.core.findings import Severity
 from campaign.judge.submission import Submission
 from campaign.slurm.partitions import Partition
-from tests.judge.cases import Example, broken, disclosed, kept, rehearsed, unchecked
-from tests.judge.cases.submissions import whole
+from tests.judge.cases import Example, broken, compliant, disclosed, rehearsed, unchecked
+from tests.judge.cases.submissions import good_submission
 from tests.support import builders
 
 FACTS = {
@@ -31,7 +31,7 @@ PROPOSED = Proposed(
 
 def against(profile: str = "full", facts: dict[str, str] = FACTS, **proposed: Any) -> Submission:
     """A campaign on nodes with these facts, in which this is proposed."""
-    submission = whole(profile)
+    submission = good_submission(profile)
     evidence = builders.evidence(environment=builders.environment(facts=facts, software=SOFTWARE))
     results = tuple(replace(result, evidence=evidence) for result in submission.results)
     campaign = replace(submission.campaign, proposed=replace(PROPOSED, **proposed))
@@ -60,14 +60,16 @@ def described(facts: dict[str, str], profile: str = "full", **system: str) -> Su
     return replace(submission, campaign=replace(submission.campaign, proposed=Proposed(), system=texts))
 
 
-def contradicted(facts: dict[str, str], key: str, text: str, said: str, found: str) -> Example:
+def contradicted(facts: dict[str, str], key: str, text: str, described_text: str, recorded_text: str) -> Example:
     message = f"the description of the system contradicts what the nodes recorded: system: {key.replace('_', ' ')}"
-    return broken("ENV-05", message, described(facts, **{key: text}), said, found, "campaign", Severity.WARNING)
+    return broken(
+        "ENV-05", message, described(facts, **{key: text}), described_text, recorded_text, "campaign", Severity.WARNING
+    )
 
 
 def honest(name: str, facts: dict[str, str], **system: str) -> Example:
     """A description that must not be accused; a rehearsal would note it."""
-    return kept("ENV-05", name, described(facts, "rehearsal", **system))
+    return compliant("ENV-05", name, described(facts, "rehearsal", **system))
 
 
 DESCRIBED: list[Example] = [
@@ -108,12 +110,12 @@ DESCRIBED: list[Example] = [
 ]  # fmt: skip
 
 EXAMPLES: list[Example] = [
-    kept("ENV-05", "as proposed", against()),
+    compliant("ENV-05", "as proposed", against()),
     differs("processor", "processor EPYC 9755", FACTS["cpu.model"], processor="EPYC 9755"),
     differs("cores", "cores 128", "192", cores=128),
     differs("memory", "memory 1.5 TiB", "754.4 GiB", memory=1536 << 30),
     differs("nodes", "nodes 512", "4", nodes=512),
-    kept("ENV-05", "its accelerators", against(facts=ON_DEVICES, devices=4, device_memory=80 << 30)),
+    compliant("ENV-05", "its accelerators", against(facts=ON_DEVICES, devices=4, device_memory=80 << 30)),
     broken("ENV-05", "the measured system differs from the proposed one: devices",
            against(facts=ON_DEVICES, devices=8), "devices 8", "4", "campaign", Severity.WARNING),
     broken("ENV-05", "the measured system differs from the proposed one: device memory",

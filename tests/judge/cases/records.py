@@ -14,9 +14,9 @@ from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting, Altered, Evidence, Node
 from campaign.slurm.partitions import Partition, Unusable
-from tests.judge.cases import Example, broken, disclosed, kept, rehearsed, unchecked
-from tests.judge.cases.environment import around, case, found, variables
-from tests.judge.cases.submissions import whole
+from tests.judge.cases import Example, broken, compliant, disclosed, rehearsed, unchecked
+from tests.judge.cases.environment import case, variables, with_environment, with_evidence
+from tests.judge.cases.submissions import good_submission
 from tests.support import builders
 
 ALLOCATION = {
@@ -32,10 +32,10 @@ JOB = builders.accounting().job
 def slurm(step: Mapping[str, str] | None = None, allocation: Mapping[str, str] | None = None, **job: str) -> Case:
     """What Slurm says after the job, otherwise than it was."""
     steps = ({**ALLOCATION, **(allocation or {})}, {**STEP, **(step or {})})
-    return around(accounting=Accounting(114.0, {**JOB, "ExitCode": "0:0", **job}, True, steps))
+    return with_evidence(accounting=Accounting(114.0, {**JOB, "ExitCode": "0:0", **job}, True, steps))
 
 
-def again(**of_job: str) -> Case:
+def restarted_job(**of_job: str) -> Case:
     """Slurm's final record is of another start of the job, after the run's end: its controller crashed meanwhile."""
     later_texts = {"StartTime": "117", "EndTime": "117", "JobState": "CANCELLED", "SubmitTime": "99", **of_job}
     during = {**builders.environment().job, "SubmitTime": "99"}
@@ -44,17 +44,17 @@ def again(**of_job: str) -> Case:
 
 
 def run_as(**completion: Any) -> Case:
-    return around(completion=builders.completion(**completion))
+    return with_evidence(completion=builders.completion(**completion))
 
 
 CLOCK_SET = "the clock of the job's first node was set during the run"
 
 
-def clock(ended: float, uptime: tuple[float, float] = (50.0, 52.5)) -> Case:
+def clock(end: float, uptime: tuple[float, float] = (50.0, 52.5)) -> Case:
     """A run that began at 110 and took 2.5 s by the kernel's clock."""
-    case = run_as(ended=ended, uptime=uptime)
-    after = replace(builders.SPACE, time=ended)
-    return replace(case, attempt=builders.attempt(ended=ended), evidence=replace(case.evidence, after=after))
+    case = run_as(ended=end, uptime=uptime)
+    after = replace(builders.SPACE, time=end)
+    return replace(case, attempt=builders.attempt(ended=end), evidence=replace(case.evidence, after=after))
 
 
 def attests(case: Case, wall_s: float) -> Case:
@@ -72,11 +72,11 @@ def journaled(**attempt: Any) -> Case:
 
 
 def mounted(statfs: str, table: str) -> Case:
-    return found(facts={"fs.type": f"{statfs} (0xbd00bd0), block size 4096", "mount.type": table})
+    return with_environment(facts={"fs.type": f"{statfs} (0xbd00bd0), block size 4096", "mount.type": table})
 
 
-def at(space: str, time: float) -> Case:
-    return around(**{space: replace(builders.SPACE, time=time)})
+def space_at(space: str, time: float) -> Case:
+    return with_evidence(**{space: replace(builders.SPACE, time=time)})
 
 
 def together(
@@ -88,12 +88,12 @@ def together(
     one_job: bool = True,
 ) -> Submission:
     """The first runs of a campaign, in these times, with what the accounting says of their job."""
-    submission = whole()
+    submission = good_submission()
     results = []
     for number, (window, case_of) in enumerate(zip(windows, submission.results, strict=False)):
         job = "job-1" if one_job else f"job-{number}"
-        told = zip(names[number].split(","), boots[number].split(","), strict=True) if names else ()
-        nodes = tuple(Node(name, name, 109.2, boot) for name, boot in told)
+        name_and_boot = zip(names[number].split(","), boots[number].split(","), strict=True) if names else ()
+        nodes = tuple(Node(name, name, 109.2, boot) for name, boot in name_and_boot)
         nodes = nodes or (Node("n1", "n1", 109.2, boots[number] if boots else "b"),)
         evidence = builders.evidence(
             completion=builders.completion(started=window[0], ended=window[1]),
@@ -125,14 +125,14 @@ def in_partition(name: str, *names: str, down: str = "n9") -> Submission:
     return replace(submission, results=results, partition=partition)
 
 
-def job(start: str, end: str, began: float, ended: float) -> Evidence:
+def job(start: str, end: str, run_start: float, run_end: float) -> Evidence:
     """A run of a job that Slurm started and ended at these times."""
     slurms = {key: time for key, time in (("StartTime", start), ("EndTime", end)) if time}
     kept_job = {key: text for key, text in builders.accounting().job.items() if key not in ("StartTime", "EndTime")}
     return builders.evidence(
-        environment=builders.environment(started=began - 0.5),
-        completion=builders.completion(started=began, ended=ended),
-        accounting=Accounting(900.0, {**kept_job, **slurms}, True, (*STEPS, ran(1, 110, 112))),
+        environment=builders.environment(started=run_start - 0.5),
+        completion=builders.completion(started=run_start, ended=run_end),
+        accounting=Accounting(900.0, {**kept_job, **slurms}, True, (*STEPS, step_row(1, 110, 112))),
     )
 
 
@@ -142,14 +142,14 @@ def side_by_side(*jobs: Evidence) -> Submission:
     return replace(submission, results=tuple(replace(result, evidence=evidence) for result, evidence in results))
 
 
-def without_steps(submission: Submission, kept: bool = False) -> Submission:
+def without_steps(submission: Submission, has_accounting: bool = False) -> Submission:
     """Without steps of the first attempt's job in Slurm's accounting, if it says that it keeps one at all."""
     first, *other_cases = submission.results
-    evidence = replace(first.evidence, accounting=Accounting(900.0, JOB, kept))
+    evidence = replace(first.evidence, accounting=Accounting(900.0, JOB, has_accounting))
     return replace(submission, results=(replace(first, evidence=evidence), *other_cases))
 
 
-def ran(
+def step_row(
     number: int, start: int, end: int, name: str = "mdtest", state: str = "COMPLETED", nodes: str = ""
 ) -> dict[str, str]:
     times = {"Start": str(start), "End": str(end)}
@@ -171,7 +171,7 @@ def at_once(*steps: Mapping[str, str]) -> Submission:
     times = tuple(PhaseTimes(command.phase, 0, 110.0, 300.0) for command in commands)
     completion = replace(builders.completion(started=110, ended=300), phases=times)
     evidence = replace(case.evidence, completion=completion)
-    of_pack = tuple(replace(phase, id=each.phase) for each in commands for phase in case.pack.phases)
+    of_pack = tuple(replace(phase, id=command.phase) for command in commands for phase in case.pack.phases)
     pack, run = replace(case.pack, phases=of_pack), replace(case.run, commands=commands)
     changed_case = replace(case, pack=pack, run=run, evidence=evidence)
     runs = (changed_case.run, *(run for run in submission.runs if run.id != changed_case.run.id))
@@ -191,13 +191,14 @@ def all_prefixed(submission: Submission, *prefix: str) -> Submission:
 def in_step(*numbers: str, one_job: bool = True, steps: Sequence[Mapping[str, str]] | None = None) -> Submission:
     """The first runs, whose outputs name these steps of one job, or of jobs to which Slurm gave one id."""
     windows = tuple((110.0 + 2 * place, 112.0 + 2 * place) for place in range(len(numbers)))
-    steps = steps or ((ran(1, 110, 112), ran(2, 112, 114)) if one_job else (ran(1, 110, 112),))
+    steps = steps or ((step_row(1, 110, 112), step_row(2, 112, 114)) if one_job else (step_row(1, 110, 112),))
     submission = together(*windows, steps=(*STEPS, *steps), one_job=one_job)
-    named = zip(submission.results, numbers, strict=True)
+    numbered_cases = zip(submission.results, numbers, strict=True)
     return replace(
         submission,
         results=tuple(
-            replace(case, outputs={"": replace(case.observation, job_id="17", step_id=step)}) for case, step in named
+            replace(case, outputs={"": replace(case.observation, job_id="17", step_id=step)})
+            for case, step in numbered_cases
         ),
     )
 
@@ -219,26 +220,26 @@ def numbered_three_times(*, is_copy: bool = False, **seen: float) -> Submission:
     """Three outputs that name one step, each with other numbers unless the third is a copy of the second; `seen`: what
     the third one says of its times.
     """
-    submission = in_step("1", "1", "1", steps=(ran(1, 114, 116),))
+    submission = in_step("1", "1", "1", steps=(step_row(1, 114, 116),))
     numbers = (0, 1, 1 if is_copy else 2)
     times: tuple[Mapping[str, float], ...] = ({}, {"began": 112, "ended": 115}, seen)
     results = []
-    for result, more, of_result in zip(submission.results, numbers, times, strict=True):
-        records = tuple(replace(record, value=record.value + more) for record in submission.results[0].records)
+    for result, difference, of_result in zip(submission.results, numbers, times, strict=True):
+        records = tuple(replace(record, value=record.value + difference) for record in submission.results[0].records)
         results.append(replace(result, records=records, outputs={"": replace(result.observation, **of_result)}))
     return replace(submission, results=tuple(results))
 
 
 def copied(*values: float) -> Submission:
     """The first two runs have the same values."""
-    submission = together((110, 112), (112, 114), steps=(*STEPS, ran(1, 110, 112), ran(2, 112, 114)))
+    submission = together((110, 112), (112, 114), steps=(*STEPS, step_row(1, 110, 112), step_row(2, 112, 114)))
     results = tuple(replace(result, records=builders.records(values)) for result in submission.results)
     return replace(submission, results=results)
 
 
 def system(kind: str, message: str, profile: str = "full", nodes: int = 2, of_target: str = "") -> Submission:
     """Results on a file system of a kind, described so, and the target so."""
-    submission = whole(profile)
+    submission = good_submission(profile)
     evidence = builders.evidence(environment=builders.environment(facts={"mount.type": kind} if kind else {}))
     of_size = [case_of for case_of in submission.results if case_of.run.geometry.nodes == nodes]
     results = tuple(replace(result, evidence=evidence) for result in of_size)
@@ -248,14 +249,17 @@ def system(kind: str, message: str, profile: str = "full", nodes: int = 2, of_ta
 
 
 def tuned(
-    told: str = "none", exported: tuple[tuple[str, str], ...] = (), slurms: tuple[str, ...] = (), **more: str
+    users_tuning: str = "none",
+    exported: tuple[tuple[str, str], ...] = (),
+    slurms: tuple[str, ...] = (),
+    **tuning_variables: str,
 ) -> Submission:
     """A campaign whose jobs had these variables, some of them Slurm's, with this description of the users' tuning."""
-    submission = whole()
-    environment = builders.environment(variables=variables(**more), set_by_slurm=slurms)
+    submission = good_submission()
+    environment = builders.environment(variables=variables(**tuning_variables), set_by_slurm=slurms)
     evidence = builders.evidence(environment=environment)
     results = tuple(replace(result, evidence=evidence) for result in submission.results)
-    text = (("tuning by users", told), ("tuning by administrators", "jumbo frames"))
+    text = (("tuning by users", users_tuning), ("tuning by administrators", "jumbo frames"))
     slurm_settings = replace(submission.campaign.slurm, environment=exported)
     return replace(
         submission, results=results, campaign=replace(submission.campaign, system=text, slurm=slurm_settings)
@@ -265,51 +269,51 @@ def tuned(
 AT_110, AT_112 = "1970-01-01 00:01:50 UTC", "1970-01-01 00:01:52 UTC"
 FIRST, SECOND = "scratch.single.shared.r1/1", "scratch.single.unique.r1/1"
 THIRD = "scratch.single.onefile.r1/1"
-STEPS = (ALLOCATION, {"JobIDRaw": "17.batch", "JobName": "batch"}, ran(0, 100, 101, "environment"))
+STEPS = (ALLOCATION, {"JobIDRaw": "17.batch", "JobName": "batch"}, step_row(0, 100, 101, "environment"))
 ENV_04 = "the file system mounted for scratch is not the described one"
 UNSAID = "tuning variables of MPI, network or loader were set, but are not in the system description"
 NAMED = "named under system (tuning by users) or slurm.environment"
 
 
 EXAMPLES: list[Example] = [
-    kept("EVD-06", "all as planned", slurm()),
-    kept("EVD-06", "without accounting", case()),
-    kept("EVD-06", "a step with the name of the prefix", prefixed(slurm({"JobName": "env"}), "env", "A=1")),
+    compliant("EVD-06", "all as planned", slurm()),
+    compliant("EVD-06", "without accounting", case()),
+    compliant("EVD-06", "a step with the name of the prefix", prefixed(slurm({"JobName": "env"}), "env", "A=1")),
     broken("EVD-06", "sacct: the job step ran another program", prefixed(slurm(), "env", "A=1"), "env", "mdtest"),
-    kept("EVD-06", "names of one file system", mounted("ext2/ext3", "ext4")),
-    kept("EVD-06", "a file system that statfs does not know", mounted("UNKNOWN", "wekafs")),
+    compliant("EVD-06", "names of one file system", mounted("ext2/ext3", "ext4")),
+    compliant("EVD-06", "a file system that statfs does not know", mounted("UNKNOWN", "wekafs")),
     broken("EVD-06", "end of the run differs between the journal and the job's record", journaled(ended=500.0),
            AT_112, "1970-01-01 00:08:20 UTC"),
     broken("EVD-06", "the run ended before it started", run_as(started=112.5, ended=110.0), AT_112, AT_110),
     broken("EVD-06", '"runs/scratch.peak.unique.r1/1/stdout" differs from the file whose hash the journal recorded at '
            "the end of the run",
-           around(altered=(Altered("stdout", 64 * "a", 64 * "b"),)), 64 * "a", 64 * "b"),
-    disclosed("EVD-06", CLOCK_SET, clock(ended=108.5), "", "by -4.0 s"),
-    disclosed("EVD-06", CLOCK_SET, clock(ended=112.5, uptime=(50.0, 50.5)), "", "by +2.0 s"),
-    disclosed("EVD-06", CLOCK_SET, attests(clock(ended=108.5), -3.9), "by -3.9 s", "by -4.0 s"),
-    broken("EVD-06", CLOCK_SET, attests(clock(ended=108.5), 0.0), "by +0.0 s", "by -4.0 s",
+           with_evidence(altered=(Altered("stdout", 64 * "a", 64 * "b"),)), 64 * "a", 64 * "b"),
+    disclosed("EVD-06", CLOCK_SET, clock(end=108.5), "", "by -4.0 s"),
+    disclosed("EVD-06", CLOCK_SET, clock(end=112.5, uptime=(50.0, 50.5)), "", "by +2.0 s"),
+    disclosed("EVD-06", CLOCK_SET, attests(clock(end=108.5), -3.9), "by -3.9 s", "by -4.0 s"),
+    broken("EVD-06", CLOCK_SET, attests(clock(end=108.5), 0.0), "by +0.0 s", "by -4.0 s",
            severity=Severity.WARNING),
-    kept("EVD-06", "a clock that runs slow", clock(ended=111.6)),
-    broken("EVD-06", CLOCK_SET, clock(ended=172.6, uptime=(50.0, 50.1)),
+    compliant("EVD-06", "a clock that runs slow", clock(end=111.6)),
+    broken("EVD-06", CLOCK_SET, clock(end=172.6, uptime=(50.0, 50.1)),
            "by at most 60 s, as sites correct their clocks", "by +62.5 s"),
-    kept("RUN-02", "a clock that was set back during the run", clock(ended=108.5)),
+    compliant("RUN-02", "a clock that was set back during the run", clock(end=108.5)),
     broken("EVD-06", "phases in the output took longer than the program ran by its own clock",
            replace(case(), records=tuple(replace(record, elapsed_s=9.0) for record in builders.records())),
            "at most 2.2 s", "27 s"),
-    broken("EVD-06", "the environment was recorded at the wrong time", found(started=900.0),
+    broken("EVD-06", "the environment was recorded at the wrong time", with_environment(started=900.0),
            f"before {AT_112}", "1970-01-01 00:15:00 UTC"),
-    broken("EVD-06", "the state of the file system before the run was recorded at the wrong time", at("before", 900.0),
-           f"before {AT_112}", "1970-01-01 00:15:00 UTC"),
-    broken("EVD-06", "the state of the file system after the run was recorded at the wrong time", at("after", 9.0),
-           f"after {AT_110}", "1970-01-01 00:00:09 UTC"),
+    broken("EVD-06", "the state of the file system before the run was recorded at the wrong time",
+           space_at("before", 900.0), f"before {AT_112}", "1970-01-01 00:15:00 UTC"),
+    broken("EVD-06", "the state of the file system after the run was recorded at the wrong time",
+           space_at("after", 9.0), f"after {AT_110}", "1970-01-01 00:00:09 UTC"),
     broken("EVD-06", "partition differs between the records",
-           around(environment=builders.environment(variables=variables(SLURM_JOB_PARTITION="debug")),
-                  accounting=builders.accounting(Partition="batch")),
+           with_evidence(environment=builders.environment(variables=variables(SLURM_JOB_PARTITION="debug")),
+                         accounting=builders.accounting(Partition="batch")),
            "debug (host in facts.jsonl)", "batch (scontrol after the job)"),
     broken("EVD-06", "start of the job differs between the records", slurm(allocation={"Start": "90"}),
            "108 (scontrol during the job)", "90 (sacct)"),
-    kept("EVD-06", "a job that was cancelled, of which sacct has no exit code",
-         slurm(allocation={"State": "CANCELLED by 0"}, JobState="CANCELLED", ExitCode="1:0")),
+    compliant("EVD-06", "a job that was cancelled, of which sacct has no exit code",
+              slurm(allocation={"State": "CANCELLED by 0"}, JobState="CANCELLED", ExitCode="1:0")),
     broken("EVD-06", "exit code of the job differs between the records", slurm(ExitCode="1:0"),
            "1:0 (scontrol after the job)", "0:0 (sacct)"),
     broken("EVD-06", "state of the job differs between the records", slurm(allocation={"State": "CANCELLED by 0"}),
@@ -320,8 +324,8 @@ EXAMPLES: list[Example] = [
            f"1970-01-01 00:01:40 UTC to {AT_110}", "1970-01-01 00:16:40 UTC"),
     broken("EVD-06", "submission time differs between Slurm and the journal", slurm(SubmitTime="30"),
            f"1970-01-01 00:01:40 UTC to {AT_110}", "1970-01-01 00:00:30 UTC"),
-    kept("EVD-06", "a job that Slurm took an hour after it was put on record, once there was room for it",
-         replace(slurm(SubmitTime="105"), attempt=builders.attempt(submitted=-3500.0))),
+    compliant("EVD-06", "a job that Slurm took an hour after it was put on record, once there was room for it",
+              replace(slurm(SubmitTime="105"), attempt=builders.attempt(submitted=-3500.0))),
     broken("EVD-06", "sacct: the job step ran another program", slurm({"JobName": "sleep"}), "mdtest", "sleep"),
     broken("EVD-06", "sacct: the job step had a different node count", slurm({"NNodes": "1"}), "2", "1"),
     broken("EVD-06", "sacct: the job step ran on nodes outside the job", slurm({"NodeList": "n[2-3]"}),
@@ -335,35 +339,38 @@ EXAMPLES: list[Example] = [
     broken("EVD-06", "sacct: the job step lies outside the run's time", slurm({"Start": "10", "End": "11"}),
            f"{AT_110} to {AT_112}", "1970-01-01 00:00:10 UTC to 1970-01-01 00:00:11 UTC"),
     broken("EVD-06", "phases in the output took longer than the job step in sacct",
-           replace(slurm({"End": "110"}), records=tuple(replace(each, elapsed_s=2.0) for each in builders.records())),
+           replace(slurm({"End": "110"}),
+                   records=tuple(replace(record, elapsed_s=2.0) for record in builders.records())),
            "at most 1 s", "6 s"),
     broken("EVD-06", "mount table and statfs name different file systems on n1", mounted("tmpfs", "lustre"),
            "lustre", "tmpfs"),
-    unchecked("EVD-06", "a crashed controller started the job again", again()),
-    unchecked("RUN-02", "a crashed controller started the job again", again(StartTime="300", EndTime="300")),
-    broken("RUN-02", "the run's times lie outside those of its job", again(JobId="18", StartTime="300", EndTime="300"),
+    unchecked("EVD-06", "a crashed controller started the job again", restarted_job()),
+    unchecked("RUN-02", "a crashed controller started the job again", restarted_job(StartTime="300", EndTime="300")),
+    broken("RUN-02", "the run's times lie outside those of its job",
+           restarted_job(JobId="18", StartTime="300", EndTime="300"),
            "1970-01-01 00:05:00 UTC to 1970-01-01 00:05:00 UTC", f"{AT_110} to {AT_112}"),
     unchecked("RUN-03", "a crashed controller started the job again, on another node",
-              again(StartTime="300", EndTime="300", NodeList="n3")),
+              restarted_job(StartTime="300", EndTime="300", NodeList="n3")),
     # Of another job, or of a start that the run may belong to: a contradiction.
     broken("RUN-03", "node list differs between the records",
-           again(StartTime="300", EndTime="300", NodeList="n3", SubmitTime="98"),
+           restarted_job(StartTime="300", EndTime="300", NodeList="n3", SubmitTime="98"),
            "n1, n2 (job in facts.jsonl)", "n3 (scontrol after the job)"),
-    broken("EVD-06", "start of the job differs between the records", again(SubmitTime="98"),
+    broken("EVD-06", "start of the job differs between the records", restarted_job(SubmitTime="98"),
            "108 (scontrol during the job)", "117 (scontrol after the job)"),
-    broken("EVD-06", "start of the job differs between the records", again(JobId="18"),
+    broken("EVD-06", "start of the job differs between the records", restarted_job(JobId="18"),
            "108 (scontrol during the job)", "117 (scontrol after the job)"),
-    broken("EVD-06", "start of the job differs between the records", again(StartTime="109"),
+    broken("EVD-06", "start of the job differs between the records", restarted_job(StartTime="109"),
            "108 (scontrol during the job)", "109 (scontrol after the job)"),
     unchecked("EVD-06", "no record of the run", case(Evidence())),
-    unchecked("EVD-06", "no word of Slurm after the job", around(accounting=None)),
+    unchecked("EVD-06", "no word of Slurm after the job", with_evidence(accounting=None)),
     #
-    kept("EVD-07", "one run after the other", together((110, 112), (112, 114), steps=(*STEPS, ran(1, 110, 112),
-                                                                                 ran(2, 112, 114)))),
-    kept("EVD-07", "a step that failed, and one that srun repeated",
-         together((110, 112), steps=(*STEPS, ran(1, 109, 110, state="FAILED"), ran(2, 110, 112)))),
-    kept("EVD-07", "targets of different named storage side by side",
-         together((110, 112), (110, 112), steps=(*STEPS, ran(1, 110, 112), ran(2, 112, 113)), storage=("a", "b"))),
+    compliant("EVD-07", "one run after the other",
+              together((110, 112), (112, 114), steps=(*STEPS, step_row(1, 110, 112), step_row(2, 112, 114)))),
+    compliant("EVD-07", "a step that failed, and one that srun repeated",
+              together((110, 112), steps=(*STEPS, step_row(1, 109, 110, state="FAILED"), step_row(2, 110, 112)))),
+    compliant("EVD-07", "targets of different named storage side by side",
+              together((110, 112), (110, 112), steps=(*STEPS, step_row(1, 110, 112), step_row(2, 112, 113)),
+                       storage=("a", "b"))),
     broken("EVD-07", f"measured at the same time as {FIRST} on the same storage",
            together((110, 200), (150, 300)), "after 1970-01-01 00:03:20 UTC", "1970-01-01 00:02:30 UTC", SECOND),
     broken("EVD-07", f"measured at the same time as {FIRST} on the same storage",
@@ -375,29 +382,29 @@ EXAMPLES: list[Example] = [
     broken("EVD-07", f"measured at the same time as {FIRST} on the same storage",
            side_by_side(job("", "", 110, 120), job("", "", 115, 125)),
            "after 1970-01-01 00:02:00 UTC", "1970-01-01 00:01:55 UTC", SECOND),
-    kept("EVD-07", "a node whose clock is 30 s ahead",
-         side_by_side(job("108", "121", 140, 150), job("122", "132", 123, 131))),
-    kept("EVD-07", "a clock that was set during the job",
-         side_by_side(job("108", "121", 110, 150), job("122", "132", 123, 131))),
+    compliant("EVD-07", "a node whose clock is 30 s ahead",
+              side_by_side(job("108", "121", 140, 150), job("122", "132", 123, 131))),
+    compliant("EVD-07", "a clock that was set during the job",
+              side_by_side(job("108", "121", 110, 150), job("122", "132", 123, 131))),
     broken("EVD-07", "sacct shows a different number of benchmark runs in job 17 than submitted attempts",
-           together((110, 112), steps=(*STEPS, ran(1, 105, 107), ran(2, 110, 112))),
+           together((110, 112), steps=(*STEPS, step_row(1, 105, 107), step_row(2, 110, 112))),
            "1, one for each recorded run", "2", FIRST),
     broken("EVD-07", "sacct shows a different number of benchmark runs in job 17 than submitted attempts",
-           together((110, 112), (112, 114), steps=(*STEPS, ran(1, 110, 112))),
+           together((110, 112), (112, 114), steps=(*STEPS, step_row(1, 110, 112))),
            "2, one for each recorded run", "1", FIRST),
     broken("EVD-07", "job steps 17.1 and 17.2 of sacct overlap in time",
-           together((110, 112), (112, 114), steps=(*STEPS, ran(1, 110, 140), ran(2, 112, 114))),
+           together((110, 112), (112, 114), steps=(*STEPS, step_row(1, 110, 140), step_row(2, 112, 114))),
            "after 1970-01-01 00:02:20 UTC", AT_112, FIRST),
-    kept("EVD-07", "steps of phases that start together, on nodes of their own",
-         at_once(ran(1, 110, 300, nodes="n1"), ran(2, 111, 140, nodes="n2"))),
+    compliant("EVD-07", "steps of phases that start together, on nodes of their own",
+              at_once(step_row(1, 110, 300, nodes="n1"), step_row(2, 111, 140, nodes="n2"))),
     broken("EVD-07", "job steps 17.1 and 17.2 of sacct overlap in time",
-           at_once(ran(1, 110, 300, nodes="n[1-2]"), ran(2, 111, 140, nodes="n2")),
+           at_once(step_row(1, 110, 300, nodes="n[1-2]"), step_row(2, 111, 140, nodes="n2")),
            "after 1970-01-01 00:05:00 UTC", "1970-01-01 00:01:51 UTC", FIRST),
     broken("EVD-07", "job steps 17.1 and 17.2 of sacct overlap in time",
-           at_once(ran(1, 110, 300), ran(2, 111, 140)),
+           at_once(step_row(1, 110, 300), step_row(2, 111, 140)),
            "after 1970-01-01 00:05:00 UTC", "1970-01-01 00:01:51 UTC", FIRST),
     broken("EVD-07", "job steps 17.1 and 17.2 of sacct overlap in time",
-           at_once(ran(1, 310, 480, nodes="n1"), ran(2, 310, 480, nodes="n2")),
+           at_once(step_row(1, 310, 480, nodes="n1"), step_row(2, 310, 480, nodes="n2")),
            "after 1970-01-01 00:08:00 UTC", "1970-01-01 00:05:10 UTC", FIRST),
     broken("EVD-07", "nodes were rebooted during the campaign",
            together((110, 112), (112, 114), boots=("a", "b")), "no reboot of a node",
@@ -407,32 +414,34 @@ EXAMPLES: list[Example] = [
     broken("EVD-07", "jobs ran on nodes that plan.json does not list for the partition", in_partition("batch", "n1"),
            "partition batch: 2 nodes, all usable with 8 cores each; 1 down: n9 (down*)", "n2",
            severity=Severity.WARNING),
-    kept("EVD-07", "the planned partition", in_partition("batch", "n1", "n2")),
-    kept("EVD-07", "a node that was down when the campaign began", in_partition("long,batch", "n1", down="n2")),
-    kept("EVD-07", "a plan without the names of nodes", in_partition("batch")),
+    compliant("EVD-07", "the planned partition", in_partition("batch", "n1", "n2")),
+    compliant("EVD-07", "a node that was down when the campaign began", in_partition("long,batch", "n1", down="n2")),
+    compliant("EVD-07", "a plan without the names of nodes", in_partition("batch")),
     broken("EVD-07", "several machines had the name n1: their boot ids alternate", on_machines("n1 a", "n1 b", "n1 a"),
            "another boot id only after a reboot", f"a, b, a (in {FIRST}, {SECOND}, {THIRD})"),
     broken("EVD-07", "several machines had the name n1: their boot ids alternate", on_machines("n1,n1 a,b"),
            "another boot id only after a reboot", f"a, b (in {FIRST})"),
     broken("EVD-07", "one machine had the names of several nodes in different jobs", on_machines("n1 a", "n2 a"),
            "one name for each boot id", "n1, n2 (boot id a)", severity=Severity.WARNING),
-    kept("EVD-07", "nodes of one machine that a job had together, which GEO-04 reports",
-         on_machines("n1,n2 a,a", "n1 a", "n2 a")),
-    kept("EVD-07", "a machine for each node", on_machines("n1,n2 a,b", "n2 b", "n1 a")),
+    compliant("EVD-07", "nodes of one machine that a job had together, which GEO-04 reports",
+              on_machines("n1,n2 a,a", "n1 a", "n2 a")),
+    compliant("EVD-07", "a machine for each node", on_machines("n1,n2 a,b", "n2 b", "n1 a")),
     broken("EVD-07",
            f"all values are identical to those of {FIRST}, to the last digit: one output is a copy of the other",
            copied(1234.567, 45678.91, 987.654), "values of its own",
            "create 1234.567, stat 45678.91, remove 987.654", SECOND),
-    kept("EVD-07", "steps with the name of the prefix",
-         all_prefixed(together((110, 112), steps=(*STEPS, ran(1, 110, 112, "numactl"))), "/usr/bin/numactl", "-i")),
+    compliant("EVD-07", "steps with the name of the prefix",
+              all_prefixed(together((110, 112), steps=(*STEPS, step_row(1, 110, 112, "numactl"))),
+                           "/usr/bin/numactl", "-i")),
     broken("EVD-07", "sacct shows a different number of benchmark runs in job 17 than submitted attempts",
-           all_prefixed(together((110, 112), steps=(*STEPS, ran(1, 110, 112, "env"), ran(2, 112, 114, "env"))),
+           all_prefixed(together((110, 112), steps=(*STEPS, step_row(1, 110, 112, "env"),
+                                                    step_row(2, 112, 114, "env"))),
                         "env", "A=1"), "1, one for each recorded run", "2", FIRST),
     unchecked("EVD-07", "a prefix with the name of the job's own probe",
-              all_prefixed(together((110, 112), steps=(*STEPS, ran(1, 110, 112, "bash"))), "bash", "-c")),
-    kept("EVD-07", "outputs that name steps of their own", in_step("1", "2")),
-    kept("EVD-07", "steps of two jobs with one id, which a controller gives again that lost its state",
-         in_step("1", "1", one_job=False)),
+              all_prefixed(together((110, 112), steps=(*STEPS, step_row(1, 110, 112, "bash"))), "bash", "-c")),
+    compliant("EVD-07", "outputs that name steps of their own", in_step("1", "2")),
+    compliant("EVD-07", "steps of two jobs with one id, which a controller gives again that lost its state",
+              in_step("1", "1", one_job=False)),
     broken("EVD-07", f"its output names the same job step as that of {FIRST}", numbered_again(is_copy=True),
            "a job step of its own", "17.1", SECOND),
     broken("EVD-07", f"its output names the same job step as that of {FIRST}", numbered_again(began=110, ended=114),
@@ -440,42 +449,45 @@ EXAMPLES: list[Example] = [
     broken("EVD-07", f"its output names the same job step as that of {FIRST}: {RESTORED}", in_step("1", "1"),
            "a job step of its own", "17.1", SECOND, Severity.WARNING),
     broken("EVD-07", f"its output names the same job step as that of {FIRST}: {RESTORED}",
-           numbered_again(ran(1, 112, 114)), "a job step of its own", "17.1", SECOND, Severity.WARNING),
+           numbered_again(step_row(1, 112, 114)), "a job step of its own", "17.1", SECOND, Severity.WARNING),
     broken("EVD-07", f"its output names the same job step as that of {SECOND}", numbered_three_times(is_copy=True),
            "a job step of its own", "17.1", THIRD),
     broken("EVD-07", f"its output names the same job step as that of {SECOND}",
            numbered_three_times(began=112, ended=116), "a job step of its own", "17.1", THIRD),
     broken("EVD-07", f"its output names the same job step as that of {FIRST}: {RESTORED}", numbered_three_times(),
            "a job step of its own", "17.1", THIRD, Severity.WARNING),
-    kept("EVD-07", "a step with a name, and one that Slurm numbers beyond all others",
-         together((110, 112), steps=(*STEPS, ran(1, 110, 112), {"JobIDRaw": "17.4294967290", "JobName": "x"}))),
+    compliant("EVD-07", "a step with a name, and one that Slurm numbers beyond all others",
+              together((110, 112), steps=(*STEPS, step_row(1, 110, 112),
+                                                {"JobIDRaw": "17.4294967290", "JobName": "x"}))),
     broken("EVD-07", "sacct lacks job steps of job 17: Slurm numbers the steps of a job without gaps",
-           together((110, 112), steps=(*STEPS, ran(2, 110, 112))), "each number up to the last one", "1", FIRST,
+           together((110, 112), steps=(*STEPS, step_row(2, 110, 112))), "each number up to the last one", "1", FIRST,
            Severity.WARNING),
-    kept("EVD-07", "the same values with so few digits that chance gives them",
-         copied(1000.0, 2000.0, 300.0)),
+    compliant("EVD-07", "the same values with so few digits that chance gives them",
+              copied(1000.0, 2000.0, 300.0)),
     unchecked("EVD-07", "no final record of the job", together((110, 112))),
     disclosed("EVD-07", "runs of job-1 cannot be counted: sacct has no job steps, or the benchmark's have the same "
               "name as the job's own", without_steps(together((110, 112)))),
-    unchecked("EVD-07", "an accounting without the job's steps", without_steps(together((110, 112)), kept=True)),
+    unchecked("EVD-07", "an accounting without the job's steps",
+              without_steps(together((110, 112)), has_accounting=True)),
     unchecked("EVD-07", "no accounting, and steps of another job",
-              without_steps(together((110, 112), (112, 114), steps=(*STEPS, ran(1, 110, 112)), one_job=False))),
-    unchecked("EVD-07", "nothing ended well", replace(whole(), results=())),
+              without_steps(together((110, 112), (112, 114), steps=(*STEPS, step_row(1, 110, 112)), one_job=False))),
+    unchecked("EVD-07", "nothing ended well", replace(good_submission(), results=())),
     #
-    kept("ENV-04", "as described", system("lustre", "Lustre 2.15 on EXAScaler")),
-    kept("ENV-04", "a product's name", system("nfs4", "VAST 5")),
-    kept("ENV-04", "FUSE", system("fuse.quobyte", "Quobyte 3")),
+    compliant("ENV-04", "as described", system("lustre", "Lustre 2.15 on EXAScaler")),
+    compliant("ENV-04", "a product's name", system("nfs4", "VAST 5")),
+    compliant("ENV-04", "FUSE", system("fuse.quobyte", "Quobyte 3")),
     broken("ENV-04", ENV_04, system("tmpfs", "Lustre 2.15"), "Lustre 2.15", "tmpfs", "scratch/*/*/*"),
     broken("ENV-04", ENV_04, system("tmpfs", "Lustre 2.15 (client cache in tmpfs)"),
            "Lustre 2.15 (client cache in tmpfs)", "tmpfs", "scratch/*/*/*"),
     broken("ENV-04", ENV_04, system("gpfs", "lossless compression, for less"), "lossless compression, for less", "gpfs",
            "scratch/*/*/*", Severity.WARNING),
-    kept("ENV-04", "a node's own file system", system("tmpfs", "tmpfs of Linux, with its default options")),
-    kept("ENV-04", "a node's own file system beside the shared one, in the target's description",
-         system("ext4", "Lustre 2.15 on /scratch, ext4 on /local", nodes=1, of_target="node-local NVMe, ext4")),
-    kept("ENV-04", "a shared file system beside a node's own", system("lustre", "Lustre 2.15 on ZFS, ext4 on /local")),
-    kept("ENV-04", "a name with its version", system("nfs4", "NFSv4.2 of a filer")),
-    kept("ENV-04", "a product with its model", system("gpfs", "IBM ESS 3500")),
+    compliant("ENV-04", "a node's own file system", system("tmpfs", "tmpfs of Linux, with its default options")),
+    compliant("ENV-04", "a node's own file system beside the shared one, in the target's description",
+              system("ext4", "Lustre 2.15 on /scratch, ext4 on /local", nodes=1, of_target="node-local NVMe, ext4")),
+    compliant("ENV-04", "a shared file system beside a node's own",
+              system("lustre", "Lustre 2.15 on ZFS, ext4 on /local")),
+    compliant("ENV-04", "a name with its version", system("nfs4", "NFSv4.2 of a filer")),
+    compliant("ENV-04", "a product with its model", system("gpfs", "IBM ESS 3500")),
     broken("ENV-04", ENV_04, system("gpfs", "Lustre 2.15"), "Lustre 2.15", "gpfs", "scratch/*/*/*", Severity.WARNING),
     unchecked("ENV-04", "a file system that is not described", system("xfs", "", nodes=1)),
     disclosed(
@@ -489,10 +501,10 @@ EXAMPLES: list[Example] = [
     unchecked("ENV-04", "no mount table", system("", "Lustre 2.15")),
     #
     broken("ENV-02", UNSAID, tuned(UCX_TLS="rc", OMPI_MCA_pml="ucx"), NAMED, "OMPI_MCA_pml, UCX_TLS"),
-    kept("ENV-02", "variables that are described or exported",
-         tuned("UCX_TLS=rc", (("OMPI_MCA_pml", "ucx"),), UCX_TLS="rc", OMPI_MCA_pml="ucx")),
-    kept("ENV-02", "variables that Slurm sets in each job",
-         tuned(slurms=("PRTE_MCA_plm_slurm_args",), PRTE_MCA_plm_slurm_args="--external-launcher")),
+    compliant("ENV-02", "variables that are described or exported",
+              tuned("UCX_TLS=rc", (("OMPI_MCA_pml", "ucx"),), UCX_TLS="rc", OMPI_MCA_pml="ucx")),
+    compliant("ENV-02", "variables that Slurm sets in each job",
+              tuned(slurms=("PRTE_MCA_plm_slurm_args",), PRTE_MCA_plm_slurm_args="--external-launcher")),
     broken("ENV-02", UNSAID, tuned(slurms=("PRTE_MCA_plm_slurm_args",), I_MPI_HYDRA_BOOTSTRAP="ssh"), NAMED,
            "I_MPI_HYDRA_BOOTSTRAP"),
 ]  # fmt: skip

@@ -11,8 +11,8 @@ from campaign.judge.submission import Submission
 from campaign.plan.adaptive import Search, SearchProgress
 from campaign.plan.search.records import Candidate, CountChoice, Drift, Settings, SlowRuns
 from campaign.plan.search.space import SearchSpace
-from tests.judge.cases import Example, broken, disclosed, kept, unchecked
-from tests.judge.cases.submissions import whole
+from tests.judge.cases import Example, broken, compliant, disclosed, unchecked
+from tests.judge.cases.submissions import good_submission
 
 KEY = "scratch/node/unique/*"
 SOUGHT = Search(
@@ -32,7 +32,7 @@ LOWEST = replace(
 def searched(decision: CountChoice | None, **changes: object) -> Submission:
     """A campaign with one search that has come so far."""
     standing = SearchProgress(SOUGHT, (), (), {}, decision)
-    submission = whole()
+    submission = good_submission()
     campaign = replace(
         submission.campaign, launch={**submission.campaign.launch, "node": Searched(), "peak": Searched()}
     )
@@ -40,12 +40,12 @@ def searched(decision: CountChoice | None, **changes: object) -> Submission:
 
 
 def of_the_search() -> Submission:
-    submission = whole()
+    submission = good_submission()
     return replace(submission, searches=(SearchProgress(SOUGHT, submission.runs[:1], (), {}, FOUND),))
 
 
 def with_both_rules() -> Submission:
-    submission = whole()
+    submission = good_submission()
     return replace(submission, pack=replace(submission.pack, checks={"SEL-01": "1", "SEL-02": "1"}))
 
 
@@ -66,12 +66,12 @@ EXAMPLES: list[Example] = [
         KEY,
         Severity.WARNING,
     ),
-    kept("SEL-01", "the peak between slower counts", searched(FOUND)),
-    kept("SEL-01", "one process is the peak, and nothing is below", searched(LOWEST)),
+    compliant("SEL-01", "the peak between slower counts", searched(FOUND)),
+    compliant("SEL-01", "one process is the peak, and nothing is below", searched(LOWEST)),
     unchecked("SEL-01", "no decision yet", searched(None)),
-    kept("SEL-01", "a count that was given, as SEL-02 says", with_both_rules()),
-    unchecked("SEL-01", "a count that was given, in a pack without SEL-02", whole()),
-    kept("SEL-01", "no decision on results that are all declined", declined(searched(None))),
+    compliant("SEL-01", "a count that was given, as SEL-02 says", with_both_rules()),
+    unchecked("SEL-01", "a count that was given, in a pack without SEL-02", good_submission()),
+    compliant("SEL-01", "no decision on results that are all declined", declined(searched(None))),
     broken(
         "SEL-02",
         "the budget is spent",
@@ -106,7 +106,7 @@ EXAMPLES: list[Example] = [
         KEY,
         Severity.WARNING,
     ),
-    kept(
+    compliant(
         "SEL-02", "the minimum is resolved", searched(replace(FOUND, resolved=True, possible_counts=(Geometry(1, 2),)))
     ),
     broken(
@@ -118,11 +118,11 @@ EXAMPLES: list[Example] = [
         KEY,
         Severity.WARNING,
     ),
-    kept("SEL-02", "fresh runs that confirm", searched(FOUND)),
+    compliant("SEL-02", "fresh runs that confirm", searched(FOUND)),
     unchecked("SEL-02", "no decision yet", searched(None)),
-    unchecked("SEL-02", "a count that was given", whole()),
-    kept("SEL-02", "a count that was given for results that are all declined", declined(whole())),
-    kept("SEL-02", "no decision on results that are all declined", declined(searched(None))),
+    unchecked("SEL-02", "a count that was given", good_submission()),
+    compliant("SEL-02", "a count that was given for results that are all declined", declined(good_submission())),
+    compliant("SEL-02", "no decision on results that are all declined", declined(searched(None))),
     disclosed(
         "SEL-02",
         "rates changed during the search; if they did not change equally for all counts, the choice may be wrong",
@@ -131,7 +131,7 @@ EXAMPLES: list[Example] = [
         "-18% from the first third of the runs to the last, p-value 0.001",
         KEY,
     ),
-    kept("SEL-02", "a trend that chance explains", searched(replace(FOUND, drift=Drift(0.01, -0.02)))),
+    compliant("SEL-02", "a trend that chance explains", searched(replace(FOUND, drift=Drift(0.01, -0.02)))),
     disclosed(
         "SEL-02",
         "rates form two groups, for example because of other load; the choice holds for the larger group; whether it "
@@ -149,5 +149,5 @@ EXAMPLES: list[Example] = [
         "scratch.single.shared.r1",
         "scratch/single/shared/create",
     ),
-    kept("SEL-03", "fresh runs in the table", searched(FOUND)),
+    compliant("SEL-03", "fresh runs in the table", searched(FOUND)),
 ]

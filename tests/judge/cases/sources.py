@@ -20,8 +20,8 @@ from campaign.results.environment.facts import Environment, Evidence, Node, Valu
 from campaign.results.source import classify
 from campaign.results.source.facts import Build, OwnSource, Sources, TreeComparison
 from campaign.results.source.trees import PLAIN, Tree, TreeEntry
-from tests.judge.cases import Example, broken, disclosed, kept, of_buyer, unchecked
-from tests.judge.cases.submissions import whole
+from tests.judge.cases import Example, broken, compliant, disclosed, of_buyer, unchecked
+from tests.judge.cases.submissions import good_submission
 
 BINARY, OTHER, BASH = "ab" * 32, "cd" * 32, "ef" * 32
 PROGRAM = "mdtest-1.8.4 was launched"
@@ -57,7 +57,7 @@ def sourced(
     """A campaign with an external mdtest whose source was compared, and which ran as one binary."""
     comparison = compared(built or tree("built"), supplied)
     trees = {"pristine": "mdtest-1.8.4.tar.gz", "version": "1.8.4", "sha256": "12" * 32, "modified": "built"}
-    submission = ran(whole(), program=PROGRAM, binary_sha256=BINARY, binary_agreed=True)
+    submission = with_outputs(good_submission(), program=PROGRAM, binary_sha256=BINARY, binary_agreed=True)
     campaign = replace(
         submission.campaign,
         benchmark=Benchmark(executable=Path("/opt/mdtest")),
@@ -82,17 +82,19 @@ ANOTHER_BANNER = "the executed program calls itself another version than the com
 def printing(program: str, *prints: str, built_from: str = "") -> Submission:
     """A campaign with the published mdtest 1.8.4, unchanged, that calls itself `program`."""
     build = replace(BUILD, source_tree=built_from)
-    submission = ran(sourced(tree(), builds=(build,)), program=program)
+    submission = with_outputs(sourced(tree(), builds=(build,)), program=program)
     return replace(submission, pack=replace(submission.pack, source=Pin("mdtest", "1.8.4", prints=prints)))
 
 
-def ran(submission: Submission, first: bool = False, **seen: Any) -> Submission:
+def with_outputs(submission: Submission, first: bool = False, **seen: Any) -> Submission:
     """With other outputs: of all attempts, or of the first alone."""
 
-    def changed(case: Case) -> Case:
+    def with_output(case: Case) -> Case:
         return replace(case, outputs={"": replace(case.observation, **seen)})
 
-    results = [changed(one) if number == 0 or not first else one for number, one in enumerate(submission.results)]
+    results = [
+        with_output(case) if number == 0 or not first else case for number, case in enumerate(submission.results)
+    ]
     return replace(submission, results=tuple(results))
 
 
@@ -102,7 +104,7 @@ def uncompared(problem: str = "the campaign file names no source.pristine") -> S
 
 def builtin() -> Submission:
     """The built-in benchmark, without a source to compare it with."""
-    submission = ran(uncompared(), program="campaign bench 0.1.0")
+    submission = with_outputs(uncompared(), program="campaign bench 0.1.0")
     return replace(submission, campaign=replace(submission.campaign, benchmark=Benchmark(), source=SourceTrees()))
 
 
@@ -138,7 +140,7 @@ def on_nodes(submission: Submission, facts: dict[str, tuple[str, str]], **seen: 
         name: tuple(Value(str(node), text) for node, text in enumerate(values)) for name, values in facts.items()
     }
     evidence = Evidence(Environment(recorded=True, nodes=nodes, facts=found_values))
-    changed_submission = ran(submission, **seen)
+    changed_submission = with_outputs(submission, **seen)
     return replace(
         changed_submission, results=tuple(replace(case, evidence=evidence) for case in changed_submission.results)
     )
@@ -173,12 +175,14 @@ def starting(path: str) -> Submission:
     )
 
 
-def beside(fact: str, path: str, *programs: str, first: str = OTHER, second_node: str = BINARY) -> Submission:
+def with_further_file(
+    fact: str, path: str, *programs: str, first: str = OTHER, second_node: str = BINARY
+) -> Submission:
     """With a further file that the job hashed, another one in the first attempt, or on the second node of all. A phase
     for each of `programs`, where there are any.
     """
-    same = {"executable.sha256": (BINARY, BINARY), fact: (f"{path} {BINARY}", f"{path} {second_node}")}
-    submission = on_nodes(sourced(), same, binary_sha256=None, binary_agreed=None)
+    facts_by_node = {"executable.sha256": (BINARY, BINARY), fact: (f"{path} {BINARY}", f"{path} {second_node}")}
+    submission = on_nodes(sourced(), facts_by_node, binary_sha256=None, binary_agreed=None)
     commands = tuple(Command(name, (), name.rpartition("/")[2], name.rpartition("/")[2]) for name in programs)
     results = submission.results
     if commands:
@@ -208,7 +212,7 @@ def in_category(submission: Submission, words: str = "-O2 -DX=1 -march=native", 
     return replace(submission, pack=pack, sources=replace(submission.sources, builds=builds))
 
 
-def changed(kinds: str, submission: Submission) -> Example:
+def source_change(kinds: str, submission: Submission) -> Example:
     """A change of the source that the rules allow waits for the buyer."""
     assert submission.sources.comparison is not None
     patch = f"patch {submission.sources.comparison.patch_sha256}"
@@ -232,18 +236,22 @@ OWN = OwnSource("0.2.0", "1" * 64)
 
 
 def built(
-    own: OwnSource | None = OWN, version: str = "0.2.0", tree: str = "1" * 64, ran_as: str = "0.2.0"
+    source: OwnSource | None = OWN, version: str = "0.2.0", tree: str = "1" * 64, ran_as: str = "0.2.0"
 ) -> Submission:
     """A campaign of the built-in benchmark, by the record of its build and the source that is here."""
     build = replace(BUILD, version=version, source_tree=tree)
-    submission = ran(whole(), program=f"campaign bench {ran_as}", binary_sha256=BINARY, binary_agreed=True)
+    submission = with_outputs(
+        good_submission(), program=f"campaign bench {ran_as}", binary_sha256=BINARY, binary_agreed=True
+    )
     campaign = replace(submission.campaign, benchmark=Benchmark())
-    return replace(submission, campaign=campaign, sources=Sources(builds=(build,) if version else ()), own_source=own)
+    return replace(
+        submission, campaign=campaign, sources=Sources(builds=(build,) if version else ()), own_source=source
+    )
 
 
 EXAMPLES: list[Example] = [
-    kept("SRC-06", "the published source", built()),
-    kept("SRC-06", "an external benchmark", sourced()),
+    compliant("SRC-06", "the published source", built()),
+    compliant("SRC-06", "an external benchmark", sourced()),
     broken(
         "SRC-06",
         "the built-in benchmark was built from a changed source, not from that of version 0.2.0",
@@ -257,7 +265,9 @@ EXAMPLES: list[Example] = [
     broken(
         "SRC-06",
         "benchmark version differs between the output and the build record",
-        ran(sourced(builds=(replace(BUILD, source_tree=PRISTINE.hash, version="1.8.4"),)), program="campaign bench 9"),
+        with_outputs(
+            sourced(builds=(replace(BUILD, source_tree=PRISTINE.hash, version="1.8.4"),)), program="campaign bench 9"
+        ),
         "1.8.4",
         "9",
     ),
@@ -266,7 +276,9 @@ EXAMPLES: list[Example] = [
     unchecked(
         "SRC-06",
         "an external program that calls itself the built-in benchmark of the recorded version",
-        ran(sourced(builds=(replace(BUILD, source_tree=PRISTINE.hash, version="9"),)), program="campaign bench 9"),
+        with_outputs(
+            sourced(builds=(replace(BUILD, source_tree=PRISTINE.hash, version="9"),)), program="campaign bench 9"
+        ),
     ),
     broken(
         "SRC-01",
@@ -292,7 +304,7 @@ EXAMPLES: list[Example] = [
     broken(
         "SRC-01",
         "the executed program is not the version that the RFP requires",
-        ran(sourced(), first=True, program="mdtest-1.9.3 was launched"),
+        with_outputs(sourced(), first=True, program="mdtest-1.9.3 was launched"),
         "1.8.4",
         "mdtest-1.9.3 was launched",
     ),
@@ -308,12 +320,12 @@ EXAMPLES: list[Example] = [
     broken(
         "SRC-01",
         "the output is not from the built-in benchmark",
-        ran(builtin(), first=True, program="mdtest-1.9.3"),
+        with_outputs(builtin(), first=True, program="mdtest-1.9.3"),
         "campaign bench",
         "mdtest-1.9.3",
         "scratch.single.shared.r1/1",
     ),
-    kept("SRC-01", "the program prints what the pack says of this version", printing("mdtest-1.8.3", "1.8.3")),
+    compliant("SRC-01", "the program prints what the pack says of this version", printing("mdtest-1.8.3", "1.8.3")),
     broken(
         "SRC-01",
         "the executed program is not the version that the RFP requires",
@@ -338,9 +350,9 @@ EXAMPLES: list[Example] = [
         "1.8.4",
         "campaign bench 9",
     ),
-    kept("SRC-01", "the archive's hash and version", sourced()),
-    kept("SRC-01", "the tree's hash", sourced(sha256=PRISTINE.hash)),
-    kept("SRC-01", "the pack's hash and no other", pinned_by_pack("77" * 32, "12" * 32, sha256="")),
+    compliant("SRC-01", "the archive's hash and version", sourced()),
+    compliant("SRC-01", "the tree's hash", sourced(sha256=PRISTINE.hash)),
+    compliant("SRC-01", "the pack's hash and no other", pinned_by_pack("77" * 32, "12" * 32, sha256="")),
     unchecked("SRC-01", "nothing to compare", uncompared()),
     unchecked("SRC-01", "no hash", sourced(sha256="")),
     unchecked("SRC-01", "no version", sourced(version="")),
@@ -394,14 +406,14 @@ EXAMPLES: list[Example] = [
         "",
         "mdtest.o",
     ),
-    kept("SRC-02", "no modifications", sourced()),
-    kept(
+    compliant("SRC-02", "no modifications", sourced()),
+    compliant(
         "SRC-02",
         "the recorded binary in the tree that it was built in",
         sourced(tree("built", mdtest=ELF), builds=(replace(BUILD, binary_sha256=hashlib.sha256(ELF).hexdigest()),)),
     ),
-    kept("SRC-02", "the patch is the difference", sourced(MADE, supplied=("ours.patch", PATCH))),
-    kept("SRC-02", "built from this tree", sourced(builds=(replace(BUILD, source_tree=PRISTINE.hash),))),
+    compliant("SRC-02", "the patch is the difference", sourced(MADE, supplied=("ours.patch", PATCH))),
+    compliant("SRC-02", "built from this tree", sourced(builds=(replace(BUILD, source_tree=PRISTINE.hash),))),
     unchecked("SRC-02", "nothing to compare", uncompared()),
     broken(
         "SRC-03",
@@ -417,13 +429,16 @@ EXAMPLES: list[Example] = [
         "changes to building and running only",
         "extra.c (code)",
     ),
-    kept("SRC-03", "no modifications", sourced()),
-    changed("build (1 file)", sourced(MADE)),
-    changed("portability (1 file)", sourced(tree("built", mdtest_c=b"#include <limits.h>\n" + CODE))),
+    compliant("SRC-03", "no modifications", sourced()),
+    source_change("build (1 file)", sourced(MADE)),
+    source_change("portability (1 file)", sourced(tree("built", mdtest_c=b"#include <limits.h>\n" + CODE))),
     unchecked("SRC-03", "nothing to compare", uncompared()),
-    *(kept(rule, "the built-in benchmark, built from its published source", built()) for rule in ("SRC-02", "SRC-03")),
+    *(
+        compliant(rule, "the built-in benchmark, built from its published source", built())
+        for rule in ("SRC-02", "SRC-03")
+    ),
     unchecked("SRC-02", "the built-in benchmark, built from another source", built(tree="2" * 64)),
-    unchecked("SRC-03", "the built-in benchmark of another version", built(own=None)),
+    unchecked("SRC-03", "the built-in benchmark of another version", built(source=None)),
     broken(
         "SRC-03",
         "mdtest.c:4: the change touches timing",
@@ -438,7 +453,7 @@ EXAMPLES: list[Example] = [
         f"changes that the {NAMED} allows: build",
         "mdtest.c (preprocessor directives)",
     ),
-    changed(
+    source_change(
         "measurement path (1 file), other (1 file)",
         in_category(sourced(tree("built", mdtest_c=TIMED, extra_c=b"int x;\n")), changes=tuple(ChangeClass)),
     ),
@@ -464,10 +479,10 @@ EXAMPLES: list[Example] = [
         "-funroll-loops",
         severity=Severity.WARNING,
     ),
-    kept("SRC-07", "flags of all classes", in_category(sourced())),
-    kept("SRC-07", "no categories", sourced()),
-    kept("SRC-07", "a category that leaves the flags open", in_category(sourced(), "-x", flags=BuildFlags())),
-    kept(
+    compliant("SRC-07", "flags of all classes", in_category(sourced())),
+    compliant("SRC-07", "no categories", sourced()),
+    compliant("SRC-07", "a category that leaves the flags open", in_category(sourced(), "-x", flags=BuildFlags())),
+    compliant(
         "SRC-07",
         "forbidden flags of a build that did not run",
         replace(
@@ -486,7 +501,7 @@ EXAMPLES: list[Example] = [
     broken(
         "SRC-04",
         f"/opt/bench/mdtest differs from the latest attempt's ({NEWEST})",
-        ran(sourced(), first=True, binary_sha256=OTHER),
+        with_outputs(sourced(), first=True, binary_sha256=OTHER),
         BINARY,
         OTHER,
         FIRST,
@@ -494,7 +509,7 @@ EXAMPLES: list[Example] = [
     broken(
         "SRC-04",
         "the ranks ran different executables",
-        ran(sourced(), first=True, binary_agreed=False, warnings=(WARNING,)),
+        with_outputs(sourced(), first=True, binary_agreed=False, warnings=(WARNING,)),
         "one",
         str(WARNING),
         FIRST,
@@ -525,7 +540,7 @@ EXAMPLES: list[Example] = [
     broken(
         "SRC-04",
         f"/opt/bench/ior differs from the latest attempt's ({NEWEST})",
-        beside("prefix.1.ior", "/opt/bench/ior", "/opt/bench/mdtest", "/opt/bench/ior"),
+        with_further_file("prefix.1.ior", "/opt/bench/ior", "/opt/bench/mdtest", "/opt/bench/ior"),
         BINARY,
         OTHER,
         FIRST,
@@ -533,7 +548,7 @@ EXAMPLES: list[Example] = [
     broken(
         "SRC-04",
         f"/opt/wrap.sh differs from the latest attempt's ({NEWEST})",
-        beside("prefix.1.wrap.sh", "/opt/wrap.sh"),
+        with_further_file("prefix.1.wrap.sh", "/opt/wrap.sh"),
         BINARY,
         OTHER,
         FIRST,
@@ -541,26 +556,28 @@ EXAMPLES: list[Example] = [
     broken(
         "SRC-04",
         "/opt/wrap.sh differs on n2",
-        beside("prefix.1.wrap.sh", "/opt/wrap.sh", first=BINARY, second_node=OTHER),
+        with_further_file("prefix.1.wrap.sh", "/opt/wrap.sh", first=BINARY, second_node=OTHER),
         BINARY,
         OTHER,
         "scratch.single.unique.r1/1",
     ),
     unchecked(
-        "SRC-04", "a second program that no node hashed", beside("prefix.1.x", "/x", "/opt/bench/mdtest", "/opt/ior")
+        "SRC-04",
+        "a second program that no node hashed",
+        with_further_file("prefix.1.x", "/x", "/opt/bench/mdtest", "/opt/ior"),
     ),
-    kept(
+    compliant(
         "SRC-04",
         "two programs, each the same in all attempts",
-        beside("prefix.1.ior", "/i", "/opt/mdtest", "/i", first=BINARY),
+        with_further_file("prefix.1.ior", "/i", "/opt/mdtest", "/i", first=BINARY),
     ),
-    kept("SRC-04", "one binary, of the recorded build", sourced()),
-    kept(
+    compliant("SRC-04", "one binary, of the recorded build", sourced()),
+    compliant(
         "SRC-04",
         "an external benchmark, as the nodes saw it",
         on_nodes(sourced(), {"executable.sha256": (BINARY, BINARY)}, binary_sha256=None, binary_agreed=None),
     ),
-    kept("SRC-04", "ranks that executed the declared program", watched(BINARY, BINARY)),
+    compliant("SRC-04", "ranks that executed the declared program", watched(BINARY, BINARY)),
     of_buyer(
         disclosed(
             "SRC-04",
@@ -573,7 +590,7 @@ EXAMPLES: list[Example] = [
             ),
         )
     ),
-    kept(
+    compliant(
         "SRC-04",
         "a benchmark that is a script, with its interpreter before it",
         watched(BASH, facts={"prefix.1.bash": f"/bin/bash {BASH}", "executable.interpreter": f"/bin/bash {BASH}"}),
@@ -603,7 +620,7 @@ EXAMPLES: list[Example] = [
         f"/bin/bash {BASH}",
         FIRST,
     ),
-    kept("SRC-04", "a program of the system that the pack lets the program start", starting("/usr/bin/other")),
+    compliant("SRC-04", "a program of the system that the pack lets the program start", starting("/usr/bin/other")),
     broken(
         "SRC-04",
         "ranks also ran programs that are not declared under launcher.prefix",
@@ -613,7 +630,7 @@ EXAMPLES: list[Example] = [
         FIRST,
     ),
     unchecked("SRC-04", "ranks that ended before they were seen", watched(BINARY, "")),
-    unchecked("SRC-04", "an output that does not say", ran(sourced(), first=True, binary_sha256=None)),
+    unchecked("SRC-04", "an output that does not say", with_outputs(sourced(), first=True, binary_sha256=None)),
     unchecked("SRC-04", "no record of a build", sourced(builds=())),
     unchecked("SRC-04", "nothing has run", replace(sourced(), results=())),
     broken(
@@ -627,7 +644,7 @@ EXAMPLES: list[Example] = [
     broken(
         "SRC-05",
         "build record missing",
-        beside("prefix.0.sha256", "/opt/ior", "/opt/bench/mdtest", "/opt/ior", first=OTHER),
+        with_further_file("prefix.0.sha256", "/opt/ior", "/opt/bench/mdtest", "/opt/ior", first=OTHER),
         f"the build of {OTHER}",
         "none",
     ),
@@ -635,17 +652,17 @@ EXAMPLES: list[Example] = [
     of_buyer(loads("/etc/ld.so.preload", on_nodes(sourced(), {"ld.so.preload": ("/opt/fast.so", "/opt/fast.so")}))),
     of_buyer(
         loads("LD_PRELOAD", preloaded(), first="every attempt"),
-        explained="named in the campaign file (slurm.environment)",
+        explanation="named in the campaign file (slurm.environment)",
     ),
     of_buyer(
         loads(
             "LD_PRELOAD",
             on_nodes(described("profiler /opt/fast.so in each job"), {"env.LD_PRELOAD": ("", "/opt/fast.so")}),
         ),
-        explained="named in the campaign file (system, software)",
+        explanation="named in the campaign file (system, software)",
     ),
-    kept("SRC-05", "all of it", sourced()),
-    kept(
+    compliant("SRC-05", "all of it", sourced()),
+    compliant(
         "SRC-05",
         "the libraries as the nodes loaded them",
         on_nodes(

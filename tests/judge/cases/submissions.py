@@ -12,7 +12,7 @@ from campaign.core.findings import Finding, Severity
 from campaign.core.records import Record
 from campaign.core.runs import Attempt, State, Status
 from campaign.judge.submission import Submission
-from tests.judge.cases import Example, broken, disclosed, kept, rehearsed, unchecked
+from tests.judge.cases import Example, broken, compliant, disclosed, rehearsed, unchecked
 from tests.support import builders
 from tests.support.results import Results
 
@@ -21,7 +21,7 @@ FIRST_RUN = "scratch.single.shared.r1"
 
 
 @functools.cache  # most cases begin with it, and none changes it
-def whole(profile: str = "full", repetitions: int = 1) -> Submission:
+def good_submission(profile: str = "full", repetitions: int = 1) -> Submission:
     """A campaign in which every run went as planned; no two runs have the same numbers."""
     results = Results(
         campaign=builders.campaign(profile=profile, repetitions=repetitions), pack=builders.pack(profile=profile)
@@ -38,21 +38,21 @@ def whole(profile: str = "full", repetitions: int = 1) -> Submission:
     )
 
 
-def changed(submission: Submission, **first: object) -> Submission:
+def with_first_row(submission: Submission, **first: object) -> Submission:
     """With other values in the first row."""
     return replace(submission, rows=(replace(submission.rows[0], **first), *submission.rows[1:]))  # type: ignore[arg-type]
 
 
 def targets(*names: str) -> Submission:
     """The same with these targets in the campaign file."""
-    submission = whole()
+    submission = good_submission()
     targets = tuple(Target(name, f"/{name}/user") for name in names)
     return replace(submission, campaign=replace(submission.campaign, targets=targets))
 
 
 def reread(**first: object) -> Submission:
     """The raw output of the first run gives something else now."""
-    submission = whole()
+    submission = good_submission()
     second_records: Mapping[tuple[str, int], tuple[Record, ...]] = submission.again or {}
     create, *other_records = second_records[FIRST_RUN, 1]
     return replace(submission, again={**second_records, (FIRST_RUN, 1): (replace(create, **first), *other_records)})  # type: ignore[arg-type]
@@ -60,7 +60,7 @@ def reread(**first: object) -> Submission:
 
 def in_nodes(noted: bool) -> Submission:
     """A benchmark that counts -N in nodes, with or without a note of the pack on it."""
-    submission = whole()
+    submission = good_submission()
     runs = tuple(
         builders.with_words(run, arguments=(*run.arguments[: run.arguments.index("-N") + 1], "1", *run.arguments[-1:]))
         for run in submission.runs
@@ -74,27 +74,29 @@ def literal_offset() -> Submission:
     return replace(submission, pack=builders.with_phase(submission.pack, arguments=("-N", "1")))
 
 
-def tried(*further_attempts: Attempt, folders: bool = True) -> Submission:
+def with_attempts(*further_attempts: Attempt, folders: bool = True) -> Submission:
     """With further attempts on record."""
-    submission = whole()
+    submission = good_submission()
     attempts = (*submission.attempts, *further_attempts)
-    there = frozenset((attempt.run, attempt.number) for attempt in (attempts if folders else submission.attempts))
-    return replace(submission, attempts=attempts, folders=there)
+    attempt_keys = frozenset(
+        (attempt.run, attempt.number) for attempt in (attempts if folders else submission.attempts)
+    )
+    return replace(submission, attempts=attempts, folders=attempt_keys)
 
 
-def another(number: int, state: State, **changes: object) -> Attempt:
-    first = whole().runs[0]
+def further_attempt(number: int, state: State, **changes: object) -> Attempt:
+    first = good_submission().runs[0]
     return builders.attempt(first, number=number, state=state, **changes)
 
 
 def measured_again(profile: str = "full", *against: Finding) -> Submission:
     """The first run has a second attempt, with these findings of its own."""
-    submission = whole(profile)
+    submission = good_submission(profile)
     first = submission.results[0]
-    second = replace(first, attempt=another(2, State.DONE), judge=lambda *_: (*first.findings, *against))
+    second = replace(first, attempt=further_attempt(2, State.DONE), judge=lambda *_: (*first.findings, *against))
     attempts = (*submission.attempts, second.attempt)
-    there = frozenset((attempt.run, attempt.number) for attempt in attempts)
-    return replace(submission, attempts=attempts, results=(*submission.results, second), folders=there)
+    attempt_keys = frozenset((attempt.run, attempt.number) for attempt in attempts)
+    return replace(submission, attempts=attempts, results=(*submission.results, second), folders=attempt_keys)
 
 
 def failed_with_results(*records: Record) -> Submission:
@@ -106,7 +108,7 @@ def failed_with_results(*records: Record) -> Submission:
 
 
 def declined() -> Submission:
-    submission = whole()
+    submission = good_submission()
     rows = tuple(replace(row, status=Status.DECLINED, note="no time", value=None) for row in submission.rows)
     return replace(
         submission, rows=rows, campaign=replace(submission.campaign, declined=(Declined("*/*/*/*", "no time"),))
@@ -121,7 +123,7 @@ EXAMPLES: list[Example] = [
     broken(
         "CMP-01",
         "results are missing from the table",
-        replace(whole(), rows=whole().rows[3:]),
+        replace(good_submission(), rows=good_submission().rows[3:]),
         "each once",
         "absent",
         "scratch/single/shared/*",
@@ -129,7 +131,7 @@ EXAMPLES: list[Example] = [
     broken(
         "CMP-01",
         "results are in the table more than once",
-        replace(whole(), rows=(*whole().rows, whole().rows[0])),
+        replace(good_submission(), rows=(*good_submission().rows, good_submission().rows[0])),
         "each once",
         "several",
         FIRST,
@@ -137,12 +139,12 @@ EXAMPLES: list[Example] = [
     broken(
         "CMP-01",
         "the table has results that the rules do not ask for",
-        changed(whole(), cell=replace(whole().rows[0].cell, launch="other")),
+        with_first_row(good_submission(), cell=replace(good_submission().rows[0].cell, launch="other")),
         "only the rule pack's results",
         "others",
         "scratch/other/shared/*",
     ),
-    kept("CMP-01", "36 cells", whole()),
+    compliant("CMP-01", "36 cells", good_submission()),
     broken(
         "CMP-02",
         "no results for target archive",
@@ -160,17 +162,17 @@ EXAMPLES: list[Example] = [
         "scratch/*/*/*",
         Severity.WARNING,
     ),
-    kept("CMP-02", "a matrix for the target", whole()),
+    compliant("CMP-02", "a matrix for the target", good_submission()),
     broken(
         "CMP-03",
         "no value: missing",
-        changed(whole(), status=Status.MISSING, note="not run yet"),
+        with_first_row(good_submission(), status=Status.MISSING, note="not run yet"),
         "measured, projected or declined",
         "not run yet",
         FIRST,
     ),
-    kept("CMP-03", "36 numbers", whole()),
-    kept("CMP-03", "one is declined", changed(whole(), status=Status.DECLINED, note="no time")),
+    compliant("CMP-03", "36 numbers", good_submission()),
+    compliant("CMP-03", "one is declined", with_first_row(good_submission(), status=Status.DECLINED, note="no time")),
     broken(
         "CMP-04",
         f"runs/{FIRST_RUN}/1/stdout line 14 does not contain the reported value",
@@ -190,7 +192,7 @@ EXAMPLES: list[Example] = [
     broken(
         "CMP-04",
         f"runs/{FIRST_RUN}/1/stdout has no results any more; line 14 had the reported value",
-        replace(whole(), again={**(whole().again or {}), (FIRST_RUN, 1): ()}),
+        replace(good_submission(), again={**(good_submission().again or {}), (FIRST_RUN, 1): ()}),
         "1000.0 ops/s",
         "no such result",
         FIRST,
@@ -198,14 +200,16 @@ EXAMPLES: list[Example] = [
     broken(
         "CMP-04",
         "values without a run and a log line",
-        changed(whole(), record=None),
+        with_first_row(good_submission(), record=None),
         "a run and a log line",
         "none",
         FIRST,
     ),
-    kept("CMP-04", "every line gives its number", whole()),
-    kept("CMP-04", "a projection has no line", changed(whole(), record=None, status=Status.PROJECTED)),
-    unchecked("CMP-04", "nobody read again", replace(whole(), again=None)),
+    compliant("CMP-04", "every line gives its number", good_submission()),
+    compliant(
+        "CMP-04", "a projection has no line", with_first_row(good_submission(), record=None, status=Status.PROJECTED)
+    ),
+    unchecked("CMP-04", "nobody read again", replace(good_submission(), again=None)),
     broken(
         "FLG-08",
         f"{N_MESSAGE}; no interpretation is recorded",
@@ -222,26 +226,26 @@ EXAMPLES: list[Example] = [
         "-N 1",
         "scratch/peak/shared/*",
     ),
-    kept("FLG-08", "-N counts ranks", whole()),
-    kept("FLG-08", "the rules themselves give the value", literal_offset()),
+    compliant("FLG-08", "-N counts ranks", good_submission()),
+    compliant("FLG-08", "the rules themselves give the value", literal_offset()),
     broken(
         "RUN-08",
         f"attempts of {FIRST_RUN} are not on record",
-        tried(another(4, State.FAILED)),
+        with_attempts(further_attempt(4, State.FAILED)),
         "1 to 4",
         "2, 3 missing",
     ),
     broken(
         "RUN-08",
         f"raw output of attempts of {FIRST_RUN} is missing",
-        tried(another(2, State.FAILED), folders=False),
+        with_attempts(further_attempt(2, State.FAILED), folders=False),
         "raw output of every attempt",
         "2 missing",
     ),
     broken(
         "RUN-08",
         f"attempt 2 of {FIRST_RUN}: its job recorded a complete measurement, but the journal records another end",
-        replace(tried(another(2, State.REFUSED)), unused=frozenset({(FIRST_RUN, 2)})),
+        replace(with_attempts(further_attempt(2, State.REFUSED)), unused=frozenset({(FIRST_RUN, 2)})),
         "done",
         "refused",
         "scratch/single/shared/*",
@@ -250,7 +254,7 @@ EXAMPLES: list[Example] = [
     broken(
         "RUN-08",
         f"attempt 2 of {FIRST_RUN}: its job recorded a complete measurement, but the journal records another end",
-        replace(tried(another(2, State.LOST)), unused=frozenset({(FIRST_RUN, 2)})),
+        replace(with_attempts(further_attempt(2, State.LOST)), unused=frozenset({(FIRST_RUN, 2)})),
         "done",
         "lost",
         "scratch/single/shared/*",
@@ -265,7 +269,7 @@ EXAMPLES: list[Example] = [
     disclosed(  # before it ran
         "RUN-08",
         "attempts that the table does not report (kept on record): 1 cancelled",
-        tried(another(2, State.CANCELLED)),
+        with_attempts(further_attempt(2, State.CANCELLED)),
     ),
     disclosed(  # of its first phases
         "RUN-08",
@@ -299,15 +303,15 @@ EXAMPLES: list[Example] = [
         "RUN-08",
         "attempts that the table does not report (kept on record): 2 failed, 1 lost, 1 measured with other settings, "
         "1 superseded",
-        tried(
-            another(2, State.FAILED),
-            another(3, State.LOST),
-            another(4, State.SUPERSEDED),
-            another(5, State.DONE, fingerprint="0" * 16),
-            another(6, State.FAILED),
+        with_attempts(
+            further_attempt(2, State.FAILED),
+            further_attempt(3, State.LOST),
+            further_attempt(4, State.SUPERSEDED),
+            further_attempt(5, State.DONE, fingerprint="0" * 16),
+            further_attempt(6, State.FAILED),
         ),
     ),
-    kept("RUN-08", "every attempt is used in a result", whole()),
-    kept("RUN-08", "an attempt under way", tried(another(2, State.RUNNING))),
-    unchecked("RUN-08", "nobody looked for the folders", replace(whole(), folders=None)),
+    compliant("RUN-08", "every attempt is used in a result", good_submission()),
+    compliant("RUN-08", "an attempt under way", with_attempts(further_attempt(2, State.RUNNING))),
+    unchecked("RUN-08", "nobody looked for the folders", replace(good_submission(), folders=None)),
 ]

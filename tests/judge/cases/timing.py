@@ -14,9 +14,9 @@ from campaign.core.runs import Geometry
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Served
-from tests.judge.cases import Example, broken, disclosed, kept, rehearsed, unchecked
+from tests.judge.cases import Example, broken, compliant, disclosed, rehearsed, unchecked
 from tests.judge.cases.attempts import by_one_process, case, inflated
-from tests.judge.cases.submissions import whole
+from tests.judge.cases.submissions import good_submission
 from tests.support import builders
 
 QUICK = "per-operation latency is below any network round trip: results come from cache or a local file system"
@@ -47,8 +47,8 @@ def free(case: Case) -> Case:
 
 def timed(skew_s: float | None, step_s: float | None = 30e-9, **changes: Any) -> Case:
     """At full size, with what the benchmark measured of its own timing."""
-    of = sized(case(), start_skew_s=skew_s, **changes)
-    return replace(of, outputs={"": replace(of.observation, clock_step_s=step_s)})
+    original = sized(case(), start_skew_s=skew_s, **changes)
+    return replace(original, outputs={"": replace(original.observation, clock_step_s=step_s)})
 
 
 def slow_in_truth() -> Case:
@@ -57,9 +57,9 @@ def slow_in_truth() -> Case:
     return replace(case, records=(replace(case.records[0], value=1e9), *case.records[1:]))
 
 
-def counted(operations: int) -> Submission:
+def with_counters(operations: int) -> Submission:
     """A campaign of which the servers' counters are given for the stats of every run; of one it is this."""
-    submission = whole()
+    submission = good_submission()
     counters = tuple(
         ServerCounter(
             f"{run.id}/1", "stat", operations if run.id == "scratch.peak.unique.r1" else 10**7, Path("/logs/mds.log")
@@ -75,9 +75,9 @@ def of_another(submission: Submission) -> Submission:
     return replace(submission, campaign=replace(submission.campaign, server_counters=(other,)))
 
 
-def asked(served: Served | None, files: str = "unique") -> Submission:
+def with_served(served: Served | None, files: str = "unique") -> Submission:
     """A campaign whose target's servers were asked while its runs ran; of one run of 2^20 stats they tell this."""
-    submission = whole()
+    submission = good_submission()
     serveds = {} if served is None else {"stat": served}
     plenty = {"stat": Served(10**7, 10**7)}
 
@@ -92,9 +92,11 @@ def asked(served: Served | None, files: str = "unique") -> Submission:
 
 def ruled(shortest: str, profile: str = "full", **changes: Any) -> Case:
     """By rules that give a shortest time of the creates."""
-    of = sized(case(), profile, **changes)
-    create, *other_operations = of.pack.operations
-    return replace(of, pack=replace(of.pack, operations=(replace(create, lasts=shortest), *other_operations)))
+    original = sized(case(), profile, **changes)
+    create, *other_operations = original.pack.operations
+    return replace(
+        original, pack=replace(original.pack, operations=(replace(create, lasts=shortest), *other_operations))
+    )
 
 
 EXAMPLES: list[Example] = [
@@ -106,7 +108,7 @@ EXAMPLES: list[Example] = [
         "create 123 s",
         severity=Severity.ERROR,
     ),
-    kept("RUN-07", "a phase as long as the rules require", ruled("300s", elapsed_s=300.5)),
+    compliant("RUN-07", "a phase as long as the rules require", ruled("300s", elapsed_s=300.5)),
     rehearsed(
         "RUN-07",
         "create: the phase is shorter than the rules require (rehearsal): INVALID as a result",
@@ -184,8 +186,8 @@ EXAMPLES: list[Example] = [
         ALLOWED,
         "stat 0.95 s (clock step and start skew not recorded)",
     ),
-    kept("RUN-07", "ten seconds each", sized(case(), elapsed_s=10.0)),
-    kept("RUN-07", "ten seconds by the rate", rates(1e5, 1e5, 1e5)),
+    compliant("RUN-07", "ten seconds each", sized(case(), elapsed_s=10.0)),
+    compliant("RUN-07", "ten seconds by the rate", rates(1e5, 1e5, 1e5)),
     unchecked("RUN-07", "neither a time nor a rate of items", sized(case(), unit="MiB/s")),
     disclosed(
         "RUN-07",
@@ -195,34 +197,34 @@ EXAMPLES: list[Example] = [
         "create 0.5 s, stat 0.5 s, remove 0.5 s",
     ),
     broken("CCH-03", QUICK, rates(1e4, 1e6, 1e4), "10us or more", "stat 8 us"),
-    kept("CCH-03", "as slow as a network", rates(1e4, 7e5, 1e4)),
-    kept("CCH-03", "no rate of operations", sized(case(), unit="MiB/s", value=1e9)),
-    kept("CCH-03", "the formula's rate is inflated, the true one is not", slow_in_truth()),
+    compliant("CCH-03", "as slow as a network", rates(1e4, 7e5, 1e4)),
+    compliant("CCH-03", "no rate of operations", sized(case(), unit="MiB/s", value=1e9)),
+    compliant("CCH-03", "the formula's rate is inflated, the true one is not", slow_in_truth()),
     unchecked("CCH-03", "an inflated rate alone", sized(inflated())),
-    kept("CCH-03", "an eighth of the formula's rate at most", sized(by_one_process(4e6))),
+    compliant("CCH-03", "an eighth of the formula's rate at most", sized(by_one_process(4e6))),
     unchecked("CCH-03", "more than an eighth of the formula's rate", sized(by_one_process(8e6))),
     disclosed("CCH-03", QUICK, rates(1e4, 1e6, 1e4, nodes=1), "10us or more", "stat 8 us"),
     rehearsed("CCH-03", QUICK, replace(rates(1e4, 1e6, 1e4), pack=case().pack), "10us or more", "stat 8 us"),
     broken(
         "CCH-02",
         "servers performed fewer operations than clients issued: results come from cache",
-        counted(2**20 - 1),
+        with_counters(2**20 - 1),
         "at least 1 for each of 1048576 stat calls",
         "1048575 server operations (from mds.log)",
         "scratch/peak/unique/stat",
     ),
-    kept("CCH-02", "an operation for each stat", counted(2**20)),
+    compliant("CCH-02", "an operation for each stat", with_counters(2**20)),
     disclosed(
         "CCH-02",
         "no server-side counters supplied under server_counters",
-        whole(),
+        good_submission(),
         subject="scratch/peak/unique/stat",
     ),
-    unchecked("CCH-02", "counters of another attempt", of_another(counted(2**20))),
+    unchecked("CCH-02", "counters of another attempt", of_another(with_counters(2**20))),
     broken(
         "CCH-02",
         "servers performed fewer operations than clients issued: results come from cache",
-        asked(Served(0, 2**20 - 1)),
+        with_served(Served(0, 2**20 - 1)),
         "at least 1 for each of 1048576 stat calls",
         "1048575 server operations (from facts.jsonl)",
         "scratch/peak/unique/stat",
@@ -231,12 +233,12 @@ EXAMPLES: list[Example] = [
         "CCH-02",
         "all nodes opened the shared files themselves: their own caches can answer stat calls, "
         "whatever the rank offset",
-        asked(Served(5, 5), "onefile"),
+        with_served(Served(5, 5), "onefile"),
         "at least 1 for each of 1048576 stat calls",
         "5 server operations (from facts.jsonl)",
         "scratch/peak/onefile/stat",
     ),
-    kept("CCH-02", "the servers say the same", asked(Served(2**20, 2**20))),
-    unchecked("CCH-02", "counters that were read too rarely", asked(Served(0, 2**20))),
-    unchecked("CCH-02", "a command that gave no counts", asked(None)),
+    compliant("CCH-02", "the servers say the same", with_served(Served(2**20, 2**20))),
+    unchecked("CCH-02", "counters that were read too rarely", with_served(Served(0, 2**20))),
+    unchecked("CCH-02", "a command that gave no counts", with_served(None)),
 ]
