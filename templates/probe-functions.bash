@@ -16,10 +16,11 @@ campaign_sees() { # DIRECTORY MARK
     done
 }
 
-# On one node: lines of its name and what is wrong on it, and one with nothing at the end.
-campaign_probe_node() { # MARK FIRST_NODE EXECUTABLE DIRECTORY...
-    local name=${SLURMD_NODENAME:-$HOSTNAME} mark=$1 first=$2 executable=$3 directory error status library
-    shift 3
+# On one node: lines of its name and what is wrong on it, and one with nothing at the end. EXECUTABLE is empty where it is in an
+# image, which is a file of the node where IMAGE is not empty.
+campaign_probe_node() { # MARK FIRST_NODE EXECUTABLE IMAGE DIRECTORY...
+    local name=${SLURMD_NODENAME:-$HOSTNAME} mark=$1 first=$2 executable=$3 image=$4 directory error status library
+    shift 4
     for directory in "$@"; do
         campaign_sees "$directory" "$mark"
         case $REPLY in
@@ -34,7 +35,10 @@ campaign_probe_node() { # MARK FIRST_NODE EXECUTABLE DIRECTORY...
             ;;
         esac
     done
-    if [[ ! -e $executable ]]; then
+    [[ -z $image || -e $image ]] || printf '%s\t%s\n' "$name" "$image not found; put the image where all nodes see it"
+    if [[ -z $executable ]]; then
+        : # the launch shows whether it is in the image
+    elif [[ ! -e $executable ]]; then
         printf '%s\t%s\n' "$name" "$executable not found; put the benchmark where all nodes see it"
     else
         while read -r library _; do
@@ -49,18 +53,18 @@ campaign_probe_node() { # MARK FIRST_NODE EXECUTABLE DIRECTORY...
     printf '%s\t\n' "$name"
 }
 
-campaign_probe_nodes() { # FOLDER EXECUTABLE DIRECTORY...
+campaign_probe_nodes() { # FOLDER EXECUTABLE IMAGE DIRECTORY...
     local folder=$1 directory mark=.campaign-probe-$SLURM_JOB_ID nodes=${SLURM_JOB_NUM_NODES:-1}
     shift
     export LC_ALL=C
     [[ -z $campaign_refusal ]] || printf '%s\t%s\n' "${SLURMD_NODENAME:-$HOSTNAME}" "$campaign_refusal" >"$folder/nodes"
-    for directory in "${@:2}"; do
+    for directory in "${@:3}"; do
         mkdir -- "$directory/$mark" 2>/dev/null # its name can be known before: nothing is written through a link
     done
     timeout --kill-after=5 120 srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --mpi=none --cpu-bind=none \
         bash -c "$(declare -f campaign_sees campaign_probe_node); "'campaign_probe_node "$@"' \
         bash "$mark" "${SLURMD_NODENAME:-$HOSTNAME}" "$@" >>"$folder/nodes" 2>"$folder/nodes.err" </dev/null
-    for directory in "${@:2}"; do
+    for directory in "${@:3}"; do
         rmdir -- "$directory/$mark" 2>/dev/null
     done
     campaign_probe_launched=''

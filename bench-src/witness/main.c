@@ -265,6 +265,26 @@ static bool launch_words(char **words, struct launch launch, const char *launche
     return count > 0;
 }
 
+/* The benchmark, the words before it, and its further programs. */
+static int watch_programs(const struct job *job)
+{
+    char **declared = NULL;
+    size_t count = 0;
+    if (job->executable != NULL) {
+        declared = text_grow(declared, count, sizeof *declared);
+        declared[count++] = (char *)job->executable;
+    }
+    for (char *const *word = job->prefix; *word != NULL; word++) {
+        declared = text_grow(declared, count, sizeof *declared);
+        declared[count++] = *word;
+    }
+    declared = text_grow(declared, count, sizeof *declared);
+    declared[count] = NULL;
+    int status = watch_runs(declared);
+    free(declared);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     struct job job = {.mark = "", .seen = "", .limits = {45, 20, 60, 15}};
@@ -312,5 +332,5 @@ int main(int argc, char **argv)
     if (about)
         say_node_facts(root, &job);
     energy_open(root);
-    return job.watches ? watch_runs() : EXIT_CODE_OK;
+    return job.watches ? watch_programs(&job) : EXIT_CODE_OK;
 }

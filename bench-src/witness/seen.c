@@ -9,8 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#if __has_include(<linux/openat2.h>)
+#include <linux/openat2.h>
+#endif
 
 enum { MOST_LIBRARIES = 400, SHORT_DIGITS = 16, SETTLED_S = 2 };
 
@@ -33,6 +37,53 @@ bool seen_same(const struct seen *seen, int program, pid_t pid)
            file.st_dev == seen->programs[program].device;
 }
 
+/* -1 where the file is not there, or the kernel cannot follow the links in its path to where they lead inside. */
+static int open_inside(int root, const char *path)
+{
+#ifdef RESOLVE_IN_ROOT
+    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
+    return (int)syscall(SYS_openat2, root, path, &how, sizeof how);
+#else
+    (void)root;
+    (void)path;
+    return -1;
+#endif
+}
+
+static void add_inside(struct seen *seen, const char *path, int fd)
+{
+    struct stat file;
+    bool is_new = fstat(fd, &file) == 0 && S_ISREG(file.st_mode);
+    for (size_t i = 0; i < seen->inside_count; i++)
+        is_new = is_new && (seen->inside[i].inode != file.st_ino || seen->inside[i].device != file.st_dev ||
+                            strcmp(seen->inside[i].path, path) != 0);
+    if (!is_new) {
+        close(fd);
+        return;
+    }
+    seen->inside = text_grow(seen->inside, seen->inside_count, sizeof *seen->inside);
+    seen->inside[seen->inside_count++] = (struct seen_inside){path, fd, file.st_dev, file.st_ino};
+}
+
+/* A process with mounts of its own may find other files under the declared paths than this one does. */
+static void look_inside(struct seen *seen, pid_t pid)
+{
+    char path[64];
+    struct stat here, there;
+    snprintf(path, sizeof path, "/proc/%d/ns/mnt", (int)pid);
+    if (stat("/proc/self/ns/mnt", &here) != 0 || stat(path, &there) != 0 || here.st_ino == there.st_ino)
+        return;
+    snprintf(path, sizeof path, "/proc/%d/root", (int)pid);
+    int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    for (char *const *declared = seen->declared; root >= 0 && *declared != NULL; declared++) {
+        int fd = (*declared)[0] == '/' ? open_inside(root, *declared) : -1;
+        if (fd >= 0)
+            add_inside(seen, *declared, fd);
+    }
+    if (root >= 0)
+        close(root);
+}
+
 int seen_executes(struct seen *seen, const struct rank *rank, pid_t pid)
 {
     char path[64];
@@ -53,6 +104,7 @@ int seen_executes(struct seen *seen, const struct rank *rank, pid_t pid)
     } else {
         seen->programs = text_grow(seen->programs, seen->program_count, sizeof *seen->programs);
         seen->programs[seen->program_count++] = (struct seen_program){fd, file.st_dev, file.st_ino};
+        look_inside(seen, pid);
     }
     struct seen_rank *of = rank_in(seen, rank);
     for (size_t i = 0; i < of->count; i++)
@@ -186,6 +238,19 @@ static void tell_programs(struct seen *seen, char (*digits)[SHA256_HEX_BYTES])
     }
 }
 
+/* Facts "inside.HASH" */
+static void tell_inside(struct seen *seen)
+{
+    char hex[SHA256_HEX_BYTES];
+    int reads = 0;
+    for (size_t i = 0; i < seen->inside_count; i++) {
+        seen_hash(seen->inside[i].fd, hex, &reads);
+        char *fact = text_of("inside.%s", hex[0] == '\0' ? "unread" : hex);
+        say(seen->run, fact, "%s", seen->inside[i].path);
+        free(fact);
+    }
+}
+
 static void tell_ranks(struct seen *seen, char (*digits)[SHA256_HEX_BYTES])
 {
     for (size_t i = 0; i < seen->rank_count; i++) {
@@ -203,6 +268,8 @@ static void forget(struct seen *seen)
 {
     for (size_t i = 0; i < seen->program_count; i++)
         close(seen->programs[i].fd);
+    for (size_t i = 0; i < seen->inside_count; i++)
+        close(seen->inside[i].fd);
     for (size_t i = 0; i < seen->library_count; i++) {
         if (seen->libraries[i].fd >= 0)
             close(seen->libraries[i].fd);
@@ -213,6 +280,7 @@ static void forget(struct seen *seen)
     for (size_t i = 0; i < seen->variable_count; i++)
         free(seen->variables[i]);
     free(seen->programs);
+    free(seen->inside);
     free(seen->libraries);
     free(seen->ranks);
     free(seen->variables);
@@ -225,6 +293,7 @@ void seen_tell(struct seen *seen)
     if (digits == NULL)
         return; /* "end" is not said: the job says that this node did not answer */
     tell_programs(seen, digits);
+    tell_inside(seen);
     tell_libraries(seen);
     for (size_t i = 0; i < seen->variable_count; i++) {
         size_t name = strcspn(seen->variables[i], "=");

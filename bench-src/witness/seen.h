@@ -21,6 +21,14 @@ struct seen_library {
     ino_t inode;
 };
 
+/* A declared program as a process in a container finds it under its path. */
+struct seen_inside {
+    const char *path;
+    int fd;
+    dev_t device;
+    ino_t inode;
+};
+
 struct seen_rank {
     struct rank rank;
     int *programs; /* what it executed, in this order, as numbers of the list */
@@ -29,11 +37,13 @@ struct seen_rank {
 
 struct seen {
     int run;
+    char *const *declared; /* programs that the ranks may execute; NULL at the end */
     struct seen_program *programs;
+    struct seen_inside *inside;
     struct seen_library *libraries;
     struct seen_rank *ranks;
     char **variables;
-    size_t program_count, library_count, rank_count, variable_count;
+    size_t program_count, inside_count, library_count, rank_count, variable_count;
 };
 
 /* A process of the rank executes the file now that it is known under that number, or gets one: -1 where it has ended. */

@@ -53,6 +53,7 @@ struct known {
 static struct watch {
     bool watching;
     char *folder, *launcher;
+    char *const *declared;
     struct young *young;
     struct known *known;
     size_t young_count, known_count;
@@ -286,7 +287,7 @@ static void begin(char *folder, char *launcher, int run)
     free(watch.launcher);
     watch.folder = text_of("%s", folder);
     watch.launcher = text_of("%s", slash == NULL ? launcher : slash + 1);
-    watch.seen = (struct seen){.run = run};
+    watch.seen = (struct seen){.run = run, .declared = watch.declared};
     watch.newest = newest_process();
     watch.asked = ask_now_us();
     watch.latest = watch.fresh = 0;
@@ -376,8 +377,9 @@ static bool wait_for_it(void)
     return ready[0].revents == 0 || listen();
 }
 
-int watch_runs(void)
+int watch_runs(char *const declared[])
 {
+    watch.declared = declared;
     watch.events = events_open();
     while (wait_for_it())
         if (watch.watching)

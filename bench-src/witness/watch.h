@@ -11,5 +11,5 @@
  * docs/evidence.md says so. */
 #pragma once
 
-/* Until the end of standard input. Returns the exit status. */
-int watch_runs(void);
+/* Until the end of standard input. `declared`: the programs that the ranks may execute, NULL at the end. Returns the exit status. */
+int watch_runs(char *const declared[]);

@@ -28,6 +28,12 @@ SRUN_OPTIONS = (
     "mem-per-cpu", "mem-per-gpu", "network", "overcommit", "propagate", "resv-ports", "threads-per-core",
     "tres-per-task", "wait",
 )  # fmt: skip
+# Those of plugins that start the ranks in an image: Pyxis, CSCS's uenv and container engine. They place no rank either.
+IMAGE_OPTIONS = (
+    "container-env", "container-image", "container-mount-home", "container-mounts", "container-readonly",
+    "container-remap-root", "container-writable", "environment", "no-container-entrypoint", "no-container-mount-home",
+    "no-container-remap-root", "uenv", "view",
+)  # fmt: skip
 _BLOCKS = re.compile(r"--distribution=block(?:[:,].*)?")  # what follows places ranks within a node
 # mpirun's options for the number of ranks and their nodes.
 _OF_PLACEMENT = re.compile(
@@ -53,6 +59,11 @@ SCHEMA = KeyedMap(
         "words before the benchmark's program: `[numactl, --interleave=all]`, a container, a wrapper script; a word "
         "that begins with `./` or `../` is relative to the campaign file's directory",
     ),
+    image=Field(
+        _ARGUMENT,
+        "the container image that has the benchmark's programs: a path or a reference that `prefix` or `options` name; "
+        "the programs' paths are those inside it",
+    ),
 )
 
 
@@ -76,14 +87,26 @@ def read(section: Values, path: Path, pack: RulePack | None) -> Launcher:
         )
     if pack is not None:
         _check_allowed(section, pack, name, options, prefix)
-    located = tuple(str(absolute_path(path, word)) if word.startswith(("./", "../")) else word for word in prefix)
-    return Launcher(program, options, placement, located)
+    located = tuple(_located(path, word) for word in prefix)
+    image = _located(path, section["image"] or "")
+    if image and not any(image in word for word in (*located, *options)):
+        section.problem(
+            f"found {quoted(image)}, which neither launcher.prefix nor launcher.options name; name it there too, as in "
+            f"'prefix: [apptainer, exec, {image}]' or 'options: [--container-image={image}]'",
+            "image",
+        )
+    return Launcher(program, options, placement, located, image)
+
+
+def _located(path: Path, word: str) -> str:
+    """A word of the command line; one that begins with `./` or `../` is relative to the campaign file's directory."""
+    return str(absolute_path(path, word)) if word.startswith(("./", "../")) else word
 
 
 def _check_srun(section: Values, options: tuple[str, ...]) -> None:
     if section["placement"]:
         section.problem("not allowed with srun: campaign sets srun's placement options itself; remove it", "placement")
-    allowed = [f"--{name}" for name in SRUN_OPTIONS]
+    allowed = [f"--{name}" for name in (*SRUN_OPTIONS, *IMAGE_OPTIONS)]
     for index, word in enumerate(options):
         option = word.partition("=")[0]
         if not re.fullmatch(r"--[a-z][a-z-]*(=.+)?", word) or option not in allowed:

@@ -113,13 +113,15 @@ class Command:
 class Launcher:
     """How the ranks are started. `program` with the words that place them, its further options, and the words between
     it and the benchmark: `numactl`, a container, a wrapper script. `placement` holds {processes}, {nodes} and
-    {processes_per_node}; srun's is campaign's own.
+    {processes_per_node}; srun's is campaign's own. `image`: the container image that options or prefix name, in which
+    the benchmark's programs are.
     """
 
     program: str = "srun"
     options: tuple[str, ...] = ()
     placement: tuple[str, ...] = ()
     prefix: tuple[str, ...] = ()
+    image: str = ""
 
     @property
     def is_srun(self) -> bool:

@@ -96,8 +96,8 @@ def _check_libraries(case: Case, group: RankGroup) -> Iterator[Finding]:
     """Each library of the program was loaded, with the content that the job hashed on that node."""
     environment = case.evidence.environment
     loaded_hashes = set(group.objects.values())
-    if "" in loaded_hashes or not group.objects:
-        return  # a file that could not be read
+    if "" in loaded_hashes or not group.objects or case.run.launcher.image:
+        return  # a file that could not be read; an image has libraries of its own, which the nodes do not see
     other_libraries = []
     for name in environment.fact_names("library."):
         path, _, digest = environment.by_node(name).get(group.first_node, "").rpartition(" ")

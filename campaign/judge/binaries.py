@@ -60,7 +60,10 @@ def check_executed_programs(case: Case) -> Iterator[Finding]:
             path=path,
         )
     if not all(program.hashes for program in declared_programs.values()):
-        yield unchecked("the nodes could not read the benchmark's program: what ran cannot be compared with it")
+        if case.run.launcher.image:
+            yield unchecked("no rank was seen in the image: what ran cannot be compared with the image's program")
+        else:
+            yield unchecked("the nodes could not read the benchmark's program: what ran cannot be compared with it")
         return
     undeclared_ranks, additional_ranks = Counter[str](), Counter[str]()
     executed = Counter((executed_program.phase, executed_program.digests) for executed_program in witness.executed())
@@ -125,9 +128,11 @@ class _DeclaredProgram:
 
 def _declared_program(case: Case, path: str, before: Set[str]) -> _DeclaredProgram:
     """A declared program, as the nodes found it: the first one as the executable, others among the files of
-    the prefix.
+    the prefix; of an image, as the ranks found it there.
     """
     environment = case.evidence.environment
+    if case.run.launcher.image and (digests := case.evidence.witness.inside_digests(path)):
+        return _DeclaredProgram(digests)
     if path == case.run.executable:
         hashes, interpreters = frozenset(environment.values(EXECUTABLE)), environment.values(INTERPRETER)
     else:
@@ -195,6 +200,7 @@ def check_binary(submission: Submission) -> Iterator[Finding]:
             hashed_cases.append((case, files))
     for launcher in sorted({" ".join(case.run.launcher.prefix) for case in finished} - {""}):
         yield left_to_buyer("the benchmark was started through {launcher}", launcher=launcher)
+    yield from _disclose_images(finished)
     if len(hashed_cases) < len(finished):
         yield unchecked(
             "binary not recorded for {count} of {all} attempts",
@@ -205,6 +211,20 @@ def check_binary(submission: Submission) -> Iterator[Finding]:
         return
     yield from _check_same_files(hashed_cases)
     yield from _check_recorded_builds(submission, [binary_sha256(max((case for case, _ in hashed_cases), key=_age))])
+
+
+def _disclose_images(finished: Sequence[Case]) -> Iterator[Finding]:
+    cases_by_image = {case.run.launcher.image: case for case in finished if case.run.launcher.image}
+    for image, case in sorted(cases_by_image.items()):
+        digest = next((file.sha256 for file in prefix_files(case) if file.path == image), "")
+        if digest:
+            yield left_to_buyer("the programs are those of the container image {image}", digest, image=image)
+        else:
+            yield unchecked(
+                "the container image {image} is no file that the nodes could hash; known are the programs and libraries "
+                "that ranks executed in it",
+                image=image,
+            )
 
 
 def _check_recorded_builds(submission: Submission, hashes: Iterable[str]) -> Iterator[Finding]:

@@ -351,8 +351,9 @@ def _executable_identity(definition: Definition) -> str:
     path = _external_mdtest(definition) or definition.campaign.benchmark.executable
     if path is None:
         return ""
-    if resolution.is_replayed():
-        return str(path)
+    image = definition.campaign.launcher.image
+    if resolution.is_replayed() or image:
+        return f"{path} in {image}" if image else str(path)
     try:
         status = path.stat()
     except OSError:
@@ -372,13 +373,14 @@ def _find_dialect(definition: Definition, earlier: EarlierPlan, may_submit: bool
     if resolution.is_replayed():
         raise EnvironmentLacks(f"plan.json does not record the meaning of -N for {path}; set benchmark.dialect")
     at = next(at for at, program in benchmark.placed if program == path)
-    if problem := places.benchmark_problem(path, definition.campaign.launcher.prefix):
+    launcher, slurm = definition.campaign.launcher, definition.campaign.slurm
+    if not launcher.image and (problem := places.benchmark_problem(path, launcher.prefix)):
         raise places.refusal(definition.campaign, [places.Mistake(at, problem)])
-    launcher = (
-        commands.one_task(definition.campaign.slurm.partition, definition.campaign.slurm.mpi) if may_submit else ()
-    )
+    options = launcher.options if launcher.image and launcher.is_srun else ()
+    one_task = (*commands.one_task(slurm.partition, slurm.mpi), *options) if may_submit else ()
+    image = launcher.prefix if launcher.image else None
     try:
-        return identify(path, lambda words, timeout_s: commands.call(words, timeout_s).out, launcher)
+        return identify(path, lambda words, timeout_s: commands.call(words, timeout_s).out, one_task, image)
     except InputError as error:
         raise places.refusal(definition.campaign, [places.Mistake(at, str(error))]) from error
 

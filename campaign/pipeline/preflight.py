@@ -253,8 +253,13 @@ def _compare_sources(campaign: Campaign) -> tuple[ComparedSources, list[Mistake]
 
 
 def _unusable_programs(definition: Definition, slurm_partition: partitions.Shown | None) -> Iterator[Mistake]:
-    """What is wrong with an external benchmark's program; `plan.not_built` checks the built-in one."""
-    for at, executable in definition.campaign.benchmark.placed:
+    """What is wrong with an external benchmark's program; `plan.not_built` checks the built-in one. An image's programs
+    are checked on the nodes.
+    """
+    image = definition.campaign.launcher.image
+    if image.startswith("/") and not Path(image).exists():
+        yield Mistake(("launcher", "image"), f"{image} not found; build the image or correct the path")
+    for at, executable in () if image else definition.campaign.benchmark.placed:
         if problem := places.benchmark_problem(executable, definition.campaign.launcher.prefix):
             yield Mistake(at, problem)
         elif slurm_partition is not None and (machine := places.foreign_machine(executable)):

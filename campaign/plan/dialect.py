@@ -44,18 +44,22 @@ _NO_TEST = ("-f", "2", "-l", "1")
 _VERSION = re.compile(r"mdtest-(\d+)\.(\d+)(alpha)?")
 
 
-def identify(executable: Path, run: Execute, launcher: Sequence[str] = ()) -> Dialect:
+def identify(
+    executable: Path, run: Execute, launcher: Sequence[str] = (), image: Sequence[str] | None = None
+) -> Dialect:
     """Find out the dialect of an mdtest.
 
     By what one process prints before a test, or by a tiny test, without and then with `launcher` (srun and its
     options); if neither starts, by the texts in the file. The test works in a directory of its own that is removed.
+    `image`: of a program in a container image, the words before it that start it there; with none, the launcher does.
     Raises InputError if none of this tells.
     """
     seen = []
-    for prefix in ((), tuple(launcher)) if launcher else ((),):
+    launchers = [()] if image != () else []
+    for start in [*launchers, tuple(launcher)] if launcher else launchers:
         for options in (_NO_TEST, ()):
             try:
-                out = _tiny_test(executable, run, prefix, options)
+                out = _tiny_test((*(image or ()), str(executable.absolute())), run, start, options)
             except EnvironmentLacks as error:
                 seen.append(str(error))
                 break
@@ -63,21 +67,22 @@ def identify(executable: Path, run: Execute, launcher: Sequence[str] = ()) -> Di
                 return dialect
             lines = out.strip().splitlines()
             seen.append(f"it printed {lines[0][:80]!r}" if lines else "it printed nothing")
-    dialect = dialect_in_program(executable)
+    dialect = dialect_in_program(executable) if image is None else None
     if dialect is None:
+        tried = ", then ".join(dict.fromkeys(seen)) or "it was not started: only the launcher enters its image"
+        lacks_text = ", and the file contains no text of mdtest" if image is None else ""
         raise InputError(
-            f"{executable}: cannot determine whether -N counts ranks or nodes (in a test run "
-            f"{', then '.join(dict.fromkeys(seen))}, and the file contains no text of mdtest); set benchmark.dialect "
-            f"to {Dialect.RANK_OFFSET} (mdtest up to 1.9.3, IOR up to 3.2) or {Dialect.NODE_OFFSET} (IOR 3.3.0 and "
-            "later)"
+            f"{executable}: cannot determine whether -N counts ranks or nodes (in a test run {tried}{lacks_text}); set "
+            f"benchmark.dialect to {Dialect.RANK_OFFSET} (mdtest up to 1.9.3, IOR up to 3.2) or "
+            f"{Dialect.NODE_OFFSET} (IOR 3.3.0 and later)"
         )
     return dialect
 
 
-def _tiny_test(executable: Path, run: Execute, prefix: Sequence[str], options: Sequence[str]) -> str:
+def _tiny_test(program: Sequence[str], run: Execute, launcher: Sequence[str], options: Sequence[str]) -> str:
     with tempfile.TemporaryDirectory(prefix="campaign-dialect-", ignore_cleanup_errors=True) as directory:
         arguments = ("-F", "-C", "-T", "-r", "-n", "1", "-N", "1", "-d", f"{directory}/test", *options)
-        return run((*prefix, *_FAKED, str(executable.absolute()), *arguments), TIMEOUT_S)
+        return run((*launcher, *_FAKED, *program, *arguments), TIMEOUT_S)
 
 
 def dialect_in_output(out: str) -> Dialect | None:

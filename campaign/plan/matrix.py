@@ -212,7 +212,8 @@ def _notes(blueprint: Blueprint, run: Run) -> Iterator[str]:
         variables = ", ".join(f"{k}={v}" for k, v in campaign.slurm.environment)
         yield f"the campaign file sets {variables}"
     if campaign.launcher != SRUN:
-        yield f"launched by {_launcher_text(campaign.launcher)}, as set in the campaign file"
+        inside = f", with the programs of image {campaign.launcher.image}" if campaign.launcher.image else ""
+        yield f"launched by {_launcher_text(campaign.launcher)}{inside}, as set in the campaign file"
     if campaign.slurm.template:
         yield f"custom job template: {campaign.slurm.template.name}"
 
@@ -328,7 +329,8 @@ def _arguments(pack: RulePack, phase: Phase, files: FileConfiguration, values: M
 
 def fingerprint(run: Run, settings: Sequence[object] = ()) -> str:
     """Hash of all that decides what a run executes: attempts with another one do not count for it."""
-    launcher = () if run.launcher == SRUN else (asdict(run.launcher),)
+    launcher_fields = {name: value for name, value in asdict(run.launcher).items() if name != "image"}  # a word of them
+    launcher = () if run.launcher == SRUN else (launcher_fields,)
     where = (run.geometry.nodes, run.geometry.processes, run.directory)
     threads = (f"threads={run.threads}",) if run.threads else ()
     node = (*([f"node={run.node}"] if run.node else []), *([f"gres={run.gres}"] if run.gres else []))

@@ -234,6 +234,8 @@ def _executed_files(case: Case) -> Iterator[_Line]:
     yield "launcher", shlex.join([launcher.program, *launcher.options]), ""
     if launcher.prefix:
         yield "prefix", shlex.join(launcher.prefix), ""
+    if launcher.image:
+        yield "image", launcher.image, ""
     for file in case.programs:
         yield "program", file.path, file.sha256
     for file in prefix_files(case):

@@ -199,7 +199,12 @@ class Case:
         for command in self.run.launched:
             output = self.outputs.get(command.phase)
             digests[command.executable] = digests.get(command.executable) or (output and output.binary_sha256) or ""
-        environment = self.evidence.environment
+        environment, witness = self.evidence.environment, self.evidence.witness
+        if self.run.launcher.image:
+            digests = {
+                path: digest or min(witness.inside_digests(path), default="") for path, digest in digests.items()
+            }
+            return tuple(ExecutedFile(path, {}, digest) for path, digest in digests.items())
         facts = {path: name for name, (path, _) in environment.hashed_files.items()} | {self.run.executable: EXECUTABLE}
         return tuple(environment.file(path, facts.get(path, ""), digest) for path, digest in digests.items())
 

@@ -254,7 +254,8 @@ def _filled(template: Path, job: JobScript, **values: object) -> str:
                 modules=job.slurm.modules,
                 environment=exported_variables(job.steps[0].run, job.slurm),
                 unset=[name for name, value in job.steps[0].run.environment if value is None],
-                executable=job.steps[0].run.executable,
+                executable="" if (image := job.steps[0].run.launcher.image) else job.steps[0].run.executable,
+                image=image if image.startswith("/") else "",
                 **values,
             )
         )
@@ -376,10 +377,13 @@ def _inputs(job: JobScript) -> list[str]:
 
 
 def _further_programs(job: JobScript) -> tuple[str, ...]:
-    """What else ranks of the job may execute, which its nodes hash: the prefix, and further programs of a pack."""
+    """What else ranks of the job may execute, which its nodes hash: the prefix, an image, and further programs of a
+    pack.
+    """
     run = job.steps[0].run
     programs = [command.executable for command in run.launched if command.executable != run.executable]
-    return (*run.launcher.prefix, *(dict.fromkeys(programs) if job.probe else ()))
+    image = [word for word in [run.launcher.image] if word.startswith("/") and word not in run.launcher.prefix]
+    return (*run.launcher.prefix, *image, *(dict.fromkeys(programs) if job.probe else ()))
 
 
 def _probe(job: JobScript, run: Run, command: Command = _PLAIN) -> str:

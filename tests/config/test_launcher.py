@@ -85,11 +85,29 @@ def test_mpirun_places_ranks_by_open_mpis_words_and_another_by_those_that_are_gi
         ("{prefix: [env, HF_TOKEN=abc, ./wrap.sh]}", "found HF_TOKEN, which looks like a secret"),
         ("{prefix: [./wrap.sh, --password, abc]}", "found --password, which looks like a secret"),
         ("{prefix: [./wrap.sh, https://me:abc@site/x]}", 'found "https://...@site/x", which looks like a secret'),
+        ("{image: /i.sqfs}", "found /i.sqfs, which neither launcher.prefix nor launcher.options name"),
+        ("{image: /i.sqfs, prefix: [apptainer, exec, /other.sqfs]}", "name it there too, as in 'prefix: [apptainer, "),
         ("{prefix: [--mem]}", "allowed as first word: a program, such as numactl or ./wrapper.sh"),
     ],
 )
 def test_what_would_change_the_placement_is_refused(tmp_path: Path, launcher: str, says: str) -> None:
     assert says in problem(tmp_path, launcher)
+
+
+@pytest.mark.parametrize(
+    ("launcher", "image"),
+    [
+        ("{prefix: [apptainer, exec, --bind=/scratch, ./i.sif], image: ./i.sif}", "/i.sif"),
+        ("{options: ['--container-image=site/mdtest:4', --container-mounts=/scratch], image: 'site/mdtest:4'}", ""),
+        ("{options: ['--uenv=prgenv-gnu/24.7:v3', --view=default], image: 'prgenv-gnu/24.7:v3'}", ""),
+    ],
+)
+def test_an_image_is_one_that_the_prefix_or_an_option_of_a_plugin_names(
+    tmp_path: Path, launcher: str, image: str
+) -> None:
+    read = load(tmp_path, f"launcher: {launcher}\n")
+    assert read.image == (f"{tmp_path}{image}" if image else launcher.rpartition("image: '")[2].rstrip("'}"))
+    assert any(read.image in word for word in (*read.prefix, *read.options))
 
 
 @pytest.mark.parametrize("where", ["nodes: other", "nodes: 1, beside: first"])

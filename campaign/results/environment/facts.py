@@ -222,12 +222,17 @@ class Witness:
 
     watched: bool = False  # the job looked
     programs: Mapping[str, str] = field(default_factory=dict)  # SHA-256 -> path
+    inside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # SHA-256 -> paths, as ranks in a container see
     libraries: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # name -> "path SHA-256", each different one
     preloads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # LD_PRELOAD, LD_AUDIT of the ranks
     threads: tuple[str, ...] = ()  # OMP_NUM_THREADS of the ranks, each different value
     variables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of the rules: each value, "" if not set
     ranks: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+
+    def inside_digests(self, path: str) -> frozenset[str]:
+        """SHA-256 of the files that ranks in a container find under a path."""
+        return frozenset(digest for digest, paths in self.inside.items() if path in paths)
 
     def executed(self) -> Iterator[Executed]:
         """What each rank of each phase executed."""

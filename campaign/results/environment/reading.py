@@ -262,6 +262,11 @@ def _witness(source: _SourceFacts) -> facts.Witness:
     return facts.Witness(
         watched=True,
         programs={digest: ", ".join(paths) for digest, paths in values_with_prefix("program.").items()},
+        inside={
+            digest: tuple(dict.fromkeys(path for text in texts for path in text.split("; ")))
+            for digest, texts in values_with_prefix("inside.").items()
+            if digest != facts.UNREAD
+        },
         libraries=values_with_prefix("library."),
         preloads={name: values for name, values in of_ranks.items() if name.startswith("LD_")},
         threads=of_ranks.get("OMP_NUM_THREADS", ()),
