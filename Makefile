@@ -19,7 +19,7 @@ RUN_NEEDS     := mpirun:openmpi-bin srun:slurm-client
 TEST_NEEDS    := $(SANDBOX_NEEDS) git:git patch:patch ssh-keygen:openssh-client slurmdbd:slurmdbd \
                  mariadbd:mariadb-server-core mariadb:mariadb-client-core zsh:zsh fish:fish chromium:chromium \
                  pdftotext:poppler-utils fio:fio openssl:openssl valgrind/callgrind.h:valgrind \
-                 $(STORAGE_NEEDS) ?mkfs.ext4:e2fsprogs
+                 $(STORAGE_NEEDS) ch-run:charliecloud-runtime slurm/spank.h:libslurm-dev ?mkfs.ext4:e2fsprogs
 
 # MPI refuses root unless it is told twice.
 export OMPI_ALLOW_RUN_AS_ROOT         := 1

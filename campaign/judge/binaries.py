@@ -221,7 +221,7 @@ def _disclose_images(finished: Sequence[Case]) -> Iterator[Finding]:
             yield left_to_buyer("the programs are those of the container image {image}", digest, image=image)
         else:
             yield unchecked(
-                "the container image {image} is no file that the nodes could hash; known are the programs and libraries "
+                "the nodes could not hash the container image {image} as a file; known are the programs and libraries "
                 "that ranks executed in it",
                 image=image,
             )

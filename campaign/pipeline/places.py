@@ -195,6 +195,12 @@ def benchmark_problem(program: Path, prefix: Sequence[str]) -> str:
     )
 
 
+def image_problem(image: str) -> str:
+    """Why a container image cannot be used; "" if it can, or if it is no path, so that only its runtime can tell."""
+    missing = image.startswith("/") and not Path(image).exists()
+    return f"{image} not found; build the image or correct the path" if missing else ""
+
+
 def _interpreter(program: Path) -> str:
     """The interpreter in the first line of a script; "" for other files."""
     head = _first_bytes(program, 256)

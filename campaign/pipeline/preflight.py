@@ -13,6 +13,7 @@ from pathlib import Path
 
 from campaign.config.definition import BY_PACK, Definition, digest_of_input
 from campaign.config.format import Campaign
+from campaign.config.launcher import IMAGE_OPTIONS
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core import units
 from campaign.core.errors import EnvironmentLacks, InputError, typed_path
@@ -257,8 +258,8 @@ def _unusable_programs(definition: Definition, slurm_partition: partitions.Shown
     are checked on the nodes.
     """
     image = definition.campaign.launcher.image
-    if image.startswith("/") and not Path(image).exists():
-        yield Mistake(("launcher", "image"), f"{image} not found; build the image or correct the path")
+    if problem := places.image_problem(image):
+        yield Mistake(("launcher", "image"), problem)
     for at, executable in () if image else definition.campaign.benchmark.placed:
         if problem := places.benchmark_problem(executable, definition.campaign.launcher.prefix):
             yield Mistake(at, problem)
@@ -273,6 +274,14 @@ def _unusable_launcher(campaign: Campaign) -> Iterator[Mistake]:
     for at, word in _launcher_programs(campaign):
         if word.startswith("/") and (problem := places.execution_problem(Path(word))):
             yield Mistake(at, problem)
+    options = [word.partition("=")[0].removeprefix("--") for word in campaign.launcher.options]
+    if campaign.launcher.is_srun and {*IMAGE_OPTIONS}.intersection(options) and (known := commands.srun_options()):
+        for index, option in enumerate(options):
+            if option in IMAGE_OPTIONS and option not in known:
+                problem = f"found --{option}, which srun does not have here: a plugin of the site provides it"
+                yield Mistake(
+                    ("launcher", "options", index), f"{problem}; ask the site, or start the image by a prefix"
+                )
 
 
 def _missing_launchers(campaign: Campaign) -> Iterator[str]:

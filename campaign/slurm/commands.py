@@ -237,6 +237,11 @@ def one_task(partition: str, mpi: str) -> tuple[str, ...]:
     return ("srun", *options, *((f"--partition={partition}",) if partition else ()))
 
 
+def srun_options() -> frozenset[str]:
+    """The long options that `srun --help` lists, with those of the site's plugins; empty if it lists none."""
+    return frozenset(re.findall(r"--([a-z][a-z-]+)", call(["srun", "--help"]).out))
+
+
 def mpi_plugins() -> tuple[str, ...]:
     """The plugins that `srun --mpi` accepts here; empty if it does not list them."""
     reply = call(["srun", "--mpi=list"])

@@ -85,7 +85,7 @@ def test_mpirun_places_ranks_by_open_mpis_words_and_another_by_those_that_are_gi
         ("{prefix: [env, HF_TOKEN=abc, ./wrap.sh]}", "found HF_TOKEN, which looks like a secret"),
         ("{prefix: [./wrap.sh, --password, abc]}", "found --password, which looks like a secret"),
         ("{prefix: [./wrap.sh, https://me:abc@site/x]}", 'found "https://...@site/x", which looks like a secret'),
-        ("{image: /i.sqfs}", "found /i.sqfs, which neither launcher.prefix nor launcher.options name"),
+        ("{image: /i.sqfs}", 'found "/i.sqfs", which neither launcher.prefix nor launcher.options name'),
         ("{image: /i.sqfs, prefix: [apptainer, exec, /other.sqfs]}", "name it there too, as in 'prefix: [apptainer, "),
         ("{prefix: [--mem]}", "allowed as first word: a program, such as numactl or ./wrapper.sh"),
     ],
