@@ -162,6 +162,22 @@ def watched(*executed: str, facts: dict[str, str] | None = None, prefix: tuple[s
     return replace(submission, results=(replace(first, run=run, evidence=evidence), *submission.results[1:]))
 
 
+def in_image(*executed: str, inside: str, node: str = BINARY, image_sha256: str = "12" * 32) -> Submission:
+    """Of an external benchmark in a container image that has this file as the declared program; the node has another
+    one under the same path, or the same.
+    """
+    image = {"prefix.2.i.sif": f"/site/i.sif {image_sha256}"} if image_sha256 else {}
+    submission = watched(*executed, facts={"executable.sha256": node, **image})
+    launcher = Launcher(prefix=("run-image", "/site/i.sif"), image="/site/i.sif")
+
+    def enter(case: Case) -> Case:
+        witness = replace(case.evidence.witness, inside={inside: (case.run.executable,)} if inside else {})
+        run, evidence = replace(case.run, launcher=launcher), replace(case.evidence, witness=witness)
+        return replace(case, run=run, evidence=evidence)
+
+    return replace(submission, results=tuple(map(enter, submission.results)))
+
+
 def starting(path: str) -> Submission:
     """Of a program that the pack lets start `other`, with another file that the rank was seen to execute."""
     submission = watched(f"{BINARY} {OTHER}")
@@ -629,6 +645,24 @@ EXAMPLES: list[Example] = [
         f"/tmp/usr/bin/other ({OTHER[:16]}) in 1 rank",
         FIRST,
     ),
+    broken(
+        "SRC-04",
+        "ranks ran a program other than the declared one",
+        in_image(BINARY, OTHER, inside=BINARY, node=OTHER),
+        f"/opt/bench/mdtest ({BINARY[:16]})",
+        f"/opt/other ({OTHER[:16]}) in 1 rank",
+        FIRST,
+    ),
+    of_buyer(
+        disclosed(
+            "SRC-04",
+            "the programs are those of the container image /site/i.sif",
+            in_image(BINARY, inside=BINARY, node=OTHER),
+            "12" * 32,
+        )
+    ),
+    unchecked("SRC-04", "an image that no node could hash", in_image(BINARY, inside=BINARY, image_sha256="")),
+    unchecked("SRC-04", "ranks that were not seen in their image", in_image(BINARY, inside="", node="")),
     unchecked("SRC-04", "ranks that ended before they were seen", watched(BINARY, "")),
     unchecked("SRC-04", "an output that does not say", with_outputs(sourced(), first=True, binary_sha256=None)),
     unchecked("SRC-04", "no record of a build", sourced(builds=())),
