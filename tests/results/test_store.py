@@ -45,7 +45,7 @@ def content(root: Path) -> tuple[list[Attempt], dict[str, store.StoredJob]]:
         store.close()
 
 
-def rebuilt(root: Path) -> tuple[list[Attempt], dict[str, store.StoredJob]]:
+def rebuilt_content(root: Path) -> tuple[list[Attempt], dict[str, store.StoredJob]]:
     """The content of a database made anew from the journal alone."""
     with TemporaryDirectory() as folder:
         (Path(folder) / "journal.jsonl").write_bytes((root / "journal.jsonl").read_bytes())
@@ -78,22 +78,22 @@ steps = st.lists(
 
 @settings(max_examples=40)
 @given(steps)
-def test_a_deleted_database_is_built_again_from_the_journal(done: list[tuple[str, int, State]]) -> None:
+def test_a_deleted_database_is_built_again_from_the_journal(steps_: list[tuple[str, int, State]]) -> None:
     with TemporaryDirectory() as folder:
         root = Path(folder)
         store = Store(Paths(root))
         planned = 0
-        for kind, chosen, state in done:
+        for kind, number, state in steps_:
             if kind == "plan":
                 plan(store, planned)
                 planned += 1
             elif kind == "submitted" and planned:
-                store.submitted(f"job-{chosen % planned}", str(chosen), "said")
+                store.submitted(f"job-{number % planned}", str(number), "said")
             elif kind == "ended" and planned:
                 with store.transaction():
-                    store.record_end(store.attempt(f"run-{chosen % planned}", 1), state, "why", 1.5, 2.5)
+                    store.record_end(store.attempt(f"run-{number % planned}", 1), state, "why", 1.5, 2.5)
             elif kind == "note":
-                store.note("cancel", jobs=[str(chosen)])
+                store.note("cancel", jobs=[str(number)])
             elif kind == "rolled back":
                 with pytest.raises(ZeroDivisionError), store.transaction():
                     plan(store, planned)
@@ -103,13 +103,13 @@ def test_a_deleted_database_is_built_again_from_the_journal(done: list[tuple[str
                 store.close()
                 store = Store(Paths(root))
         with store.transaction():
-            found = store.attempts(), store.jobs()
+            stored = store.attempts(), store.jobs()
         store.close()
         if planned:
-            assert found == rebuilt(root) == content(root)
-            assert len(found[0]) == planned
+            assert stored == rebuilt_content(root) == content(root)
+            assert len(stored[0]) == planned
         else:
-            assert found == ([], {})
+            assert stored == ([], {})
 
 
 def test_an_attempt_begins_submitting_and_is_pending_once_slurm_has_answered(tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_a_driver_waits_for_the_other_ones_transaction(tmp_path: Path) -> None:
         assert locked.wait(300)
         plan(Store(Paths(tmp_path)), 1)
 
-    process = started(second)  # before this process opens the database: SQLite's locks do not survive a fork
+    process = start_process(second)  # before this process opens the database: SQLite's locks do not survive a fork
     store = Store(Paths(tmp_path))
     plan(store, 0)
     with store.transaction():
@@ -238,17 +238,17 @@ def test_a_driver_waits_for_the_other_ones_transaction(tmp_path: Path) -> None:
         time.sleep(0.3)
         assert len(store.attempts()) == 1
         plan(store, 2)
-    ended(process)
+    join_process(process)
     assert [event["job"] for event in events(tmp_path)] == ["job-0", "job-2", "job-1"]
-    assert content(tmp_path) == rebuilt(tmp_path)
+    assert content(tmp_path) == rebuilt_content(tmp_path)
 
 
 def test_a_lock_that_is_never_given_up_is_an_error_that_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "LOCK_TIMEOUT_S", 0.1)
-    opened, other = Store(Paths(tmp_path)), Store(Paths(tmp_path))
-    with opened.transaction(), pytest.raises(EnvironmentLacks) as caught:
+    store_, other = Store(Paths(tmp_path)), Store(Paths(tmp_path))
+    with store_.transaction(), pytest.raises(EnvironmentLacks) as caught:
         plan(other, 1)
     assert str(caught.value) == (
         f"cannot use the database {tmp_path}/campaign.db (database is locked): the file system is full, beyond your "
@@ -268,24 +268,24 @@ def test_drivers_that_write_at_the_same_time_lose_nothing(tmp_path: Path) -> Non
 
         return write
 
-    processes = [started(writer(base)) for base in (0, 10, 20)]
+    processes = [start_process(writer(base)) for base in (0, 10, 20)]
     for process in processes:
-        ended(process)
+        join_process(process)
     attempts, jobs = content(tmp_path)
     assert {attempt.run: attempt.job_id for attempt in attempts} == {f"run-{n}": str(n) for n in range(30)}
-    assert (attempts, jobs) == rebuilt(tmp_path)
+    assert (attempts, jobs) == rebuilt_content(tmp_path)
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_driver_killed_at_any_moment_leaves_a_store_that_equals_its_journal(tmp_path: Path, seed: int) -> None:
     def write() -> None:
-        opened = Store(Paths(tmp_path))
+        store_ = Store(Paths(tmp_path))
         for number in range(100_000):
-            with opened.transaction():
-                plan(opened, number)
-            opened.submitted(f"job-{number}", str(number), "")
+            with store_.transaction():
+                plan(store_, number)
+            store_.submitted(f"job-{number}", str(number), "")
 
-    process = started(write)
+    process = start_process(write)
     time.sleep(random.Random(seed).uniform(0.005, 0.08))
     assert process.pid is not None
     os.kill(process.pid, signal.SIGKILL)
@@ -293,17 +293,17 @@ def test_a_driver_killed_at_any_moment_leaves_a_store_that_equals_its_journal(tm
     store = Store(Paths(tmp_path))
     plan(store, -1)
     attempts, jobs = content(tmp_path)
-    assert (attempts, jobs) == rebuilt(tmp_path)
+    assert (attempts, jobs) == rebuilt_content(tmp_path)
     assert len(attempts) == sum(event["event"] == "job" for event in events(tmp_path))
 
 
-def started(function: Callable[[], None]) -> multiprocessing.process.BaseProcess:
+def start_process(function: Callable[[], None]) -> multiprocessing.process.BaseProcess:
     process = forked.Process(target=function)
     process.start()
     return process
 
 
-def ended(process: multiprocessing.process.BaseProcess) -> None:
+def join_process(process: multiprocessing.process.BaseProcess) -> None:
     process.join(300)
     if process.exitcode is None:
         process.kill()
@@ -313,7 +313,7 @@ def ended(process: multiprocessing.process.BaseProcess) -> None:
 # --- what is refused, and what it says
 
 
-def in_format(path: Path, version: int) -> None:
+def set_version(path: Path, version: int) -> None:
     with closing(sqlite3.connect(path)) as database:
         database.execute("CREATE TABLE IF NOT EXISTS of_that_version (name TEXT)")
         database.execute(f"PRAGMA user_version = {version}")
@@ -325,9 +325,9 @@ def test_a_database_of_another_version_is_set_aside_and_rebuilt_from_the_journal
 ) -> None:
     builders.filled_store(tmp_path, [builders.run()]).close()
     path, before = tmp_path / "campaign.db", content(tmp_path)
-    in_format(path, version)
-    with Store(Paths(tmp_path)) as opened:
-        assert opened.attempts()
+    set_version(path, version)
+    with Store(Paths(tmp_path)) as store_:
+        assert store_.attempts()
     assert content(tmp_path) == before
     assert capsys.readouterr().err == (
         f"{path} is the index of another version of campaign (format {version}; this version uses {store.FORMAT}): "
@@ -346,7 +346,7 @@ def test_a_database_set_aside_takes_the_place_of_no_other_file(
     root, elsewhere = tmp_path / "results", tmp_path / "elsewhere"
     root.mkdir()
     builders.filled_store(root, [builders.run()]).close()
-    in_format(root / "campaign.db", 99)
+    set_version(root / "campaign.db", 99)
     (root / "campaign.db.format-99").write_text("mine")
     (root / "campaign.db.format-99.2").symlink_to(elsewhere)
     Store(Paths(root)).close()
@@ -361,7 +361,7 @@ def test_a_database_that_cannot_be_set_aside_stays_and_no_copy_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     builders.filled_store(tmp_path, [builders.run()]).close()
-    in_format(tmp_path / "campaign.db", 99)
+    set_version(tmp_path / "campaign.db", 99)
     statements = Store._sql
 
     def refused(store: Store, statement: str, *values: Any) -> list[sqlite3.Row]:
@@ -379,7 +379,7 @@ def test_a_database_that_cannot_be_set_aside_stays_and_no_copy_of_it(
 
 def test_a_database_that_a_running_command_of_another_version_uses_is_not_rebuilt(tmp_path: Path) -> None:
     builders.filled_store(tmp_path, [builders.run()]).close()
-    in_format(tmp_path / "campaign.db", 99)
+    set_version(tmp_path / "campaign.db", 99)
     with (
         atomic.locked(tmp_path, atomic.AMONG_OTHERS),
         pytest.raises(EnvironmentLacks, match="a 'campaign run' is working with it: wait until"),
@@ -392,7 +392,7 @@ def test_a_database_that_a_running_command_of_another_version_uses_is_not_rebuil
 
 def test_a_command_whose_database_another_version_rebuilt_meanwhile_ends_with_what_to_do(tmp_path: Path) -> None:
     with builders.filled_store(tmp_path, [builders.run()]) as store:
-        in_format(tmp_path / "campaign.db", 99)
+        set_version(tmp_path / "campaign.db", 99)
         with pytest.raises(EnvironmentLacks, match="use one version at a time"), store.transaction():
             pass
 
@@ -410,7 +410,7 @@ def test_what_becomes_of_one_job_is_written_without_reading_the_attempts_of_all(
         "files": "",
     }
     with closing(sqlite3.connect(tmp_path / "campaign.db")) as database:
-        for statement in (each for name in ("submitted", "ended") for each in store._PROJECTION[name]):
+        for statement in (name_ for name in ("submitted", "ended") for name_ in store._PROJECTION[name]):
             steps = database.execute(f"EXPLAIN QUERY PLAN {statement}", {**event, "started": 1.0, "ended": 2.0})
             assert all(step[3].startswith("SEARCH") for step in steps), statement
 
@@ -482,8 +482,8 @@ def test_a_database_whose_content_is_not_understood_is_named_with_the_way_out(
 def test_what_was_not_understood_says_nothing_more_when_the_database_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said: list[object] = []
-    monkeypatch.setattr(sys, "unraisablehook", said.append)
+    errors: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", errors.append)
     store = builders.filled_store(tmp_path, [builders.run()])
     with store.transaction():
         store._sql("UPDATE attempts SET state = 'splendid'")
@@ -492,7 +492,7 @@ def test_what_was_not_understood_says_nothing_more_when_the_database_is_closed(
     except EnvironmentLacks:  # whose traceback has the rows that were being read
         store.close()
     gc.collect()
-    assert said == []
+    assert errors == []
 
 
 def test_a_state_that_no_attempt_can_have_is_named_with_the_way_out(tmp_path: Path) -> None:
@@ -567,8 +567,8 @@ def test_a_journal_shorter_than_the_database_knows_it_is_refused(tmp_path: Path)
     with pytest.raises(EnvironmentLacks) as caught:
         Store(Paths(tmp_path))
     lines = len(path.read_bytes().splitlines())
-    found = f"{size - 5} of {size} bytes; line {lines}: truncated"
-    assert str(caught.value) == (f"the journal {path} is shorter than before ({found}): {journal.RESTORE}")
+    sizes = f"{size - 5} of {size} bytes; line {lines}: truncated"
+    assert str(caught.value) == (f"the journal {path} is shorter than before ({sizes}): {journal.RESTORE}")
 
 
 def test_a_journal_that_is_shorter_and_damaged_is_not_said_to_be_whole_but_for_its_end(tmp_path: Path) -> None:
@@ -678,9 +678,9 @@ def test_a_file_that_was_changed_after_the_attempts_end_is_found(tmp_path: Path,
     assert file_hashes.altered_files(paths, journal.read_chain(paths.journal)) == {}
     file.write_text("as wanted")
     output = name.decode(errors="backslashreplace")
-    now = file_hashes.digests(paths.attempt(attempt.run, attempt.number))[output]
+    digest = file_hashes.digests(paths.attempt(attempt.run, attempt.number))[output]
     assert file_hashes.altered_files(paths, journal.read_chain(paths.journal)) == {
-        (attempt.run, attempt.number): (Altered(output, recorded_digests[output], now),)
+        (attempt.run, attempt.number): (Altered(output, recorded_digests[output], digest),)
     }
 
 

@@ -165,7 +165,7 @@ def stands_in_its_line(record: Record, text: str) -> bool:
     return any(float(number) == record.value for number in numbers)
 
 
-def damaged(text: str, seed: int) -> str:
+def damage(text: str, seed: int) -> str:
     """The text with some lines cut, doubled, swapped, emptied, filled with rubbish, or with digits changed."""
     random = Random(seed)
     lines = text.split("\n")

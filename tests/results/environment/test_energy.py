@@ -16,24 +16,24 @@ from tests.support import builders
 RANGE_UJ = 262_143_328_850
 
 
-def readings(node: str, *values: str, kind: str = "command", apart: float = 10) -> list[FactLine]:
+def readings(node: str, *values: str, kind: str = "command", step_s: float = 10) -> list[FactLine]:
     return [
-        FactLine(number, "meter", kind, value, node, time=1000 + apart * number) for number, value in enumerate(values)
+        FactLine(number, "meter", kind, value, node, time=1000 + step_s * number) for number, value in enumerate(values)
     ]
 
 
-def counters(*values_uj: int, node: str = "n1", span: int = RANGE_UJ, apart: float = 10) -> list[FactLine]:
+def counters(*values_uj: int, node: str = "n1", span: int = RANGE_UJ, step_s: float = 10) -> list[FactLine]:
     zones = [f"intel-rapl:0=package-0={value}={span}" for value in values_uj]
-    return readings(node, *zones, kind="rapl", apart=apart)
+    return readings(node, *zones, kind="rapl", step_s=step_s)
 
 
-def of(facts: Sequence[FactLine]) -> Metered:
-    found = energy.metered_energy(facts)
-    assert found is not None
-    return found
+def metered_energy(facts: Sequence[FactLine]) -> Metered:
+    energy_readings = energy.metered_energy(facts)
+    assert energy_readings is not None
+    return energy_readings
 
 
-def lasting(seconds: float) -> Completion:
+def completion_after(seconds: float) -> Completion:
     return builders.completion(started=1000.0, ended=1000.0 + seconds)
 
 
@@ -41,17 +41,17 @@ def lasting(seconds: float) -> Completion:
 
 
 def test_counters_of_all_nodes_are_added() -> None:
-    energy = of(counters(5_000_000, 1_005_000_000) + counters(0, 3_000_000_000, node="n2"))
+    energy = metered_energy(counters(5_000_000, 1_005_000_000) + counters(0, 3_000_000_000, node="n2"))
     assert (energy.joules, energy.nodes, energy.turned_over, energy.problem) == (4000.0, ("n1", "n2"), 0, "")
 
 
 def test_a_counter_that_turned_over_is_accounted_for_and_said() -> None:
-    energy = of(counters(RANGE_UJ - 1_000_000_000, 2_000_000_000))
+    energy = metered_energy(counters(RANGE_UJ - 1_000_000_000, 2_000_000_000))
     assert (energy.joules, energy.turned_over) == (3000.0, 1)
 
 
 def test_no_number_where_a_counter_may_have_turned_over_unseen() -> None:
-    energy = of(counters(1_000_000, 2_000_000, apart=300))
+    energy = metered_energy(counters(1_000_000, 2_000_000, step_s=300))
     assert (energy.joules, energy.problem) == (
         None,
         "n1: 300 s between two readings: counter intel-rapl:0 may have begun again at 0 unnoticed",
@@ -59,19 +59,19 @@ def test_no_number_where_a_counter_may_have_turned_over_unseen() -> None:
 
 
 def test_a_peak_needs_readings_in_between() -> None:
-    assert of(counters(0, 1_000_000_000)).peak_w is None
-    assert of(counters(0, 1_000_000_000, 3_000_000_000)).peak_w == 200.0
+    assert metered_energy(counters(0, 1_000_000_000)).peak_w is None
+    assert metered_energy(counters(0, 1_000_000_000, 3_000_000_000)).peak_w == 200.0
 
 
 def test_the_peak_is_of_all_nodes_at_the_same_time() -> None:
     early, late = counters(0, 9_000_000_000, 10_000_000_000), counters(0, 1_000_000_000, 10_000_000_000, node="n2")
-    assert of(early + late).peak_w == pytest.approx(1000)  # and not 900 + 900
+    assert metered_energy(early + late).peak_w == pytest.approx(1000)  # and not 900 + 900
 
 
 def test_a_command_prints_a_power_or_a_counter() -> None:
-    assert of(readings("n1", "100 W", "300 W", "100 W")).joules == 4000.0
-    assert of(readings("n1", "100 W", "300 W", "100 W")).peak_w == 300.0
-    assert of(readings("n1", "1.5 kWh", "1.501 kWh")).joules == pytest.approx(3600)
+    assert metered_energy(readings("n1", "100 W", "300 W", "100 W")).joules == 4000.0
+    assert metered_energy(readings("n1", "100 W", "300 W", "100 W")).peak_w == 300.0
+    assert metered_energy(readings("n1", "1.5 kWh", "1.501 kWh")).joules == pytest.approx(3600)
 
 
 @pytest.mark.parametrize(
@@ -85,20 +85,31 @@ def test_a_command_prints_a_power_or_a_counter() -> None:
     ],
 )
 def test_what_tells_no_energy_is_no_number(values: tuple[str, ...], problem: str) -> None:
-    assert (of(readings("n1", *values)).joules, of(readings("n1", *values)).problem) == (None, problem)
+    assert (metered_energy(readings("n1", *values)).joules, metered_energy(readings("n1", *values)).problem) == (
+        None,
+        problem,
+    )
 
 
 def test_a_node_that_could_not_be_read_leaves_no_number_for_the_others() -> None:
-    energy = of(counters(0, 1_000_000) + readings("n2", "no counters in /sys/class/powercap", kind="problem"))
+    energy = metered_energy(
+        counters(0, 1_000_000) + readings("n2", "no counters in /sys/class/powercap", kind="problem")
+    )
     assert (energy.joules, energy.problem) == (None, "n2: no counters in /sys/class/powercap")
 
 
 def test_the_readings_must_cover_all_nodes_and_the_whole_run() -> None:
-    found = of(counters(0, 1_000_000_000))
-    assert energy.require_coverage(found, lasting(10), ["n1"], True).joules == 1000.0
-    assert energy.require_coverage(found, lasting(10), ["n1", "n2"], True).problem == "no readings of n2"
-    assert energy.require_coverage(found, lasting(10), ["n1", "n2"], False).joules == 1000.0
-    assert energy.require_coverage(found, lasting(100), ["n1"], True).problem == "the readings cover 10 s of 100 s"
+    energy_readings = metered_energy(counters(0, 1_000_000_000))
+    assert energy.require_coverage(energy_readings, completion_after(10), ["n1"], True).joules == 1000.0
+    assert (
+        energy.require_coverage(energy_readings, completion_after(10), ["n1", "n2"], True).problem
+        == "no readings of n2"
+    )
+    assert energy.require_coverage(energy_readings, completion_after(10), ["n1", "n2"], False).joules == 1000.0
+    assert (
+        energy.require_coverage(energy_readings, completion_after(100), ["n1"], True).problem
+        == "the readings cover 10 s of 100 s"
+    )
 
 
 def test_other_lines_are_left_out() -> None:
@@ -125,8 +136,8 @@ def test_what_sacct_says_without_a_plugin_is_no_energy(raw: str, short: str, jou
     assert energy.consumption({"ConsumedEnergyRaw": raw, "ConsumedEnergy": short}) == joules
 
 
-def step(number: int, name: str = "xhpl", began: int = 1000, ended: int = 1010, raw: str = "500") -> dict[str, str]:
-    times = {"Start": str(began), "End": str(ended)}
+def step(number: int, name: str = "xhpl", began: int = 1000, end_time: int = 1010, raw: str = "500") -> dict[str, str]:
+    times = {"Start": str(began), "End": str(end_time)}
     return {"JobIDRaw": f"7.{number}", "JobName": name, "ConsumedEnergyRaw": raw, **times}
 
 
@@ -134,7 +145,7 @@ def step(number: int, name: str = "xhpl", began: int = 1000, ended: int = 1010, 
     ("steps", "joules", "problem"),
     [
         ([step(0, "witness"), step(1)], 500.0, ""),
-        ([step(1, began=100, ended=900)], None, "Slurm's accounting has 0 steps of this run, which has 1"),
+        ([step(1, began=100, end_time=900)], None, "Slurm's accounting has 0 steps of this run, which has 1"),
         ([step(1), step(2)], None, "Slurm's accounting has 2 steps of this run, which has 1"),
         ([step(1, raw="0")], None, "Slurm's accounting has no energy of the step: no plugin measures it here"),
         ([], None, "Slurm's accounting has no steps of the job"),
@@ -143,5 +154,5 @@ def step(number: int, name: str = "xhpl", began: int = 1000, ended: int = 1010, 
 def test_the_step_of_the_run_counts(steps: list[dict[str, str]], joules: float | None, problem: str) -> None:
     command = builders.run().commands[0]
     named_commands = [replace(command, executable="/opt/xhpl")]
-    found = energy.accounted_energy(Accounting(steps=tuple(steps)), lasting(10), named_commands)
-    assert (found.joules, found.problem) == (joules, problem)
+    energy_readings = energy.accounted_energy(Accounting(steps=tuple(steps)), completion_after(10), named_commands)
+    assert (energy_readings.joules, energy_readings.problem) == (joules, problem)

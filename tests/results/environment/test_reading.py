@@ -163,7 +163,8 @@ def test_what_is_not_as_it_should_be_is_a_problem_and_the_rest_is_read(name: str
     changes, problem = WRONG[name]
     evidence = read(*changes)
     assert any(
-        re.fullmatch(rf"facts\.jsonl:( |[0-9]+: ){re.escape(problem)}", said) for said in evidence.environment.problems
+        re.fullmatch(rf"facts\.jsonl:( |[0-9]+: ){re.escape(problem)}", message)
+        for message in evidence.environment.problems
     )
     assert evidence.environment.directory == "/scratch"
 
@@ -308,8 +309,8 @@ def test_a_value_of_scontrol_goes_on_to_the_next_key() -> None:
 
 def test_an_accounting_is_read_and_kept(tmp_path: Path) -> None:
     path = tmp_path / "accounting.json"
-    told = {"format": 1, "asked": 9.5, "job": {"JobId": "17"}, "accounting": True, "steps": [{"NTasks": "8"}]}
-    path.write_text(json.dumps(told))
+    record = {"format": 1, "asked": 9.5, "job": {"JobId": "17"}, "accounting": True, "steps": [{"NTasks": "8"}]}
+    path.write_text(json.dumps(record))
     assert reading.read_accounting(path) == Accounting(9.5, {"JobId": "17"}, True, ({"NTasks": "8"},))
 
 
@@ -318,8 +319,8 @@ def test_no_accounting_is_none(tmp_path: Path) -> None:
 
 
 @given(st.dictionaries(st.sampled_from(["asked", "job", "accounting", "steps"]), JSON))
-def test_whatever_stands_in_an_accounting_nothing_is_raised(told: dict[str, Any]) -> None:
-    accounting = reading.parse_accounting(json.dumps({"format": 1, **told}).encode())
+def test_whatever_stands_in_an_accounting_nothing_is_raised(fields: dict[str, Any]) -> None:
+    accounting = reading.parse_accounting(json.dumps({"format": 1, **fields}).encode())
     assert decode(Accounting, json.loads(json.dumps(asdict(accounting)))) == accounting
 
 

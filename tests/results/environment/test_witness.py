@@ -22,11 +22,11 @@ RAN = [
 ]
 
 
-def executed(rank: str, node: str, *hashes: str, phase: str = "") -> Fact:
-    return fact("ranks", "executed", ",".join(each[:16] for each in hashes), node=node, rank=rank, phase=phase)
+def executed_fact(rank: str, node: str, *hashes: str, phase: str = "") -> Fact:
+    return fact("ranks", "executed", ",".join(hash_[:16] for hash_ in hashes), node=node, rank=rank, phase=phase)
 
 
-RANKS = [executed("0", "n1", WRAPPER, PROGRAM), executed("1", "n2", PROGRAM)]
+RANKS = [executed_fact("0", "n1", WRAPPER, PROGRAM), executed_fact("1", "n2", PROGRAM)]
 
 
 def read(*facts: Fact) -> Witness:
@@ -54,8 +54,11 @@ def test_a_job_that_did_not_look_says_nothing_and_one_that_could_not_says_why() 
 
 
 def test_each_phase_has_ranks_of_its_own() -> None:
-    other_entries = [executed("0", "n2", PROGRAM, phase="read-back"), executed("1", "n3", PROGRAM, phase="read-back")]
-    seen = read(*RAN, executed("0", "n1", PROGRAM, phase="write"), *other_entries)
+    other_entries = [
+        executed_fact("0", "n2", PROGRAM, phase="read-back"),
+        executed_fact("1", "n3", PROGRAM, phase="read-back"),
+    ]
+    seen = read(*RAN, executed_fact("0", "n1", PROGRAM, phase="write"), *other_entries)
     assert [(executed.rank, executed.phase) for executed in seen.executed()] == [
         (0, "write"),
         (0, "read-back"),
@@ -65,14 +68,14 @@ def test_each_phase_has_ranks_of_its_own() -> None:
 
 
 def test_successive_ranks_of_a_node_stand_in_one_fact() -> None:
-    seen = read(*RAN, executed("0-1", "n1", PROGRAM), executed("2,3", "n2", PROGRAM))
+    seen = read(*RAN, executed_fact("0-1", "n1", PROGRAM), executed_fact("2,3", "n2", PROGRAM))
     assert seen.placement() == ("n1", "n1", "n2", "n2")
 
 
 def test_facts_that_are_none_are_left_out() -> None:
-    wrong = [fact("ranks", "executed", "<b>", node="n1", rank="1"), executed("x", "n1", PROGRAM)]
-    far, no_node = executed("0-99999999", "n1", PROGRAM), executed("2", "", PROGRAM)
-    seen = read(*RAN, *wrong, no_node, executed("3", "n1", "0" * 16))
+    wrong = [fact("ranks", "executed", "<b>", node="n1", rank="1"), executed_fact("x", "n1", PROGRAM)]
+    far, no_node = executed_fact("0-99999999", "n1", PROGRAM), executed_fact("2", "", PROGRAM)
+    seen = read(*RAN, *wrong, no_node, executed_fact("3", "n1", "0" * 16))
     assert seen.ranks == {"3": f"n1 {'0' * 16}"}
     assert len(seen.problems) == 2
     assert len(read(*RAN, far).ranks) == MOST_RANKS

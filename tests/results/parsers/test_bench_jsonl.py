@@ -238,11 +238,11 @@ def test_a_record_line_is_a_result_of_whichever_applet_wrote_it() -> None:
 
 
 def test_lines_beside_the_results_of_an_applet_are_known() -> None:
-    others: list[dict[str, object]] = [{"type": kind} for kind in ("bandwidth", "phase", "plan", "result", "verify")]
-    others.append(
+    entries: list[dict[str, object]] = [{"type": kind} for kind in ("bandwidth", "phase", "plan", "result", "verify")]
+    entries.append(
         {"type": "process", "operation": "write", "rank": 0, "node": "n", "interval_s": 1, "timeline_bytes": []}
     )
-    _, seen = parse(text(START | {"applet": "pool"}, *others, {"type": "odd"}, END), "bench.jsonl")
+    _, seen = parse(text(START | {"applet": "pool"}, *entries, {"type": "odd"}, END), "bench.jsonl")
     assert (seen.errors, texts_of(seen.unparsed)) == (
         (),
         ("bench.jsonl:8: unknown line type 'odd' of applet pool",),
@@ -318,7 +318,7 @@ _templates = st.sampled_from([START, SHIFT, phase(), END, {"type": "warning", "m
 
 
 @st.composite
-def damaged(draw: st.DrawFn) -> str:
+def damaged_outputs(draw: st.DrawFn) -> str:
     lines = [START] if draw(st.booleans()) else []
     for _ in range(draw(st.integers(0, 6))):
         line = dict(draw(_templates))
@@ -332,7 +332,7 @@ def damaged(draw: st.DrawFn) -> str:
     return content
 
 
-@given(damaged())
+@given(damaged_outputs())
 def test_a_damaged_file_never_gives_a_number_that_is_not_in_its_line(content: str) -> None:
     records, seen = parse(content, "bench.jsonl")
     lines = content.split("\n")
@@ -351,7 +351,7 @@ def test_garbage_gives_no_records_and_an_error(content: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ranks", "doubt"),
+    ("ranks", "message"),
     [
         (["0-1", "2"], "rank_to_node has 2 nodes and 3 ranks; expected 2 and 4"),
         (["0-3"], "rank_to_node has 1 nodes and 4 ranks; expected 2 and 4"),
@@ -361,10 +361,10 @@ def test_garbage_gives_no_records_and_an_error(content: str) -> None:
         (["0-1", "two"], "rank_to_node: 'two' is not a list of ranges such as 0-3,8; file ignored"),
     ],
 )
-def test_a_map_of_ranks_that_is_not_the_placement_beside_it_is_an_error(ranks: list[str], doubt: str) -> None:
-    given = [{"node": f"n{number}", "unix_time": 1.0, "ranks": own_text} for number, own_text in enumerate(ranks)]
-    _, seen = parse(text({**START, "rank_to_node": given}, SHIFT, phase(), END), "bench.jsonl")
-    assert f"bench.jsonl:1: {doubt}" in texts_of(seen.errors)
+def test_a_map_of_ranks_that_is_not_the_placement_beside_it_is_an_error(ranks: list[str], message: str) -> None:
+    nodes = [{"node": f"n{number}", "unix_time": 1.0, "ranks": own_text} for number, own_text in enumerate(ranks)]
+    _, seen = parse(text({**START, "rank_to_node": nodes}, SHIFT, phase(), END), "bench.jsonl")
+    assert f"bench.jsonl:1: {message}" in texts_of(seen.errors)
 
 
 @pytest.mark.parametrize("ranks", [(1.0, 1.0, 1.0), (50.0, 55.0, 60.0), (49.0, 48.0, 47.0), (60.0, 55.0, 49.0)])

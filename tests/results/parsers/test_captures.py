@@ -100,7 +100,7 @@ def test_windows_line_ends_change_no_number(capture: Capture) -> None:
 @settings(max_examples=examples(400))
 @given(st.sampled_from(PLAIN), st.integers(0, 2**32))
 def test_a_damaged_output_never_gives_a_number_that_is_not_in_its_line(capture: Capture, seed: int) -> None:
-    text = captures.damaged(capture.text, seed)
+    text = captures.damage(capture.text, seed)
     records, seen = capture.parse(text, "stdout")
     assert all(captures.stands_in_its_line(record, text) for record in records)
     assert len({record.operation for record in records}) == len(records)

@@ -59,9 +59,9 @@ def test_a_row_that_contradicts_itself_is_an_error_and_leaves_no_result_of_its_k
 
 @given(st.integers(1, 10**11), st.integers(1, 10**5), st.floats(1e-2, 1e5))
 def test_what_the_program_printed_never_contradicts_itself(memory: int, processes: int, elapsed: float) -> None:
-    each = memory / 1048576
-    whole, times = each * processes, f"{elapsed:14.6f}    0.000000    0.000000"
-    row = f"checkpoint  {processes:10}{each:16.3f}{whole:16.3f}{times}{whole / elapsed:16.3f}     0\n"
+    share_mib = memory / 1048576
+    total_mib, times = share_mib * processes, f"{elapsed:14.6f}    0.000000    0.000000"
+    row = f"checkpoint  {processes:10}{share_mib:16.3f}{total_mib:16.3f}{times}{total_mib / elapsed:16.3f}     0\n"
     assert parse(row, "stdout")[1].errors == ()
 
 

@@ -20,9 +20,11 @@ def test_a_printed_number_is_off_by_half_of_its_last_digit(text: str, error: flo
 
 
 @given(st.floats(1e-9, 1e12), st.floats(1e-9, 1e12), st.integers(0, 6))
-def test_printed_numbers_may_stand_for_those_that_they_were_printed_from(one: float, other: float, digits: int) -> None:
-    first, second = Range.of_printed(f"{one:.{digits}f}"), Range.of_printed(f"{other:.{digits}f}")
-    assert (first * second).meets(Range.around_value(one * other))
+def test_printed_numbers_may_stand_for_those_that_they_were_printed_from(
+    value: float, other: float, digits: int
+) -> None:
+    first, second = Range.of_printed(f"{value:.{digits}f}"), Range.of_printed(f"{other:.{digits}f}")
+    assert (first * second).meets(Range.around_value(value * other))
 
 
 def test_numbers_whose_ranges_have_nothing_in_common_cannot_be_one() -> None:
@@ -52,5 +54,5 @@ def test_a_spread_of_which_one_number_was_changed_is_not(changed_values: dict[st
 
 def test_one_iteration_has_one_number() -> None:
     assert Spread(1, 9.0, 9.0, 9.0, 0.0, 0.0005).possible()
-    for changed in ({"maximum": 9.1}, {"minimum": 8.9}, {"mean": 8.99}, {"deviation": 0.1}):
-        assert not replace(Spread(1, 9.0, 9.0, 9.0, 0.0, 0.0005), **changed).possible()  # type: ignore[arg-type]
+    for changes in ({"maximum": 9.1}, {"minimum": 8.9}, {"mean": 8.99}, {"deviation": 0.1}):
+        assert not replace(Spread(1, 9.0, 9.0, 9.0, 0.0, 0.0005), **changes).possible()  # type: ignore[arg-type]

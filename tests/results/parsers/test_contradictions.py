@@ -36,13 +36,15 @@ def test_a_changed_digit_is_found_out_or_changes_no_number(capture: tuple[str, s
     parse, text = output.parser(capture[0]), captures.DATA.joinpath(*capture).read_text()
     # How many pairs there are stands in the header alone.
     header = re.search(r"# \[ pairs: .*?\]", text)
-    once = range(*header.span()) if header else range(0)
-    digits = [match.start() for match in re.finditer("[0-9]", text) if match.start() not in once]
+    header_places = range(*header.span()) if header else range(0)
+    digits = [match.start() for match in re.finditer("[0-9]", text) if match.start() not in header_places]
     at = digits[place % len(digits)]
-    known = {record.operation: record.value for record in parse(text, "stdout")[0]}
+    true_values = {record.operation: record.value for record in parse(text, "stdout")[0]}
     records, seen = parse(text[:at] + digit + text[at + 1 :], "stdout")
     if len(seen.errors) == 0:
-        given = {record.operation: record.value for record in records}
-        assert given.keys() >= known.keys()
+        found_values = {record.operation: record.value for record in records}
+        assert found_values.keys() >= true_values.keys()
         # A phase that was not run has zeros, of which one may be rounded.
-        assert all(abs(value - known.get(name, 0)) <= ROUNDED * max(value, 1) for name, value in given.items())
+        assert all(
+            abs(value - true_values.get(name, 0)) <= ROUNDED * max(value, 1) for name, value in found_values.items()
+        )

@@ -48,10 +48,10 @@ def errors(form: OutputFormat, text: str) -> list[str]:
 def test_every_number_stands_in_the_line_that_it_names(name: str) -> None:
     lines = (CAPTURES / name).read_text().split("\n")
     for record in read(name)[0]:
-        shown = [f"{record.value:.2f}", f"{record.value:.1f}", f"{record.value:g}", f"{record.value:.6f}"]
+        numbers = [f"{record.value:.2f}", f"{record.value:.1f}", f"{record.value:g}", f"{record.value:.6f}"]
         factors = {"MiB/s": 1048576, "us": 1000} if name.startswith("fio") else {}
-        shown.append(f"{record.value * factors.get(record.unit, 1):.0f}")
-        assert any(number in lines[record.source.line - 1] for number in shown), record
+        numbers.append(f"{record.value * factors.get(record.unit, 1):.0f}")
+        assert any(number in lines[record.source.line - 1] for number in numbers), record
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_a_number_that_the_rest_of_its_output_contradicts_is_an_error(name: str,
 @pytest.mark.parametrize("number", ["1e400", "0e400", "1e-400", "9e999", "1e300", "1e19", "999999999999999999e99"])
 @pytest.mark.parametrize("name", ["size", "value", "time", "count", "moved_bytes", "iterations", "mean"])
 def test_a_number_that_no_machine_holds_is_read_or_refused_but_nothing_raises(number: str, name: str) -> None:
-    printed = {
+    fields = {
         "value": "1.5",
         "size": "1",
         "time": "1",
@@ -185,10 +185,10 @@ def test_a_number_that_no_machine_holds_is_read_or_refused_but_nothing_raises(nu
         "iterations": "1",
         "mean": "1.5",
     }
-    pattern = " ".join(f"{each}=(?P<{each}>[0-9.e+-]+)" for each in printed)
+    pattern = " ".join(f"{name}=(?P<{name}>[0-9.e+-]+)" for name in fields)
     declared_record = DeclaredRecord("rate", unit="MB/s", pattern=pattern, plausible="value * size", within=0.5)
-    for texts in ({**printed, name: number}, dict.fromkeys(printed, number)):
-        line = " ".join(f"{each}={text}" for each, text in texts.items())
+    for texts in ({**fields, name: number}, dict.fromkeys(fields, number)):
+        line = " ".join(f"{name_}={text}" for name_, text in texts.items())
         records, _ = declared.parse(form("text", declared_record), f"{line}\n", "stdout")
         for record in records:
             assert math.isfinite(record.value), line
@@ -211,7 +211,7 @@ def test_a_formula_may_name_other_records_of_the_output_in_their_units() -> None
 # --- damage
 
 
-def damaged(text: str, seed: int) -> str:
+def damage(text: str, seed: int) -> str:
     """As outputs are damaged: cut off, lines lost or doubled, and another process's words between or within lines."""
     random = Random(seed)
     for _ in range(random.randint(1, 3)):
@@ -233,10 +233,10 @@ def damaged(text: str, seed: int) -> str:
 @settings(max_examples=examples(200))
 @given(st.sampled_from(ALL), st.integers(0, 2**32))
 def test_damage_gives_no_other_number_without_saying_that_something_is_wrong(name: str, seed: int) -> None:
-    records, seen = declared.parse(declared_form(name), damaged((CAPTURES / name).read_text(), seed), name)
-    whole = {(record.operation, record.value, record.unit) for record in read(name)[0]}
-    found = {(record.operation, record.value, record.unit) for record in records}
-    assert found <= whole or seen.errors or seen.unparsed or not seen.complete
+    records, seen = declared.parse(declared_form(name), damage((CAPTURES / name).read_text(), seed), name)
+    true_values = {(record.operation, record.value, record.unit) for record in read(name)[0]}
+    values = {(record.operation, record.value, record.unit) for record in records}
+    assert values <= true_values or seen.errors or seen.unparsed or not seen.complete
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -357,9 +357,9 @@ def test_a_unit_that_is_printed_may_name_the_unit_of_the_number() -> None:
     record = replace(
         RATE, pattern="rate: (?P<value>[0-9.]+) (?P<unit>[A-Za-z]+)", units=(("Kb", "KiB/s"), ("k", 0.001))
     )
-    for printed, value, unit in (("Kb", 3.0, "KiB/s"), ("k", 0.003, "MB/s")):
-        (found,) = declared.parse(form("text", record), f"rate: 3 {printed}\n", "stdout")[0]
-        assert (found.value, found.unit) == (value, unit)
+    for prefix, value, unit in (("Kb", 3.0, "KiB/s"), ("k", 0.003, "MB/s")):
+        (record_,) = declared.parse(form("text", record), f"rate: 3 {prefix}\n", "stdout")[0]
+        assert (record_.value, record_.unit) == (value, unit)
 
 
 @pytest.mark.parametrize(
@@ -604,12 +604,12 @@ def test_the_job_gives_the_time_of_a_launch(tmp_path: Path) -> None:
     assert [record.operation for record in output.read(taking, tmp_path, tmp_path)[0]] == ["rate"]
     record = completion_facts({**COMPLETION, "started": 100.0, "ended": 112.5, "uptime": [7.00, 19.48]})
     write(tmp_path, *record)
-    records = {each.operation: each for each in output.read(taking, tmp_path, tmp_path)[0]}
+    records = {record.operation: record for record in output.read(taking, tmp_path, tmp_path)[0]}
     line = [fact["name"] for fact in record].index("ended") + 2
     assert (records["wall"].value, records["wall"].unit, records["wall"].source.line) == (12.5, "s", line)
     assert records["wall-uncertainty"].value == pytest.approx(0.03)
     write(tmp_path, *record[:4])
-    assert [each.operation for each in output.read(taking, tmp_path, tmp_path)[0]] == ["rate"]
+    assert [record.operation for record in output.read(taking, tmp_path, tmp_path)[0]] == ["rate"]
 
 
 def test_the_uncertainty_of_a_phase_is_that_of_its_own_clock(tmp_path: Path) -> None:
@@ -621,4 +621,4 @@ def test_the_uncertainty_of_a_phase_is_that_of_its_own_clock(tmp_path: Path) -> 
     write(tmp_path, *completion_facts(record))
     values = {record.operation: record.value for record in output.wall_times(tmp_path, tmp_path, "one")}
     assert values == {"wall": pytest.approx(12.5), "wall-uncertainty": pytest.approx(0.03)}
-    assert [each.operation for each in output.wall_times(tmp_path, tmp_path, "two")] == ["wall"]
+    assert [record.operation for record in output.wall_times(tmp_path, tmp_path, "two")] == ["wall"]

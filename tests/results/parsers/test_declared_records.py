@@ -21,9 +21,9 @@ from campaign.results.parsers import declared_records
     ],
 )
 def test_a_number_has_half_a_unit_of_its_last_digit(text: str, value: float, half: float) -> None:
-    found = declared_records.printed_number(text)
-    assert found
-    assert (found.value, found.half, found.is_duration) == (pytest.approx(value), pytest.approx(half), False)
+    number = declared_records.printed_number(text)
+    assert number
+    assert (number.value, number.half, number.is_duration) == (pytest.approx(value), pytest.approx(half), False)
 
 
 @pytest.mark.parametrize(
@@ -39,10 +39,10 @@ def test_a_number_has_half_a_unit_of_its_last_digit(text: str, value: float, hal
     ],
 )
 def test_a_duration_is_in_seconds(text: str, seconds: float, half: float) -> None:
-    found = declared_records.printed_number(text)
-    assert found
-    assert found.is_duration
-    assert (found.value, found.half) == (pytest.approx(seconds), pytest.approx(half))
+    number = declared_records.printed_number(text)
+    assert number
+    assert number.is_duration
+    assert (number.value, number.half) == (pytest.approx(seconds), pytest.approx(half))
 
 
 @pytest.mark.parametrize(

@@ -219,8 +219,8 @@ def test_the_json_of_the_applet_names_its_program_as_its_other_outputs_do() -> N
 
 @pytest.mark.parametrize("text", ["json", "csv"])
 def test_what_ior_prints_between_the_lines_of_another_format_changes_none_of_its_numbers(text: str) -> None:
-    whole = (captures.DATA / "ior" / f"ior-4.1.{text}").read_text()
-    lines = whole.splitlines(keepends=True)
+    text_ = (captures.DATA / "ior" / f"ior-4.1.{text}").read_text()
+    lines = text_.splitlines(keepends=True)
     between = (
         'WARNING: The file "f" exists already and will be deleted\n',
         "stonewalling pairs accessed min: 8 max: 8 -- min data: 0.0 GiB mean data: 0.0 GiB time: 0.0s\n",
@@ -228,19 +228,19 @@ def test_what_ior_prints_between_the_lines_of_another_format_changes_none_of_its
     )
     (records, seen), (plain, before) = (
         parse("".join((*between, *lines[:3], *between, *lines[3:])), "stdout"),
-        parse(whole, "stdout"),
+        parse(text_, "stdout"),
     )
     assert [(record.operation, record.value, record.stddev) for record in records] == [
-        (one.operation, one.value, one.stddev) for one in plain
+        (record.operation, record.value, record.stddev) for record in plain
     ]
     assert len(plain) == 2
-    assert [one.source.line for one in records] == [
-        one.source.line + (6 if one.source.line > 3 else 3) for one in plain
+    assert [record.source.line for record in records] == [
+        record.source.line + (6 if record.source.line > 3 else 3) for record in plain
     ]
     assert (seen.errors, seen.unparsed) == ((), ())
     assert len(seen.warnings) == len(before.warnings) + 2
     wrong = "WARNING: incorrect data on read (4 errors found).\n"
-    assert texts_of(parse(wrong + whole, "stdout")[1].errors) == (f"stdout:1: {wrong.strip()}",)
+    assert texts_of(parse(wrong + text_, "stdout")[1].errors) == (f"stdout:1: {wrong.strip()}",)
 
 
 def test_json_that_was_cut_off_gives_nothing() -> None:

@@ -34,16 +34,16 @@ def test_a_read_of_ior_says_what_was_cached_and_a_write_what_was_still_in_memory
 
 
 def test_a_mixed_load_has_a_record_of_each_side() -> None:
-    write, read = ({"operation": f"mix-{side}", "processes": 1, "beside_share": 1.0} for side in ("write", "read"))
+    write, read = ({"operation": f"mix-{access}", "processes": 1, "beside_share": 1.0} for access in ("write", "read"))
     wrote, record = parse(text(IOR_TEST, IOR_PHASE | write, IOR_PHASE | read), "f")[0]
     assert (wrote.operation, wrote.cached_share, wrote.dirty_share) == ("mix-write", None, 0.5)
     assert (record.operation, record.cached_share, record.dirty_share) == ("mix-read", 0.25, None)
 
 
 def test_bytes_beyond_53_bits_are_exact() -> None:
-    most = (1 << 63) - 1
-    assert parse(text(IOR_TEST, IOR_PHASE | {"bytes": most}), "f")[0][0].moved_bytes == most
-    assert parse(text(IOR_TEST, IOR_PHASE | {"bytes": most + 1}), "f")[0] == []
+    largest = (1 << 63) - 1
+    assert parse(text(IOR_TEST, IOR_PHASE | {"bytes": largest}), "f")[0][0].moved_bytes == largest
+    assert parse(text(IOR_TEST, IOR_PHASE | {"bytes": largest + 1}), "f")[0] == []
 
 
 def test_the_processes_of_ior_are_those_that_take_part() -> None:

@@ -31,14 +31,14 @@ def test_percentiles_can_be_computed_again_of_the_buckets(values: list[int]) -> 
 @given(
     st.lists(st.integers(0, 10**6), min_size=1, max_size=20), st.sampled_from(["count", "counts", "bucket_ns", "p50"])
 )
-def test_no_other_number_passes(values: list[int], changed: str) -> None:
+def test_no_other_number_passes(values: list[int], field: str) -> None:
     line = fields(values)
-    if changed == "count":
+    if field == "count":
         line["count"] += 1
-    elif changed == "p50":
+    elif field == "p50":
         line["percentiles_s"]["p50"] += 1e-6
     else:
-        line[changed][-1] += 10**7
+        line[field][-1] += 10**7
     with pytest.raises(WrongField):
         latencies(JsonLine(line, 1))
 
@@ -66,8 +66,8 @@ def test_a_malformed_line_is_named_and_takes_nothing_with_it(changes: dict[str, 
 
 
 def test_counts_beyond_what_a_float_tells_apart_are_read() -> None:
-    most = {"count": (1 << 63) - 1, "bucket_ns": [7], "counts": [(1 << 63) - 1]}
-    assert latencies(JsonLine(fields([7]) | most, 1)).percentiles["max"] == 7e-9
+    largest = {"count": (1 << 63) - 1, "bucket_ns": [7], "counts": [(1 << 63) - 1]}
+    assert latencies(JsonLine(fields([7]) | largest, 1)).percentiles["max"] == 7e-9
 
 
 def test_they_are_of_an_operation_and_an_iteration_and_of_all_processes() -> None:
@@ -77,7 +77,7 @@ def test_they_are_of_an_operation_and_an_iteration_and_of_all_processes() -> Non
     ]  # fmt: skip
     start, *other_words = TEXT.splitlines(keepends=True)
     latencies = read_latencies(start + "".join(json.dumps(line) + "\n" for line in named_entries) + other_words[-1])
-    assert {key: [round(one.percentiles["max"] * 1e9) for one in series] for key, series in latencies.items()} == {
+    assert {key: [round(entry.percentiles["max"] * 1e9) for entry in series] for key, series in latencies.items()} == {
         ("create", 0): [1, 2], ("create", 1): [3], ("dir_create", 0): [4],
     }  # fmt: skip
     assert read_latencies("") == read_latencies("{}") == {}

@@ -80,19 +80,19 @@ SHARED = {  # by version: the actual rates of creation, stat and removal, the la
 @pytest.mark.parametrize("name", SHARED)
 def test_what_was_performed_on_shared_files_follows_from_the_command_line(name: str) -> None:
     records = {record.operation: record for record in read(f"mdtest-{name}.txt")[0]}
-    for (operation, done), rate in zip((("create", 1024), ("stat", 1024), ("remove", 256)), SHARED[name], strict=True):
+    for (operation, count), rate in zip((("create", 1024), ("stat", 1024), ("remove", 256)), SHARED[name], strict=True):
         record = records[operation]
-        assert (record.operations_done, record.files_true, record.true_value) == (done, 256, rate)
+        assert (record.operations_done, record.files_true, record.true_value) == (count, 256, rate)
     assert records["tree_create"].operations_done is None
 
 
-def of_one_iteration(layout: str, row: tuple[int, int, int, int], **changes: Any) -> Case:
+def one_iteration_case(layout: str, row: tuple[int, int, int, int], **changes: Any) -> Case:
     """Two nodes of one process: a row of creation, in thousandths."""
-    numbers = plain().numbers | dict.fromkeys(plain().numbers, (2000, 2000, 2000, 0)) | {"File creation": row}
-    return plain(layout, per_node=1, iterations=1, numbers=numbers, **changes)
+    numbers = plain_case().numbers | dict.fromkeys(plain_case().numbers, (2000, 2000, 2000, 0)) | {"File creation": row}
+    return plain_case(layout, per_node=1, iterations=1, numbers=numbers, **changes)
 
 
-def created(case: Case, *changes: tuple[str, str]) -> Record:
+def create_record(case: Case, *changes: tuple[str, str]) -> Record:
     text = case.text()
     for old, new in changes:
         assert old in text
@@ -107,13 +107,13 @@ BY_RANK = (46_750_641, 17_161_900, 31_956_271, 14_794_371)  # of two processes: 
 
 def test_before_version_4_the_rate_of_one_iteration_is_that_of_the_slowest_process_where_it_is_printed() -> None:
     for layout, changes in (("3.3", ()), ("1.9", ()), ("3.2", ()), ("1.8", (("-F ", "-F -B "),))):
-        record = created(of_one_iteration(layout, BY_RANK), *changes)
+        record = create_record(one_iteration_case(layout, BY_RANK), *changes)
         assert (record.value, record.true_value, record.of_fastest) == (46750.641, 17161.9, True)
 
 
 def test_before_version_4_the_longest_time_gives_the_rate_of_one_iteration() -> None:
     """32 files, and a table of times whose row of creation says 2.7 s."""
-    case = of_one_iteration("3.2", (20_000, 20_000, 20_000, 0), with_times=True)
+    case = one_iteration_case("3.2", (20_000, 20_000, 20_000, 0), with_times=True)
     times = "SUMMARY time:", "20.000         20.000         20.000          0.000"
     text = case.text().replace("SUMMARY time (in ms/op):", "SUMMARY time:")
     before, heading, after = text.partition(times[0])
@@ -124,27 +124,27 @@ def test_before_version_4_the_longest_time_gives_the_rate_of_one_iteration() -> 
 
 
 def test_where_the_text_does_not_show_the_rate_of_all_processes_none_is_derived() -> None:
-    alike = (20_000, 20_000, 20_000, 0)
+    rows = (20_000, 20_000, 20_000, 0)
     for layout in ("1.8", "1.9", "3.2"):
-        record = created(of_one_iteration(layout, alike))
+        record = create_record(one_iteration_case(layout, rows))
         assert (record.value, record.true_value, record.of_fastest) == (20.0, None, True)
-    several = created(plain("3.3"))  # the slowest process may be that of another iteration
-    assert (several.true_value, several.of_fastest) == (None, True)
+    record_ = create_record(plain_case("3.3"))  # the slowest process may be that of another iteration
+    assert (record_.true_value, record_.of_fastest) == (None, True)
 
 
 def test_since_version_4_and_of_one_process_the_rate_is_that_of_all() -> None:
-    alike = (20_000, 20_000, 20_000, 0)
+    row = (20_000, 20_000, 20_000, 0)
     for layout in ("4.0", "4.1", "4.1 with ranks", "own"):
-        assert not created(of_one_iteration(layout, alike)).of_fastest
-    assert not created(replace(of_one_iteration("1.8", alike), nodes=1)).of_fastest
+        assert not create_record(one_iteration_case(layout, row)).of_fastest
+    assert not create_record(replace(one_iteration_case("1.8", row), nodes=1)).of_fastest
     trees = [
-        record for record in parse(of_one_iteration("1.8", alike).text(), "stdout")[0] if "tree" in record.operation
+        record for record in parse(one_iteration_case("1.8", row).text(), "stdout")[0] if "tree" in record.operation
     ]
     assert len(trees) == 2 and not any(record.of_fastest for record in trees)
 
 
 def test_a_phase_that_took_no_time_by_the_clock_gives_no_result_and_leaves_the_others_as_they_are() -> None:
-    text = plain("3.3", iterations=1, numbers=plain().numbers | {"File stat": (2001, 2001, 2001, 0)}).text()
+    text = plain_case("3.3", iterations=1, numbers=plain_case().numbers | {"File stat": (2001, 2001, 2001, 0)}).text()
     pattern = re.compile("(File stat +: ).*")
     for row in ("inf          2.000            inf           -nan", "inf            inf            inf            nan"):
         records, seen = parse(pattern.sub(rf"\1 {row}", text), "stdout")
@@ -234,7 +234,7 @@ LAYOUTS = {
 ROWS = {"C": "File creation", "T": "File stat", "E": "File read", "r": "File removal"}
 
 
-def quoted(words: tuple[str, ...], quote: str) -> str:
+def quote_words(words: tuple[str, ...], quote: str) -> str:
     if quote == "own":
         return words[0] + "".join(" '" + word.replace("'", "'\\''") + "'" for word in words[1:])
     return words[0] + "".join(f" {quote}{word}{quote}" for word in words[1:])
@@ -263,7 +263,7 @@ class Case:
             "-- started at 11/21/2026 02:00:05 --",
             "",
             f"{layout.version} was launched with {self.processes} total task(s) on {self.nodes} {layout.nodes}",
-            f"Command line used: {quoted(self.argv, layout.quote)}",
+            f"Command line used: {quote_words(self.argv, layout.quote)}",
             *(["Nodemap: " + "1" * self.per_node + "0" * (self.processes - self.per_node)] if layout.nodemap else []),
             "Path                : /scratch/user",
             "FS                  : 23.5 GiB   Used FS: 0.0%   Inodes: 2.9 Mi   Used Inodes: 0.0%",
@@ -296,7 +296,7 @@ class Case:
         return lines
 
 
-def plain(layout: str = "4.1", **changes: Any) -> Case:
+def plain_case(layout: str = "4.1", **changes: Any) -> Case:
     numbers = {
         label: (2000 + n, 1000 + n, 1500 + n, 500)
         for n, label in enumerate([*ROWS.values(), "Tree creation", "Tree removal"])
@@ -307,13 +307,13 @@ def plain(layout: str = "4.1", **changes: Any) -> Case:
     return replace(case, **changes)
 
 
-def number_lines(text: str, wanted: str) -> int:
-    return 1 + next(n for n, line in enumerate(text.split("\n")) if wanted in line)
+def number_lines(text: str, word: str) -> int:
+    return 1 + next(n for n, line in enumerate(text.split("\n")) if word in line)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_plain_text_is_read_without_a_complaint(layout: str) -> None:
-    text = plain(layout).text()
+    text = plain_case(layout).text()
     records, seen = parse(text, "stdout")
     assert rates(records) == {"create": 2.0, "stat": 2.001, "remove": 2.003, "tree_create": 2.004, "tree_remove": 2.005}
     assert records[1].source.line == number_lines(text, "File stat")
@@ -357,28 +357,28 @@ def test_the_heading_of_1_8_1_has_the_unit_and_no_iterations() -> None:
 
 
 def test_a_phase_that_was_not_asked_for_has_no_record_and_one_that_gave_nothing_has_a_zero() -> None:
-    case = plain(numbers=plain().numbers | {"File stat": (0, 0, 0, 0)})
+    case = plain_case(numbers=plain_case().numbers | {"File stat": (0, 0, 0, 0)})
     assert rates(parse(case.text(), "stdout")[0]).get("stat") == 0
     assert "read" not in rates(parse(case.text(), "stdout")[0])
 
 
 def test_without_a_command_line_a_zero_is_no_result_and_gives_a_warning() -> None:
-    text = re.sub("Command line used.*\n", "", plain().text())
+    text = re.sub("Command line used.*\n", "", plain_case().text())
     records, seen = parse(text, "stdout")
-    assert rates(records) == rates(parse(plain().text(), "stdout")[0])
+    assert rates(records) == rates(parse(plain_case().text(), "stdout")[0])
     assert texts_of(seen.warnings) == (
         "stdout:10: no command line in the output: requested phases unknown; rows of 0 are not used",
     )
 
 
 def test_windows_line_ends_change_nothing() -> None:
-    text = plain().text()
+    text = plain_case().text()
     assert parse(text.replace("\n", "\r\n"), "stdout") == parse(text, "stdout")
 
 
 def test_a_row_outside_of_a_summary_is_no_result() -> None:
     row = "   File creation             9999999.000    9999999.000    9999999.000          0.000\n"
-    text = plain().text()
+    text = plain_case().text()
     for planted in (row + text, text + row, text.replace("4 tasks", row + "4 tasks")):
         records, seen = parse(planted, "stdout")
         assert rates(records)["create"] == 2.0
@@ -387,21 +387,21 @@ def test_a_row_outside_of_a_summary_is_no_result() -> None:
 
 def test_a_row_in_the_path_is_no_result() -> None:
     path = "Path                : /scratch/user   File creation             9999999.000    9999999.000    9999999.000"
-    records, seen = parse(plain().text().replace("Path                : /scratch/user", path), "stdout")
+    records, seen = parse(plain_case().text().replace("Path                : /scratch/user", path), "stdout")
     assert rates(records)["create"] == 2.0
     assert seen.errors == ()
 
 
 def test_a_planted_summary_makes_the_result_doubtful() -> None:
-    planted = "\n".join(plain(numbers={"File creation": (9, 9, 9, 0)}).table("SUMMARY rate:"))
-    records, seen = parse(plain().text().replace("Path ", planted + "\n\nPath "), "stdout")
+    planted = "\n".join(plain_case(numbers={"File creation": (9, 9, 9, 0)}).table("SUMMARY rate:"))
+    records, seen = parse(plain_case().text().replace("Path ", planted + "\n\nPath "), "stdout")
     assert rates(records)["create"] == 2.0
     assert len(seen.errors) == 1
     assert "2 summaries" in texts_of(seen.errors)[0]
 
 
 def test_a_row_that_stands_twice_counts_neither_time() -> None:
-    text = plain().text()
+    text = plain_case().text()
     row = next(line for line in text.split("\n") if "File stat" in line)
     records, seen = parse(text.replace(row, row + "\n" + row.replace("2.001", "9.001")), "stdout")
     assert "stat" not in rates(records)
@@ -409,23 +409,23 @@ def test_a_row_that_stands_twice_counts_neither_time() -> None:
 
 
 def test_two_executions_in_one_output_are_an_error() -> None:
-    _, seen = parse(plain().text() * 2, "stdout")
+    _, seen = parse(plain_case().text() * 2, "stdout")
     assert texts_of(seen.errors)[0] == "stdout: 2 runs in one output; the last one is used"
 
 
 def test_copies_that_did_not_find_each_other_are_named() -> None:
-    _, seen = parse(plain(nodes=1, per_node=1).text() * 4, "stdout")
+    _, seen = parse(plain_case(nodes=1, per_node=1).text() * 4, "stdout")
     assert "4 separate copies ran with 1 task each" in texts_of(seen.errors)[0]
 
 
 def test_a_summary_of_fewer_tasks_than_were_launched_is_an_error() -> None:
-    _, seen = parse(plain().text().replace("4 tasks, 64 files", "2 tasks, 32 files"), "stdout")
+    _, seen = parse(plain_case().text().replace("4 tasks, 64 files", "2 tasks, 32 files"), "stdout")
     assert texts_of(seen.errors) == ("stdout:11: summary of 2 tasks; expected 4",)
 
 
 def test_a_rank_that_was_faster_than_the_clock_can_tell_takes_no_row_of_the_iterations_away() -> None:
     layout = next(name for name, layout in LAYOUTS.items() if layout.ranks)
-    text = plain(layout).text()
+    text = plain_case(layout).text()
     of_rank = re.search("File stat .*?(0.009)", text)
     assert of_rank
     fast = text[: of_rank.start(1)] + "  inf" + text[of_rank.end(1) :] + "Test Directory read inf,inf\n"
@@ -435,7 +435,7 @@ def test_a_rank_that_was_faster_than_the_clock_can_tell_takes_no_row_of_the_iter
 
 
 def test_a_row_that_the_benchmark_marks_as_invalid_is_kept_with_an_error() -> None:
-    text = re.sub("(File stat .*)", r"\1   INVALID", plain("own").text())
+    text = re.sub("(File stat .*)", r"\1   INVALID", plain_case("own").text())
     records, seen = parse(text, "stdout")
     assert rates(records)["stat"] == 2.001
     assert len(seen.errors) == 1
@@ -444,7 +444,7 @@ def test_a_row_that_the_benchmark_marks_as_invalid_is_kept_with_an_error() -> No
 
 def test_a_row_that_is_missing_leaves_the_others_as_they_are() -> None:
     """Whether the rules use that row is known to RUN-06 alone."""
-    text = re.sub(".*File stat.*\n", "", plain().text())
+    text = re.sub(".*File stat.*\n", "", plain_case().text())
     records, seen = parse(text, "stdout")
     assert texts_of(seen.warnings) == ("stdout:11: the summary lacks stat, requested on the command line",)
     assert not seen.errors
@@ -457,7 +457,7 @@ def test_a_row_that_is_missing_leaves_the_others_as_they_are() -> None:
      "1234567890123.000", "٢.001", "\0" + "2.001"],
 )  # fmt: skip
 def test_what_is_not_a_number_of_three_decimals_is_an_error_and_no_result(cell: str) -> None:
-    text = re.sub(r"(File stat +)2\.001", lambda match: match[1] + cell, plain().text())
+    text = re.sub(r"(File stat +)2\.001", lambda match: match[1] + cell, plain_case().text())
     records, seen = parse(text, "stdout")
     assert "stat" not in rates(records)
     assert len(seen.errors) == 1
@@ -466,14 +466,14 @@ def test_what_is_not_a_number_of_three_decimals_is_an_error_and_no_result(cell: 
 
 
 def test_a_mean_outside_of_its_bounds_is_an_error_and_no_result() -> None:
-    case = plain(numbers=plain().numbers | {"File stat": (1000, 2000, 3000, 0)})
+    case = plain_case(numbers=plain_case().numbers | {"File stat": (1000, 2000, 3000, 0)})
     records, seen = parse(case.text(), "stdout")
     assert "stat" not in rates(records)
     assert "cannot be those of 2 iterations" in texts_of(seen.errors)[0]
 
 
 def test_a_row_broken_into_by_a_message_is_an_error_and_no_result() -> None:
-    text = plain().text().replace("   File stat  ", "   File stWARNING: unable to stat file /scratch/x\nat  ")
+    text = plain_case().text().replace("   File stat  ", "   File stWARNING: unable to stat file /scratch/x\nat  ")
     records, seen = parse(text, "stdout")
     assert "stat" not in rates(records)
     assert texts_of(seen.errors)[0].endswith("WARNING: unable to stat file /scratch/x")
@@ -481,7 +481,7 @@ def test_a_row_broken_into_by_a_message_is_an_error_and_no_result() -> None:
 
 def test_a_message_between_the_rows_is_kept_and_the_rows_after_it_are_read() -> None:
     message = "srun: error: n2: task 3: Bus error"
-    text = re.sub("(.*File stat.*)", message + r"\n\1", plain().text())
+    text = re.sub("(.*File stat.*)", message + r"\n\1", plain_case().text())
     records, seen = parse(text, "stdout")
     assert rates(records)["stat"] == 2.001
     assert texts_of(seen.errors) == (f"stdout:{number_lines(text, 'srun')}: {message}",)
@@ -504,18 +504,18 @@ def test_a_message_between_the_rows_is_kept_and_the_rows_after_it_are_read() -> 
     ],
 )
 def test_a_message_is_kept_where_it_belongs(message: str, where: str) -> None:
-    _, seen = parse(f"{message}\n{plain().text()}", "stdout")
+    _, seen = parse(f"{message}\n{plain_case().text()}", "stdout")
     assert texts_of(getattr(seen, where)) == (f"stdout:1: {message}",)
     assert len(seen.errors) + len(seen.warnings) + len(seen.unparsed) == 1
 
 
 def test_an_output_that_was_cut_off_is_not_complete() -> None:
-    text = plain().text()
+    text = plain_case().text()
     for end in range(len(text)):
         records, seen = parse(text[:end], "stdout")
         assert seen.complete == (end >= text.index(" --\n", 50) + 3)
-        whole = rates(parse(text, "stdout")[0])
-        assert all(whole[operation] == value for operation, value in rates(records).items())
+        true_rates = rates(parse(text, "stdout")[0])
+        assert all(true_rates[operation] == value for operation, value in rates(records).items())
 
 
 def test_what_is_no_output_of_mdtest_is_reported() -> None:
@@ -545,23 +545,23 @@ def test_what_is_no_output_of_mdtest_is_reported() -> None:
 def test_the_node_map_tells_the_placement_as_far_as_it_goes(
     nodemap: str, nodes: int, placement: str | None, per_node: int | None
 ) -> None:
-    text = re.sub("Nodemap: .*", f"Nodemap: {nodemap}", plain().text()).replace("on 2 node", f"on {nodes} node")
+    text = re.sub("Nodemap: .*", f"Nodemap: {nodemap}", plain_case().text()).replace("on 2 node", f"on {nodes} node")
     _, seen = parse(text, "stdout")
     assert (seen.placement, seen.processes_per_node) == (placement, per_node)
     assert len(seen.warnings) == (placement is None)
 
 
 def test_a_command_line_that_was_cut_off_is_not_taken_for_the_whole() -> None:
-    _, seen = parse(plain().text().replace(" '-N' '1'", " '-N"), "stdout")
+    _, seen = parse(plain_case().text().replace(" '-N' '1'", " '-N"), "stdout")
     assert seen.argv == ()
     assert "command line truncated" in texts_of(seen.warnings)[0]
 
 
 def test_very_long_lines_and_very_many_lines_stay_bounded() -> None:
     """Reading that is not linear in their length would run into the timeout of the test."""
-    _, seen = parse("File creation " + "1 " * LONGEST_LINE + "\n" + plain().text(), "stdout")
+    _, seen = parse("File creation " + "1 " * LONGEST_LINE + "\n" + plain_case().text(), "stdout")
     assert f"at most {LONGEST_LINE} are read" in texts_of(seen.errors)[0]
-    _, seen = parse("WARNING: unable to stat file /scratch/user/a\n" * 100_000 + plain().text(), "stdout")
+    _, seen = parse("WARNING: unable to stat file /scratch/user/a\n" * 100_000 + plain_case().text(), "stdout")
     assert (len(seen.errors), seen.failed_operations) == (21, 100_000)
 
 
@@ -585,10 +585,10 @@ def cases(draw: st.DrawFn) -> Case:
     phases = draw(st.sets(st.sampled_from(sorted(ROWS)), min_size=1))
     options = draw(st.permutations([("-F",), ("-d", directory), ("-N", "1"), *((f"-{phase}",) for phase in phases)]))
     numbers = {}
-    iterations, of_all = draw(st.integers(1, 6)), draw(st.booleans())
+    iterations, is_population = draw(st.integers(1, 6)), draw(st.booleans())
     for label in [*ROWS.values(), "Tree creation", "Tree removal"]:
         rates = draw(st.lists(_thousandths, min_size=iterations, max_size=iterations))
-        deviation = statistics.pstdev(rates) if of_all or iterations == 1 else statistics.stdev(rates)
+        deviation = statistics.pstdev(rates) if is_population or iterations == 1 else statistics.stdev(rates)
         numbers[label] = (max(rates), min(rates), round(statistics.mean(rates)), round(deviation))
     for phase, label in ROWS.items():
         if phase not in phases:
@@ -612,12 +612,12 @@ def cases(draw: st.DrawFn) -> Case:
 def test_whatever_is_printed_in_any_layout_is_read_back_exactly(case: Case) -> None:
     text = case.text()
     records, seen = parse(text, "stdout")
-    printed = {
+    spreads = {
         LABELS[label]: tuple(float(f"{number / 1000:.3f}") for number in numbers)
         for label, numbers in case.numbers.items()
         if numbers[0] or label in asked_rows(case.argv)
     }
-    assert {r.operation: (r.value, r.minimum, r.mean, r.stddev) for r in records} == printed
+    assert {r.operation: (r.value, r.minimum, r.mean, r.stddev) for r in records} == spreads
     assert {r.iterations for r in records} <= {case.iterations}
     assert (seen.errors, seen.warnings, seen.unparsed, seen.complete) == ((), (), (), True)
     assert (seen.argv, seen.shift_requested) == (case.argv, 1)

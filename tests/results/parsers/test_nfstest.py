@@ -33,8 +33,8 @@ def test_the_example_of_the_description_is_read_as_it_is_explained_there() -> No
 
 
 def test_the_example_lacks_sections_and_with_them_its_best_rate_of_reading() -> None:
-    found = texts_of(parse(EXAMPLE, "stdout")[1].errors)
-    assert [error.partition(": ")[2] for error in found] == [
+    errors = texts_of(parse(EXAMPLE, "stdout")[1].errors)
+    assert [error.partition(": ")[2] for error in errors] == [
         *(f"{doing}-{size}kb: 1 matches; expected 2" for size in (256, 512, 1024) for doing in ("write", "read")),
         "best-read: 43103.2 KiB/s does not agree with highest_read = 42959.5; result not used",
         "best-read: 43103.2 KiB/s does not agree with highest_read_of_12288kb = 42959.5; result not used",
@@ -91,10 +91,12 @@ def test_a_section_without_its_first_line_gives_no_number_to_another_size(number
     at = [place for place, line in enumerate(lines) if line.startswith("Starting test")][number]
     text = "\n".join(lines[:at] + lines[at + 1 :])
     sections = re.findall(r"FS = (\d+Kb).\n.*TWR=([0-9.]+)Kb/s\n.*TRR=([0-9.]+)Kb/s", TEXT)
-    own = {(f"{doing}-{size.lower()}", float(rates[i])) for size, *rates in sections for i, doing in enumerate(DOING)}
-    given = {(name, value) for name, value in values(text).items() if not name.startswith("best-")}
-    assert len(given) >= 4
-    assert given <= own
+    true_values = {
+        (f"{doing}-{size.lower()}", float(rates[i])) for size, *rates in sections for i, doing in enumerate(DOING)
+    }
+    found_values = {(name, value) for name, value in values(text).items() if not name.startswith("best-")}
+    assert len(found_values) >= 4
+    assert found_values <= true_values
     assert parse(text, "stdout")[1].errors
 
 
@@ -124,7 +126,7 @@ def test_a_rate_that_the_text_contradicts_is_an_error_and_no_result(old: str, ne
     assert "result not used" in texts_of(parse(text, "stdout")[1].errors)[0]
 
 
-def printed(processes: int, sizes: list[tuple[int, float]]) -> str:
+def output_text(processes: int, sizes: list[tuple[int, float]]) -> str:
     """A text as the program prints it, of the size of all files and the seconds of each phase."""
     rows, best = [], dict.fromkeys("WR", (0.0, 0))
     for total, elapsed in sizes:
@@ -142,17 +144,17 @@ def printed(processes: int, sizes: list[tuple[int, float]]) -> str:
 
 @given(st.integers(1, 64), st.dictionaries(st.integers(1, 10**7), st.floats(0.001, 1e5), min_size=1, max_size=4))
 def test_what_the_program_printed_never_contradicts_itself(processes: int, sizes: dict[int, float]) -> None:
-    assert parse(printed(processes, list(sizes.items())), "stdout")[1].errors == ()
+    assert parse(output_text(processes, list(sizes.items())), "stdout")[1].errors == ()
 
 
 def test_a_phase_of_many_minutes_is_as_exact_as_its_rate() -> None:
     """100.04 Mb/s are printed as 100.0: 16384 Mb at that rate take 163.8 s, not 163.84."""
-    assert values(printed(8, [(163_777, 1637.1)]))["write-of-163777mb"] == 100.0
+    assert values(output_text(8, [(163_777, 1637.1)]))["write-of-163777mb"] == 100.0
 
 
 def test_of_two_sizes_with_the_same_printed_rate_either_may_be_the_best() -> None:
     for sizes in ([(1024, 1.0001), (2048, 2.0)], [(1024, 1.0), (2048, 2.0002)]):
-        assert parse(printed(4, sizes), "stdout")[1].errors == ()
+        assert parse(output_text(4, sizes), "stdout")[1].errors == ()
 
 
 def test_a_text_that_lost_its_parameters_but_not_its_title_shifts_no_number_to_another_name() -> None:

@@ -99,7 +99,7 @@ REAL = [
 ]
 
 
-def noted(text: str) -> Observation:
+def note_lines(text: str) -> Observation:
     notes = Notes("stdout")
     for number, line in notes.numbered_lines(text):
         notes.unknown(number, line)
@@ -116,7 +116,7 @@ def mdtest(added: str) -> Observation:
 
 @pytest.mark.parametrize("text", LINES)
 def test_a_notice_is_a_warning(text: str) -> None:
-    for seen in (noted(text), mdtest(text)):
+    for seen in (note_lines(text), mdtest(text)):
         assert not seen.errors
         assert [remark.text for remark in seen.warnings] == [text]
 
@@ -152,7 +152,7 @@ def test_a_frame_does_not_make_an_error_a_notice(text: str) -> None:
 
 def test_many_notices_of_a_kind_are_reported_once() -> None:
     text = "\n".join(LINES[2].replace("20172", str(process)) for process in range(300))
-    assert texts_of(noted(text).warnings) == (f"stdout:1: {LINES[2].replace('20172', '0')} (and 299 like it)",)
+    assert texts_of(note_lines(text).warnings) == (f"stdout:1: {LINES[2].replace('20172', '0')} (and 299 like it)",)
 
 
 def test_stderr_is_read_alike(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_stderr_is_read_alike(tmp_path: Path) -> None:
     (tmp_path / "stderr").write_text("\n".join([*LINES, "mdtest: rank 0: cannot stat: Input/output error"]))
     _, seen = output.read("mdtest", tmp_path, tmp_path)
     assert [remark.line for remark in seen.errors] == [len(LINES) + 1]
-    assert sum(each.count for each in seen.warnings) == len(LINES)
+    assert sum(warning.count for warning in seen.warnings) == len(LINES)
 
 
 def test_files_of_which_tasks_see_different_sizes_are_an_error_of_ior() -> None:

@@ -58,7 +58,7 @@ def test_percentiles_beside_the_rates_and_a_table_without_message_rates_are_read
 def test_a_sweep_gives_total_and_bandwidth_a_pair_with_their_ratios_to_one_pair() -> None:
     found_values = values(SWEEP)
     assert {name for name in found_values if name.endswith("-2-16")} == {
-        f"{what}-2-16" for what in ("total", "rise", "pair", "fall", "rate")
+        f"{name}-2-16" for name in ("total", "rise", "pair", "fall", "rate")
     }
     assert found_values["rise-1-16"] == found_values["fall-1-16"] == 1.0
 
@@ -138,8 +138,8 @@ def test_a_rate_of_messages_that_came_wrong_is_none() -> None:
 def test_a_bandwidth_that_its_message_rate_does_not_give_is_an_error_and_no_result() -> None:
     line = next(line for line in OSU.splitlines() if line.startswith("1024 "))
     text = OSU.replace(line, line.replace(" 6", " 9", 1))
-    known, found = (parse(each, "stdout")[0] for each in (OSU, text))
-    lost = {record.operation for record in known} - {record.operation for record in found}
+    true_records, records = (parse(source, "stdout")[0] for source in (OSU, text))
+    lost = {record.operation for record in true_records} - {record.operation for record in records}
     assert {operation.partition("-")[0] for operation in lost} == {"total", "rate"}
     assert (
         "9513.98 MB/s does not agree with rate * size / 1e6 = 6513.9787; result not used"

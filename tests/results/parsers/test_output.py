@@ -158,10 +158,10 @@ def test_where_one_record_was_cut_off_its_numbers_contradict_nothing(name: str, 
     """The last iteration of one is compared with an earlier one of the other: an error, which accuses nobody."""
     shutil.copytree(DATA / "bench-0.1.0-two-nodes-three-iterations", tmp_path / "1")
     lines = (tmp_path / "1" / name).read_text().splitlines(keepends=True)
-    for kept in range(len(lines)):
-        (tmp_path / "1" / name).write_text("".join(lines[:kept]))
+    for count in range(len(lines)):
+        (tmp_path / "1" / name).write_text("".join(lines[:count]))
         seen = output.read("mdtest", tmp_path / "1", tmp_path)[1]
-        assert seen.contradictions == () and not (seen.complete and kept < len(lines) - 1), kept
+        assert seen.contradictions == () and not (seen.complete and count < len(lines) - 1), count
 
 
 def test_the_mean_and_the_deviation_of_the_text_are_those_of_the_phases(tmp_path: Path) -> None:

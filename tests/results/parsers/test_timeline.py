@@ -14,7 +14,7 @@ START = TEXT.splitlines(keepends=True)[0]
 
 
 def line(**changes: object) -> str:
-    made = {
+    fields = {
         "type": "process",
         "operation": "write",
         "rank": 1,
@@ -22,19 +22,19 @@ def line(**changes: object) -> str:
         "interval_s": 0.5,
         "timeline_bytes": [1, 0],
     }
-    return json.dumps(made | changes) + "\n"
+    return json.dumps(fields | changes) + "\n"
 
 
 def test_every_process_of_a_phase_has_its_timeline_in_the_order_of_the_ranks() -> None:
     found_timelines = timelines(TEXT)
     assert set(found_timelines) == {"write", "read"}
     assert [timeline.rank for timeline in found_timelines["write"]] == [0, 1, 2, 3]
-    assert {one.interval_s for one in found_timelines["write"]} == {0.02}
-    assert {sum(one.bytes) for one in found_timelines["write"]} == {8 << 18}
+    assert {timeline.interval_s for timeline in found_timelines["write"]} == {0.02}
+    assert {sum(timeline.bytes) for timeline in found_timelines["write"]} == {8 << 18}
 
 
 def test_the_slow_process_takes_longest() -> None:
-    assert max(timelines(TEXT)["write"], key=lambda one: len(one.bytes)).rank == 1
+    assert max(timelines(TEXT)["write"], key=lambda timeline: len(timeline.bytes)).rank == 1
 
 
 def test_what_is_no_timeline_is_left_out_and_named_by_its_line() -> None:
@@ -46,11 +46,11 @@ def test_what_is_no_timeline_is_left_out_and_named_by_its_line() -> None:
     text = START + "".join(wrong) + line()
     assert timelines(text) == {"write": [Timeline(1, "n1", 0.5, (1, 0))]}
     _, seen = parse(text, "bench.jsonl")
-    said = {remark.line: remark.text for remark in seen.errors}
-    assert said[2] == "rank: '1' is not a whole number ≥ 0"
-    assert said[6] == "interval_s: 0 is not above 0 and below 1e9"
-    assert said[8] == "timeline_bytes: 3 is not a list of whole numbers ≥ 0"
-    assert said[10] == "timeline_bytes: list is not a list of whole numbers ≥ 0"
+    messages = {remark.line: remark.text for remark in seen.errors}
+    assert messages[2] == "rank: '1' is not a whole number ≥ 0"
+    assert messages[6] == "interval_s: 0 is not above 0 and below 1e9"
+    assert messages[8] == "timeline_bytes: 3 is not a list of whole numbers ≥ 0"
+    assert messages[10] == "timeline_bytes: list is not a list of whole numbers ≥ 0"
 
 
 def test_timelines_of_other_intervals_than_the_first_are_left_out() -> None:

@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 """
 
 
-def edited(old: bytes, new: bytes, path: str = "mdtest.c", code: bytes = CODE) -> Change:
+def edit_change(old: bytes, new: bytes, path: str = "mdtest.c", code: bytes = CODE) -> Change:
     """The one change of a file in which a part was replaced."""
     assert code.count(old) == 1, code.count(old)
     before, after = tree(entry(path, code)), tree(entry(path, code.replace(old, new)))
@@ -103,7 +103,7 @@ MEASURING = {
 def test_an_edit_of_the_measurement_path_is_flagged_with_its_line(
     old: bytes, new: bytes, line: int, reason: str
 ) -> None:
-    change = edited(old, new)
+    change = edit_change(old, new)
     assert change.kind is ChangeClass.MEASUREMENT
     (flag,) = change.flags
     assert reason in ", ".join(flag.why)
@@ -133,7 +133,7 @@ HARMLESS = {
 
 @pytest.mark.parametrize(("old", "new", "kind"), HARMLESS.values(), ids=list(HARMLESS))
 def test_an_edit_elsewhere_is_not_flagged(old: bytes, new: bytes, kind: ChangeClass) -> None:
-    change = edited(old, new)
+    change = edit_change(old, new)
     assert (change.kind, change.flags) == (kind, ())
 
 
@@ -214,8 +214,8 @@ def test_functions_are_found_however_their_head_is_written(head: bytes) -> None:
     body = b"    fsync(1);\n" + b"    a = 1;\n" * 8
     struct = b"struct s {\n    int a;\n};\nint table[] = {\n    1,\n};\n"
     code = struct + head + body + b"    b = 1;\n}\n"
-    assert edited(b"    b = 1;\n", b"    return;\n", code=code).kind is ChangeClass.MEASUREMENT
-    assert edited(b"    int a;\n", b"    int if_;\n    while;\n", code=code).kind is ChangeClass.OTHER
+    assert edit_change(b"    b = 1;\n", b"    return;\n", code=code).kind is ChangeClass.MEASUREMENT
+    assert edit_change(b"    int a;\n", b"    int if_;\n    while;\n", code=code).kind is ChangeClass.OTHER
 
 
 def test_permissions_are_a_change_of_their_own() -> None:
@@ -250,7 +250,7 @@ def test_what_was_compiled_in_the_published_directory_is_not_compared_either() -
     archive = replace(built_too, archive_sha256="12" * 32)  # is as it was published
     assert [change.path for change in classify.compare(archive, tree(a_c=CODE))[0].changes] == ["mdtest"]
     other = tree(a_c=CODE, mdtest=b"\x7fELF\3")
-    assert [one.path for one in classify.compare(built_too, other)[0].changes] == ["mdtest"]
+    assert [change.path for change in classify.compare(built_too, other)[0].changes] == ["mdtest"]
 
 
 def test_what_was_compiled_in_the_tree_is_named_and_not_compared() -> None:

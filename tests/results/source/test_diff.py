@@ -20,7 +20,7 @@ def patch(old: Tree, new: Tree) -> bytes:
     return diff.render(diff.differences(old, new))
 
 
-def applied(program: list[str], old: Tree, text: bytes, top: Path) -> Tree:
+def apply_patch(program: list[str], old: Tree, text: bytes, top: Path) -> Tree:
     """What a program makes of the tree on disk when it is given the patch."""
     source_trees.write(top, old)
     process = subprocess.run(program, input=text, cwd=top, capture_output=True, timeout=800)
@@ -43,7 +43,7 @@ def test_git_applies_whatever_differs(pair: tuple[Tree, Tree]) -> None:
         assert patch(old, new) == b""
         return
     with tempfile.TemporaryDirectory() as folder:
-        tree = applied(GIT, old, patch(old, new), Path(folder) / "tree")
+        tree = apply_patch(GIT, old, patch(old, new), Path(folder) / "tree")
     assert tree.entries == new.entries
 
 
@@ -64,7 +64,7 @@ def test_patch_applies_what_is_text(tmp_path: Path) -> None:
         entry("latin.c", b"\xe8re\n"),
         entry("run.sh", b"#!/bin/sh\n", PROGRAM),
     )
-    assert applied([*PATCH, "--binary"], old, patch(old, new), tmp_path / "tree").entries == new.entries
+    assert apply_patch([*PATCH, "--binary"], old, patch(old, new), tmp_path / "tree").entries == new.entries
 
 
 def test_the_form_of_a_patch() -> None:
@@ -105,8 +105,8 @@ def test_the_form_of_a_patch() -> None:
 
 def test_changes_that_are_near_share_a_hunk_and_others_do_not() -> None:
     lines = [b"%d\n" % number for number in range(40)]
-    changed = [b"changed\n" if number in (5, 11, 30) else line for number, line in enumerate(lines)]
-    (difference,) = diff.differences(tree(a_c=b"".join(lines)), tree(a_c=b"".join(changed)))
+    new_lines = [b"changed\n" if number in (5, 11, 30) else line for number, line in enumerate(lines)]
+    (difference,) = diff.differences(tree(a_c=b"".join(lines)), tree(a_c=b"".join(new_lines)))
     assert [(hunk.old_start, hunk.old_count, hunk.new_start, hunk.new_count) for hunk in difference.hunks] == [
         (3, 13, 3, 13),
         (28, 7, 28, 7),
@@ -127,7 +127,7 @@ def test_files_that_share_nothing_are_compared_at_once_however_long_they_are(tmp
     new = tree(a_c=b"first\n" + b"".join(b"new %d\n" % number for number in range(60_000)))
     (difference,) = diff.differences(old, new)
     assert (difference.count(b"+"), difference.count(b"-"), len(difference.hunks)) == (60_001, 60_000, 1)
-    assert applied(GIT, old, patch(old, new), tmp_path / "tree").entries == new.entries
+    assert apply_patch(GIT, old, patch(old, new), tmp_path / "tree").entries == new.entries
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from tests.support.examples import examples
 BUILD = Build("ab" * 32, compiler="gcc", libraries=("libmpi",), dirty=True, unix_time=1.5)
 
 
-def again(sources: Sources) -> Sources:
+def round_trip(sources: Sources) -> Sources:
     return facts.from_json(Sources, json.loads(facts.as_text(sources)))
 
 
@@ -25,8 +25,8 @@ def again(sources: Sources) -> Sources:
 def test_facts_are_the_same_when_read_again(pair: tuple[Tree, Tree]) -> None:
     comparison, _ = classify.compare(*pair, "1.8.4", ("ours.patch", b"words"))
     sources = Sources(comparison, "", (BUILD, Build("cd" * 32)))
-    assert again(sources) == sources
-    assert again(Sources()) == Sources()
+    assert round_trip(sources) == sources
+    assert round_trip(Sources()) == Sources()
 
 
 WRONG = {
@@ -51,8 +51,8 @@ def test_what_is_no_fact_is_refused(text: str, message: str) -> None:
 
 
 def test_what_a_later_version_adds_is_passed_over() -> None:
-    later = json.loads(facts.as_text(BUILD)) | {"weather": "fine"}
-    assert facts.from_json(Build, later) == BUILD
+    document = json.loads(facts.as_text(BUILD)) | {"weather": "fine"}
+    assert facts.from_json(Build, document) == BUILD
 
 
 def test_the_record_of_a_build_outside_of_a_repository_is_read() -> None:

@@ -46,17 +46,17 @@ BUILD = Build(
 )
 
 
-def found(built: Tree = BUILT, patch: tuple[str, bytes] | None = None) -> Sources:
+def compare_trees(built: Tree = BUILT, patch: tuple[str, bytes] | None = None) -> Sources:
     comparison, _ = classify.compare(PRISTINE, built, "1.8.4", patch)
     return Sources(comparison, "", (BUILD,))
 
 
 def test_the_text_of_a_tree_that_was_changed_everywhere() -> None:
-    builders.golden("modifications.txt", modifications.text(found(patch=("ours.patch", b""))) + "\n")
+    builders.golden("modifications.txt", modifications.text(compare_trees(patch=("ours.patch", b""))) + "\n")
 
 
 def test_no_modifications_are_reported_with_the_hashes_of_both_trees() -> None:
-    lines = modifications.text(found(PRISTINE)).splitlines()
+    lines = modifications.text(compare_trees(PRISTINE)).splitlines()
     assert f"No modifications: both trees are identical (tree hash {PRISTINE.hash})." in lines[3]
     assert [line for line in lines if PRISTINE.hash in line][1:] == [
         f"{name}: mdtest-1.8.4.tar.gz, 4 files, tree {PRISTINE.hash}, archive" for name in ("Published", "Built")
@@ -69,7 +69,7 @@ def test_what_was_not_compared_is_reported_with_the_reason() -> None:
 
 
 def test_a_patch_that_does_not_give_the_tree_is_reported() -> None:
-    sources = found()
+    sources = compare_trees()
     assert sources.comparison
     assert modifications.reproduction_text(replace(sources.comparison, applied="00" * 32)) == (
         f"Published source + patch differs from the built source: its tree hash is {'00' * 32}."
@@ -77,7 +77,7 @@ def test_a_patch_that_does_not_give_the_tree_is_reported() -> None:
 
 
 def test_a_page_has_the_same_in_parts() -> None:
-    parts = list(modifications.parts(found()))
+    parts = list(modifications.parts(compare_trees()))
     assert [part.title for part in parts] == [
         "Source",
         "Not compared",
@@ -98,18 +98,18 @@ def test_a_category_of_builds_is_named_with_what_it_allows_and_the_flags_by_clas
     )
     sources = Sources(problem="nothing", builds=(replace(BUILD, flags="-O2 -DX -DY -fast"),))
     lines = modifications.text(sources, category).splitlines()
-    about = "Category of the build: base build (base, clause 4). Changes that it allows: build."
-    assert lines[3] == about
+    sentence = "Category of the build: base build (base, clause 4). Changes that it allows: build."
+    assert lines[3] == sentence
     assert lines[lines.index("flags: -O2 -DX -DY -fast") + 1] == (
         "by class: mandatory -O2; portability -DX -DY; unknown -fast"
     )
     parts = list(modifications.parts(sources, category))
-    assert (parts[0].title, parts[0].about) == ("Category of the build", about)
+    assert (parts[0].title, parts[0].about) == ("Category of the build", sentence)
     assert ("by class: mandatory -O2; portability -DX -DY; unknown -fast",) in parts[-1].rows
 
 
 def test_three_files_are_written(tmp_path: Path) -> None:
-    modifications.write(tmp_path / "new", found(), b"patch")
+    modifications.write(tmp_path / "new", compare_trees(), b"patch")
     assert {path.name: path.read_bytes()[:5] for path in (tmp_path / "new").iterdir()} == {
         "modifications.json": b'{\n "f',
         "modifications.patch": b"patch",
@@ -120,4 +120,4 @@ def test_three_files_are_written(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=f"{tmp_path}/file: cannot be written: File exists"):
-        modifications.write(tmp_path / "file", found(), b"")
+        modifications.write(tmp_path / "file", compare_trees(), b"")

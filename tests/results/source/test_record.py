@@ -58,7 +58,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "campaign.yaml"
 
 
-def loaded(file: Path, **source: Any) -> Campaign:
+def load_campaign(file: Path, **source: Any) -> Campaign:
     campaign = config_load.load(file)[0]
     return replace(campaign, source=replace(campaign.source, **source))
 
@@ -71,7 +71,7 @@ def paths(file: Path) -> Paths:
 
 
 def test_the_trees_of_the_campaign_file_are_compared(file: Path) -> None:
-    sources, patch = modifications.compare(loaded(file))
+    sources, patch = modifications.compare(load_campaign(file))
     assert sources.comparison
     assert [change.path for change in sources.comparison.changes] == ["Makefile"]
     assert sources.comparison.names_version
@@ -90,18 +90,18 @@ def test_the_trees_of_the_campaign_file_are_compared(file: Path) -> None:
     ],
 )
 def test_what_is_not_named_is_not_compared(source: dict[str, str], problem: str, file: Path) -> None:
-    assert modifications.compare(loaded(file, **source)) == (Sources(problem=problem), b"")
+    assert modifications.compare(load_campaign(file, **source)) == (Sources(problem=problem), b"")
 
 
 def test_the_built_in_benchmark_alone_is_compared_with_nothing(file: Path) -> None:
-    campaign = replace(loaded(file, pristine="", modified=""), benchmark=config.Benchmark())
+    campaign = replace(load_campaign(file, pristine="", modified=""), benchmark=config.Benchmark())
     assert "the built-in benchmark's is compared" in modifications.compare(campaign)[0].problem
 
 
 def test_a_supplied_patch_is_judged(file: Path) -> None:
-    _, patch = modifications.compare(loaded(file))
+    _, patch = modifications.compare(load_campaign(file))
     (file.parent / "ours.patch").write_bytes(patch)
-    comparison = modifications.compare(loaded(file, patch="ours.patch"))[0].comparison
+    comparison = modifications.compare(load_campaign(file, patch="ours.patch"))[0].comparison
     assert comparison and comparison.supplied
     assert (comparison.supplied.sha256, comparison.supplied.problem) == (hashlib.sha256(patch).hexdigest(), "")
 
@@ -109,20 +109,22 @@ def test_a_supplied_patch_is_judged(file: Path) -> None:
 @pytest.mark.parametrize("source", [{"pristine": "nowhere"}, {"modified": "nowhere"}, {"patch": "nowhere"}])
 def test_what_is_not_there_is_reported(source: dict[str, str], file: Path) -> None:
     with pytest.raises(InputError, match="nowhere"):
-        modifications.compare(loaded(file, **source))
+        modifications.compare(load_campaign(file, **source))
 
 
 def test_a_pipe_in_place_of_a_patch_is_refused_and_not_waited_for(file: Path) -> None:
     os.mkfifo(file.parent / "ours.patch")
     with pytest.raises(InputError, match=r"ours\.patch: not a regular file"):
-        modifications.compare(loaded(file, patch="ours.patch"))
+        modifications.compare(load_campaign(file, patch="ours.patch"))
 
 
 def test_the_built_in_benchmark_is_compared_with_a_release_of_the_project(file: Path) -> None:
     own_tree = trees.read(str(resources.BENCHMARK), Path("/"), modifications.BUILDS)
-    released = [entry(f"bench-src/{path}", one.data, one.mode) for path, one in own_tree.entries.items()]
+    released = [
+        entry(f"bench-src/{path}", own_entry.data, own_entry.mode) for path, own_entry in own_tree.entries.items()
+    ]
     source_trees.write(file.parent / "release", tree(*released, entry("README.md", b"x")))
-    campaign = replace(loaded(file, pristine="release", modified=""), benchmark=config.Benchmark())
+    campaign = replace(load_campaign(file, pristine="release", modified=""), benchmark=config.Benchmark())
     comparison = modifications.compare(campaign)[0].comparison
     assert comparison
     assert (comparison.changes, comparison.pristine.hash, comparison.modified.hash) == (
@@ -134,10 +136,12 @@ def test_the_built_in_benchmark_is_compared_with_a_release_of_the_project(file: 
 
 def test_what_was_built_in_a_checkout_of_the_project_is_compared_on_neither_side(file: Path) -> None:
     own_tree = trees.read(str(resources.BENCHMARK), Path("/"), modifications.BUILDS)
-    checkout = [entry(f"bench-src/{path}", one.data, one.mode) for path, one in own_tree.entries.items()]
+    checkout = [
+        entry(f"bench-src/{path}", own_entry.data, own_entry.mode) for path, own_entry in own_tree.entries.items()
+    ]
     entries = [entry("bench-src/build/build.json", b"{}"), entry("bench-src/build-san/rate.c", b"double rate;\n")]
     source_trees.write(file.parent / "checkout", tree(*checkout, *entries, entry("README.md", b"x")))
-    campaign = replace(loaded(file, pristine="checkout", modified=""), benchmark=config.Benchmark())
+    campaign = replace(load_campaign(file, pristine="checkout", modified=""), benchmark=config.Benchmark())
     comparison = modifications.compare(campaign)[0].comparison
     assert comparison
     assert (comparison.changes, comparison.pristine.hash) == ((), own_tree.hash)
@@ -152,7 +156,7 @@ def test_the_build_of_an_external_benchmark_is_as_the_campaign_file_tells(file: 
     notes = config.BuildNotes(compiler="gcc 12", flags="-O2", libraries=("Open MPI",), log="build.log")
     binary = hashlib.sha256(b"\x7fELF").hexdigest()
     without_products = trees.without_products(MODIFIED, PRISTINE)
-    assert modifications.builds(loaded(file, build=notes)) == (
+    assert modifications.builds(load_campaign(file, build=notes)) == (
         Build(
             binary,
             compiler="gcc 12",
@@ -164,7 +168,7 @@ def test_the_build_of_an_external_benchmark_is_as_the_campaign_file_tells(file: 
             log_sha256=hashlib.sha256(b"mpicc").hexdigest(),
         ),
     )
-    modifications.store_builds(loaded(file, build=notes), paths(file))
+    modifications.store_builds(load_campaign(file, build=notes), paths(file))
     folder = paths(file).source / "builds"
     assert {path.name for path in folder.iterdir()} == {f"{binary}.json", f"{binary}.log"}
     assert (folder / f"{binary}.log").read_text() == "mpicc"
@@ -173,7 +177,7 @@ def test_the_build_of_an_external_benchmark_is_as_the_campaign_file_tells(file: 
 
 def test_a_log_that_is_not_there_is_reported(file: Path) -> None:
     with pytest.raises(InputError, match=r"source\.build\.log: .*build\.log: No such file"):
-        modifications.builds(loaded(file, build=config.BuildNotes(log="build.log")))
+        modifications.builds(load_campaign(file, build=config.BuildNotes(log="build.log")))
 
 
 def test_each_program_of_a_pack_has_a_build_of_its_own(file: Path) -> None:
@@ -182,7 +186,7 @@ def test_each_program_of_a_pack_has_a_build_of_its_own(file: Path) -> None:
         path.write_text(name)
     notes, other = config.BuildNotes(compiler="gcc 12"), config.BuildNotes(compiler="icx 2024")
     campaign = replace(
-        loaded(file, build=notes, builds=(("mdtest", other),)),
+        load_campaign(file, build=notes, builds=(("mdtest", other),)),
         benchmark=config.Benchmark(programs=tuple(programs.items())),
     )
     compilers = {build.binary_sha256: build.compiler for build in modifications.builds(campaign)}
@@ -195,18 +199,18 @@ def test_each_program_of_a_pack_has_a_build_of_its_own(file: Path) -> None:
 @pytest.mark.mpi
 def test_the_built_in_benchmark_keeps_its_own_record(file: Path) -> None:
     binary = build() / "bench"
-    (found,) = modifications.builds(replace(loaded(file), benchmark=config.Benchmark()))
-    assert found.binary_sha256 == hashlib.sha256(binary.read_bytes()).hexdigest()
-    assert found.source_tree == trees.read(str(resources.BENCHMARK), Path("/"), modifications.BUILDS).hash
-    assert found.compiler and "-O2" in found.flags.split()
-    assert any(library.startswith("libmpi") for library in found.libraries)
+    (recorded_build,) = modifications.builds(replace(load_campaign(file), benchmark=config.Benchmark()))
+    assert recorded_build.binary_sha256 == hashlib.sha256(binary.read_bytes()).hexdigest()
+    assert recorded_build.source_tree == trees.read(str(resources.BENCHMARK), Path("/"), modifications.BUILDS).hash
+    assert recorded_build.compiler and "-O2" in recorded_build.flags.split()
+    assert any(library.startswith("libmpi") for library in recorded_build.libraries)
 
 
 # --- kept with the results
 
 
 def test_what_was_kept_is_read_again(file: Path) -> None:
-    compared, patch = modifications.compare(loaded(file))
+    compared, patch = modifications.compare(load_campaign(file))
     modifications.store_sources(paths(file), compared, patch)
     sources = modifications.recorded_sources(paths(file))
     assert sources.comparison == compared.comparison
@@ -215,33 +219,33 @@ def test_what_was_kept_is_read_again(file: Path) -> None:
 
 
 def test_a_tree_that_cannot_be_read_any_more_leaves_what_was_found_of_it(file: Path) -> None:
-    assert modifications.compare_and_store(loaded(file), paths(file)) == ""
+    assert modifications.compare_and_store(load_campaign(file), paths(file)) == ""
     (file.parent / "pristine").rename(file.parent / "away")
-    assert "pristine: not found" in modifications.compare_and_store(loaded(file), paths(file))
+    assert "pristine: not found" in modifications.compare_and_store(load_campaign(file), paths(file))
     assert modifications.recorded_sources(paths(file)).comparison
 
 
 def test_the_report_of_trees_that_are_gone_follows_the_category_and_the_builds(file: Path) -> None:
-    modifications.compare_and_store(loaded(file), paths(file))
+    modifications.compare_and_store(load_campaign(file), paths(file))
     (file.parent / "pristine").rename(file.parent / "away")
     builds = paths(file).source / "builds"
     builds.mkdir()
     (builds / f"{'7' * 64}.json").write_text(facts.as_text(Build("7" * 64, compiler="gcc 12")))
-    modifications.compare_and_store(loaded(file), paths(file), BuildCategory("ported", "ported code", "9"))
+    modifications.compare_and_store(load_campaign(file), paths(file), BuildCategory("ported", "ported code", "9"))
     text = (paths(file).source / "modifications.txt").read_text()
     assert "ported code" in text and "gcc 12" in text and "changed, " in text
 
 
 def test_of_other_trees_nothing_is_left(file: Path) -> None:
-    modifications.compare_and_store(loaded(file), paths(file))
-    trouble = modifications.compare_and_store(loaded(file, pristine="another"), paths(file))
+    modifications.compare_and_store(load_campaign(file), paths(file))
+    trouble = modifications.compare_and_store(load_campaign(file, pristine="another"), paths(file))
     sources = modifications.recorded_sources(paths(file))
     assert (sources.comparison, sources.problem) == (None, trouble)
     assert "another: not found" in trouble
 
 
 def test_a_patch_that_was_changed_afterwards_is_noticed(file: Path) -> None:
-    modifications.store_sources(paths(file), *modifications.compare(loaded(file)))
+    modifications.store_sources(paths(file), *modifications.compare(load_campaign(file)))
     sources = modifications.recorded_sources(paths(file))
     assert sources.comparison and sources.patch_sha256 == sources.comparison.patch_sha256
     with (paths(file).source / "modifications.patch").open("ab") as stream:
@@ -250,7 +254,7 @@ def test_a_patch_that_was_changed_afterwards_is_noticed(file: Path) -> None:
 
 
 def test_a_damaged_record_is_reported_with_what_to_do(file: Path) -> None:
-    modifications.store_sources(paths(file), *modifications.compare(loaded(file)))
+    modifications.store_sources(paths(file), *modifications.compare(load_campaign(file)))
     path = paths(file).source / "modifications.json"
     path.write_text("{}")
     with pytest.raises(InputError, match=f"{path}: damaged .*; delete it and run 'campaign modifications FILE'"):
@@ -312,25 +316,27 @@ def test_a_benchmark_that_was_built_again_between_two_attempts_is_noticed(file: 
     case.call("run", "--only", "scratch/node/shared/*", status=None)
     first = hashlib.sha256(program.read_bytes()).hexdigest()
     # What ran calls itself the built-in benchmark, which is neither the RFP's program nor of the source that is named.
-    others = [
+    violations = [
         ("SRC-01", "campaign", "1.8.4 or 1.8.3", f"campaign bench {__version__}"),
         ("SRC-06", "campaign", "1.8.4", __version__),
     ]
-    assert broken(case) == others
+    assert source_violations(case) == violations
     assert (paths(file).source / "builds" / f"{first}.json").exists()
 
     with program.open("ab") as stream:
         stream.write(b"\0")
     case.call("rerun", "scratch/node/shared/create", status=None)
     second = hashlib.sha256(program.read_bytes()).hexdigest()
-    assert sorted(broken(case)) == sorted([*others, ("SRC-04", "scratch.node.shared.r1/1", second, first)])
+    assert sorted(source_violations(case)) == sorted(
+        [*violations, ("SRC-04", "scratch.node.shared.r1/1", second, first)]
+    )
 
 
-def broken(case: Case) -> list[tuple[str, str, str, str]]:
+def source_violations(case: Case) -> list[tuple[str, str, str, str]]:
     """The rules about sources that a campaign breaks."""
     document = json.loads(case.call("check", "--json", status=None))
     return [
-        (one["rule"], one["subject"], one["expected"], one["actual"])
-        for one in document
-        if one["rule"].startswith("SRC-") and one["severity"] == "E"
+        (finding["rule"], finding["subject"], finding["expected"], finding["actual"])
+        for finding in document
+        if finding["rule"].startswith("SRC-") and finding["severity"] == "E"
     ]

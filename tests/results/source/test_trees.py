@@ -24,7 +24,7 @@ from tests.support import source_trees
 from tests.support.examples import examples
 from tests.support.source_trees import entry, tree
 
-GIVEN = tree(
+SOURCE_TREE = tree(
     entry("mdtest.c", b"int main;\n"),
     entry("scripts/run.sh", b"#!/bin/sh\n", PROGRAM),
     entry("scripts/latest", b"run.sh", LINK),
@@ -32,12 +32,12 @@ GIVEN = tree(
 )
 
 
-def read(path: Path, text: str = "", **how: frozenset[str]) -> Tree:
-    return trees.read(text or path.name, path.parent, **how)
+def read(path: Path, text: str = "", **options: frozenset[str]) -> Tree:
+    return trees.read(text or path.name, path.parent, **options)
 
 
 def directory(top: Path) -> str:
-    source_trees.write(top / "mdtest-1.8.4", GIVEN)
+    source_trees.write(top / "mdtest-1.8.4", SOURCE_TREE)
     return "mdtest-1.8.4"
 
 
@@ -51,9 +51,9 @@ def tarball(kind: str) -> Callable[[Path], str]:
     return make
 
 
-def zipped(top: Path) -> str:
+def zip_archive(top: Path) -> str:
     with zipfile.ZipFile(top / "x.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        for entry in GIVEN.entries.values():
+        for entry in SOURCE_TREE.entries.values():
             member = zipfile.ZipInfo(f"mdtest-1.8.4/{entry.path}")
             member.external_attr = int(entry.mode, 8) << 16
             archive.writestr(member, entry.data)
@@ -68,10 +68,10 @@ def git(top: Path, *words: str) -> str:
 
 
 def repository(top: Path) -> str:
-    source_trees.write(top / "repo", GIVEN)
+    source_trees.write(top / "repo", SOURCE_TREE)
     (top / "repo" / ".gitattributes").write_text("*.c eol=crlf export-ignore\n")  # of no account
     git(top / "repo", "init", "--quiet")
-    git(top / "repo", "add", "--force", *GIVEN.entries)
+    git(top / "repo", "add", "--force", *SOURCE_TREE.entries)
     git(top / "repo", "commit", "--quiet", "--message=first")
     git(top / "repo", "tag", "v1.8.4")
     (top / "repo" / "mdtest.c").write_text("changed since")
@@ -80,33 +80,33 @@ def repository(top: Path) -> str:
 
 @pytest.mark.parametrize(
     "make",
-    [directory, tarball("gz"), tarball("xz"), tarball("bz2"), tarball(""), zipped, repository],
+    [directory, tarball("gz"), tarball("xz"), tarball("bz2"), tarball(""), zip_archive, repository],
     ids=["directory", "gz", "xz", "bz2", "tar", "zip", "git"],
 )
 def test_a_tree_is_the_same_wherever_it_lies(make: Callable[[Path], str], tmp_path: Path) -> None:
     name = make(tmp_path)
     tree = trees.read(name, tmp_path)
-    assert (tree.name, dict(tree.entries), tree.hash) == (name, dict(GIVEN.entries), GIVEN.hash)
+    assert (tree.name, dict(tree.entries), tree.hash) == (name, dict(SOURCE_TREE.entries), SOURCE_TREE.hash)
     path = tmp_path / name
     assert tree.archive_sha256 == (hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "")
     assert tree.revision == (git(tmp_path / "repo", "rev-parse", "HEAD") if "@" in name else "")
 
 
 def test_the_hash_is_over_a_line_for_each_file_in_the_order_of_their_bytes() -> None:
-    given = tree(entry("b", b"x", PROGRAM), entry("Z", b"to", LINK), entry("é", b""))
+    source_tree = tree(entry("b", b"x", PROGRAM), entry("Z", b"to", LINK), entry("é", b""))
     lines = [
         f"{hashlib.sha256(b'to').hexdigest()} 120000 Z\n",
         f"{hashlib.sha256(b'x').hexdigest()} 100755 b\n",
         f"{hashlib.sha256(b'').hexdigest()} 100644 é\n",
     ]
-    assert given.hash == hashlib.sha256("".join(lines).encode()).hexdigest()
+    assert source_tree.hash == hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 @settings(max_examples=30)
 @given(source_trees.trees)
-def test_any_tree_is_read_as_it_was_written(tmp_path_factory: pytest.TempPathFactory, given: Tree) -> None:
-    top = source_trees.write(tmp_path_factory.mktemp("trees") / "top", given)
-    assert dict(read(top).entries) == dict(given.entries)
+def test_any_tree_is_read_as_it_was_written(tmp_path_factory: pytest.TempPathFactory, source_tree: Tree) -> None:
+    top = source_trees.write(tmp_path_factory.mktemp("trees") / "top", source_tree)
+    assert dict(read(top).entries) == dict(source_tree.entries)
 
 
 def test_a_directory_of_a_revision(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_directory_of_a_revision(tmp_path: Path) -> None:
 def test_variables_of_git_lead_nowhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repository(tmp_path)
     monkeypatch.setenv("GIT_DIR", "/nowhere")
-    assert trees.read("repo@v1.8.4", tmp_path).hash == GIVEN.hash
+    assert trees.read("repo@v1.8.4", tmp_path).hash == SOURCE_TREE.hash
 
 
 @pytest.mark.parametrize("revision", ["v9", "--output=x", "HEAD:nowhere", "HEAD:mdtest.c"])
@@ -136,19 +136,19 @@ def test_what_is_not_there_is_reported_with_what_may_be(tmp_path: Path) -> None:
 def test_version_control_is_left_out_and_said(tmp_path: Path) -> None:
     repository(tmp_path)
     tree = read(tmp_path / "repo")
-    assert set(tree.entries) == {*GIVEN.entries, ".gitattributes"}
+    assert set(tree.entries) == {*SOURCE_TREE.entries, ".gitattributes"}
     assert tree.ignored == (Ignored(".git", "version control"),)
 
 
 def test_directories_that_are_no_part_of_it_are_left_out_at_the_top_alone(tmp_path: Path) -> None:
     source_trees.write(tmp_path / "t", tree(entry("build/x.o"), entry("src/build/y.c"), entry("a.c")))
-    found = read(tmp_path / "t", excluded_directories=frozenset({"build"}))
-    assert set(found.entries) == {"src/build/y.c", "a.c"}
-    assert found.ignored == (Ignored("build", "build directory"),)
+    source_tree = read(tmp_path / "t", excluded_directories=frozenset({"build"}))
+    assert set(source_tree.entries) == {"src/build/y.c", "a.c"}
+    assert source_tree.ignored == (Ignored("build", "build directory"),)
 
 
 def test_a_pipe_is_not_opened(tmp_path: Path) -> None:
-    source_trees.write(tmp_path / "t", GIVEN)
+    source_trees.write(tmp_path / "t", SOURCE_TREE)
     os.mkfifo(tmp_path / "t" / "pipe")
     assert read(tmp_path / "t").ignored == (Ignored("pipe", "neither a file nor a link"),)
 
@@ -167,13 +167,13 @@ def test_compiled_code_is_left_out_by_what_it_holds_and_only_where_it_is_new() -
     elf = b"\x7fELF\2\1\1"
     pristine = tree(a_c=b"int a;\n", blob_o=elf)
     built = tree(a_c=b"int a;\n", blob_o=elf + b"changed", mdtest=elf, lib_a=b"!<arch>\n", trick_o=b"int hidden;\n")
-    found = trees.without_products(built, pristine)
-    assert set(found.entries) == {"a.c", "blob.o", "trick.o"}
-    assert [(ignored.path, ignored.why) for ignored in found.ignored] == [
+    source_tree = trees.without_products(built, pristine)
+    assert set(source_tree.entries) == {"a.c", "blob.o", "trick.o"}
+    assert [(ignored.path, ignored.why) for ignored in source_tree.ignored] == [
         ("mdtest", "compiled code"),
         ("lib.a", "compiled code"),
     ]
-    assert found.ignored[0].sha256 == hashlib.sha256(elf).hexdigest()
+    assert source_tree.ignored[0].sha256 == hashlib.sha256(elf).hexdigest()
 
 
 # --- hostile archives
@@ -206,9 +206,9 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize(("what", "says"), HOSTILE.values(), ids=list(HOSTILE))
-def test_a_hostile_member_is_refused(what: tuple[tarfile.TarInfo, bytes], says: str, tmp_path: Path) -> None:
-    path = tar(tmp_path / "x.tar.gz", (member("top/a.c"), b"a"), what)
+@pytest.mark.parametrize(("hostile_member", "says"), HOSTILE.values(), ids=list(HOSTILE))
+def test_a_hostile_member_is_refused(hostile_member: tuple[tarfile.TarInfo, bytes], says: str, tmp_path: Path) -> None:
+    path = tar(tmp_path / "x.tar.gz", (member("top/a.c"), b"a"), hostile_member)
     with pytest.raises(InputError) as error:
         read(path)
     assert says in str(error.value)
@@ -284,11 +284,11 @@ def test_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.fixture(scope="module")
 def archives(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
-    made = []
-    for make in (tarball("gz"), tarball("xz"), tarball("bz2"), tarball(""), zipped):
+    contents = []
+    for make in (tarball("gz"), tarball("xz"), tarball("bz2"), tarball(""), zip_archive):
         top = tmp_path_factory.mktemp("archive")
-        made.append((top / make(top)).read_bytes())
-    return made
+        contents.append((top / make(top)).read_bytes())
+    return contents
 
 
 @settings(max_examples=examples(200))
