@@ -38,13 +38,15 @@ benchmark: {executable: mdtest}
 FACTS = {"mount.type": "lustre", "library.libmpi.so.40": f"/lib/libmpi.so.40 {'cd' * 32}"}
 
 
-def recorded(facts: dict[str, str] | None = None, **variables: str) -> Any:
+def job_environment(facts: dict[str, str] | None = None, **variables: str) -> Any:
     environment = builders.environment(facts={**FACTS, **(facts or {})})
     texts = {"SLURM_JOB_PARTITION": "fast", "OMPI_MCA_pml": "ucx", **variables}
     return replace(environment, variables={**environment.variables, **texts})
 
 
-def measured(seed: int, repetitions: int, factor: float = 1.0, noise: float = 0.01, started: float = 0.0) -> Submission:
+def measured_submission(
+    seed: int, repetitions: int, factor: float = 1.0, noise: float = 0.01, started: float = 0.0
+) -> Submission:
     """A campaign in which every run went as planned."""
     chance = random.Random(seed)
     results = Results(campaign=builders.campaign(repetitions=repetitions))
@@ -53,7 +55,7 @@ def measured(seed: int, repetitions: int, factor: float = 1.0, noise: float = 0.
     submission = results.submission()
     times = builders.completion(started=started + 110.0, ended=started + 112.5)
     cases = tuple(
-        replace(case, evidence=builders.evidence(environment=recorded(), completion=times), judge=lambda *_: ())
+        replace(case, evidence=builders.evidence(environment=job_environment(), completion=times), judge=lambda *_: ())
         for case in submission.results
     )
     rows = tuple(replace(row, status=Status.MEASURED, findings=()) for row in submission.rows)
@@ -61,21 +63,25 @@ def measured(seed: int, repetitions: int, factor: float = 1.0, noise: float = 0.
     return replace(submission, campaign=campaign, results=cases, rows=rows)
 
 
-OFFER = measured(1, 5)
+OFFER = measured_submission(1, 5)
 ASKED = sample.design_challenge(sample.offer_of(OFFER, "offer"), "head", "s", AIMS, Design(0, 3, 0.0))
 
 
-def again(**changes: Any) -> Submission:
-    return measured(**{"seed": 2, "repetitions": 3, "started": 1000.0, **changes})
+def sample_submission(**changes: Any) -> Submission:
+    return measured_submission(**{"seed": 2, "repetitions": 3, "started": 1000.0, **changes})
 
 
-def decided(
-    answer: Submission, *allowed: str, found: tuple[Finding, ...] = (), asked: sample.Challenge = ASKED, **buyer: Any
+def sample_outcome(
+    answer: Submission,
+    *allowed: str,
+    found_findings: tuple[Finding, ...] = (),
+    challenge: sample.Challenge = ASKED,
+    **buyer: Any,
 ) -> SampleOutcome:
-    return decide_sample(asked, OFFER, answer, found, {}, AcceptanceOptions(allowed, **buyer))
+    return decide_sample(challenge, OFFER, answer, found_findings, {}, AcceptanceOptions(allowed, **buyer))
 
 
-def said(outcome: SampleOutcome) -> str:
+def outcome_text(outcome: SampleOutcome) -> str:
     reasons = [cell.reason for cell in outcome.comparison.cells[0] if cell.reason]
     return "\n".join([*reasons, *acceptance.condition_texts(outcome)])
 
@@ -90,7 +96,7 @@ def answers(outcome: SampleOutcome) -> dict[str, str]:
 
 def with_facts(environment: Any) -> Submission:
     """The first attempt's job found something else."""
-    submission = again()
+    submission = sample_submission()
     drawn = next(
         case for case in submission.results if f"{case.run.target}/{case.run.launch}/{case.run.files}" in str(ASKED)
     )
@@ -99,12 +105,12 @@ def with_facts(environment: Any) -> Submission:
 
 
 def with_rows(change: Callable[[Any], Any], cells: tuple[str, ...] = ASKED.cells[:1]) -> Submission:
-    submission = again()
+    submission = sample_submission()
     return replace(submission, rows=tuple(change(row) if str(row.cell) in cells else row for row in submission.rows))
 
 
 def test_a_sample_of_the_committed_system_is_accepted() -> None:
-    outcome = decided(again())
+    outcome = sample_outcome(sample_submission())
     assert (outcome.verdict, outcome.further, outcome.open) == (CellVerdict.ACCEPTED, 0, {})
     assert {cell.verdict for cell in outcome.comparison.cells[0]} == {CellVerdict.ACCEPTED}
     assert len(outcome.comparison.cells[0]) == len(ASKED.cells)
@@ -117,10 +123,10 @@ def test_a_sample_of_the_committed_system_is_accepted() -> None:
 
 
 def test_a_slower_system_is_rejected_with_its_ratios() -> None:
-    outcome = decided(again(factor=0.8))
+    outcome = sample_outcome(sample_submission(factor=0.8))
     assert outcome.verdict is CellVerdict.REJECTED
     assert {cell.verdict for cell in outcome.comparison.cells[0]} == {CellVerdict.REJECTED}
-    assert "geometric mean: 8" in said(outcome)
+    assert "geometric mean: 8" in outcome_text(outcome)
     assert (block(outcome).headline, answers(outcome)["results"]) == ("REJECTED", "NO")
     assert f"{len(ASKED.cells)} rejected of {len(ASKED.cells)} drawn results: scratch/" in block(outcome).sentence
     assert [(step.who, step.what[:15]) for step in block(outcome).steps] == [
@@ -129,40 +135,44 @@ def test_a_slower_system_is_rejected_with_its_ratios() -> None:
 
 
 def test_the_decision_on_the_samples_of_several_parts_is_that_on_the_worst() -> None:
-    honest, slow, unlike = decided(again()), decided(again(factor=0.8)), decided(again(repetitions=1))
+    honest, slow, unlike = (
+        sample_outcome(sample_submission()),
+        sample_outcome(sample_submission(factor=0.8)),
+        sample_outcome(sample_submission(repetitions=1)),
+    )
     assert unlike.verdict is CellVerdict.UNDECIDED
     for outcomes, worst in (((honest, slow, unlike), slow), ((honest, unlike), unlike), ((honest, honest), honest)):
         parts = {f"p{number}": outcome for number, outcome in enumerate(outcomes)}
         blocks = {part: block(outcome) for part, outcome in parts.items()}
-        of_all = acceptance.parts_decision(parts, blocks, "offers/offer.zip", "sample.yaml")
-        assert (of_all.headline, of_all.may, of_all.steps) == (
+        response_decision = acceptance.parts_decision(parts, blocks, "offers/offer.zip", "sample.yaml")
+        assert (response_decision.headline, response_decision.may, response_decision.steps) == (
             block(worst).headline, block(worst).may, block(worst).steps
         )  # fmt: skip
-        assert of_all.questions[0].answer == block(worst).headline
-        assert {question.name for question in of_all.questions} == {*parts}
+        assert response_decision.questions[0].answer == block(worst).headline
+        assert {question.name for question in response_decision.questions} == {*parts}
         assert acceptance.worst_verdict(outcome.verdict for outcome in outcomes) is worst.verdict
 
 
 def test_where_the_lowest_value_is_the_best_a_higher_one_is_rejected() -> None:
     lower = tuple(replace(row, best="lowest") for row in OFFER.rows)
     for factor, outcome in ((1.3, CellVerdict.REJECTED), (0.99, CellVerdict.ACCEPTED)):
-        answer = again(factor=factor)
+        answer = sample_submission(factor=factor)
         answer = replace(answer, rows=tuple(replace(row, best="lowest") for row in answer.rows))
         assert decide_sample(ASKED, replace(OFFER, rows=lower), answer, (), {}, AcceptanceOptions()).verdict is outcome
 
 
 def test_the_buyers_limit_and_the_reported_numbers_alone_decide_where_he_says_so() -> None:
-    answer = again(factor=0.9)
-    assert decided(answer, limit=0.8).verdict is CellVerdict.ACCEPTED
-    assert decided(answer, limit=0.8).challenge.design.limit == 0.8
-    assert decided(answer, limit=0.99, reported=True).verdict is CellVerdict.REJECTED
-    assert decided(answer, limit=0.8, reported=True).verdict is CellVerdict.ACCEPTED
+    answer = sample_submission(factor=0.9)
+    assert sample_outcome(answer, limit=0.8).verdict is CellVerdict.ACCEPTED
+    assert sample_outcome(answer, limit=0.8).challenge.design.limit == 0.8
+    assert sample_outcome(answer, limit=0.99, reported=True).verdict is CellVerdict.REJECTED
+    assert sample_outcome(answer, limit=0.8, reported=True).verdict is CellVerdict.ACCEPTED
 
 
 def test_a_sample_that_varies_more_than_the_design_assumed_asks_for_further_repetitions(tmp_path: Path) -> None:
-    outcome = decided(again(noise=0.04))
+    outcome = sample_outcome(sample_submission(noise=0.04))
     assert (outcome.verdict, outcome.open) == (CellVerdict.UNDECIDED, {})
-    assert "repetitions vary by 4" in said(outcome) and "the design assumed 1" in said(outcome)
+    assert "repetitions vary by 4" in outcome_text(outcome) and "the design assumed 1" in outcome_text(outcome)
     assert 20 < outcome.further < 100
     further = "campaign accept offers/offer.zip sample.yaml --further; campaign run sample.yaml"
     assert [step.what for step in block(outcome).steps] == [further]
@@ -176,7 +186,9 @@ def test_a_sample_that_varies_more_than_the_design_assumed_asks_for_further_repe
         "partition: changed" in file.read_text()
         and f"repetitions: {further_challenge.repetitions}\n" in file.read_text()
     )
-    enough = decided(again(noise=0.04, repetitions=further_challenge.repetitions), asked=further_challenge)
+    enough = sample_outcome(
+        sample_submission(noise=0.04, repetitions=further_challenge.repetitions), challenge=further_challenge
+    )
     assert (enough.verdict, enough.further) == (CellVerdict.ACCEPTED, 0)
 
 
@@ -187,50 +199,56 @@ def fewer(row: Row, number: int) -> Row:
 
 
 def test_missing_repetitions_are_asked_for() -> None:
-    outcome = decided(with_rows(lambda row: fewer(row, 2)))
+    outcome = sample_outcome(with_rows(lambda row: fewer(row, 2)))
     assert (outcome.verdict, outcome.further) == (CellVerdict.UNDECIDED, 1)
-    assert "2 of 3 repetitions" in said(outcome) and "--further" in block(outcome).steps[0].what
+    assert "2 of 3 repetitions" in outcome_text(outcome) and "--further" in block(outcome).steps[0].what
 
 
 def test_an_invalid_cell_says_which_rule_it_violates() -> None:
     wrong = Finding("ENV-04", Severity.ERROR, "scratch/*/*/*", "the file system is another", "ext4", "tmpfs")
-    outcome = decided(with_rows(lambda row: replace(row, status=Status.INVALID, findings=(wrong,))))
+    outcome = sample_outcome(with_rows(lambda row: replace(row, status=Status.INVALID, findings=(wrong,))))
     assert outcome.verdict is CellVerdict.UNDECIDED
-    assert "invalid: ENV-04 the file system is another (expected ext4, found tmpfs)" in said(outcome)
+    assert "invalid: ENV-04 the file system is another (expected ext4, found tmpfs)" in outcome_text(outcome)
 
 
 def test_a_cell_that_was_not_measured_is_undecided() -> None:
     row = {"status": Status.MISSING, "value": None, "values": (), "note": "not run yet"}
-    assert "missing: not run yet" in said(decided(with_rows(lambda given: replace(given, **row))))
-    submission = replace(again(), rows=tuple(row for row in again().rows if str(row.cell) != ASKED.cells[0]))
-    assert "only in the first" in said(decided(submission))
-    assert decided(submission).verdict is CellVerdict.UNDECIDED
-    assert block(decided(submission)).steps[0].what.startswith("mend what made runs fail; campaign run sample.yaml")
+    assert "missing: not run yet" in outcome_text(
+        sample_outcome(with_rows(lambda table_row: replace(table_row, **row)))
+    )
+    submission = replace(
+        sample_submission(), rows=tuple(row for row in sample_submission().rows if str(row.cell) != ASKED.cells[0])
+    )
+    assert "only in the first" in outcome_text(sample_outcome(submission))
+    assert sample_outcome(submission).verdict is CellVerdict.UNDECIDED
+    assert (
+        block(sample_outcome(submission)).steps[0].what.startswith("mend what made runs fail; campaign run sample.yaml")
+    )
 
 
 # --- ways to cheat, each with what names it
 
 
-def copied() -> Submission:
-    submission = again()
+def copied_sample() -> Submission:
+    submission = sample_submission()
     return replace(
         submission, results=(replace(submission.results[0], records=OFFER.results[0].records), *submission.results[1:])
     )
 
 
-def cancelled() -> Submission:
-    submission = again()
+def sample_with_cancelled_attempt() -> Submission:
+    submission = sample_submission()
     return replace(
         submission, attempts=(*submission.attempts, replace(submission.attempts[0], number=2, state=State.CANCELLED))
     )
 
 
 def job(**variables: str) -> Callable[[], Submission]:
-    return lambda: with_facts(recorded(**variables))
+    return lambda: with_facts(job_environment(**variables))
 
 
 def node(name: str, text: str) -> Callable[[], Submission]:
-    return lambda: with_facts(recorded({name: text}))
+    return lambda: with_facts(job_environment({name: text}))
 
 
 RECORDED: dict[str, tuple[Callable[[], Submission], str]] = {
@@ -242,19 +260,22 @@ RECORDED: dict[str, tuple[Callable[[], Submission], str]] = {
     "a preload": (job(LD_PRELOAD="/x/libfast.so"), "LD_PRELOAD: none in the bundle, /x/libfast.so"),
     "other tuning": (job(OMPI_MCA_pml="ob1"), "variable.OMPI_MCA_pml: ucx in the bundle, ob1"),
     "more tuning": (job(UCX_TLS="shm"), "variable.UCX_TLS: none in the bundle, shm"),
-    "more repetitions": (lambda: again(repetitions=6), "has 6 valid results; the challenge asks for 3"),
-    "cancelled attempts": (cancelled, "attempts: each run once in the bundle, 1 cancelled in the sample"),
-    "copied logs": (copied, "to the last digit: it was copied, not measured"),
-    "old measurements": (lambda: again(started=-50.0), "before the last run of the bundle did"),
-    "too fast": (lambda: again(factor=189.0), "times the bundle's; noise explains up to"),
+    "more repetitions": (lambda: sample_submission(repetitions=6), "has 6 valid results; the challenge asks for 3"),
+    "cancelled attempts": (
+        sample_with_cancelled_attempt,
+        "attempts: each run once in the bundle, 1 cancelled in the sample",
+    ),
+    "copied logs": (copied_sample, "to the last digit: it was copied, not measured"),
+    "old measurements": (lambda: sample_submission(started=-50.0), "before the last run of the bundle did"),
+    "too fast": (lambda: sample_submission(factor=189.0), "times the bundle's; noise explains up to"),
 }
 
 
 @pytest.mark.parametrize(("answer", "name"), RECORDED.values(), ids=RECORDED)
 def test_a_sample_that_was_measured_otherwise_is_not_accepted(answer: Callable[[], Submission], name: str) -> None:
-    outcome = decided(answer())
+    outcome = sample_outcome(answer())
     assert outcome.verdict is not CellVerdict.ACCEPTED
-    assert name in said(outcome)
+    assert name in outcome_text(outcome)
     assert block(outcome).steps
 
 
@@ -269,22 +290,22 @@ def test_a_sample_that_was_measured_otherwise_is_not_accepted(answer: Callable[[
 )
 def test_a_sample_whose_records_contradict_each_other_is_rejected(rule: str, message: str) -> None:
     wrong = Finding(rule, Severity.ERROR, "scratch.single.shared.r1/1", message, "this", "that")
-    outcome = decided(again(), found=(wrong,))
+    outcome = sample_outcome(sample_submission(), found_findings=(wrong,))
     assert outcome.verdict is CellVerdict.REJECTED
-    assert f"not a valid sample: {rule} {message} (expected this, found that)" in said(outcome)
+    assert f"not a valid sample: {rule} {message} (expected this, found that)" in outcome_text(outcome)
     assert (answers(outcome)["measured"], block(outcome).may[:7]) == ("NO", "nothing")
 
 
 def test_a_difference_counts_for_nothing_once_the_buyer_allows_it() -> None:
-    answer = with_facts(recorded({"mount.type": "nfs", "library.libmpi.so.40": "/lib/libmpi.so.40 12"}))
-    assert decided(answer, "mount.*").verdict is CellVerdict.UNDECIDED
-    outcome = decided(answer, "mount.scratch", "library.*")
+    answer = with_facts(job_environment({"mount.type": "nfs", "library.libmpi.so.40": "/lib/libmpi.so.40 12"}))
+    assert sample_outcome(answer, "mount.*").verdict is CellVerdict.UNDECIDED
+    outcome = sample_outcome(answer, "mount.scratch", "library.*")
     assert outcome.verdict is CellVerdict.ACCEPTED
-    assert "allowed: mount.scratch: lustre in the bundle, nfs, lustre in the sample" in said(outcome)
+    assert "allowed: mount.scratch: lustre in the bundle, nfs, lustre in the sample" in outcome_text(outcome)
     assert answers(outcome)["conditions"] == "allowed"
-    faster = decided(again(factor=3.0))
+    faster = sample_outcome(sample_submission(factor=3.0))
     assert block(faster).steps[-1].what.endswith("campaign accept offers/offer.zip sample.yaml --allow faster")
-    assert decided(again(factor=3.0), "faster").verdict is CellVerdict.ACCEPTED
+    assert sample_outcome(sample_submission(factor=3.0), "faster").verdict is CellVerdict.ACCEPTED
 
 
 CHANGED: dict[str, tuple[str, str, str]] = {
@@ -328,11 +349,11 @@ MACHINE: list[tuple[str, str, str]] = [
 @pytest.mark.parametrize(("old", "new", "name"), MACHINE, ids=[case[1] for case in MACHINE])
 def test_settings_of_the_machine_need_the_buyers_word(tmp_path: Path, old: str, new: str, name: str) -> None:
     changed_settings = acceptance._changed_settings(ASKED, challenge(tmp_path, old, new), OFFER)
-    outcome = decide_sample(ASKED, OFFER, again(), (), changed_settings, AcceptanceOptions())
+    outcome = decide_sample(ASKED, OFFER, sample_submission(), (), changed_settings, AcceptanceOptions())
     assert (outcome.verdict, len(outcome.open)) == (CellVerdict.UNDECIDED, len(changed_settings))
-    assert name in said(outcome)
+    assert name in outcome_text(outcome)
     keys = tuple(changed_settings)
     assert (
-        decide_sample(ASKED, OFFER, again(), (), changed_settings, AcceptanceOptions(keys)).verdict
+        decide_sample(ASKED, OFFER, sample_submission(), (), changed_settings, AcceptanceOptions(keys)).verdict
         is CellVerdict.ACCEPTED
     )

@@ -61,7 +61,7 @@ def test_the_campaign_file_is_handed_in_as_it_was_written(vendor: Vendor) -> Non
 def test_the_crate_leads_from_each_number_to_its_log(vendor: Vendor) -> None:
     data = vendor.root / "plain" / "data"
     crate = json.loads((data / "ro-crate-metadata.json").read_text())
-    graph = {one["@id"]: one for one in crate["@graph"]}
+    graph = {entity["@id"]: entity for entity in crate["@graph"]}
     assert graph["ro-crate-metadata.json"]["about"] == {"@id": "./"}
     table = json.loads((data / "tables/table.json").read_text())
     numbers = [row for row in table if row["value"] is not None]
@@ -72,7 +72,7 @@ def test_the_crate_leads_from_each_number_to_its_log(vendor: Vendor) -> None:
         action = graph[f"#{row['run']}/{row['attempt']}"]
         assert {"@id": cell} in action["result"]
         assert (data / action["object"][0]["@id"]).is_file()
-    assert all((data / one["@id"]).exists() for one in graph["./"]["hasPart"])
+    assert all((data / part["@id"]).exists() for part in graph["./"]["hasPart"])
 
 
 def test_what_does_not_count_is_in_the_index_with_its_hashes(vendor: Vendor, tmp_path: Path) -> None:
@@ -185,12 +185,12 @@ def test_what_a_killed_command_left_is_removed_by_the_next_one_but_not_what_anot
     abandoned, other = tmp_path / ".bag.zip.campaign-abc", tmp_path / ".bag.zip.campaign-def"
     (abandoned / "bag").mkdir(parents=True)
     other.mkdir()
-    held = os.open(other, os.O_RDONLY)
+    descriptor = os.open(other, os.O_RDONLY)
     try:
-        fcntl.flock(held, fcntl.LOCK_EX)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
         process = vendor.call("bundle", vendor.file, "-o", tmp_path / "bag.zip")
     finally:
-        os.close(held)
+        os.close(descriptor)
     assert "36 cells: 36 invalid: no buyer accepts this bundle; 'campaign check " in process.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == [".bag.zip.campaign-def", "bag.zip"]
 

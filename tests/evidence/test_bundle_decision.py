@@ -30,23 +30,23 @@ PRELOAD = replace(VIOLATION, rule="SRC-05", wording="LD_PRELOAD loads /x.so", mo
 DEVIATION = Finding("SRC-01", Severity.INFO, "campaign", "another program", move=Move.BUYER)
 
 
-def whole(*findings: Finding, profile: str = "full") -> Submission:
-    given = contents(Results(campaign=builders.campaign(profile=profile)), findings)
-    return replace(given, rows=tuple(replace(row, status=Status.MEASURED, value=1.0) for row in given.rows))
+def measured_submission(*findings: Finding, profile: str = "full") -> Submission:
+    submission = contents(Results(campaign=builders.campaign(profile=profile)), findings)
+    return replace(submission, rows=tuple(replace(row, status=Status.MEASURED, value=1.0) for row in submission.rows))
 
 
-def said(
-    *findings: Finding, profile: str = "full", of_bundle: tuple[Finding, ...] = (), **known: object
+def bundle_decision(
+    *findings: Finding, profile: str = "full", of_bundle: tuple[Finding, ...] = (), **facts: object
 ) -> BundleDecision:
     fields: dict[str, Any] = {
         "signature": "vendor",
         "trusted": True,
         "copy": RulesCopy.INSTALLED,
         "terms": True,
-        **known,
+        **facts,
     }
-    judged = fields.pop("whole", whole(*findings, profile=profile))
-    return decide_on_bundle(BundleFacts("offer.zip", **fields), of_bundle, judged)
+    submission = fields.pop("submission", measured_submission(*findings, profile=profile))
+    return decide_on_bundle(BundleFacts("offer.zip", **fields), of_bundle, submission)
 
 
 @pytest.mark.parametrize(
@@ -71,12 +71,12 @@ def said(
 def test_only_what_is_kept_and_accepted_by_terms_has_status_0(
     findings: tuple[Finding, ...], profile: str, outcome: VerifyOutcome, status: int
 ) -> None:
-    decision = said(*findings, profile=profile)
+    decision = bundle_decision(*findings, profile=profile)
     assert (decision.outcome, decision.exit_status) == (outcome, status)
 
 
 def test_without_terms_nothing_has_status_0() -> None:
-    decision = said(terms=False)
+    decision = bundle_decision(terms=False)
     assert (decision.outcome, decision.exit_status) == (VerifyOutcome.OPEN, 4)
     assert "campaign terms init terms.yaml --rules test-rules" in decision.block.steps[0].what
 
@@ -103,12 +103,12 @@ def answers(decision: BundleDecision) -> dict[str, str]:
 def test_evidence_rules_and_decisions_are_three_answers(
     findings: tuple[Finding, ...], of_bundle: tuple[Finding, ...], expected: tuple[str, ...]
 ) -> None:
-    found_answers = answers(said(*findings, of_bundle=of_bundle))
+    found_answers = answers(bundle_decision(*findings, of_bundle=of_bundle))
     assert tuple(found_answers[name] for name in ("evidence", "rules", "decisions")) == expected
 
 
 def test_whose_move_an_open_rule_is_is_reported_and_what_nobody_can_show_is_reported_once() -> None:
-    decision = said(UNCHECKED, COUNTERS, NOT_PRINTED, replace(NOT_PRINTED, subject="another"))
+    decision = bundle_decision(UNCHECKED, COUNTERS, NOT_PRINTED, replace(NOT_PRINTED, subject="another"))
     reason = next(question.reason for question in decision.block.questions if question.name == "rules")
     assert reason == (
         "1 rule open for the vendor (STA-04); 1 rule open for you (CCH-02); FLG-07 cannot be shown by these programs"
@@ -121,7 +121,7 @@ def test_whose_move_an_open_rule_is_is_reported_and_what_nobody_can_show_is_repo
 def test_records_that_contradict_each_other_are_the_buyers_move() -> None:
     """The vendor is not told to repeat the run: a new run would hide which record is wrong."""
     values = {"contradiction": "value of create is 3491317.0 in a/stdout:14, but 349131.0 in a/bench.jsonl:5"}
-    decision = said(replace(VIOLATION, rule="EVD-06", wording="{contradiction}", values=values))
+    decision = bundle_decision(replace(VIOLATION, rule="EVD-06", wording="{contradiction}", values=values))
     assert (answers(decision)["evidence"], decision.outcome) == ("CONTRADICTED", VerifyOutcome.NOT_VALID)
     first, *other_steps = decision.block.steps
     assert first.who == "you" and values["contradiction"] in first.what
@@ -130,22 +130,22 @@ def test_records_that_contradict_each_other_are_the_buyers_move() -> None:
 
 
 def test_a_result_that_is_missing_is_not_valid_even_in_a_rehearsal() -> None:
-    submission = whole(profile="rehearsal")
+    submission = measured_submission(profile="rehearsal")
     missing = replace(submission, rows=(replace(submission.rows[0], status=Status.MISSING), *submission.rows[1:]))
-    decision = said(whole=missing)
+    decision = bundle_decision(submission=missing)
     assert (decision.exit_status, answers(decision)["complete"]) == (1, "NO")
     assert "35 of 36 results" in decision.block.sentence
 
 
 def test_what_cannot_be_re_evaluated_claims_nothing() -> None:
-    decision = said(whole=None)
+    decision = bundle_decision(submission=None)
     assert (decision.outcome, decision.consistent, decision.rules) == (VerifyOutcome.NOT_VALID, False, "")
     assert answers(decision)["evidence"] == "CONTRADICTED"
     assert decision.block.may == "nothing: its records do not agree."
 
 
 @pytest.mark.parametrize(
-    ("known", "of_bundle", "seal", "text"),
+    ("bundle_facts", "of_bundle", "seal", "text"),
     [
         ({}, (), Seal.TRUSTED, "vendor (signature ok)"),
         ({"trusted": False, "signature": "SHA256:x"}, (), Seal.UNKNOWN, "signed by an unknown key"),
@@ -154,23 +154,25 @@ def test_what_cannot_be_re_evaluated_claims_nothing() -> None:
     ],
 )
 def test_who_closed_the_bundle_is_reported_first(
-    known: dict[str, object], of_bundle: tuple[Finding, ...], seal: Seal, text: str
+    bundle_facts: dict[str, object], of_bundle: tuple[Finding, ...], seal: Seal, text: str
 ) -> None:
-    decision = said(of_bundle=of_bundle, **known)
+    decision = bundle_decision(of_bundle=of_bundle, **bundle_facts)
     assert (decision.seal, text in decision.block.about) == (seal, True)
 
 
 def test_how_many_results_were_measured_is_reported_since_a_reason_is_enough_to_decline_one() -> None:
-    submission = whole()
+    submission = measured_submission()
     rows = (*(replace(row, status=Status.DECLINED) for row in submission.rows[:9]), *submission.rows[9:])
-    decision = said(whole=replace(submission, rows=rows))
+    decision = bundle_decision(submission=replace(submission, rows=rows))
     assert decision.results == {"declined": 9, "measured": 27}
     assert "36 of 36 results (9 declined)" in decision.block.sentence
 
 
 def test_the_decision_names_whose_copy_of_the_rules_was_used() -> None:
-    abouts = [said(copy=copy).block.about[2] for copy in (RulesCopy.GIVEN, RulesCopy.INSTALLED, RulesCopy.BUNDLE)]
-    assert [each.partition(" (")[2] for each in abouts] == [
+    about_texts = [
+        bundle_decision(copy=copy).block.about[2] for copy in (RulesCopy.GIVEN, RulesCopy.INSTALLED, RulesCopy.BUNDLE)
+    ]
+    assert [text.partition(" (")[2] for text in about_texts] == [
         "the copy that you named)",
         "your copy)",
         "the vendor's copy)",
@@ -178,7 +180,10 @@ def test_the_decision_names_whose_copy_of_the_rules_was_used() -> None:
 
 
 def test_what_no_record_shows_is_reported_where_nothing_else_does() -> None:
-    plain, proven = said(source=True), said(source=True, proofs=("nonce", "head", "rebuild", "sample"))
+    plain, proven = (
+        bundle_decision(source=True),
+        bundle_decision(source=True, proofs=("nonce", "head", "rebuild", "sample")),
+    )
     assert plain.block.questions[-1] == Question(
         "proof", "none", "nothing measured again, not built again, no head or time stamp"
     )
@@ -212,9 +217,9 @@ def test_it_is_printed_above_everything_and_is_in_json_and_in_the_report(vendor:
 
 def test_the_report_counts_and_lists_what_the_verdict_counts(vendor: Vendor, tmp_path: Path) -> None:
     document = json.loads(vendor.call("verify", vendor.root / "plain", "-o", tmp_path, "--json").stdout)
-    found = json.loads((tmp_path / "findings.json").read_text())
-    assert len({one["rule"] for one in found if not one["checked"]}) == document["conclusion"]["unchecked"]
-    assert {one["rule"] for one in found if one["subject"] == "bundle"} >= {"EVD-02", "EVD-03"}
+    entries = json.loads((tmp_path / "findings.json").read_text())
+    assert len({entry["rule"] for entry in entries if not entry["checked"]}) == document["conclusion"]["unchecked"]
+    assert {entry["rule"] for entry in entries if entry["subject"] == "bundle"} >= {"EVD-02", "EVD-03"}
     page = (tmp_path / "index.html").read_text()
     assert f"{document['conclusion']['unchecked']} rules of " in page
     assert (document["conclusion"]["outcome"], document["conclusion"]["compliance"]) == ("NOT VALID", "rehearsal")
@@ -231,8 +236,10 @@ def test_the_report_has_the_times_of_the_verdict(vendor: Vendor, tmp_path: Path)
 def test_every_finding_over_the_whole_campaign_is_printed(vendor: Vendor) -> None:
     campaign_findings = json.loads(vendor.call("verify", vendor.root / "plain", "--json").stdout)["campaign_findings"]
     output = " ".join(vendor.call("verify", vendor.root / "plain", "--details").stdout.split())
-    assert {one["severity"] for one in campaign_findings} >= {"W"}
-    assert [one["message"] for one in campaign_findings if " ".join(one["message"].split()) not in output] == []
+    assert {finding["severity"] for finding in campaign_findings} >= {"W"}
+    assert [
+        finding["message"] for finding in campaign_findings if " ".join(finding["message"].split()) not in output
+    ] == []
 
 
 @pytest.mark.parametrize(

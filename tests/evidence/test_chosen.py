@@ -28,7 +28,7 @@ def rewritten(vendor: Vendor, to: Path, old: str, new: str) -> Path:
     return bag
 
 
-def told(verified: VerifiedPart) -> list[str]:
+def pack_messages(verified: VerifiedPart) -> list[str]:
     return [finding.message for finding in verified.findings if finding.rule == "EVD-05"]
 
 
@@ -41,7 +41,7 @@ def test_a_pack_that_drops_checks_is_named_check_by_check(vendor: Vendor, tmp_pa
     bag = rewritten(vendor, tmp_path / "bag", line_of("FLG-05"), "")
     with verify.verify(bag, Buyer()) as verified:
         assert verified.decision.rules_copy is RulesCopy.INSTALLED
-        assert [text.partition(" (")[0] for text in told(verified)] == [
+        assert [text.partition(" (")[0] for text in pack_messages(verified)] == [
             "the vendor's rule pack differs from yours: it does not check FLG-05"
         ]
         assert verified.evaluation is not None and "FLG-05" in verified.evaluation.submission.pack.checks
@@ -51,7 +51,7 @@ def test_a_pack_that_drops_checks_is_named_check_by_check(vendor: Vendor, tmp_pa
 def test_a_parameter_and_any_other_part_of_the_pack_are_named(vendor: Vendor, tmp_path: Path) -> None:
     bag = rewritten(vendor, tmp_path / "bag", "minimum_nodes: 2", "minimum_nodes: 1")
     with verify.verify(bag, Buyer()) as verified:
-        assert told(verified) == ["the vendor's rule pack differs from yours: 'launch' differs"]
+        assert pack_messages(verified) == ["the vendor's rule pack differs from yours: 'launch' differs"]
 
 
 def test_the_buyers_own_pack_decides_where_it_is_named(vendor: Vendor, tmp_path: Path) -> None:
@@ -59,10 +59,12 @@ def test_the_buyers_own_pack_decides_where_it_is_named(vendor: Vendor, tmp_path:
     own_path.parent.mkdir()
     shutil.copy(PACKS / PACK, own_path)
     with verify.verify(vendor.root / "plain", Buyer(rules=str(own_path))) as verified:
-        assert (verified.decision.rules_copy, told(verified)) == (RulesCopy.GIVEN, [])
+        assert (verified.decision.rules_copy, pack_messages(verified)) == (RulesCopy.GIVEN, [])
     own_path.write_text(own_path.read_text().replace(line_of("RUN-07"), "  RUN-07: {clause: practice, minimum: 3s}\n"))
     with verify.verify(vendor.root / "plain", Buyer(rules=str(own_path))) as verified:
-        assert told(verified) == ["the vendor's rule pack differs from yours: RUN-07: minimum is 10s, yours is 3s"]
+        assert pack_messages(verified) == [
+            "the vendor's rule pack differs from yours: RUN-07: minimum is 10s, yours is 3s"
+        ]
         assert (
             verified.evaluation is not None and verified.evaluation.submission.pack.parameter("RUN-07", "minimum") == 3
         )
@@ -76,13 +78,13 @@ def test_a_pack_that_the_buyer_does_not_have_is_the_vendors_word(vendor: Vendor,
     bundled.forge(bag)
     with verify.verify(bag, Buyer()) as verified:
         assert verified.decision.rules_copy is RulesCopy.BUNDLE
-        assert told(verified) == [
+        assert pack_messages(verified) == [
             "no rule pack of this id is installed: re-evaluated with the vendor's copy; pass yours with --rules"
         ]
 
 
 @pytest.mark.parametrize(
-    ("signer", "by", "same"),
+    ("signer", "by", "is_same"),
     [
         ("buyer@site", "B. Uyer", True),
         ("jane.doe@lab.gov", "Jane Doe, procurement", True),
@@ -92,5 +94,5 @@ def test_a_pack_that_the_buyer_does_not_have_is_the_vendors_word(vendor: Vendor,
         ("x@y", "-", False),
     ],
 )
-def test_the_principal_of_a_key_has_to_be_the_person_whom_the_waiver_names(signer: str, by: str, same: bool) -> None:
-    assert is_named(signer, by) is same
+def test_the_principal_of_a_key_has_to_be_the_person_whom_the_waiver_names(signer: str, by: str, is_same: bool) -> None:
+    assert is_named(signer, by) is is_same

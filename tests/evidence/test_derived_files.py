@@ -34,8 +34,8 @@ def test_lines_too_few_and_too_many_are_counted(tmp_path: Path, kept_text: str, 
 
 
 def test_a_file_that_is_missing_or_no_utf8_is_named_so(tmp_path: Path) -> None:
-    for kept in (None, b"first line\n\xff\xfe\n"):
-        assert difference(tmp_path, kept) == {"table": "missing from the bundle, or not UTF-8"}
+    for data in (None, b"first line\n\xff\xfe\n"):
+        assert difference(tmp_path, data) == {"table": "missing from the bundle, or not UTF-8"}
 
 
 def test_a_file_that_this_machine_cannot_read_is_not_taken_for_a_missing_one(

@@ -38,8 +38,8 @@ def times_of(bag: Path) -> dict[str, float]:
 
 
 def run_that_lasted_longer(bag: Path) -> None:
-    ended = times_of(bag)["ended"]
-    facts.set_value(bag / RUN / "facts.jsonl", "job", "ended", ended + 30)
+    end = times_of(bag)["ended"]
+    facts.set_value(bag / RUN / "facts.jsonl", "job", "ended", end + 30)
 
 
 def run_that_ended_before_it_began(bag: Path) -> None:
@@ -123,8 +123,8 @@ def test_a_forger_who_forgets_nothing_is_contradicted_by_another_record(
     with verify.verify(bag, Buyer()) as verified:
         assert verified.evaluation is not None
         everything = (*verified.findings, *verified.evaluation.submission.all_findings)
-        assert "EVD-04" not in {one.rule for one in everything if one.violated}
-        assert "EVD-06" in {one.rule for one in everything if one.violated}
+        assert "EVD-04" not in {finding.rule for finding in everything if finding.violated}
+        assert "EVD-06" in {finding.rule for finding in everything if finding.violated}
         assert (verified.decision.consistent, verified.decision.exit_status) == (False, 1)
 
 
@@ -142,7 +142,7 @@ def test_a_number_that_was_changed_after_its_run_ended_is_found_by_a_head_that_w
     assert len(messages) == 1 and "stdout" in messages[0] and "differs from the file whose hash" in messages[0]
     bundled.redo(bag)
     with verify.verify(bag, Buyer(heads=(sent_text,))) as verified:
-        assert [one.rule for one in verified.findings if one.violated] == ["EVD-02"]
+        assert [finding.rule for finding in verified.findings if finding.violated] == ["EVD-02"]
     process = vendor.call("head", vendor.file)
     assert process.stdout.strip() == sent_text
 
@@ -157,25 +157,25 @@ def test_a_time_stamp_of_the_bundle_does_not_bind_what_was_done_before_it_was_wr
     """So it takes nothing from what the verdict says of attempts that were left out, and proves no journal."""
     bag = vendor.root / "plain"
     with verify.verify(bag, Buyer()) as verified:
-        head, ended = verified.chain.heads[-1], datetime.fromtimestamp(verified.chain.latest, UTC)
+        head, end = verified.chain.heads[-1], datetime.fromtimestamp(verified.chain.latest, UTC)
     digest = head if "head" in stamped else hashlib.sha256((bag / stamped).read_bytes()).hexdigest()
     reply = tmp_path / "x.tsr"
     reply.touch()
-    monkeypatch.setattr(timestamps, "read", lambda path, authority: Stamp(digest, ended + timedelta(hours=after_h)))
+    monkeypatch.setattr(timestamps, "read", lambda path, authority: Stamp(digest, end + timedelta(hours=after_h)))
     with verify.verify(bag, Buyer(timestamps=(reply,), authority=reply)) as verified:
         unproved = [finding for finding in verified.findings if finding.rule == "EVD-02" and not finding.checked]
         assert bool(unproved) is not binds
         assert ("that no attempt was left out" in verified.decision.block.may_not) is not binds
 
 
-def told_of_stamps(bag: Path, buyer: Buyer) -> dict[str, str]:
+def stamp_findings(bag: Path, buyer: Buyer) -> dict[str, str]:
     """What EVD-02 says of time stamps, with the severity of each."""
     with verify.verify(bag, buyer) as verified:
         findings = [finding for finding in verified.findings if finding.rule == "EVD-02"]
         return {
-            one.message: str(one.severity)
-            for one in findings
-            if "stamp" in one.message and "events in" not in one.message
+            finding.message: str(finding.severity)
+            for finding in findings
+            if "stamp" in finding.message and "events in" not in finding.message
         }
 
 
@@ -188,13 +188,13 @@ def test_time_stamps_that_the_driver_kept_are_read_without_being_named(vendor: V
         assert timestamps.obtain(head, str(service / "stamp"), stamps / f"{head}.tsr") == ""
     bundled.forge(bag)
     certificates = Buyer(authority=service / "cert.pem")
-    (message,) = told_of_stamps(bag, certificates)
+    (message,) = stamp_findings(bag, certificates)
     assert re.match(
         rf"2 time stamps prove that the first {len(heads)} events of the journal existed at \S+ \S+ UTC; their runs "
         r"had ended at most \w+ earlier",
         message,
     )
-    (message,) = told_of_stamps(bag, Buyer())
+    (message,) = stamp_findings(bag, Buyer())
     assert message.startswith("the bundle has time stamps of the journal's heads: pass the certificates")
     with verify.verify(bag, certificates) as verified:
         assert not [finding for finding in verified.findings if finding.rule == "CMP-05"]
@@ -202,14 +202,14 @@ def test_time_stamps_that_the_driver_kept_are_read_without_being_named(vendor: V
     shutil.copy(stamps / f"{heads[3]}.tsr", stamps / f"{heads[4]}.tsr")
     (stamps / f"{heads[5]}.tsr").write_text("a time stamp")
     bundled.forge(bag)
-    assert f"{heads[5]}.tsr: not a valid time stamp" in " ".join(told_of_stamps(bag, certificates))
+    assert f"{heads[5]}.tsr: not a valid time stamp" in " ".join(stamp_findings(bag, certificates))
     # The journal made anew: its heads are others, and no stamp is of them.
     bundled.redo(bag)
     in_journal(bag, lambda event: event.update(time=event["time"] + 1))
     bundled.redo(bag)
-    assert told_of_stamps(bag, certificates) == {}
+    assert stamp_findings(bag, certificates) == {}
     old = Buyer(timestamps=(stamps / f"{heads[-1]}.tsr",), authority=service / "cert.pem")
-    assert "E" in told_of_stamps(bag, old).values()
+    assert "E" in stamp_findings(bag, old).values()
 
 
 def test_an_event_that_is_later_than_a_time_stamp_that_covers_it_is_found(
@@ -220,8 +220,8 @@ def test_an_event_that_is_later_than_a_time_stamp_that_covers_it_is_found(
     reply = tmp_path / "x.tsr"
     reply.touch()
     monkeypatch.setattr(timestamps, "read", lambda path, authority: Stamp(head, datetime(2020, 1, 1, tzinfo=UTC)))
-    found_told_of_stamps = told_of_stamps(vendor.root / "plain", Buyer(timestamps=(reply,), authority=reply))
-    assert found_told_of_stamps == {"event 1 of the journal is later than a time stamp that covers it": "E"}
+    severities = stamp_findings(vendor.root / "plain", Buyer(timestamps=(reply,), authority=reply))
+    assert severities == {"event 1 of the journal is later than a time stamp that covers it": "E"}
 
 
 def test_the_challenge_of_the_buyer_is_in_every_attempts_name(vendor: Vendor, tmp_path: Path) -> None:
@@ -248,18 +248,18 @@ def kind_of(path: Path, line: bytes) -> str:
     return END if b'"source": "job"' in line else SURROUNDINGS
 
 
-def issued_later(bag: Path, without: str = "") -> None:
+def replace_nonce(bag: Path, spared_kind: str = "") -> None:
     """Another nonce under the old logs: its challenge in the place of the old one in all files, but for one kind."""
     old, new = journal.challenge("buyer-2026"), journal.challenge("another")
 
-    def changed(path: Path, line: bytes) -> bytes:
-        if kind_of(path, line) == without:
+    def changed_line(path: Path, line: bytes) -> bytes:
+        if kind_of(path, line) == spared_kind:
             return line
         return line.replace(old.encode(), new.encode()).replace(b"buyer-2026", b"another")
 
     for path in bag.rglob("*"):
         if path.is_file() and (old.encode() in (data := path.read_bytes()) or b"buyer-2026" in data):
-            path.write_bytes(b"".join(changed(path, line) for line in data.splitlines(keepends=True)))
+            path.write_bytes(b"".join(changed_line(path, line) for line in data.splitlines(keepends=True)))
     for path in sorted(bag.rglob(f"*{old}*"), key=lambda path: -len(path.parts)):
         path.rename(path.with_name(path.name.replace(old, new)))
     bundled.rechain(journal_of(bag), {})
@@ -281,8 +281,8 @@ def test_a_new_nonce_under_old_logs_is_found_in_each_kind_of_record(
     vendor: Vendor, tmp_path: Path, kind: str, rules: set[str]
 ) -> None:
     honest, bag = bundled.copy(vendor, "plain", tmp_path / "honest"), bundled.copy(vendor, "plain", tmp_path / "bag")
-    issued_later(bag, without=kind)
-    assert violated(bag, Buyer(nonce="another")) - violated(honest, Buyer(nonce="buyer-2026")) == rules
+    replace_nonce(bag, spared_kind=kind)
+    assert violated_rules(bag, Buyer(nonce="another")) - violated_rules(honest, Buyer(nonce="buyer-2026")) == rules
 
 
 def test_a_new_nonce_in_every_record_is_found_by_a_head_from_before(vendor: Vendor, tmp_path: Path) -> None:
@@ -290,18 +290,18 @@ def test_a_new_nonce_in_every_record_is_found_by_a_head_from_before(vendor: Vend
     with verify.verify(vendor.root / "plain", Buyer()) as verified:
         sent_text = verified.chain.heads[0]
     honest, bag = bundled.copy(vendor, "plain", tmp_path / "honest"), bundled.copy(vendor, "plain", tmp_path / "bag")
-    issued_later(bag)
-    before = violated(honest, Buyer(nonce="buyer-2026"))
-    assert violated(bag, Buyer(nonce="another")) - before == set()
-    assert violated(bag, Buyer(nonce="another", heads=(sent_text,))) - before == {"EVD-02"}
+    replace_nonce(bag)
+    before = violated_rules(honest, Buyer(nonce="buyer-2026"))
+    assert violated_rules(bag, Buyer(nonce="another")) - before == set()
+    assert violated_rules(bag, Buyer(nonce="another", heads=(sent_text,))) - before == {"EVD-02"}
 
 
-def violated(bag: Path, buyer: Buyer) -> set[str]:
+def violated_rules(bag: Path, buyer: Buyer) -> set[str]:
     """The rules that a bundle violates."""
     with verify.verify(bag, buyer) as verified:
         assert verified.evaluation is not None
         everything = (*verified.findings, *verified.evaluation.submission.all_findings)
-        return {one.rule for one in everything if one.violated}
+        return {finding.rule for finding in everything if finding.violated}
 
 
 def test_a_file_that_no_job_writes_is_named(vendor: Vendor, tmp_path: Path) -> None:
@@ -366,6 +366,8 @@ def test_an_honest_campaign_has_no_contradiction(vendor: Vendor) -> None:
     with verify.verify(vendor.root / "plain", Buyer()) as verified:
         assert verified.evaluation is not None
         everything = (*verified.findings, *verified.evaluation.submission.all_findings)
-        assert [one for one in everything if one.rule in ("EVD-06", "EVD-07", "PHY-04") and one.violated] == []
+        assert [
+            finding for finding in everything if finding.rule in ("EVD-06", "EVD-07", "PHY-04") and finding.violated
+        ] == []
     with reference.verified() as verified:
         assert verified.decision.consistent

@@ -21,7 +21,7 @@ from tests.support.bundled import Vendor
 from tests.support.command_line import CAMPAIGN
 
 
-def within(vendor: Vendor, place: Path, size: str, command: str) -> subprocess.CompletedProcess[str]:
+def run_in_file_system(vendor: Vendor, place: Path, size: str, command: str) -> subprocess.CompletedProcess[str]:
     """Of a shell in a namespace of its own, where a file system of this size is mounted at `place`."""
     place.mkdir(exist_ok=True)
     mount = f"mount -t tmpfs -o size={size} none '{place}' && {command}"
@@ -66,16 +66,16 @@ def test_a_bundle_that_finds_no_room_at_any_moment_of_its_verification_is_not_ca
         ["unshare", "--map-root-user", "--mount", *python, str(vendor.root / "plain")],
         capture_output=True, text=True, timeout=900, env=vendor.environment, check=True,
     )  # fmt: skip
-    found = [json.loads(line) for line in process.stdout.splitlines()]
-    whole = {bundle: (status, out) for bundle, size, status, out, _ in found if size == "size=1g"}
-    lacking = [(size, out, err) for _, size, status, out, err in found if status == ENVIRONMENT]
-    assert len(lacking) > len(found) / 4
+    outcomes = [json.loads(line) for line in process.stdout.splitlines()]
+    complete = {bundle: (status, out) for bundle, size, status, out, _ in outcomes if size == "size=1g"}
+    lacking = [(size, out, err) for _, size, status, out, err in outcomes if status == ENVIRONMENT]
+    assert len(lacking) > len(outcomes) / 4
     for size, out, err in lacking:
         assert (out == "" and str(place) in err) or "temporary directory" in err, (size, out, err)
         assert "set TMPDIR to a directory with more space" in err or "file system is full" in err, (size, err)
-    for bundle, size, status, out, err in found:
-        assert status == ENVIRONMENT or (status, out) == whole[bundle], (size, out, err)
-    assert all(status != ENVIRONMENT for status, _ in whole.values())
+    for bundle, size, status, out, err in outcomes:
+        assert status == ENVIRONMENT or (status, out) == complete[bundle], (size, out, err)
+    assert all(status != ENVIRONMENT for status, _ in complete.values())
 
 
 TROUBLES = {
@@ -113,13 +113,13 @@ def test_trouble_of_the_machine_is_no_fault_of_the_bundle(
 def test_a_bundle_that_finds_no_room_is_named_and_leaves_nothing(name: str, vendor: Vendor, tmp_path: Path) -> None:
     place = tmp_path / "small"
     command = f"{{ {CAMPAIGN} bundle '{vendor.file}' -o '{place}/{name}'; s=$?; ls -A '{place}'; exit $s; }}"
-    process = within(vendor, place, "200k", command)
+    process = run_in_file_system(vendor, place, "200k", command)
     assert (process.returncode, process.stdout) == (ENVIRONMENT, "")
     assert process.stderr == f"campaign: {place}/{name}: cannot be written: No space left on device\n"
 
 
 def test_a_report_that_finds_no_room_names_its_file(vendor: Vendor, tmp_path: Path) -> None:
     place = tmp_path / "small"
-    process = within(vendor, place, "40k", f"{CAMPAIGN} report '{vendor.file}' -o '{place}/report'")
+    process = run_in_file_system(vendor, place, "40k", f"{CAMPAIGN} report '{vendor.file}' -o '{place}/report'")
     assert process.returncode == ENVIRONMENT
     assert process.stderr.startswith(f"campaign: {place}/report/") and "No space left on device" in process.stderr

@@ -32,7 +32,7 @@ def campaign(vendor: Vendor, request: pytest.FixtureRequest) -> Iterator[Large]:
     an_hour_ago = time.time() - 3600  # runs that end now would end later than their files were written
     with mock.patch.object(time, "time", lambda: an_hour_ago):
         large_campaign = large.make(vendor, f"kept-{abs(hash(request.node.name))}")
-    called(large_campaign, "status")
+    call_campaign(large_campaign, "status")
     yield large_campaign
     shutil.rmtree(root(large_campaign))
 
@@ -45,7 +45,7 @@ def attempt(large_campaign: Large) -> Path:
     return large_campaign.definition.paths.attempt(RUN, 1)
 
 
-def called(large_campaign: Large, *words: str | Path) -> str:
+def call_campaign(large_campaign: Large, *words: str | Path) -> str:
     """What a verb prints, in this process."""
     process = command_line.call(
         words[0], large_campaign.file, *words[1:], environment=large_campaign.vendor.environment
@@ -62,7 +62,7 @@ def database(large_campaign: Large) -> Iterator[sqlite3.Connection]:
 
 
 @pytest.fixture
-def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def judged_subjects(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is judged from now on: attempts, and the campaign. Not what is planned, as attempt 0."""
     subjects: list[str] = []
     judge, judge_campaign = engine.judge, engine.judge_campaign
@@ -78,28 +78,30 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.mark.parametrize(
     "words", [["status"], ["status", "--json"], ["table"], ["table", "--format", "json"], ["run"]], ids=" ".join
 )
-def test_what_has_not_changed_is_not_judged_again(campaign: Large, judged: list[str], words: list[str]) -> None:
+def test_what_has_not_changed_is_not_judged_again(
+    campaign: Large, judged_subjects: list[str], words: list[str]
+) -> None:
     with database(campaign) as connection:
         connection.execute("DELETE FROM judgements")
-    fresh = called(campaign, *words)
-    assert len(judged) == 13
-    assert called(campaign, *words) == fresh
-    assert len(judged) == 13
+    fresh = call_campaign(campaign, *words)
+    assert len(judged_subjects) == 13
+    assert call_campaign(campaign, *words) == fresh
+    assert len(judged_subjects) == 13
 
 
-def test_a_report_is_the_same_of_kept_judgements(campaign: Large, judged: list[str], tmp_path: Path) -> None:
+def test_a_report_is_the_same_of_kept_judgements(campaign: Large, judged_subjects: list[str], tmp_path: Path) -> None:
     def report(name: str) -> dict[str, str]:
-        called(campaign, "report", "-o", tmp_path / name)
+        call_campaign(campaign, "report", "-o", tmp_path / name)
         return {path.name: path.read_text() for path in (tmp_path / name).iterdir() if path.suffix != ".xlsx"}
 
-    called(campaign, "report", "-o", tmp_path / "first")  # compares the sources, and keeps that
-    judged.clear()
+    call_campaign(campaign, "report", "-o", tmp_path / "first")  # compares the sources, and keeps that
+    judged_subjects.clear()
     fresh = report("kept")
-    assert judged == []
+    assert judged_subjects == []
     with database(campaign) as connection:
         connection.execute("DELETE FROM judgements")
     assert report("fresh") == fresh
-    assert len(judged) == 13
+    assert len(judged_subjects) == 13
 
 
 def rewritten(name: str, *replaced: tuple[str, str]) -> Callable[[Large], object]:
@@ -160,41 +162,41 @@ CHANGES: dict[str, tuple[Callable[[Large], object], int]] = {  # with the number
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_what_has_changed_is_judged_again(campaign: Large, judged: list[str], name: str) -> None:
+def test_what_has_changed_is_judged_again(campaign: Large, judged_subjects: list[str], name: str) -> None:
     change, attempts = CHANGES[name]
     change(campaign)
-    seen = called(campaign, "status"), called(campaign, "table", "--format", "json")
+    seen = call_campaign(campaign, "status"), call_campaign(campaign, "table", "--format", "json")
     if name == "the kept findings":  # the campaign's own are there
-        assert judged == []
+        assert judged_subjects == []
         return
-    assert judged.count("campaign") == 1
-    assert len(judged) == 1 + attempts
-    called(campaign, "status")
-    assert len(judged) == 1 + attempts
+    assert judged_subjects.count("campaign") == 1
+    assert len(judged_subjects) == 1 + attempts
+    call_campaign(campaign, "status")
+    assert len(judged_subjects) == 1 + attempts
     with database(campaign) as connection:
         connection.execute("DELETE FROM judgements")
-    assert seen == (called(campaign, "status"), called(campaign, "table", "--format", "json"))
+    assert seen == (call_campaign(campaign, "status"), call_campaign(campaign, "table", "--format", "json"))
 
 
 def test_another_version_s_judgement_is_not_used(
-    campaign: Large, judged: list[str], monkeypatch: pytest.MonkeyPatch
+    campaign: Large, judged_subjects: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(judgements, "_digest_of_program", lambda: "another")
-    called(campaign, "status")
-    assert len(judged) == 13
+    call_campaign(campaign, "status")
+    assert len(judged_subjects) == 13
 
 
 # --- a judgement that was changed
 
 
-def test_a_damaged_judgement_is_not_used(campaign: Large, judged: list[str]) -> None:
-    fresh = called(campaign, "table", "--format", "json")
+def test_a_damaged_judgement_is_not_used(campaign: Large, judged_subjects: list[str]) -> None:
+    fresh = call_campaign(campaign, "table", "--format", "json")
     for damage in ("'{'", "NULL || data", "data || ' '", "x'ff'", "''"):
         with database(campaign) as connection:
             connection.execute(f"UPDATE judgements SET data = coalesce({damage}, '')")
-        judged.clear()
-        assert called(campaign, "table", "--format", "json") == fresh
-        assert len(judged) == 13
+        judged_subjects.clear()
+        assert call_campaign(campaign, "table", "--format", "json") == fresh
+        assert len(judged_subjects) == 13
 
 
 def forge(large_campaign: Large) -> None:
@@ -211,15 +213,15 @@ def forge(large_campaign: Large) -> None:
 def test_check_bundle_and_verify_never_use_a_kept_judgement(
     campaign: Large, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    checked, bag = called(campaign, "check"), tmp_path / "bag"
-    called(campaign, "status")
+    checked, bag = call_campaign(campaign, "check"), tmp_path / "bag"
+    call_campaign(campaign, "status")
     forge(campaign)
-    assert called(campaign, "check") == checked
-    called(campaign, "status")
+    assert call_campaign(campaign, "check") == checked
+    call_campaign(campaign, "status")
     forge(campaign)
     monkeypatch.setattr(Store, "judgement", lambda *_: pytest.fail("a kept judgement was asked for"))
-    assert called(campaign, "check") == checked
-    called(campaign, "bundle", "-o", bag)
+    assert call_campaign(campaign, "check") == checked
+    call_campaign(campaign, "bundle", "-o", bag)
     assert "forged" not in (bag / "data/findings.json").read_text()
     process = command_line.call("verify", bag)
     assert process.returncode in (0, 1)
@@ -230,33 +232,33 @@ def test_a_judgement_that_cannot_be_kept_is_no_error(campaign: Large, monkeypatc
     def full(*_: object) -> None:
         raise NoRoom("no space left on device")
 
-    fresh = called(campaign, "status")
+    fresh = call_campaign(campaign, "status")
     with database(campaign) as connection:
         connection.execute("DELETE FROM judgements")
     monkeypatch.setattr(Store, "keep_judgements", full)
-    assert called(campaign, "status") == fresh
+    assert call_campaign(campaign, "status") == fresh
 
 
-def test_nothing_is_kept_of_a_damaged_journal(campaign: Large, judged: list[str]) -> None:
+def test_nothing_is_kept_of_a_damaged_journal(campaign: Large, judged_subjects: list[str]) -> None:
     journal = campaign.definition.paths.journal
     journal.write_text(journal.read_text().replace("buyer-2026", "buyer-2027"))
     for number in (1, 2):
         assert (
             "hash chain" in command_line.call("status", campaign.file, environment=campaign.vendor.environment).stderr
         )
-        assert judged.count("campaign") == number
+        assert judged_subjects.count("campaign") == number
 
 
 def test_run_reads_a_sound_journal_once_and_refuses_one_that_was_edited_since(
     campaign: Large, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    called(campaign, "run")
+    call_campaign(campaign, "run")
     path, readings = campaign.definition.paths.journal, list[Path]()
     read_chain = journal.read_chain
     monkeypatch.setattr(journal, "read_chain", lambda file: readings.append(file) or read_chain(file))
-    called(campaign, "run")
+    call_campaign(campaign, "run")
     assert readings == []
     path.write_text(path.read_text().replace("host:1:1", "host:1:2"))
-    done = command_line.call("run", campaign.file, environment=campaign.vendor.environment)
-    assert (done.returncode, readings) == (3, [path])
-    assert "hash chain" in done.stderr
+    process = command_line.call("run", campaign.file, environment=campaign.vendor.environment)
+    assert (process.returncode, readings) == (3, [path])
+    assert "hash chain" in process.stderr

@@ -26,7 +26,7 @@ from tests.support.bench_binary import build as built
 from tests.support.bundled import Vendor
 
 
-def accepted(text: str) -> dict[str, Any]:
+def parse_statement(text: str) -> dict[str, Any]:
     """The statement, which the published definitions of both formats know whole: an unknown field is an error."""
     statement = json_format.Parse(text, Statement())
     predicate = json_format.MessageToDict(statement.predicate)
@@ -47,7 +47,7 @@ def test_what_a_binary_was_built_from_and_with_is_stated(evidence: tuple[Path, E
     data, evaluation = evidence
     (build,) = evaluation.submission.sources.builds
     statements = provenance.statements(data, evaluation, "campaign 0.1.0")
-    fields = accepted(statements[f"provenance/benchmark-{build.binary_sha256[:12]}.json"])
+    fields = parse_statement(statements[f"provenance/benchmark-{build.binary_sha256[:12]}.json"])
     definition = fields["predicate"]["buildDefinition"]
     assert fields["subject"] == [{"name": "benchmark", "digest": {"sha256": build.binary_sha256}}]
     assert definition["externalParameters"]["flags"] == build.flags
@@ -57,12 +57,12 @@ def test_what_a_binary_was_built_from_and_with_is_stated(evidence: tuple[Path, E
 
 def test_what_the_tables_were_made_from_is_stated(evidence: tuple[Path, Evaluation]) -> None:
     data, evaluation = evidence
-    fields = accepted(provenance.statements(data, evaluation, "campaign 0.1.0")["provenance/tables.json"])
-    digests = {each["name"]: each["digest"]["sha256"] for each in fields["subject"]}
+    fields = parse_statement(provenance.statements(data, evaluation, "campaign 0.1.0")["provenance/tables.json"])
+    digests = {subject["name"]: subject["digest"]["sha256"] for subject in fields["subject"]}
     assert digests == {name: hashlib.sha256(text.encode()).hexdigest() for name, text in evaluation.files.items()}
     used = {
-        each["name"]: each["digest"]["sha256"]
-        for each in fields["predicate"]["buildDefinition"]["resolvedDependencies"]
+        dependency["name"]: dependency["digest"]["sha256"]
+        for dependency in fields["predicate"]["buildDefinition"]["resolvedDependencies"]
     }
     assert used["results/journal.jsonl"] == hashlib.sha256((data / "results/journal.jsonl").read_bytes()).hexdigest()
     assert fields["predicate"]["runDetails"]["builder"]["version"] == {"campaign": "0.1.0"}
@@ -112,7 +112,7 @@ def test_the_archive_holds_the_tree_whose_hash_is_recorded(tmp_path: Path, evide
 def test_a_statement_that_says_something_else_is_found(vendor: Vendor, tmp_path: Path) -> None:
     bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     place = bag / "data" / "provenance" / "tables.json"
-    accepted(place.read_text())
+    parse_statement(place.read_text())
     place.write_text(place.read_text().replace("crossroads-mdtest", "my-own-rules"))
     bagit.finish(bag, {})
     process = vendor.call("verify", bag)
@@ -127,7 +127,7 @@ RECORDED = Build(
 )
 
 
-def said(second_build: Build) -> list[tuple[str, str, str]]:
+def difference_texts(second_build: Build) -> list[tuple[str, str, str]]:
     return [
         (difference.what, difference.recorded, difference.again)
         for difference in provenance.build_differences(RECORDED, second_build)
@@ -138,11 +138,14 @@ def test_other_flags_are_named_with_the_sections_that_they_changed() -> None:
     second_build = replace(
         RECORDED, binary_sha256="cd" * 32, flags="-O3 -g", sections=(".text 9", ".data 2", ".rodata 3")
     )
-    assert said(second_build) == [("flags", "-O2", "-O3"), ("sections", ".text", "2 other sections are identical")]
+    assert difference_texts(second_build) == [
+        ("flags", "-O2", "-O3"),
+        ("sections", ".text", "2 other sections are identical"),
+    ]
 
 
 def test_another_compiler_and_another_mpi_are_named() -> None:
-    assert said(replace(RECORDED, compiler="gcc 13", mpi="Open MPI 5.0.1")) == [
+    assert difference_texts(replace(RECORDED, compiler="gcc 13", mpi="Open MPI 5.0.1")) == [
         ("compiler", "gcc 12", "gcc 13"),
         ("mpi", "Open MPI 4.1.4", "Open MPI 5.0.1"),
     ]
@@ -150,7 +153,7 @@ def test_another_compiler_and_another_mpi_are_named() -> None:
 
 def test_flags_in_another_order_are_reported_to_be_that() -> None:
     same_text = "the same in another order"
-    assert said(replace(RECORDED, flags="-g -O2")) == [("flags", same_text, same_text)]
+    assert difference_texts(replace(RECORDED, flags="-g -O2")) == [("flags", same_text, same_text)]
 
 
 def test_a_build_that_differs_without_a_recorded_cause_is_reported() -> None:

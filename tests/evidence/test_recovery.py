@@ -28,7 +28,7 @@ NONE = slice(0, 0)
 
 
 @pytest.fixture
-def again(vendor: Vendor, tmp_path: Path) -> Vendor:
+def vendor_copy(vendor: Vendor, tmp_path: Path) -> Vendor:
     """The campaign once more, as it ended."""
     shutil.copytree(vendor.root, tmp_path / "again", symlinks=True)
     return replace(vendor, root=tmp_path / "again")
@@ -43,8 +43,8 @@ def lines_of(vendor: Vendor) -> Lines:
 
 
 def place(lines: Lines, event: str, last: bool = False) -> int:
-    found = [number for number, line in enumerate(lines) if json.loads(line)["event"] == event]
-    return found[-1 if last else 0]
+    line_numbers = [number for number, line in enumerate(lines) if json.loads(line)["event"] == event]
+    return line_numbers[-1 if last else 0]
 
 
 def garbage_in_the_middle(lines: Lines) -> Lines:
@@ -75,21 +75,25 @@ def shortened(lines: Lines) -> Lines:
     return [*lines[:at], lines[at][:40]]
 
 
-def verified(bag: Path, *heads: str) -> VerifiedPart:
+def verify_bundle(bag: Path, *heads: str) -> VerifiedPart:
     with verify.verify(bag, Buyer(heads=heads)) as verified:
         return verified
 
 
-def of_rule(verified: VerifiedPart, rule: str) -> list[Finding]:
+def findings_of_rule(verified: VerifiedPart, rule: str) -> list[Finding]:
     assert verified.evaluation is not None
-    return [one for one in (*verified.findings, *verified.evaluation.submission.all_findings) if one.rule == rule]
+    return [
+        finding
+        for finding in (*verified.findings, *verified.evaluation.submission.all_findings)
+        if finding.rule == rule
+    ]
 
 
 def losses(vendor: Vendor) -> Event:
     return [event for line in lines_of(vendor) if (event := json.loads(line))["event"] == "recovered"][-1]
 
 
-def recorded(vendor: Vendor) -> dict[str, str]:
+def run_states(vendor: Vendor) -> dict[str, str]:
     states = json.loads(vendor.call("status", vendor.file, "--json").stdout)
     return {f"{run['run']}/{run['attempt']}": run["state"] for run in states}
 
@@ -106,89 +110,94 @@ def recorded(vendor: Vendor) -> dict[str, str]:
     ],
 )
 def test_a_damaged_journal_is_recovered_and_what_is_lost_is_reported_to_the_buyer(
-    vendor: Vendor, again: Vendor, damage: Callable[[Lines], Lines], ends: slice, unnamed: list[str]
+    vendor: Vendor, vendor_copy: Vendor, damage: Callable[[Lines], Lines], ends: slice, unnamed: list[str]
 ) -> None:
-    path = results(again) / "journal.jsonl"
-    ended = [event for line in lines_of(again) if (event := json.loads(line))["event"] == "ended"]
-    path.write_bytes(b"".join(damage(lines_of(again))))
+    path = results(vendor_copy) / "journal.jsonl"
+    end_events = [event for line in lines_of(vendor_copy) if (event := json.loads(line))["event"] == "ended"]
+    path.write_bytes(b"".join(damage(lines_of(vendor_copy))))
     damaged = path.read_bytes()
-    assert "campaign collect FILE --recover" in again.call("run", again.file).stderr
-    process = again.call("collect", again.file, "--recover")
+    assert "campaign collect FILE --recover" in vendor_copy.call("run", vendor_copy.file).stderr
+    process = vendor_copy.call("collect", vendor_copy.file, "--recover")
     assert process.returncode == 0, process.stderr
-    assert (results(again) / "journal.damaged-1.jsonl").read_bytes() == damaged
-    found_losses = losses(again)
-    assert sorted(found_losses["open"]) == sorted(f"{end['run']}/{end['number']}" for end in ended[ends])
+    assert (results(vendor_copy) / "journal.damaged-1.jsonl").read_bytes() == damaged
+    found_losses = losses(vendor_copy)
+    assert sorted(found_losses["open"]) == sorted(f"{end['run']}/{end['number']}" for end in end_events[ends])
     assert found_losses["unnamed"] == sorted(f"scratch.{name}.r1/1" for name in unnamed)
     (message,) = (line for line in process.stdout.splitlines() if line.startswith("journal.jsonl was damaged"))
-    states = recorded(again)
+    states = run_states(vendor_copy)
     assert all(states[name] == "done" for name in found_losses["open"])  # by the job's own record
     assert {name for name, state in states.items() if state != "done"} == {
         f"{name.removesuffix('/1')}/None" for name in found_losses["unnamed"]
     }
-    again.call("run", again.file)
-    assert {name: state for name, state in recorded(again).items() if state != "done"} == {}
-    assert {name.rpartition("/")[0] for name in recorded(again) if name.endswith("/2")} == {
+    vendor_copy.call("run", vendor_copy.file)
+    assert {name: state for name, state in run_states(vendor_copy).items() if state != "done"} == {}
+    assert {name.rpartition("/")[0] for name in run_states(vendor_copy) if name.endswith("/2")} == {
         name.rpartition("/")[0] for name in found_losses["unnamed"]
     }
-    again.call("bundle", again.file, "-o", again.root / "new")
-    assert (again.root / "new/data/results/journal.damaged-1.jsonl").read_bytes() == damaged
-    found, honest = verified(again.root / "new"), verified(vendor.root / "plain")
-    assert message in [finding.message for finding in of_rule(found, "EVD-02") if finding.asks]
-    assert of_rule(found, "EVD-01") == [] == of_rule(found, "CMP-05") == of_rule(found, "EVD-04")
-    begun = json.loads(lines_of(again)[0])["event"] == "begin"
-    assert {one.message for one in of_rule(found, "EVD-02") if one.violated} == (
-        set() if begun else {"the journal does not start with the nonce of the campaign file"}
+    vendor_copy.call("bundle", vendor_copy.file, "-o", vendor_copy.root / "new")
+    assert (vendor_copy.root / "new/data/results/journal.damaged-1.jsonl").read_bytes() == damaged
+    recovered, honest = verify_bundle(vendor_copy.root / "new"), verify_bundle(vendor.root / "plain")
+    assert message in [finding.message for finding in findings_of_rule(recovered, "EVD-02") if finding.asks]
+    assert (
+        findings_of_rule(recovered, "EVD-01")
+        == []
+        == findings_of_rule(recovered, "CMP-05")
+        == findings_of_rule(recovered, "EVD-04")
+    )
+    has_begin = json.loads(lines_of(vendor_copy)[0])["event"] == "begin"
+    assert {finding.message for finding in findings_of_rule(recovered, "EVD-02") if finding.violated} == (
+        set() if has_begin else {"the journal does not start with the nonce of the campaign file"}
     )
     if unnamed:
-        assert any("are not on record" in one.message for one in of_rule(found, "RUN-08"))
-    assert found.decision.outcome == honest.decision.outcome == "NOT VALID"
+        assert any("are not on record" in finding.message for finding in findings_of_rule(recovered, "RUN-08"))
+    assert recovered.decision.outcome == honest.decision.outcome == "NOT VALID"
 
 
-def test_a_whole_journal_is_left_as_it_is(again: Vendor) -> None:
-    before = lines_of(again)
-    process = again.call("collect", again.file, "--recover")
+def test_a_whole_journal_is_left_as_it_is(vendor_copy: Vendor) -> None:
+    before = lines_of(vendor_copy)
+    process = vendor_copy.call("collect", vendor_copy.file, "--recover")
     assert (process.returncode, process.stdout) == (
         0,
-        f"nothing to recover: {results(again)}/journal.jsonl is not damaged\n",
+        f"nothing to recover: {results(vendor_copy)}/journal.jsonl is not damaged\n",
     )
-    assert lines_of(again) == before
-    assert not list(results(again).glob("journal.damaged-*"))
+    assert lines_of(vendor_copy) == before
+    assert not list(results(vendor_copy).glob("journal.damaged-*"))
 
 
-def test_a_journal_is_not_recovered_under_a_driver_at_work(again: Vendor) -> None:
+def test_a_journal_is_not_recovered_under_a_driver_at_work(vendor_copy: Vendor) -> None:
     """Whether it holds the write lock, or waits for its jobs."""
-    path = results(again) / "journal.jsonl"
-    path.write_bytes(b"".join(end_edited(lines_of(again))))
+    path = results(vendor_copy) / "journal.jsonl"
+    path.write_bytes(b"".join(end_edited(lines_of(vendor_copy))))
     before = path.read_bytes()
-    with closing(sqlite3.connect(results(again) / "campaign.db", isolation_level=None)) as other:
+    with closing(sqlite3.connect(results(vendor_copy) / "campaign.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        process = again.call("collect", again.file, "--recover")
+        process = vendor_copy.call("collect", vendor_copy.file, "--recover")
     assert process.returncode == 3
     assert "is locked: another campaign command is at work" in process.stderr
     with subprocess.Popen(["sleep", "100"]) as driver:
         name = f"{socket.gethostname()}:{driver.pid}:{Process.from_pid(driver.pid).started}"
-        submitter = json.loads(lines_of(again)[place(lines_of(again), "job")])["submitter"]
+        submitter = json.loads(lines_of(vendor_copy)[place(lines_of(vendor_copy), "job")])["submitter"]
         bundled.rechain(path, {submitter: name})
-        path.write_bytes(b"".join(job_taken_out(lines_of(again))))
+        path.write_bytes(b"".join(job_taken_out(lines_of(vendor_copy))))
         before = path.read_bytes()
-        process = again.call("collect", again.file, "--recover")
+        process = vendor_copy.call("collect", vendor_copy.file, "--recover")
         driver.kill()
     assert process.returncode == 3
     assert f"a driver is at work ({name}" in process.stderr
     assert path.read_bytes() == before
-    assert sorted(path.name for path in results(again).glob("journal*")) == ["journal.jsonl"]
+    assert sorted(path.name for path in results(vendor_copy).glob("journal*")) == ["journal.jsonl"]
 
 
-def test_a_head_behind_lost_lines_is_known_and_binds_nothing_before_them(again: Vendor) -> None:
-    sent = [hash_of(line) for line in lines_of(again)]
-    path = results(again) / "journal.jsonl"
-    path.write_bytes(b"".join(job_taken_out(lines_of(again))))
-    again.call("collect", again.file, "--recover")
-    again.call("run", again.file)
-    again.call("bundle", again.file, "-o", again.root / "new")
+def test_a_head_behind_lost_lines_is_known_and_binds_nothing_before_them(vendor_copy: Vendor) -> None:
+    heads = [hash_of(line) for line in lines_of(vendor_copy)]
+    path = results(vendor_copy) / "journal.jsonl"
+    path.write_bytes(b"".join(job_taken_out(lines_of(vendor_copy))))
+    vendor_copy.call("collect", vendor_copy.file, "--recover")
+    vendor_copy.call("run", vendor_copy.file)
+    vendor_copy.call("bundle", vendor_copy.file, "-o", vendor_copy.root / "new")
     fields = {}
-    for name, head in (("before", sent[2]), ("lost", sent[3]), ("behind", sent[-1])):
-        findings = of_rule(verified(again.root / "new", head), "EVD-02")
+    for name, head in (("before", heads[2]), ("lost", heads[3]), ("behind", heads[-1])):
+        findings = findings_of_rule(verify_bundle(vendor_copy.root / "new", head), "EVD-02")
         fields[name] = [(finding.message, finding.violated) for finding in findings if "head" in finding.message]
     assert fields == {
         "before": [],

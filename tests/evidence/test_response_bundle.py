@@ -23,8 +23,7 @@ from campaign.evidence import sample, terms, verify, verify_bundle, verify_text
 from campaign.evidence.verify_bundle import VerifiedBundle
 from campaign.report.decision import Step
 from campaign.statistics import designs
-from tests.evidence.test_bundle_decision import UNCHECKED, VIOLATION
-from tests.evidence.test_bundle_decision import said as conclusion
+from tests.evidence.test_bundle_decision import UNCHECKED, VIOLATION, bundle_decision
 from tests.support import command_line, fake_slurm, rfp
 from tests.support.rfp import ANSWER, RFP
 
@@ -37,25 +36,25 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("site")
     with pytest.MonkeyPatch.context() as patch, fake_slurm.running_cluster(folder, patch):
         rfp.write(folder, answer=ANSWER.replace("  fat: {{slurm: {{constraint: fat}}}}", "  fat: {{}}"))
-        only = [f"--only={part}/*/single/shared/*" for part in ("fast", "slow")]
-        called(folder, "run", "c.yaml", *only)
-        packed = called(folder, "bundle", "c.yaml", "-o", "offer")
+        selection = [f"--only={part}/*/single/shared/*" for part in ("fast", "slow")]
+        call_campaign(folder, "run", "c.yaml", *selection)
+        packed = call_campaign(folder, "bundle", "c.yaml", "-o", "offer")
         assert "wrote offer: " in packed.stdout, packed.stderr
         assert packed.stdout.count("journal head of ") == 2
         yield folder
 
 
-def called(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def call_campaign(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = command_line.drive if words[0] in ("run", "rerun") else command_line.call
     return command(*words, cwd=folder)
 
 
-def verified(
+def verify_copy(
     site: Path,
     folder: Path,
     change: Callable[[Path], object],
     buyer: verify.Buyer | None = None,
-    own: Path | None = None,
+    rfp: Path | None = None,
 ) -> VerifiedBundle:
     """The verification of a copy that was changed, whose manifests were then made again."""
     copy = folder / "offer"
@@ -64,54 +63,54 @@ def verified(
     bagit.finish(copy, {})
     with (
         verify_bundle.open_parts(copy) as selection,
-        verify_bundle.verify_parts(selection, buyer or verify.Buyer(), own) as verified,
+        verify_bundle.verify_parts(selection, buyer or verify.Buyer(), rfp) as verified,
     ):
         return verified
 
 
-def told(verified: VerifiedBundle) -> list[str]:
+def violation_texts(verified: VerifiedBundle) -> list[str]:
     return [f"{finding.rule} {finding.message}" for finding in verified.findings if finding.violated]
 
 
 def test_every_part_is_verified_and_the_verdict_names_each(site: Path, tmp_path: Path) -> None:
-    process = called(site, "verify", "offer", "--rfp", "rfp.yaml")
+    process = call_campaign(site, "verify", "offer", "--rfp", "rfp.yaml")
     assert process.returncode == 1, "the numbers of the fake are invalid"
     assert process.stdout.startswith("NOT VALID  offer  RFP small 3\n  bundle  unproven ")
     for line in ("  parts   yes        2 parts", "  fast    NOT VALID  you: ", "  slow    NOT VALID  you: "):
         assert f"\n{line}" in process.stdout
     assert "=== part fast ===" not in process.stdout
-    detailed = called(site, "verify", "offer", "--rfp", "rfp.yaml", "--details").stdout
+    detailed = call_campaign(site, "verify", "offer", "--rfp", "rfp.yaml", "--details").stdout
     assert detailed.index("=== part fast ===") < detailed.index("=== part slow ===")
-    suites = ElementTree.fromstring(called(site, "verify", "offer", "--junit", "-").stdout)
+    suites = ElementTree.fromstring(call_campaign(site, "verify", "offer", "--junit", "-").stdout)
     names = [suite.get("name") for suite in suites]
     assert (len(names), len({*names})) == (4, 4), names
-    document = json.loads(called(site, "verify", "offer", "--json").stdout)
+    document = json.loads(call_campaign(site, "verify", "offer", "--json").stdout)
     assert list(document["parts"]) == ["fast", "slow"]
     assert document["exit_status"] == 1
     assert [question["name"] for question in document["decision"]["questions"]] == ["bundle", "parts", "fast", "slow"]
     assert [score["id"] for score in document["scores"]] == ["both", "total"]
-    of_part = json.loads(called(site, "verify", "offer", "--part", "slow", "--json").stdout)
-    assert of_part["journal"] == document["parts"]["slow"]["journal"]
-    assert not told(verified(site, tmp_path, lambda data: None, own=site / "rfp.yaml"))
+    slow_document = json.loads(call_campaign(site, "verify", "offer", "--part", "slow", "--json").stdout)
+    assert slow_document["journal"] == document["parts"]["slow"]["journal"]
+    assert not violation_texts(verify_copy(site, tmp_path, lambda data: None, rfp=site / "rfp.yaml"))
 
 
 def test_a_verb_on_a_bundle_works_on_all_its_parts_or_on_a_selected_one(site: Path) -> None:
     for part in ([], ["--part", "slow"]):
-        refused = called(site, "sample", "offer", "--seed", "a", "-o", "s.yaml", *part)
+        refused = call_campaign(site, "sample", "offer", "--seed", "a", "-o", "s.yaml", *part)
         assert "allowed: 1 to 0 (the number of measured results)" in refused.stderr, (
             "the numbers of the fake are invalid"
         )
-        refused = called(site, "rebuild", "offer", *part)
+        refused = call_campaign(site, "rebuild", "offer", *part)
         assert "no source/benchmark.tar.gz in the bundle" in refused.stderr
-    refused = called(site, "sample", "offer", "--seed", "a", "-o", "s.yaml", "--part", "slwo")
+    refused = call_campaign(site, "sample", "offer", "--seed", "a", "-o", "s.yaml", "--part", "slwo")
     assert refused.returncode == 2
     assert "offer: name one of its parts with --part: fast, slow" in refused.stderr
 
 
 def test_a_selected_part_is_judged_by_the_buyers_rfp_and_not_by_the_heads_of_others(site: Path) -> None:
-    heads = [line.split()[-1] for line in called(site, "head", "c.yaml").stdout.splitlines() if len(line) == 64]
+    heads = [line.split()[-1] for line in call_campaign(site, "head", "c.yaml").stdout.splitlines() if len(line) == 64]
     words = [word for head in heads for word in ("--head", head)]
-    document = json.loads(called(site, "verify", "offer", "--part", "slow", "--json", *words).stdout)
+    document = json.loads(call_campaign(site, "verify", "offer", "--part", "slow", "--json", *words).stdout)
     assert [finding["message"] for finding in document["findings"] if finding["rule"] == "EVD-02"] == []
     assert document["bundle"] == "offer, part slow"
     steps = [step["what"] for step in document["conclusion"]["decision"]["steps"]]
@@ -119,22 +118,24 @@ def test_a_selected_part_is_judged_by_the_buyers_rfp_and_not_by_the_heads_of_oth
 
 
 def test_offers_are_compared_in_a_selected_part(site: Path) -> None:
-    compared = json.loads(called(site, "compare", "offer", "c.yaml", "--part", "slow", "--format", "json").stdout)
-    document = json.loads(called(site, "compare", "offer", "c.yaml", "--format", "json").stdout)
+    compared = json.loads(
+        call_campaign(site, "compare", "offer", "c.yaml", "--part", "slow", "--format", "json").stdout
+    )
+    document = json.loads(call_campaign(site, "compare", "offer", "c.yaml", "--format", "json").stdout)
     assert compared == document["parts"]["slow"]
-    refused = called(site, "compare", "offer", "c.yaml", "--part", "slwo")
+    refused = call_campaign(site, "compare", "offer", "c.yaml", "--part", "slwo")
     assert "offer: has no part slwo; its parts are fast, slow" in refused.stderr
 
 
 def test_new_terms_are_of_an_rfp_with_its_version(site: Path, tmp_path: Path) -> None:
     shutil.copy(site / "rfp.yaml", tmp_path)
     (tmp_path / "signers").write_text(f"vendor ssh-ed25519 {'A' * 68}\n")
-    assert called(tmp_path, "terms", "init", "terms.yaml", "--rules", "rfp.yaml").returncode == 0
+    assert call_campaign(tmp_path, "terms", "init", "terms.yaml", "--rules", "rfp.yaml").returncode == 0
     file = tmp_path / "terms.yaml"
     file.write_text(file.read_text().replace("<a random word that you issue>", "RFP-1"))
     buyers = terms.load(file)
     assert (buyers.is_of_rfp, buyers.version) == (True, 3)
-    stdout = called(site, "verify", "offer", "--terms", str(file), "--details").stdout
+    stdout = call_campaign(site, "verify", "offer", "--terms", str(file), "--details").stdout
     assert "note         EVD-05 the RFP is identical to yours" in stdout
     assert "has another version" not in stdout, "which is that of the RFP, not of its packs"
     file.write_text(file.read_text().replace("version: 3", "version: 4"))
@@ -186,76 +187,82 @@ def test_the_aims_of_a_sample_are_kept_by_all_parts_together() -> None:
     ],
 )
 def test_what_was_changed_is_found(site: Path, tmp_path: Path, change: Callable[[Path], object], problem: str) -> None:
-    found = verified(site, tmp_path, change, own=site / "rfp.yaml")
-    assert any(text.startswith(problem) for text in told(found)), told(found)
-    assert found.exit_status == 1
+    bundle = verify_copy(site, tmp_path, change, rfp=site / "rfp.yaml")
+    assert any(text.startswith(problem) for text in violation_texts(bundle)), violation_texts(bundle)
+    assert bundle.exit_status == 1
 
 
 def test_a_mandatory_part_that_is_missing_makes_the_whole_not_valid(site: Path, tmp_path: Path) -> None:
-    found = verified(site, tmp_path, lambda data: shutil.rmtree(data / "parts/slow"), own=site / "rfp.yaml")
-    assert found.unanswered == ("slow",)
-    assert "parts NO (mandatory parts missing: slow)" in found.decision.sentence
-    assert found.decision.steps[0] == Step("vendor", "campaign run FILE --part slow")
+    bundle = verify_copy(site, tmp_path, lambda data: shutil.rmtree(data / "parts/slow"), rfp=site / "rfp.yaml")
+    assert bundle.unanswered == ("slow",)
+    assert "parts NO (mandatory parts missing: slow)" in bundle.decision.sentence
+    assert bundle.decision.steps[0] == Step("vendor", "campaign run FILE --part slow")
 
 
 OPEN = Finding("EVD-05", Severity.WARNING, "bundle", "the RFP is the vendor's copy", checked=False, move=Move.BUYER)
 CHANGED = Finding("EVD-01", Severity.ERROR, "bundle", "rfp.yaml was changed")
 CONCLUSIONS = {  # on a part, the worst first; the headline of the whole, and its exit status
-    "violated": ("NOT YET ACCEPTABLE", 1, lambda: conclusion(VIOLATION)),
-    "rehearsal": ("REHEARSAL", 5, lambda: conclusion(profile="rehearsal")),
-    "open": ("NOT YET ACCEPTABLE", 4, lambda: conclusion(UNCHECKED)),
-    "compliant": ("ACCEPTABLE", 0, lambda: conclusion()),
+    "violated": ("NOT YET ACCEPTABLE", 1, lambda: bundle_decision(VIOLATION)),
+    "rehearsal": ("REHEARSAL", 5, lambda: bundle_decision(profile="rehearsal")),
+    "open": ("NOT YET ACCEPTABLE", 4, lambda: bundle_decision(UNCHECKED)),
+    "compliant": ("ACCEPTABLE", 0, lambda: bundle_decision()),
 }
-OF_WHOLE = {"nothing": ((), ()), "open": ((OPEN,), ()), "changed": ((CHANGED,), ()), "unanswered": ((), ("p9",))}
+BUNDLE_STATES = {"nothing": ((), ()), "open": ((OPEN,), ()), "changed": ((CHANGED,), ()), "unanswered": ((), ("p9",))}
 
 
-@pytest.mark.parametrize("about", OF_WHOLE)
+@pytest.mark.parametrize("bundle_state", BUNDLE_STATES)
 @pytest.mark.parametrize(("first", "second"), [*itertools.product(CONCLUSIONS, repeat=2)])
-def test_the_decision_on_two_parts_is_that_of_both_and_of_the_bundle(first: str, second: str, about: str) -> None:
-    findings, unanswered = OF_WHOLE[about]
+def test_the_decision_on_two_parts_is_that_of_both_and_of_the_bundle(
+    first: str, second: str, bundle_state: str
+) -> None:
+    findings, unanswered = BUNDLE_STATES[bundle_state]
     parts: Any = {
         part: SimpleNamespace(decision=CONCLUSIONS[state][2](), proofs=("nonce", "sample", *proofs))
         for part, state, proofs in (("p0", first, ["head"]), ("p1", second, []))
     }
     verified = VerifiedBundle("offer", None, findings, parts, unanswered, ())
     worst = min(first, second, key=list(CONCLUSIONS).index)
-    if about == "open" and worst == "compliant":
+    if bundle_state == "open" and worst == "compliant":
         worst = "open"
-    headline, status, _ = CONCLUSIONS["violated" if about in ("changed", "unanswered") else worst]
+    headline, status, _ = CONCLUSIONS["violated" if bundle_state in ("changed", "unanswered") else worst]
     assert (verified.decision.headline, verified.exit_status) == (
-        "NOT VALID" if about == "changed" else headline,
+        "NOT VALID" if bundle_state == "changed" else headline,
         status,
     )
-    assert verified.decision.may.startswith("nothing" if about == "changed" else "the numbers are those of the logs")
+    assert verified.decision.may.startswith(
+        "nothing" if bundle_state == "changed" else "the numbers are those of the logs"
+    )
     assert ("obtained by your terms" in verified.decision.may) == (headline == "ACCEPTABLE")
     assert verified.decision.may_not == "that no attempt was left out."
 
 
 def test_of_a_part_whose_records_do_not_agree_nothing_follows_for_the_whole() -> None:
-    torn = conclusion(Finding("EVD-06", Severity.ERROR, "campaign", "stdout and bench.jsonl differ"))
+    torn = bundle_decision(Finding("EVD-06", Severity.ERROR, "campaign", "stdout and bench.jsonl differ"))
     parts: Any = {
-        part: SimpleNamespace(decision=decision, proofs=()) for part, decision in (("p0", conclusion()), ("p1", torn))
+        part: SimpleNamespace(decision=decision, proofs=())
+        for part, decision in (("p0", bundle_decision()), ("p1", torn))
     }
     block = VerifiedBundle("offer", None, (), parts, (), ()).decision
     assert (block.headline, block.may) == ("NOT VALID", "nothing: the records of p1 do not agree.")
 
 
 def test_without_the_buyers_rfp_it_is_not_checked(site: Path, tmp_path: Path) -> None:
-    found = verified(site, tmp_path, lambda data: None)
+    bundle = verify_copy(site, tmp_path, lambda data: None)
     assert "  not checked  EVD-05 the RFP is the vendor's copy: pass yours with --rfp" in verify_text.finding_lines(
-        found
+        bundle
     )
 
 
 def test_a_journal_head_is_compared_with_the_part_that_it_is_of(site: Path, tmp_path: Path) -> None:
-    heads = [line.split()[-1] for line in called(site, "head", "c.yaml").stdout.splitlines() if len(line) == 64]
+    heads = [line.split()[-1] for line in call_campaign(site, "head", "c.yaml").stdout.splitlines() if len(line) == 64]
     assert len(heads) == 2
-    found = verified(site, tmp_path, lambda data: None, verify.Buyer(heads=tuple(heads)))
-    for part in found.parts.values():
+    bundle = verify_copy(site, tmp_path, lambda data: None, verify.Buyer(heads=tuple(heads)))
+    for part in bundle.parts.values():
         assert not [finding for finding in part.findings if finding.rule == "EVD-02" and finding.violated]
-    foreign = verified(site, tmp_path / "b", lambda data: None, verify.Buyer(heads=("0" * 64,)))
+    foreign = verify_copy(site, tmp_path / "b", lambda data: None, verify.Buyer(heads=("0" * 64,)))
     assert all(
-        any(each.rule == "EVD-02" and each.violated for each in part.findings) for part in foreign.parts.values()
+        any(finding.rule == "EVD-02" and finding.violated for finding in part.findings)
+        for part in foreign.parts.values()
     )
 
 
@@ -263,21 +270,21 @@ def test_another_pack_than_the_rfps_is_found(site: Path, tmp_path: Path) -> None
     own_path = tmp_path / "rfp.yaml"
     own_path.write_text(RFP.replace("{id: slow, pack: crossroads-mdtest", "{id: slow, pack: stream"))
     assert rfps.load(own_path).part("slow").pack == "stream"
-    found = verified(site, tmp_path, lambda data: None, own=own_path)
-    assert "EVD-04 slow: another rule pack than the RFP's" in told(found)
+    bundle = verify_copy(site, tmp_path, lambda data: None, rfp=own_path)
+    assert "EVD-04 slow: another rule pack than the RFP's" in violation_texts(bundle)
 
 
 def test_offers_are_compared_part_by_part_and_by_their_scores(site: Path) -> None:
-    packed = called(site, "bundle", "c.yaml", "-o", "offer.zip")
+    packed = call_campaign(site, "bundle", "c.yaml", "-o", "offer.zip")
     assert "wrote offer.zip" in packed.stdout
-    compared = called(site, "compare", "c.yaml", "offer", "offer.zip")
+    compared = call_campaign(site, "compare", "c.yaml", "offer", "offer.zip")
     assert compared.stdout.index("=== part fast: The fast tier ===") < compared.stdout.index("=== part slow ===")
-    both = next(line for line in compared.stdout.splitlines() if line.startswith("both"))
-    assert both.count("no value") == 3
-    data = json.loads(called(site, "compare", "offer", "c.yaml", "--format", "json").stdout)
+    score_line = next(line for line in compared.stdout.splitlines() if line.startswith("both"))
+    assert score_line.count("no value") == 3
+    data = json.loads(call_campaign(site, "compare", "offer", "c.yaml", "--format", "json").stdout)
     assert list(data["parts"]) == ["fast", "slow"]
     assert [[score["id"] for score in offer["scores"]] for offer in data["offers"]] == [["both", "total"]] * 2
-    refused = called(site, "compare", "c.yaml", "offer/data/parts/fast")
+    refused = call_campaign(site, "compare", "c.yaml", "offer/data/parts/fast")
     assert "offer/data/parts/fast: does not answer an RFP of several parts" in refused.stderr
 
 
@@ -290,16 +297,16 @@ def test_the_parts_are_judged_by_the_packs_of_the_buyers_rfp(site: Path, tmp_pat
     own_path.write_text(
         RFP.replace("{id: slow, pack: crossroads-mdtest", "{id: slow, pack: own/crossroads-mdtest.yaml")
     )
-    found = verified(site, tmp_path, lambda data: None, own=own_path)
+    bundle_of_packs = verify_copy(site, tmp_path, lambda data: None, rfp=own_path)
     rules = {
         part: [finding.message for finding in bundle.findings if finding.rule == "EVD-05"]
-        for part, bundle in found.parts.items()
+        for part, bundle in bundle_of_packs.parts.items()
     }
     assert rules == {"fast": [], "slow": ["the vendor's rule pack differs from yours: 'version' differs"]}
 
 
 def test_one_pack_for_all_parts_is_refused(site: Path) -> None:
-    refused = called(site, "verify", "offer", "--rules", "stream")
+    refused = call_campaign(site, "verify", "offer", "--rules", "stream")
     assert refused.returncode == 2
     assert "--rules: is for one part; name it with --part, or pass your RFP with --rfp" in refused.stderr
 
@@ -307,7 +314,7 @@ def test_one_pack_for_all_parts_is_refused(site: Path) -> None:
 def test_terms_name_the_buyers_rfp_and_entries_name_their_part(site: Path, tmp_path: Path) -> None:
     (tmp_path / "signers").write_text(f"vendor ssh-ed25519 {'A' * 68}\n")
     (tmp_path / "terms.yaml").write_text(f"rules: {site / 'rfp.yaml'}\nsigners: signers\nproof: [head]\n")
-    process = called(site, "verify", "offer", "--terms", str(tmp_path / "terms.yaml"), "--details")
+    process = call_campaign(site, "verify", "offer", "--terms", str(tmp_path / "terms.yaml"), "--details")
     assert process.returncode == 1, process.stderr
     assert "note         EVD-05 the RFP is identical to yours" in process.stdout
     for part in ("fast", "slow"):
@@ -317,7 +324,7 @@ def test_terms_name_the_buyers_rfp_and_entries_name_their_part(site: Path, tmp_p
 
 def test_the_files_of_all_parts_are_checked_before_any_is_written(site: Path, tmp_path: Path) -> None:
     (tmp_path / "x-slow.xml").write_text("mine")
-    refused = called(tmp_path, "verify", str(site / "offer"), "--junit", "x.xml")
+    refused = call_campaign(tmp_path, "verify", str(site / "offer"), "--junit", "x.xml")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr.startswith("campaign: x-slow.xml: already exists")
     assert not (tmp_path / "x-fast.xml").exists()

@@ -40,20 +40,20 @@ def offer(repetitions: int = 3, noise: float = 0.02, targets: int = 1) -> Offer:
 
 
 def test_the_same_seed_draws_the_same_cells_and_another_one_others() -> None:
-    given = offer()
-    backwards = replace(given, entries=dict(reversed(given.entries.items())))
+    drawn_offer = offer()
+    backwards = replace(drawn_offer, entries=dict(reversed(drawn_offer.entries.items())))
     assert (
-        sample.draw_cells(given, 3, "a")
-        == sample.draw_cells(given, 3, "a")
+        sample.draw_cells(drawn_offer, 3, "a")
+        == sample.draw_cells(drawn_offer, 3, "a")
         == sample.draw_cells(backwards, 3, "a")[::-1]
     )
-    assert len({tuple(sample.draw_cells(given, 3, str(seed))) for seed in range(20)}) > 15
+    assert len({tuple(sample.draw_cells(drawn_offer, 3, str(seed))) for seed in range(20)}) > 15
 
 
 def test_every_class_of_cells_is_drawn_with_the_same_chance() -> None:
     """With any preference, an offer could be inflated where it is drawn least."""
-    given = offer(targets=2)
-    drawn = [name.split("/") for seed in range(500) for name in sample.draw_cells(given, 10, str(seed))]
+    drawn_offer = offer(targets=2)
+    drawn = [name.split("/") for seed in range(500) for name in sample.draw_cells(drawn_offer, 10, str(seed))]
     for place, names in enumerate((2, 4, 3, 3)):
         counts = [sum(parts[place] == name for parts in drawn) for name in {parts[place] for parts in drawn}]
         assert len(counts) == names
@@ -67,12 +67,12 @@ def test_more_cells_than_were_measured_cannot_be_drawn(number: int) -> None:
 
 
 def test_cells_without_a_positive_number_are_not_drawn() -> None:
-    given = offer()
-    (first, second, third), entries = list(given.entries)[:3], dict(given.entries)
+    drawn_offer = offer()
+    (first, second, third), entries = list(drawn_offer.entries)[:3], dict(drawn_offer.entries)
     entries[first] = replace(entries[first], status=Status.DECLINED, value=None, values=())
     entries[second] = replace(entries[second], value=0.0, values=(0.0, 1.0))
     entries[third] = replace(entries[third], status=Status.INVALID)
-    assert len(sample.comparable_cells(replace(given, entries=entries))) == 33
+    assert len(sample.comparable_cells(replace(drawn_offer, entries=entries))) == 33
 
 
 def test_the_noise_is_that_of_the_operation_where_its_repetitions_show_it() -> None:
@@ -84,13 +84,13 @@ def test_the_noise_is_that_of_the_operation_where_its_repetitions_show_it() -> N
 
 
 def test_few_repetitions_are_pooled_and_without_any_a_noise_is_assumed() -> None:
-    given = offer(1)
-    assert {noise.sigma for noise in sample.noise_by_cell(given).values()} == {math.sqrt(math.log1p(0.05**2))}
-    entries = dict(given.entries)
+    drawn_offer = offer(1)
+    assert {noise.sigma for noise in sample.noise_by_cell(drawn_offer).values()} == {math.sqrt(math.log1p(0.05**2))}
+    entries = dict(drawn_offer.entries)
     for cell in list(entries)[:9]:
         entries[cell] = replace(entries[cell], values=(1000.0, 1100.0), value=1100.0)
-    known = sample.noise_by_cell(replace(given, entries=entries)).values()
-    assert {round(noise.sigma, 4) for noise in known} == {round(math.log(1.1) / math.sqrt(2), 4)}
+    noises = sample.noise_by_cell(replace(drawn_offer, entries=entries)).values()
+    assert {round(noise.sigma, 4) for noise in noises} == {round(math.log(1.1) / math.sqrt(2), 4)}
 
 
 def test_repetitions_without_any_noise_do_not_promise_a_system_that_never_varies() -> None:
@@ -98,20 +98,20 @@ def test_repetitions_without_any_noise_do_not_promise_a_system_that_never_varies
 
 
 def test_a_sample_is_designed_and_described_with_its_true_rates() -> None:
-    given = offer(5, noise=0.01)
-    challenge = sample.design_challenge(given, "head", "a", AIMS, OPEN)
+    vendors_offer = offer(5, noise=0.01)
+    challenge = sample.design_challenge(vendors_offer, "head", "a", AIMS, OPEN)
     assert len(challenge.cells) == challenge.design.cells and challenge.repetitions == challenge.design.repetitions
-    rates = designs.outcome_probabilities(list(sample.noise_by_cell(given).values()), AIMS, challenge.design)
-    block = sample.sample_decision(challenge, given, "offers/offer.zip", "sample.yaml")
-    said = {question.name: (question.answer, question.reason) for question in block.questions}
-    assert said["size"] == (f"{challenge.design.cells} of 36", "results, 1 repetition each")
-    assert said["honest"] == ("yes", f"a vendor is rejected with probability {rates[0]:.3f} (asked: at most 0.05)")
+    rates = designs.outcome_probabilities(list(sample.noise_by_cell(vendors_offer).values()), AIMS, challenge.design)
+    block = sample.sample_decision(challenge, vendors_offer, "offers/offer.zip", "sample.yaml")
+    answers = {question.name: (question.answer, question.reason) for question in block.questions}
+    assert answers["size"] == (f"{challenge.design.cells} of 36", "results, 1 repetition each")
+    assert answers["honest"] == ("yes", f"a vendor is rejected with probability {rates[0]:.3f} (asked: at most 0.05)")
     caught = f"25% of the results 15% too high are caught with probability {rates[2]:.3f} (asked: at least 0.9)"
-    assert said["inflated"] == ("yes", caught)
+    assert answers["inflated"] == ("yes", caught)
     assert [step.what.partition(" in ")[0] for step in block.steps] == [
         "change", "campaign run sample.yaml", "campaign accept offers/offer.zip sample.yaml"
     ]  # fmt: skip
-    texts = list(sample.design_remarks(challenge, given))
+    texts = list(sample.design_remarks(challenge, vendors_offer))
     assert [name.split()[0] for name in texts[1].partition(": ")[2].split(", ")] == [
         "tier1", "single", "create", "stat", "remove", "node", "peak", "max",
     ]  # fmt: skip
@@ -188,11 +188,16 @@ def test_the_nonce_has_the_hash_of_the_design_but_not_of_further_repetitions() -
 
 
 def test_settings_have_keys_by_name_or_by_place() -> None:
-    given = {"slurm": {"partition": "a"}, "targets": [{"name": "x", "directory": "/x"}], "inputs": [{"id": 1}], "n": 2}
-    assert sample.flatten_settings(given) == {
+    settings = {
+        "slurm": {"partition": "a"},
+        "targets": [{"name": "x", "directory": "/x"}],
+        "inputs": [{"id": 1}],
+        "n": 2,
+    }
+    assert sample.flatten_settings(settings) == {
         "slurm.partition": "a", "targets.x.name": "x", "targets.x.directory": "/x", "inputs.0.id": "1", "n": "2",
     }  # fmt: skip
-    assert [key for key in sample.flatten_settings(given) if sample.is_machine_setting(key)] == [
+    assert [key for key in sample.flatten_settings(settings) if sample.is_machine_setting(key)] == [
         "slurm.partition", "targets.x.name", "targets.x.directory",
     ]  # fmt: skip
 

@@ -273,7 +273,7 @@ def test_a_table_with_less_lines_lacks_them_and_rounded_numbers_are_the_same(tmp
 
 
 @pytest.mark.parametrize(
-    ("expected", "found", "same"),
+    ("expected", "submitted", "is_same"),
     [
         (16, 17, False),
         (2018742.184, "2018742", True),
@@ -287,8 +287,8 @@ def test_a_table_with_less_lines_lacks_them_and_rounded_numbers_are_the_same(tmp
         (float("nan"), "nan", True),
     ],
 )
-def test_a_number_may_be_rounded_to_three_digits(expected: object, found: object, same: bool) -> None:
-    assert submitted_table._is_same_value(expected, found) is same
+def test_a_number_may_be_rounded_to_three_digits(expected: object, submitted: object, is_same: bool) -> None:
+    assert submitted_table._is_same_value(expected, submitted) is is_same
 
 
 def test_a_filled_form_is_compared_by_its_mapping(tmp_path: Path) -> None:

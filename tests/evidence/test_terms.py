@@ -39,7 +39,7 @@ ENTRY = (
 )
 
 
-def written(tmp_path: Path, further_text: str = "", nonce: str = "RFP-1") -> Path:
+def write_terms(tmp_path: Path, further_text: str = "", nonce: str = "RFP-1") -> Path:
     (tmp_path / "signers").write_text(reference.SIGNERS.read_text())
     path = tmp_path / "terms.yaml"
     path.write_text(
@@ -53,14 +53,14 @@ def entries(output: str) -> str:
     return output.split("in the form of your terms:\n")[1].split("\nNOT YET")[0] + "\n"
 
 
-def enter(path: Path, accepted: str) -> None:
+def enter(path: Path, entry_text: str) -> None:
     """Add entries to terms, with a name and a day."""
     with path.open("a") as file:
-        file.write(re.sub('by: "", date: ""', 'by: A. Buyer, date: "2026-11-26"', accepted))
+        file.write(re.sub('by: "", date: ""', 'by: A. Buyer, date: "2026-11-26"', entry_text))
 
 
-def of(tmp_path: Path, further_text: str = "") -> OfferTerms:
-    return terms.load(written(tmp_path, further_text))
+def load_terms(tmp_path: Path, further_text: str = "") -> OfferTerms:
+    return terms.load(write_terms(tmp_path, further_text))
 
 
 def test_new_terms_are_read_as_they_are_written_once_the_nonce_is_filled_in(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_new_terms_are_read_as_they_are_written_once_the_nonce_is_filled_in(tmp_
     assert (process.returncode, "wrote terms.yaml" in process.stdout) == (0, True)
     assert command_line.call("terms", "init", "terms.yaml", cwd=tmp_path).returncode == 2
     (tmp_path / "other").mkdir()
-    terms = of(tmp_path / "other")
+    terms = load_terms(tmp_path / "other")
     assert (terms.rules, terms.version, terms.nonce, terms.proof) == ("crossroads-mdtest", 1, "RFP-1", ("nonce",))
     assert terms.signers == tmp_path / "other/signers"
 
@@ -84,14 +84,14 @@ def test_new_terms_are_read_as_they_are_written_once_the_nonce_is_filled_in(tmp_
     ],
 )
 def test_terms_that_cannot_hold_are_refused_with_their_line(tmp_path: Path, old: str, new: str, problem: str) -> None:
-    path = written(tmp_path)
+    path = write_terms(tmp_path)
     path.write_text(path.read_text().replace(old, new))
     with pytest.raises(InputError, match=rf"terms\.yaml:\d+.*{problem}"):
         terms.load(path)
 
 
 def test_an_explanation_is_accepted_word_by_word_in_the_cells_that_are_named(tmp_path: Path) -> None:
-    terms = of(tmp_path, ENTRY)
+    terms = load_terms(tmp_path, ENTRY)
     assert terms.accepted_by(EXPLAINED, CELLS) == "A. Buyer, 2026-11-26"
     assert terms.accepted_by(replace(EXPLAINED, explained="they were cancelled by us"), CELLS) == ""
     assert terms.accepted_by(EXPLAINED, (*CELLS, Cell("nfs", "single", "shared", "stat"))) == ""
@@ -102,45 +102,49 @@ def test_what_the_campaign_file_says_of_one_library_lifts_no_other(tmp_path: Pat
     finding = replace(PRELOAD, explained="named in the campaign file (slurm.environment)")
     text = json.dumps(finding.acceptance_text)
     entry = f"accept:\n  - {{rule: SRC-05, text: {text}, by: A. Buyer, date: '2026-11-26'}}\n"
-    terms = of(tmp_path, entry)
+    terms = load_terms(tmp_path, entry)
     assert terms.accepted_by(finding, CELLS) == "A. Buyer, 2026-11-26"
     other = replace(finding, values={**finding.values, "library": "/opt/shim.so"}, actual="/opt/shim.so")
     assert terms.accepted_by(other, CELLS) == ""
 
 
 def test_a_finding_about_cells_of_several_entries_is_accepted_by_these_together(tmp_path: Path) -> None:
-    both = ENTRY.replace("scratch/*/*/*", "*/single/*/*") + ENTRY.splitlines()[1].replace("scratch/*/*/*", "*/node/*/*")
-    assert of(tmp_path, both).accepted_by(EXPLAINED, CELLS) == "A. Buyer, 2026-11-26"
-    assert of(tmp_path, both.replace("*/node/*/*", "*/peak/*/*")).accepted_by(EXPLAINED, CELLS) == ""
+    two_entries = ENTRY.replace("scratch/*/*/*", "*/single/*/*") + ENTRY.splitlines()[1].replace(
+        "scratch/*/*/*", "*/node/*/*"
+    )
+    assert load_terms(tmp_path, two_entries).accepted_by(EXPLAINED, CELLS) == "A. Buyer, 2026-11-26"
+    assert load_terms(tmp_path, two_entries.replace("*/node/*/*", "*/peak/*/*")).accepted_by(EXPLAINED, CELLS) == ""
 
 
 def test_a_finding_about_the_bundle_which_concerns_no_cell_is_accepted_by_its_words(tmp_path: Path) -> None:
-    assert of(tmp_path, ENTRY).accepted_by(EXPLAINED, ()) == "A. Buyer, 2026-11-26"
-    assert of(tmp_path, ENTRY).accepted_by(replace(EXPLAINED, explained="other words"), ()) == ""
+    assert load_terms(tmp_path, ENTRY).accepted_by(EXPLAINED, ()) == "A. Buyer, 2026-11-26"
+    assert load_terms(tmp_path, ENTRY).accepted_by(replace(EXPLAINED, explained="other words"), ()) == ""
 
 
 def test_an_entry_for_a_part_holds_in_that_part_alone(tmp_path: Path) -> None:
-    terms = of(tmp_path, ENTRY.replace("{rule", "{part: kernels, rule"))
+    terms = load_terms(tmp_path, ENTRY.replace("{rule", "{part: kernels, rule"))
     assert [bool(terms.accepted_by(EXPLAINED, CELLS, part)) for part in ("kernels", "network")] == [True, False]
 
 
 def test_a_violation_of_the_vendors_is_never_accepted_and_one_that_only_the_buyer_lifts_is(tmp_path: Path) -> None:
-    allowing = of(tmp_path, "preloads: ['/opt/*']\n" + ENTRY)
+    allowing = load_terms(tmp_path, "preloads: ['/opt/*']\n" + ENTRY)
     wrong = replace(EXPLAINED, severity=Severity.ERROR)
     assert allowing.accepted_by(wrong, CELLS) == ""
     assert allowing.accepted_by(PRELOAD, CELLS) == "preloads of the terms"
-    assert of(tmp_path, "preloads: [/opt/darshan/lib.so]\n").accepted_by(PRELOAD, CELLS) == ""  # loads a second one
+    assert (
+        load_terms(tmp_path, "preloads: [/opt/darshan/lib.so]\n").accepted_by(PRELOAD, CELLS) == ""
+    )  # loads a second one
     finding = replace(PRELOAD, values={**PRELOAD.values, "library": "/opt/darshan/../../tmp/x.so"})
-    assert of(tmp_path, "preloads: ['/opt/darshan/*']\n").accepted_by(finding, CELLS) == ""
+    assert load_terms(tmp_path, "preloads: ['/opt/darshan/*']\n").accepted_by(finding, CELLS) == ""
     prefix = replace(PRELOAD, severity=Severity.INFO, values={"launcher": "numactl --interleave=all"})
-    assert of(tmp_path, "launchers: ['numactl *']\n").accepted_by(prefix, CELLS) == "launchers of the terms"
+    assert load_terms(tmp_path, "launchers: ['numactl *']\n").accepted_by(prefix, CELLS) == "launchers of the terms"
 
 
 def test_proof_that_was_not_given_is_asked_for(tmp_path: Path) -> None:
-    terms = of(tmp_path)
+    terms = load_terms(tmp_path)
     asking = replace(terms, proof=("nonce", "head", "sample"))
     assert [finding.values["proof"] for finding in asking.missing_proofs(["nonce"])] == ["head", "sample"]
-    assert {each.move for each in asking.missing_proofs([])} == {Move.BUYER}
+    assert {finding.move for finding in asking.missing_proofs([])} == {Move.BUYER}
 
 
 def test_a_nonce_or_head_that_the_journal_does_not_have_proves_nothing() -> None:
@@ -153,7 +157,7 @@ def test_a_nonce_or_head_that_the_journal_does_not_have_proves_nothing() -> None
 
 def test_what_was_shown_of_one_bundle_holds_for_no_other(tmp_path: Path) -> None:
     output = f"shown:\n  - {{proof: sample, head: {'a' * 64}, by: A. Buyer, date: '2026-11-26'}}\n"
-    found_terms = of(tmp_path, output)
+    found_terms = load_terms(tmp_path, output)
     assert list(terms.shown_proofs(found_terms, "a" * 64)) == ["sample"]
     assert terms.shown_proofs(found_terms, "b" * 64) == {}
 
@@ -162,17 +166,19 @@ def test_file_systems_that_the_terms_do_not_allow_are_a_violation(tmp_path: Path
     with reference.verified(reference.SIGNERS) as verified:
         assert verified.evaluation is not None
         submission = verified.evaluation.submission
-        wrong = list(of(tmp_path, "mounts: [lustre]\n").violated_terms(submission))
+        wrong = list(load_terms(tmp_path, "mounts: [lustre]\n").violated_terms(submission))
         assert [(finding.expected, finding.actual) for finding in wrong] == [("lustre", "tmpfs")]
-        assert list(of(tmp_path, "mounts: [lustre, tmp*]\n").violated_terms(submission)) == []
-        assert [each.actual for each in replace(of(tmp_path), version=2).violated_terms(submission)] == ["1"]
+        assert list(load_terms(tmp_path, "mounts: [lustre, tmp*]\n").violated_terms(submission)) == []
+        assert [finding.actual for finding in replace(load_terms(tmp_path), version=2).violated_terms(submission)] == [
+            "1"
+        ]
 
 
 def test_what_verify_prints_is_accepted_once_a_name_and_a_day_are_filled_in(tmp_path: Path) -> None:
     with reference.verified() as verified:
         bound = f"heads: [{verified.chain.head}]"
     with reference.as_when_made():
-        file = written(tmp_path)
+        file = write_terms(tmp_path)
         file.write_text(file.read_text().replace("nonce: RFP-1\nproof: [nonce]", bound))
         first = command_line.call("verify", reference.BUNDLE, "--terms", file)
         assert first.returncode == 4, first.stdout
@@ -206,16 +212,16 @@ class Offer:
         with verify.verify(self.bag, verify.Buyer()) as verified:
             assert verified.evaluation is not None
             findings, head = verified.evaluation.submission.all_findings, verified.chain.head
-        self.asked = sorted({finding.rule for finding in findings if finding.open or finding.lifted_by_buyer})
-        explained = [f"- {{rule: {rule}, cells: '*/*/*/*', text: the trial of {rule}}}" for rule in self.asked]
+        self.open_rules = sorted({finding.rule for finding in findings if finding.open or finding.lifted_by_buyer})
+        explanations = [f"- {{rule: {rule}, cells: '*/*/*/*', text: the trial of {rule}}}" for rule in self.open_rules]
         with (self.bag / "data/campaign.yaml").open("a") as file:
-            file.write("\n".join(["", "explanations:", *explained, ""]))
+            file.write("\n".join(["", "explanations:", *explanations, ""]))
         bundled.redo(self.bag)
         key = tmp_path / "key"
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], timeout=800, check=True)
         (self.bag / bagit.SIGNATURE).unlink()
         signatures.sign(self.bag / bagit.TAG_MANIFEST, key, bundle.NAMESPACE)
-        self.terms = written(tmp_path)
+        self.terms = write_terms(tmp_path)
         self.terms.write_text(self.terms.read_text().replace("nonce: RFP-1\nproof: [nonce]", f"heads: [{head}]"))
         (tmp_path / "signers").write_text(f"vendor {key.with_suffix('.pub').read_text()}")
 
@@ -240,7 +246,7 @@ def test_a_vendor_who_explains_what_is_open_reaches_status_0_by_the_buyers_terms
     first = offer.verified()
     assert first.returncode == 4, first.stdout
     assert "  rules      kept " in first.stdout
-    assert f"{len(offer.asked)} explanations, 1 deviation, not yet accepted" in first.stdout
+    assert f"{len(offer.open_rules)} explanations, 1 deviation, not yet accepted" in first.stdout
     demands = offer.terms.read_text()
     offer.accept(first.stdout, but="SRC-01")
     bare_process = offer.verified()

@@ -65,8 +65,8 @@ def test_it_is_judged_on_a_machine_that_has_nothing_of_the_campaign(vendor: Vend
     vendor.root.rename(hidden)
     try:
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path / "home"), "USER": "buyer"}
-        there = Vendor(vendor.root, environment)
-        process = there.call("verify", tmp_path / "elsewhere", "--details", cwd=tmp_path / "home")
+        moved_vendor = Vendor(vendor.root, environment)
+        process = moved_vendor.call("verify", tmp_path / "elsewhere", "--details", cwd=tmp_path / "home")
     finally:
         hidden.rename(vendor.root)
     assert "re-evaluated from raw logs: identical tables, findings and verdict" in process.stdout
@@ -82,7 +82,7 @@ def test_verification_changes_nothing_in_the_bundle(vendor: Vendor) -> None:
     assert state() == before
 
 
-def changed(data: bytes, place: int, chance: random.Random) -> bytes:
+def flip_bit(data: bytes, place: int, chance: random.Random) -> bytes:
     """The data with one bit of one byte turned over."""
     return data[:place] + bytes([data[place] ^ (1 << chance.randrange(7))]) + data[place + 1 :]
 
@@ -104,9 +104,9 @@ def test_any_changed_byte_of_any_file_that_is_handed_in_is_found_and_its_file_na
     chance = random.Random(7)
     for turn in range(3):
         for path, data in payload.items():
-            path.write_bytes(changed(data, places(data, chance)[turn], chance))
-        named = {problem.partition(CHANGED)[0] for problem in problems(bag) if CHANGED in problem}
-        assert named == {str(path.relative_to(bag)) for path in payload}
+            path.write_bytes(flip_bit(data, places(data, chance)[turn], chance))
+        named_files = {problem.partition(CHANGED)[0] for problem in problems(bag) if CHANGED in problem}
+        assert named_files == {str(path.relative_to(bag)) for path in payload}
     for path, data in payload.items():
         path.write_bytes(data)
     assert problems(bag) == []
@@ -118,7 +118,7 @@ def test_any_changed_byte_of_hashes_or_signature_is_found(vendor: Vendor, tmp_pa
     for path in sorted(path for path in bag.iterdir() if path.is_file()):
         data = path.read_bytes()
         for place in places(data, chance):
-            path.write_bytes(changed(data, place, chance))
+            path.write_bytes(flip_bit(data, place, chance))
             assert problems(bag), f"byte {place} of {path.name}"
         path.write_bytes(data)
     assert problems(bag) == []
@@ -128,11 +128,11 @@ def problems(bag: Path) -> list[str]:
     """What is wrong with hashes and signature, without judging again: a bag is quick to look at so."""
     with tempfile.TemporaryDirectory() as place:
         try:
-            found = bagit.read(bag, Path(place))
+            contents = bagit.read(bag, Path(place))
         except InputError as error:
             return [str(error)]
     check = signatures.made_by((bag / bagit.TAG_MANIFEST).read_bytes(), bag / bagit.SIGNATURE, bundle.NAMESPACE)
-    return [*found.problems, *([check.problem] if check.problem else [])]
+    return [*contents.problems, *([check.problem] if check.problem else [])]
 
 
 def test_hashes_made_anew_do_not_save_a_forger_from_the_signature(vendor: Vendor, tmp_path: Path) -> None:
@@ -266,10 +266,12 @@ def test_words_of_an_earlier_version_are_not_compared_which_is_reported(vendor: 
     findings_removed(bag)
     bundled.forge(bag)
     with verify.verify(bag, NOTHING) as verified:
-        (told,) = [finding for finding in verified.findings if finding.rule == "EVD-04"]
-        assert (told.severity, verified.intact) == ("I", True)
-        assert "made by campaign 0.1.0: all values, runs, attempts and log lines are identical" in told.message
-        assert told.message.endswith("tables/table.txt, findings.json, provenance/tables.json, ro-crate-metadata.json")
+        (explanation,) = [finding for finding in verified.findings if finding.rule == "EVD-04"]
+        assert (explanation.severity, verified.intact) == ("I", True)
+        assert "made by campaign 0.1.0: all values, runs, attempts and log lines are identical" in explanation.message
+        assert explanation.message.endswith(
+            "tables/table.txt, findings.json, provenance/tables.json, ro-crate-metadata.json"
+        )
         assert "note         re-evaluation from raw logs (EVD-04)" in verify_text.checks_text(
             verified, is_detailed=True
         )
@@ -292,10 +294,10 @@ def test_words_of_a_later_version_are_compared(vendor: Vendor, tmp_path: Path) -
     assert rules(bag) == {"EVD-04"}
 
 
-def about_scripts(bag: Path, words: str = "script") -> set[tuple[str, bool]]:
+def script_messages(bag: Path, words: str = "script") -> set[tuple[str, bool]]:
     with verify.verify(bag, NOTHING) as verified:
         findings = [finding for finding in verified.findings if finding.rule == "EVD-06"]
-        return {(each.message, each.checked) for each in findings if words in each.message}
+        return {(finding.message, finding.checked) for finding in findings if words in finding.message}
 
 
 def rendered_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -329,7 +331,7 @@ def test_a_script_of_an_earlier_version_is_not_checked_and_left_to_the_buyer(
     for module in (copies, derived_files, job_scripts, replay, scripts, verify):
         monkeypatch.setattr(module, "__version__", "99.1.0")
     with verify.verify(vendor.root / "plain", NOTHING) as verified:
-        (finding,) = [each for each in verified.findings if each.rule == "EVD-06"]
+        (finding,) = [finding for finding in verified.findings if finding.rule == "EVD-06"]
         assert re.fullmatch(
             rf"jobs/\S+/job\.sbatch and \d+ more: campaign {__version__} rendered the job script, so that campaign "
             rf"99\.1\.0 cannot compare each line: verify with that version; {PLANNED}",
@@ -337,17 +339,17 @@ def test_a_script_of_an_earlier_version_is_not_checked_and_left_to_the_buyer(
         )
         assert (finding.checked, finding.move, verified.intact, verified.complies) == (False, "buyer", True, False)
         assert finding.message in verify_text.checks_text(verified, is_detailed=True)
-        assert verified.evaluation is not None and verified.evaluation.submission.rows == made_rows(vendor)
+        assert verified.evaluation is not None and verified.evaluation.submission.rows == recorded_rows(vendor)
 
 
-def made_rows(vendor: Vendor) -> tuple[Row, ...]:
+def recorded_rows(vendor: Vendor) -> tuple[Row, ...]:
     with verify.verify(vendor.root / "plain", NOTHING) as verified:
         assert verified.evaluation is not None
         return verified.evaluation.submission.rows
 
 
 @pytest.mark.parametrize(
-    ("origin", "named"),
+    ("origin", "version_name"),
     [
         ({"version": __version__, "templates": "0" * 64}, f"another development state of campaign {__version__}"),
         ({"version": "0.2.0", "templates": "0" * 64}, "campaign 0.2.0"),
@@ -355,21 +357,21 @@ def made_rows(vendor: Vendor) -> tuple[Row, ...]:
     ],
 )
 def test_a_script_is_held_only_against_the_templates_that_the_journal_names(
-    vendor: Vendor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, origin: dict[str, str], named: str
+    vendor: Vendor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, origin: dict[str, str], version_name: str
 ) -> None:
     bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     rendered_by(bag, **origin)
-    assert about_scripts(bag) == set()  # they are as this version renders them
+    assert script_messages(bag) == set()  # they are as this version renders them
     rendered_otherwise(monkeypatch)
-    ((message, checked),) = about_scripts(bag)
-    assert f": {named} rendered the job script, so that" in message and not checked
+    ((message, checked),) = script_messages(bag)
+    assert f": {version_name} rendered the job script, so that" in message and not checked
 
 
 def test_a_script_that_this_version_rendered_by_its_journal_and_renders_otherwise_was_edited(
     vendor: Vendor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rendered_otherwise(monkeypatch)
-    ((message, checked),) = about_scripts(vendor.root / "plain")
+    ((message, checked),) = script_messages(vendor.root / "plain")
     assert re.match(r"jobs/\S+/job\.sbatch and \d+ more: line \d+ is not as campaign", message) and checked
 
 
@@ -385,7 +387,7 @@ def test_what_a_script_of_another_version_has_beyond_the_plan_is_shown(vendor: V
     every_script(bag, lambda text: text.replace("    campaign_begin", "    export UCX_TLS=shm\n    campaign_begin", 1))
     rendered_by(bag, version="0.2.0", templates="0" * 64)
     with verify.verify(bag, NOTHING) as verified:
-        (finding,) = [each for each in verified.findings if each.rule == "EVD-06"]
+        (finding,) = [finding for finding in verified.findings if finding.rule == "EVD-06"]
     assert finding.message.endswith(PLANNED.replace("those", "not those"))
     assert (finding.actual, finding.checked) == ("export UCX_TLS=shm", False)
 
@@ -404,7 +406,7 @@ def test_a_script_of_another_version_that_cannot_be_rendered_again_is_not_checke
     rendered_by(bag, version="0.2.0", templates="0" * 64)
     not_again(monkeypatch)
     with verify.verify(bag, NOTHING) as verified:
-        (finding,) = [each for each in verified.findings if each.rule == "EVD-06"]
+        (finding,) = [finding for finding in verified.findings if finding.rule == "EVD-06"]
         assert re.fullmatch(
             rf"jobs/\S+/job\.sbatch and \d+ more: campaign 0\.2\.0 rendered the job script, and campaign "
             rf"{re.escape(__version__)} cannot render it again \(a step without a token\): verify with that version",
@@ -417,7 +419,7 @@ def test_a_script_of_this_version_that_cannot_be_rendered_again_is_a_violation(
     vendor: Vendor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     not_again(monkeypatch)
-    found_about_scripts = about_scripts(vendor.root / "plain", "rendered again")
+    found_about_scripts = script_messages(vendor.root / "plain", "rendered again")
     assert found_about_scripts and all(checked for _, checked in found_about_scripts)
 
 
@@ -461,13 +463,13 @@ def test_of_a_runs_line_in_a_script_nothing_but_the_time_limit_is_left_to_an_exp
     for path in (bag / "data/results").glob("*/**/job.sbatch"):
         lines = path.read_text().splitlines()
         at = next(number for number, text in enumerate(lines) if text.startswith(line))
-        lines[at], found = re.subn(old, new, lines[at], count=1)
-        assert found == 1
+        lines[at], substitutions = re.subn(old, new, lines[at], count=1)
+        assert substitutions == 1
         path.write_text("\n".join(lines) + "\n")
     bundled.forge(bag)
     with verify.verify(bag, NOTHING) as verified:
         findings = [finding for finding in verified.findings if "is not as campaign" in finding.message]
-    assert {(each.rule, each.severity) for each in findings} == {("EVD-06", severity)}
+    assert {(finding.rule, finding.severity) for finding in findings} == {("EVD-06", severity)}
 
 
 def test_a_pack_that_was_changed_under_its_id_is_found(vendor: Vendor, tmp_path: Path) -> None:
@@ -617,7 +619,7 @@ def change_journal(bag: Path, change: Callable[[list[dict[str, Any]]], None]) ->
 
 
 @pytest.mark.parametrize(
-    ("what", "value", "message"),
+    ("key", "value", "message"),
     [
         ("run", "/etc", "a plain name"),
         ("run", "..", "a plain name"),
@@ -629,13 +631,13 @@ def change_journal(bag: Path, change: Callable[[list[dict[str, Any]]], None]) ->
     ],
 )
 def test_an_attempt_of_the_journal_names_no_path(
-    vendor: Vendor, tmp_path: Path, what: str, value: object, message: str
+    vendor: Vendor, tmp_path: Path, key: str, value: object, message: str
 ) -> None:
     bag = bundled.copy(vendor, "plain", tmp_path / "bag")
 
     def change(events: list[dict[str, Any]]) -> None:
         event = next(event for event in events if event["event"] == "job")
-        event["attempts"].append({**event["attempts"][0], "number": 2, "token": "other", what: value})
+        event["attempts"].append({**event["attempts"][0], "number": 2, "token": "other", key: value})
 
     change_journal(bag, change)
     messages = [finding.message for finding in findings(bag) if finding.rule == "EVD-04"]
@@ -742,8 +744,8 @@ def test_verify_writes_junit_of_the_bundle_and_of_the_campaign_in_it(vendor: Ven
     out = tmp_path / "junit.xml"
     vendor.call("verify", vendor.root / "plain", "--junit", out)
     of_bundle, of_campaign = ElementTree.parse(out).getroot()
-    told = {case.get("classname"): [child.tag for child in case] for case in of_bundle}
-    assert told == {
+    outcomes = {case.get("classname"): [child.tag for child in case] for case in of_bundle}
+    assert outcomes == {
         **{
             f"bundle.{rule}": []
             for rule in ("RUN-08", "CMP-05", "EVD-01", "EVD-04", "EVD-05", "EVD-06", "WVR-01", "ENV-04", "INP-01")
@@ -785,11 +787,11 @@ def test_an_attempt_that_measured_and_is_called_refused_is_found(vendor: Vendor,
     with verify.verify(bag, Buyer()) as verified:
         assert verified.evaluation is not None
         all_findings = [
-            all_finding
-            for all_finding in verified.evaluation.submission.all_findings
-            if all_finding.rule == "RUN-08" and all_finding.blocks
+            finding
+            for finding in verified.evaluation.submission.all_findings
+            if finding.rule == "RUN-08" and finding.blocks
         ]
-        assert [(one.expected, one.actual) for one in all_findings] == [("done", "refused")]
+        assert [(finding.expected, finding.actual) for finding in all_findings] == [("done", "refused")]
 
 
 def test_a_journal_is_read_once_however_often_it_is_judged(

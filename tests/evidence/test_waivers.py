@@ -42,12 +42,14 @@ def test_a_sample_is_accepted_once_it_was_measured_again_alike(waived: Vendor) -
     process = waived.call("accept", bundle, challenge, "--reported", *keys)
     assert (process.returncode, "not measured yet; run it" in process.stderr) == (2, True), process.stderr
     on_time = replace(waived, environment={**waived.environment, "FAKE_TRUE_CLOCK": "1"})
-    done = on_time.call("run", challenge)
-    accepted = waived.call("accept", bundle, challenge, "--reported", "--at-least", "0.5", *keys)
-    assert "\nSAMPLE MEASURED  campaign " in done.stdout and "campaign accept BUNDLE" in done.stdout
-    assert accepted.stdout.startswith("ACCEPTED  waived  challenge.yaml"), done.stdout + accepted.stdout
-    assert "2 accepted of 2 drawn results" in accepted.stdout
-    assert accepted.returncode == 0
+    run_process = on_time.call("run", challenge)
+    accept_process = waived.call("accept", bundle, challenge, "--reported", "--at-least", "0.5", *keys)
+    assert "\nSAMPLE MEASURED  campaign " in run_process.stdout and "campaign accept BUNDLE" in run_process.stdout
+    assert accept_process.stdout.startswith("ACCEPTED  waived  challenge.yaml"), (
+        run_process.stdout + accept_process.stdout
+    )
+    assert "2 accepted of 2 drawn results" in accept_process.stdout
+    assert accept_process.returncode == 0
 
 
 def test_a_sample_with_a_failed_run_is_undecided_until_the_further_repetition_is_measured(waived: Vendor) -> None:
@@ -64,9 +66,9 @@ def test_a_sample_with_a_failed_run_is_undecided_until_the_further_repetition_is
     assert process.returncode == 4, process.stdout + process.stderr
     assert "2 undecided of 2 drawn results: scratch/" in process.stdout
     assert "not allowed (--allow KEY): attempts: each run once in the bundle, 1 failed in the sample" in process.stdout
-    done = on_time.call("run", challenge)
+    run_process = on_time.call("run", challenge)
     process = waived.call("accept", bundle, challenge, *keys)
-    assert process.returncode == 4, done.stdout + process.stdout
+    assert process.returncode == 4, run_process.stdout + process.stdout
     process = waived.call("accept", bundle, challenge, "--allow", "attempts", *keys)
     assert process.stdout.startswith("ACCEPTED  waived  challenge.yaml"), process.stdout
     assert process.returncode == 0

@@ -27,7 +27,7 @@ from campaign.report.compare.comparison import Terms
 from campaign.report.compare.offers import Offer
 from campaign.report.compare.verdicts import compare
 from campaign.report.decision import DecisionBlock, Question, Step
-from tests.evidence.test_acceptance import ASKED, OFFER, again, decided, recorded, with_facts
+from tests.evidence.test_acceptance import ASKED, OFFER, job_environment, sample_outcome, sample_submission, with_facts
 from tests.report.test_write import contents
 from tests.support import builders
 from tests.support.offers import noisy
@@ -229,10 +229,10 @@ SCREENS: dict[str, Callable[[], DecisionBlock]] = {
     "verify-parts": lambda: verified_parts(bundle_decision(VIOLATED), bundle_decision(GOOD, proofs=("head", "sample"))),
     "run-parts": lambda: of_parts(GOOD, FAILED),
     "sample": lambda: sample.sample_decision(ASKED, sample.offer_of(OFFER, "offer"), "offer-c.zip", "sample.yaml"),
-    "accept-accepted": lambda: acceptance_block(decided(again())),
-    "accept-rejected": lambda: acceptance_block(decided(again(factor=0.8))),
-    "accept-open": lambda: acceptance_block(decided(with_facts(recorded({"mount.type": "tmpfs"})))),
-    "accept-copied": lambda: acceptance_block(decided(again(started=-50.0))),
+    "accept-accepted": lambda: acceptance_block(sample_outcome(sample_submission())),
+    "accept-rejected": lambda: acceptance_block(sample_outcome(sample_submission(factor=0.8))),
+    "accept-open": lambda: acceptance_block(sample_outcome(with_facts(job_environment({"mount.type": "tmpfs"})))),
+    "accept-copied": lambda: acceptance_block(sample_outcome(sample_submission(started=-50.0))),
     "compare-slower": lambda: comparison_block([noisy(1, 1), noisy(2, 1, factor=lambda _: 0.1)]),
     "compare-three": lambda: comparison_block([noisy(1), noisy(2), noisy(3, factor=lambda _: 0.1)]),
     "compare-terms": lambda: comparison_block([noisy(1), noisy(3, factor=lambda _: 0.9)], Terms(0.95)),
