@@ -41,17 +41,17 @@ def contents(path: Path, limits: Limits = LIMITS) -> dict[str, bytes]:
         return {member.name: member.read() for member in members}
 
 
-def both(folder: Path, **members: bytes) -> list[Path]:
+def zip_and_tar(folder: Path, **members: bytes) -> list[Path]:
     return [zipped(folder / "x.zip", members), tar(folder / "x.tar.gz", **members)]
 
 
 def test_zip_and_tar_give_the_same_members(tmp_path: Path) -> None:
-    for path in both(tmp_path, a=b"1", b=b""):
+    for path in zip_and_tar(tmp_path, a=b"1", b=b""):
         assert contents(path) == {"a": b"1", "b": b""}
 
 
 def test_more_members_than_allowed_are_refused(tmp_path: Path) -> None:
-    for path in both(tmp_path, **{f"f{number}": b"" for number in range(6)}):
+    for path in zip_and_tar(tmp_path, **{f"f{number}": b"" for number in range(6)}):
         with pytest.raises(InputError, match="the archive has more than 5 members"):
             contents(path)
 

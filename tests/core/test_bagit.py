@@ -41,9 +41,9 @@ def problems(path: Path, tmp_path: Path) -> list[str]:
 
 
 def test_a_bag_is_read_as_it_was_written(tmp_path: Path) -> None:
-    found = read(bag(tmp_path / "bag", other="x"), tmp_path)
-    assert found.problems == []
-    assert set(found.digests) == {
+    contents = read(bag(tmp_path / "bag", other="x"), tmp_path)
+    assert contents.problems == []
+    assert set(contents.digests) == {
         "bagit.txt", "bag-info.txt", "manifest-sha256.txt", "tagmanifest-sha256.txt", "data/log", "data/other",
     }  # fmt: skip
     assert (tmp_path / "into/data/log").read_text() == "1 2 3\n"
@@ -57,8 +57,8 @@ def test_an_archive_is_read_as_its_directory_and_made_the_same_each_time(tmp_pat
     (tmp_path / "again").mkdir()
     bagit.pack(root, tmp_path / "again" / name)
     assert (tmp_path / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
-    found = read(tmp_path / name, tmp_path)
-    assert (found.problems, found.digests["data/log"]) == (
+    contents = read(tmp_path / name, tmp_path)
+    assert (contents.problems, contents.digests["data/log"]) == (
         [],
         hashlib.sha256((root / "data/log").read_bytes()).hexdigest(),
     )
@@ -72,15 +72,15 @@ def test_a_zip_of_another_version_is_read_as_the_one_of_this(tmp_path: Path, lev
         for member in file.infolist():
             zip_file.writestr(member.filename, file.read(member), zipfile.ZIP_DEFLATED, level)
         assert {member.compress_type for member in file.infolist()} == {zipfile.ZIP_DEFLATED}
-    found = read(tmp_path / "then.zip", tmp_path)
+    contents = read(tmp_path / "then.zip", tmp_path)
     (tmp_path / "again").mkdir()
-    assert (found.problems, found.digests) == ([], read(tmp_path / "now.zip", tmp_path / "again").digests)
+    assert (contents.problems, contents.digests) == ([], read(tmp_path / "now.zip", tmp_path / "again").digests)
 
 
 def test_files_that_are_alike_are_all_there(tmp_path: Path) -> None:
     texts = {"a": "x\n", "b": "x\n", "c/a": "x\n", "c/b": "", "d": "", "e": "y\n"}
-    found = read(bag(tmp_path / "bag", **texts), tmp_path)
-    assert found.problems == []
+    contents = read(bag(tmp_path / "bag", **texts), tmp_path)
+    assert contents.problems == []
     assert {name: (tmp_path / "into" / "data" / name).read_text() for name in texts} == texts
 
 
@@ -150,9 +150,9 @@ def test_a_key_that_is_there_twice_in_the_description_is_reported(tmp_path: Path
     root = bag(tmp_path / "bag")
     text = (root / "bag-info.txt").read_text() + "Contact-Name: somebody else\n"
     (root / "bag-info.txt").write_text(text)
-    found = read(root, tmp_path)
-    assert 'bag-info.txt: "Contact-Name": appears twice' in found.problems
-    assert found.info["Contact-Name"] == "somebody"
+    contents = read(root, tmp_path)
+    assert 'bag-info.txt: "Contact-Name": appears twice' in contents.problems
+    assert contents.info["Contact-Name"] == "somebody"
 
 
 # --- what leads elsewhere
@@ -265,8 +265,8 @@ def test_a_cut_off_archive_is_damaged_wherever_it_ends(tmp_path: Path, name: str
         into = tmp_path / f"into{length}"
         into.mkdir()
         try:
-            found = bagit.read(tmp_path / name, into)
-            assert found.problems or found.digests == complete  # what is cut off may be padding alone
+            contents = bagit.read(tmp_path / name, into)
+            assert contents.problems or contents.digests == complete  # what is cut off may be padding alone
         except InputError as error:
             assert "not a bundle" in str(error)
 

@@ -49,10 +49,10 @@ def test_an_absent_field_has_its_default() -> None:
 
 
 def test_an_unknown_field_is_refused_or_passed_over_where_it_may_be_there() -> None:
-    later = {"name": "a", "colour": "red", "spare": {"spokes": 1, "tyre": 2}}
+    fields = {"name": "a", "colour": "red", "spare": {"spokes": 1, "tyre": 2}}
     with pytest.raises(ValueError, match=r"car\.spare: unknown field 'tyre'"):
-        decode(Car, later)
-    assert decode(Car, later, pass_over_unknown=True) == Car("a", Colour.RED, spare=Wheel(1))
+        decode(Car, fields)
+    assert decode(Car, fields, pass_over_unknown=True) == Car("a", Colour.RED, spare=Wheel(1))
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_a_letter_of_another_script_in_a_latin_word_is_shown_by_its_number(text:
 def test_plain_text_is_on_one_line_and_has_nothing_that_cannot_be_seen(text: str) -> None:
     plain = escaping.plain(text)
     assert len(plain.splitlines()) <= 1
-    assert {unicodedata.category(one) for one in plain} & {"Cc", "Cs", "Co", "Zl", "Zp"} == set()
+    assert {unicodedata.category(character) for character in plain} & {"Cc", "Cs", "Co", "Zl", "Zp"} == set()
     assert not re.search("[\u202a-\u202e\u2066-\u2069]", plain)
 
 
@@ -77,7 +77,7 @@ def test_numbers_and_other_text_stay_in_a_spreadsheet(text: str) -> None:
 def titled(text: str) -> tuple[Campaign, RulePack]:
     """A campaign and a pack with a text in every place that a printed table shows."""
     pack = builders.small_pack(caption=text)
-    made = replace(
+    titled_pack = replace(
         pack,
         files=tuple(replace(configuration, title=text) for configuration in pack.files),
         launch=tuple(replace(condition, title=text) for condition in pack.launch),
@@ -85,10 +85,10 @@ def titled(text: str) -> tuple[Campaign, RulePack]:
     )
     return builders.campaign(
         targets=(Target("scratch", f"/{text}"),), declined=(Declined("*/*/*/*", f"x{text}"),)
-    ), made
+    ), titled_pack
 
 
-def printed(text: str, style: str) -> str:
+def printed_table(text: str, style: str) -> str:
     campaign, pack = titled(text)
     results = Results(campaign=campaign, pack=pack)
     return table.table_text(results.rows(), results.campaign, results.pack, style)
@@ -113,12 +113,12 @@ def skeleton(text: str, style: str) -> list[object]:
     if "html" in style:
         return list(Tags(text).tags)
     if style.startswith("latex"):
-        return [re.sub(r"\\[\\]|[^&{}\\\n]|\\[&%$#_{}]", lambda m: m[0] if m[0] == r"\\" else "", text).count(one)
-                for one in ("&", r"\\", "\n")]  # fmt: skip
+        return [re.sub(r"\\[\\]|[^&{}\\\n]|\\[&%$#_{}]", lambda m: m[0] if m[0] == r"\\" else "", text).count(separator)
+                for separator in ("&", r"\\", "\n")]  # fmt: skip
     if style in ("pipe", "github"):
         return [len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in text.splitlines()]
     separators = {"tsv": "\t", "plain": "", "simple": "", "rst": ""}.get(style, "|" if style in WIKIS else "|│║┃")
-    return [[one for one in line if one in separators] for line in text.splitlines()]
+    return [[character for character in line if character in separators] for line in text.splitlines()]
 
 
 def innocent(text: str, style: str) -> str:
@@ -136,7 +136,7 @@ def innocent(text: str, style: str) -> str:
 def test_no_text_changes_the_structure_of_a_table(style: str, text: str) -> None:
     # Long texts are folded in some formats and a wide table comes in parts, as one of innocent words as wide does.
     other = innocent(text, style) if style in printing.TEXT_FORMATS else "a"
-    assert skeleton(printed(text, style), style) == skeleton(printed(other, style), style)
+    assert skeleton(printed_table(text, style), style) == skeleton(printed_table(other, style), style)
 
 
 MARKUP = (
@@ -148,14 +148,14 @@ MARKUP = (
 @settings(max_examples=examples(25))
 @given(text=hostile | st.just(MARKUP))
 def test_a_page_shows_the_text_as_it_is(style: str, text: str) -> None:
-    page = Tags(printed(text, style))
+    page = Tags(printed_table(text, style))
     assert set(page.tags) <= {"p", "table", "caption", "thead", "tbody", "tr", "th", "td"}
     assert escaping.plain(text).strip() in page.data
 
 
 @pytest.mark.parametrize("style", ["mediawiki", "moinmoin", "textile", "asciidoc", "jira", "youtrack"])
 def test_a_wiki_gets_no_character_of_a_text_that_it_could_take_for_its_own(style: str) -> None:
-    lines = [line for line in printed(MARKUP, style).splitlines() if "alert" in line]
+    lines = [line for line in printed_table(MARKUP, style).splitlines() if "alert" in line]
     assert len(lines) >= 5
     for line in lines:
         assert not re.search(r"<script|\[a\]|\[\[|\{\{|\{html|__|'''e|`|\*g|\"h|\$", line), line
@@ -163,14 +163,14 @@ def test_a_wiki_gets_no_character_of_a_text_that_it_could_take_for_its_own(style
 
 @pytest.mark.parametrize("style", ["pipe", "github", "rst"])
 def test_markdown_and_restructured_text_get_their_marks_behind_a_backslash(style: str) -> None:
-    for line in printed(MARKUP, style).splitlines():
+    for line in printed_table(MARKUP, style).splitlines():
         assert not re.search(r"(?<!\\)[`*<]", re.sub(r"\\\\", "", line)) or "alert" not in line, line
 
 
 @pytest.mark.parametrize("text", [".. include:: /etc/passwd", "# heading", "=====", "- item", "include::/etc/passwd[]"])
 @pytest.mark.parametrize("style", ["pipe", "github", "rst", "asciidoc", "mediawiki", "textile", "jira"])
 def test_no_paragraph_begins_what_a_markup_would_act_on(style: str, text: str) -> None:
-    first = printed(text, style).splitlines()[0]
+    first = printed_table(text, style).splitlines()[0]
     assert not first.startswith(text)
     if style == "asciidoc":
         assert "::" not in first
@@ -179,11 +179,11 @@ def test_no_paragraph_begins_what_a_markup_would_act_on(style: str, text: str) -
 def test_latex_takes_nothing_at_the_start_of_a_row_for_an_argument_of_the_row_before() -> None:
     for style in ("latex", "latex_raw", "latex_booktabs", "latex_longtable"):
         for text in ("[2cm]", "*"):
-            assert not re.search(r"\\\\\s*[\[*]", printed(text, style)), style
+            assert not re.search(r"\\\\\s*[\[*]", printed_table(text, style)), style
 
 
 def test_tab_separated_values_hold_no_formula() -> None:
-    for line in printed("=1+1", "tsv").splitlines():
+    for line in printed_table("=1+1", "tsv").splitlines():
         for cell in line.split("\t"):
             assert not cell.strip().startswith("="), line
 

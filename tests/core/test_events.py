@@ -74,11 +74,11 @@ def places(value: Json, *at: str | int) -> Iterator[tuple[str | int, ...]]:
     """Of every value, from the outside in."""
     if at and at[-1] not in ("previous", "format"):
         yield at
-    for key, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
-        yield from places(each, *at, key)
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from places(item, *at, key)
 
 
-def without(value: Json, at: tuple[str | int, ...]) -> Json:
+def container_at(value: Json, at: tuple[str | int, ...]) -> Json:
     """The place and the thing that has it."""
     for key in at[:-1]:
         value = value[key]
@@ -100,14 +100,14 @@ def test_no_value_of_a_journal_ends_a_command_with_a_traceback(definition: Defin
     look_at_everything(definition)
     refused = 0
     for at in (place for place in list(places(sound)) if len(place) > 1):
-        accepted = 0  # one value of a place that takes several says what the others would
+        accepted_count = 0  # one value of a place that takes several says what the others would
         for strange in STRANGE:
             doctored = copy.deepcopy(sound)
-            without(doctored, at)[at[-1]] = strange
+            container_at(doctored, at)[at[-1]] = strange
             write(definition.paths.journal, doctored)
             problem = journal.read_chain(definition.paths.journal).problem
-            accepted += not problem
-            if not problem and accepted > 1:
+            accepted_count += not problem
+            if not problem and accepted_count > 1:
                 continue
             try:
                 if problem:

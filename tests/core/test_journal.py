@@ -50,32 +50,32 @@ def events_of(path: Path) -> list[Event]:
 
 @quick
 @given(st.lists(events, min_size=1, max_size=5))
-def test_what_was_written_comes_back_in_order(written: list[Event]) -> None:
+def test_what_was_written_comes_back_in_order(written_events: list[Event]) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "journal.jsonl"
-        write(path, written)
+        write(path, written_events)
         stamps = ("format", "time", "previous")
-        assert [{k: v for k, v in event.items() if k not in stamps} for event in events_of(path)] == written
+        assert [{k: v for k, v in event.items() if k not in stamps} for event in events_of(path)] == written_events
 
 
 @quick
 @given(st.lists(events, min_size=1, max_size=5), st.data())
-def test_reading_goes_on_from_any_line(written: list[Event], data: st.DataObject) -> None:
+def test_reading_goes_on_from_any_line(written_events: list[Event], data: st.DataObject) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "journal.jsonl"
-        write(path, written)
-        whole = steps(path)
-        at = data.draw(st.integers(0, len(whole) - 1))
-        _, previous, offset = whole[at]
-        assert steps(path, offset, previous) == whole[at + 1 :]
+        write(path, written_events)
+        all_steps = steps(path)
+        at = data.draw(st.integers(0, len(all_steps) - 1))
+        _, previous, offset = all_steps[at]
+        assert steps(path, offset, previous) == all_steps[at + 1 :]
 
 
 @quick
 @given(st.lists(events, min_size=2, max_size=4), st.data())
-def test_a_changed_byte_in_any_line_but_the_last_is_found(written: list[Event], data: st.DataObject) -> None:
+def test_a_changed_byte_in_any_line_but_the_last_is_found(written_events: list[Event], data: st.DataObject) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "journal.jsonl"
-        write(path, written)
+        write(path, written_events)
         content = bytearray(path.read_bytes())
         last = content.rindex(b"\n", 0, -1) + 1
         content[place(data, 0, last)] ^= data.draw(st.integers(1, 255))
@@ -87,18 +87,18 @@ def test_a_changed_byte_in_any_line_but_the_last_is_found(written: list[Event], 
 @quick
 @given(st.lists(events, min_size=1, max_size=4), st.data())
 def test_a_line_that_a_crash_cut_off_is_taken_back_and_the_next_one_follows(
-    written: list[Event], data: st.DataObject
+    written_events: list[Event], data: st.DataObject
 ) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "journal.jsonl"
-        write(path, written)
+        write(path, written_events)
         content = path.read_bytes()
         start = content.rfind(b"\n", 0, -1) + 1
         path.write_bytes(content[: place(data, start, len(content))])
-        assert len(events_of(path)) == len(written) - 1
+        assert len(events_of(path)) == len(written_events) - 1
         assert path.read_bytes() == content[:start]
-        whole = steps(path)
-        journal.append(path, {"event": "next"}, whole[-1][1] if whole else START)
+        remaining_steps = steps(path)
+        journal.append(path, {"event": "next"}, remaining_steps[-1][1] if remaining_steps else START)
         assert events_of(path)[-1]["event"] == "next"
 
 
@@ -186,7 +186,7 @@ def test_trouble_of_this_machine_is_no_fault_of_the_journal(
 Lines = list[bytes]
 
 
-def whole(path: Path) -> Lines:
+def write_journal(path: Path) -> Lines:
     """A journal of nine events: two attempts are begun, and one of them ends."""
     attempts = [{"run": f"r{number}", "number": 1, "token": "t", "fingerprint": "f"} for number in (1, 2)]
     events = [
@@ -212,7 +212,7 @@ def garbage(lines: Lines) -> Lines:
     return [*lines[:4], b"\0\xff{" * 30 + b"\n", *lines[5:]]
 
 
-def changed(lines: Lines) -> Lines:
+def change_line(lines: Lines) -> Lines:
     return [*lines[:4], edited(lines[4]), *lines[5:]]
 
 
@@ -249,10 +249,10 @@ def too_long(lines: Lines) -> Lines:
 
 
 @pytest.mark.parametrize(
-    ("damage", "lost", "kept", "open_"),
+    ("damage", "lost", "kept_numbers", "open_"),
     [
         (garbage, [[4, 5]], [1, 2, 3, 6, 7, 8, 9], ["r2/1"]),
-        (changed, [[5, 5]], [1, 2, 3, 4, 6, 7, 8, 9], ["r2/1"]),
+        (change_line, [[5, 5]], [1, 2, 3, 4, 6, 7, 8, 9], ["r2/1"]),
         (taken_out, [[4, 4]], [1, 2, 3, 5, 6, 7, 8], ["r2/1"]),
         (first_damaged, [[1, 1]], [2, 3, 4, 5, 6, 7, 8, 9], ["r2/1"]),
         (first_taken_out, [[0, 0]], [1, 2, 3, 4, 5, 6, 7, 8], ["r2/1"]),
@@ -264,19 +264,21 @@ def too_long(lines: Lines) -> Lines:
     ],
 )
 def test_a_line_is_kept_if_the_next_one_proves_it(
-    tmp_path: Path, damage: Callable[[Lines], Lines], lost: list[list[int]], kept: list[int], open_: list[str]
+    tmp_path: Path, damage: Callable[[Lines], Lines], lost: list[list[int]], kept_numbers: list[int], open_: list[str]
 ) -> None:
     path = tmp_path / "journal.jsonl"
-    damaged = damage(whole(path))
+    damaged = damage(write_journal(path))
     path.write_bytes(b"".join(damaged))
     salvage = Salvage(path)
     second_lines = list(salvage.lines())
     assert (salvage.lost, salvage.open) == (lost, open_)
-    without = [{**json.loads(line), "previous": ""} for line in second_lines]
-    assert without == [{**json.loads(damaged[number - 1]), "previous": ""} for number in kept]
-    proven = kept[: next((place for place, number in enumerate(kept) if number > lost[0][0]), len(kept))]
+    unlinked_events = [{**json.loads(line), "previous": ""} for line in second_lines]
+    assert unlinked_events == [{**json.loads(damaged[number - 1]), "previous": ""} for number in kept_numbers]
+    proven = kept_numbers[
+        : next((place for place, number in enumerate(kept_numbers) if number > lost[0][0]), len(kept_numbers))
+    ]
     assert second_lines[: len(proven)] == [damaged[number - 1] for number in proven]  # byte for byte
-    assert list(salvage.earlier) == [hash_of(damaged[number - 1]) for number in kept[len(proven) :]]
+    assert list(salvage.earlier) == [hash_of(damaged[number - 1]) for number in kept_numbers[len(proven) :]]
 
 
 def recover(path: Path, number: int = 1) -> Lines:
@@ -285,8 +287,8 @@ def recover(path: Path, number: int = 1) -> Lines:
     lines = list(salvage.lines())
     damaged = path.rename(path.with_name(f"journal.damaged-{number}.jsonl"))
     path.write_bytes(b"".join(lines))
-    told = {"damaged": damaged.name, "sha256": untrusted.digest(damaged), "lost": salvage.lost, "missing": 0}
-    journal.append(path, {"event": "recovered", **told, "open": salvage.open, "unnamed": []}, salvage.head)
+    loss_fields = {"damaged": damaged.name, "sha256": untrusted.digest(damaged), "lost": salvage.lost, "missing": 0}
+    journal.append(path, {"event": "recovered", **loss_fields, "open": salvage.open, "unnamed": []}, salvage.head)
     return path.read_bytes().splitlines(keepends=True)
 
 
@@ -298,12 +300,12 @@ def rechained(lines: Lines) -> bytes:
     return second_data
 
 
-@pytest.mark.parametrize("damage", [garbage, changed, taken_out, first_taken_out, nothing_left])
+@pytest.mark.parametrize("damage", [garbage, change_line, taken_out, first_taken_out, nothing_left])
 def test_a_recovered_journal_is_a_chain_that_tells_what_it_lost(
     tmp_path: Path, damage: Callable[[Lines], Lines]
 ) -> None:
     path = tmp_path / "journal.jsonl"
-    path.write_bytes(b"".join(damage(whole(path))))
+    path.write_bytes(b"".join(damage(write_journal(path))))
     assert journal.read_chain(path).problem
     recover(path)
     chain = journal.read_chain(path)
@@ -312,7 +314,7 @@ def test_a_recovered_journal_is_a_chain_that_tells_what_it_lost(
 
 def test_a_recovered_journal_that_is_damaged_again_is_recovered_again(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    path.write_bytes(b"".join(changed(whole(path))))
+    path.write_bytes(b"".join(change_line(write_journal(path))))
     lines = recover(path)
     for line in ('{"event": "note", "text": "after"}',) * 3:
         journal.append(path, json.loads(line), hash_of(path.read_bytes().splitlines(keepends=True)[-1]))
@@ -349,7 +351,7 @@ def fewer_attempts(lines: Lines) -> Lines:
 @pytest.mark.parametrize("forged", [added, replaced, shorter, fewer_losses, fewer_attempts])
 def test_what_does_not_follow_from_the_damaged_file_is_found(tmp_path: Path, forged: Callable[[Lines], Lines]) -> None:
     path = tmp_path / "journal.jsonl"
-    path.write_bytes(b"".join(changed(whole(path))))
+    path.write_bytes(b"".join(change_line(write_journal(path))))
     path.write_bytes(rechained(forged(recover(path))))
     problem = journal.read_chain(path).problem
     assert "journal.damaged-1.jsonl" in problem
@@ -357,7 +359,7 @@ def test_what_does_not_follow_from_the_damaged_file_is_found(tmp_path: Path, for
 
 def test_a_recovered_journal_needs_the_damaged_file(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    path.write_bytes(b"".join(changed(whole(path))))
+    path.write_bytes(b"".join(change_line(write_journal(path))))
     recover(path)
     (tmp_path / "journal.damaged-1.jsonl").unlink()
     assert journal.read_chain(path).problem == "journal.damaged-1.jsonl, from which it was recovered, is missing"
@@ -365,8 +367,8 @@ def test_a_recovered_journal_needs_the_damaged_file(tmp_path: Path) -> None:
 
 def test_the_hashes_of_lines_behind_lost_ones_are_known_and_are_no_heads(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    lines = whole(path)
-    path.write_bytes(b"".join(changed(lines)))
+    lines = write_journal(path)
+    path.write_bytes(b"".join(change_line(lines)))
     recover(path)
     chain = journal.read_chain(path)
     assert (hash_of(lines[8]) in chain.earlier, hash_of(lines[8]) in chain.heads) == (True, False)
@@ -380,7 +382,7 @@ def test_the_hashes_of_lines_behind_lost_ones_are_known_and_are_no_heads(tmp_pat
 def test_what_tells_of_a_recovery_names_no_path_and_no_lines_that_cannot_be(
     tmp_path: Path, field: str, value: object
 ) -> None:
-    told = {
+    loss_fields = {
         "damaged": "journal.damaged-1.jsonl",
         "sha256": "0" * 64,
         "lost": [],
@@ -389,4 +391,4 @@ def test_what_tells_of_a_recovery_names_no_path_and_no_lines_that_cannot_be(
         "unnamed": [],
     }
     with pytest.raises(EnvironmentLacks, match=rf"recovered\.{field}\S*: found .*; allowed: "):
-        journal.append(tmp_path / "journal.jsonl", {"event": "recovered", **told, field: value}, START)
+        journal.append(tmp_path / "journal.jsonl", {"event": "recovered", **loss_fields, field: value}, START)

@@ -22,7 +22,7 @@ TEXT = """{
 """
 
 
-def found(path: str) -> list[tuple[Any, int]]:
+def values_at(path: str) -> list[tuple[Any, int]]:
     return [(placed.value, placed.line) for placed in JsonPath.parse(path).find(read(TEXT)[0])]
 
 
@@ -38,7 +38,7 @@ def found(path: str) -> list[tuple[Any, int]]:
     ],
 )
 def test_a_path_finds_values_with_their_lines(path: str, values: list[tuple[str, int]]) -> None:
-    assert found(path) == values
+    assert values_at(path) == values
 
 
 @pytest.mark.parametrize("path", ["a..b", ".a", "a[", "a.", "a b", "[x]", '"a'])

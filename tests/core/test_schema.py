@@ -39,7 +39,7 @@ SMALL = Number(1, 100)
 
 
 @pytest.mark.parametrize(
-    ("plain", "what"),
+    ("plain", "kind"),
     {
         "no": "false",
         "Off": "false",
@@ -69,8 +69,8 @@ SMALL = Number(1, 100)
         "2026-11-21 10:00:00": "a date",
     }.items(),
 )
-def test_a_plain_text_that_yaml_takes_for_something_else_must_be_quoted(plain: str, what: str) -> None:
-    assert read(ANY, plain) == [f'1:1: found {plain}, which YAML reads as {what}; put it in quotes: "{plain}"']
+def test_a_plain_text_that_yaml_takes_for_something_else_must_be_quoted(plain: str, kind: str) -> None:
+    assert read(ANY, plain) == [f'1:1: found {plain}, which YAML reads as {kind}; put it in quotes: "{plain}"']
     assert read(ANY, f'"{plain}"') == plain
 
 

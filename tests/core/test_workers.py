@@ -36,8 +36,8 @@ def results(compute: Callable[[int], object]) -> list[object]:
 
 
 def test_results_are_in_the_order_of_the_items_and_come_from_other_processes(count_workers: Callable[[], int]) -> None:
-    found = results(lambda item: (item, os.getpid()))
-    numbers, processes = zip(*found, strict=True)
+    pairs = results(lambda item: (item, os.getpid()))
+    numbers, processes = zip(*pairs, strict=True)
     assert numbers == tuple(ITEMS)
     assert len(set(processes)) == 3
     assert os.getpid() not in processes

@@ -36,8 +36,8 @@ def state_naming(process: Process) -> str:
     """A sandbox.json that says that each process of the sandbox is this one."""
     shape = {"nodes": 1, "cpus": 1, "accounting": False, "partition": "sandbox", "epilog": "/bin/true"}
     names = ("anchor", "keeper", "munged", "slurmctld", "slurmd.node1")
-    named = {name: {"pid": process.pid, "started": process.started} for name in names}
-    state = {"shape": shape, "uid": os.geteuid(), "made_directory": False, "base_port": 20000, "processes": named}
+    processes = {name: {"pid": process.pid, "started": process.started} for name in names}
+    state = {"shape": shape, "uid": os.geteuid(), "made_directory": False, "base_port": 20000, "processes": processes}
     return json.dumps({"version": STATE_VERSION, **state})
 
 
@@ -240,8 +240,8 @@ def test_who_waited_for_the_lock_of_a_directory_that_was_removed_makes_a_new_one
     locks = iter([lambda: sandbox_directory.rmdir()])
     lock = fcntl.flock
 
-    def lock_and_lose(descriptor: int, how: int) -> None:
-        lock(descriptor, how)
+    def lock_and_lose(descriptor: int, operation: int) -> None:
+        lock(descriptor, operation)
         next(locks, lambda: None)()
 
     monkeypatch.setattr(private.fcntl, "flock", lock_and_lose)

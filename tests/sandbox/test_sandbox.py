@@ -96,29 +96,29 @@ def namespace_of(sandbox: Sandbox) -> str:
 
 
 def inhabitants(namespace: str) -> list[str]:
-    found = []
+    command_lines = []
     for entry in Path("/proc").iterdir():
         try:
             inside = entry.name.isdigit() and str((entry / "ns/pid").readlink()) == namespace
             if inside and Process.from_pid(int(entry.name)).alive():  # not a zombie
-                found.append((entry / "cmdline").read_text())
+                command_lines.append((entry / "cmdline").read_text())
         except OSError:  # it ended meanwhile
             continue
-    return found
+    return command_lines
 
 
 def mentioning(directory: Path) -> list[str]:
     """Command lines of the processes that have the directory in their arguments or in their environment."""
-    found = []
+    command_lines = []
     for entry in Path("/proc").iterdir():
         try:
             if entry.name.isdigit() and int(entry.name) != os.getpid():
                 command_line = (entry / "cmdline").read_bytes()
                 if os.fsencode(directory) in command_line + (entry / "environ").read_bytes():
-                    found.append(command_line.decode())
+                    command_lines.append(command_line.decode())
         except OSError:
             continue
-    return found
+    return command_lines
 
 
 def left_behind(directory: Path) -> list[str]:
@@ -169,8 +169,8 @@ def test_a_job_after_another_starts_once_that_has_ended(sandbox: Sandbox, tmp_pa
     first = submit(sandbox, f"{stamp}; {stamp}", "--exclusive", "-N4")
     second = submit(sandbox, stamp, "--exclusive", "-N4", f"--dependency=afterany:{first}")
     wait_until(lambda: (tmp_path / second).exists() and (tmp_path / second).read_text())
-    ended = float((tmp_path / first).read_text().split()[-1])
-    assert float((tmp_path / second).read_text()) > ended
+    end_s = float((tmp_path / first).read_text().split()[-1])
+    assert float((tmp_path / second).read_text()) > end_s
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
@@ -644,8 +644,8 @@ def test_a_daemon_that_fails_is_quoted_and_nothing_is_left(sandbox_directory: Pa
     assert result.returncode == ENVIRONMENT
     first, *log = result.stderr.splitlines()
     assert first in (
-        f"campaign: sandbox: slurmctld {how}; the end of {sandbox_directory}/log/slurmctld.log:"
-        for how in ("ended", "ended at once")
+        f"campaign: sandbox: slurmctld {ending}; the end of {sandbox_directory}/log/slurmctld.log:"
+        for ending in ("ended", "ended at once")
     )
     assert log == ["    slurmctld: fatal: the disk is on fire"]
     assert left_behind(sandbox_directory) == []

@@ -24,7 +24,7 @@ def on_node(sandbox: Sandbox, node: str, script: str) -> str:
     return on(sandbox, "srun", "-N1", f"--nodelist={node}", "bash", "-ec", script)
 
 
-def counted(sandbox: Sandbox) -> dict[str, int]:
+def operation_counts(sandbox: Sandbox) -> dict[str, int]:
     lines = on_node(sandbox, "node1", str(sandbox.layout.counters)).splitlines()
     return {kind: int(number) for kind, number in (line.split() for line in lines)}
 
@@ -44,14 +44,14 @@ def test_what_one_node_writes_the_others_read_each_through_a_client_of_its_own(g
 
 @TIMED
 def test_the_servers_count_each_kind_of_operation_on_all_bricks(gluster: Sandbox) -> None:
-    before = counted(gluster)
+    before = operation_counts(gluster)
     on_node(gluster, "node2", "cd $CAMPAIGN_STORAGE; for i in {1..20}; do echo $i >counted.$i; done")
-    created = counted(gluster)
+    created = operation_counts(gluster)
     on_node(gluster, "node3", "cd $CAMPAIGN_STORAGE; stat counted.{1..20} >/dev/null; cat counted.* >/dev/null")
-    seen = counted(gluster)
+    seen = operation_counts(gluster)
     on_node(gluster, "node3", "cd $CAMPAIGN_STORAGE; stat counted.{1..20} >/dev/null")
     on_node(gluster, "node2", "cd $CAMPAIGN_STORAGE; rm counted.*")
-    after = counted(gluster)
+    after = operation_counts(gluster)
     assert created["create"] - before["create"] == 20
     assert created["write"] - before["write"] == 20
     assert seen["stat"] - created["stat"] >= 20

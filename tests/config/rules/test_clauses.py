@@ -130,7 +130,7 @@ def test_a_shipped_pack_without_what_checks_a_clause_is_refused(name: str, tmp_p
     for clause in {bool(clause.by): clause for clause in pack.clauses if clause.evidence}.values():
         reduced = _reduce(document, clause.id)
         reduced["checks"] = {
-            rule: given for rule, given in reduced["checks"].items() if given != clause.id and rule not in clause.by
+            rule: check for rule, check in reduced["checks"].items() if check != clause.id and rule not in clause.by
         }
         path = tmp_path / f"{name}.yaml"
         path.write_text(yaml.dump(reduced, Dumper=yaml.CSafeDumper, sort_keys=False, width=10**6))

@@ -33,8 +33,8 @@ PACK = builders.pack(
 LAUNCH = {"node": Geometry(1, 3), "pair": Geometry(2, 4)}
 
 
-def settled(profile: str = "full", **given: str) -> RulePack:
-    return settle(PACK, profile, LAUNCH, given)
+def settled(profile: str = "full", **values: str) -> RulePack:
+    return settle(PACK, profile, LAUNCH, values)
 
 
 def test_variables_have_the_profiles_values_in_arguments_files_and_operations() -> None:

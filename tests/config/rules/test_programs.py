@@ -144,7 +144,7 @@ RAW = r"""variable x index 1 # ${x} {{x}} {"nx": 4} {directory} {= 1 +}"""
 
 def test_a_raw_text_reaches_the_file_and_the_readers_as_it_is_written(tmp_path: Path) -> None:
     pack = read(tmp_path, ('text: "size = 1"}', f"text: '{RAW}', raw: true}}"))
-    run = planned(tmp_path, Geometry(2, 2), ('text: "size = 1"}', f"text: '{RAW}', raw: true}}"))
+    run = planned_run(tmp_path, Geometry(2, 2), ('text: "size = 1"}', f"text: '{RAW}', raw: true}}"))
     assert run.commands[0].words("/there") == ("campaign_write", "/there/input", RAW)
     assert RAW in text.text(pack, width=300)
 
@@ -164,7 +164,7 @@ COUNTS = ('clause: "1", program: ior, arg', 'clause: "1", nodes: nodes / 2, proc
 SIZED = ("-w -k -o {directory}/data {flags}", "-w -k -b {= processes * 4} -o {directory}/{nodes} {flags}")
 
 
-def planned(tmp_path: Path, geometry: Geometry, *changes: tuple[str, str]) -> Run:
+def planned_run(tmp_path: Path, geometry: Geometry, *changes: tuple[str, str]) -> Run:
     settled_pack = settle(read(tmp_path, *changes), "full", {"one": geometry}, {})
     campaign = replace(builders.campaign(), rules=str(tmp_path / "small.yaml"), items_total=None)
     executables = {name: matrix.Executable(f"/opt/{name}") for name in ("ior", "mdtest")}
@@ -172,7 +172,7 @@ def planned(tmp_path: Path, geometry: Geometry, *changes: tuple[str, str]) -> Ru
 
 
 def test_a_phase_with_counts_of_its_own_has_them_in_its_words_and_on_the_first_nodes(tmp_path: Path) -> None:
-    run = planned(tmp_path, Geometry(4, 16), COUNTS, SIZED)
+    run = planned_run(tmp_path, Geometry(4, 16), COUNTS, SIZED)
     first_command, second_command = run.commands[1:3]
     assert (first_command.geometry, first_command.first_node, first_command.arguments) == (
         Geometry(2, 3), 0, ("-w", "-k", "-b", "12", "-o", "{directory}/2", "-F")
@@ -183,12 +183,12 @@ def test_a_phase_with_counts_of_its_own_has_them_in_its_words_and_on_the_first_n
 
 def test_a_phase_without_a_process_count_has_as_many_on_each_node_as_the_launch_condition(tmp_path: Path) -> None:
     change = (COUNTS[0], COUNTS[1].replace("nodes / 2, processes: 3", "1"))
-    assert planned(tmp_path, Geometry(4, 16), change).commands[1].geometry == Geometry(1, 4)
+    assert planned_run(tmp_path, Geometry(4, 16), change).commands[1].geometry == Geometry(1, 4)
 
 
 def test_other_counts_of_a_phase_are_other_runs(tmp_path: Path) -> None:
-    first = planned(tmp_path, Geometry(4, 16), COUNTS)
-    second = planned(tmp_path, Geometry(4, 16), (COUNTS[0], COUNTS[1].replace("3", "4")))
+    first = planned_run(tmp_path, Geometry(4, 16), COUNTS)
+    second = planned_run(tmp_path, Geometry(4, 16), (COUNTS[0], COUNTS[1].replace("3", "4")))
     assert first.fingerprint != second.fingerprint
 
 
@@ -196,7 +196,7 @@ def test_other_counts_of_a_phase_are_other_runs(tmp_path: Path) -> None:
 def test_counts_that_do_not_fit_the_launch_condition_are_refused(tmp_path: Path, counts: str) -> None:
     change = (COUNTS[0], COUNTS[1].replace("nodes: nodes / 2, processes: 3", counts))
     with pytest.raises(InputError, match=r"phase later: [0-9]+ processes on [0-9]+ nodes; allowed: 1 to 4 nodes"):
-        planned(tmp_path, Geometry(4, 16), change)
+        planned_run(tmp_path, Geometry(4, 16), change)
 
 
 HALF = ('"1", program: ior, arguments: "-w', '"1", nodes: nodes / 2, program: ior, arguments: "-w')
@@ -208,7 +208,7 @@ def test_phases_that_start_together_are_on_nodes_behind_each_other(tmp_path: Pat
         "  - {id: purge",
         '  - {id: load, clause: "1", beside: later, nodes: 1, program: ior, arguments: "-w"}\n  - {id: purge',
     )
-    run = planned(tmp_path, Geometry(4, 16), HALF, BESIDE, load_phase)
+    run = planned_run(tmp_path, Geometry(4, 16), HALF, BESIDE, load_phase)
     assert [(command.phase, command.first_node, command.geometry) for command in run.commands[1:4]] == [
         ("later", 0, Geometry(2, 8)), ("apart", 2, Geometry(1, 2)), ("load", 3, Geometry(1, 4)),
     ]  # fmt: skip
@@ -220,14 +220,16 @@ def test_phases_that_start_together_are_on_nodes_behind_each_other(tmp_path: Pat
 
 
 def test_a_phase_on_other_nodes_starts_together_with_one_on_all_nodes_of_the_launch_condition(tmp_path: Path) -> None:
-    run = planned(tmp_path, Geometry(4, 16), ("nodes: other", "nodes: other, beside: later"))
+    run = planned_run(tmp_path, Geometry(4, 16), ("nodes: other", "nodes: other, beside: later"))
     assert [(command.beside, command.first_node) for command in run.commands[1:3]] == [(False, 0), (True, 4)]
     assert run.job_nodes == 8
 
 
 def test_phases_that_start_together_are_another_run_than_one_after_another(tmp_path: Path) -> None:
-    sequential, together = (planned(tmp_path, Geometry(4, 16), ("nodes: other", f"nodes: other{suffix}")).fingerprint
-                  for suffix in ("", ", beside: later"))  # fmt: skip
+    sequential, together = (
+        planned_run(tmp_path, Geometry(4, 16), ("nodes: other", f"nodes: other{suffix}")).fingerprint
+        for suffix in ("", ", beside: later")
+    )
     assert sequential != together
 
 
@@ -236,7 +238,7 @@ def test_phases_that_start_together_must_fit_the_launch_condition(tmp_path: Path
         "apart: needs 5 nodes together with the phases that start with it; allowed: 4, the nodes of launch condition"
     )
     with pytest.raises(InputError, match=expected):
-        planned(tmp_path, Geometry(4, 16), HALF, ("nodes: other", "nodes: 3, beside: later"))
+        planned_run(tmp_path, Geometry(4, 16), HALF, ("nodes: other", "nodes: 3, beside: later"))
 
 
 @pytest.mark.parametrize(
