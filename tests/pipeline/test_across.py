@@ -40,13 +40,15 @@ BY_REPETITION = PRINTS.format('echo >> COUNT.$SLURM_NTASKS; echo "fom ${SLURM_NT
 BY_NODE = PRINTS.format('echo "fom 10${SLURMD_NODENAME##*[!0-9]}";')
 
 
-def ran(folder: Path, sandbox: Sandbox, prints: str, launch: str, operations: str, requires: str) -> Case:
+def run_case(folder: Path, sandbox: Sandbox, prints: str, launch: str, operations: str, requires: str) -> Case:
     """The campaign, measured."""
     (folder / "packs").mkdir()
     text = PACK.replace("LAUNCH", launch).replace("OPERATIONS", operations).replace("REQUIRES", requires)
     (folder / "packs" / "solver.yaml").write_text(text)
-    given = "single: 1\n  two: {nodes: 2, processes: 2}" if "two" in launch else "{}"
-    case = case_of(folder, sandbox, "solver", given, prints.replace("COUNT", str(folder / "count")), folder / "packs")
+    second_launch = "single: 1\n  two: {nodes: 2, processes: 2}" if "two" in launch else "{}"
+    case = case_of(
+        folder, sandbox, "solver", second_launch, prints.replace("COUNT", str(folder / "count")), folder / "packs"
+    )
     file = case.file.read_text().replace("launch:\n  {}\n", "")
     if "two" in launch:
         file = re.sub("(?m)^repetitions: .*", "repetitions: 3", file)
@@ -62,7 +64,7 @@ def values(rows: list[dict[str, Any]]) -> dict[str, tuple[float | None, str]]:
 def test_efficiency_and_mean_are_cells_with_all_their_lines_and_a_bundle_gives_the_same(
     tmp_path: Path, sandbox: Sandbox
 ) -> None:
-    case = ran(
+    case = run_case(
         tmp_path, sandbox, BY_REPETITION,
         '[{id: single, title: One, clause: "1", processes: 1, nodes: 1}, {id: two, title: Two, clause: "1", nodes: 2}]',
         f"[{FOM}, {{id: efficiency, title: Efficiency, formula: fom / (nodes * fom@single), unit: x}}, "
@@ -96,7 +98,7 @@ def test_efficiency_and_mean_are_cells_with_all_their_lines_and_a_bundle_gives_t
 def test_conditions_over_nodes_are_kept_and_broken_and_the_mean_is_that_of_the_nodes(
     tmp_path: Path, sandbox: Sandbox
 ) -> None:
-    case = ran(
+    case = run_case(
         tmp_path, sandbox, BY_NODE,
         '[{id: node, title: Each node, clause: "1", nodes: each, processes_per_node: 2}]',
         f"[{FOM}, {{id: average, title: Mean, formula: mean(fom), unit: x/s}}]",

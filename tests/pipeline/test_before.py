@@ -75,14 +75,14 @@ def campaign_of(pack: RulePack, folder: Path) -> dict[str, Any]:
     fields["targets"] = [{"name": "scratch", "directory": str(folder / "scratch"), "description": "a file system"}]
     (folder / "scratch").mkdir()
     text = re.sub(r"\b16\b", "2", json.dumps(fields["launch"]))
-    fields["launch"] = json.loads(re.sub(r'"nodes": (\d+)', lambda found: f'"nodes": {min(4, int(found[1]))}', text))
+    fields["launch"] = json.loads(re.sub(r'"nodes": (\d+)', lambda match: f'"nodes": {min(4, int(match[1]))}', text))
     too_wide = [condition.id for condition in pack.launch if (condition.nodes or 0) > PLACES]
     fields["declined"] = [{"cells": f"*/{name}/*/*", "reason": "the cluster has four nodes"} for name in too_wide]
     names = [program.id for program in pack.programs]
-    known = PRINTED | {"own-" + name: printed for name, printed in PRINTED.items()}
+    outputs = PRINTED | {"own-" + name: output for name, output in PRINTED.items()}
     prints = (
-        f'[ "${{SLURM_PROCID:-0}}" != 0 ] || {{ {known[pack.id][1]}; }}'
-        if pack.id in known
+        f'[ "${{SLURM_PROCID:-0}}" != 0 ] || {{ {outputs[pack.id][1]}; }}'
+        if pack.id in outputs
         else PRINTS.get(names[0], "echo nothing")
     )
     if pack.phases[0].id:
@@ -99,7 +99,7 @@ def campaign_of(pack: RulePack, folder: Path) -> dict[str, Any]:
     return fields
 
 
-def broken(pack: RulePack, fields: dict[str, Any], folder: Path, cell: str) -> dict[str, Any]:
+def break_rules(pack: RulePack, fields: dict[str, Any], folder: Path, cell: str) -> dict[str, Any]:
     """The same with everything that the campaign file alone can do wrong. `cell`: the one that is projected."""
     published = source_trees.tree(mdtest_c=COUNTED, README=b"published\n")
     built = source_trees.tree(mdtest_c=COUNTED.replace(b"creat(name, 0600);", b""), README=b"published\n")
@@ -136,7 +136,7 @@ class Planned:
     pack: RulePack
     file: Path
 
-    def found(self) -> set[tuple[str, str]]:
+    def findings(self) -> set[tuple[str, str]]:
         """Rules and wordings of the violations and required explanations that `plan` names."""
         definition = open_campaign(self.file)
         submission = preflight.check(definition, planning.plan(definition), Request()).submission
@@ -151,27 +151,27 @@ def write(file: Path, fields: dict[str, Any]) -> None:
     file.write_text(yaml.dump(fields, Dumper=yaml.CSafeDumper, sort_keys=False))
 
 
-def written(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, wrong: bool) -> Planned:
+def plan_pack(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, wrong: bool) -> Planned:
     pack = packs.load(resources.PACKS / f"{name}.yaml")
     if any(not input_file.path for input_file in pack.inputs):
         (folder / "bin").mkdir()
-        own, place = with_inputs_made_here(folder, name, resources.PACKS)
+        own_name, place = with_inputs_made_here(folder, name, resources.PACKS)
         monkeypatch.setenv("CAMPAIGN_RULES", str(place))
-        pack = packs.load(place / f"{own}.yaml")
+        pack = packs.load(place / f"{own_name}.yaml")
     fields = campaign_of(pack, folder)
     file = folder / "c.yaml"
     write(file, fields)
     if wrong:
         definition = open_campaign(file)
         cell = str(matrix.cells(definition.campaign, definition.pack)[0])
-        write(file, broken(pack, fields, folder, cell))
+        write(file, break_rules(pack, fields, folder, cell))
     return Planned(pack, file)
 
 
 # --- what `run` does about it
 
 
-def full(cluster: Fake, name: str) -> Path:
+def full_size_file(cluster: Fake, name: str) -> Path:
     """A campaign at full size with half of the nodes under the condition for all, and a build without a record."""
     file = fake_slurm.campaign_file(cluster.root.parent, name)
     text = file.read_text().replace("profile: rehearsal\nitems_total: 64\n", "profile: full\n")
@@ -186,7 +186,7 @@ LOST = (
 
 
 def test_a_run_that_would_have_to_be_measured_again_needs_a_word_of_consent(cluster: Fake) -> None:
-    file = full(cluster, "half")
+    file = full_size_file(cluster, "half")
     planned = call("plan", file)
     assert planned.returncode == INCOMPLETE
     assert "'campaign run' refuses this plan without --despite-violations" in planned.stderr
@@ -204,7 +204,7 @@ def test_a_run_that_would_have_to_be_measured_again_needs_a_word_of_consent(clus
 
 
 def test_only_the_cells_that_are_measured_matter(cluster: Fake) -> None:
-    file = full(cluster, "some")
+    file = full_size_file(cluster, "some")
     process = drive("run", file, "--only", "scratch/single/*/*")
     assert "GEO-03" not in process.stderr
     assert "to be mended in the campaign file, before or after the run: SRC-05: build record lacks" in process.stderr
@@ -212,7 +212,7 @@ def test_only_the_cells_that_are_measured_matter(cluster: Fake) -> None:
 
 
 def test_a_rehearsal_says_it_and_goes_on(cluster: Fake) -> None:
-    file = full(cluster, "small")
+    file = full_size_file(cluster, "small")
     file.write_text(file.read_text().replace("profile: full", "profile: rehearsal\nitems_total: 64"))
     assert call("plan", file).returncode == OK
     process = drive("run", file)
@@ -221,10 +221,10 @@ def test_a_rehearsal_says_it_and_goes_on(cluster: Fake) -> None:
 
 
 def test_the_findings_are_in_the_plan_as_data(cluster: Fake) -> None:
-    findings = json.loads(call("plan", full(cluster, "data"), "--json").stdout)["findings"]
-    assert {each["rule"] for each in findings} == {"GEO-03", "SRC-05", "ENV-01", "ENV-02"}
-    assert {each["severity"] for each in findings if each["rule"] == "GEO-03"} == {"E"}
-    assert all(each["title"] and each["remedy"] for each in findings)
+    findings = json.loads(call("plan", full_size_file(cluster, "data"), "--json").stdout)["findings"]
+    assert {finding["rule"] for finding in findings} == {"GEO-03", "SRC-05", "ENV-01", "ENV-02"}
+    assert {finding["severity"] for finding in findings if finding["rule"] == "GEO-03"} == {"E"}
+    assert all(finding["title"] and finding["remedy"] for finding in findings)
 
 
 # --- nothing comes as a surprise
@@ -250,17 +250,17 @@ def test_every_rule_that_the_campaign_file_breaks_is_named_by_plan_and_the_run_f
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Fake
 ) -> None:
     """Of all packs the plan, of some also the run."""
-    planned = written(name, tmp_path, monkeypatch, wrong=True)
-    before, definition = planned.found(), open_campaign(planned.file)
+    planned = plan_pack(name, tmp_path, monkeypatch, wrong=True)
+    before, definition = planned.findings(), open_campaign(planned.file)
     decided = {rule for rule, _ in before}
-    wanted = BY_FILE & planned.pack.checks.keys()
+    expected = BY_FILE & planned.pack.checks.keys()
     if not planned.pack.builds:
-        wanted -= {"SRC-07"}
+        expected -= {"SRC-07"}
     if name in SIZES or name == "esif-hpc-4-mdtest":
-        wanted.add("GEO-05")
+        expected.add("GEO-05")
     if name in WHOLE:
-        wanted.add("GEO-03")
-    assert wanted - decided == set()
+        expected.add("GEO-03")
+    assert expected - decided == set()
     if name not in RUN:
         return
     first = Request().select_runs(definition.campaign, planning.plan(definition).runs)[0].cells()[0]
@@ -279,9 +279,9 @@ def test_every_rule_that_the_campaign_file_breaks_is_named_by_plan_and_the_run_f
 def test_a_plan_that_breaks_nothing_is_not_blamed(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Fake
 ) -> None:
-    planned = written(name, tmp_path, monkeypatch, wrong=False)
+    planned = plan_pack(name, tmp_path, monkeypatch, wrong=False)
     of_cluster = {"GEO-05"} if name == LARGER else set()
-    assert {rule for rule, _ in planned.found()} - {"ENV-01", "ENV-02", "SRC-05"} == of_cluster
+    assert {rule for rule, _ in planned.findings()} - {"ENV-01", "ENV-02", "SRC-05"} == of_cluster
 
 
 # --- the whole screen
@@ -290,12 +290,12 @@ def test_a_plan_that_breaks_nothing_is_not_blamed(
 @pytest.mark.parametrize("width", [80, 140])
 @pytest.mark.parametrize("tiers", ["one", "two"])
 def test_the_plan_is_followed_by_what_is_known_before_it_runs(tiers: str, width: int, cluster: Fake) -> None:
-    file = full(cluster, "screen")
-    given = yaml.safe_load(file.read_text())
+    file = full_size_file(cluster, "screen")
+    fields = yaml.safe_load(file.read_text())
     if tiers == "two":
         (cluster.root.parent / "project").mkdir()
-        given["targets"].append({"name": "project", "directory": str(cluster.root.parent / "project")})
-    file.write_text(yaml.safe_dump(given))
+        fields["targets"].append({"name": "project", "directory": str(cluster.root.parent / "project")})
+    file.write_text(yaml.safe_dump(fields))
     definition = open_campaign(file)
     checked = preflight.check(definition, planning.plan(definition), Request())
     text = views.plan_text(definition, checked.plan, (), width, brief=True)

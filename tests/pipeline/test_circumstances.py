@@ -23,7 +23,7 @@ from tests.support.cases import Case, make_case, new_target, wait_until
 pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(900)]
 
 
-def called(case: Case, *words: str) -> subprocess.CompletedProcess[str]:
+def drive(case: Case, *words: str) -> subprocess.CompletedProcess[str]:
     return command_line.drive(*words, environment=case.environment())
 
 
@@ -35,13 +35,13 @@ def top(sandbox: Sandbox) -> Path:
     return Path(sandbox.environment()["SLURM_CONF"]).parent
 
 
-def of_script(folder: Path, sandbox: Sandbox, name: str, text: str, **more: str) -> Case:
+def script_case(folder: Path, sandbox: Sandbox, name: str, text: str, **options: str) -> Case:
     """A campaign with a program that is a shell script."""
     script = folder / "mdtest.sh"
     script.write_text(f"#!/bin/sh\n{text}\n")
     script.chmod(0o755)
     lines = f"benchmark:\n  executable: {script}\n  dialect: rank-offset\nlauncher: {{prefix: [/bin/sh]}}\n"
-    return make_case(folder, sandbox, name, lines=lines, **more)  # type: ignore[arg-type]
+    return make_case(folder, sandbox, name, lines=lines, **options)  # type: ignore[arg-type]
 
 
 def wrapped_sbatch(case: Case, folder: Path, text: str) -> Case:
@@ -102,16 +102,16 @@ def job_submit(sandbox: Sandbox, lua: str) -> Iterator[None]:
     )
     variables = os.environ | sandbox.environment()
 
-    def reread() -> None:
+    def reconfigure() -> None:
         subprocess.run(["scontrol", "reconfigure"], env=variables, check=True, timeout=800)
 
     conf.write_text(f"{before}JobSubmitPlugins=lua\n")
     try:
-        reread()
+        reconfigure()
         yield
     finally:
         conf.write_text(before)
-        reread()
+        reconfigure()
 
 
 POLICY = 'slurm.log_user("Site policy: no jobs of campaigns on Mondays\\nwrite to hpc-help@site") return slurm.ERROR'
@@ -123,7 +123,7 @@ def test_a_rejection_by_the_site_is_shown_whole_before_anything_is_submitted(
     case = make_case(tmp_path, own_sandbox, "policy")
     with job_submit(own_sandbox, POLICY):
         for verb in ("plan", "run"):
-            process = called(case, verb, str(case.file))
+            process = drive(case, verb, str(case.file))
             assert process.returncode == 2
             assert "Site policy: no jobs of campaigns on Mondays; write to hpc-help@site; " in in_one_line(
                 process.stderr
@@ -137,7 +137,7 @@ def test_a_rejection_by_the_site_that_comes_later_is_shown_whole_and_is_not_trie
     plain = make_case(tmp_path, own_sandbox, "later")
     case = wrapped_sbatch(plain, tmp_path, f'echo >>{tmp_path}/calls; set -- --nice=77 "$@"')
     with job_submit(own_sandbox, f"if job.nice == 2147483648 + 77 then {POLICY} end return slurm.SUCCESS"):
-        process = called(case, "run", str(case.file), "--only", "scratch/single/*/*")
+        process = drive(case, "run", str(case.file), "--only", "scratch/single/*/*")
     assert process.returncode == 1
     reasons = {row["reason"] for row in case.states().values() if row["attempts"]}
     assert len(reasons) == 1
@@ -149,8 +149,8 @@ def test_a_rejection_by_the_site_that_comes_later_is_shown_whole_and_is_not_trie
 
 
 def test_a_run_that_takes_too_long_names_its_limit_and_the_key(tmp_path: Path, sandbox: Sandbox) -> None:
-    case = of_script(tmp_path, sandbox, "slow", "exec sleep 300", limit="2s")  # of which Slurm makes a minute
-    called(case, "run", str(case.file), "--only", "scratch/single/shared/*")
+    case = script_case(tmp_path, sandbox, "slow", "exec sleep 300", limit="2s")  # of which Slurm makes a minute
+    drive(case, "run", str(case.file), "--only", "scratch/single/shared/*")
     (row,) = [row for row in case.states().values() if row["attempts"]]
     assert row["state"] == "timeout"
     assert re.fullmatch(r"stopped after 1m.*, the time limit of one run; raise slurm\.time", row["reason"])
@@ -159,7 +159,7 @@ def test_a_run_that_takes_too_long_names_its_limit_and_the_key(tmp_path: Path, s
 # --- jobs that wait for somebody
 
 
-def waiting(case: Case) -> set[str]:
+def waiting_reasons(case: Case) -> set[str]:
     return {row["reason"] for row in case.states().values() if row["state"] == "pending"}
 
 
@@ -168,21 +168,21 @@ def test_a_job_that_waits_for_somebody_says_for_whom_and_starts_by_itself(tmp_pa
     partition = ["scontrol", "update", "PartitionName=sandbox"]
     case.slurm(*partition, "State=DOWN")
     try:
-        called(case, "run", str(case.file), "--only", "scratch/single/*/*", "--detach")
-        wait_until(lambda: any("PartitionDown" in reason for reason in waiting(case)))
-        (reason,) = waiting(case)
+        drive(case, "run", str(case.file), "--only", "scratch/single/*/*", "--detach")
+        wait_until(lambda: any("PartitionDown" in reason for reason in waiting_reasons(case)))
+        (reason,) = waiting_reasons(case)
         opens = "starts by itself once the administrators open the partition; no need to cancel it"
         assert re.fullmatch(rf"PartitionDown \(job \d+ {opens}\)", reason)
         job = reason.split()[2]
         case.slurm("scontrol", "uhold", job)
         case.slurm(*partition, "State=UP")
-        held = f"JobHeldUser (starts by itself once it is released: scontrol release {job})"
-        wait_until(lambda: waiting(case) == {held}, goal=held)
+        hold_reason = f"JobHeldUser (starts by itself once it is released: scontrol release {job})"
+        wait_until(lambda: waiting_reasons(case) == {hold_reason}, goal=hold_reason)
         case.slurm("scontrol", "release", job)
         case.slurm("scontrol", "hold", job)
         released = "starts by itself once an administrator releases it"
-        held = f"JobHeldAdmin ({released}: ask about job {job}, no need to cancel it)"
-        wait_until(lambda: waiting(case) == {held}, goal=held)
+        hold_reason = f"JobHeldAdmin ({released}: ask about job {job}, no need to cancel it)"
+        wait_until(lambda: waiting_reasons(case) == {hold_reason}, goal=hold_reason)
         case.slurm("scontrol", "release", job)
     finally:
         case.slurm(*partition, "State=UP")
@@ -193,7 +193,7 @@ def test_a_job_that_waits_for_somebody_says_for_whom_and_starts_by_itself(tmp_pa
 
 
 @contextmanager
-def small(sandbox: Sandbox, name: str, limit: str) -> Iterator[Path]:
+def small_file_system(sandbox: Sandbox, name: str, limit: str) -> Iterator[Path]:
     """A file system with this limit, which all nodes see."""
     point = new_target(sandbox, name)
     subprocess.run(["mount", "-t", "tmpfs", "-o", limit, "small", point], check=True, timeout=800)
@@ -208,9 +208,9 @@ only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
 
 @only_root
 def test_a_full_target_stops_a_campaign_and_is_named(tmp_path: Path, own_sandbox: Sandbox) -> None:
-    with small(own_sandbox, "full", "nr_inodes=200") as point:
+    with small_file_system(own_sandbox, "full", "nr_inodes=200") as point:
         case = make_case(tmp_path, own_sandbox, "full", target=point)
-        process = called(case, "run", str(case.file))
+        process = drive(case, "run", str(case.file))
     message = in_one_line(process.stderr)
     assert process.returncode == 1
     assert f"the file system of {point}, or a quota there, is full: " in message
@@ -220,10 +220,10 @@ def test_a_full_target_stops_a_campaign_and_is_named(tmp_path: Path, own_sandbox
 
 @only_root
 def test_full_results_stop_a_campaign_and_its_jobs(tmp_path: Path, own_sandbox: Sandbox) -> None:
-    with small(own_sandbox, "results", "size=2M") as point:
-        case = of_script(tmp_path, own_sandbox, "noroom", f"cat /dev/zero >{point}/x; exec sleep 1000")
+    with small_file_system(own_sandbox, "results", "size=2M") as point:
+        case = script_case(tmp_path, own_sandbox, "noroom", f"cat /dev/zero >{point}/x; exec sleep 1000")
         case.file.write_text(f"{case.file.read_text()}results: {point}/noroom\n")
-        process = called(case, "run", str(case.file))
+        process = drive(case, "run", str(case.file))
         assert process.returncode == 3
         message = in_one_line(process.stderr)
         assert "No space left on device" in message

@@ -181,10 +181,10 @@ RUN_ABOVE = {"stream", "fio"}
 
 def test_every_pack_of_other_programs_is_run_here() -> None:
     every = {path.stem: packs.load(path) for path in resources.PACKS.glob("*.yaml")}
-    declared = {
+    pack_names = {
         name for name, pack in every.items() if not all(program.applet in BUILT_IN for program in pack.programs)
     }
-    assert declared == {*PRINTED, *RUN_ABOVE}
+    assert pack_names == {*PRINTED, *RUN_ABOVE}
 
 
 @pytest.mark.parametrize("pack", PRINTED)
@@ -224,7 +224,7 @@ def test_a_result_that_a_document_does_not_accept_is_invalid(wrong: str, tmp_pat
     case = case_of(tmp_path, sandbox, pack, launch, prints)
     case.call("run", status=None)
     document = json.loads(case.call("check", "--json", status=1))
-    broken = [each for each in document if (each["rule"], each["severity"]) == ("RES-01", "E")]
+    broken = [finding for finding in document if (finding["rule"], finding["severity"]) == ("RES-01", "E")]
     assert [condition for condition in conditions if condition not in json.dumps(broken)] == []
 
 

@@ -45,22 +45,22 @@ PRINTS = 'test "$SLURM_PROCID" != 0 || { echo DEV; echo on 4; echo "size $1"; ec
 
 
 @pytest.fixture
-def accelerated() -> Iterator[Sandbox]:
+def accelerator_sandbox() -> Iterator[Sandbox]:
     """A cluster whose nodes have two accelerators each, by name only."""
 
-    def conf(layout: Layout, *others: Any) -> str:
+    def conf(layout: Layout, *arguments: Any) -> str:
         layout.slurm_conf.with_name("gres.conf").write_text("Name=gpu File=/dev/null,/dev/zero\n")
-        return "GresTypes=gpu\n" + re.sub(r"(?m)^(NodeName=.*)$", r"\1 Gres=gpu:2", plain(layout, *others))
+        return "GresTypes=gpu\n" + re.sub(r"(?m)^(NodeName=.*)$", r"\1 Gres=gpu:2", plain(layout, *arguments))
 
     plain = slurmconf.slurm_conf
     with mock.patch.object(slurmconf, "slurm_conf", conf), running(OWN) as cluster:
         yield cluster
 
 
-def test_accelerators_are_asked_for_compared_and_in_the_bundle(tmp_path: Path, accelerated: Sandbox) -> None:
+def test_accelerators_are_asked_for_compared_and_in_the_bundle(tmp_path: Path, accelerator_sandbox: Sandbox) -> None:
     (tmp_path / "packs").mkdir()
     (tmp_path / "packs" / "devices.yaml").write_text(PACK)
-    case = case_of(tmp_path, accelerated, "devices", "node: 4", PRINTS, tmp_path / "packs")
+    case = case_of(tmp_path, accelerator_sandbox, "devices", "node: 4", PRINTS, tmp_path / "packs")
     text = case.file.read_text().replace("  time: 2m\n", "  time: 2m\n  gres: [gpu:2]\n")
     case.file.write_text(text)
     case.call("run", status=3)  # nothing says how much memory they have

@@ -51,7 +51,7 @@ def test_every_node_runs_by_itself_and_one_cell_has_the_distribution(tmp_path: P
     assert row["by_node"]["values"] == dict(zip(names, (101, 102, 103, 104), strict=True))
     assert "minimum of 4 of 4 nodes, each by itself: 101 to 104, mean 102" in case.call("table")
     windows = [(completion["started"], completion["ended"]) for completion in case.completions()]
-    assert max(began for began, _ in windows) < min(ended for _, ended in windows), "all at the same time"
+    assert max(began for began, _ in windows) < min(end for _, end in windows), "all at the same time"
     text = case.call("check")
     assert "measured at the same time" not in text
     assert "other jobs were running" not in text
@@ -69,4 +69,4 @@ def test_nodes_whose_program_gets_the_target_run_one_after_another(tmp_path: Pat
     case.call("run")
     windows = sorted((completion["started"], completion["ended"]) for completion in case.completions())
     assert len(windows) == 4
-    assert all(ended <= began for (_, ended), (began, _) in pairwise(windows))
+    assert all(end <= began for (_, end), (began, _) in pairwise(windows))

@@ -40,7 +40,7 @@ checks: {RUN-01: "1", RUN-10: "7", RES-01: "7"}
 PRINTS = 'test "$SLURM_PROCID" != 0 || { echo HPL; echo on 2; echo "rate 100"; }; sleep 3'
 
 
-def measured_by(folder: Path, sandbox: Sandbox, source: str) -> Case:
+def run_with_source(folder: Path, sandbox: Sandbox, source: str) -> Case:
     (folder / "packs").mkdir()
     (folder / "packs" / "gflops.yaml").write_text(PACK)
     case = case_of(folder, sandbox, "gflops", "nodes: {nodes: 2, processes: 2}", PRINTS, folder / "packs")
@@ -51,13 +51,13 @@ def measured_by(folder: Path, sandbox: Sandbox, source: str) -> Case:
 
 def findings(case: Case) -> list[str]:
     document = json.loads(case.call("check", "--json", status=None))
-    return [each["message"] for each in document if each["rule"] in ("RUN-10", "RES-01")]
+    return [finding["message"] for finding in document if finding["rule"] in ("RUN-10", "RES-01")]
 
 
 def test_a_command_of_the_site_is_read_on_each_node_and_its_numbers_go_into_the_bundle(
     tmp_path: Path, sandbox: Sandbox
 ) -> None:
-    case = measured_by(tmp_path, sandbox, "source: command, command: echo 180 W")
+    case = run_with_source(tmp_path, sandbox, "source: command, command: echo 180 W")
     case.call("run", status=None)
     (row,) = case.table(status=None)
     seconds = row["energy"]["kwh"] * 3.6e6 / 360
@@ -73,7 +73,7 @@ def test_a_command_of_the_site_is_read_on_each_node_and_its_numbers_go_into_the_
 @pytest.mark.skipif(Path("/sys/class/powercap/intel-rapl:0").exists(), reason="this machine has counters")
 @pytest.mark.parametrize("source", ["rapl", "slurm"])
 def test_where_nothing_measures_no_energy_is_recorded(tmp_path: Path, sandbox: Sandbox, source: str) -> None:
-    case = measured_by(tmp_path, sandbox, f"source: {source}")
+    case = run_with_source(tmp_path, sandbox, f"source: {source}")
     case.call("run", status=None)
     (row,) = case.table(status=None)
     assert (row["status"], row["energy"]["kwh"], row["energy"]["peak_kw"]) == ("measured", None, None)

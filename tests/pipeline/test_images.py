@@ -52,7 +52,7 @@ def entering(image: Path) -> list[str]:
 
 def case_in_image(sandbox: Sandbox, name: str, image: Path, launcher: str, dialect: str = "rank-offset") -> Case:
     further = f"benchmark: {{executable: {PROGRAM}, dialect: {dialect}}}\nlauncher: {{{launcher}, image: {image}}}\n"
-    case = make_case(image.parent, sandbox, name, items=64, more=further)
+    case = make_case(image.parent, sandbox, name, items=64, lines=further)
     return Case(case.file, case.target, case.sandbox, {"USER": "root"})
 
 

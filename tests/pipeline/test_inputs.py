@@ -25,7 +25,7 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-class Swapped:
+class InputCampaign:
     """A campaign on the fake Slurm whose first run, once it is hashed, makes its input a byte longer."""
 
     def __init__(self, folder: Path) -> None:
@@ -43,7 +43,7 @@ class Swapped:
         assert status in (None, process.returncode), process
         return process
 
-    def hashed(self, run: str) -> list[str]:
+    def input_hashes(self, run: str) -> list[str]:
         """NODE SHA-256 SIZE PATH of each file."""
         entries = facts.read_source(self.folder / f"results/swapped/runs/{run}/1", "inputs")
         return [
@@ -53,92 +53,92 @@ class Swapped:
 
 
 @pytest.fixture(scope="module")
-def swapped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Swapped]:
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InputCampaign]:
     folder = tmp_path_factory.mktemp("swapped")
     with pytest.MonkeyPatch.context() as monkeypatch, fake_slurm.running_cluster(folder, monkeypatch):
-        swapped = Swapped(folder)
-        swapped.call("run", swapped.file)
-        yield swapped
+        campaign = InputCampaign(folder)
+        campaign.call("run", campaign.file)
+        yield campaign
 
 
-def of_inputs(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def input_findings(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [finding for finding in findings if finding["rule"] == "INP-01"]
 
 
-def test_each_run_has_the_hash_of_its_inputs(swapped: Swapped) -> None:
-    assert swapped.hashed(FIRST) == [f"n1 {swapped.first} 13 {swapped.box}"]
-    assert swapped.hashed(SECOND) == [f"n1 {digest(swapped.box)} 14 {swapped.box}"]
+def test_each_run_has_the_hash_of_its_inputs(campaign: InputCampaign) -> None:
+    assert campaign.input_hashes(FIRST) == [f"n1 {campaign.first} 13 {campaign.box}"]
+    assert campaign.input_hashes(SECOND) == [f"n1 {digest(campaign.box)} 14 {campaign.box}"]
 
 
-def test_an_input_that_was_swapped_by_one_byte_is_a_violation(swapped: Swapped) -> None:
-    found_of_inputs = of_inputs(json.loads(swapped.call("check", swapped.file, "--json", status=1).stdout))
-    assert {each["severity"] for each in found_of_inputs} == {"E"}
-    assert {each["subject"] for each in found_of_inputs}.isdisjoint({f"{FIRST}/1"})
-    fields = next(each for each in found_of_inputs if each["subject"] == f"{SECOND}/1")
-    assert fields["message"] == f"input box differs from the file of the first plan: {swapped.box}"
-    assert fields["expected"] == f"SHA-256 {swapped.first}"
-    place = re.escape(f"{digest(swapped.box)} (14 bytes) on n1, runs/{SECOND}/1/facts.jsonl:")
+def test_an_input_that_was_swapped_by_one_byte_is_a_violation(campaign: InputCampaign) -> None:
+    found_of_inputs = input_findings(json.loads(campaign.call("check", campaign.file, "--json", status=1).stdout))
+    assert {finding["severity"] for finding in found_of_inputs} == {"E"}
+    assert {finding["subject"] for finding in found_of_inputs}.isdisjoint({f"{FIRST}/1"})
+    fields = next(finding for finding in found_of_inputs if finding["subject"] == f"{SECOND}/1")
+    assert fields["message"] == f"input box differs from the file of the first plan: {campaign.box}"
+    assert fields["expected"] == f"SHA-256 {campaign.first}"
+    place = re.escape(f"{digest(campaign.box)} (14 bytes) on n1, runs/{SECOND}/1/facts.jsonl:")
     assert re.fullmatch(place + "[0-9]+", fields["actual"])
 
 
-def test_a_bundle_takes_no_changed_input(swapped: Swapped, tmp_path: Path) -> None:
-    process = swapped.call("bundle", swapped.file, "-o", tmp_path / "bundle", status=2)
-    text = f"{swapped.box}: differs from the file of the first plan, whose SHA-256 is {swapped.first}; restore it"
+def test_a_bundle_takes_no_changed_input(campaign: InputCampaign, tmp_path: Path) -> None:
+    process = campaign.call("bundle", campaign.file, "-o", tmp_path / "bundle", status=2)
+    text = f"{campaign.box}: differs from the file of the first plan, whose SHA-256 is {campaign.first}; restore it"
     assert text in process.stderr
 
 
 @pytest.fixture(scope="module")
-def bag(swapped: Swapped, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bag(campaign: InputCampaign, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle, for which the input was restored."""
-    changed_text, bag = swapped.box.read_text(), tmp_path_factory.mktemp("bag") / "bundle"
-    swapped.box.write_text(changed_text.removesuffix("\n"))
+    changed_text, bag = campaign.box.read_text(), tmp_path_factory.mktemp("bag") / "bundle"
+    campaign.box.write_text(changed_text.removesuffix("\n"))
     try:
-        swapped.call("bundle", swapped.file, "-o", bag, status=1)
+        campaign.call("bundle", campaign.file, "-o", bag, status=1)
     finally:
-        swapped.box.write_text(changed_text)
+        campaign.box.write_text(changed_text)
     return bag
 
 
 def test_a_buyer_finds_the_same_in_the_bundle_and_compares_the_copy(
-    swapped: Swapped, bag: Path, tmp_path: Path
+    campaign: InputCampaign, bag: Path, tmp_path: Path
 ) -> None:
-    assert verified(bag) == []
-    document = json.loads(swapped.call("check", swapped.file, "--json").stdout)
-    assert of_inputs(json.loads((bag / "data/findings.json").read_text())) == of_inputs(document) != []
+    assert verification_errors(bag) == []
+    document = json.loads(campaign.call("check", campaign.file, "--json").stdout)
+    assert input_findings(json.loads((bag / "data/findings.json").read_text())) == input_findings(document) != []
     forged = Path(shutil.copytree(bag, tmp_path / "forged"))
-    copy = forged / f"data/files/1-{swapped.box.name}"
+    copy = forged / f"data/files/1-{campaign.box.name}"
     copy.write_text("box 16 16 17\n")
     bundled.forge(forged)
-    assert verified(forged) == [
+    assert verification_errors(forged) == [
         "the copy of input box in the bundle is not the file of the first plan",
-        f"SHA-256 {swapped.first}",
+        f"SHA-256 {campaign.first}",
         digest(copy),
     ]
 
 
-def verified(bag: Path) -> list[str]:
+def verification_errors(bag: Path) -> list[str]:
     """What a buyer finds wrong with a bundle; in it, nothing has to be wrong besides one thing."""
     process = command_line.call("verify", bag, "--json", environment={"PATH": "/usr/bin:/bin"})
     findings = [finding for finding in json.loads(process.stdout)["findings"] if finding["severity"] == "E"]
-    return [each[key] for each in findings for key in ("message", "expected", "actual")]
+    return [finding[key] for finding in findings for key in ("message", "expected", "actual")]
 
 
-def test_nothing_is_measured_again_with_a_changed_input(swapped: Swapped) -> None:
-    process = swapped.call("rerun", swapped.file, "scratch/node/shared/create", status=2)
-    problem = f"is not the file of the first plan: found SHA-256 {digest(swapped.box)}, expected {swapped.first}"
-    assert f"{swapped.box} {problem}" in process.stderr
-    assert process.stderr.startswith(f"campaign: {swapped.file}:11:9: inputs: box: "), process.stderr
+def test_nothing_is_measured_again_with_a_changed_input(campaign: InputCampaign) -> None:
+    process = campaign.call("rerun", campaign.file, "scratch/node/shared/create", status=2)
+    problem = f"is not the file of the first plan: found SHA-256 {digest(campaign.box)}, expected {campaign.first}"
+    assert f"{campaign.box} {problem}" in process.stderr
+    assert process.stderr.startswith(f"campaign: {campaign.file}:11:9: inputs: box: "), process.stderr
 
 
-def test_a_declared_input_is_measured_again(swapped: Swapped) -> None:
-    text = swapped.file.read_text()
-    swapped.file.write_text(text.replace('box"}', f'box", sha256: {digest(swapped.box)}}}'))
+def test_a_declared_input_is_measured_again(campaign: InputCampaign) -> None:
+    text = campaign.file.read_text()
+    campaign.file.write_text(text.replace('box"}', f'box", sha256: {digest(campaign.box)}}}'))
     try:
-        planned = swapped.call("plan", swapped.file, status=0)
+        planned = campaign.call("plan", campaign.file, status=0)
     finally:
-        swapped.file.write_text(text)
-    assert f"input box: {swapped.box} (SHA-256 {digest(swapped.box)}, by the campaign file)" in planned.stdout
-    assert f"inputs.box: {swapped.first[:16]} -> {digest(swapped.box)[:16]}" in planned.stderr
+        campaign.file.write_text(text)
+    assert f"input box: {campaign.box} (SHA-256 {digest(campaign.box)}, by the campaign file)" in planned.stdout
+    assert f"inputs.box: {campaign.first[:16]} -> {digest(campaign.box)[:16]}" in planned.stderr
 
 
 # --- a pack that fixes its input, on a real Slurm
@@ -185,8 +185,8 @@ def test_a_box_swapped_on_a_cluster_is_a_violation_of_its_clause(tmp_path: Path,
     case = case_of(tmp_path, sandbox, "boxed", "pair: {nodes: 2, processes: 2}", prints, place)
     case.call("run", status=1)
     assert {row["files"]: row["status"] for row in case.table(status=1)} == {"first": "measured", "second": "invalid"}
-    found_of_inputs = of_inputs(json.loads(case.call("check", "--json", status=1)))
-    assert [(each["severity"], each["clause"]) for each in found_of_inputs] == [("E", "2.1")]
+    found_of_inputs = input_findings(json.loads(case.call("check", "--json", status=1)))
+    assert [(finding["severity"], finding["clause"]) for finding in found_of_inputs] == [("E", "2.1")]
     assert found_of_inputs[0]["message"] == f"input box differs from the file of the rule pack: {box}"
     output = case.call("table", "--clauses", status=None)
     assert "2.1     The box is the RFP's  violated" in output

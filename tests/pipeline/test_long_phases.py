@@ -16,7 +16,7 @@ from campaign.judge.job_facts import CONTROLLER_S
 from campaign.pipeline import campaign_state, planning
 from campaign.pipeline.request import Request
 from campaign.results.case import Case
-from tests.pipeline.test_before import cluster, written
+from tests.pipeline.test_before import cluster, plan_pack
 from tests.support.bench_faults import library
 from tests.support.command_line import drive
 from tests.support.fake_slurm import Fake
@@ -31,7 +31,7 @@ OF_TIMES = {"EVD-06", "RUN-02", "RUN-09"}
 OF_CAPTURE = "outside the run: the output's "
 
 
-def takes_long(program: Path, ahead: Path) -> None:
+def lengthen(program: Path, ahead: Path) -> None:
     """Have the first rank of a program set the clock ahead, before it prints what it printed."""
     lines = program.read_text().splitlines(keepends=True)
     new = f"{ahead}.$$"
@@ -39,7 +39,7 @@ def takes_long(program: Path, ahead: Path) -> None:
     program.write_text("".join((*lines[:1], wait, *lines[1:])))
 
 
-def of_times(case: Case) -> Iterator[Finding]:
+def time_findings(case: Case) -> Iterator[Finding]:
     """What the rules about times find in a run and in each of its phases."""
     for part in (case, *case.phases.values()):
         for finding in engine.judge_by_rules(engine.ATTEMPT_RULES, OF_TIMES, part, part.subject):
@@ -51,11 +51,11 @@ def of_times(case: Case) -> Iterator[Finding]:
 def test_a_run_whose_phases_last_longer_than_every_tolerance_is_accused_of_nothing(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Fake
 ) -> None:
-    planned = written(name, tmp_path, monkeypatch, wrong=False)
+    planned = plan_pack(name, tmp_path, monkeypatch, wrong=False)
     ahead = tmp_path / "ahead"
     ahead.write_text("0")
     for program in (tmp_path / "programs").iterdir():
-        takes_long(program, ahead)
+        lengthen(program, ahead)
     definition = open_campaign(planned.file)
     first = Request().select_runs(definition.campaign, planning.plan(definition).runs)[0].cells()[0]
     monkeypatch.setenv("CLOCK_AHEAD", str(ahead))
@@ -69,4 +69,4 @@ def test_a_run_whose_phases_last_longer_than_every_tolerance_is_accused_of_nothi
     lasted = [times.ended - times.started for times in completion.phases if times.phase in launched]
     assert len(lasted) == len(launched), completion.reason
     assert min(lasted) > CONTROLLER_S
-    assert [finding.message for finding in of_times(case)] == []
+    assert [finding.message for finding in time_findings(case)] == []

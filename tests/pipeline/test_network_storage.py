@@ -51,34 +51,34 @@ def on_storage(
     return case
 
 
-def judged(case: Case, *cells: str) -> list[Said]:
+def rules_by_cell(case: Case, *cells: str) -> list[Said]:
     case.call("run", *(word for cell in cells for word in ("--only", cell)), status=None)
     keys = ("target", "launch", "files", "operation")
     rows = {"/".join(row[key] for key in keys): row for row in case.table(status=None)}
-    found = []
+    rule_sets = []
     for cell in cells:
-        said: Said = {"E": set(), "W": set(), "I": set(), "unchecked": set()}
+        rules: Said = {"E": set(), "W": set(), "I": set(), "unchecked": set()}
         for finding in rows[cell.replace("*", "stat")]["findings"]:
-            said[finding["severity"] if finding["checked"] else "unchecked"].add(finding["rule"])
-        found.append(said)
-    return found
+            rules[finding["severity"] if finding["checked"] else "unchecked"].add(finding["rule"])
+        rule_sets.append(rules)
+    return rule_sets
 
 
 def test_honest_runs_pass_and_the_servers_confirm_them(tmp_path: Path, gluster: Sandbox) -> None:
     case = on_storage(tmp_path, gluster, "honest", 4, 1)
-    honest = judged(case, SHARED, UNIQUE, ONE_FILE, "scratch/node/shared/*")
+    honest = rules_by_cell(case, SHARED, UNIQUE, ONE_FILE, "scratch/node/shared/*")
     environment = reading.read(case.results / "runs/scratch.peak.shared.r1/1").environment
     assert environment.values("mount.type") == ("fuse.glusterfs",)
     assert len(environment.values("mount.device")) == 4
     (client,) = environment.values("gluster.client")
     assert "brick2/options/remote-host 127.0.0.1" in client
     assert "cache/options/md-cache-timeout 30" in client
-    for said in honest:
-        assert said["E"] | said["W"] == set()
-        assert not said["unchecked"] & {"CCH-01", "CCH-02", "CCH-03", "FLG-07", "GEO-01", "GEO-04"}
-    shared, unique, one_file, one_node = (said["I"] for said in honest)
-    assert "GEO-04" in shared & unique & one_file, "the nodes share this machine, each with its own client"
-    assert "CCH-02" not in shared | unique
+    for rules in honest:
+        assert rules["E"] | rules["W"] == set()
+        assert not rules["unchecked"] & {"CCH-01", "CCH-02", "CCH-03", "FLG-07", "GEO-01", "GEO-04"}
+    shared_file, unique, one_file, one_node = (cell_rules["I"] for cell_rules in honest)
+    assert "GEO-04" in shared_file & unique & one_file, "the nodes share this machine, each with its own client"
+    assert "CCH-02" not in shared_file | unique
     assert "CCH-02" in one_file, "each node had opened the files itself"
     assert one_node >= {"CCH-01", "CCH-04", "FLG-07"}
 
@@ -96,9 +96,9 @@ def test_without_the_shift_caches_answer_and_that_is_caught(tmp_path: Path, glus
     )
     wrapper.chmod(0o755)
     further_text = f"benchmark: {{executable: {BENCH}}}\nlauncher: {{prefix: [{wrapper}]}}"
-    for said in judged(on_storage(tmp_path, gluster, "unshifted", 2, 2, further_text), SHARED, UNIQUE):
-        assert said["E"] >= {"FLG-07", "CCH-02"}
-        assert "CCH-01" in said["W"]
+    for rules in rules_by_cell(on_storage(tmp_path, gluster, "unshifted", 2, 2, further_text), SHARED, UNIQUE):
+        assert rules["E"] >= {"FLG-07", "CCH-02"}
+        assert "CCH-01" in rules["W"]
 
 
 def test_with_ranks_in_turns_over_the_nodes_caches_answer_and_that_is_caught(tmp_path: Path, gluster: Sandbox) -> None:
@@ -109,8 +109,8 @@ def test_with_ranks_in_turns_over_the_nodes_caches_answer_and_that_is_caught(tmp
     srun.chmod(0o755)
     case = on_storage(tmp_path, gluster, "cyclic", 2, 2)
     case.variables["PATH"] = f"{srun.parent}:{os.environ['PATH']}"
-    (said,) = judged(case, SHARED)
-    assert said["E"] >= {"GEO-01", "FLG-07", "CCH-02"}
+    (rules,) = rules_by_cell(case, SHARED)
+    assert rules["E"] >= {"GEO-01", "FLG-07", "CCH-02"}
 
 
 @pytest.fixture
@@ -136,8 +136,8 @@ def one_client(gluster: Sandbox) -> Iterator[Path]:
 def test_the_cache_of_one_client_posing_as_four_nodes_is_caught(
     tmp_path: Path, gluster: Sandbox, one_client: Path
 ) -> None:
-    (said,) = judged(on_storage(tmp_path, gluster, "one", 4, 1, target=one_client), SHARED)
-    assert said["E"] >= {"GEO-04", "CCH-02"}
+    (rules,) = rules_by_cell(on_storage(tmp_path, gluster, "one", 4, 1, target=one_client), SHARED)
+    assert rules["E"] >= {"GEO-04", "CCH-02"}
 
 
 def test_the_timeline_of_a_chunk_pool_shows_the_processes_of_the_slow_brick(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_the_timeline_of_a_chunk_pool_shows_the_processes_of_the_slow_brick(tmp_
     need_storage()
     on_brick: dict[int, str] = {}
 
-    def seen(bricks: Path) -> bool:
+    def has_all_chunks(bricks: Path) -> bool:
         files = bricks.glob("brick?/campaign-*/chunks.*")
         on_brick.update((int(file.suffix[1:]), file.parts[-3]) for file in files)
         return len(on_brick) == 8
@@ -155,7 +155,7 @@ def test_the_timeline_of_a_chunk_pool_shows_the_processes_of_the_slow_brick(tmp_
         case = case_of(tmp_path, sandbox, "chunk-pool", launch, "total: 16M", target=target)
         driver = case.start("run", "--only", "scratch/clients/static/*")
         try:
-            wait_until(lambda: seen(sandbox.layout.bricks))
+            wait_until(lambda: has_all_chunks(sandbox.layout.bricks))
             assert driver.wait(300) == 0
         finally:
             driver.kill()
@@ -174,7 +174,7 @@ def test_own_data_is_read_from_the_nodes_cache_and_that_of_another_node_from_the
     launch, sizes = "node: 2\n  nodes: {nodes: 2, processes: 2}", "transfer: 64k\n  block: 256k\n  segments: 2"
     case = case_of(tmp_path, gluster, "ior-cache-ladder", launch, sizes, target=gluster.layout.storage)
     case.call("run", "--only", "scratch/nodes/own/*", "--only", "scratch/nodes/reordered/*")
-    said = {
+    rules_by_files = {
         row["files"]: {finding["rule"] for finding in row["findings"]}
         for row in case.table(status=None)
         if row["status"] == "measured"
@@ -182,11 +182,11 @@ def test_own_data_is_read_from_the_nodes_cache_and_that_of_another_node_from_the
     # Nothing that the storage can show is left unchecked: what is said is the size, that the nodes share a machine, and
     # that no single process was measured.
     disclosed = {"FLG-04", "GEO-04", "ENV-04", "PHY-06"}
-    assert said == {"own": {*disclosed, "CCH-05", "RUN-06"}, "reordered": disclosed}
+    assert rules_by_files == {"own": {*disclosed, "CCH-05", "RUN-06"}, "reordered": disclosed}
 
 
 @pytest.fixture(scope="module")
-def broken() -> Iterator[Sandbox]:
+def breakable_sandbox() -> Iterator[Sandbox]:
     """A cluster with storage that a test may break, and repairs. Its clients give up a silent brick soon."""
     need_storage()
     with pytest.MonkeyPatch.context() as patch:
@@ -215,9 +215,9 @@ def unmount(sandbox: Sandbox) -> None:
 
 def fill(sandbox: Sandbox) -> None:
     """The bricks take a few hundred files more: what the run creates meanwhile."""
-    for more in range(300, 3000, 300):  # the run may create as many before the limit is there
+    for margin in range(300, 3000, 300):  # the run may create as many before the limit is there
         used = os.statvfs(sandbox.layout.bricks)
-        limit = f"remount,nr_inodes={used.f_files - used.f_ffree + more}"
+        limit = f"remount,nr_inodes={used.f_files - used.f_ffree + margin}"
         if subprocess.run(["mount", "-o", limit, sandbox.layout.bricks], timeout=800, check=False).returncode == 0:
             return
     raise AssertionError("the bricks cannot be limited")
@@ -241,22 +241,24 @@ def room(sandbox: Sandbox) -> None:
     ids=["a brick dies", "a brick is frozen", "a client is unmounted", "the bricks are full"],
 )
 def test_a_fault_of_the_storage_fails_the_run_with_its_reason_and_the_next_one_completes(
-    fault: Callable[[Sandbox], object], repair: Callable[[Sandbox], object], tmp_path: Path, broken: Sandbox
+    fault: Callable[[Sandbox], object], repair: Callable[[Sandbox], object], tmp_path: Path, breakable_sandbox: Sandbox
 ) -> None:
-    def created() -> set[Path]:
-        return set(broken.layout.bricks.glob("brick?/campaign-*/test-dir.0-0/mdtest_tree.0/file.*"))
+    def created_files() -> set[Path]:
+        return set(breakable_sandbox.layout.bricks.glob("brick?/campaign-*/test-dir.0-0/mdtest_tree.0/file.*"))
 
-    earlier = created()
-    case = make_case(tmp_path, broken, "faulty", items=2000, target=broken.layout.storage, launch_max="all")
+    earlier = created_files()
+    case = make_case(
+        tmp_path, breakable_sandbox, "faulty", items=2000, target=breakable_sandbox.layout.storage, launch_max="all"
+    )
     case.file.write_text(case.file.read_text().replace("processes: 4", "processes: 2"))
     driver = case.start("run", "--only", SHARED)
-    wait_until(lambda: created() - earlier)
-    fault(broken)
+    wait_until(lambda: created_files() - earlier)
+    fault(breakable_sandbox)
     try:
         driver.communicate(timeout=800)
     finally:
         driver.kill()
-        repair(broken)
+        repair(breakable_sandbox)
     assert driver.returncode == 1
     state = case.states()["scratch.peak.shared.r1"]
     assert state["state"] in ("failed", "timeout")  # a client may also hang until the time of the run is up

@@ -14,12 +14,12 @@ pytestmark = pytest.mark.programs
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("changed")
     with pytest.MonkeyPatch.context() as patch, fake_slurm.running_cluster(folder, patch):
         fake_slurm.campaign_file(folder, "changed")
-        only = [word for launch in ("single", "node") for word in ("--only", f"scratch/{launch}/*/*")]
-        drive("run", "c.yaml", *only, cwd=folder)
+        options = [word for launch in ("single", "node") for word in ("--only", f"scratch/{launch}/*/*")]
+        drive("run", "c.yaml", *options, cwd=folder)
         yield folder
 
 
@@ -34,12 +34,12 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
          "3 runs measured with other settings (launch.node: 1 node, 2 processes -> 1 node, 4 processes)"),
     ],
 )  # fmt: skip
-def test_a_change_is_reported_once_with_the_words_that_differ(old: str, new: str, says: str, measured: Path) -> None:
-    file = measured / "c.yaml"
+def test_a_change_is_reported_once_with_the_words_that_differ(old: str, new: str, says: str, folder: Path) -> None:
+    file = folder / "c.yaml"
     text = file.read_text()
     assert old in text
     file.write_text(text.replace(old, new))
-    process = call("plan", file, cwd=measured)
+    process = call("plan", file, cwd=folder)
     file.write_text(text)
     assert [line for line in process.stderr.splitlines() if "not used" in line] == [
         f"note: not used: {says}; 'campaign run' measures again"

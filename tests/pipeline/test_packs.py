@@ -48,7 +48,7 @@ PACKS = {
 }
 # Of long loads or several programs, which test_phases.py runs.
 ELSEWHERE = ("esif-hpc-4-ior", "esif-hpc-4-mdtest", "io500", "nersc-10-io", "uk-nnss-io", "jupiter-io")
-Finished = Callable[[str], Case]
+CaseOfPack = Callable[[str], Case]
 
 
 def case_of(
@@ -70,13 +70,13 @@ def case_of(
     text = re.sub(r"(?m)^    directory: .*", f"    directory: {case.target}", text)
     text = re.sub(r"(?m)^slurm:\n(?:  .*\n)+", "", text)
     text = re.sub(r"(?m)^launch:\n(?:  .*\n)+", f"launch:\n  {launch}\n", text)
-    given = f"variables:\n  {variables}\n" if variables else ""
-    file.write_text(f"{text}\n{given}slurm:\n  time: 2m\n{further_text}")
+    variables_text = f"variables:\n  {variables}\n" if variables else ""
+    file.write_text(f"{text}\n{variables_text}slurm:\n  time: 2m\n{further_text}")
     return case
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Finished:
+def case_of_pack(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> CaseOfPack:
     """The campaign of a pack that has run from beginning to end, once for all tests."""
     cases: dict[str, Case] = {}
 
@@ -103,7 +103,7 @@ def lines_of(case: Case, run: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def executed(case: Case, run: str) -> str:
+def executed_words(case: Case, run: str) -> str:
     """The words of the command line after the program, the attempt's directory as DIR."""
     attempt = json.loads((case.results / "runs" / run / "1" / "attempt.json").read_text())
     words = " ".join(lines_of(case, run)[0]["argv"][1:])
@@ -123,8 +123,8 @@ every = pytest.mark.parametrize("pack", PACKS)
 
 
 @every
-def test_every_cell_is_measured_and_stands_in_the_log_line_that_it_names(finished: Finished, pack: str) -> None:
-    case = finished(pack)
+def test_every_cell_is_measured_and_stands_in_the_log_line_that_it_names(case_of_pack: CaseOfPack, pack: str) -> None:
+    case = case_of_pack(pack)
     rows = case.table()
     assert len(rows) == PACKS[pack].cells
     assert {row["status"] for row in rows} == {"measured"}
@@ -134,8 +134,10 @@ def test_every_cell_is_measured_and_stands_in_the_log_line_that_it_names(finishe
 
 
 @every
-def test_no_rule_is_broken_all_that_apply_are_judged_and_the_size_is_disclosed(finished: Finished, pack: str) -> None:
-    findings = json.loads(finished(pack).call("check", "--json"))
+def test_no_rule_is_broken_all_that_apply_are_judged_and_the_size_is_disclosed(
+    case_of_pack: CaseOfPack, pack: str
+) -> None:
+    findings = json.loads(case_of_pack(pack).call("check", "--json"))
     assert [finding for finding in findings if finding["severity"] == "E"] == []
     assert any(
         finding["rule"] == "FLG-04" and "smaller than the rules require" in finding["message"] for finding in findings
@@ -147,15 +149,15 @@ def test_no_rule_is_broken_all_that_apply_are_judged_and_the_size_is_disclosed(f
 
 
 @every
-def test_nothing_is_left_in_the_target(finished: Finished, pack: str) -> None:
-    case = finished(pack)
+def test_nothing_is_left_in_the_target(case_of_pack: CaseOfPack, pack: str) -> None:
+    case = case_of_pack(pack)
     assert list(case.target.iterdir()) == []
     assert {record["leftover_files"] for record in case.completions()} == {0}
 
 
 @every
-def test_the_report_has_the_tables_and_the_plots_of_the_pack(finished: Finished, pack: str) -> None:
-    folder = finished(pack).results / "report"
+def test_the_report_has_the_tables_and_the_plots_of_the_pack(case_of_pack: CaseOfPack, pack: str) -> None:
+    folder = case_of_pack(pack).results / "report"
     plots = re.findall(r"\{id: ([a-z]+), title: .*kind: ", (RULES / f"{pack}.yaml").read_text())
     assert {path.stem for path in folder.glob("*.svg")} == {f"scratch-{plot}" for plot in plots}
     assert (folder / "index.html").read_text().count('<figure class="plot">') == len(plots) > 0
@@ -163,8 +165,8 @@ def test_the_report_has_the_tables_and_the_plots_of_the_pack(finished: Finished,
 
 
 @every
-def test_a_deleted_database_is_rebuilt_with_the_same_table(finished: Finished, pack: str) -> None:
-    case = finished(pack)
+def test_a_deleted_database_is_rebuilt_with_the_same_table(case_of_pack: CaseOfPack, pack: str) -> None:
+    case = case_of_pack(pack)
     before = case.call("table", "--format", "json")
     (case.results / "campaign.db").unlink()
     case.call("collect")
@@ -172,22 +174,22 @@ def test_a_deleted_database_is_rebuilt_with_the_same_table(finished: Finished, p
 
 
 @every
-def test_what_was_measured_is_bundled_and_verified(finished: Finished, pack: str, tmp_path: Path) -> None:
-    finished(pack).check_bundle(tmp_path / "evidence.zip")
+def test_what_was_measured_is_bundled_and_verified(case_of_pack: CaseOfPack, pack: str, tmp_path: Path) -> None:
+    case_of_pack(pack).check_bundle(tmp_path / "evidence.zip")
 
 
 # --- what each pack is for
 
 
-def test_the_ladder_takes_the_four_steps_of_the_tutorial(finished: Finished) -> None:
-    case = finished("ior-cache-ladder")
+def test_the_ladder_takes_the_four_steps_of_the_tutorial(case_of_pack: CaseOfPack) -> None:
+    case = case_of_pack("ior-cache-ladder")
     steps = {"shared": "", "own": " -F", "reordered": " -F -C", "synced": " -F -C -e"}
     for files, flags in steps.items():
-        assert executed(case, f"scratch.nodes.{files}.r1") == f"-t 64k -b 256k -s 2{flags} -o DIR/ior.dat"
+        assert executed_words(case, f"scratch.nodes.{files}.r1") == f"-t 64k -b 256k -s 2{flags} -o DIR/ior.dat"
 
 
-def test_the_ladder_says_which_reads_were_of_memory(finished: Finished) -> None:
-    case = finished("ior-cache-ladder")
+def test_the_ladder_says_which_reads_were_of_memory(case_of_pack: CaseOfPack) -> None:
+    case = case_of_pack("ior-cache-ladder")
     findings = json.loads(case.call("check", "--json"))
     memory = {
         finding["subject"] for finding in findings if finding["rule"] == "CCH-05" and "read" in finding["message"]
@@ -203,26 +205,26 @@ def test_the_ladder_says_which_reads_were_of_memory(finished: Finished) -> None:
     assert memory == {subject for subject, share in shares.items() if share is not None and share > 0.05}
 
 
-def test_the_sweep_of_nfstest_reads_what_other_nodes_wrote_and_reports_the_best(finished: Finished) -> None:
-    case = finished("nfstest-sweep")
+def test_the_sweep_of_nfstest_reads_what_other_nodes_wrote_and_reports_the_best(case_of_pack: CaseOfPack) -> None:
+    case = case_of_pack("nfstest-sweep")
     found_values = values(case)
     for operation in ("write", "read"):
         sizes = [found_values[f"clients/direct/{operation}-{size}"] for size in (64, 128, 256)]
         assert found_values[f"clients/direct/best-{operation}"] == max(sizes)
     reads = [line for line in lines_of(case, "scratch.clients.direct.r1") if line.get("operation") == "read"]
     assert {line["remote_share"] for line in reads if line["type"] == "phase"} == {1.0}
-    assert executed(case, "scratch.clients.buffered.r1") == "n3 uK m64 M256 b64 K2 fDIR d0 c1 v1 R2"
+    assert executed_words(case, "scratch.clients.buffered.r1") == "n3 uK m64 M256 b64 K2 fDIR d0 c1 v1 R2"
 
 
-def rounding(*printed: float) -> float:
+def rounding(*numbers: float) -> float:
     """The largest relative difference between one of these numbers and the one computed of the others, all of which are
     printed with two decimals or, below 1, with three digits: a busy machine can make a rate hundreds of times smaller.
     """
-    return 1.01 * sum(0.005 / max(number, 1) for number in printed)
+    return 1.01 * sum(0.005 / max(number, 1) for number in numbers)
 
 
-def test_contention_has_the_ratios_to_one_pair_and_a_model_with_its_error(finished: Finished) -> None:
-    case = finished("network-contention")
+def test_contention_has_the_ratios_to_one_pair_and_a_model_with_its_error(case_of_pack: CaseOfPack) -> None:
+    case = case_of_pack("network-contention")
     found_values = values(case)
     for pairs in (1, 2, 3):
         for size in (16, 1024, 65536):
@@ -243,10 +245,10 @@ def test_contention_has_the_ratios_to_one_pair_and_a_model_with_its_error(finish
     assert fit["model"]["latency_s"] > 0
 
 
-def test_a_checkpoint_is_measured_over_memory_and_processes_up_to_all(finished: Finished) -> None:
-    case = finished("checkpoint")
-    assert executed(case, "scratch.node.images.r1") == "-d DIR -m 1m,2m -p 1,2,3"
-    assert executed(case, "scratch.nodes.images.r1") == "-d DIR -m 1m,2m -p 1,2,4"
+def test_a_checkpoint_is_measured_over_memory_and_processes_up_to_all(case_of_pack: CaseOfPack) -> None:
+    case = case_of_pack("checkpoint")
+    assert executed_words(case, "scratch.node.images.r1") == "-d DIR -m 1m,2m -p 1,2,3"
+    assert executed_words(case, "scratch.nodes.images.r1") == "-d DIR -m 1m,2m -p 1,2,4"
     found_values = values(case)
     assert found_values["node/images/rate-3-2m"] == pytest.approx(6 / found_values["node/images/time-3-2m"], rel=0.01)
 
@@ -254,7 +256,7 @@ def test_a_checkpoint_is_measured_over_memory_and_processes_up_to_all(finished: 
 # --- a new pack is YAML alone
 
 
-def written(folder: Path, name: str, text: str) -> Path:
+def write_pack(folder: Path, name: str, text: str) -> Path:
     """A directory with one pack of that name."""
     packs = folder / "packs"
     packs.mkdir()
@@ -270,7 +272,7 @@ def test_a_pack_that_slows_one_process_shows_what_each_did(tmp_path: Path, sandb
     )
     text = text.replace("full: 100M, rehearsal: 1M", "full: 100M, rehearsal: 128K")
     text = text.replace("full: 1M, rehearsal: 256K", "full: 1M, rehearsal: 32K")
-    packs = written(tmp_path, "slow-pool", text)
+    packs = write_pack(tmp_path, "slow-pool", text)
     case = case_of(
         tmp_path, sandbox, "slow-pool", "node: 2\n  clients: {nodes: 2, processes: 4}", "total: 16M", packs=packs
     )
@@ -325,7 +327,7 @@ plots:
 
 
 def test_a_pack_of_ones_own_is_listed_planned_run_and_reported(tmp_path: Path, sandbox: Sandbox) -> None:
-    packs = written(tmp_path, "own-metadata", OWN)
+    packs = write_pack(tmp_path, "own-metadata", OWN)
     case = case_of(tmp_path, sandbox, "own-metadata", "pair: 4", packs=packs)
     listed = call("rules", environment=case.environment())
     assert "own-metadata        version 1  Creation over the number of files, a pack of its own" in listed.stdout
@@ -345,7 +347,7 @@ def test_a_pack_of_ones_own_is_listed_planned_run_and_reported(tmp_path: Path, s
             for interval in intervals
             if (interval["files"], interval["operation"]) == (row["files"], row["operation"])
         ]
-        assert sum(int(one["count"]) for one in of_row) == 64
+        assert sum(int(entry["count"]) for entry in of_row) == 64
 
 
 MIXED = """\
@@ -382,12 +384,12 @@ checks: {FLG-01: "1", FLG-02: "1", GEO-01: "1", RUN-06: "1", CCH-05: "1"}
 
 
 def test_a_pack_of_ones_own_measures_readers_beside_writers(tmp_path: Path, sandbox: Sandbox) -> None:
-    case = case_of(tmp_path, sandbox, "own-mixed", "pair: 4", packs=written(tmp_path, "own-mixed", MIXED))
+    case = case_of(tmp_path, sandbox, "own-mixed", "pair: 4", packs=write_pack(tmp_path, "own-mixed", MIXED))
     case.call("run")
     found_values = values(case)
     phases = {line["operation"]: line for line in lines_of(case, "scratch.pair.own.r1") if line["type"] == "phase"}
     sides = {"alone": "write", "writers": "mix-write", "readers": "mix-read"}
-    assert found_values == {f"pair/own/{cell}": phases[side]["rate_mib_s"] for cell, side in sides.items()}
+    assert found_values == {f"pair/own/{cell}": phases[access]["rate_mib_s"] for cell, access in sides.items()}
     assert phases["mix-read"]["processes"] == phases["mix-write"]["processes"] == 2
     assert "CCH-05" in case.call("check", status=None)
 
@@ -395,7 +397,7 @@ def test_a_pack_of_ones_own_measures_readers_beside_writers(tmp_path: Path, sand
 def test_a_pack_with_an_error_is_refused_with_its_place_before_anything_is_submitted(
     tmp_path: Path, sandbox: Sandbox
 ) -> None:
-    packs = written(tmp_path, "own-metadata", OWN)
+    packs = write_pack(tmp_path, "own-metadata", OWN)
     case = case_of(tmp_path, sandbox, "own-metadata", "pair: 4", packs=packs)
     (packs / "own-metadata.yaml").write_text(OWN.replace("{bytes} -d", "{byts} -d"))
     driver = case.start("run")

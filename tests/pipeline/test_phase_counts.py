@@ -48,7 +48,7 @@ checks: {ENV-06: "2", GEO-01: "1", GEO-02: "1", RUN-01: "1", RUN-06: "1", RUN-09
 """
 
 
-def prepared(folder: Path, sandbox: Sandbox) -> Case:
+def run_prepared_pack(folder: Path, sandbox: Sandbox) -> Case:
     place = folder / "packs"
     place.mkdir()
     (place / "prepared.yaml").write_text(PACK)
@@ -60,7 +60,7 @@ def prepared(folder: Path, sandbox: Sandbox) -> Case:
 def test_each_phase_runs_with_its_own_counts_and_the_variables_that_its_ranks_had_are_judged(
     tmp_path: Path, sandbox: Sandbox
 ) -> None:
-    case = prepared(tmp_path, sandbox)
+    case = run_prepared_pack(tmp_path, sandbox)
     case.variables["OLD_HABIT"] = "x"  # the user's own, which the job removes
     case.call("run", status=None)
     rows = case.table(status=None)
@@ -73,17 +73,17 @@ def test_each_phase_runs_with_its_own_counts_and_the_variables_that_its_ranks_ha
         "generate": ["node1", "node1", "node2"],
         "read": [f"node{number}" for number in range(1, 5) for _ in range(2)],
     }
-    assert violated(case) == set()
+    assert violated_rules(case) == set()
     case.check_bundle(tmp_path / "evidence.zip")
 
     case.file.write_text(
         f"{case.file.read_text()}launcher: {{prefix: [/usr/bin/env, OMP_PLACES=threads, OLD_HABIT=x]}}\n"
     )
     case.call("run", status=None)
-    assert violated(case) - {"SRC-04"} == {"ENV-06"}  # echo may end while only the prefix was seen
+    assert violated_rules(case) - {"SRC-04"} == {"ENV-06"}  # echo may end while only the prefix was seen
     case.check_bundle(tmp_path / "other.zip")
 
 
-def violated(case: Case) -> set[str]:
+def violated_rules(case: Case) -> set[str]:
     findings = json.loads(case.call("check", "--json", status=None))
     return {finding["rule"] for finding in findings if finding["severity"] == "E" and finding["checked"]}

@@ -71,13 +71,13 @@ def test_a_bundle_computes_the_score_again_and_a_changed_part_is_found(io500: Ca
     stdout = call("verify", tmp_path / "bundle", "--details").stdout
     assert "re-evaluated from raw logs: identical" in stdout
     output = io500.results / "runs" / RUN / "1" / "find" / "stdout"
-    kept = shutil.copy(output, tmp_path / "kept")
+    copy = shutil.copy(output, tmp_path / "kept")
     output.write_text(re.sub(r"rate: [0-9.]+", "rate: 99000000.000", output.read_text()))
     try:
         findings = json.loads(io500.call("check", "--json", status=1))
         rows = numbers(io500, status=1)
     finally:
-        shutil.copy(kept, output)
+        shutil.copy(copy, output)
     assert {finding["rule"] for finding in findings if finding["severity"] == "E"} == {"CMP-03", "EVD-06", "RUN-06"}
     assert {row["status"] for row in rows.values()} == {"failed", "invalid"}
 

@@ -101,11 +101,11 @@ def test_an_external_benchmark_of_the_same_name_is_not_taken_for_the_built_in_on
 def test_a_damaged_plan_is_named_with_the_way_out_and_one_written_anew_is_read(
     text: str, definition: Definition, tmp_path: Path
 ) -> None:
-    whole = definition.paths.plan.read_text()
+    plan_text = definition.paths.plan.read_text()
     definition.paths.plan.write_text(text)
     with pytest.raises(EnvironmentLacks, match=r"plan\.json: damaged \(.*\); restore it from a backup, or remove it"):
         planning.plan(definition)
-    definition.paths.plan.write_text(whole)
+    definition.paths.plan.write_text(plan_text)
     assert programs(definition) == {str(tmp_path / "elsewhere" / "mdtest")}
 
 
@@ -116,12 +116,12 @@ def test_the_plan_of_another_campaign_is_named_with_the_way_out(definition: Defi
         journal.append(path, {"event": "begin", "campaign": "offer", "number": str(path)}, events.START)
     planning.write_plan(definition, planning.plan(definition))  # a plan that names no journal is taken for its own
     own_text = definition.paths.plan.read_text()
-    told = json.loads(own_text) | {
+    fields = json.loads(own_text) | {
         "journal": journal.first_event_hash(other),
         "campaign": "offer",
         "results": "/other/offer",
     }
-    definition.paths.plan.write_text(json.dumps(told))
+    definition.paths.plan.write_text(json.dumps(fields))
     with pytest.raises(EnvironmentLacks) as refused:
         planning.plan(definition)
     assert str(refused.value) == (
@@ -150,7 +150,7 @@ def test_a_lost_plan_is_named_where_only_it_says_what_all_meant(definition: Defi
 # --- the default partition, by its name or by none
 
 
-def measured_in(definition: Definition, partition: str, written_text: str, default: bool) -> None:
+def write_older_plan(definition: Definition, partition: str, written_text: str, default: bool) -> None:
     """The plan of a campaign that began in this partition, with `slurm.partition` as it was written then."""
     stored = json.loads(definition.paths.plan.read_text())
     stored["partition"] = {
@@ -170,7 +170,7 @@ def fingerprints(definition: Definition, partition: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("written_text", "default", "now", "count"),
+    ("written_text", "default", "current", "count"),
     [
         ("", True, "compute", True),
         ("compute", True, "", True),
@@ -180,11 +180,11 @@ def fingerprints(definition: Definition, partition: str) -> set[str]:
     ],
 )
 def test_results_count_where_the_default_partition_is_written_down_or_left_out(
-    written_text: str, default: bool, now: str, count: bool, definition: Definition
+    written_text: str, default: bool, current: str, count: bool, definition: Definition
 ) -> None:
     before = fingerprints(definition, written_text)
-    measured_in(definition, "compute", written_text, default)
-    assert (fingerprints(definition, now) == before) is count
+    write_older_plan(definition, "compute", written_text, default)
+    assert (fingerprints(definition, current) == before) is count
     planning.write_plan(definition, planning.plan(definition))
     assert json.loads(definition.paths.plan.read_text())["partition_written"] == written_text
 
@@ -200,10 +200,10 @@ def test_results_count_where_the_variables_are_written_in_another_order(definiti
     assert planning.plan(with_variables(definition, "A", "B")).runs == planned.runs
     planning.write_plan(begun, planned)
     for names, count in ((("A", "B"), True), (("A",), False), (("A", "B", "C"), False), (("A", "C"), False)):
-        now = with_variables(definition, *names)
-        assert (planning.plan(now).runs == planned.runs) is count
+        current = with_variables(definition, *names)
+        assert (planning.plan(current).runs == planned.runs) is count
     # Also after they were others for a while.
-    planning.write_plan(now := with_variables(definition, "C", "B", "A"), planning.plan(now))
+    planning.write_plan(current := with_variables(definition, "C", "B", "A"), planning.plan(current))
     assert planning.plan(begun).runs == planning.plan(with_variables(definition, "A", "B")).runs == planned.runs
 
 

@@ -64,18 +64,18 @@ def check(campaign: Definition, request: Request = Request()) -> Checked:  # noq
     return preflight.check(campaign, planning.plan(campaign), request)
 
 
-def refused(campaign: Definition, request: Request = Request()) -> str:  # noqa: B008  # frozen
+def refusal_text(campaign: Definition, request: Request = Request()) -> str:  # noqa: B008  # frozen
     """What plan and run say, which is the same."""
-    said = []
+    errors = []
     for ask in (preflight.check, preflight.preflight):
         with pytest.raises(CampaignError) as caught:
             ask(campaign, planning.plan(campaign), request)
-        said.append((type(caught.value), str(caught.value)))
-    assert said[0] == said[1]
-    return said[0][1]
+        errors.append((type(caught.value), str(caught.value)))
+    assert errors[0] == errors[1]
+    return errors[0][1]
 
 
-def asked_about(cluster: Fake) -> list[dict[str, str]]:
+def read_tested_options(cluster: Fake) -> list[dict[str, str]]:
     """The options of the scripts that sbatch was asked about."""
     return [json.loads(line) for line in (cluster.root / "tested").read_text().splitlines()]
 
@@ -84,17 +84,17 @@ def asked_about(cluster: Fake) -> list[dict[str, str]]:
 
 
 def test_slurm_is_asked_for_its_partition_once(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
+    requests = []
 
-    def call(arguments: Sequence[str], *others: Any) -> commands.Reply:
-        asked.append(" ".join(arguments[:3]))
-        return commands_call(arguments, *others)
+    def call(arguments: Sequence[str], *options: Any) -> commands.Reply:
+        requests.append(" ".join(arguments[:3]))
+        return commands_call(arguments, *options)
 
     commands_call = commands.call
     monkeypatch.setattr(commands, "call", call)
     checked = check(read_definition(**{"max: {nodes: 4, processes: 32}": "max: all"}))
-    assert asked[:2] == ["scontrol --oneliner show", "sinfo --noheader --exact"]
-    assert not any(words.startswith(("scontrol", "sinfo")) for words in asked[2:])
+    assert requests[:2] == ["scontrol --oneliner show", "sinfo --noheader --exact"]
+    assert not any(words.startswith(("scontrol", "sinfo")) for words in requests[2:])
     assert checked.plan.partition is not None
     assert f"partition {checked.plan.partition.name}: 4 nodes" in checked.plan.partition.account
 
@@ -105,8 +105,10 @@ def test_slurm_is_asked_for_its_partition_once(cluster: Fake, monkeypatch: pytes
 def test_sbatch_is_asked_once_about_each_form_of_job_and_nothing_is_submitted(cluster: Fake) -> None:
     checked = check(read_definition("slurm: {time: 10m, account: site}\nrepetitions: 5\n"))
     assert len(checked.missing) == 60
-    asked = [(options["nodes"], options["ntasks-per-node"], options["account"]) for options in asked_about(cluster)]
-    assert asked == [("4", "8", "site"), ("2", "4", "site"), ("1", "4", "site"), ("1", "1", "site")]
+    job_forms = [
+        (options["nodes"], options["ntasks-per-node"], options["account"]) for options in read_tested_options(cluster)
+    ]
+    assert job_forms == [("4", "8", "site"), ("2", "4", "site"), ("1", "4", "site"), ("1", "1", "site")]
     assert cluster.jobs() == []
     assert not Path("results").exists()
 
@@ -125,14 +127,14 @@ def test_the_setting_that_sbatch_refuses_is_the_one_without_which_it_says_someth
 ) -> None:
     cluster.fault("test-refuses", f"{option} allocation failure: Invalid combination specified")
     assert (
-        refused(read_definition(f"slurm: {{{setting}}}\n"))
+        refusal_text(read_definition(f"slurm: {{{setting}}}\n"))
         == f"{says}sbatch --test-only: Invalid combination specified; correct it or remove it"
     )
 
 
 def test_a_refusal_that_no_setting_explains_names_the_job(cluster: Fake) -> None:
     cluster.fault("test-refuses", "any sbatch: error: Batch job submission failed: Job violates accounting policy")
-    assert refused(read_definition("slurm: {account: site}\n")) == (
+    assert refusal_text(read_definition("slurm: {account: site}\n")) == (
         "c.yaml:11:8: slurm: sbatch --test-only refuses a job of 4 nodes with 8 processes each: "
         "Job violates accounting policy"
     )
@@ -146,18 +148,20 @@ def test_a_job_that_has_to_wait_for_nodes_is_not_refused(cluster: Fake) -> None:
 def test_a_silent_controller_is_no_refusal(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sbatch, "PAUSE_S", (0.05, 0.2))
     cluster.fault("test-refuses", "any allocation failure: Unable to contact slurm controller")
-    assert "sbatch --test-only failed with status 1: Unable to contact slurm controller" in refused(read_definition())
+    assert "sbatch --test-only failed with status 1: Unable to contact slurm controller" in refusal_text(
+        read_definition()
+    )
 
 
 # --- partition, MPI, modules
 
 
 def test_a_limit_is_compared_with_the_time_of_a_whole_job(cluster: Fake) -> None:
-    assert refused(read_definition("slurm: {time: 2d}\n")) == (
+    assert refusal_text(read_definition("slurm: {time: 2d}\n")) == (
         "c.yaml:11:15: slurm.time: a job of 3 runs of 2d needs 6d1m; partition batch allows 1d; "
         "set a shorter slurm.time, or slurm.allocation: run, which gives each run a job of its own"
     )
-    assert refused(read_definition("slurm: {time: 2d, allocation: run}\n")) == (
+    assert refusal_text(read_definition("slurm: {time: 2d, allocation: run}\n")) == (
         "c.yaml:11:15: slurm.time: a job of 1 run of 2d needs 2d1m; partition batch allows 1d; set a shorter slurm.time"
     )
 
@@ -190,7 +194,7 @@ def test_what_sbatch_takes_and_slurm_lets_wait_for_ever_is_refused(
     terms: str, settings: str, says: str, cluster: Fake
 ) -> None:
     cluster.fault("partition-terms", terms)
-    assert refused(read_definition(f"slurm: {{{settings}}}\n")) == says
+    assert refusal_text(read_definition(f"slurm: {{{settings}}}\n")) == says
 
 
 def test_a_partition_that_is_down_is_noted_and_one_of_an_admitted_account_is_not(cluster: Fake) -> None:
@@ -201,7 +205,7 @@ def test_a_partition_that_is_down_is_noted_and_one_of_an_admitted_account_is_not
 
 def test_a_job_longer_than_its_qos_allows_is_refused(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(partitions, "time_limit", lambda of_partition, of_job: (of_job, 120))
-    assert refused(read_definition("slurm: {qos: short, time: 5m, allocation: run}\n")) == (
+    assert refusal_text(read_definition("slurm: {qos: short, time: 5m, allocation: run}\n")) == (
         "c.yaml:11:27: slurm.time: a job of 1 run of 5m needs 6m; QOS short allows 2m; set a shorter slurm.time"
     )
 
@@ -215,7 +219,7 @@ def test_numbers_below_the_share_of_the_system_that_the_rules_fix_are_refused(cl
     says = (
         "launch.peak: found 8 processes on 2 nodes; allowed: all processes per node on half of the nodes (clause 8.5)"
     )
-    assert says in refused(read_definition(**own_texts))
+    assert says in refusal_text(read_definition(**own_texts))
 
 
 def test_at_full_size_a_series_goes_up_to_what_the_partition_has(cluster: Fake, tmp_path: Path) -> None:
@@ -227,27 +231,27 @@ def test_at_full_size_a_series_goes_up_to_what_the_partition_has(cluster: Fake, 
     lines[title] += " {nodes}"
     (tmp_path / "crossroads-mdtest.yaml").write_text("\n".join(lines) + "\n")
     own_texts = {"crossroads-mdtest": "./crossroads-mdtest.yaml"}
-    given = "  peak: {nodes: 2, processes: 8}\n"
-    assert check(read_definition(**own_texts, **{given: "  peak: 2\n"})).plan.runs  # a rehearsal
-    full = read_definition(**own_texts, **{given: "  peak: 2\n", "profile: rehearsal": "profile: full"})
+    peak_line = "  peak: {nodes: 2, processes: 8}\n"
+    assert check(read_definition(**own_texts, **{peak_line: "  peak: 2\n"})).plan.runs  # a rehearsal
+    full = read_definition(**own_texts, **{peak_line: "  peak: 2\n", "profile: rehearsal": "profile: full"})
     assert (
         "launch.peak-2: the series ends at 16 processes on 2 nodes; at full size it goes up to 32 processes on 4 nodes"
-        in refused(full)
+        in refusal_text(full)
     )
     assert check(
-        read_definition(**own_texts, **{given: "  peak: 4\n", "profile: rehearsal": "profile: full"})
+        read_definition(**own_texts, **{peak_line: "  peak: 4\n", "profile: rehearsal": "profile: full"})
     ).plan.runs
 
 
 def test_only_what_is_asked_for_is_checked(cluster: Fake) -> None:
     campaign = read_definition(**{"nodes: 4, processes: 32": "nodes: 40, processes: 320"})
-    assert "launch.max.nodes: found 40 nodes; partition batch has 4" in refused(campaign)
+    assert "launch.max.nodes: found 40 nodes; partition batch has 4" in refusal_text(campaign)
     assert check(campaign, Request(only=("scratch/single/*/*",)))
 
 
 def test_the_mpi_plugins_are_those_that_srun_lists(cluster: Fake) -> None:
     assert commands.mpi_plugins() == ("none", "pmi2", "pmix", "pmix_v4")
-    assert refused(read_definition("slurm: {mpi: pmix_v9}\n")) == (
+    assert refusal_text(read_definition("slurm: {mpi: pmix_v9}\n")) == (
         "c.yaml:11:14: slurm.mpi: found pmix_v9; srun --mpi=list has: none, pmi2, pmix, pmix_v4"
     )
     assert check(
@@ -259,7 +263,7 @@ def test_where_slurm_has_no_pmix_plugin_the_default_is_refused_with_what_works(
     cluster: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commands, "mpi_plugins", lambda: ("none", "pmi2"))
-    assert refused(read_definition()).endswith(
+    assert refusal_text(read_definition()).endswith(
         "slurm.mpi: found pmix; srun --mpi=list has: none, pmi2. This Slurm has no PMIx plugin: with Open MPI set "
         "'launcher: {program: mpirun}', with MPICH or Intel MPI 'slurm.mpi: pmi2'"
     )
@@ -270,7 +274,7 @@ def test_where_slurm_has_no_pmix_plugin_the_default_is_refused_with_what_works(
 def test_a_module_that_does_not_load_is_named_with_its_message(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     body = '() { [[ $2 != openmpi/9 ]] || { echo "ERROR: Unable to locate openmpi/9" >&2; return 1; }\n}'
     monkeypatch.setenv("BASH_FUNC_module%%", body)
-    assert refused(read_definition("slurm: {modules: [gcc, openmpi/9]}\n")) == (
+    assert refusal_text(read_definition("slurm: {modules: [gcc, openmpi/9]}\n")) == (
         "c.yaml:11:24: slurm.modules[1]: openmpi/9 cannot be loaded: module load: ERROR: Unable to locate openmpi/9"
     )
     assert check(read_definition("slurm: {modules: [gcc]}\n"))
@@ -349,7 +353,7 @@ def test_placeholders_are_noted_in_a_rehearsal_and_refused_at_full_size(cluster:
     assert check(read_definition(further_text)).notes == (
         "2 placeholders still to be filled in before a run with profile full: system.node, contact.name",
     )
-    assert refused(read_definition(further_text, rehearsal="full")).splitlines() == [
+    assert refusal_text(read_definition(further_text, rehearsal="full")).splitlines() == [
         "c.yaml:11:16: system.node: still a placeholder: <sockets, cores>; fill it in",
         "c.yaml:12:17: contact.name: still a placeholder: <who>; fill it in",
     ]
@@ -423,23 +427,23 @@ def test_without_slurm_the_plan_is_shown_with_what_was_not_checked_and_run_refus
     )
     assert main(["plan", "c.yaml", "--probe"]) == ENVIRONMENT
     with pytest.raises(EnvironmentLacks, match=r"^Slurm does not answer: .*'campaign run --sandbox' starts a cluster"):
-        preflight.preflight(*_planned())
+        preflight.preflight(*preflight_arguments())
 
 
-def _planned() -> tuple[Definition, planning.Plan, Request]:
+def preflight_arguments() -> tuple[Definition, planning.Plan, Request]:
     campaign = open_campaign(Path("c.yaml"))
     return campaign, planning.plan(campaign), Request()
 
 
 def test_the_directory_of_init_is_a_placeholder_that_is_named(cluster: Fake) -> None:
-    assert refused(read_definition(**{"HERE/target": init.DIRECTORY})) == (
+    assert refusal_text(read_definition(**{"HERE/target": init.DIRECTORY})) == (
         "c.yaml:6:16: targets[0].directory: still the placeholder /path/to/scratch; name a directory that all nodes see"
     )
 
 
 def test_a_directory_whose_file_system_only_the_nodes_may_mount_is_not_refused(cluster: Fake) -> None:
     assert check(read_definition(**{"HERE/target": "/lustre/scratch"}))
-    assert "does not exist" in refused(read_definition(**{"HERE/target": f"{Path.cwd()}/nowhere"}))
+    assert "does not exist" in refusal_text(read_definition(**{"HERE/target": f"{Path.cwd()}/nowhere"}))
 
 
 @pytest.mark.parametrize(
@@ -456,8 +460,8 @@ def test_a_target_that_a_mount_makes_part_of_another_is_refused(cluster: Fake, s
     words = ["unshare", "--map-root-user", "--mount", *mount]
     process = subprocess.run(words, capture_output=True, text=True)
     assert (process.returncode, process.stderr) == (0, "")
-    here = Path.cwd()
-    problem = f"{here}/{second} resolves to {here}/{second}, which shares files with {here}/target of target scratch"
+    cwd = Path.cwd()
+    problem = f"{cwd}/{second} resolves to {cwd}/{second}, which shares files with {cwd}/target of target scratch"
     assert process.stdout.strip() == ("" if allowed else f"{problem}; name separate directories")
 
 

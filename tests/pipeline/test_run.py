@@ -129,12 +129,12 @@ def test_two_campaigns_on_one_target_never_overlap(tmp_path: Path, sandbox: Sand
 def test_a_killed_driver_is_followed_by_one_that_loses_and_repeats_nothing(tmp_path: Path, sandbox: Sandbox) -> None:
     """tests/slurm/test_submit.py kills drivers at many lines, on a stand-in for Slurm."""
     case = make_case(tmp_path, sandbox, "killed")
-    only = ("--only", "scratch/[sn]*/shared/*")
-    driver = case.start("run", *only)
+    options = ("--only", "scratch/[sn]*/shared/*")
+    driver = case.start("run", *options)
     wait_until(lambda: case.slurm("squeue", "-h", "-o", "%j").count("campaign-killed") == 1, goal="the first job")
     driver.send_signal(signal.SIGKILL)
     driver.communicate(timeout=800)
-    case.call("run", *only)
+    case.call("run", *options)
     completions = case.completions()
     assert sorted(record["run"] for record in completions) == ["scratch.node.shared.r1", "scratch.single.shared.r1"]
     measured = [row for row in case.table(status=1) if row["status"] == "measured"]
@@ -347,7 +347,7 @@ def test_raw_output_that_was_changed_or_removed_makes_the_number_invalid(tmp_pat
     case.call("run", "--only", "scratch/single/shared/*")
     before = case.table(status=1)
     assert before[0]["status"] == "measured"
-    for file, old, new, told in (
+    for file, old, new, message in (
         ("facts.jsonl", '"exit_status", "value": 0', '"exit_status", "value": 9', "recorded as done"),
         ("facts.jsonl", '"restart_count", "value": 0', '"restart_count", "value": 3', "recorded as done"),
         ("bench.jsonl", None, None, "bench.jsonl"),
@@ -363,7 +363,7 @@ def test_raw_output_that_was_changed_or_removed_makes_the_number_invalid(tmp_pat
         case.call("collect")
         row = case.table(status=1)[0]
         assert row["status"] == "invalid", file
-        assert any(told in finding["message"] for finding in row["findings"] if finding["severity"] == "E")
+        assert any(message in finding["message"] for finding in row["findings"] if finding["severity"] == "E")
         path.write_text(text)
         case.call("collect")
         assert case.table(status=1) == before
@@ -381,7 +381,7 @@ def test_nodes_that_complete_late_are_no_contradiction_and_an_early_record_of_th
 
     def rules_not_kept() -> list[str]:
         document = json.loads(case.call("check", "--json", status=1))
-        return [found["message"] for found in document if found["rule"] == "RUN-03"]
+        return [finding["message"] for finding in document if finding["rule"] == "RUN-03"]
 
     # A record of the time at which the Epilog still ran on two of the nodes.
     record.write_text(

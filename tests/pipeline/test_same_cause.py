@@ -38,8 +38,8 @@ def test_runs_of_one_job_are_one_failure_as_long_as_another_job_is_left() -> Non
 def test_what_slurm_did_not_take_has_not_failed() -> None:
     unsent = [(job, State.REFUSED, "not submitted: Socket timed out") for job in "ab"]
     assert same_cause(RUNS, attempts(*unsent, ("c", State.RUNNING, "")), ()) is None
-    then = attempts(*unsent, ("c", State.FAILED, LIBRARY), ("d", State.FAILED, LIBRARY))
-    assert same_cause(RUNS, then, ()) == LIBRARY
+    history = attempts(*unsent, ("c", State.FAILED, LIBRARY), ("d", State.FAILED, LIBRARY))
+    assert same_cause(RUNS, history, ()) == LIBRARY
 
 
 def test_a_result_or_another_cause_in_between_goes_on() -> None:

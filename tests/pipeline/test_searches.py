@@ -51,7 +51,7 @@ def test_a_campaign_that_searches_ends_by_itself_however_often_it_is_killed(tmp_
     rows = [row for row in case.table() if row["files"] == "shared"]
     assert {row["status"] for row in rows} == {"measured"}
     plan = json.loads(case.call("plan", "--json"))
-    assert [one["cells"] for one in plan["searches"]] == ["scratch/node/shared/*", "scratch/peak/shared/*"]
+    assert [search["cells"] for search in plan["searches"]] == ["scratch/node/shared/*", "scratch/peak/shared/*"]
     for search in plan["searches"]:
         assert search["decision"]["complete"] and search["decision"]["confirmed"]
         assert search["waits_for"] == 0
@@ -60,7 +60,7 @@ def test_a_campaign_that_searches_ends_by_itself_however_often_it_is_killed(tmp_
     # The searches' runs are stored, shown as such, and report no cell.
     states = case.states()
     searched = {run for run, state in states.items() if state["phase"]}
-    assert len(searched) == sum(one["runs"] for one in plan["searches"])
+    assert len(searched) == sum(search["runs"] for search in plan["searches"])
     assert all(states[run]["state"] in ("done", "failed") for run in searched)
     log = (case.results / "run.log").read_text()
     # None is measured again after a kill, unless it has no valid result, which the log says.
@@ -72,7 +72,7 @@ def test_a_campaign_that_searches_ends_by_itself_however_often_it_is_killed(tmp_
     assert all((case.results / "runs" / run).is_dir() for run in searched)
     marked = {line.split()[0] for line in case.call("status").splitlines() if " (search) " in line}
     assert marked == searched
-    chosen_fields = {one["cells"].split("/")[1]: one["decision"]["geometry"] for one in plan["searches"]}
+    chosen_fields = {search["cells"].split("/")[1]: search["decision"]["geometry"] for search in plan["searches"]}
     for row in rows:
         if row["launch"] in chosen_fields:
             assert [row["nodes"], row["processes"]] == chosen_fields[row["launch"]]

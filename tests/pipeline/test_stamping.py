@@ -109,7 +109,7 @@ def test_a_driver_sends_the_head_of_each_job_that_ends_and_the_bundle_has_the_re
     case.check_bundle(tmp_path / "bundle")
     assert replies(tmp_path / "bundle/data/results") == replies(case.results)
     with verify.verify(tmp_path / "bundle", Buyer(authority=authority / "cert.pem")) as verified:
-        (finding,) = [one for one in verified.findings if "time stamp" in one.message]
+        (finding,) = [entry for entry in verified.findings if "time stamp" in entry.message]
         assert (finding.rule, str(finding.severity)) == ("EVD-02", "I")
         assert f"{len(stamped)} time stamps prove" in finding.message
         waited = finding.message.rpartition("at most ")[2].partition(" ")[0]

@@ -20,11 +20,11 @@ BENCH = Path(__file__).parents[2] / "bench-src"
 pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(900)]
 
 
-def called(case: Case, *words: str) -> subprocess.CompletedProcess[str]:
+def drive(case: Case, *words: str) -> subprocess.CompletedProcess[str]:
     return command_line.drive(*words, environment=case.environment())
 
 
-def of_script(folder: Path, sandbox: Sandbox, name: str, text: str) -> Case:
+def script_case(folder: Path, sandbox: Sandbox, name: str, text: str) -> Case:
     """A campaign with a program that is a shell script."""
     script = folder / "mdtest.sh"
     script.write_text(f"#!/bin/sh\n{text}\n")
@@ -39,8 +39,8 @@ def test_the_same_cause_of_the_first_two_jobs_failures_ends_the_campaign_unless_
     # The first job's three runs fail, and one of the second job, whose next run goes on until it is cancelled.
     fails = " || ".join(f"mkdir {tmp_path}/{number} 2>/dev/null" for number in range(1, 5))
     waits = f"{fails} || [ -e {tmp_path}/go ] || exec sleep 200"
-    case = of_script(tmp_path, sandbox, "failfast", f"{waits}\necho the library is missing >&2; exit 3")
-    process = called(case, "run", str(case.file))
+    case = script_case(tmp_path, sandbox, "failfast", f"{waits}\necho the library is missing >&2; exit 3")
+    process = drive(case, "run", str(case.file))
     assert process.returncode == 1
     assert process.stderr.count("campaign: the first two jobs failed with the same cause: ") == 1
     assert "use --keep-going" in process.stderr
@@ -50,7 +50,7 @@ def test_the_same_cause_of_the_first_two_jobs_failures_ends_the_campaign_unless_
 
     # Those that failed, and no other.
     (tmp_path / "go").touch()
-    process = called(case, "run", str(case.file), "--only", "scratch/single/*/*", "--failed", "--keep-going")
+    process = drive(case, "run", str(case.file), "--only", "scratch/single/*/*", "--failed", "--keep-going")
     assert process.returncode == 1
     assert "the same cause" not in process.stderr
     assert sum(row["attempts"] == 2 for row in case.states().values()) == 3
@@ -58,7 +58,7 @@ def test_the_same_cause_of_the_first_two_jobs_failures_ends_the_campaign_unless_
 
 def test_a_run_during_which_slurm_suspended_the_job_is_no_result(tmp_path: Path, sandbox: Sandbox) -> None:
     goes_on = f"touch {tmp_path}/on; until [ -e {tmp_path}/go ]; do sleep 0.1; done"
-    case = of_script(tmp_path, sandbox, "suspended", f'{goes_on}\nexec {BENCH}/build/mdtest "$@"')
+    case = script_case(tmp_path, sandbox, "suspended", f'{goes_on}\nexec {BENCH}/build/mdtest "$@"')
     driver = case.start("run", "--only", "scratch/single/*/*")
 
     def is_said() -> bool:
@@ -75,18 +75,18 @@ def test_a_run_during_which_slurm_suspended_the_job_is_no_result(tmp_path: Path,
     finally:
         driver.kill()
     assert driver.returncode == 1, message
-    first, *other_entries = sorted(case.completions(), key=lambda each: each["started"])
-    began, ended = first["suspended"]
-    assert first["started"] < began < ended < first["ended"]
-    assert [each["suspended"] for each in other_entries] == [[], []]
+    first, *other_entries = sorted(case.completions(), key=lambda completion: completion["started"])
+    began, end = first["suspended"]
+    assert first["started"] < began < end < first["ended"]
+    assert [completion["suspended"] for completion in other_entries] == [[], []]
     findings = json.loads(case.call("check", "--json", status=1))
-    (about,) = (finding for finding in findings if finding["rule"] == "RUN-01")
-    assert about["message"] == "Slurm suspended the job during the run: that time counts in its results"
-    assert re.match(r"\d+ s from .* UTC \(facts.jsonl\)", about["actual"])
-    assert (about["severity"], about["subject"]) == ("E", f"{first['run']}/{first['attempt']}")
+    (violation,) = (finding for finding in findings if finding["rule"] == "RUN-01")
+    assert violation["message"] == "Slurm suspended the job during the run: that time counts in its results"
+    assert re.match(r"\d+ s from .* UTC \(facts.jsonl\)", violation["actual"])
+    assert (violation["severity"], violation["subject"]) == ("E", f"{first['run']}/{first['attempt']}")
 
 
-def that_looks_every(seconds: int, built: Path) -> Path:
+def build_watching_every(seconds: int, built: Path) -> Path:
     """The benchmark, with a witness that looks that often, and not every 30 s, whether a run does not end."""
     built.mkdir()
     for path in (BENCH / "build").iterdir():
@@ -112,7 +112,7 @@ def test_a_benchmark_that_never_leaves_mpi_finalize_keeps_its_results_and_leaves
     subprocess.run(["mpicc", *objects, tmp_path / "hangs.c", "-o", program, *libraries], check=True, timeout=800)
     further_text = f"benchmark: {{executable: {program}, dialect: rank-offset}}"
     plain = make_case(tmp_path, sandbox, "endless", limit="10m", lines=further_text)
-    case = replace(plain, variables={"CAMPAIGN_BENCHMARK": str(that_looks_every(2, tmp_path / "built"))})
+    case = replace(plain, variables={"CAMPAIGN_BENCHMARK": str(build_watching_every(2, tmp_path / "built"))})
     case.call("run", "--only", "scratch/peak/shared/*")
     (record,) = case.completions()
     last = (case.results / "runs/scratch.peak.shared.r1/1/stdout").read_text().strip().splitlines()[-1]
@@ -121,24 +121,24 @@ def test_a_benchmark_that_never_leaves_mpi_finalize_keeps_its_results_and_leaves
     assert record["ended"] - record["started"] > 3
     assert [row["status"] for row in case.table(status=1)].count("measured") == 3
     document = json.loads(case.call("check", "--json", status=None))
-    told = [(one["rule"], one["actual"]) for one in document if "did not end" in one["message"]]
-    assert told == [("RUN-01", last)]
-    assert not any(one["rule"] == "RUN-06" and one["severity"] == "E" for one in document)
+    reports = [(finding["rule"], finding["actual"]) for finding in document if "did not end" in finding["message"]]
+    assert reports == [("RUN-01", last)]
+    assert not any(finding["rule"] == "RUN-06" and finding["severity"] == "E" for finding in document)
     assert [pid for pid in Path("/proc").glob("[0-9]*/exe") if os.path.realpath(pid) == str(program)] == []
     assert list(case.target.iterdir()) == []
 
 
 @pytest.mark.parametrize(
-    "sought, words",
+    "has_search, words",
     [(True, []), (False, ["--max-jobs", "1"])],
     ids=["between the rounds of a search", "with jobs that wait for room"],
 )
 def test_a_driver_whose_campaign_is_cancelled_submits_nothing_more(
-    tmp_path: Path, sandbox: Sandbox, sought: bool, words: list[str]
+    tmp_path: Path, sandbox: Sandbox, has_search: bool, words: list[str]
 ) -> None:
     name = f"cancel-{len(words)}"
-    case = of_script(tmp_path, sandbox, name, "exec sleep 200")
-    if sought:
+    case = script_case(tmp_path, sandbox, name, "exec sleep 200")
+    if has_search:
         counts = "  node: 2\n  peak: {nodes: 2, processes: 4}\n"
         assert counts in case.file.read_text()
         case.file.write_text(case.file.read_text().replace(counts, "  node: search\n  peak: search\n"))
@@ -150,10 +150,10 @@ def test_a_driver_whose_campaign_is_cancelled_submits_nothing_more(
     driver = case.start("run", *words)
     wait_until(lambda: "submitted" in events(), goal="a job")
     case.call("cancel")
-    said = driver.communicate(timeout=800)[1]
+    stderr = driver.communicate(timeout=800)[1]
     assert driver.returncode == 1
-    again = f"the campaign was cancelled; nothing more is submitted. 'campaign run {case.file}' continues"
-    assert " ".join(said.split()).count(again) == 1
+    message = f"the campaign was cancelled; nothing more is submitted. 'campaign run {case.file}' continues"
+    assert " ".join(stderr.split()).count(message) == 1
     states = {state["state"] for state in case.states().values() if state["attempts"]}
     assert states <= {"cancelled", "refused"}
     # The sbatch that was under way may still answer.
@@ -193,7 +193,7 @@ def test_one_cancel_ends_also_what_a_driver_is_submitting(tmp_path: Path, sandbo
 def test_only_cells_of_a_status_are_measured(tmp_path: Path, sandbox: Sandbox) -> None:
     case = make_case(tmp_path, sandbox, "statuses")
     case.call("run", "--only", "scratch/single/shared/*")
-    process = called(case, "run", str(case.file), "--failed")
+    process = drive(case, "run", str(case.file), "--failed")
     assert (process.returncode, "no result is failed; nothing to run" in process.stderr) == (0, True)
     case.call("run", "--only", "missing", "--only", "scratch/single/*/*")
     attempts = {run: row["attempts"] for run, row in case.states().items() if row["attempts"]}
@@ -205,7 +205,7 @@ def test_no_job_is_submitted_that_could_use_more_node_hours_than_the_campaign_ma
 ) -> None:
     case = make_case(tmp_path, sandbox, "nodehours")
     # A job of three runs may take 3 x 5 min + 1 min: 0.27 node-hours on one node, 0.53 on two.
-    process = called(case, "run", str(case.file), "--max-node-hours", "0.3")
+    process = drive(case, "run", str(case.file), "--max-node-hours", "0.3")
     assert process.returncode == 1
     assert "campaign: not submitted: 2 jobs (6 runs). --max-node-hours is 0.3; " in process.stderr
     assert "the next job may use 0.533 more" in process.stderr
@@ -238,7 +238,7 @@ def test_targets_of_different_storage_are_measured_side_by_side(tmp_path: Path, 
 
 def test_everything_that_was_printed_is_in_the_log(tmp_path: Path, sandbox: Sandbox) -> None:
     case = make_case(tmp_path, sandbox, "logged")
-    process = called(case, "run", str(case.file), "--only", "scratch/single/shared/*", "-v")
+    process = drive(case, "run", str(case.file), "--only", "scratch/single/shared/*", "-v")
     log = case.results / "run.log"
     assert f"log: {log}" in process.stderr
     texts = [line[20:] for line in log.read_text().splitlines()]
@@ -246,4 +246,4 @@ def test_everything_that_was_printed_is_in_the_log(tmp_path: Path, sandbox: Sand
     (kept_text,) = [line for line in process.stderr.splitlines() if line.startswith("[1/1] ")]
     row = next(row for row in case.table(status=1) if row["value"] is not None and row["operation"] == "create")
     assert kept_text.startswith(f"[1/1] scratch.single.shared.r1: create {row['value']:.0f}, stat ")
-    assert called(case, "rerun", str(case.file), "scratch/single/shared/*", "-q").stderr == ""
+    assert drive(case, "rerun", str(case.file), "scratch/single/shared/*", "-q").stderr == ""

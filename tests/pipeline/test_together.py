@@ -54,7 +54,7 @@ checks:
 LONG, SHORT = "-w -k -b 64k -t 64k -F -i 6 -d 1 -o {directory}/set", "-w -b 64k -t 64k -F -o {directory}/set"
 
 
-def loaded(folder: Path, sandbox: Sandbox, load: str, *changes: tuple[str, str]) -> Case:
+def run_with_load(folder: Path, sandbox: Sandbox, load: str, *changes: tuple[str, str]) -> Case:
     text = PACK.replace("LOAD", load)
     for old, new in changes:
         assert old in text
@@ -80,7 +80,7 @@ def findings(case: Case) -> list[dict[str, Any]]:
     return entries
 
 
-def violated(case: Case) -> set[str]:
+def violated_rules(case: Case) -> set[str]:
     return {finding["rule"] for finding in findings(case) if finding["severity"] == "E" and finding["checked"]}
 
 
@@ -88,7 +88,7 @@ def test_a_load_runs_beside_the_benchmark_on_other_nodes_and_the_accounting_has_
     tmp_path: Path, sandbox_directory: Path
 ) -> None:
     sandbox = Sandbox.start(sandbox_directory, Shape(nodes=4, accounting=True))
-    case = loaded(tmp_path, sandbox, LONG)
+    case = run_with_load(tmp_path, sandbox, LONG)
     case.call("run", status=None)
     assert {row["status"] for row in case.table(status=None)} == {"measured"}
     _, phases = phases_of(case)
@@ -101,26 +101,26 @@ def test_a_load_runs_beside_the_benchmark_on_other_nodes_and_the_accounting_has_
     }
     assert on == {"alone": {"node1", "node2"}, "loaded": {"node1", "node2"}, "load": {"node3"}}
     assert (folder / "after" / "stdout").read_text() == "after 2\n" * 2
-    assert violated(case) == set()
+    assert violated_rules(case) == set()
     assert [finding for finding in findings(case) if finding["rule"] in ("RUN-09", "EVD-07")] == []
     case.check_bundle(tmp_path / "evidence.zip")
     (record,) = case.results.glob("jobs/*/accounting.json")
-    told = record.read_text()
-    assert '"node3"' in told
-    record.write_text(told.replace('"node3"', '"node2"'))
-    assert "EVD-07" in violated(case)
+    record_text = record.read_text()
+    assert '"node3"' in record_text
+    record.write_text(record_text.replace('"node3"', '"node2"'))
+    assert "EVD-07" in violated_rules(case)
 
 
 def test_a_load_that_ends_before_the_benchmark_is_reported(tmp_path: Path, sandbox: Sandbox) -> None:
     # Neither so short that the other may begin behind it on a busy machine.
-    case = loaded(tmp_path, sandbox, LONG, ("-p 3", "-p 30"))
+    case = run_with_load(tmp_path, sandbox, LONG, ("-p 3", "-p 30"))
     case.call("run", status=None)
-    assert violated(case) == set(), findings(case)
+    assert violated_rules(case) == set(), findings(case)
     text = "phase loaded was measured for only a part of its time beside the"
     found_findings = [
         finding for finding in findings(case) if finding["rule"] == "RUN-09" and finding["message"].startswith(text)
     ]
-    assert [each["severity"] for each in found_findings] == ["I"]  # an explanation is required at full size
+    assert [finding["severity"] for finding in found_findings] == ["I"]  # an explanation is required at full size
     case.check_bundle(tmp_path / "evidence.zip")
 
 
@@ -130,7 +130,7 @@ def test_where_the_load_fails_the_benchmark_is_ended_and_both_are_kept(tmp_path:
         "beside: loaded, nodes: 1, processes: 1, program: fail",
     )
     other = ('program: fail, arguments: "after {processes}"', f'program: ior, arguments: "{SHORT}"')
-    case = loaded(tmp_path, sandbox, "2 sleep 99", change, other, ("-p 3", "-p 100"))
+    case = run_with_load(tmp_path, sandbox, "2 sleep 99", change, other, ("-p 3", "-p 100"))
     shutil.copy("/usr/bin/timeout", tmp_path / "fail")
     case.call("run", status=None, timeout=800)
     record, phases = phases_of(case)
@@ -138,4 +138,4 @@ def test_where_the_load_fails_the_benchmark_is_ended_and_both_are_kept(tmp_path:
     assert list(phases) == ["alone", "loaded", "load"]
     assert phases["load"]["exit_status"] == 124
     assert phases["loaded"]["exit_status"] != 0
-    assert "RUN-01" in violated(case)
+    assert "RUN-01" in violated_rules(case)

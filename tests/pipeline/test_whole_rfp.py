@@ -54,16 +54,16 @@ def test_one_command_one_bundle_and_one_verdict_also_after_a_kill(tmp_path: Path
     (tmp_path / "rfp.yaml").write_text(RFP)
     case = Case(tmp_path / "answer.yaml", target, sandbox)
     case.file.write_text(ANSWER.format(target=target))
-    chosen = [f"--only={cell}" for cell in ONLY]
-    first = case.start("run", *chosen)
+    options = [f"--only={cell}" for cell in ONLY]
+    first = case.start("run", *options)
     began = case.results / "metadata/journal.jsonl"
     wait_until(lambda: began.exists() and "submitted" in began.read_text(), goal="a job")
     first.kill()
     first.communicate(timeout=800)
 
-    done = case.call("run", *chosen, status=None)
+    stdout = case.call("run", *options, status=None)
     for part in ("metadata", "bandwidth", "network"):
-        assert f"{part}: results: {case.results / part}" in done
+        assert f"{part}: results: {case.results / part}" in stdout
     table = json.loads(case.call("table", "--format", "json", status=None))
     measured = {part: [row for row in rows if row["status"] == "measured"] for part, rows in table["parts"].items()}
     assert {part: max(row["attempts"] for row in rows) for part, rows in measured.items()} == dict.fromkeys(
