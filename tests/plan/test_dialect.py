@@ -49,7 +49,7 @@ def program(path: Path, body: str) -> Path:
     return path
 
 
-def printing(path: Path, capture: str) -> Path:
+def printing_program(path: Path, capture: str) -> Path:
     return program(path, f"cat {shlex.quote(str(DATA / capture))}")
 
 
@@ -83,18 +83,18 @@ def test_the_output_of_each_version_shows_its_dialect(tmp_path: Path, capture: s
     assert dialect_in_output(text) == dialect
 
 
-def faked(shift: int) -> str:
+def shifted_output(shift: int) -> str:
     text = (DATA / "mdtest-4.1-two-nodes-shift-trap.txt").read_text()
     return text.replace("Shifting ranks by 4", f"Shifting ranks by {shift}")
 
 
 def test_where_nodes_can_be_pretended_the_shift_that_comes_of_it_decides() -> None:
-    assert dialect_in_output(faked(3)) == NODE
-    assert dialect_in_output(faked(1)) == RANK
+    assert dialect_in_output(shifted_output(3)) == NODE
+    assert dialect_in_output(shifted_output(1)) == RANK
 
 
 def test_a_late_version_that_did_not_come_to_its_shift_shows_nothing() -> None:
-    text = faked(3)
+    text = shifted_output(3)
     assert dialect_in_output(text[: text.index("V-0")]) is None
 
 

@@ -29,10 +29,10 @@ targets = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=4, unique=Tru
 @quick
 @given(st.integers(1, 2**40), geometries)
 def test_processes_times_n_reaches_the_total_and_no_smaller_n_does(total: int, geometry: Geometry) -> None:
-    counted = matrix.items(builders.campaign(items_total=total), builders.pack(), geometry)
-    assert counted is not None
-    per_process, made = counted
-    assert made == per_process * geometry.processes >= total
+    numbers = matrix.items(builders.campaign(items_total=total), builders.pack(), geometry)
+    assert numbers is not None
+    per_process, total_items = numbers
+    assert total_items == per_process * geometry.processes >= total
     assert (per_process - 1) * geometry.processes < total
 
 
@@ -58,8 +58,8 @@ def test_the_last_line_of_a_program_is_known_by_its_dialect_or_by_its_pack_and_c
     ]
     assert ends == ["-- finished at .+ --", ""]
     assert re.fullmatch(ends[0], "-- finished at 11/23/2026 21:23:54 --")
-    for printed in ("Finished            : Sat Nov 21 05:56:45 2026", "Run finished: Sat Nov 21 05:56:45 2026"):
-        assert re.fullmatch(programs.built_in_format("ior").end, printed)
+    for last_line in ("Finished            : Sat Nov 21 05:56:45 2026", "Run finished: Sat Nov 21 05:56:45 2026"):
+        assert re.fullmatch(programs.built_in_format("ior").end, last_line)
     (hpcg,) = packs.load("hpcg").programs
     assert hpcg.last_line.startswith("Final Summary::")
     run = builders.expand(builders.campaign(benchmark=external))[0]
@@ -104,10 +104,10 @@ def test_the_crossroads_pack_has_36_cells_in_the_order_of_its_table() -> None:
 def test_the_crossroads_commands_are_those_of_the_rfp() -> None:
     campaign = builders.campaign(profile="full", launch={"peak": Geometry(4, 64)})
     shared_run, unique, onefile = builders.expand(campaign, packs.load("crossroads-mdtest"))
-    same = ("-F", "-C", "-T", "-r", "-n", "16384", "-d", "{directory}", "-N", "16")
-    assert shared_run.arguments == same
-    assert unique.arguments == (*same, "-u")
-    assert onefile.arguments == (*same, "-S")
+    words = ("-F", "-C", "-T", "-r", "-n", "16384", "-d", "{directory}", "-N", "16")
+    assert shared_run.arguments == words
+    assert unique.arguments == (*words, "-u")
+    assert onefile.arguments == (*words, "-S")
 
 
 def test_a_launch_condition_without_a_geometry_has_cells_but_no_runs() -> None:
@@ -175,8 +175,8 @@ NOT_EXECUTED = {
 
 
 def test_every_field_of_a_run_either_decides_what_is_executed_or_does_not() -> None:
-    asked = (EXECUTED.keys() | NOT_EXECUTED.keys()) - {"executable", "arguments"}
-    assert asked | {"fingerprint", "commands"} == set(Run.__dataclass_fields__)
+    expected_fields = (EXECUTED.keys() | NOT_EXECUTED.keys()) - {"executable", "arguments"}
+    assert expected_fields | {"fingerprint", "commands"} == set(Run.__dataclass_fields__)
 
 
 @pytest.mark.parametrize(("field", "value"), EXECUTED.items())
@@ -195,12 +195,12 @@ words = st.lists(st.text(max_size=4), max_size=4).map(tuple)
 @quick
 @given(words, words, st.text(max_size=4), st.text(max_size=4))
 def test_words_that_differ_in_any_way_have_another_fingerprint(
-    one: tuple[str, ...], other: tuple[str, ...], program: str, another: str
+    words: tuple[str, ...], other: tuple[str, ...], program: str, another: str
 ) -> None:
-    first = builders.run(arguments=one, executable=program)
+    first = builders.run(arguments=words, executable=program)
     second = builders.run(arguments=other, executable=another)
-    same = (one, program) == (other, another)
-    assert (matrix.fingerprint(first) == matrix.fingerprint(second)) == same
+    are_same = (words, program) == (other, another)
+    assert (matrix.fingerprint(first) == matrix.fingerprint(second)) == are_same
 
 
 @quick

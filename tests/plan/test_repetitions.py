@@ -8,7 +8,7 @@ from campaign.config.format import Campaign, Sequential
 from campaign.core.runs import Run, State
 from campaign.plan import adaptive
 from campaign.results.case import Case
-from tests.plan.test_adaptive import ended
+from tests.plan.test_adaptive import ended_case
 from tests.support import builders
 
 WANTED = Sequential(most=20, width=0.05)
@@ -18,7 +18,7 @@ def campaign() -> Campaign:
     return builders.campaign(repetitions=6, sequential=WANTED)
 
 
-def possible() -> tuple[Run, ...]:
+def possible_runs() -> tuple[Run, ...]:
     return builders.expand(replace(campaign(), repetitions=20), builders.small_pack())
 
 
@@ -27,17 +27,17 @@ def numbers(rates: dict[str, list[float | None]]) -> dict[str, int]:
 
     def results(run: Run) -> list[Case]:
         name, _, number = run.id.rpartition(".r")
-        own = rates.get(name, [])
-        if int(number) > len(own):
+        run_rates = rates.get(name, [])
+        if int(number) > len(run_rates):
             return []
-        rate = own[int(number) - 1]
-        return [ended(run, rate, State.DONE if rate else State.FAILED)]
+        rate = run_rates[int(number) - 1]
+        return [ended_case(run, rate, State.DONE if rate else State.FAILED)]
 
-    found: dict[str, int] = {}
-    for run in adaptive.needed_repetitions(campaign(), builders.small_pack(), possible(), results):
+    counts: dict[str, int] = {}
+    for run in adaptive.needed_repetitions(campaign(), builders.small_pack(), possible_runs(), results):
         name = run.id.rpartition(".r")[0]
-        found[name] = found.get(name, 0) + 1
-    return {name: number for name, number in found.items() if name in rates} if rates else found
+        counts[name] = counts.get(name, 0) + 1
+    return {name: number for name, number in counts.items() if name in rates} if rates else counts
 
 
 STEADY = [100.0, 101.0, 99.0, 100.5, 99.5, 100.0]
@@ -55,13 +55,13 @@ def test_a_narrow_interval_ends_it_and_a_wide_one_goes_on_for_that_run_alone() -
 
 def test_it_goes_on_by_thirds_up_to_the_cap() -> None:
     counts = []
-    own: list[float | None] = list(WIDE)
-    while not counts or counts[-1] > len(own) - 1:
-        count = numbers({PEAK: own})[PEAK]
+    rates: list[float | None] = list(WIDE)
+    while not counts or counts[-1] > len(rates) - 1:
+        count = numbers({PEAK: rates})[PEAK]
         if counts and count == counts[-1]:
             break
         counts.append(count)
-        own = [WIDE[index % 6] for index in range(count)]
+        rates = [WIDE[index % 6] for index in range(count)]
     assert counts == [8, 10, 13, 17, 20]
 
 

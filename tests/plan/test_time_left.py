@@ -77,33 +77,33 @@ def test_an_estimate_that_saw_each_change_is_that_of_all_attempts_at_once() -> N
     times = [(BEGIN + 20 * number, BEGIN + 20 * number + 10 + number) for number in range(6)]
     jobs = ["a", "a", "b", "b", "c", "c"]
     estimate = TimeEstimate(campaign, runs)
-    for number, (run, (started, ended), job) in enumerate(zip(runs[:5], times, jobs, strict=False)):
+    for number, (run, (started, end), job) in enumerate(zip(runs[:5], times, jobs, strict=False)):
         for state in (State.SUBMITTING, State.PENDING, State.RUNNING, State.DONE):
-            at = {"started": started, "ended": ended} if state is State.DONE else {"started": None, "ended": None}
-            changed = builders.attempt(run, token=f"{number:08}", job=job, submitted=BEGIN, state=state, **at)
-            estimate.update([changed], started)
+            at = {"started": started, "ended": end} if state is State.DONE else {"started": None, "ended": None}
+            changed_attempt = builders.attempt(run, token=f"{number:08}", job=job, submitted=BEGIN, state=state, **at)
+            estimate.update([changed_attempt], started)
             if state is State.DONE or number:
                 ended_attempts = [
                     builders.attempt(runs[i], token=f"{i:08}", job=jobs[i], submitted=BEGIN, started=times[i][0],
                                      ended=times[i][1])
                     for i in range(number)
                 ]  # fmt: skip
-                assert estimate.left(ended) == time_left(campaign, runs, [*ended_attempts, changed], ended, started)
+                assert estimate.left(end) == time_left(campaign, runs, [*ended_attempts, changed_attempt], end, started)
 
 
 def test_targets_of_different_storage_run_side_by_side_and_others_one_after_another() -> None:
     seconds = {"a": 100.0, "b": 60.0, "c": 30.0}
 
-    def together(*storage: str) -> float:
+    def seconds_together(*storage: str) -> float:
         return seconds_of_targets(
             [Target(name, "/x", storage=own_text) for name, own_text in zip("abc", storage, strict=True)], seconds
         )
 
-    assert together("", "", "") == 190
-    assert together("one", "two", "three") == 100
-    assert together("one", "two", "two") == 100
-    assert together("one", "one", "two") == 160
-    assert together("one", "two", "") == 130
+    assert seconds_together("", "", "") == 190
+    assert seconds_together("one", "two", "three") == 100
+    assert seconds_together("one", "two", "two") == 100
+    assert seconds_together("one", "one", "two") == 160
+    assert seconds_together("one", "two", "") == 130
 
 
 def test_nodes_beside_each_other_take_as_long_as_the_longest() -> None:
@@ -126,17 +126,17 @@ def of_kind(launch: str, files: str = "unique", processes: int = 1, nodes: int =
                         geometry=geometry)  # fmt: skip
 
 
-def measured(taken: dict[Run, list[float]]) -> RunLengths:
+def run_lengths(seconds_by_run: dict[Run, list[float]]) -> RunLengths:
     attempts = [
         builders.attempt(run, started=BEGIN, ended=BEGIN + second)
-        for run, seconds in taken.items()
+        for run, seconds in seconds_by_run.items()
         for second in seconds
     ]
-    return RunLengths(taken, attempts, 600)
+    return RunLengths(seconds_by_run, attempts, 600)
 
 
 def test_a_run_takes_as_long_as_the_median_of_those_of_its_kind() -> None:
-    lengths = measured({of_kind("single"): [10.0, 12.0, 90.0], of_kind("node", processes=4): [40.0]})
+    lengths = run_lengths({of_kind("single"): [10.0, 12.0, 90.0], of_kind("node", processes=4): [40.0]})
     assert lengths.expected_s(of_kind("single")) == 12
     assert lengths.expected_s(of_kind("node", processes=4)) == 40
     assert lengths.has_kind(of_kind("single")) and not lengths.has_kind(of_kind("single", "shared"))
@@ -152,11 +152,11 @@ def test_a_run_takes_as_long_as_the_median_of_those_of_its_kind() -> None:
     ],
 )
 def test_where_none_of_its_kind_has_ended_it_takes_as_long_as_the_closest(run: Run, seconds: float) -> None:
-    lengths = measured({of_kind("single"): [10.0, 20.0], of_kind("node", processes=4): [40.0]})
+    lengths = run_lengths({of_kind("single"): [10.0, 20.0], of_kind("node", processes=4): [40.0]})
     assert lengths.expected_s(run) == seconds
     assert not lengths.has_kind(run)
 
 
 def test_without_any_run_the_limit_is_taken() -> None:
-    lengths = measured({})
+    lengths = run_lengths({})
     assert lengths.expected_s(of_kind("single")) == 600 and not lengths.is_measured

@@ -17,8 +17,7 @@ from campaign.judge.submission import Submission
 from campaign.pipeline import planning
 from campaign.pipeline.planning import Plan
 from campaign.report import decision, findings_view, views
-from tests.plan.test_adaptive import campaign as searching_campaign
-from tests.plan.test_adaptive import look, wanted
+from tests.plan.test_adaptive import look, planned_searches, searching_campaign
 from tests.support import builders
 from tests.support.results import Results, eventful_results
 
@@ -63,7 +62,7 @@ def test_the_plan_says_what_must_be_disclosed() -> None:
 
 def test_a_plan_with_a_count_for_each_operation_says_what_the_rules_make_of_it() -> None:
     campaign = searching_campaign(SearchSettings(per="operation"))
-    standing = look(wanted(campaign)[0], campaign, {})
+    standing = look(planned_searches(campaign)[0], campaign, {})
     plan = replace(plan_of(), searches=(standing,))
     definition = replace(definition_of(), campaign=campaign, pack=replace(builders.pack(), checks={"STA-01": "8.5"}))
     assert "violates STA-01 (clause 8.5); use per: configuration" in views.plan_text(definition, plan)

@@ -35,11 +35,11 @@ def test_the_true_minimum_lies_between_the_counts_that_are_named(
     space: SearchSpace, rates: Curve, minimum: int, searches: int
 ) -> None:
     """At 10% noise, in 96% of searches; on several nodes most of the counts have no runs."""
-    held = 0
+    hits = 0
     for number in range(searches):
         decision = decide(space, Machine(rates, 0.1, f"held{number}"), Settings(str(number)))
-        held += decision.possible_counts[0].processes <= minimum <= decision.possible_counts[-1].processes
-    assert held >= 0.8 * searches
+        hits += decision.possible_counts[0].processes <= minimum <= decision.possible_counts[-1].processes
+    assert hits >= 0.8 * searches
 
 
 def test_the_first_of_the_counts_that_cannot_be_told_apart_is_named_though_it_has_no_runs() -> None:
@@ -57,23 +57,23 @@ def test_no_count_next_to_the_possible_ones_is_excluded_without_runs_of_its_own(
     assert fewest not in measured or fewest.processes == 1 or Geometry(1, fewest.processes - 1) in measured
 
 
-@pytest.mark.parametrize(("rate", "excluded"), [(0.6, True), (0.93, False)])
+@pytest.mark.parametrize(("rate", "is_excluded"), [(0.6, True), (0.93, False)])
 def test_a_count_is_excluded_by_its_own_runs_only_if_they_are_clearly_below_the_margin(
-    rate: float, excluded: bool
+    rate: float, is_excluded: bool
 ) -> None:
     """At 5% noise, by two runs."""
     chance = random.Random("noise")
     rates = {Geometry(1, 7): rate, Geometry(1, 8): 1.0, Geometry(1, 16): 1.0}
     logs = tuple(
-        (("confirm", block), geometry, math.log(of) + chance.gauss(0, 0.05))
+        (("confirm", block), geometry, math.log(rate_of_count) + chance.gauss(0, 0.05))
         for block in range(8)
-        for geometry, of in rates.items()
-        if block < 2 or of == 1.0
+        for geometry, rate_of_count in rates.items()
+        if block < 2 or rate_of_count == 1.0
     )
     lower_is_below_by_its_runs = inference._is_below_by_its_runs(
         curve.robust_runs(logs), Geometry(1, 7), Geometry(1, 8), Settings("seed")
     )
-    assert lower_is_below_by_its_runs == excluded
+    assert lower_is_below_by_its_runs == is_excluded
 
 
 @pytest.mark.parametrize("seed", ["1", "2", "3", "4"])
@@ -98,9 +98,9 @@ def test_of_two_runs_of_which_one_was_disturbed_the_other_one_is_left() -> None:
     counts = [Geometry(1, number) for number in range(1, 9)]
     noise = random.Random(1)
     logs = [
-        ((f"grid{block}", block), one, math.log(one.processes) + noise.gauss(0, 0.01))
+        ((f"grid{block}", block), geometry, math.log(geometry.processes) + noise.gauss(0, 0.01))
         for block in (1, 2)
-        for one in counts
+        for geometry in counts
     ]
     block, geometry, value = logs[3]
     logs[3] = block, geometry, value + math.log(0.4)
@@ -111,7 +111,11 @@ def test_of_two_runs_of_which_one_was_disturbed_the_other_one_is_left() -> None:
 
 
 def test_runs_without_any_noise_leave_each_count_a_run() -> None:
-    logs = tuple(((f"b{block}", block), Geometry(1, one), float(one)) for block in range(3) for one in (1, 2, 3))
+    logs = tuple(
+        ((f"b{block}", block), Geometry(1, processes), float(processes))
+        for block in range(3)
+        for processes in (1, 2, 3)
+    )
     assert set(curve.robust_runs(logs).effect) == {Geometry(1, 1), Geometry(1, 2), Geometry(1, 3)}
 
 
@@ -120,8 +124,8 @@ def test_curves_drawn_with_the_same_seed_are_the_same() -> None:
     runs = curve.robust_runs(
         tuple((("b", block), geometry, float(geometry.processes)) for block in range(2) for geometry in counts)
     )
-    first, again, other = (curve.draw_curves(runs, counts, 8, seed, 16).tolist() for seed in ("a", "a", "b"))
-    assert first == again != other
+    first, repeated, other = (curve.draw_curves(runs, counts, 8, seed, 16).tolist() for seed in ("a", "a", "b"))
+    assert first == repeated != other
 
 
 def test_numpy_is_loaded_only_where_a_search_is_replayed() -> None:

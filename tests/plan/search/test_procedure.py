@@ -34,7 +34,7 @@ def test_a_search_ends_and_asks_for_nothing_twice_and_nothing_outside_of_its_spa
     assert decision.geometry in {request.geometry for request in requests}
     assert decision.geometry == decision.possible_counts[-1]
     assert [size(possible_count) for possible_count in decision.possible_counts] == sorted(
-        size(one) for one in decision.possible_counts
+        size(geometry) for geometry in decision.possible_counts
     )
 
 
@@ -86,9 +86,9 @@ def test_a_space_without_any_count_is_refused() -> None:
 
 
 def test_the_first_request_is_one_block_of_the_grid_in_an_order_of_chance_that_the_seed_decides() -> None:
-    first, again, other = (procedure.step(NODE, Settings(seed), {}.get) for seed in ("a", "a", "b"))
+    first, repeated, other = (procedure.step(NODE, Settings(seed), {}.get) for seed in ("a", "a", "b"))
     assert isinstance(first, tuple) and isinstance(other, tuple)
-    assert first == again
+    assert first == repeated
     assert {request.geometry for request in first} == set(grid(NODE))
     assert {(request.phase, request.block) for request in first} == {("grid", 1)}
     assert set(first) == set(other)
@@ -136,21 +136,26 @@ def test_no_model_overrules_the_confirmation_runs() -> None:
     for spike in (5, 15, 40):
         for noise in (0.003, 0.05, 0.1):
             decision = decide(
-                NODE, Machine(lambda one, at=spike: 1.25 if one.processes == at else 1.0, noise), DEFAULTS
+                NODE, Machine(lambda geometry, at=spike: 1.25 if geometry.processes == at else 1.0, noise), DEFAULTS
             )
             highest = max(
                 candidate.rate for candidate in decision.candidates if candidate.rate and candidate.low is not None
             )
-            (chosen_candidate,) = (one for one in decision.candidates if one.geometry == decision.geometry)
+            (chosen_candidate,) = (
+                candidate for candidate in decision.candidates if candidate.geometry == decision.geometry
+            )
             assert chosen_candidate.high is not None and chosen_candidate.high >= 0.95 * highest
-            measured = {one.geometry.processes for one in decision.candidates}
+            measured = {candidate.geometry.processes for candidate in decision.candidates}
             assert decision.geometry is not None and (decision.geometry.processes == spike or spike not in measured)
 
 
 def test_numbers_of_nodes_with_other_factors_than_two_are_measured() -> None:
     """With 3 or 6 servers, counts of nodes that 3 divides are the best."""
     for servers in (3, 5, 7):
-        machine = Machine(lambda one, of=servers: knee_at(32)(one) * (1.2 if one.nodes % of == 0 else 1.0), 0.0001)
+        machine = Machine(
+            lambda geometry, factor=servers: knee_at(32)(geometry) * (1.2 if geometry.nodes % factor == 0 else 1.0),
+            0.0001,
+        )
         decision = decide(PEAK, machine, DEFAULTS)
         assert decision.geometry is not None and decision.geometry.nodes % servers == 0
 
@@ -212,7 +217,7 @@ def test_a_drift_of_the_system_does_not_move_the_choice() -> None:
 
 
 def test_nothing_that_ended_with_a_rate_gives_no_count() -> None:
-    decision = decide(NODE, Machine(lambda one: None), DEFAULTS)
+    decision = decide(NODE, Machine(lambda geometry: None), DEFAULTS)
     assert (decision.geometry, decision.peak, decision.confirmed) == (None, None, False)
     assert decision.reason == "No process count found: no run gave a result."
 

@@ -34,14 +34,14 @@ def test_octaves_are_powers_of_two_of_nodes_and_processes_on_each_with_both_ends
         "1x16",
         "1x24",
     ]
-    assert [str(one) for one in octaves(SearchSpace(2, 6, 3))] == [
+    assert [str(geometry) for geometry in octaves(SearchSpace(2, 6, 3))] == [
         *("2x1", "2x2", "2x3", "4x1", "4x2", "4x3", "6x1", "6x2", "6x3"),
     ]
 
 
 def test_where_processes_have_to_divide_a_total_no_other_count_is_in_the_space() -> None:
     assert [str(geometry) for geometry in octaves(SearchSpace(1, 1, 24, 64))] == ["1x1", "1x2", "1x4", "1x8", "1x16"]
-    assert all(64 % one.processes == 0 for one in grid(SearchSpace(1, 1, 24, 64)))
+    assert all(64 % geometry.processes == 0 for geometry in grid(SearchSpace(1, 1, 24, 64)))
 
 
 def test_a_space_without_any_count_is_refused() -> None:
@@ -62,6 +62,6 @@ def test_numbers_of_nodes_beside_a_count_have_small_factors() -> None:
         28,
         32,
     ]
-    assert [one.nodes for one in nodes_between(space, Geometry(2, 8))] == [2, 3, 4]
-    assert [one.nodes for one in nodes_between(space, Geometry(32, 64))] == [16, 20, 24, 28, 32, 40]
+    assert [geometry.nodes for geometry in nodes_between(space, Geometry(2, 8))] == [2, 3, 4]
+    assert [geometry.nodes for geometry in nodes_between(space, Geometry(32, 64))] == [16, 20, 24, 28, 32, 40]
     assert nodes_between(SearchSpace(1, 1, 8), Geometry(1, 4)) == [Geometry(1, 4)]

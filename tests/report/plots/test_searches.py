@@ -8,17 +8,19 @@ from itertools import pairwise
 from campaign.plan.adaptive import SearchProgress
 from campaign.report.plots import searches
 from campaign.report.plots.shapes import Interval, Line, Upright
-from tests.plan.test_adaptive import campaign, driven, look, wanted
+from tests.plan.test_adaptive import drive_search, look, planned_searches, searching_campaign
 
 
 def search_progress(number: int) -> SearchProgress:
-    definition = campaign()
-    return driven(wanted(definition)[number], definition, lambda run: float(min(run.geometry.processes, 4)))[0]
+    definition = searching_campaign()
+    return drive_search(
+        planned_searches(definition)[number], definition, lambda run: float(min(run.geometry.processes, 4))
+    )[0]
 
 
 def test_nothing_measured_is_no_picture() -> None:
-    definition = campaign()
-    assert searches.search_plot(look(wanted(definition)[0], definition, {}), "ops/s") is None
+    definition = searching_campaign()
+    assert searches.search_plot(look(planned_searches(definition)[0], definition, {}), "ops/s") is None
 
 
 def test_all_points_are_drawn_with_the_chosen_count() -> None:
