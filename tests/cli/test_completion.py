@@ -50,17 +50,17 @@ class Terminal:
     """A shell at a terminal of its own."""
 
     def __init__(self, command: list[str], directory: Path) -> None:
-        self.here, there = pty.openpty()
+        self.here, shell_end = pty.openpty()
         self.process = subprocess.Popen(
             command,
             cwd=directory,
             env=surroundings(directory),
-            stdin=there,
-            stdout=there,
-            stderr=there,
+            stdin=shell_end,
+            stdout=shell_end,
+            stderr=shell_end,
             start_new_session=True,
         )
-        os.close(there)
+        os.close(shell_end)
         self.seen = ""
 
     def type(self, text: str) -> None:
@@ -70,8 +70,8 @@ class Terminal:
         """What is on the screen up to this text, which is taken off it."""
         end = time.monotonic() + seconds
         while text not in self.seen:
-            ready, _, _ = select.select([self.here], [], [], max(0.0, end - time.monotonic()))
-            assert ready, f"waited {seconds} s for {text!r}; on the screen is {self.seen!r}"
+            readable, _, _ = select.select([self.here], [], [], max(0.0, end - time.monotonic()))
+            assert readable, f"waited {seconds} s for {text!r}; on the screen is {self.seen!r}"
             self.seen += os.read(self.here, 4096).decode(errors="replace").replace("\a", "")
         before, _, self.seen = self.seen.partition(text)
         return before
@@ -104,9 +104,9 @@ def test_a_tab_completes(shell: str, directory: Path) -> None:
 
 
 def test_in_fish_the_same_is_offered(directory: Path) -> None:
-    asked = "\n".join(f"echo ': {line}'; complete --do-complete '{typed}'" for typed, line in LINES)
+    fish_lines = "\n".join(f"echo ': {line}'; complete --do-complete '{typed}'" for typed, line in LINES)
     process = subprocess.run(
-        ["fish", "--no-config", "-c", f"campaign completion fish | source\n{asked}"],
+        ["fish", "--no-config", "-c", f"campaign completion fish | source\n{fish_lines}"],
         cwd=directory,
         env=surroundings(directory),
         capture_output=True,

@@ -30,13 +30,13 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
         yield fake
 
 
-def started(folder: Path, *words: str) -> subprocess.Popen[str]:
+def start(folder: Path, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [CAMPAIGN, *words], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )  # fmt: skip
 
 
-def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
+def status_and_last_line(process: subprocess.Popen[str]) -> tuple[int, str]:
     """Its exit status, and the last line that it said."""
     _, err = process.communicate(timeout=800)
     return process.returncode, (err.splitlines() or [""])[-1]
@@ -54,12 +54,12 @@ def assert_completed(folder: Path, cluster: Fake) -> None:
 def wait_for_handlers(process: subprocess.Popen[str]) -> None:
     """Until it has its own answer to SIGTERM: before that, Python itself is starting."""
 
-    def caught() -> bool:
+    def catches_sigterm() -> bool:
         lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
         mask = next(line.split()[1] for line in lines if line.startswith("SigCgt:"))
         return bool(int(mask, 16) >> (signal.SIGTERM - 1) & 1)
 
-    wait_until(caught, "it answers signals")
+    wait_until(catches_sigterm, "it answers signals")
 
 
 def test_an_interruption_at_the_start_is_reported_as_a_later_one_is() -> None:
@@ -73,7 +73,7 @@ def test_a_run_that_is_interrupted_at_any_moment_of_its_start_says_so_and_nothin
 ) -> None:
     cluster.fault("sinfo-hangs", 30)
     for moment in range(SIGNALS.index(number), 20, len(SIGNALS)):
-        driver = started(tmp_path, "run", "c.yaml", *CELLS)
+        driver = start(tmp_path, "run", "c.yaml", *CELLS)
         wait_for_handlers(driver)
         time.sleep(moment * 0.5 / 20)
         driver.send_signal(number)
@@ -119,10 +119,10 @@ def test_a_run_that_is_interrupted_before_it_submits_says_that_nothing_is_in_slu
     number: signal.Signals, tmp_path: Path, cluster: Fake
 ) -> None:
     cluster.fault("sinfo-hangs", 30)
-    driver = started(tmp_path, "run", "c.yaml", *CELLS)
+    driver = start(tmp_path, "run", "c.yaml", *CELLS)
     wait_until(lambda: len(cluster.processes()) > 1, "the driver asks Slurm")
     driver.send_signal(number)
-    assert ended(driver) == (
+    assert status_and_last_line(driver) == (
         INTERRUPTED,
         "campaign: interrupted; no job of this campaign is in Slurm; 'campaign run c.yaml' submits what is missing",
     )
@@ -135,7 +135,7 @@ def test_a_run_that_is_interrupted_while_its_job_waits_names_the_job(
     number: signal.Signals, tmp_path: Path, cluster: Fake
 ) -> None:
     cluster.fault("hold")
-    driver = started(tmp_path, "run", "c.yaml", *CELLS)
+    driver = start(tmp_path, "run", "c.yaml", *CELLS)
     wait_until(lambda: [job for job in cluster.jobs() if job["reason"] == "Priority"], "the job waits")
     wait_until(lambda: "submitted" in (tmp_path / "results/stopped/journal.jsonl").read_text(), "it is on record")
     driver.send_signal(number)
@@ -143,7 +143,7 @@ def test_a_run_that_is_interrupted_while_its_job_waits_names_the_job(
         f"campaign: interrupted; 1 job of this campaign in Slurm: {cluster.jobs()[0]['id']}. "
         "'campaign run c.yaml' continues, 'campaign cancel c.yaml' cancels them"
     )
-    assert ended(driver) == (INTERRUPTED, message)
+    assert status_and_last_line(driver) == (INTERRUPTED, message)
     assert message in (tmp_path / "results" / "stopped" / "run.log").read_text()
     cluster.mend("hold")
     assert_completed(tmp_path, cluster)
@@ -154,10 +154,10 @@ def test_a_run_that_is_interrupted_while_sbatch_is_under_way_finds_the_job_by_it
 ) -> None:
     cluster.fault("hold")
     cluster.fault("sbatch-hangs-after", 30)
-    driver = started(tmp_path, "run", "c.yaml", *CELLS)
+    driver = start(tmp_path, "run", "c.yaml", *CELLS)
     wait_until(cluster.jobs, "Slurm has the job")
     driver.send_signal(signal.SIGINT)
-    status, message = ended(driver)
+    status, message = status_and_last_line(driver)
     assert status == INTERRUPTED
     assert message.startswith(f"campaign: interrupted; 1 job of this campaign in Slurm: {cluster.jobs()[0]['id']}. ")
     cluster.mend("sbatch-hangs-after")
@@ -168,7 +168,7 @@ def test_a_run_that_is_interrupted_while_sbatch_is_under_way_finds_the_job_by_it
 def test_a_run_that_is_interrupted_twice_says_how_to_see_its_jobs(tmp_path: Path, cluster: Fake) -> None:
     cluster.fault("hold")
     cluster.fault("sbatch-hangs-after", 30)
-    driver = started(tmp_path, "run", "c.yaml", *CELLS)
+    driver = start(tmp_path, "run", "c.yaml", *CELLS)
     wait_until(cluster.jobs, "Slurm has the job")
     cluster.fault("squeue-hangs", 30)
     driver.send_signal(signal.SIGINT)
@@ -177,7 +177,7 @@ def test_a_run_that_is_interrupted_twice_says_how_to_see_its_jobs(tmp_path: Path
         "the driver asks for its jobs",
     )
     driver.send_signal(signal.SIGINT)
-    assert ended(driver) == (
+    assert status_and_last_line(driver) == (
         INTERRUPTED,
         "campaign: interrupted twice; 'campaign status c.yaml' shows this campaign's jobs, 'campaign run c.yaml' "
         "continues",

@@ -461,9 +461,9 @@ def test_plan_refuses_a_mistake_in_the_campaign_file_as_run_does(
 ) -> None:
     (desk / "c.yaml").write_text(mistake.text.replace("HERE", str(desk)))
     status = main([verb, "c.yaml"])
-    printed = capsys.readouterr()
-    assert printed.err == f"campaign: {mistake.says}\n".replace("HERE", str(desk))
-    assert (status, printed.out) == (mistake.status, "")
+    captured = capsys.readouterr()
+    assert captured.err == f"campaign: {mistake.says}\n".replace("HERE", str(desk))
+    assert (status, captured.out) == (mistake.status, "")
 
 
 @pytest.mark.parametrize("mistake", ON_COMMAND_LINES, ids=lambda mistake: mistake.name)

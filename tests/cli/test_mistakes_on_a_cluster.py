@@ -138,7 +138,7 @@ def plugins(sandbox: Sandbox) -> str:
     return ", ".join(sorted(set(re.findall(r"none|cray_shasta|pmi2|pmix(?:_v\d+)?", listed.stdout + listed.stderr))))
 
 
-def placed(text: str, desk: Path) -> str:
+def with_paths(text: str, desk: Path) -> str:
     for name, path in (("HERE", desk), ("TARGET", desk / "target"), ("/scratch/cli", desk / "target")):
         text = text.replace(name, str(path))
     return text.replace("/scratch/self", str(desk / "self")).replace(f"{desk}/target/self", f"{desk}/self")
@@ -147,9 +147,9 @@ def placed(text: str, desk: Path) -> str:
 @pytest.mark.parametrize("verb", ["plan", "run"])
 @pytest.mark.parametrize("mistake", ON_A_CLUSTER, ids=lambda mistake: mistake.name)
 def test_plan_refuses_on_a_cluster_what_run_refuses(mistake: InFile, verb: str, desk: Path, sandbox: Sandbox) -> None:
-    (desk / "c.yaml").write_text(placed(mistake.text, desk))
+    (desk / "c.yaml").write_text(with_paths(mistake.text, desk))
     process = call(desk, sandbox, verb, "c.yaml")
-    says = placed(mistake.says, desk)
+    says = with_paths(mistake.says, desk)
     says = says.replace("PLUGINS", plugins(sandbox)) if "PLUGINS" in says else says
     assert process.stderr == f"campaign: {says}\n"
     assert (process.returncode, process.stdout) == (USAGE, "")
@@ -159,7 +159,7 @@ def test_plan_refuses_on_a_cluster_what_run_refuses(mistake: InFile, verb: str, 
 
 @pytest.mark.parametrize("verb", ["plan", "run"])
 def test_a_benchmark_that_is_not_built_is_refused_by_both(verb: str, desk: Path, sandbox: Sandbox) -> None:
-    (desk / "c.yaml").write_text(placed(FILE, desk))
+    (desk / "c.yaml").write_text(with_paths(FILE, desk))
     environment = {**sandbox.environment(), "PATH": "/usr/bin:/bin", "CAMPAIGN_BENCHMARK": str(desk / "nothing")}
     process = command_line.call(verb, "c.yaml", environment=environment, cwd=desk)
     assert process.stderr == (
@@ -172,7 +172,7 @@ def test_a_benchmark_that_is_not_built_is_refused_by_both(verb: str, desk: Path,
 def test_a_witness_that_is_not_built_beside_the_benchmark_is_refused_by_both(
     verb: str, desk: Path, sandbox: Sandbox
 ) -> None:
-    (desk / "c.yaml").write_text(placed(FILE, desk))
+    (desk / "c.yaml").write_text(with_paths(FILE, desk))
     (desk / "built").mkdir()
     for path in (BENCHMARK / "build").iterdir():
         if path.name != "witness":
@@ -212,7 +212,7 @@ def test_the_probe_names_the_nodes_that_do_not_see_the_directory(desk: Path, san
 
 
 def test_the_probe_accepts_what_all_nodes_see_and_leaves_nothing_behind(desk: Path, sandbox: Sandbox) -> None:
-    (desk / "c.yaml").write_text(placed(FILE, desk))
+    (desk / "c.yaml").write_text(with_paths(FILE, desk))
     process = call(desk, sandbox, "plan", "c.yaml", "--probe")
     assert process.returncode == OK, process.stderr
     assert process.stdout.splitlines()[-1].endswith(
@@ -233,7 +233,7 @@ PMIX_ONLY = (
 def test_the_probe_says_which_plugin_starts_a_benchmark_that_the_chosen_one_does_not(
     pack: str, desk: Path, sandbox: Sandbox
 ) -> None:
-    text = placed(FILE, desk) + "slurm: {time: 1m, mpi: pmi2}\n"
+    text = with_paths(FILE, desk) + "slurm: {time: 1m, mpi: pmi2}\n"
     if pack == "hpcg":  # whose program would run for minutes: only its MPI library is started
         text = text.replace("crossroads-mdtest", pack).replace("  peak: {nodes: 2, processes: 8}\n", "")
         text += f"benchmark: {{executable: {BENCH}}}\n"
@@ -252,7 +252,7 @@ def test_the_probe_sees_ranks_that_do_not_find_each_other(desk: Path, sandbox: S
     )
     alone.chmod(0o755)
     of_script = f"benchmark: {{executable: {alone}, dialect: rank-offset}}\nlauncher: {{prefix: [/bin/sh]}}\n"
-    (desk / "c.yaml").write_text(f"{placed(FILE, desk)}\n{of_script}")
+    (desk / "c.yaml").write_text(f"{with_paths(FILE, desk)}\n{of_script}")
     process = call(desk, sandbox, "plan", "c.yaml", "--probe")
     assert process.returncode == ENVIRONMENT, process.stdout + process.stderr
     problem = process.stderr.splitlines()[-1]
@@ -280,9 +280,9 @@ def test_a_directory_of_one_node_gives_no_number(cells: str, says: str, desk: Pa
 
 
 def test_a_second_campaign_file_of_the_same_name_is_refused(desk: Path, sandbox: Sandbox) -> None:
-    (desk / "c.yaml").write_text(placed(FILE, desk))
+    (desk / "c.yaml").write_text(with_paths(FILE, desk))
     assert call(desk, sandbox, "run", "c.yaml", "--only", "scratch/single/unique/*").returncode == OK
-    (desk / "d.yaml").write_text(placed(FILE, desk))
+    (desk / "d.yaml").write_text(with_paths(FILE, desk))
     for verb in ("plan", "run", "table"):
         process = call(desk, sandbox, verb, "d.yaml")
         assert process.stderr == (
@@ -298,13 +298,13 @@ def test_writing_down_the_default_partition_keeps_the_results_and_another_settin
     desk: Path, sandbox: Sandbox
 ) -> None:
     file = desk / "c.yaml"
-    only = ("--only", "scratch/node/unique/*")
-    file.write_text(placed(FILE, desk))
-    assert call(desk, sandbox, "run", "c.yaml", *only).returncode == OK
-    file.write_text(placed(FILE, desk) + "slurm: {partition: sandbox}\n")
+    selection = ("--only", "scratch/node/unique/*")
+    file.write_text(with_paths(FILE, desk))
+    assert call(desk, sandbox, "run", "c.yaml", *selection).returncode == OK
+    file.write_text(with_paths(FILE, desk) + "slurm: {partition: sandbox}\n")
     assert call(desk, sandbox, "plan", "c.yaml").stderr == ""
-    assert "attempt 1 of 1" in call(desk, sandbox, "run", "c.yaml", *only).stdout
-    file.write_text(placed(FILE, desk).replace("node: 4", "node: 2") + "slurm: {mpi: pmi2}\n")
+    assert "attempt 1 of 1" in call(desk, sandbox, "run", "c.yaml", *selection).stdout
+    file.write_text(with_paths(FILE, desk).replace("node: 4", "node: 2") + "slurm: {mpi: pmi2}\n")
     assert call(desk, sandbox, "plan", "c.yaml").stderr == (
         "note: not used: 1 run measured with other settings (launch.node: 1 node, 4 processes -> 1 "
         "node, 2 processes; slurm.mpi: pmix -> pmi2); 'campaign run' measures again\n"
@@ -312,7 +312,7 @@ def test_writing_down_the_default_partition_keeps_the_results_and_another_settin
 
 
 def test_words_before_the_benchmark_that_this_machine_does_not_find_are_noted(desk: Path, sandbox: Sandbox) -> None:
-    (desk / "c.yaml").write_text(placed(FILE, desk) + "launcher: {prefix: [numactll]}\n")
+    (desk / "c.yaml").write_text(with_paths(FILE, desk) + "launcher: {prefix: [numactll]}\n")
     process = call(desk, sandbox, "plan", "c.yaml")
     assert process.stderr == (
         "note: launcher.prefix[0]: numactll not found on this machine's PATH; if the nodes lack it too, all runs fail: "
@@ -323,9 +323,9 @@ def test_words_before_the_benchmark_that_this_machine_does_not_find_are_noted(de
 
 def test_words_before_the_benchmark_that_were_added_are_named_as_such(desk: Path, sandbox: Sandbox) -> None:
     file = desk / "c.yaml"
-    file.write_text(placed(FILE, desk))
+    file.write_text(with_paths(FILE, desk))
     assert call(desk, sandbox, "run", "c.yaml", "--only", "scratch/node/unique/*").returncode == OK
-    file.write_text(placed(FILE, desk) + "launcher: {prefix: [env, -u, NOTHING]}\n")
+    file.write_text(with_paths(FILE, desk) + "launcher: {prefix: [env, -u, NOTHING]}\n")
     assert call(desk, sandbox, "plan", "c.yaml").stderr == (
         "note: not used: 1 run measured with other settings (launcher.prefix: none -> env -u NOTHING); "
         "'campaign run' measures again\n"
@@ -333,7 +333,7 @@ def test_words_before_the_benchmark_that_were_added_are_named_as_such(desk: Path
 
 
 def test_the_scripts_that_run_would_submit_are_written(desk: Path, sandbox: Sandbox) -> None:
-    (desk / "c.yaml").write_text(placed(FILE, desk) + 'declined: [{cells: "*/max/*/*", reason: none}]\n')
+    (desk / "c.yaml").write_text(with_paths(FILE, desk) + 'declined: [{cells: "*/max/*/*", reason: none}]\n')
     process = call(desk, sandbox, "plan", "c.yaml", "--scripts", "scripts")
     assert process.returncode == OK, process.stderr
     assert process.stderr.endswith("wrote 3 job scripts to scripts\n")

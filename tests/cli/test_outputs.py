@@ -80,18 +80,18 @@ def content(directory: Path) -> dict[str, bytes]:
 def test_every_output_of_every_verb_is_known_and_may_be_forced() -> None:
     """The word for what an option takes says that it is written."""
     verbs = [verb for verb in arguments.VERBS if verb.name != "sandbox"]
-    named = {(verb.name, option.names[0]) for verb in verbs for option in options(verb) if option.writes}
-    written = {
-        (verb.name, each.names[0])
+    outputs_by_kind = {(verb.name, option.names[0]) for verb in verbs for option in options(verb) if option.writes}
+    outputs_by_metavar = {
+        (verb.name, option.names[0])
         for verb in verbs
-        for each in options(verb)
-        if each.terms.get("metavar") in ("OUT", "RESPONSE", "DIR")
+        for option in options(verb)
+        if option.terms.get("metavar") in ("OUT", "RESPONSE", "DIR")
     }
-    assert named == written | {("init", "file"), ("terms", "file")}
-    assert named == set(COMMANDS)
+    assert outputs_by_kind == outputs_by_metavar | {("init", "file"), ("terms", "file")}
+    assert outputs_by_kind == set(COMMANDS)
     for verb in verbs:
-        forced = any("--force" in each.names for each in options(verb))
-        assert forced == any(each.writes for each in options(verb)), verb.name
+        forced = any("--force" in option.names for option in options(verb))
+        assert forced == any(option.writes for option in options(verb)), verb.name
 
 
 @pytest.mark.parametrize("command", COMMANDS.values())
@@ -115,12 +115,12 @@ def test_what_a_command_reads_is_never_overwritten(command: str, desk: Path) -> 
         process = call(*command.replace("OUT", name).split(), "--force")
         assert (process.returncode, process.stdout) == (2, "")
         is_new_directory = "bundle" in command and name == "c.yaml"
-        why = (
+        reason = (
             "already exists; name a new directory, .zip or .tar.gz"
             if is_new_directory
             else "this command reads it; name another place for its output"
         )
-        assert process.stderr == f"campaign: {name}: {why}\n"
+        assert process.stderr == f"campaign: {name}: {reason}\n"
     assert content(desk) == before
 
 
@@ -246,7 +246,7 @@ def test_a_directory_is_not_printed(command: str, word: str, force: list[str], d
     assert not (desk / "-").exists()
 
 
-def redirected(command: str) -> str:
+def stderr_of_shell(command: str) -> str:
     """Run a shell command, in which `campaign` is the program; gives its standard error."""
     process = subprocess.run(
         ["sh", "-c", command.replace("campaign", str(CAMPAIGN))], stderr=subprocess.PIPE, text=True, timeout=800
@@ -263,21 +263,21 @@ def test_a_path_of_standard_output_is_printed_where_standard_output_is(
     command: str, begins: str, output: str, desk: Path
 ) -> None:
     (desk / "linked").symlink_to("/dev/stdout")
-    text = redirected(f"{{ echo before; campaign {command.replace('OUT', output)}; echo after; }} > log")
+    text = stderr_of_shell(f"{{ echo before; campaign {command.replace('OUT', output)}; echo after; }} > log")
     before, *lines, after = (desk / "log").read_text().splitlines()
     assert (before, lines[0][: len(begins)], after) == ("before", begins, "after"), text
     assert not [line for line in (*lines, *text.splitlines()) if line.startswith("wrote ")]
 
 
 def test_a_table_printed_into_the_file_that_it_names_has_the_format_of_its_name(desk: Path) -> None:
-    redirected("campaign table c.yaml -o t.csv > t.csv")
+    stderr_of_shell("campaign table c.yaml -o t.csv > t.csv")
     assert (desk / "t.csv").read_text().startswith("target,launch,")
 
 
 @pytest.mark.parametrize(("output", "stream"), [("/dev/stderr", 2), ("/dev/fd/2", 2), ("/dev/fd/3", 3)])
 def test_what_another_stream_has_got_is_kept(output: str, stream: int, desk: Path) -> None:
     words = f"campaign table c.yaml --format csv -o {output}"
-    redirected(f"{{ echo before >&{stream}; {words}; echo after >&{stream}; }} {stream}> log > printed")
+    stderr_of_shell(f"{{ echo before >&{stream}; {words}; echo after >&{stream}; }} {stream}> log > printed")
     before, *lines, after = (desk / "log").read_text().splitlines()
     assert (before, lines[0][:14], after) == ("before", "target,launch,", "after")
     assert (desk / "printed").read_text() == f"wrote {output}\n"
@@ -340,9 +340,9 @@ def test_the_program_itself_refuses_and_prints_as_its_verbs_do_in_the_tests(desk
 
 def test_other_rules_are_compared_without_overwriting_an_output(desk: Path) -> None:
     table = json.loads(call("table", "c.yaml", "--format", "json").stdout)
-    others = [{**row, "rules": {**row["rules"], "id": "another"}} for row in table if row["rules"]]
+    other_rows = [{**row, "rules": {**row["rules"], "id": "another"}} for row in table if row["rules"]]
     (desk / "a.json").write_text(json.dumps(table))
-    (desk / "b.json").write_text(json.dumps(others))
+    (desk / "b.json").write_text(json.dumps(other_rows))
     words = ("compare", "a.json", "b.json")
     refused = call(*words)
     assert (refused.returncode, "or compare them with --unequal" in refused.stderr) == (2, True), refused.stderr
@@ -368,10 +368,10 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
     path = tmp_path / "table.csv"
     outputs.write(path, "whole", force=False)
 
-    def interrupted(self: Path, other: Path) -> None:
+    def raise_interrupt(self: Path, other: Path) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Path, "replace", interrupted)
+    monkeypatch.setattr(Path, "replace", raise_interrupt)
     with pytest.raises(KeyboardInterrupt):
         outputs.write(path, "half", force=True)
     assert {file.name: file.read_text() for file in tmp_path.iterdir()} == {"table.csv": "whole"}

@@ -67,21 +67,21 @@ def test_commands_are_found_on_pages_screens_and_in_messages() -> None:
 
 
 @pytest.fixture(scope="module")
-def ready(tmp_path_factory: pytest.TempPathFactory) -> printed.MeasuredCampaign:
+def measured_campaign(tmp_path_factory: pytest.TempPathFactory) -> printed.MeasuredCampaign:
     return printed.measure_campaign(tmp_path_factory.mktemp("printed"))
 
 
 @pytest.mark.programs
 @pytest.mark.timeout(900)
-def test_every_printed_command_works(ready: printed.MeasuredCampaign, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_printed_command_works(measured_campaign: printed.MeasuredCampaign, capsys: pytest.CaptureFixture[str]) -> None:
     """Its status says what it found: the usage is right, and nothing that it needs is missing. A mere mention of a verb
     is not executed.
     """
     commands = [words_of(command) for command in sorted(PRINTED | INLINE)]
     executed = [words for words in commands if not (NOT_EXECUTED.keys() & set(words) or problem(words, capsys))]
     failed = {}
-    for words in dict.fromkeys(map(ready.words, executed)):
-        ended_process = ready.execute(words)
+    for words in dict.fromkeys(map(measured_campaign.words, executed)):
+        ended_process = measured_campaign.execute(words)
         if ended_process.returncode not in (0, 1, 4, 5):
             failed[words] = (ended_process.returncode, ended_process.stderr)
     assert failed == {}

@@ -29,7 +29,7 @@ def attempt(run: Run, state: State, reason: str = "", seconds: float | None = No
     return builders.attempt(run, state=state, reason=reason, number=number, **times)
 
 
-def shown(*attempts: Attempt, runs: list[Run] = RUNS, left: TimeLeft | None = None) -> Progress:
+def progress_of(*attempts: Attempt, runs: list[Run] = RUNS, left: TimeLeft | None = None) -> Progress:
     def values(attempt: Attempt) -> tuple[RunValue, ...]:
         return VALUES if attempt.state is State.DONE else ()
 
@@ -41,17 +41,19 @@ def story() -> list[Progress]:
     """Three runs on their way: one goes well, one fails and is run again, one waits."""
     first, second, third = RUNS
     waits = attempt(third, State.PENDING, "waiting for its turn in job 17 (running)")
-    done = attempt(first, State.DONE, "", 1.62)
+    done_attempt = attempt(first, State.DONE, "", 1.62)
     failed = attempt(second, State.FAILED, "the benchmark ended with status 1: boom", 2.38)
     return [
-        shown(),
-        shown(attempt(first, State.SUBMITTING)),
-        shown(attempt(first, State.RUNNING), attempt(second, State.PENDING, "Resources"), waits),
-        shown(attempt(first, State.RUNNING), attempt(second, State.PENDING, "Resources"), waits),
-        shown(done, attempt(second, State.RUNNING), waits, left=TimeLeft(3.4)),
-        shown(done, failed, waits, left=TimeLeft(2.6, 1)),
-        shown(done, failed, attempt(second, State.PENDING, "", None, 2), waits, left=TimeLeft(12.1, 2)),
-        shown(done, failed, attempt(second, State.DONE, "", 2.0, 2), attempt(third, State.LOST, "job 18 is gone")),
+        progress_of(),
+        progress_of(attempt(first, State.SUBMITTING)),
+        progress_of(attempt(first, State.RUNNING), attempt(second, State.PENDING, "Resources"), waits),
+        progress_of(attempt(first, State.RUNNING), attempt(second, State.PENDING, "Resources"), waits),
+        progress_of(done_attempt, attempt(second, State.RUNNING), waits, left=TimeLeft(3.4)),
+        progress_of(done_attempt, failed, waits, left=TimeLeft(2.6, 1)),
+        progress_of(done_attempt, failed, attempt(second, State.PENDING, "", None, 2), waits, left=TimeLeft(12.1, 2)),
+        progress_of(
+            done_attempt, failed, attempt(second, State.DONE, "", 2.0, 2), attempt(third, State.LOST, "job 18 is gone")
+        ),
     ]
 
 
@@ -77,9 +79,9 @@ def test_runs_that_are_cancelled_together_are_reported_in_one_line(tmp_path: Pat
     stream = io.StringIO()
     lines = Lines(stream, Log(tmp_path), Importance.ALWAYS)
     first, second, third = (attempt(run, State.CANCELLED, "job 17: CANCELLED") for run in RUNS)
-    lines.show(shown(first, attempt(RUNS[1], State.RUNNING), attempt(RUNS[2], State.PENDING)))
-    lines.show(shown(first, second, third))
-    lines.show(shown(first, second, third))
+    lines.show(progress_of(first, attempt(RUNS[1], State.RUNNING), attempt(RUNS[2], State.PENDING)))
+    lines.show(progress_of(first, second, third))
+    lines.show(progress_of(first, second, third))
     assert stream.getvalue().endswith("[3/3] 3 runs cancelled: scratch.peak.shared.r1 to scratch.peak.onefile.r1\n")
     assert stream.getvalue().count("cancelled") == 1
     assert (tmp_path / "run.log").read_text().count("cancelled: job 17: CANCELLED") == 3
@@ -112,7 +114,7 @@ def test_a_log_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_the_time_left_is_reported_as_exactly_as_it_is_known(left: TimeLeft | None, message: str) -> None:
-    assert progress.time_left_text(shown(left=left)) == message
+    assert progress.time_left_text(progress_of(left=left)) == message
 
 
 def test_an_attempt_in_words() -> None:
@@ -136,10 +138,10 @@ class Terminal:
     """A terminal of some size, with all that was written to it."""
 
     stream: io.TextIOWrapper
-    written: bytearray = field(default_factory=bytearray)
+    output: bytearray = field(default_factory=bytearray)
 
     def text(self) -> str:
-        return self.written.decode(errors="replace")
+        return self.output.decode(errors="replace")
 
 
 @contextmanager
@@ -158,7 +160,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch, lines: int = 24) -> Iterator[Termi
                 return
             if not data:
                 return
-            terminal.written.extend(data)
+            terminal.output.extend(data)
 
     reader = threading.Thread(target=drain)
     reader.start()
@@ -174,39 +176,39 @@ def test_a_terminal_gets_the_live_display_and_anything_else_plain_lines(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     assert type(progress.display(tmp_path, stream=io.StringIO())) is Lines
-    with terminal(monkeypatch) as made:
-        with closing(progress.display(tmp_path, stream=made.stream)) as live:
+    with terminal(monkeypatch) as tty:
+        with closing(progress.display(tmp_path, stream=tty.stream)) as live:
             assert type(live) is Live
-        assert type(progress.display(tmp_path, quiet=True, stream=made.stream)) is Lines
+        assert type(progress.display(tmp_path, quiet=True, stream=tty.stream)) is Lines
         monkeypatch.setenv("TERM", "dumb")
-        assert type(progress.display(tmp_path, stream=made.stream)) is Lines
+        assert type(progress.display(tmp_path, stream=tty.stream)) is Lines
 
 
 def test_on_a_terminal_without_cursor_a_line_is_folded_to_its_width(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    with terminal(monkeypatch) as made:
+    with terminal(monkeypatch) as tty:
         monkeypatch.setenv("TERM", "dumb")
         monkeypatch.setenv("COLUMNS", "80")
-        with closing(progress.display(tmp_path / "none", stream=made.stream)) as lines:
-            for each in story():
-                lines.show(each)
+        with closing(progress.display(tmp_path / "none", stream=tty.stream)) as lines:
+            for step in story():
+                lines.show(step)
             lines.warn("a cause of many words " * 8)
-    assert max(map(len, made.text().splitlines())) < 80
-    assert "\x1b" not in made.text()
+    assert max(map(len, tty.text().splitlines())) < 80
+    assert "\x1b" not in tty.text()
 
 
 def test_the_live_display_keeps_a_line_of_every_run_and_gives_the_cursor_back(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    with terminal(monkeypatch) as made:
-        live = Live(made.stream, Log(tmp_path))
+    with terminal(monkeypatch) as tty:
+        live = Live(tty.stream, Log(tmp_path))
         live.say("job 17 submitted: [3 runs]")
         for progress in story():
             live.show(progress)
             live._live.refresh()
         live.close()
-    text = made.text()
+    text = tty.text()
     for part in ("job 17 submitted: [3 runs]", "0 of 3 runs finished", "3 of 3 runs finished", "about 3s left"):
         assert part in text, part
     for part in (*(run.id for run in RUNS), "2 × 4", "create 48230", "pending: Resources", "lost: job 18 is gone"):
@@ -216,55 +218,57 @@ def test_the_live_display_keeps_a_line_of_every_run_and_gives_the_cursor_back(
 
 
 def test_the_live_display_fits_80_columns(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with terminal(monkeypatch) as made:
+    with terminal(monkeypatch) as tty:
         monkeypatch.setenv("COLUMNS", "80")
-        live = Live(made.stream, Log(tmp_path / "none"))
+        live = Live(tty.stream, Log(tmp_path / "none"))
         for progress in story():
             live.show(progress)
             live._live.refresh()
         live.close()
-    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", made.text()).replace("\r", "\n")
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", tty.text()).replace("\r", "\n")
     assert max(map(len, text.splitlines())) <= 80
     assert "scratch.peak.onefile.r1" in text
 
 
 def test_what_looks_like_markup_is_shown_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     reason = "srun: [/red] n[1-4] [bold]gone"
-    with terminal(monkeypatch) as made:
-        live = Live(made.stream, Log(tmp_path))
+    with terminal(monkeypatch) as tty:
+        live = Live(tty.stream, Log(tmp_path))
         live.say(reason)
-        live.show(shown(attempt(RUNS[0], State.PENDING, reason)))
+        live.show(progress_of(attempt(RUNS[0], State.PENDING, reason)))
         live._live.refresh()
         live.close()
-    assert made.text().count("[/red] n[1-4] [bold]gone") >= 2
+    assert tty.text().count("[/red] n[1-4] [bold]gone") >= 2
 
 
 def test_a_campaign_larger_than_the_screen_shows_the_next_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     runs = [builders.run(id=f"scratch.peak.unique.r{number:02}") for number in range(60)]
     attempts = [attempt(run, State.DONE, "", 1) for run in runs[:30]] + [attempt(runs[30], State.RUNNING)]
-    with terminal(monkeypatch, lines=14) as made:
-        live = Live(made.stream, Log(tmp_path))
-        live.show(shown(*attempts, runs=runs))
+    with terminal(monkeypatch, lines=14) as tty:
+        live = Live(tty.stream, Log(tmp_path))
+        live.show(progress_of(*attempts, runs=runs))
         assert [row[0][-2:] for row in live._under_way()] == [str(n) for n in range(30, 40)]
         live._live.refresh()
         live.close()
-    assert "scratch.peak.unique.r30" in made.text()
+    assert "scratch.peak.unique.r30" in tty.text()
 
 
 def test_the_live_display_cuts_states_before_names_and_shows_no_run_that_has_ended(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     runs = [builders.run(id=f"scratch.single.onefile.r{number}") for number in (1, 2)]
-    with terminal(monkeypatch) as made:
+    with terminal(monkeypatch) as tty:
         monkeypatch.setenv("COLUMNS", "80")
-        live = Live(made.stream, Log(tmp_path / "none"))
+        live = Live(tty.stream, Log(tmp_path / "none"))
         ended_attempt = attempt(runs[0], State.DONE, "", 1)
         live.show(
-            shown(ended_attempt, attempt(runs[1], State.PENDING, "waiting for its turn in job 17 (running)"), runs=runs)
+            progress_of(
+                ended_attempt, attempt(runs[1], State.PENDING, "waiting for its turn in job 17 (running)"), runs=runs
+            )
         )
         live._live.refresh()
         live.close()
-    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", made.text())
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", tty.text())
     assert "scratch.single.onefile.r2  2 × 4" in text
     assert text.count("scratch.single.onefile.r1") == 1
     assert "pending: waiting for its t" in text
@@ -273,12 +277,12 @@ def test_the_live_display_cuts_states_before_names_and_shows_no_run_that_has_end
 def test_an_attempt_that_was_never_submitted_is_no_end_of_its_run(tmp_path: Path) -> None:
     unsent = attempt(RUNS[0], State.REFUSED, f"not submitted: no job named {builders.attempt(RUNS[0]).job} in Slurm")
     stream = io.StringIO()
-    Lines(stream, Log(tmp_path / "none")).show(shown(unsent))
+    Lines(stream, Log(tmp_path / "none")).show(progress_of(unsent))
     assert stream.getvalue() == ""
     assert not progress._has_ended(unsent)
 
 
 def test_runs_that_ended_before_are_counted_one_by_one(tmp_path: Path) -> None:
     stream = io.StringIO()
-    Lines(stream, Log(tmp_path / "none")).show(shown(*[attempt(run, State.DONE, "", 1) for run in RUNS]))
+    Lines(stream, Log(tmp_path / "none")).show(progress_of(*[attempt(run, State.DONE, "", 1) for run in RUNS]))
     assert [line[:5] for line in stream.getvalue().splitlines()] == ["[1/3]", "[2/3]", "[3/3]"]

@@ -30,7 +30,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
         yield fake
 
 
-def called(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def call(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([CAMPAIGN, *words], cwd=folder, capture_output=True, text=True, timeout=800)
 
 
@@ -43,18 +43,18 @@ def test_with_json_the_outcome_of_a_probe_is_on_standard_error(
     assert main(words) == 0
     assert passed.passed in capsys.readouterr().out
     assert main([*words, "--json"]) == 0
-    printed = capsys.readouterr()
-    assert json.loads(printed.out)["runs"] and passed.passed in printed.err
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["runs"] and passed.passed in captured.err
 
 
 def test_the_user_is_notified_when_the_campaign_ends(tmp_path: Path, cluster: Fake) -> None:
     command = f'cat >{tmp_path}/told; echo "$CAMPAIGN_NAME $CAMPAIGN_STATUS" >>{tmp_path}/told'
-    done = called(tmp_path, "run", "c.yaml", "--only", "scratch/single/shared/*", "--notify", command)
+    process = call(tmp_path, "run", "c.yaml", "--only", "scratch/single/shared/*", "--notify", command)
     lines = (tmp_path / "told").read_text().splitlines()
     results = f"results: {tmp_path}/results/scripted"
     assert lines == [
-        f"campaign scripted: ended with status {done.returncode}; {results}",
-        f"scripted {done.returncode}",
+        f"campaign scripted: ended with status {process.returncode}; {results}",
+        f"scripted {process.returncode}",
     ]
 
 
@@ -62,13 +62,13 @@ def test_programs_that_end_with_status_0_and_give_no_results_end_the_campaign_an
     tmp_path: Path, cluster: Fake
 ) -> None:
     cluster.fault("bench-silent", "mdtest: no licence\n")
-    process = called(tmp_path, "run", "c.yaml")
+    process = call(tmp_path, "run", "c.yaml")
     assert process.returncode == 1
     cause = "the benchmark ended with status 0 and gave none of its results (create, remove, stat): "
     assert f"campaign: the first two jobs failed with the same cause: {cause}" in " ".join(process.stderr.split())
-    states = {row["state"] for row in json.loads(called(tmp_path, "status", "c.yaml", "--json").stdout)}
+    states = {row["state"] for row in json.loads(call(tmp_path, "status", "c.yaml", "--json").stdout)}
     assert states == {"failed", "cancelled"}
-    findings = json.loads(called(tmp_path, "check", "c.yaml", "--json").stdout)
+    findings = json.loads(call(tmp_path, "check", "c.yaml", "--json").stdout)
     assert "RUN-08" not in {finding["rule"] for finding in findings if finding["severity"] != "I"}
 
 
@@ -76,7 +76,7 @@ def test_the_user_is_notified_when_the_campaign_stops_and_a_command_that_fails_i
     tmp_path: Path, cluster: Fake
 ) -> None:
     cluster.fault("scontrol-fails", "scontrol: error: Unable to contact slurm controller")
-    process = called(tmp_path, "run", "c.yaml", "--notify", f"cat >{tmp_path}/told; exit 7")
+    process = call(tmp_path, "run", "c.yaml", "--notify", f"cat >{tmp_path}/told; exit 7")
     assert process.returncode == 3
     assert (tmp_path / "told").read_text().startswith("campaign scripted: stopped with status 3: ")
     assert "--notify: cat >" in process.stderr
@@ -90,13 +90,13 @@ def test_a_notification_that_does_not_end_is_ended_with_all_that_it_started(
     running.notify(f"sleep 300 & echo $! >{tmp_path}/pid; wait", "scripted", 0, "ended")
     stat = Path("/proc") / (tmp_path / "pid").read_text().strip() / "stat"
 
-    def ended() -> bool:
+    def has_ended() -> bool:
         try:
             return "Z" in stat.read_text().split()[2]
         except OSError:
             return True
 
-    fake_slurm.wait_until(ended, "the child has ended")
+    fake_slurm.wait_until(has_ended, "the child has ended")
     assert "killed after 3 s" in capsys.readouterr().err
 
 
@@ -121,12 +121,12 @@ def test_every_verb_says_that_the_journal_is_gone_where_the_database_is_there(
     with Store(paths) as store:
         store.begin(nonce="", campaign="scripted", rules=[])
     paths.journal.unlink()
-    process = called(tmp_path, verb, "c.yaml")
+    process = call(tmp_path, verb, "c.yaml")
     assert process.returncode == 3
     assert "journal.jsonl is missing, and campaign.db cannot replace it" in process.stderr
 
 
-def watched(folder: Path) -> subprocess.Popen[str]:
+def watch_status(folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [CAMPAIGN, "status", "c.yaml", "--watch"], cwd=folder, stdout=(folder / "watched").open("w"), text=True
     )
@@ -140,7 +140,7 @@ def test_status_watches_the_jobs_of_a_command_that_was_killed_and_repeats_nothin
         [CAMPAIGN, "run", "c.yaml", "--only", "scratch/single/shared/*"], cwd=tmp_path, stdout=subprocess.DEVNULL
     )
     fake_slurm.wait_until(cluster.jobs, "a job")
-    status = watched(tmp_path)
+    status = watch_status(tmp_path)
     path = tmp_path / "watched"
     fake_slurm.wait_until(lambda: "Resources" in path.read_text(), "the reason for which it waits")
     driver.kill()
@@ -154,9 +154,9 @@ def test_status_watches_the_jobs_of_a_command_that_was_killed_and_repeats_nothin
 
 
 def test_status_watches_while_a_command_may_submit_further_jobs(tmp_path: Path, cluster: Fake) -> None:
-    called(tmp_path, "run", "c.yaml", "--only", "scratch/single/shared/*")
+    call(tmp_path, "run", "c.yaml", "--only", "scratch/single/shared/*")
     with locked(tmp_path / "results/scripted", AMONG_OTHERS):
-        status = watched(tmp_path)
+        status = watch_status(tmp_path)
         with pytest.raises(subprocess.TimeoutExpired):
             status.wait(4)
     assert status.wait(300) == 1

@@ -49,7 +49,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
-def shown(columns: int = 80, steps: int = 2, total: int = 0) -> str:
+def step_text(columns: int = 80, steps: int = 2, total: int = 0) -> str:
     terminal = Terminal(columns)
     with step_line.show_steps(terminal.stream):
         assert [*count_steps(range(steps), "judging attempts", total)] == [*range(steps)]
@@ -57,33 +57,33 @@ def shown(columns: int = 80, steps: int = 2, total: int = 0) -> str:
 
 
 def test_a_terminal_shows_what_is_done_and_how_far_and_the_line_is_erased() -> None:
-    assert shown(steps=2, total=10_008) == (
+    assert step_text(steps=2, total=10_008) == (
         f"{ERASE}judging attempts 0 of 10,008{ERASE}judging attempts 1 of 10,008{ERASE}"
     )
 
 
 def test_where_the_number_of_steps_is_not_known_only_those_done_are_counted() -> None:
-    assert shown(steps=1) == f"{ERASE}judging attempts 0{ERASE}"
+    assert step_text(steps=1) == f"{ERASE}judging attempts 0{ERASE}"
 
 
 def test_a_line_never_fills_a_narrow_terminal() -> None:
-    assert shown(columns=12, steps=1) == f"{ERASE}judging att{ERASE}"
+    assert step_text(columns=12, steps=1) == f"{ERASE}judging att{ERASE}"
 
 
 def test_short_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(step_line, "AFTER_S", 3600.0)
-    assert shown() == ""
+    assert step_text() == ""
 
 
 @pytest.mark.parametrize("word", ["dumb", "unknown", ""])
 def test_a_terminal_that_cannot_erase_shows_nothing(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
     monkeypatch.setenv("TERM", word)
-    assert shown() == ""
+    assert step_text() == ""
 
 
 def test_the_line_has_no_colour(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    assert shown().replace(ERASE, "") == "judging attempts 0judging attempts 1"
+    assert step_text().replace(ERASE, "") == "judging attempts 0judging attempts 1"
 
 
 def test_the_line_is_erased_when_the_work_fails() -> None:
@@ -106,8 +106,8 @@ def test_a_pipe_has_the_bytes_that_it_has_without_steps(tmp_path: Path, monkeypa
     in_pipe = command_line.call(*words)
     monkeypatch.setattr(step_line, "VERBS", ())
     monkeypatch.setattr("campaign.cli.main.VERBS", ())
-    without = command_line.call(*words)
-    assert (in_pipe.stdout, in_pipe.stderr) == (without.stdout, without.stderr)
+    bare_process = command_line.call(*words)
+    assert (in_pipe.stdout, in_pipe.stderr) == (bare_process.stdout, bare_process.stderr)
     assert ERASE not in in_pipe.stderr
 
 
