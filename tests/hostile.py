@@ -46,13 +46,13 @@ Facts = dict[int, tuple[bytes, int, int, int]]  # of files, by inode: content, m
 
 def facts(top: Path) -> Facts:
     """Of the regular files below a directory, links not followed."""
-    found: Facts = {}
+    facts_by_inode: Facts = {}
     for folder, _, names in os.walk(top):
         for path in (Path(folder) / name for name in names):
             if path.is_file() and not path.is_symlink():
                 status = path.stat()
-                found[status.st_ino] = (path.read_bytes(), status.st_mode, status.st_uid, status.st_mtime_ns)
-    return found
+                facts_by_inode[status.st_ino] = (path.read_bytes(), status.st_mode, status.st_uid, status.st_mtime_ns)
+    return facts_by_inode
 
 
 def fill(folder: Path, owner: int = 0) -> Facts:
@@ -69,7 +69,7 @@ def fill(folder: Path, owner: int = 0) -> Facts:
 
 
 @contextmanager
-def attacked(case: Case, outside: Path, user: int, prefixes: str, seed: str, done: Counter[str]) -> Iterator[None]:
+def attack(case: Case, outside: Path, user: int, prefixes: str, seed: str, acts: Counter[str]) -> Iterator[None]:
     """Somebody with the rights of a user is at work in the target."""
     report = case.file.parent / f"attacker-{seed}"
     report.touch()
@@ -85,7 +85,7 @@ def attacked(case: Case, outside: Path, user: int, prefixes: str, seed: str, don
     finally:
         process.terminate()
         process.wait(60)
-        done.update(json.loads(report.read_text()))
+        acts.update(json.loads(report.read_text()))
 
 
 def run(case: Case, chance: random.Random | None, *options: str) -> int:
@@ -143,19 +143,19 @@ def remove(path: Path) -> None:
         path.unlink()
 
 
-def tidy(outside: Path, kept: Facts) -> int:
+def tidy(outside: Path, known_files: Facts) -> int:
     """Removes what the benchmark has created outside by following a link; how many entries that were."""
     strange = [
         path
         for path in outside.rglob("*")
-        if not path.name.startswith(attacker.PRECIOUS) and path.lstat().st_ino not in kept
+        if not path.name.startswith(attacker.PRECIOUS) and path.lstat().st_ino not in known_files
     ]
     for path in reversed(strange):
         remove(path)
     return len(strange)
 
 
-def part(folder: Path, sandbox: Sandbox, user: int, seed: int, wanted: int) -> list[str]:
+def part(folder: Path, sandbox: Sandbox, user: int, seed: int, most_jobs: int) -> list[str]:
     """A campaign under attack, and then without; what is wrong."""
     name = "other" if user else "same"
     outside, target = folder / f"outside-{name}", folder / f"target-{name}"
@@ -168,18 +168,18 @@ def part(folder: Path, sandbox: Sandbox, user: int, seed: int, wanted: int) -> l
     homes = {path.stat().st_ino: path for path in target.iterdir()}
     chance = random.Random(seed)
     case = make_case(folder, sandbox, name, items=512, target=target, limit="1m", allocation="run", launch_max="all")
-    done, statuses, rounds, began = Counter[str](), Counter[int](), 0, time.monotonic()
-    while rounds < len(ROUNDS) or jobs_ended(case) < wanted:
-        with attacked(case, outside, user, ROUNDS[rounds % len(ROUNDS)], f"{seed}-{name}-{rounds}", done):
+    acts, statuses, rounds, began = Counter[str](), Counter[int](), 0, time.monotonic()
+    while rounds < len(ROUNDS) or jobs_ended(case) < most_jobs:
+        with attack(case, outside, user, ROUNDS[rounds % len(ROUNDS)], f"{seed}-{name}-{rounds}", acts):
             statuses[run(case, chance, *(["--failed"] if rounds else []))] += 1
         rounds += 1
         home(target, homes)
         for path in target.glob(".campaign*"):  # as whoever planted it would be asked to
             remove(path)
-    problems = changed(expected) + changed(before)
-    followed = tidy(outside, expected[outside])
+    problems = changed_files(expected) + changed_files(before)
+    linked_entries = tidy(outside, expected[outside])
     jobs = jobs_ended(case)
-    ended = Counter(record["outcome"] for record in case.completions())
+    outcomes = Counter(record["outcome"] for record in case.completions())
     reasons = Counter(record["reason"].split(": ")[-1] for record in case.completions() if record["outcome"] != "done")
     unexplained = [
         record["run"] for record in case.completions() if record["outcome"] != "done" and not record["reason"]
@@ -191,10 +191,10 @@ def part(folder: Path, sandbox: Sandbox, user: int, seed: int, wanted: int) -> l
             break
     rows = case.table(status=None)
     measured = sum(row["status"] == "measured" for row in rows)
-    made = {path.read_text().strip() for path in case.results.glob("runs/*/*/directory-made")}
-    ours = [path for path in target.iterdir() if str(path.lstat().st_ino) in made and is_ours(path.lstat())]
+    inodes = {path.read_text().strip() for path in case.results.glob("runs/*/*/directory-made")}
+    ours = [path for path in target.iterdir() if str(path.lstat().st_ino) in inodes and is_ours(path.lstat())]
     left = [path for path in ours if not path.name.startswith(attacker.MOVED)]
-    problems += changed(expected) + changed(before)
+    problems += changed_files(expected) + changed_files(before)
     problems += [f"{run} ended without a reason" for run in unexplained]
     problems += [f"{row['run']} has the state {row['state']}" for row in states if row["state"] in ("", None)]
     problems += [f"{measured} of {len(rows)} measured at the end"] if measured != 36 or len(rows) != 36 else []
@@ -202,37 +202,37 @@ def part(folder: Path, sandbox: Sandbox, user: int, seed: int, wanted: int) -> l
     problems += [f"driver ended with {status}" for status in statuses if status not in (0, 1)]
     who = "another user" if user else "the jobs' own user"
     print(f"\n{who}: {jobs} jobs in {rounds} rounds, {(time.monotonic() - began) / 60:.1f} minutes")
-    print("  acts:", ", ".join(f"{count} {act}" for act, count in sorted(done.items())))
-    print("  attempts under attack:", ", ".join(f"{count} {outcome}" for outcome, count in sorted(ended.items())))
+    print("  acts:", ", ".join(f"{count} {act}" for act, count in sorted(acts.items())))
+    print("  attempts under attack:", ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items())))
     print(*(f"  {count:5} {reason}" for reason, count in reasons.most_common(12)), sep="\n")
     print(
         f"  exit statuses of run: {dict(statuses)}; the last, undisturbed: {last}; {measured} of {len(rows)} measured"
     )
-    print(f"  created outside by a benchmark that followed a link: {followed} entries; left under names that")
+    print(f"  created outside by a benchmark that followed a link: {linked_entries} entries; left under names that")
     print(f"  somebody else gave them: {len(ours) - len(left)} directories of attempts")
     return [f"{who}: {problem}" for problem in problems]
 
 
-def changed(expected: dict[Path, Facts]) -> list[str]:
+def changed_files(expected: dict[Path, Facts]) -> list[str]:
     """Files that are gone or others now."""
     problems = []
     for top, files in expected.items():
-        now = facts(top)
+        current = facts(top)
         for inode, fact in files.items():
-            if inode not in now:
+            if inode not in current:
                 problems.append(f"{fact[0].decode().strip()} is gone from {top}")
-            elif now[inode] != fact:
-                problems.append(f"{fact[0].decode().strip()} of {top} is {now[inode]}, was {fact}")
+            elif current[inode] != fact:
+                problems.append(f"{fact[0].decode().strip()} of {top} is {current[inode]}, was {fact}")
     return problems
 
 
 def main() -> int:
-    seed, wanted = int(os.environ.get("SEED", "0")), int(os.environ.get("HOSTILE_JOBS", JOBS))
+    seed, most_jobs = int(os.environ.get("SEED", "0")), int(os.environ.get("HOSTILE_JOBS", JOBS))
     folder = Path(tempfile.mkdtemp(prefix="campaign-hostile-"))
     folder.chmod(0o755)
     sandbox = Sandbox.start(folder / "cluster", Shape(nodes=2, cpus=8), os.getpid())
     try:
-        problems = [problem for user in (NOBODY, 0) for problem in part(folder, sandbox, user, seed, wanted)]
+        problems = [problem for user in (NOBODY, 0) for problem in part(folder, sandbox, user, seed, most_jobs)]
     finally:
         sandbox.stop()
     if problems:

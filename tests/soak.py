@@ -132,8 +132,10 @@ class Soak:
         )
         for node in process.stdout.split():
             command = ["scontrol", "update", f"nodename={node}", "state=resume"]
-            done = subprocess.run(command, env=self.case.environment(), capture_output=True, timeout=60, check=False)
-            self.resumed += done.returncode == 0  # where it is back by itself meanwhile, Slurm refuses
+            resumption = subprocess.run(
+                command, env=self.case.environment(), capture_output=True, timeout=60, check=False
+            )
+            self.resumed += resumption.returncode == 0  # where it is back by itself meanwhile, Slurm refuses
 
     def kill_controller(self) -> str:
         self._end("slurmctld")
@@ -155,25 +157,27 @@ class Soak:
         return "node lost and back"
 
     def spoil_target(self) -> str:
-        what, spoilt, whole = self.chance.choice(
+        state, spoilt, healthy = self.chance.choice(
             [("read-only", "ro", "rw"), ("without room", "nr_inodes=300", "nr_inodes=100000")]
         )
         process = subprocess.run(["mount", "-o", f"remount,{spoilt}", self.target], capture_output=True, check=False)
         if process.returncode != 0:  # it holds more than that just now, or a file is being written
-            return f"target busy, not made {what}"
+            return f"target busy, not made {state}"
         time.sleep(self.chance.uniform(1, 6))
-        subprocess.run(["mount", "-o", f"remount,{whole}", self.target], check=True)
-        return f"target {what} for up to 6 s"
+        subprocess.run(["mount", "-o", f"remount,{healthy}", self.target], check=True)
+        return f"target {state} for up to 6 s"
 
     def faults(self) -> list[Callable[[], str]]:
-        of: dict[str, list[Callable[[], str]]] = {
+        actions: dict[str, list[Callable[[], str]]] = {
             "DRIVER": [self.kill_driver],
             "CONTROLLER": [self.kill_controller, self.stop_controller],
             "NODE": [self.lose_node],
             "TARGET": [self.spoil_target],
         }
-        wanted = {kind: int(os.environ.get(f"SOAK_{kind}", count)) for kind, count in FAULTS.items()}
-        faults = [of[kind][number % len(of[kind])] for kind, count in wanted.items() for number in range(count)]
+        counts = {kind: int(os.environ.get(f"SOAK_{kind}", count)) for kind, count in FAULTS.items()}
+        faults = [
+            actions[kind][number % len(actions[kind])] for kind, count in counts.items() for number in range(count)
+        ]
         self.chance.shuffle(faults)
         return faults
 
@@ -210,20 +214,22 @@ class Soak:
             for row in rows
             if not self.is_right(row)
         ]
-        ended = Counter(record["run"] for record in self.case.completions() if record["outcome"] == "done")
-        twice = [run for run, count in ended.items() if count > 1]
+        runs_done = Counter(record["run"] for record in self.case.completions() if record["outcome"] == "done")
+        repeated_runs = [run for run, count in runs_done.items() if count > 1]
         left = [path.name for path in self.target.iterdir()]
         queue = self.case.slurm("squeue", "--noheader").split("\n")[:-1]
         broken = [
-            each for each in json.loads(self.case.call("check", "--json", status=None)) if each["severity"] == "E"
+            violation
+            for violation in json.loads(self.case.call("check", "--json", status=None))
+            if violation["severity"] == "E"
         ]
         return [
             *([f"{len(rows)} cells instead of 36"] if len(rows) != 36 else []),
             *lacking,
-            *(f"{run} was measured {ended[run]} times" for run in twice),
+            *(f"{run} was measured {runs_done[run]} times" for run in repeated_runs),
             *(f"left on the target: {name}" for name in left),
             *(f"left in the queue: {line.strip()}" for line in queue),
-            *(f"violation {each['rule']}: {each['message']}" for each in broken),
+            *(f"violation {violation['rule']}: {violation['message']}" for violation in broken),
         ]
 
 
@@ -240,7 +246,7 @@ def workplace() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def live(soak: Soak, tried: Counter[str], pause: float) -> None:
+def live(soak: Soak, fault_counts: Counter[str], pause: float) -> None:
     """All the faults, one after the other, and then the drivers that nobody disturbs."""
     began, faults = time.monotonic(), soak.faults()
     for fault in faults:
@@ -248,9 +254,9 @@ def live(soak: Soak, tried: Counter[str], pause: float) -> None:
         time.sleep(soak.chance.expovariate(1 / pause))
         soak.drive()
         at = time.strftime("%H:%M:%S")
-        tried[what := fault()] += 1
-        done = f"{tried.total():3} of {len(faults)}  {what:<34}"
-        soak.tell(f"{at}  {time.monotonic() - began:6.0f} s  {done}  runs: {soak.progress()}")
+        fault_counts[description := fault()] += 1
+        fault_line = f"{fault_counts.total():3} of {len(faults)}  {description:<34}"
+        soak.tell(f"{at}  {time.monotonic() - began:6.0f} s  {fault_line}  runs: {soak.progress()}")
     soak.tell("no more faults; the campaign is left to end")
     soak.drive()
     soak.finish()
@@ -258,11 +264,11 @@ def live(soak: Soak, tried: Counter[str], pause: float) -> None:
 
 def main() -> int:
     seed, pause = int(os.environ.get("SEED", "0")), float(os.environ.get("SOAK_PAUSE", PAUSE))
-    began, tried = time.monotonic(), Counter[str]()
+    began, fault_counts = time.monotonic(), Counter[str]()
     with suppress(NotRightError), workplace() as folder:
         soak = Soak(folder, random.Random(seed))
         try:
-            live(soak, tried, pause)
+            live(soak, fault_counts, pause)
             rows = soak.case.table(status=None)
             problems, runs = soak.problems(rows), soak.progress()
         finally:
@@ -270,7 +276,7 @@ def main() -> int:
             soak.close()
         right = sum(map(soak.is_right, rows))
         print(f"\nSeed {seed}, {(time.monotonic() - began) / 60:.0f} minutes. Faults:")
-        print(*(f"{count:5}  {name}" for name, count in sorted(tried.items())), sep="\n")
+        print(*(f"{count:5}  {name}" for name, count in sorted(fault_counts.items())), sep="\n")
         print(f"{soak.resumed:5}  nodes drained by Slurm after a fault, and resumed")
         statuses = ", ".join(f"{n} times {code}" for code, n in sorted(soak.statuses.items(), key=str))
         print("Exit statuses of `campaign run` (-9: killed here):", statuses)

@@ -15,7 +15,7 @@ NONE = "—"
 KINDS = 30
 
 
-def _quoted(text: str) -> list[str]:
+def _quoted_words(text: str) -> list[str]:
     return re.findall(r"`([^`]+)`", text)
 
 
@@ -41,10 +41,10 @@ def test_all_kinds_are_there_in_order() -> None:
 @rows
 def test_a_kind_is_stated_by_keys_of_the_schema_which_its_pack_has(row: list[str]) -> None:
     _, _, keys, pack, _ = row
-    named_names = _quoted(keys)
+    named_names = _quoted_words(keys)
     assert [key for key in named_names if key not in _keys()] == []
     assert bool(named_names) == (keys != NONE)
-    for name in _quoted(pack):
+    for name in _quoted_words(pack):
         text = (ROOT / "rules" / f"{name}.yaml").read_text(encoding="utf-8")
         assert [key for key in named_names if not re.search(rf"\b{re.split(r'[.]', key)[-1]}:", text)] == []
 
@@ -52,7 +52,7 @@ def test_a_kind_is_stated_by_keys_of_the_schema_which_its_pack_has(row: list[str
 @rows
 def test_a_kind_that_is_stated_has_tests_that_exist(row: list[str]) -> None:
     _, _, keys, _, tests = row
-    named_names = _quoted(tests)
+    named_names = _quoted_words(tests)
     assert bool(named_names) == (keys != NONE)
     for name in named_names:
         if "::" in name:

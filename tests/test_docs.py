@@ -23,7 +23,7 @@ def links(page: Path) -> list[str]:
     return [address for address in addresses if not re.match(r"[a-z]+:|#", address)]
 
 
-def quoted(text: str) -> list[str]:
+def quoted_words(text: str) -> list[str]:
     return re.findall(r"`([^`\n]+)`", text)
 
 
@@ -41,7 +41,7 @@ def test_every_picture_is_shown_on_a_page() -> None:
 
 @pytest.mark.parametrize("name", ["docs/map.md", "CONTRIBUTING.md"])
 def test_every_file_of_the_code_that_a_page_names_exists(name: str) -> None:
-    paths = [word for word in quoted(read(name)) if word.startswith(CODE) and not re.search(r"NAME|ID", word)]
+    paths = [word for word in quoted_words(read(name)) if word.startswith(CODE) and not re.search(r"NAME|ID", word)]
     # What is built is not in every checkout.
     assert [path for path in paths if "/build" not in path and not list(ROOT.glob(path))] == []
     assert len(paths) > 5
@@ -53,9 +53,9 @@ def test_every_module_in_the_map_is_in_its_package() -> None:
     assert {package for package, _ in rows} == {path.parent.name for path in ROOT.glob("campaign/*/__init__.py")}
     for package, words in rows:
         folder = ROOT / "campaign" / package
-        modules = [word.rstrip("/") for word in quoted(words) if re.fullmatch(r"[a-z_]+/?", word)]
-        there = {path.stem for path in folder.rglob("*.py")} | {path.name for path in folder.iterdir() if path.is_dir()}
-        assert set(modules) - there == set(), package
+        modules = [word.rstrip("/") for word in quoted_words(words) if re.fullmatch(r"[a-z_]+/?", word)]
+        names = {path.stem for path in folder.rglob("*.py")} | {path.name for path in folder.iterdir() if path.is_dir()}
+        assert set(modules) - names == set(), package
 
 
 def test_every_name_that_the_map_says_where_to_change_is_in_its_file() -> None:
@@ -63,7 +63,7 @@ def test_every_name_that_the_map_says_where_to_change_is_in_its_file() -> None:
     places = re.findall(r"((?:`\w+`(?: \(\w+\)|, the loop,)? and )?`\w+`) (?:\(\w+\) )?in `([^`]+)`", table)
     assert len(places) == len(re.findall(r" in `", table)) > 10
     for names, path in places:
-        assert [name for name in quoted(names) if not re.search(rf"\b{name}\b", read(path))] == [], path
+        assert [name for name in quoted_words(names) if not re.search(rf"\b{name}\b", read(path))] == [], path
 
 
 def test_all_pages_together_can_be_read_in_an_afternoon() -> None:

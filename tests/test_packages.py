@@ -83,7 +83,7 @@ def sources() -> list[Path]:
 
 
 @functools.cache
-def parsed(path: Path) -> ast.Module:
+def parse(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
@@ -100,7 +100,7 @@ def imports() -> tuple[Import, ...]:
 
 def found_imports() -> Iterator[Import]:
     for path in sources():
-        tree = parsed(path)
+        tree = parse(path)
         top = {id(node) for node in tree.body}
         for node in ast.walk(tree):
             place = f"{path.relative_to(PACKAGE.parent)}:{getattr(node, 'lineno', 0)}"
@@ -122,14 +122,14 @@ def test_every_module_is_in_a_package_of_the_line() -> None:
 
 def test_a_package_imports_only_from_those_to_its_left() -> None:
     wrong = []
-    for found in imports():
-        package = found.importer.split(".")[0]
-        top, _, inner = found.name.partition(".")
+    for entry in imports():
+        package = entry.importer.split(".")[0]
+        top, _, inner = entry.name.partition(".")
         imported = inner.split(".")[0]
         if package not in LINE or top != "campaign" or imported not in LINE:
             continue
         if LINE.index(imported) > LINE.index(package):
-            wrong.append(f"{found.place}: {package} imports {imported}")
+            wrong.append(f"{entry.place}: {package} imports {imported}")
     assert wrong == []
 
 
@@ -139,13 +139,15 @@ def test_no_circle_between_modules() -> None:
         ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__"): path
         for path in sources()
     }
-    graph = {name: {found for found in imported(path) if found in names} - {name} for name, path in names.items()}
+    graph = {
+        name: {module for module in imported_names(path) if module in names} - {name} for name, path in names.items()
+    }
     graphlib.TopologicalSorter(graph).prepare()  # raises CycleError with the circle
 
 
-def imported(path: Path) -> Iterator[str]:
+def imported_names(path: Path) -> Iterator[str]:
     """What may be modules: `from campaign.core import runs` names campaign.core.runs, or a name in campaign.core."""
-    for node in ast.walk(parsed(path)):
+    for node in ast.walk(parse(path)):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -161,14 +163,14 @@ def test_nothing_that_runs_on_a_cluster_imports_the_sandbox_which_knows_no_campa
         "cli.sandbox",
     }
     used = {
-        found.name.split(".")[1] for found in imports() if found.importer.startswith("sandbox") and "." in found.name
+        entry.name.split(".")[1] for entry in imports() if entry.importer.startswith("sandbox") and "." in entry.name
     }
     assert used & set(LINE) <= {"core", "sandbox"}
 
 
 @pytest.mark.parametrize("init", sorted(PACKAGE.glob("*/**/__init__.py")), ids=lambda path: path.parent.name)
 def test_a_package_says_what_it_takes_and_gives_and_must_not_know_and_holds_nothing_else(init: Path) -> None:
-    tree = parsed(init)
+    tree = parse(init)
     assert len(tree.body) == 1
     lines = (ast.get_docstring(tree) or "").splitlines()
     assert [line.partition(": ")[0] for line in lines] == ["Takes", "Gives", "Must not know"]
@@ -178,7 +180,7 @@ def test_no_class_name_stands_twice() -> None:
     """A name that is private to its module counts without its underscore."""
     places: dict[str, list[str]] = {}
     for path in sources():
-        for node in ast.walk(parsed(path)):
+        for node in ast.walk(parse(path)):
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name.lstrip("_"), []).append(f"{path.relative_to(PACKAGE)}:{node.lineno}")
     assert {name: texts for name, texts in places.items() if len(texts) > 1} == {}
@@ -196,7 +198,7 @@ def test_nothing_else_comes_from_outside_the_standard_library() -> None:
 
 def test_slow_libraries_are_loaded_where_they_are_used() -> None:
     early = (imported for imported in imports() if imported.top and imported.importer not in LOADED_LATE)
-    assert [found.place for found in early if found.name.split(".")[0] in LATE] == []
+    assert [entry.place for entry in early if entry.name.split(".")[0] in LATE] == []
 
 
 def test_a_driver_loads_neither_a_numbers_library_nor_the_network_s_before_it_needs_them() -> None:
@@ -209,7 +211,7 @@ def test_no_other_way_starts_a_process() -> None:
         f"{path.relative_to(PACKAGE.parent)}:{node.lineno}: os.{node.attr}"
         for path in sources()
         if importer_of(path) not in {*USERS["subprocess"], FORKS}
-        for node in ast.walk(parsed(path))
+        for node in ast.walk(parse(path))
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "os"
         if node.attr in PROCESSES or node.attr.startswith(("exec", "spawn"))
     ]

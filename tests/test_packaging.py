@@ -65,14 +65,19 @@ class Installed:
 
     def call(self, *words: str | Path, status: int = 0, **variables: str) -> subprocess.CompletedProcess[str]:
         path = os.pathsep.join(part for part in os.environ["PATH"].split(os.pathsep) if ".venv" not in part)
-        own = {"HOME": str(self.home), "PATH": f"{self.prefix}/bin{os.pathsep}{path}", **variables}
-        kept = {
+        own_variables = {"HOME": str(self.home), "PATH": f"{self.prefix}/bin{os.pathsep}{path}", **variables}
+        inherited = {
             name: value
             for name, value in os.environ.items()
             if name not in ("PYTHONPATH", "XDG_DATA_HOME", "CAMPAIGN_BENCHMARK")
         }
         process = subprocess.run(
-            ["campaign", *words], cwd=self.home, env=kept | own, capture_output=True, text=True, timeout=800
+            ["campaign", *words],
+            cwd=self.home,
+            env=inherited | own_variables,
+            capture_output=True,
+            text=True,
+            timeout=800,
         )
         assert process.returncode == status, f"{words}: {process.returncode}\n{process.stdout}\n{process.stderr}"
         return process
@@ -84,7 +89,7 @@ def _do(*command: str | Path, cwd: Path | None = None) -> None:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     return Installed(tmp_path_factory.mktemp("installed"))
 
 
@@ -92,49 +97,49 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
 @pytest.mark.mpi
 @pytest.mark.timeout(900)
 def test_an_installed_wheel_lists_packs_builds_its_benchmark_and_runs_a_campaign(
-    installed: Installed, sandbox: Sandbox
+    installation: Installed, sandbox: Sandbox
 ) -> None:
     packs = sorted(path.stem for path in (ROOT / "rules").glob("*.yaml"))
-    assert [line.split()[0] for line in installed.call("rules").stdout.splitlines()] == packs
+    assert [line.split()[0] for line in installation.call("rules").stdout.splitlines()] == packs
 
     for pages, section in (("man", "man1"), ("man5", "man5")):
-        names = {page.name for page in (installed.prefix / "share" / "man" / section).iterdir()}
+        names = {page.name for page in (installation.prefix / "share" / "man" / section).iterdir()}
         assert names >= {page.name for page in (ROOT / "docs" / pages).iterdir()}
 
-    file = installed.home / "offer.yaml"
-    installed.call("init", file)
+    file = installation.home / "offer.yaml"
+    installation.call("init", file)
     schema = re.search(r"\$schema=file://(\S+)", file.read_text())
-    assert schema and schema[1].startswith(str(installed.prefix)) and Path(schema[1]).is_file()
+    assert schema and schema[1].startswith(str(installation.prefix)) and Path(schema[1]).is_file()
     text = file.read_text()
     text = text.replace("/path/to/scratch\n", f"{new_target(sandbox, 'installed')}\n")
     text = text.replace("node: 16", "node: 4").replace("processes_per_node: 16}   #", "processes_per_node: 4}   #")
     file.write_text(text)
 
-    refused = installed.call("run", file, status=ENVIRONMENT, **sandbox.environment())
+    refused = installation.call("run", file, status=ENVIRONMENT, **sandbox.environment())
     assert "the benchmark is not built" in refused.stderr
-    binaries = installed.home / ".local/share/campaign" / campaign.__version__ / "bench"
-    assert installed.call("build", CFLAGS="-O0 -std=c11").stdout == f"built {binaries}\n"
-    assert "filled in" in installed.call("plan", file, **sandbox.environment()).stderr
+    binaries = installation.home / ".local/share/campaign" / campaign.__version__ / "bench"
+    assert installation.call("build", CFLAGS="-O0 -std=c11").stdout == f"built {binaries}\n"
+    assert "filled in" in installation.call("plan", file, **sandbox.environment()).stderr
 
-    process = installed.call("run", file, "--only", "scratch/node/*/*", **sandbox.environment())
+    process = installation.call("run", file, "--only", "scratch/node/*/*", **sandbox.environment())
     assert process.stdout.count(": measured ") == 9
-    scripts = list(installed.home.glob("results/offer/**/job.sbatch"))
+    scripts = list(installation.home.glob("results/offer/**/job.sbatch"))
     assert scripts and all(str(binaries / "mdtest") in script.read_text() for script in scripts)
 
-    bundle = installed.home / "offer.zip"
-    installed.call("bundle", file, "-o", bundle, status=INCOMPLETE)
-    _verifies_as_one_file_without_numpy(installed, bundle)
+    bundle = installation.home / "offer.zip"
+    installation.call("bundle", file, "-o", bundle, status=INCOMPLETE)
+    _verifies_as_one_file_without_numpy(installation, bundle)
 
 
-def _verifies_as_one_file_without_numpy(installed: Installed, bundle: Path) -> None:
+def _verifies_as_one_file_without_numpy(installation: Installed, bundle: Path) -> None:
     """The application does what the installed program does, moved elsewhere, with a Python without packages."""
-    _do(sys.executable, ROOT / ".ci" / "zipapp.py", "--python", PYTHON, "--", installed.wheel, installed.home)
-    application = (installed.home / "campaign-verify.pyz").rename(installed.home / "another name")
+    _do(sys.executable, ROOT / ".ci" / "zipapp.py", "--python", PYTHON, "--", installation.wheel, installation.home)
+    application = (installation.home / "campaign-verify.pyz").rename(installation.home / "another name")
     alone = [*WITHOUT_NETWORK, sys.executable, "-I", "-S"]
     for module in ("numpy", "scipy", "yaml"):
         assert subprocess.run([*alone, "-c", f"import {module}"], capture_output=True).returncode == 1
     process = subprocess.run([*alone, application, bundle, "--details"], capture_output=True, text=True, timeout=800)
-    expected = installed.call("verify", bundle, "--details", status=process.returncode)
+    expected = installation.call("verify", bundle, "--details", status=process.returncode)
     assert (process.stdout, process.stderr) == (expected.stdout, expected.stderr)
     assert "re-evaluated from raw logs: identical" in process.stdout
 

@@ -86,6 +86,8 @@ def test_a_release_is_built_twice_with_the_same_bytes_and_lists_its_parts(checko
     locked = set(re.findall(r"^([\w.-]+==[\w.]+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE))
     listed = {f"{part['name']}=={part['version']}" for part in bill["components"]}
     assert listed < locked and {"numpy", "orjson", "markupsafe"} < {part["name"] for part in bill["components"]}
-    known = {part["bom-ref"] for part in [program, *bill["components"]]}
-    assert {node["ref"] for node in bill["dependencies"]} == known
-    assert {each for node in bill["dependencies"] for each in node["dependsOn"]} == known - {program["bom-ref"]}
+    references = {part["bom-ref"] for part in [program, *bill["components"]]}
+    assert {node["ref"] for node in bill["dependencies"]} == references
+    assert {reference for node in bill["dependencies"] for reference in node["dependsOn"]} == references - {
+        program["bom-ref"]
+    }

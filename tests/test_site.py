@@ -20,7 +20,7 @@ BY_HOOKS = {"index.md", "examples.md", "outputs.md", "CONTRIBUTING.md", "CHANGEL
 def pages(nav: Any) -> list[str]:
     if isinstance(nav, str):
         return [nav]
-    return [page for each in (nav.values() if isinstance(nav, dict) else nav) for page in pages(each)]
+    return [page for entry in (nav.values() if isinstance(nav, dict) else nav) for page in pages(entry)]
 
 
 def test_every_page_is_in_the_navigation_once() -> None:

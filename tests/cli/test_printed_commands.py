@@ -73,7 +73,9 @@ def measured_campaign(tmp_path_factory: pytest.TempPathFactory) -> printed.Measu
 
 @pytest.mark.programs
 @pytest.mark.timeout(900)
-def test_every_printed_command_works(measured_campaign: printed.MeasuredCampaign, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_printed_command_works(
+    measured_campaign: printed.MeasuredCampaign, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Its status says what it found: the usage is right, and nothing that it needs is missing. A mere mention of a verb
     is not executed.
     """
