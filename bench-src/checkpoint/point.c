@@ -38,45 +38,43 @@ static void verify(struct checkpoint_point *point, const char *path)
     faults_add(&point->faults, "verify", path, 0, detail);
 }
 
-/* Collective over the point's processes. False where an operation failed. */
-static bool run_clock(struct checkpoint_point *point, enum checkpoint_operation operation,
-                      struct checkpoint_times *times)
+/* Collective over the point's processes. */
+static void run_clock(struct checkpoint_point *point, enum checkpoint_operation operation, const char *path, struct totals *totals)
 {
     const struct place *place = &point->place;
-    char path[PATH_MAX];
-    image_path(point, operation == CHECKPOINT ? place->rank : point->partner.rank, path);
-    *times = (struct checkpoint_times){0};
+    struct image_times times = {0};
     MPI_Barrier(place->comm);
     uint64_t start_ns = timer_ns();
-    bool right = image_move(operation == CHECKPOINT, path, point->image, point->bytes, point->transfer_bytes,
-                            &times->steps, &point->faults);
-    times->own_s = timer_s(start_ns, timer_ns());
+    bool right = image_move(operation == CHECKPOINT, path, point->image, point->bytes, point->transfer_bytes, &times,
+                            &point->faults);
+    double own_s = timer_s(start_ns, timer_ns());
     MPI_Barrier(place->comm);
-    times->elapsed_s = timer_s(start_ns, timer_ns());
+    totals->most[CHECKPOINT_ELAPSED] = timer_s(start_ns, timer_ns());
+    totals->most[CHECKPOINT_OPEN] = times.open_s;
+    totals->most[CHECKPOINT_TRANSFER] = times.transfer_s;
+    totals->most[CHECKPOINT_SYNC] = times.sync_s;
+    totals->most[CHECKPOINT_CLOSE] = times.close_s;
+    totals_rate(totals, (double)point->bytes / 1048576 / own_s, place->rank, place->node);
     if (operation == RESTART && right)
         verify(point, path);
-    int64_t failed = point->faults.count;
-    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT64_T, MPI_SUM, place->comm);
-    return failed == 0;
+    totals->counts[CHECKPOINT_FAILED] = point->faults.count;
 }
 
-/* Collective: this node's cache gives up the image that it wrote, and is asked about the one that it reads. */
-static void forget_images(struct checkpoint_point *point, const char *own_path)
+/* This node's cache is asked about the image that it reads. Examining opens the file, which brings its metadata here: of an
+ * image that another machine made, nothing can be in this one's cache. */
+static void ask_cache(const struct checkpoint_point *point, const char *path, struct totals *totals)
+{
+    if (point->partner.machine == place_machine())
+        image_cached(path, point->bytes, &totals->counts[CHECKPOINT_CACHED], &totals->counts[CHECKPOINT_PAGES]);
+    else
+        totals->counts[CHECKPOINT_PAGES] = (point->bytes + 4095) / 4096;
+}
+
+static void take_cached_share(struct checkpoint_point *point, const struct totals *totals)
 {
     static bool warned;
-    char path[PATH_MAX];
-    int64_t pages[2];
-    image_forget(own_path);
-    MPI_Barrier(point->place.comm);
-    image_path(point, point->partner.rank, path);
-    /* Examining opens the file, which brings its metadata here: of an image that another machine made, nothing can be in
-     * this one's cache. */
-    if (point->partner.machine == place_machine())
-        image_cached(path, point->bytes, &pages[0], &pages[1]);
-    else
-        memcpy(pages, (int64_t[]){0, (point->bytes + 4095) / 4096}, sizeof pages);
-    MPI_Allreduce(MPI_IN_PLACE, pages, 2, MPI_INT64_T, MPI_SUM, point->place.comm);
-    point->cached_share = pages[1] > 0 ? (double)pages[0] / (double)pages[1] : -1;
+    const int64_t *counts = totals->counts;
+    point->cached_share = counts[CHECKPOINT_PAGES] > 0 ? (double)counts[CHECKPOINT_CACHED] / (double)counts[CHECKPOINT_PAGES] : -1;
     if (point->cached_share > 0.01 && !warned)
         emit_warning("%.1f%% of the images are in the page cache of the nodes that read them back: the restart's rate is in "
                      "part one of memory (said once, cached_share in the JSON for each)",
@@ -84,22 +82,36 @@ static void forget_images(struct checkpoint_point *point, const char *own_path)
     warned = warned || point->cached_share > 0.01;
 }
 
+/* Collective over the point's processes. False where an operation failed. */
+static bool measure(struct checkpoint_point *point, enum checkpoint_operation operation)
+{
+    char path[PATH_MAX];
+    struct totals totals = {0};
+    image_path(point, operation == CHECKPOINT ? point->place.rank : point->partner.rank, path);
+    if (operation == RESTART)
+        ask_cache(point, path, &totals);
+    run_clock(point, operation, path, &totals);
+    if (operation == CHECKPOINT && point->restart)
+        image_forget(path);
+    totals_of(&totals, 1, point->place.comm); /* and all nodes have given up what they wrote */
+    if (operation == RESTART)
+        take_cached_share(point, &totals);
+    bool right = totals.counts[CHECKPOINT_FAILED] == 0;
+    if (right)
+        checkpoint_report_phase(point, operation, &totals);
+    return right;
+}
+
 /* Collective over the point's processes: one checkpoint, one restart. False where something failed. */
 static bool iterate(struct checkpoint_point *point)
 {
-    struct checkpoint_times times;
     char path[PATH_MAX];
     image_path(point, point->place.rank, path);
     buf_fill(point->image, (size_t)point->bytes, image_seed(point, point->place.rank), 0);
-    bool right = run_clock(point, CHECKPOINT, &times);
-    if (right)
-        checkpoint_report_phase(point, CHECKPOINT, &times);
+    bool right = measure(point, CHECKPOINT);
     if (right && point->restart) {
         memset(point->image, 0, (size_t)point->bytes);
-        forget_images(point, path);
-        right = run_clock(point, RESTART, &times);
-        if (right)
-            checkpoint_report_phase(point, RESTART, &times);
+        right = measure(point, RESTART);
     }
     MPI_Barrier(point->place.comm); /* no rank removes files that another still reads */
     if (unlink(path) != 0 && (right || errno != ENOENT))

@@ -25,11 +25,9 @@ struct checkpoint_point {
     struct faults faults;
 };
 
-/* What one rank measured. */
-struct checkpoint_times {
-    double own_s, elapsed_s;
-    struct image_times steps;
-};
+/* What the ranks measured: the longest times, and sums of counts. */
+enum checkpoint_time { CHECKPOINT_ELAPSED, CHECKPOINT_OPEN, CHECKPOINT_TRANSFER, CHECKPOINT_SYNC, CHECKPOINT_CLOSE };
+enum checkpoint_count { CHECKPOINT_FAILED, CHECKPOINT_CACHED, CHECKPOINT_PAGES }; /* pages of the images that are read back */
 
 /* Collective over comm: measures and reports. Returns the number of operations that failed. */
 int64_t checkpoint_point_run(struct checkpoint_point *point, MPI_Comm comm);

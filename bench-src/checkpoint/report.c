@@ -50,18 +50,13 @@ static void emit_records(const struct checkpoint_point *point, enum checkpoint_o
     }
 }
 
-void checkpoint_report_phase(struct checkpoint_point *point, enum checkpoint_operation operation,
-                             const struct checkpoint_times *times)
+void checkpoint_report_phase(const struct checkpoint_point *point, enum checkpoint_operation operation,
+                             const struct totals *totals)
 {
     const struct place *place = &point->place;
-    double most[5] = {times->elapsed_s, times->steps.open_s, times->steps.transfer_s, times->steps.sync_s,
-                      times->steps.close_s};
-    MPI_Allreduce(MPI_IN_PLACE, most, 5, MPI_DOUBLE, MPI_MAX, place->comm);
-    double each_mib = (double)point->bytes / MIB, rate_mib_s = each_mib * place->ranks / most[0];
-    double own_mib_s = each_mib / times->own_s;
-    struct rank_rates rates;
-    rank_rates_of(&rates, place, 1, &own_mib_s);
-    print_row(point, operation, most[0], most[2], most[3], rate_mib_s);
+    const double *most = totals->most, elapsed_s = most[CHECKPOINT_ELAPSED];
+    double rate_mib_s = (double)point->bytes / MIB * place->ranks / elapsed_s;
+    print_row(point, operation, elapsed_s, most[CHECKPOINT_TRANSFER], most[CHECKPOINT_SYNC], rate_mib_s);
     emit_line("phase");
     emit_int("iteration", point->iteration);
     emit_string("operation", operation_names[operation]);
@@ -69,18 +64,18 @@ void checkpoint_report_phase(struct checkpoint_point *point, enum checkpoint_ope
     emit_int("nodes", place->nodes);
     emit_int("memory_bytes", point->bytes);
     emit_int("total_bytes", point->bytes * place->ranks);
-    emit_seconds("elapsed_s", most[0]);
-    emit_seconds("open_s", most[1]);
-    emit_seconds(operation == CHECKPOINT ? "write_s" : "read_s", most[2]);
+    emit_seconds("elapsed_s", elapsed_s);
+    emit_seconds("open_s", most[CHECKPOINT_OPEN]);
+    emit_seconds(operation == CHECKPOINT ? "write_s" : "read_s", most[CHECKPOINT_TRANSFER]);
     if (operation == CHECKPOINT)
-        emit_seconds("fsync_s", most[3]);
-    emit_seconds("close_s", most[4]);
+        emit_seconds("fsync_s", most[CHECKPOINT_SYNC]);
+    emit_seconds("close_s", most[CHECKPOINT_CLOSE]);
     emit_rate("rate_mib_s", rate_mib_s);
-    rank_rates_emit(&rates, "rank_rate_mib_s");
+    rank_rates_emit(&totals->rates, "rank_rate_mib_s");
     if (operation == RESTART) {
         emit_share("remote_share", point->remote_share);
         emit_share("cached_share", point->cached_share);
     }
     emit_line_end();
-    emit_records(point, operation, most[0], rate_mib_s, &rates);
+    emit_records(point, operation, elapsed_s, rate_mib_s, &totals->rates);
 }

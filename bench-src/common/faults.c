@@ -72,10 +72,16 @@ static void pass_on(const struct faults *faults, const struct place *place, int 
 
 int64_t faults_report(struct faults *faults, const struct place *place)
 {
-    int64_t total = 0;
+    int64_t total;
     MPI_Allreduce(&faults->count, &total, 1, MPI_INT64_T, MPI_SUM, place->comm);
+    faults_list(faults, place, total);
+    return total;
+}
+
+void faults_list(struct faults *faults, const struct place *place, int64_t total)
+{
     if (total == 0)
-        return 0;
+        return;
     emit_flush_text();
     int listed = 0;
     for (int last = -1;; listed++) {
@@ -93,7 +99,6 @@ int64_t faults_report(struct faults *faults, const struct place *place)
         last = next;
     }
     faults->count = 0;
-    return total;
 }
 
 void faults_error(const char *format, ...)

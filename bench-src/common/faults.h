@@ -31,5 +31,8 @@ void faults_add(struct faults *faults, const char *operation, const char *path, 
  * it. Returns the number of failed operations of all ranks. */
 int64_t faults_report(struct faults *faults, const struct place *place);
 
+/* The same where the number of all ranks is known already. */
+void faults_list(struct faults *faults, const struct place *place, int64_t total);
+
 /* One error that is no failed operation of the benchmark's own: stderr and JSON, by rank 0. */
 void faults_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -113,8 +113,8 @@ int place_machine(void)
     return (int)(color & INT_MAX);
 }
 
-/* Tells every rank that asks the value of this one, until the request is complete. */
-static void answer_until(const struct place *place, int value, MPI_Request *request)
+/* Tells every rank that asks what this one has, until the request is complete. */
+static void answer_until(const struct place *place, const void *own, int bytes, MPI_Request *request)
 {
     struct quiet_pause pause = {0};
     MPI_Status status;
@@ -122,7 +122,7 @@ static void answer_until(const struct place *place, int value, MPI_Request *requ
         MPI_Iprobe(MPI_ANY_SOURCE, ASK_TAG, place->comm, &asked, &status);
         if (asked) {
             MPI_Recv(NULL, 0, MPI_BYTE, status.MPI_SOURCE, ASK_TAG, place->comm, MPI_STATUS_IGNORE);
-            MPI_Send(&value, 1, MPI_INT, status.MPI_SOURCE, ANSWER_TAG, place->comm);
+            MPI_Send(own, bytes, MPI_BYTE, status.MPI_SOURCE, ANSWER_TAG, place->comm);
         }
         MPI_Test(request, &complete, MPI_STATUS_IGNORE);
         if (!asked && !complete)
@@ -131,28 +131,18 @@ static void answer_until(const struct place *place, int value, MPI_Request *requ
 }
 
 /* No rank knows how many will ask it: all answer until everybody has an answer. */
-int place_value_of(const struct place *place, int value, int rank)
+void place_ask(const struct place *place, int rank, const void *own, void *reply, int bytes)
 {
     MPI_Request request;
-    int result = value;
+    memcpy(reply, own, (size_t)bytes);
     if (rank != place->rank) {
-        MPI_Irecv(&result, 1, MPI_INT, rank, ANSWER_TAG, place->comm, &request);
+        MPI_Irecv(reply, bytes, MPI_BYTE, rank, ANSWER_TAG, place->comm, &request);
         MPI_Send(NULL, 0, MPI_BYTE, rank, ASK_TAG, place->comm);
-        answer_until(place, value, &request);
+        answer_until(place, own, bytes, &request);
     }
     MPI_Ibarrier(place->comm, &request);
-    answer_until(place, value, &request);
-    quiet_barrier(place->comm); /* who asks for another value is not given this one */
-    return result;
-}
-
-int place_node_of(const struct place *place, int rank)
-{
-    if (place->order == PLACE_CYCLIC)
-        return rank % place->nodes;
-    if (place->order == PLACE_BLOCK && place->ranks_per_node > 0)
-        return rank / place->ranks_per_node;
-    return place_value_of(place, place->node_index, rank);
+    answer_until(place, own, bytes, &request);
+    quiet_barrier(place->comm); /* who asks for something else is not given this */
 }
 
 const char *place_order_name(enum place_order order)

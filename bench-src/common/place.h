@@ -33,14 +33,11 @@ void place_init(struct place *place, MPI_Comm comm);
 /* The same for processes that share a kernel, virtual nodes of one machine included: a number for the kernel's start. */
 int place_machine(void);
 
-/* Collective: the value that `rank` has given, which may be another one on each rank. */
-int place_value_of(const struct place *place, int value, int rank);
+/* Collective: what `rank`, which may be another one on each rank, has given as its own, into *reply. */
+void place_ask(const struct place *place, int rank, const void *own, void *reply, int bytes);
 
 /* The same of rank (rank + distance) mod ranks; distance may be negative. */
 int place_peer_value(const struct place *place, int value, long long distance);
-
-/* Collective: index of the node that `rank` is on. No message is needed but in irregular orders. */
-int place_node_of(const struct place *place, int rank);
 
 const char *place_order_name(enum place_order order);
 

@@ -19,15 +19,14 @@ void pool_write(struct pool *pool, int64_t total_bytes, int64_t chunk_bytes)
     pool->chunks = chunks_of(total_bytes, chunk_bytes);
 }
 
-void pool_read(struct pool *pool, const struct pool_file *files, int64_t ranks, int64_t chunk_bytes)
+void pool_read(struct pool *pool, struct pool_file *files, int64_t ranks, int64_t chunk_bytes)
 {
     memset(pool, 0, sizeof *pool);
     pool->chunk_bytes = chunk_bytes;
     pool->ranks = ranks;
-    pool->files = die_alloc(sizeof(int64_t), (size_t)ranks * sizeof *files);
+    pool->files = files;
     pool->offsets = die_alloc(sizeof(int64_t), (size_t)ranks * sizeof(int64_t));
     pool->open_from = die_alloc(sizeof(int64_t), ((size_t)ranks + 1) * sizeof(int64_t));
-    memcpy(pool->files, files, (size_t)ranks * sizeof *files);
     for (int64_t i = 0; i <= ranks; i++)
         pool->open_from[i] = i;
     for (int64_t i = 0; i < ranks; i++) {

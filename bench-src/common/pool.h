@@ -31,7 +31,7 @@ struct pool {
 
 /* chunk_bytes is at least 1. */
 void pool_write(struct pool *pool, int64_t total_bytes, int64_t chunk_bytes);
-void pool_read(struct pool *pool, const struct pool_file *files, int64_t ranks, int64_t chunk_bytes);
+void pool_read(struct pool *pool, struct pool_file *files, int64_t ranks, int64_t chunk_bytes); /* takes files over */
 void pool_free(struct pool *pool);
 
 /* The next piece for a rank. */

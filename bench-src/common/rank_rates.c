@@ -3,24 +3,10 @@
 
 #include "common/die.h"
 #include "common/emit.h"
-#include "common/spread.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-void rank_rates_of(struct rank_rates *rates, const struct place *place, int count, const double *own)
-{
-    struct spread *spreads = die_alloc(sizeof(void *), (size_t)count * sizeof *spreads);
-    spreads_of(spreads, place->comm, count, own);
-    for (int i = 0; i < count; i++) {
-        const struct spread *spread = &spreads[i];
-        rates[i] = (struct rank_rates){spread->highest, spread->median, spread->lowest, spread->lowest_rank, ""};
-        if (spread->lowest_rank >= 0)
-            place_node_name(place, spread->lowest_rank, rates[i].slowest_node);
-    }
-    free(spreads);
-}
 
 void rank_rates_emit(const struct rank_rates *rates, const char *key)
 {

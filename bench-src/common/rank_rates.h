@@ -5,12 +5,9 @@
 
 struct rank_rates {
     double fastest, median, slowest; /* 0 where no rank takes part */
-    int slowest_rank;                /* -1 where no rank takes part */
+    int slowest_rank;                /* the first of them; -1 where no rank takes part */
     char slowest_node[PLACE_NAME_BYTES];
 };
-
-/* Collective over place->comm: of each of `count` rates; a rate below 0 takes no part. The same reply everywhere. */
-void rank_rates_of(struct rank_rates *rates, const struct place *place, int count, const double *own);
 
 /* Members of a JSON line: an object with that key, and the slowest rank and its node. */
 void rank_rates_emit(const struct rank_rates *rates, const char *key);

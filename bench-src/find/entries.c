@@ -44,56 +44,56 @@ void entries_free(struct entries *entries)
     *entries = (struct entries){0};
 }
 
-/* Where each entry goes: the first of a process to the rank after that of the last one before it. */
-static int first_rank(const struct entries *entries, MPI_Comm comm, int ranks, int64_t *all)
+/* Moves `part` of `all` to others, evenly picked: directories often stand one behind another. */
+static void deal(struct entries *entries, int part, int all, struct entries *others)
 {
-    int64_t before = 0;
-    MPI_Exscan(&entries->count, &before, 1, MPI_INT64_T, MPI_SUM, comm);
-    MPI_Allreduce(&entries->count, all, 1, MPI_INT64_T, MPI_SUM, comm);
-    int rank;
-    MPI_Comm_rank(comm, &rank);
-    return rank == 0 ? 0 : (int)(before % ranks);
-}
-
-int64_t entries_share(struct entries *entries, MPI_Comm comm)
-{
-    int ranks;
-    int64_t all;
-    MPI_Comm_size(comm, &ranks);
-    const int first = first_rank(entries, comm, ranks, &all);
-    int *numbers = calloc((size_t)ranks * 5, sizeof *numbers);
-    if (numbers == NULL)
-        die("no memory for the numbers of %d processes", ranks);
-    int *sizes = numbers, *places = sizes + ranks, *filled = places + ranks;
-    int *sizes_in = filled + ranks, *places_in = sizes_in + ranks;
+    struct entries kept = {0};
     size_t next;
     const char *entry;
-    int to = first;
-    for (size_t at = 0; (entry = entries_next(entries, at, &next)) != NULL; at = next, to = (to + 1) % ranks)
-        sizes[to] += (int)(next - at);
-    for (int rank = 1; rank < ranks; rank++)
-        places[rank] = places[rank - 1] + sizes[rank - 1];
-    char *out = malloc(entries->used + 1);
-    if (out == NULL)
-        die("no memory for names");
-    to = first;
-    for (size_t at = 0; (entry = entries_next(entries, at, &next)) != NULL; at = next, to = (to + 1) % ranks) {
-        memcpy(out + places[to] + filled[to], entry, next - at);
-        filled[to] += (int)(next - at);
+    int64_t i = 0;
+    for (size_t at = 0; (entry = entries_next(entries, at, &next)) != NULL; at = next, i++) {
+        struct entries *to = (i + 1) * part / all > i * part / all ? others : &kept;
+        reserve(to, next - at);
+        memcpy(to->bytes + to->used, entry, next - at);
+        to->used += next - at;
+        to->count++;
     }
-    MPI_Alltoall(sizes, 1, MPI_INT, sizes_in, 1, MPI_INT, comm);
-    size_t total = (size_t)sizes_in[0];
-    for (int rank = 1; rank < ranks; rank++) {
-        places_in[rank] = places_in[rank - 1] + sizes_in[rank - 1];
-        total += (size_t)sizes_in[rank];
+    entries_free(entries);
+    *entries = kept;
+}
+
+static void receive(struct entries *entries, int from, MPI_Comm comm)
+{
+    MPI_Status status;
+    int bytes;
+    MPI_Probe(from, 0, comm, &status);
+    MPI_Get_count(&status, MPI_CHAR, &bytes);
+    reserve(entries, (size_t)bytes + 1);
+    char *begin = entries->bytes + entries->used;
+    MPI_Recv(begin, bytes, MPI_CHAR, from, 0, comm, MPI_STATUS_IGNORE);
+    entries->used += (size_t)bytes;
+    for (int i = 0; i < bytes; i++)
+        entries->count += begin[i] == '\0';
+}
+
+void entries_share(struct entries *entries, MPI_Comm comm)
+{
+    int rank, first = 0, ranks; /* the group of ranks that this one shares with */
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    while (ranks > 1) {
+        const int high = ranks / 2, low = ranks - high, middle = first + low, place = rank < middle ? rank - first : rank - middle;
+        struct entries others = {0};
+        MPI_Request request;
+        deal(entries, rank < middle ? high : low, ranks, &others);
+        MPI_Isend(others.bytes, (int)others.used, MPI_CHAR, rank < middle ? middle + place % high : first + place, 0, comm, &request);
+        if (rank >= middle || place < high)
+            receive(entries, rank < middle ? middle + place : first + place, comm);
+        if (rank == middle && low > high)
+            receive(entries, middle - 1, comm);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        entries_free(&others);
+        first = rank < middle ? first : middle;
+        ranks = rank < middle ? low : high;
     }
-    entries->used = entries->count = 0;
-    reserve(entries, total + 1);
-    MPI_Alltoallv(out, sizes, places, MPI_CHAR, entries->bytes, sizes_in, places_in, MPI_CHAR, comm);
-    entries->used = total;
-    for (size_t at = 0; entries_next(entries, at, &next) != NULL; at = next)
-        entries->count++;
-    free(out);
-    free(numbers);
-    return all;
 }

@@ -20,6 +20,8 @@ const char *entries_next(const struct entries *entries, size_t at, size_t *next)
 
 void entries_free(struct entries *entries);
 
-/* Collective: replaces what each process has by an even share of what all have, in turns. Each process must have less than
- * 2 GiB. Returns the number of all. */
-int64_t entries_share(struct entries *entries, MPI_Comm comm);
+/* Collective: replaces what each process has by an even share of what all have. Each process must have less than 2 GiB.
+ *
+ * The lower half of the ranks and the upper one give each other what is theirs, then the halves of each half do so: whatever
+ * the number of ranks, log2 of it are messages of a rank. */
+void entries_share(struct entries *entries, MPI_Comm comm);

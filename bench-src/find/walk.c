@@ -111,10 +111,11 @@ void walk_tree(struct walk *walk, const struct place *place)
         entries_add(&walk->directories, 'd', NULL, walk->config->directory);
     for (int more = 1; more != 0;) {
         read_names(walk, &names);
-        const int64_t shared = entries_share(&names, place->comm);
+        int own = names.count > 0;
+        entries_share(&names, place->comm);
         take(walk, &names);
         entries_free(&names);
-        int own = has_more(walk) || shared > 0;
+        own = has_more(walk) || own;
         MPI_Allreduce(&own, &more, 1, MPI_INT, MPI_LOR, place->comm);
     }
 }

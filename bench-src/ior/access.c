@@ -43,10 +43,9 @@ void ior_access_options(const struct ior_test *test, int target, bool writes, st
 void ior_access_walk(const struct ior_test *test, int rank, struct ior_walk *walk)
 {
     static const enum ior_order_kind orders[] = {IOR_SEQUENTIAL, IOR_SHUFFLED, IOR_DRAWN};
-    const bool one_for_all = !test->config->file_per_process;
     const int64_t seed = test->config->offset_seed >= 0 ? test->config->offset_seed : test->signature;
     ior_walk_begin(walk, &test->plan, rank, orders[test->config->random_offset], (uint64_t)seed);
-    walk->in_file = test->in_file == NULL || test->beside ? 0 : test->in_file[one_for_all ? 0 : rank];
+    walk->in_file = test->beside ? 0 : ior_source_of(test, rank)->in_file;
 }
 
 static struct ior_reorder reorder_of(const struct ior_test *test, int more)
@@ -77,4 +76,17 @@ int ior_access_shift(const struct ior_test *test)
 {
     const struct ior_reorder reorder = reorder_of(test, 0);
     return test->config->random_tasks > 0 ? -1 : ior_reorder_shift(&reorder);
+}
+
+void ior_access_sources(struct ior_test *test)
+{
+    const struct place *place = &test->place;
+    for (int more = 0; more <= test->config->check_write; more++) {
+        struct ior_source *source = &test->sources[more];
+        const int rank = ior_access_target(test, more);
+        *source = test->own;
+        if (place->nodes > 1 || test->is_uneven)
+            place_ask(place, rank, &test->own, source, sizeof *source);
+        source->rank = rank;
+    }
 }

@@ -18,3 +18,6 @@ int ior_access_target(const struct ior_test *test, int more);
 
 /* The same for all: by how many ranks readers are shifted; -1 where each has a distance of its own (-Z). */
 int ior_access_shift(const struct ior_test *test);
+
+/* Collective: finds out where the data is that this rank reads and checks in this repetition, and how much of it there is. */
+void ior_access_sources(struct ior_test *test);

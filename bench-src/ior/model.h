@@ -3,7 +3,7 @@
 
 #include "common/faults.h"
 #include "common/place.h"
-#include "common/rank_rates.h"
+#include "common/totals.h"
 #include "ior/config.h"
 #include "ior/plan.h"
 #include "ior/watch.h"
@@ -56,6 +56,21 @@ struct ior_verdict {
     int64_t bytes_checked, bytes_wrong, transfers_wrong;
 };
 
+/* Places in the totals of a phase, of which those of the times are in phase.c: */
+enum { IOR_LOOK_S = TOTALS_MOST - 1 }; /* the largest: looking at the page cache */
+enum ior_count { /* sums; a page counts as asked for, and may be cached, and dirty too */
+    IOR_BYTES, IOR_TRANSFERS, IOR_REMOTE, IOR_STONEWALL_BYTES, IOR_PROCESSES, IOR_FAILED,
+    IOR_PAGES, IOR_PAGES_CACHED, IOR_PAGES_DIRTY,
+    IOR_RANKS_UNKNOWING, IOR_RANKS_WITHOUT_DIRTY, IOR_RANKS_LOOKED,
+};
+
+/* A rank and its data. */
+struct ior_source {
+    int rank, node, machine;
+    int64_t steps;   /* that it wrote in this iteration */
+    int64_t in_file; /* -zz: transfers that its file has room for (shared: rank 0's); 0: as planned */
+};
+
 struct ior_test {
     const struct ior_config *config;
     const struct store *store; /* config->store, or its fallback */
@@ -76,8 +91,9 @@ struct ior_test {
     int64_t iteration;
     int64_t signature;         /* of this iteration */
     uint64_t reorder_seed;     /* of this iteration */
-    int64_t *written;          /* steps that each rank wrote in this iteration; NULL: all of its places */
-    int64_t *in_file;          /* -zz: transfers that each rank's file has room for (shared: rank 0's); NULL: as planned */
+    struct ior_source own;     /* this rank */
+    struct ior_source sources[2]; /* those whose data it reads, and checks right after writing */
+    bool is_uneven;            /* ranks may have different amounts of data */
     bool may_remove;           /* this run made the files */
     bool wrote;                /* this test or one before it did, perhaps into files that were there */
     const char *file_system;   /* of the test files, seen by rank 0; NULL: unknown */
@@ -113,11 +129,17 @@ static inline int ior_depth(const struct ior_test *test)
     return test->store->submit == NULL ? 1 : (int)test->config->queue_depth;
 }
 
-/* Steps of a rank's way in this iteration. */
+/* rank: this one, or one whose data it reads or checks. */
+static inline const struct ior_source *ior_source_of(const struct ior_test *test, int rank)
+{
+    return rank == test->own.rank ? &test->own : &test->sources[rank != test->sources[0].rank];
+}
+
+/* Steps of such a rank's way in this iteration. */
 static inline int64_t ior_steps(const struct ior_test *test, int rank)
 {
     if (test->beside)
         return test->beside_steps;
-    int64_t steps = test->written == NULL ? test->plan.per_rank : test->written[rank], most = test->config->most_steps;
+    int64_t steps = ior_source_of(test, rank)->steps, most = test->config->most_steps;
     return most > 0 && most < steps ? most : steps;
 }

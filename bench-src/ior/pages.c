@@ -65,51 +65,37 @@ static int look(const struct ior_test *test, int rank, struct cache_pages *pages
 /* What a rank knows of the pages of the data that it is about to read, or has written. */
 enum knowledge { LOOKED, DEDUCED, UNKNOWN, NOT_ASKED };
 
-/* Collective. */
-static void sum_up(const struct ior_test *test, enum knowledge knowledge, const struct cache_pages *pages, double cost_s,
-                   struct ior_share *share)
-{
-    bool no_dirty = pages->dirty < 0;
-    int64_t own[6] = {pages->asked, pages->cached, no_dirty ? 0 : pages->dirty, knowledge == UNKNOWN, no_dirty,
-                      knowledge == LOOKED}, all[6];
-    MPI_Allreduce(own, all, 6, MPI_INT64_T, MPI_SUM, test->place.comm);
-    MPI_Allreduce(&cost_s, &share->cost_s, 1, MPI_DOUBLE, MPI_MAX, test->place.comm);
-    if (all[3] > 0 || all[0] == 0)
-        return;
-    share->method = all[5] == 0 ? "new files" : all[4] > 0 ? "mincore" : cache_method();
-    share->pages_asked = all[0];
-    share->cached = (double)all[1] / (double)all[0];
-    share->dirty = all[4] > 0 ? -1 : (double)all[2] / (double)all[0];
-}
-
-static void share_of(const struct ior_test *test, int rank, enum knowledge knowledge, struct ior_share *share)
+static void look_for(const struct ior_test *test, int rank, enum knowledge knowledge, struct totals *totals)
 {
     struct cache_pages pages = {0};
-    double cost_s = 0;
-    *share = (struct ior_share){.cached = -1, .dirty = -1};
+    int64_t *counts = totals->counts;
     if (!test->store->uses_page_cache)
         return;
     if (knowledge == LOOKED) {
         uint64_t start_ns = timer_ns();
         knowledge = look(test, rank, &pages) == 0 ? LOOKED : UNKNOWN;
-        cost_s = timer_s(start_ns, timer_ns());
+        totals->most[IOR_LOOK_S] = timer_s(start_ns, timer_ns());
     } else if (knowledge == DEDUCED) {
         int64_t bytes = ior_steps(test, rank) * test->plan.transfer;
         pages.asked = (least(bytes, bytes > WHOLE_UP_TO ? PIECES * PIECE_BYTES : bytes) + 4095) / 4096;
     }
-    sum_up(test, knowledge, &pages, cost_s, share);
+    counts[IOR_PAGES] = pages.asked;
+    counts[IOR_PAGES_CACHED] = pages.cached;
+    counts[IOR_PAGES_DIRTY] = pages.dirty < 0 ? 0 : pages.dirty;
+    counts[IOR_RANKS_WITHOUT_DIRTY] = pages.dirty < 0;
+    counts[IOR_RANKS_UNKNOWING] = knowledge == UNKNOWN;
+    counts[IOR_RANKS_LOOKED] = knowledge == LOOKED;
 }
 
-void ior_pages_after_write(const struct ior_test *test, struct ior_share *share)
+void ior_pages_after_write(const struct ior_test *test, struct totals *totals)
 {
-    share_of(test, test->place.rank, test->mixes && !test->beside ? NOT_ASKED : LOOKED, share);
+    look_for(test, test->place.rank, test->mixes && !test->beside ? NOT_ASKED : LOOKED, totals);
 }
 
-void ior_pages_before_read(const struct ior_test *test, int target, struct ior_share *share)
+void ior_pages_before_read(const struct ior_test *test, int target, struct totals *totals)
 {
     const struct ior_config *config = test->config;
-    int machine = place_machine();
-    bool made_here = test->place.nodes == 1 || place_value_of(&test->place, machine, target) == machine;
+    bool made_here = ior_source_of(test, target)->machine == test->own.machine;
     enum knowledge knowledge = UNKNOWN;
     if (test->beside)
         knowledge = NOT_ASKED;
@@ -118,7 +104,21 @@ void ior_pages_before_read(const struct ior_test *test, int target, struct ior_s
         knowledge = LOOKED;
     else if (config->write && !config->use_existing)
         knowledge = DEDUCED;
-    share_of(test, target, knowledge, share);
+    look_for(test, target, knowledge, totals);
+}
+
+struct ior_share ior_pages_share(const struct totals *totals)
+{
+    const int64_t *counts = totals->counts;
+    bool no_dirty = counts[IOR_RANKS_WITHOUT_DIRTY] > 0;
+    struct ior_share share = {.cached = -1, .dirty = -1, .cost_s = totals->most[IOR_LOOK_S]};
+    if (counts[IOR_RANKS_UNKNOWING] > 0 || counts[IOR_PAGES] == 0)
+        return share;
+    share.method = counts[IOR_RANKS_LOOKED] == 0 ? "new files" : no_dirty ? "mincore" : cache_method();
+    share.pages_asked = counts[IOR_PAGES];
+    share.cached = (double)counts[IOR_PAGES_CACHED] / (double)counts[IOR_PAGES];
+    share.dirty = no_dirty ? -1 : (double)counts[IOR_PAGES_DIRTY] / (double)counts[IOR_PAGES];
+    return share;
 }
 
 /* Drops one file, and again until the pages of the rank's data have left or time is up. */

@@ -146,27 +146,32 @@ static void run(struct ior_move *move, const struct store_options *options, stru
     timing->own_s = timer_s(begun, closed);
 }
 
-/* Of the ranks that take part. */
+/* Collective: of the ranks that take part. totals: what is known of the page cache already. */
 static void reduce(const struct ior_test *test, const struct ior_move *move, const struct timing *timing, int target,
-                   bool takes_part, struct ior_result *result)
+                   bool takes_part, struct totals *totals, struct ior_result *result)
 {
     static const struct timing none = {.s[STONEWALL] = -1};
     const struct place *place = &test->place;
-    const double mib = 1 << 20;
-    const int64_t done = takes_part ? move->done : 0, bytes = done * test->plan.transfer;
-    const int64_t remote = place_node_of(place, target) != place->node_index ? bytes : 0;
+    const double mib = 1 << 20, *worst = totals->most;
+    const int64_t done = takes_part ? move->done : 0, bytes = done * test->plan.transfer, *counts = totals->counts;
     timing = takes_part ? timing : &none;
-    double worst[TIMES], moved_s = (timing->s[MOVE] - timing->s[SYNC]) * ior_depth(test), all_moved_s;
-    int64_t own[5] = {bytes, done, remote, timing->bytes_at_stonewall, takes_part}, all[5];
-    MPI_Allreduce(timing->s, worst, TIMES, MPI_DOUBLE, MPI_MAX, place->comm);
-    MPI_Allreduce(&moved_s, &all_moved_s, 1, MPI_DOUBLE, MPI_SUM, place->comm);
-    MPI_Allreduce(own, all, 5, MPI_INT64_T, MPI_SUM, place->comm);
-    result->processes = (int)all[4];
+    memcpy(totals->most, timing->s, sizeof timing->s);
+    totals->sums[0] = (timing->s[MOVE] - timing->s[SYNC]) * ior_depth(test);
+    totals->counts[IOR_BYTES] = bytes;
+    totals->counts[IOR_TRANSFERS] = done;
+    totals->counts[IOR_REMOTE] = ior_source_of(test, target)->node != place->node_index ? bytes : 0;
+    totals->counts[IOR_STONEWALL_BYTES] = timing->bytes_at_stonewall;
+    totals->counts[IOR_PROCESSES] = takes_part;
+    totals->counts[IOR_FAILED] = test->faults.count;
+    totals_rate(totals, takes_part ? (double)bytes / mib / timing->own_s : -1, place->rank, place->node);
+    totals_of(totals, 1, place->comm);
+    result->failed = counts[IOR_FAILED];
+    result->processes = (int)counts[IOR_PROCESSES];
     result->beside_share = -1;
-    result->bytes = all[0];
-    result->transfers = all[1];
-    result->remote_share = all[0] > 0 ? (double)all[2] / (double)all[0] : 0;
-    result->stonewall_bytes = all[3];
+    result->bytes = counts[IOR_BYTES];
+    result->transfers = counts[IOR_TRANSFERS];
+    result->remote_share = result->bytes > 0 ? (double)counts[IOR_REMOTE] / (double)result->bytes : 0;
+    result->stonewall_bytes = counts[IOR_STONEWALL_BYTES];
     result->open_s = worst[OPEN];
     result->move_s = worst[MOVE];
     result->sync_s = worst[SYNC];
@@ -174,21 +179,11 @@ static void reduce(const struct ior_test *test, const struct ior_move *move, con
     result->total_s = worst[TOTAL];
     result->stonewall_s = worst[STONEWALL];
     result->prepare_s = worst[PREPARE];
-    result->latency_s = all[1] > 0 ? all_moved_s / (double)all[1] : 0;
-    result->rate_mib_s = (double)all[0] / mib / worst[TOTAL];
-    result->rate_ops_s = (double)all[1] / worst[TOTAL];
-    double own_mib_s = takes_part ? (double)bytes / mib / timing->own_s : -1;
-    rank_rates_of(&result->rank_rates_mib_s, place, 1, &own_mib_s);
-}
-
-/* What each rank has written, where that may be less than was planned: the readers need to know. */
-static void keep_counts(struct ior_test *test, int64_t steps)
-{
-    if (test->config->deadline_s == 0 && test->config->most_steps == 0)
-        return;
-    if (test->written == NULL)
-        test->written = die_alloc(sizeof(void *), (size_t)test->place.ranks * sizeof *test->written);
-    MPI_Allgather(&steps, 1, MPI_INT64_T, test->written, 1, MPI_INT64_T, test->place.comm);
+    result->latency_s = result->transfers > 0 ? totals->sums[0] / (double)result->transfers : 0;
+    result->rate_mib_s = (double)result->bytes / mib / worst[TOTAL];
+    result->rate_ops_s = (double)result->transfers / worst[TOTAL];
+    result->rank_rates_mib_s = totals->rates;
+    result->share = ior_pages_share(totals);
 }
 
 /* stoneWallingStatusFile: how many transfers each rank has made, for a later run that reads. */
@@ -259,8 +254,7 @@ static void find_outliers(const struct ior_test *test, const struct timing *timi
 
 static struct ior_result result_of(const struct ior_test *test, enum ior_operation operation, int64_t signature)
 {
-    return (struct ior_result){.operation = operation, .iteration = test->iteration, .signature = signature,
-                               .share = {.cached = -1, .dirty = -1}};
+    return (struct ior_result){.operation = operation, .iteration = test->iteration, .signature = signature};
 }
 
 /* Seconds that it took. */
@@ -284,16 +278,16 @@ void ior_phase(struct ior_test *test, enum ior_operation operation, int target, 
     struct store_options options;
     struct timing timing = {.s[STONEWALL] = -1};
     struct ior_move move = {.test = test, .path = path, .operation = operation};
+    struct totals totals = {0};
     *result = result_of(test, operation, test->signature);
     ior_access_path(test, target, path);
     ior_access_options(test, target, operation == IOR_WRITE, &options);
     if (operation == IOR_WRITE) {
         timing.s[PREPARE] = prepare_data(test, target);
-        free(test->written);
-        test->written = NULL;
+        test->own.steps = test->plan.per_rank;
     } else {
         result->shift = ior_access_shift(test);
-        ior_pages_before_read(test, target, &result->share);
+        ior_pages_before_read(test, target, &totals);
     }
     ior_access_walk(test, target, &move.walk);
     if (test->watch != NULL)
@@ -303,9 +297,14 @@ void ior_phase(struct ior_test *test, enum ior_operation operation, int target, 
 
     run(&move, &options, &timing);
 
-    result->failed = faults_report(&test->faults, &test->place);
+    if (operation == IOR_WRITE) {
+        if (test->config->deadline_s > 0)
+            test->own.steps = move.walk.step;
+        ior_pages_after_write(test, &totals);
+    }
+    reduce(test, &move, &timing, target, true, &totals, result);
+    faults_list(&test->faults, &test->place, result->failed);
     test->failed_operations += result->failed;
-    reduce(test, &move, &timing, target, true, result);
     find_outliers(test, &timing, true, result);
     take_watch(test, test->watch, result);
     if (result->failed == 0) {
@@ -313,19 +312,18 @@ void ior_phase(struct ior_test *test, enum ior_operation operation, int target, 
         save_transfers(test);
     }
     if (operation == IOR_WRITE) {
-        keep_counts(test, move.walk.step);
+        if (test->is_uneven)
+            ior_access_sources(test);
         keep_stonewall(test, move.walk.step);
-        if (result->failed == 0)
-            ior_pages_after_write(test, &result->share);
     }
 }
 
 /* One side's part of a mixed phase. */
 static void reduce_side(const struct ior_test *test, const struct ior_move *move, const struct timing *timing, int target,
-                        struct ior_result *result)
+                        struct totals *totals, struct ior_result *result)
 {
     const bool takes_part = test->beside == ior_writes(result->operation);
-    reduce(test, move, timing, target, takes_part, result);
+    reduce(test, move, timing, target, takes_part, totals, result);
     find_outliers(test, timing, takes_part, result);
     take_watch(test, takes_part ? test->watch : test->other_watch, result);
 }
@@ -337,6 +335,7 @@ void ior_phase_mixed(struct ior_test *test, int target, struct ior_result *write
     struct timing timing = {.s[STONEWALL] = -1};
     struct ior_move move = {.test = test, .path = path, .operation = test->beside ? IOR_WRITE : IOR_READ};
     const int64_t steps = ior_steps(test, target);
+    struct totals of_writes = {0}, of_reads = {0};
     *writes = result_of(test, IOR_MIX_WRITE, ~test->signature);
     *reads = result_of(test, IOR_MIX_READ, test->signature);
     reads->shift = ior_access_shift(test);
@@ -344,7 +343,7 @@ void ior_phase_mixed(struct ior_test *test, int target, struct ior_result *write
     ior_access_options(test, target, test->beside, &options);
     if (test->beside)
         timing.s[PREPARE] = prepare_data(test, target);
-    ior_pages_before_read(test, target, &reads->share);
+    ior_pages_before_read(test, target, &of_reads);
     ior_access_walk(test, target, &move.walk);
     if (test->watch != NULL)
         ior_watch_clear(test->watch, test->place.ranks);
@@ -354,14 +353,12 @@ void ior_phase_mixed(struct ior_test *test, int target, struct ior_result *write
     run(&move, &options, &timing);
     test->beside_steps = move.done < steps ? move.walk.step : steps;
 
-    int64_t failed = faults_report(&test->faults, &test->place);
-    test->failed_operations += failed;
-    writes->failed = reads->failed = failed;
-    reduce_side(test, &move, &timing, target, writes);
-    reduce_side(test, &move, &timing, target, reads);
+    ior_pages_after_write(test, &of_writes);
+    reduce_side(test, &move, &timing, target, &of_writes, writes);
+    reduce_side(test, &move, &timing, target, &of_reads, reads);
+    faults_list(&test->faults, &test->place, writes->failed);
+    test->failed_operations += writes->failed;
     double both_s = fmin(writes->total_s, reads->total_s);
     writes->beside_share = both_s / writes->total_s;
     reads->beside_share = both_s / reads->total_s;
-    if (failed == 0)
-        ior_pages_after_write(test, &writes->share);
 }

@@ -115,6 +115,8 @@ static int measure_files(struct ior_test *test)
     char path[PATH_MAX];
     struct stat status;
     int64_t steps = test->plan.per_rank, in_file = 0, kept = steps;
+    test->own = (struct ior_source){place->rank, place->node_index, place_machine(), steps, 0};
+    test->is_uneven = config->deadline_s > 0 || (!config->write && config->random_offset == 2);
     if (config->write)
         return EXIT_CODE_OK;
     bool by_length = config->deadline_s > 0 && config->file_per_process && !config->multi_file;
@@ -126,15 +128,12 @@ static int measure_files(struct ior_test *test)
             in_file = status.st_size / config->transfer;
     }
     if (config->random_offset == 2) {
-        test->in_file = die_alloc(sizeof(void *), (size_t)place->ranks * sizeof *test->in_file);
-        MPI_Allgather(&in_file, 1, MPI_INT64_T, test->in_file, 1, MPI_INT64_T, place->comm);
+        if (!config->file_per_process)
+            MPI_Bcast(&in_file, 1, MPI_INT64_T, 0, place->comm);
+        test->own.in_file = in_file;
     }
     steps = kept < steps ? kept : steps;
-    steps = by_length && in_file > 0 && in_file < steps ? in_file : steps;
-    if (by_length || config->stonewall_file != NULL) {
-        test->written = die_alloc(sizeof(void *), (size_t)place->ranks * sizeof *test->written);
-        MPI_Allgather(&steps, 1, MPI_INT64_T, test->written, 1, MPI_INT64_T, place->comm);
-    }
+    test->own.steps = by_length && in_file > 0 && in_file < steps ? in_file : steps;
     return EXIT_CODE_OK;
 }
 
@@ -228,8 +227,6 @@ void ior_session_end(struct ior_test *test)
     ior_watch_free(test->other_watch);
     if (test->side != MPI_COMM_NULL)
         MPI_Comm_free(&test->side);
-    free(test->written);
-    free(test->in_file);
     pattern_free(&test->pattern);
 }
 
@@ -243,6 +240,8 @@ void ior_session_next(struct ior_test *test)
         test->reorder_seed = (uint64_t)(test->iteration - config->reorder_seed);
     else
         test->reorder_seed = (uint64_t)(session.chosen + test->iteration);
+    if (test->iteration == 0 || config->random_tasks > 0)
+        ior_access_sources(test);
 }
 
 void ior_session_pause(const struct ior_test *test)

@@ -12,7 +12,7 @@ int ior_session_begin(struct ior_test *test, const struct ior_script *tests, int
                       struct ior_record *record);
 void ior_session_end(struct ior_test *test);
 
-/* Seeds of the repetition that begins. */
+/* Collective: seeds of the repetition that begins, and whose data is read in it. */
 void ior_session_next(struct ior_test *test);
 
 /* -d */

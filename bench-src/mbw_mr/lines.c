@@ -44,11 +44,11 @@ static void emit_point(const struct mbw_config *config, const struct mbw_team *t
     emit_figure("rate_messages_s", result->messages_s);
     emit_figure("pair_rate_mb_s", result->rate_mb_s / team->pairs);
     emit_group("pair_spread_mb_s", '{');
-    emit_figure("fastest", result->pair_rate_mb_s.highest);
+    emit_figure("fastest", result->pair_rate_mb_s.fastest);
     emit_figure("median", result->pair_rate_mb_s.median);
-    emit_figure("slowest", result->pair_rate_mb_s.lowest);
+    emit_figure("slowest", result->pair_rate_mb_s.slowest);
     emit_group_end('}');
-    emit_int("slowest_rank", result->slowest_rank);
+    emit_int("slowest_rank", result->pair_rate_mb_s.slowest_rank);
     emit_known("wrong_messages", load->validate ? result->wrong_messages : -1);
     emit_percentiles(config, result);
     emit_line_end();
@@ -87,9 +87,9 @@ void mbw_lines_sweep(const struct mbw_team *team, const struct mbw_load *load, c
     double pair = result->rate_mb_s / team->pairs;
     emit_number(team, load, result, false, "pair", "MB/s", pair);
     emit_group("ranks", '{');
-    emit_figure("fastest", result->pair_rate_mb_s.highest);
+    emit_figure("fastest", result->pair_rate_mb_s.fastest);
     emit_figure("median", result->pair_rate_mb_s.median);
-    emit_figure("slowest", result->pair_rate_mb_s.lowest);
+    emit_figure("slowest", result->pair_rate_mb_s.slowest);
     emit_group_end('}');
     emit_line_end();
     emit_number(team, load, result, false, "rise", "x", result->rate_mb_s / one_pair_mb_s);

@@ -4,6 +4,7 @@
 #include "common/buf.h"
 #include "common/die.h"
 #include "common/timer.h"
+#include "common/totals.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -197,7 +198,6 @@ void mbw_point_measure(const struct mbw_team *team, const struct mbw_load *load,
         memset(room->in, 0, (size_t)used);
     }
     double phase_s, own_s = run_clock(team, load, room, &phase_s);
-    double sums_s[] = {team->sends ? own_s : 0, team->sends ? phase_s : 0};
     for (int64_t j = 0; load->validate && !team->sends && j < places; j++) {
         char what[96];
         snprintf(what, sizeof what, "timed message of %" PRId64 " bytes", load->size_bytes);
@@ -205,19 +205,16 @@ void mbw_point_measure(const struct mbw_team *team, const struct mbw_load *load,
     }
     if (load->validate)
         check_window(team, load, room, ~seed, faults);
-    result->wrong_messages = faults->count - wrong_before;
-    MPI_Allreduce(MPI_IN_PLACE, &result->wrong_messages, 1, MPI_INT64_T, MPI_SUM, team->comm);
-
-    MPI_Allreduce(MPI_IN_PLACE, sums_s, 2, MPI_DOUBLE, MPI_SUM, team->comm);
     double messages = (double)load->iterations * (double)load->window, size_bytes = (double)load->size_bytes;
-    result->elapsed_s = sums_s[0] / team->pairs;
-    result->phase_s = sums_s[1] / team->pairs;
+    struct totals totals = {.sums = {team->sends ? own_s : 0, team->sends ? phase_s : 0}, .counts = {faults->count - wrong_before}};
+    totals_rate(&totals, team->sends ? size_bytes * messages / 1e6 / own_s : -1, team->world_rank, "");
+    totals_of(&totals, 1, team->comm);
+    result->wrong_messages = totals.counts[0];
+    result->elapsed_s = totals.sums[0] / team->pairs;
+    result->phase_s = totals.sums[1] / team->pairs;
     result->messages_s = messages * team->pairs / result->elapsed_s;
     result->rate_mb_s = size_bytes * result->messages_s / 1e6;
-    double own_mb_s = team->sends ? size_bytes * messages / 1e6 / own_s : -1;
-    spreads_of(&result->pair_rate_mb_s, team->comm, 1, &own_mb_s);
+    result->pair_rate_mb_s = totals.rates;
     if (result->wrong_messages > 0) /* no number for what was not moved as it should */
         result->rate_mb_s = result->messages_s = NAN;
-    result->slowest_rank = team->world_rank;
-    MPI_Bcast(&result->slowest_rank, 1, MPI_INT, result->pair_rate_mb_s.lowest_rank, team->comm);
 }

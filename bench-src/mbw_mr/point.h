@@ -8,7 +8,7 @@
 #pragma once
 
 #include "common/faults.h"
-#include "common/spread.h"
+#include "common/rank_rates.h"
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -41,8 +41,7 @@ struct mbw_result {
     double phase_s;    /* likewise, with the barriers before each window */
     double rate_mb_s;  /* of all pairs, MB = 10^6 bytes; not a number where messages were wrong */
     double messages_s; /* of all pairs; likewise */
-    struct spread pair_rate_mb_s;
-    int slowest_rank;       /* sender of the slowest pair, rank in MPI_COMM_WORLD */
+    struct rank_rates pair_rate_mb_s; /* of the senders, ranks in MPI_COMM_WORLD */
     double percentiles_mb_s[MBW_MOST_PERCENTILES]; /* filled by whoever prints them */
     int64_t wrong_messages; /* 0 where load->validate is false */
 };

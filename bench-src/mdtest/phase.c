@@ -2,8 +2,8 @@
 #include "mdtest/phase.h"
 
 #include "common/run.h"
-#include "common/spread.h"
 #include "common/timer.h"
+#include "common/totals.h"
 #include "mdtest/dirs.h"
 #include "mdtest/items.h"
 
@@ -238,48 +238,64 @@ static void save_ranks(struct mdtest_test *test, const struct mdtest_phase *phas
         faults_add(&test->faults, "write", path, error, NULL);
 }
 
+/* How far apart the ranks of this rank's clock started each phase, in seconds. Collective. */
+static void find_skews(const struct mdtest_test *test, double skews_s[MDTEST_PHASES])
+{
+    uint64_t starts[MDTEST_PHASES][2];
+    for (int i = 0; i < test->phases_done; i++) {
+        starts[i][0] = test->phases[i].start_ns;
+        starts[i][1] = ~test->phases[i].start_ns; /* the first start's complement is the largest */
+    }
+    MPI_Allreduce(MPI_IN_PLACE, starts, 2 * test->phases_done, MPI_UINT64_T, MPI_MAX, test->machine);
+    for (int i = 0; i < test->phases_done; i++)
+        skews_s[i] = (double)(starts[i][0] - ~starts[i][1]) * 1e-9;
+}
+
+enum { SKEW, LONGEST, MINUS_SHORTEST, MOST_DONE };
+enum { DONE, TRIED, REMOTE };
+
+static void take_totals(const struct mdtest_test *test, const struct mdtest_phase *phase, const struct totals *totals,
+                        struct mdtest_result *result)
+{
+    const double *most = totals->most;
+    const int64_t *counts = totals->counts;
+    memset(result, 0, sizeof *result);
+    result->elapsed_s = most[LONGEST];
+    result->start_skew_s = test->config->no_barriers ? -1 : fmax(most[SKEW], most[LONGEST] + most[MINUS_SHORTEST]);
+    result->operations_done = counts[DONE];
+    result->operations_counted = result->files_counted = phase->counted;
+    result->files_true = test->config->shared ? (int64_t)most[MOST_DONE] : counts[DONE];
+    result->rate_ops_s = (double)phase->counted / result->elapsed_s;
+    result->true_rate_ops_s = (double)counts[DONE] / result->elapsed_s;
+    result->failed = phase->failed;
+    result->rank_rates_ops_s = totals->rates;
+    if (counts[REMOTE] < 0)
+        result->remote_share = -1;
+    else
+        result->remote_share = counts[TRIED] > 0 ? (double)counts[REMOTE] / (double)counts[TRIED] : 0;
+}
+
+/* Clocks of two machines have nothing in common. On each machine the starts are compared directly; between machines the elapsed
+ * times are: who left the opening barrier later has less time until the closing one. The larger one counts. */
 void mdtest_phases_reduce(struct mdtest_test *test, struct mdtest_result results[MDTEST_PHASES])
 {
-    enum { DONE, TRIED, REMOTE, SUMS };
-    MPI_Comm comm = test->place.comm;
-    int count = test->phases_done;
-    if (count == 0)
-        return;
-    struct spread_start starts[MDTEST_PHASES];
-    struct rank_rates rates[MDTEST_PHASES];
-    double own_rates[MDTEST_PHASES];
-    int64_t sums[MDTEST_PHASES][SUMS], most_done[MDTEST_PHASES];
+    const int count = test->phases_done;
+    const struct place *place = &test->place;
+    struct totals totals[MDTEST_PHASES];
+    double skews_s[MDTEST_PHASES];
+    find_skews(test, skews_s);
     for (int i = 0; i < count; i++) {
         const struct mdtest_phase *phase = &test->phases[i];
-        starts[i] = (struct spread_start){.start_ns = phase->start_ns, .elapsed_s = phase->elapsed_s};
-        own_rates[i] = phase->tried > 0 ? (double)phase->done / phase->own_s : -1;
-        sums[i][DONE] = most_done[i] = phase->done;
-        sums[i][TRIED] = phase->tried;
-        sums[i][REMOTE] = remote_operations(test, phase);
+        totals[i] = (struct totals){
+            .most = {skews_s[i], phase->elapsed_s, -phase->elapsed_s, (double)phase->done},
+            .counts = {phase->done, phase->tried, remote_operations(test, phase)},
+        };
+        totals_rate(&totals[i], phase->tried > 0 ? (double)phase->done / phase->own_s : -1, place->rank, place->node);
     }
-    spread_of_starts(comm, test->machine, count, starts);
-    MPI_Allreduce(MPI_IN_PLACE, sums, count * SUMS, MPI_INT64_T, MPI_SUM, comm);
-    if (test->config->shared)
-        MPI_Allreduce(MPI_IN_PLACE, most_done, count, MPI_INT64_T, MPI_MAX, comm);
-    rank_rates_of(rates, &test->place, count, own_rates);
+    totals_of(totals, count, place->comm);
     for (int i = 0; i < count; i++) {
-        const struct mdtest_phase *phase = &test->phases[i];
-        struct mdtest_result *result = &results[i];
-        memset(result, 0, sizeof *result);
-        result->elapsed_s = starts[i].longest_s;
-        result->start_skew_s = test->config->no_barriers ? -1 : starts[i].skew_s;
-        result->operations_done = sums[i][DONE];
-        result->operations_counted = result->files_counted = phase->counted;
-        result->files_true = test->config->shared ? most_done[i] : result->operations_done;
-        result->rate_ops_s = (double)phase->counted / result->elapsed_s;
-        result->true_rate_ops_s = (double)result->operations_done / result->elapsed_s;
-        result->failed = phase->failed;
-        result->rank_rates_ops_s = rates[i];
-        if (sums[i][REMOTE] < 0)
-            result->remote_share = -1;
-        else
-            result->remote_share = sums[i][TRIED] > 0 ? (double)sums[i][REMOTE] / (double)sums[i][TRIED] : 0;
-        save_ranks(test, phase);
+        take_totals(test, &test->phases[i], &totals[i], &results[i]);
+        save_ranks(test, &test->phases[i]);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "common/emit.h"
 #include "common/place.h"
 #include "common/quiet.h"
+#include "common/totals.h"
 #include "mpiio/report.h"
 
 #include <fcntl.h>
@@ -54,7 +55,6 @@ static void plan_phase(struct mpiio_test *test, bool writes, struct pool *pool, 
     MPI_Scatter(shares, 1, MPI_INT64_T, &share->bytes, 1, MPI_INT64_T, 0, place->comm);
     MPI_Allreduce(&own.bytes, bytes, 1, MPI_INT64_T, MPI_SUM, place->comm);
     *chunks = config->split ? place->ranks : pool->chunks;
-    free(files);
     free(shares);
 }
 
@@ -88,15 +88,16 @@ static void reduce(const struct mpiio_test *test, const struct mpiio_agent *agen
     const struct mpiio_worker *worker = agent->worker;
     /* A rank that was given nothing may have taken no time of a coarse clock. */
     double rate = worker->bytes > 0 ? (double)worker->bytes / 1048576 / worker->own_s : 0;
-    double most[5] = {worker->own_s, worker->sync_s, worker->starved_s, agent->longest_wait_s,
-                      place->rank > 0 ? agent->cpu_s : 0};
-    double sums[3] = {rate, worker->starved_s, agent->wait_s};
-    int64_t counts[4] = {worker->bytes, worker->pieces, agent->asked, worker->own_read_bytes};
-    MPI_Allreduce(MPI_IN_PLACE, most, 5, MPI_DOUBLE, MPI_MAX, place->comm);
-    MPI_Allreduce(MPI_IN_PLACE, sums, 3, MPI_DOUBLE, MPI_SUM, place->comm);
-    MPI_Allreduce(MPI_IN_PLACE, counts, 4, MPI_INT64_T, MPI_SUM, place->comm);
-    double rate_or_none = worker->bytes > 0 ? rate : -1;
-    rank_rates_of(&result->rank_rates_mib_s, place, 1, &rate_or_none);
+    struct totals totals = {
+        .most = {worker->own_s, worker->sync_s, worker->starved_s, agent->longest_wait_s, place->rank > 0 ? agent->cpu_s : 0},
+        .sums = {rate, worker->starved_s, agent->wait_s},
+        .counts = {worker->bytes, worker->pieces, agent->asked, worker->own_read_bytes},
+    };
+    totals_rate(&totals, worker->bytes > 0 ? rate : -1, place->rank, place->node);
+    totals_of(&totals, 1, place->comm);
+    const double *most = totals.most, *sums = totals.sums;
+    const int64_t *counts = totals.counts;
+    result->rank_rates_mib_s = totals.rates;
     result->bytes = counts[0];
     result->chunks = counts[1];
     result->elapsed_s = most[0];

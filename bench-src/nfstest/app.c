@@ -13,6 +13,7 @@
 #include "common/run.h"
 #include "common/scratch.h"
 #include "common/timer.h"
+#include "common/totals.h"
 #include "nfstest/file.h"
 #include "nfstest/plan.h"
 #include "nfstest/report.h"
@@ -130,15 +131,17 @@ static bool run_phase(struct test *test, enum nfstest_operation operation, int64
     int64_t done = do_files(test, operation, bytes);
     uint64_t own_ns = timer_ns();
     MPI_Barrier(place->comm);
-    double seconds[2] = {timer_s(start_ns, timer_ns()), (double)test->io.check_ns * 1e-9};
-    MPI_Allreduce(MPI_IN_PLACE, seconds, 2, MPI_DOUBLE, MPI_MAX, place->comm);
-    result->elapsed_s = seconds[0];
-    result->check_s = seconds[1];
+    struct totals totals = {.most = {timer_s(start_ns, timer_ns()), (double)test->io.check_ns * 1e-9}, .counts = {test->faults.count}};
+    double rate = (double)done * (double)bytes / 1048576 / timer_s(start_ns, own_ns);
+    totals_rate(&totals, rate, place->rank, place->node);
+    totals_of(&totals, 1, place->comm);
+    const int64_t failed = totals.counts[0];
+    result->elapsed_s = totals.most[0];
+    result->check_s = totals.most[1];
     result->foreign_share = test->foreign_share;
     result->remote_share = test->remote_share;
-    double rate = (double)done * (double)bytes / 1048576 / timer_s(start_ns, own_ns);
-    rank_rates_of(&result->rank_rates_mib_s, place, 1, &rate);
-    int64_t failed = faults_report(&test->faults, place);
+    result->rank_rates_mib_s = totals.rates;
+    faults_list(&test->faults, place, failed);
     test->run->failed_operations += failed;
     return failed == 0;
 }

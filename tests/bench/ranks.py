@@ -37,7 +37,7 @@ from tests.bench.table import Row
 
 NODES, FILES = 4, 10  # files of a rank
 GIVEN = os.environ.get("RANKS", "64,256,512,1024" if FULL else "")
-RANKS = tuple(int(ranks) for ranks in (GIVEN or "64,256").split(","))
+RANKS = tuple(ranks for ranks in map(int, (GIVEN or "64,256").split(",")) if ranks >= NODES)
 OF_LAYOUT = {"shared": (), "unique": ("-u",), "onefile": ("-S",)}
 PHASES = ("create", "stat", "read", "remove")
 LIMIT_S = 600 if GIVEN else 90

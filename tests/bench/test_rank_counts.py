@@ -86,7 +86,7 @@ def test_each_bar_can_be_missed(change: dict[str, int]) -> None:
 
 
 def test_messages_of_a_program_that_measures_messages_miss_no_bar() -> None:
-    talkative = Program("a program", PROGRAM.command, phases=2, by_messages=True)
+    talkative = Program("a program", PROGRAM.command, phases=2, messages="are what it measures")
     assert not is_missed(talkative, costs_of(talkative, counts(inside=9, per_log=9, rank_0=64)))
 
 

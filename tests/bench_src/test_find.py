@@ -52,6 +52,12 @@ def test_files_are_found_as_by_find(tmp_path: Path, options: tuple[object, ...],
     assert matched(launch(tmp_path, "find", "-d", root, *given, ranks=3)) == (found, 42)
 
 
+def test_all_files_are_found_with_any_number_of_processes(tmp_path: Path) -> None:
+    root = tree(tmp_path)
+    for ranks in (1, 2, 5, 7):
+        assert matched(launch(tmp_path, "find", "-d", root, "-s", 10, ranks=ranks)) == (3, 42)
+
+
 def test_sizes_beyond_4_gib_are_reported_apart(tmp_path: Path) -> None:
     (tmp_path / "large").mkdir()
     for size in ((5 << 30) + 1, 5 << 30, 1 << 30):

@@ -911,6 +911,18 @@ def test_reading_with_a_deadline_goes_by_the_length_of_kept_files(tmp_path: Path
     assert (reply.status, reply.line_of("phase")["bytes"]) == (0, 2 * MIB)
 
 
+@pytest.mark.parametrize("readers", [("-C",), ("-Z", "-X", 3, "-i", 2), ("-ZZ", "-zz")])
+def test_each_reader_goes_by_the_length_of_the_file_that_it_reads(tmp_path: Path, readers: tuple[object, ...]) -> None:
+    """Beyond the end of a shorter file than another's, a read would fail."""
+    for rank in range(4):
+        with (tmp_path / f"f.{rank:08}").open("wb") as file:
+            file.truncate((rank + 1) << 20)
+    reply = ior(tmp_path, "-r", "-F", "-D", 600, "-t", "64k", "-b", "64m", *readers, ranks=4, node_of_rank="R/2")
+    assert reply.status == 0, reply.err
+    if readers == ("-C",):
+        assert reply.one("phase")["bytes"] == 10 * MIB
+
+
 def test_a_pause_may_be_a_part_of_a_second(tmp_path: Path) -> None:
     reply = ior(tmp_path, *SMALL, "-d", 0.1, ranks=1)
     assert reply.out.count("delaying 0.1 seconds . . .") == 2

@@ -38,10 +38,10 @@ COMMON = (
         "units",
         "version",
     ),
-    ("buf", "emit", "pool", "raw", "spread", "timeline"),
+    ("buf", "emit", "pool", "raw", "timeline"),
     ("opt", "pattern", "place", "sha256"),
     ("elsewhere", "faults", "hog", "objects", "latency", "rank_rates"),
-    ("mount", "scratch"),
+    ("mount", "scratch", "totals"),
     ("attest",),
     ("run",),
 )
