@@ -24,7 +24,7 @@ def case_of_attempt(number: int, hash: str = PROGRAM) -> Case:
         "library.libc.so.6": f"/lib/libc.so.6 {LIBRARY}",
     }
     values = {name: (Value("0", text),) for name, text in facts.items()}
-    witness = Witness(True, {hash: "/opt/bench/mdtest"}, {"libc.so.6": (f"/other/libc.so.6 {LIBRARY}",)})
+    witness = Witness(True, {hash: "/opt/bench/mdtest"}, libraries={"libc.so.6": (f"/other/libc.so.6 {LIBRARY}",)})
     evidence = Evidence(Environment(recorded=True, nodes=(Node("n1", "n1"),), facts=values), witness=witness)
     run = replace(builders.run(), launcher=Launcher(options=("--cpu-bind=cores",), prefix=("/w.sh", "-x")))
     seen = replace(builders.observation(), binary_sha256=None)
