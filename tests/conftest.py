@@ -27,7 +27,7 @@ KIND_OF_FIXTURE = {
     "sandbox_directory": "slurm",
     "gluster": "slurm",
     "cluster": "programs",  # a stand-in for Slurm's
-    "killed": "programs",
+    "killed_drivers": "programs",
     "browser": "programs",
     "vendor": "programs",  # a bundle of a campaign that was run
 }

@@ -34,7 +34,7 @@ def run(driver: Driving, cluster: Fake) -> None:
     fake_slurm.wait_until(lambda: not cluster.active_jobs(), "the job has ended")
 
 
-def told(driver: Driving) -> dict[str, Any]:
+def read_accounting(driver: Driving) -> dict[str, Any]:
     fields: dict[str, Any] = json.loads((driver.paths.jobs(driver.attempt().job) / "accounting.json").read_text())
     return fields
 
@@ -42,7 +42,7 @@ def told(driver: Driving) -> dict[str, Any]:
 def test_an_ended_job_is_put_down_with_what_both_of_slurms_memories_say(driver: Driving, cluster: Fake) -> None:
     run(driver, cluster)
     driver.follow()
-    fields = told(driver)
+    fields = read_accounting(driver)
     assert (fields["format"], fields["accounting"], fields["problems"]) == (1, True, [])
     assert (fields["job"]["JobName"], fields["job"]["JobState"]) == (driver.attempt().job, "COMPLETED")
     assert [step["JobIDRaw"] for step in fields["steps"]] == [driver.attempt().job_id]
@@ -54,7 +54,11 @@ def test_a_cluster_without_accounting_is_put_down_as_one(driver: Driving, cluste
     cluster.fault("no-accounting")
     run(driver, cluster)
     driver.follow()
-    assert (told(driver)["accounting"], told(driver)["steps"], told(driver)["problems"]) == (False, [], [])
+    assert (
+        read_accounting(driver)["accounting"],
+        read_accounting(driver)["steps"],
+        read_accounting(driver)["problems"],
+    ) == (False, [], [])
 
 
 def test_a_job_that_slurm_has_forgotten_is_put_down_as_such_once(driver: Driving, cluster: Fake) -> None:
@@ -63,7 +67,7 @@ def test_a_job_that_slurm_has_forgotten_is_put_down_as_such_once(driver: Driving
     run(driver, cluster)
     driver.follow()
     assert driver.attempt().state is State.DONE
-    assert told(driver)["problems"] == ["Slurm no longer has a record of the job"]
+    assert read_accounting(driver)["problems"] == ["Slurm no longer has a record of the job"]
 
 
 def test_a_slurm_that_does_not_answer_is_asked_by_the_next_command(driver: Driving, cluster: Fake) -> None:
@@ -94,16 +98,16 @@ def test_a_job_that_has_not_ended_is_waited_for_and_then_put_down_for_the_time_b
     cluster.pretend(number, job, state)
     clock = [0.0]
     slow = accounting.Accountant(driver.paths, driver.store, lambda: clock[0], driver.messages.append)
-    for now, waits in ((0.0, True), (0.3, True), (0.6, False)):
-        clock[0] = now
+    for clock_s, waits in ((0.0, True), (0.3, True), (0.6, False)):
+        clock[0] = clock_s
         assert slow.step(set(), ()) is waits
-    assert told(driver)["job"]["JobState"] == state
+    assert read_accounting(driver)["job"]["JobState"] == state
     cluster.pretend(number, job, "COMPLETED")
     assert slow.step(set(), ()) is False
-    assert told(driver)["job"]["JobState"] == state, "one command asks for a job once"
+    assert read_accounting(driver)["job"]["JobState"] == state, "one command asks for a job once"
     second_accountant = accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.messages.append)
     assert second_accountant.step(set(), ()) is False
-    assert told(driver)["job"]["JobState"] == "COMPLETED"
+    assert read_accounting(driver)["job"]["JobState"] == "COMPLETED"
 
 
 def test_the_wait_for_a_jobs_end_begins_when_its_last_attempt_has_ended(driver: Driving, cluster: Fake) -> None:
@@ -124,7 +128,7 @@ def test_a_job_that_slurm_forgot_before_it_was_seen_to_end_keeps_its_record_and_
     run(driver, cluster)
     driver.follow()
     path = driver.paths.jobs(driver.attempt().job) / "accounting.json"
-    left = told(driver)
+    left = read_accounting(driver)
     left["job"]["JobState"] = "COMPLETING"
     left["steps"], left["accounting"] = [], False
     path.write_text(json.dumps(left))
@@ -134,7 +138,7 @@ def test_a_job_that_slurm_forgot_before_it_was_seen_to_end_keeps_its_record_and_
     assert (
         accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.messages.append).step(set(), ()) is False
     )
-    kept_fields = told(driver)
+    kept_fields = read_accounting(driver)
     assert kept_fields["problems"] == ["Slurm no longer has a record of the job"]
     assert kept_fields["job"] == left["job"]
     before = path.stat().st_mtime_ns

@@ -16,12 +16,12 @@ SHOWN = (
 )
 
 
-def of(output: str) -> partitions.Admission:
+def admission(output: str) -> partitions.Admission:
     return partitions.terms_of(partitions.partition_fields(output)[0])
 
 
 def test_a_partition_admits_the_accounts_that_it_names_and_every_qos_where_it_names_none() -> None:
-    terms = of(SHOWN)
+    terms = admission(SHOWN)
     assert (terms.state, terms.most_nodes, terms.qos) == (partitions.UP, None, "")
     assert terms.admits("account", "physics")
     assert not terms.admits("account", "biology")
@@ -29,14 +29,14 @@ def test_a_partition_admits_the_accounts_that_it_names_and_every_qos_where_it_na
 
 
 def test_what_a_partition_denies_it_does_not_admit() -> None:
-    terms = of(SHOWN.replace("AllowQos=ALL", "DenyQos=long,debug"))
+    terms = admission(SHOWN.replace("AllowQos=ALL", "DenyQos=long,debug"))
     assert not terms.admits("qos", "debug")
     assert terms.admits("qos", "short")
 
 
 def test_state_nodes_of_a_job_and_qos_are_read() -> None:
     changed_text = SHOWN.replace("State=UP", "State=DOWN").replace("MaxNodes=UNLIMITED", "MaxNodes=2")
-    terms = of(changed_text.replace("QoS=N/A", "QoS=short"))
+    terms = admission(changed_text.replace("QoS=N/A", "QoS=short"))
     assert (terms.state, terms.most_nodes, terms.qos) == (partitions.DOWN, 2, "short")
 
 
@@ -81,12 +81,12 @@ def test_nothing_is_listed_where_the_site_keeps_no_accounts(monkeypatch: pytest.
 
 def test_of_a_user_without_a_name_slurm_is_asked_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pwd, "getpwuid", lambda number: {}[number])
-    asked: list[Sequence[str]] = []
+    commands_: list[Sequence[str]] = []
 
     def call(command: Sequence[str]) -> commands.Reply:
-        asked.append(command)
+        commands_.append(command)
         return commands.Reply(0, "", "")
 
     monkeypatch.setattr(commands, "call", call)
     assert partitions.known_names("qos", "batch") == []
-    assert f"user={os.getuid()}" in asked[0]
+    assert f"user={os.getuid()}" in commands_[0]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 
 from campaign.core import waiting
 from campaign.core.errors import UnknownState
@@ -15,21 +15,21 @@ from campaign.slurm import commands
 
 # Any text that does not hold the mark, which nobody knows; what Slurm prints otherwise comes more often.
 TEXT = (
-    some.text()
-    | some.text(alphabet="\n|+,=\"'@ 0a\x00é")
-    | some.sampled_from(["7|RUNNING|x\n8|FAILED|", "a JobState=FAILED"])
+    st.text()
+    | st.text(alphabet="\n|+,=\"'@ 0a\x00é")
+    | st.sampled_from(["7|RUNNING|x\n8|FAILED|", "a JobState=FAILED"])
 )
-JOB = some.tuples(some.integers(1, 10**8).map(str), some.sampled_from(sorted(STATES)), TEXT, TEXT, TEXT, TEXT, TEXT)
+JOB = st.tuples(st.integers(1, 10**8).map(str), st.sampled_from(sorted(STATES)), TEXT, TEXT, TEXT, TEXT, TEXT)
 
 
 @pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
+def clear_reports() -> Iterator[None]:
     commands._reported_commands.clear()
     yield
     commands._reported_commands.clear()
 
 
-@given(some.lists(JOB))
+@given(st.lists(JOB))
 def test_whatever_the_texts_of_jobs_are_each_job_is_read(jobs: list[tuple[str, ...]]) -> None:
     out = "".join("".join(field + commands.MARK for field in job) + "\n" for job in jobs)
     assert [tuple(row) for row in commands.rows("squeue", out, 7)] == jobs

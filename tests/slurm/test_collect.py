@@ -44,31 +44,31 @@ def send_one(driver: Driving) -> None:
     driver.send(driver.runs[:1])
 
 
-def until(driver: Driving, state: State) -> None:
-    def there() -> bool:
+def wait_for_state(driver: Driving, state: State) -> None:
+    def is_reached() -> bool:
         driver.step()
         return driver.attempt().state is state
 
-    fake_slurm.wait_until(there, f"the attempt is {state}")
+    fake_slurm.wait_until(is_reached, f"the attempt is {state}")
 
 
-def until_reason(driver: Driving, reason: str, number: int = 1) -> None:
-    def there() -> bool:
+def wait_for_reason(driver: Driving, reason: str, number: int = 1) -> None:
+    def is_reached() -> bool:
         driver.step()
         return driver.attempt(number).reason == reason
 
-    fake_slurm.wait_until(there, f"the reason is {reason!r}")
+    fake_slurm.wait_until(is_reached, f"the reason is {reason!r}")
 
 
-def until_said(driver: Driving, text: str) -> None:
-    def there() -> bool:
+def wait_for_message(driver: Driving, text: str) -> None:
+    def is_reached() -> bool:
         driver.step()
         return any(text in message for message in driver.messages)
 
-    fake_slurm.wait_until(there, f"somebody says {text!r}")
+    fake_slurm.wait_until(is_reached, f"somebody says {text!r}")
 
 
-def all_ended(cluster: Fake) -> None:
+def wait_for_jobs(cluster: Fake) -> None:
     fake_slurm.wait_until(lambda: not cluster.active_jobs(), "all jobs have ended")
 
 
@@ -122,15 +122,15 @@ AWAY = (
 def test_a_job_whose_prolog_failed_is_reported_with_the_node(driver: Driving, cluster: Fake) -> None:
     cluster.fault("hold")
     send_one(driver)
-    until_reason(driver, "Priority")
+    wait_for_reason(driver, "Priority")
     (job,) = cluster.jobs()
-    now = int(time.time())
-    cluster.fault("drained", f"{now} Prolog error")
+    moment = int(time.time())
+    cluster.fault("drained", f"{moment} Prolog error")
     cluster.fault("squeue-state", "CANCELLED")  # as Slurm calls such a job
     driver.follow()
-    away = AWAY.format(why="Prolog error", since=utc(now))
+    remark = AWAY.format(why="Prolog error", since=utc(moment))
     assert driver.attempt().state is State.CANCELLED
-    assert driver.attempt().reason == f"job {job['id']}: CANCELLED (Priority) before this run started; {away}"
+    assert driver.attempt().reason == f"job {job['id']}: CANCELLED (Priority) before this run started; {remark}"
 
 
 def test_of_a_job_that_somebody_cancelled_no_node_is_blamed(driver: Driving, cluster: Fake) -> None:
@@ -147,12 +147,12 @@ def test_a_job_that_waits_for_nodes_out_of_service_is_reported_with_them(driver:
     cluster.fault("hold", waits)
     cluster.fault("drained", "1795376728 disk | bad")
     send_one(driver)
-    away = "not in service: n2 (drained: disk | bad set by root at 2026-11-22 19:45:28 UTC); ask the administrators"
+    remark = "not in service: n2 (drained: disk | bad set by root at 2026-11-22 19:45:28 UTC); ask the administrators"
     job = cluster.jobs()[0]["id"]
     waits = f"{waits} (job {job} starts by itself once enough nodes are back; no need to cancel it)"
-    until_reason(driver, f"{waits}; {away}")
+    wait_for_reason(driver, f"{waits}; {remark}")
     cluster.fault("sinfo-fails")
-    until_reason(driver, waits)
+    wait_for_reason(driver, waits)
 
 
 def test_a_damaged_record_ends_the_attempt_with_what_is_wrong(driver: Driving, cluster: Fake) -> None:
@@ -168,7 +168,7 @@ def test_a_job_id_that_no_driver_wrote_down_comes_from_the_jobs_own_record(drive
     cluster.fault("sbatch-fails-after")
     cluster.fault("forgets")
     send_one(driver)
-    all_ended(cluster)
+    wait_for_jobs(cluster)
     driver.follow()
     assert (driver.attempt().state, driver.attempt().job_id) == (State.DONE, cluster.jobs()[0]["id"])
 
@@ -353,18 +353,18 @@ PHASES = (PhaseTimes("write", 0, 1.0, 2.0), PhaseTimes("read", 0, 2.0, 3.0), Pha
 OF_PHASES = {"write": {"write/write"}, "read": {"read/read", "read/open"}}
 
 
-def measured(*names: str) -> list[Record]:
+def records_of(*names: str) -> list[Record]:
     return [Record(name, 1.0, "MB/s", Source("stdout", 1)) for name in names]
 
 
 def test_each_phase_gives_some_of_its_results() -> None:
     completion = builders.completion(phases=PHASES)
-    assert collect.without_results(completion, measured("write/write", "read/read"), OF_PHASES) == ""
-    assert collect.without_results(completion, measured("write/write", "read/other"), OF_PHASES) == (
+    assert collect.without_results(completion, records_of("write/write", "read/read"), OF_PHASES) == ""
+    assert collect.without_results(completion, records_of("write/write", "read/other"), OF_PHASES) == (
         "phase read: the benchmark ended with status 0 and gave none of its results (open, read)"
     )
     without_read = builders.completion(phases=PHASES[:1])  # of a launch condition without it
-    assert collect.without_results(without_read, measured("write/write"), OF_PHASES) == ""
+    assert collect.without_results(without_read, records_of("write/write"), OF_PHASES) == ""
 
 
 # --- Slurm's word, where there is no record
@@ -374,11 +374,11 @@ def test_states_on_the_way_are_shown_with_their_reasons(driver: Driving, cluster
     cluster.fault("hold", "Resources")
     cluster.fault("bench-sleep", 3000)
     driver.send()
-    until(driver, State.PENDING)
-    until_reason(driver, "Resources")
+    wait_for_state(driver, State.PENDING)
+    wait_for_reason(driver, "Resources")
     cluster.mend("hold")
-    until(driver, State.RUNNING)
-    until_reason(driver, f"waiting for its turn in job {cluster.jobs()[0]['id']} (running)", 2)
+    wait_for_state(driver, State.RUNNING)
+    wait_for_reason(driver, f"waiting for its turn in job {cluster.jobs()[0]['id']} (running)", 2)
     assert driver.attempt(2).state is State.PENDING
 
 
@@ -386,7 +386,7 @@ def test_a_reason_for_which_a_job_never_starts_is_flagged(driver: Driving, clust
     cluster.fault("hold", "PartitionTimeLimit")
     send_one(driver)
     never = "never starts as it was submitted: 'campaign cancel', correct the campaign file, and run again"
-    until_reason(driver, f"PartitionTimeLimit ({never})")
+    wait_for_reason(driver, f"PartitionTimeLimit ({never})")
 
 
 def test_a_state_that_is_not_known_is_held_and_shown(driver: Driving, cluster: Fake) -> None:
@@ -394,7 +394,7 @@ def test_a_state_that_is_not_known_is_held_and_shown(driver: Driving, cluster: F
     cluster.fault("squeue-state", "DREAMING")
     send_one(driver)
     (driver.folder() / "claim").mkdir()
-    until_reason(driver, "unknown Slurm state DREAMING")
+    wait_for_reason(driver, "unknown Slurm state DREAMING")
     assert driver.attempt().state is State.RUNNING
     (driver.folder() / "claim").rmdir()
     cluster.mend("squeue-state")
@@ -489,7 +489,7 @@ def test_a_step_that_slurm_ended_is_cancelled_if_its_job_is(
 def test_a_job_cancelled_before_it_began_is_cancelled(driver: Driving, cluster: Fake) -> None:
     cluster.fault("hold")
     driver.send()
-    until(driver, State.PENDING)
+    wait_for_state(driver, State.PENDING)
     commands.cancel([cluster.jobs()[0]["id"]])
     driver.follow()
     assert driver.states() == [State.CANCELLED, State.CANCELLED]
@@ -518,7 +518,7 @@ def test_a_record_that_a_slow_file_system_shows_late_counts(
 ) -> None:
     monkeypatch.setattr(collect, "GRACE_S", 60)
     send_one(driver)
-    all_ended(cluster)
+    wait_for_jobs(cluster)
     hidden = driver.folder() / "facts.jsonl"
     hidden.rename(driver.folder() / "hidden")
     for _ in range(20):
@@ -549,23 +549,23 @@ def test_a_job_that_has_vanished_without_a_record_is_lost_only_after_slurm_has_s
     cluster.fault("no-accounting")
     cluster.fault("bench-sleep", 3000)
     send_one(driver)
-    until(driver, State.RUNNING)
+    wait_for_state(driver, State.RUNNING)
     cluster.fault("vanish")
-    asked = 0
+    query_count = 0
     real = commands.queue
 
-    def counted(names: Any) -> Any:
-        nonlocal asked
-        asked += 1
+    def count_query(names: Any) -> Any:
+        nonlocal query_count
+        query_count += 1
         assert driver.attempt().state.active
         return real(names)
 
-    commands.queue = counted
+    commands.queue = count_query
     try:
         driver.follow()
     finally:
         commands.queue = real
-    assert asked >= collect.ABSENT_TIMES  # a job that has begun has a grace period besides
+    assert query_count >= collect.ABSENT_TIMES  # a job that has begun has a grace period besides
     assert driver.attempt().state is State.LOST
     assert driver.attempt().reason == f"job {driver.attempt().job_id} disappeared from Slurm without a record"
 
@@ -574,7 +574,7 @@ def test_a_job_that_has_vanished_but_left_its_record_is_done(driver: Driving, cl
     cluster.fault("vanish")
     cluster.fault("no-accounting")
     driver.send()
-    all_ended(cluster)
+    wait_for_jobs(cluster)
     driver.follow()
     assert driver.states() == [State.DONE, State.DONE]
 
@@ -584,19 +584,19 @@ def test_nothing_is_concluded_while_slurm_does_not_answer_and_it_is_reported_onc
 ) -> None:
     cluster.fault("bench-sleep", 3000)
     send_one(driver)
-    until(driver, State.RUNNING)
+    wait_for_state(driver, State.RUNNING)
     cluster.fault("squeue-fails", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)")
     message = (
         "Slurm does not answer; retrying (squeue failed with status 1: "
         "slurm_load_jobs error: Unable to contact slurm controller (connect failure))"
     )
-    until_said(driver, message)
+    wait_for_message(driver, message)
     for _ in range(50):
         driver.step()
     assert driver.messages.count(message) == 1
     assert driver.attempt().state is State.RUNNING
     cluster.mend("squeue-fails")
-    until_said(driver, "Slurm answers again")
+    wait_for_message(driver, "Slurm answers again")
     for process in cluster.processes():
         if any(word.endswith("sleep") for word in fake_slurm.command_line(process)[:1]):
             os.kill(process, signal.SIGTERM)
@@ -611,34 +611,34 @@ def test_an_answer_of_another_kind_is_no_answer(driver: Driving, cluster: Fake, 
     cluster.fault(fault, "what|is|this" if fault == "squeue-garbage" else "")
     cluster.fault("hold")
     send_one(driver)
-    until_said(driver, f"Slurm does not answer; retrying ({reason}")
+    wait_for_message(driver, f"Slurm does not answer; retrying ({reason}")
     assert driver.attempt().state is State.PENDING
 
 
 def test_slurm_is_asked_less_and_less_often_while_nothing_changes(driver: Driving, cluster: Fake) -> None:
     cluster.fault("hold")
     send_one(driver)
-    now = 0.0
-    asked: list[float] = []
-    real, driver.follower._clock = commands.queue, lambda: now
+    clock_s = 0.0
+    query_times: list[float] = []
+    real, driver.follower._clock = commands.queue, lambda: clock_s
     driver.follower._next_query = 0.0
 
-    def noted(names: Any) -> Any:
-        asked.append(now)
+    def note_query(names: Any) -> Any:
+        query_times.append(clock_s)
         return real(names)
 
-    commands.queue = noted
+    commands.queue = note_query
     collect.QUERY_S = (1.0, 15.0)
     try:
-        while now < 90:
+        while clock_s < 90:
             driver.step()
-            now += 0.5
+            clock_s += 0.5
     finally:
         commands.queue = real
-    gaps = [after - before for before, after in itertools.pairwise(asked)]
+    gaps = [after - before for before, after in itertools.pairwise(query_times)]
     assert gaps[0] <= 2
     assert 12 <= max(gaps) <= 15 * 1.2 + 0.5
-    assert len(asked) < 20
+    assert len(query_times) < 20
 
 
 def test_a_run_that_ends_well_is_no_reason_to_ask_slurm_sooner(
@@ -646,26 +646,26 @@ def test_a_run_that_ends_well_is_no_reason_to_ask_slurm_sooner(
 ) -> None:
     cluster.fault("bench-sleep", 1)
     driver.send()
-    asked: list[Any] = []
+    queries: list[Any] = []
     real = commands.queue
 
-    def noted(names: Any) -> Any:
-        asked.append(names)
+    def note_query(names: Any) -> Any:
+        queries.append(names)
         return real(names)
 
-    monkeypatch.setattr(commands, "queue", noted)
+    monkeypatch.setattr(commands, "queue", note_query)
     driver.follower._next_query = math.inf
     driver.follow()
-    assert (driver.states(), asked) == ([State.DONE, State.DONE], [])
+    assert (driver.states(), queries) == ([State.DONE, State.DONE], [])
 
 
 def test_while_the_accounting_is_down_an_absent_job_is_waited_for(driver: Driving, cluster: Fake) -> None:
     cluster.fault("bench-sleep", 3000)
     send_one(driver)
-    until(driver, State.RUNNING)
+    wait_for_state(driver, State.RUNNING)
     cluster.fault("vanish")
     cluster.fault("sacct-fails", "sacct: error: Problem talking to the database: Connection refused")
-    until_said(driver, "Connection refused")
+    wait_for_message(driver, "Connection refused")
     for _ in range(10):
         driver.follower._next_query = 0.0
         driver.step()
@@ -683,11 +683,11 @@ def test_a_job_that_only_the_accounting_calls_running_is_lost_after_ten_minutes(
 ) -> None:
     cluster.fault("bench-sleep", 3000)
     send_one(driver)
-    until(driver, State.RUNNING)
+    wait_for_state(driver, State.RUNNING)
     cluster.fault("vanish")
     running = commands.Job("7", driver.attempt().job, State.RUNNING, "RUNNING", "")
     monkeypatch.setattr(commands, "accounting", lambda *_: {driver.attempt().job: running})
-    until_reason(driver, "job 7 is not in squeue; sacct says RUNNING")
+    wait_for_reason(driver, "job 7 is not in squeue; sacct says RUNNING")
     assert driver.attempt().state is State.RUNNING
     monkeypatch.setattr(collect, "RUNAWAY_S", 0.0)
     driver.follow()
@@ -702,11 +702,11 @@ def test_a_job_id_that_another_job_has_by_now_is_not_taken_for_ours(driver: Driv
     cluster.fault("hold")
     cluster.fault("no-accounting")
     send_one(driver)
-    until(driver, State.PENDING)
+    wait_for_state(driver, State.PENDING)
     number = cluster.jobs()[0]["id"]
     path = cluster.root / "jobs" / f"{number}.json"
     commands.cancel([number])
-    all_ended(cluster)
+    wait_for_jobs(cluster)
     path.write_text(json.dumps(cluster.jobs()[0] | {"name": "other", "cwd": "/other", "state": "RUNNING"}))
     driver.follow()
     path.write_text(json.dumps(cluster.jobs()[0] | {"state": "CANCELLED"}))
@@ -717,7 +717,7 @@ def test_a_job_id_that_another_job_has_by_now_is_not_taken_for_ours(driver: Driv
 def test_a_job_that_is_renamed_is_followed_to_its_end(driver: Driving, cluster: Fake, name: str) -> None:
     cluster.fault("hold")
     send_one(driver)
-    until(driver, State.PENDING)
+    wait_for_state(driver, State.PENDING)
     cluster.rename(cluster.jobs()[0]["id"], name)
     for _ in range(2 * collect.ABSENT_TIMES):
         driver.follower._next_query = 0.0
@@ -756,7 +756,7 @@ def test_a_job_that_a_plugin_renames_is_found_although_sbatch_gave_no_id(driver:
 def test_an_end_that_two_drivers_see_is_written_once(driver: Driving, cluster: Fake) -> None:
     other = collect.Follower(driver.paths, Store(driver.paths), {"": "mdtest"}, print, driver.pack.required)
     driver.send()
-    all_ended(cluster)
+    wait_for_jobs(cluster)
     while other.step() or driver.follower.step():
         pass
     assert driver.events().count("ended") == 2

@@ -32,19 +32,19 @@ def script(folder: Path, name: str = "campaign-test-1", body: str = "true") -> P
     return path
 
 
-def submitted(folder: Path, name: str = "campaign-test-1", body: str = "true") -> str:
+def submit_job(folder: Path, name: str = "campaign-test-1", body: str = "true") -> str:
     answer = sbatch.submit(script(folder, name, body))
     assert answer.job_id is not None
     return answer.job_id
 
 
-def ended(cluster: Fake) -> None:
+def wait_for_jobs(cluster: Fake) -> None:
     fake_slurm.wait_until(lambda: not cluster.active_jobs(), "all jobs have ended")
 
 
 def test_a_submitted_job_is_found_by_its_name(tmp_path: Path, cluster: Fake) -> None:
-    number = submitted(tmp_path)
-    ended(cluster)
+    number = submit_job(tmp_path)
+    wait_for_jobs(cluster)
     assert commands.queue({"campaign-test-1": None, "campaign-test-2": None}) == {
         "campaign-test-1": Job(
             number, "campaign-test-1", State.DONE, "COMPLETED", "", "mark", "batch", directory=str(tmp_path)
@@ -53,12 +53,12 @@ def test_a_submitted_job_is_found_by_its_name(tmp_path: Path, cluster: Fake) -> 
 
 
 def test_a_job_starts_after_those_it_depends_on_have_ended_in_whatever_way(tmp_path: Path, cluster: Fake) -> None:
-    first = submitted(tmp_path, "one", f"until [[ -e {tmp_path}/go ]]; do sleep 0.02; done; exit 7")
+    first = submit_job(tmp_path, "one", f"until [[ -e {tmp_path}/go ]]; do sleep 0.02; done; exit 7")
     answer = sbatch.submit(script(tmp_path, "two"), [first, first])
     assert answer.job_id is not None
     fake_slurm.wait_until(lambda: commands.queue({"two": None})["two"].reason == "Dependency", "it waits")
     (tmp_path / "go").touch()
-    ended(cluster)
+    wait_for_jobs(cluster)
     fields, two = cluster.jobs()
     assert (fields["state"], two["state"]) == ("FAILED", "COMPLETED")
     assert two["started"] >= fields["ended"]
@@ -68,7 +68,7 @@ def test_a_job_starts_after_those_it_depends_on_have_ended_in_whatever_way(tmp_p
 
 
 def test_what_would_override_the_script_does_not_reach_slurm() -> None:
-    given = {
+    overrides = {
         "SBATCH_TIMELIMIT": "1",
         "SLURM_CPU_BIND": "none",
         "SLURM_JOB_ID": "5",
@@ -79,8 +79,8 @@ def test_what_would_override_the_script_does_not_reach_slurm() -> None:
         "OMPI_COMM_WORLD_RANK": "0",
         "BENCH_JSON": "x",
     }
-    kept = {"SLURM_CONF": "/etc/slurm.conf", "SLURM_PMIX_FENCE": "ring", "PATH": "/bin", "OMPI_MCA_btl": "tcp"}
-    assert commands.environment("squeue", given | kept) == kept | {"SLURM_TIME_FORMAT": "%s"}
+    harmless = {"SLURM_CONF": "/etc/slurm.conf", "SLURM_PMIX_FENCE": "ring", "PATH": "/bin", "OMPI_MCA_btl": "tcp"}
+    assert commands.environment("squeue", overrides | harmless) == harmless | {"SLURM_TIME_FORMAT": "%s"}
 
 
 def recorder(folder: Path, name: str) -> None:
@@ -266,8 +266,8 @@ def test_only_jobs_that_have_not_ended_are_my_active_ones(tmp_path: Path, cluste
 
 
 def test_the_accounting_tells_what_became_of_a_forgotten_job(tmp_path: Path, cluster: Fake) -> None:
-    number = submitted(tmp_path, body="exit 3")
-    ended(cluster)
+    number = submit_job(tmp_path, body="exit 3")
+    wait_for_jobs(cluster)
     cluster.fault("forgets")
     assert commands.queue({"campaign-test-1": None}) == {}
     assert commands.accounting({"campaign-test-1": number}, cluster.jobs()[0]["submitted"]) == {
@@ -322,8 +322,8 @@ def test_the_state_counts_before_the_exit_code() -> None:
 
 
 def test_slurmctld_says_all_that_it_knows_of_a_job(tmp_path: Path, cluster: Fake) -> None:
-    number = submitted(tmp_path, body="exit 3")
-    ended(cluster)
+    number = submit_job(tmp_path, body="exit 3")
+    wait_for_jobs(cluster)
     assert commands.fields_of_job(number, "of another") == {}  # ids are used again
     fields = commands.fields_of_job(number, "campaign-test-1")
     assert (fields["JobState"], fields["ExitCode"], fields["WorkDir"]) == ("FAILED", "3:0", str(tmp_path))
@@ -349,7 +349,7 @@ def test_of_two_jobs_of_one_token_the_one_on_record_counts_and_without_a_record_
     cluster.pretend("7", "campaign-a", "FAILED")
     cluster.pretend("8", "campaign-a", "RUNNING")
     cluster.pretend("9", "campaign-a", "FAILED")
-    assert [commands.queue({"campaign-a": known})["campaign-a"].id for known in ("7", "9", None)] == ["7", "9", "8"]
+    assert [commands.queue({"campaign-a": job_id})["campaign-a"].id for job_id in ("7", "9", None)] == ["7", "9", "8"]
 
 
 # --- a wrong configuration
@@ -378,10 +378,10 @@ def test_a_command_that_hangs_is_quoted(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_cancelled_jobs_end(tmp_path: Path, cluster: Fake) -> None:
-    numbers = [submitted(tmp_path, name, "sleep 1000 & wait") for name in ("one", "two")]
+    numbers = [submit_job(tmp_path, name, "sleep 1000 & wait") for name in ("one", "two")]
     fake_slurm.wait_until(lambda: all(job["state"] == "RUNNING" for job in cluster.jobs()), "they run")
     commands.cancel(numbers)
-    ended(cluster)
+    wait_for_jobs(cluster)
     assert [job["state"] for job in cluster.jobs()] == ["CANCELLED", "CANCELLED"]
 
 

@@ -15,7 +15,7 @@ from tests.support.jobs import LIMIT_S, Job, cluster, job
 __all__ = ["cluster", "job"]  # fixtures
 
 
-def counted(job: Job) -> list[dict[str, Any]]:
+def counter_rows(job: Job) -> list[dict[str, Any]]:
     nothing, keys = {"counts": {}, "problem": ""}, {"operations": "counts", "problem": "problem"}
     return [
         {**nothing, "when": fact["phase"], keys[fact["name"]]: fact["value"]}
@@ -27,12 +27,12 @@ def test_the_servers_are_asked_before_and_after_and_the_benchmark_can_ask_betwee
     job.counters = "echo create 007; echo stat $SLURM_JOB_ID"
     assert job.plan().run() == 0
     counts = {"create": 7, "stat": 1}
-    assert counted(job) == [{"when": when, "counts": counts, "problem": ""} for when in ("begin", "end")]
+    assert counter_rows(job) == [{"when": when, "counts": counts, "problem": ""} for when in ("begin", "end")]
     ((_, environment),) = job.cluster.launches()
     (job.steps[0].folder / "facts.jsonl").rename(job.steps[0].folder / "facts.jsonl.new")  # as during the run
     requests = ["bash", "-c", environment["BENCH_BETWEEN_PHASES"], "sh", "stat"]
     subprocess.run(requests, env={"PATH": os.environ["PATH"], "SLURM_JOB_ID": "5"}, check=True, timeout=LIMIT_S)
-    assert counted(job)[-1] == {"when": "stat", "counts": {"create": 7, "stat": 5}, "problem": ""}
+    assert counter_rows(job)[-1] == {"when": "stat", "counts": {"create": 7, "stat": 5}, "problem": ""}
     assert job.complain() == ""
 
 
@@ -44,8 +44,8 @@ def test_an_external_benchmark_is_sampled_while_it_runs(job: Job) -> None:
     wait_until(lambda: rows.exists() and '"sample"' in rows.read_text(), "it is sampled")
     job.cluster.mend("bench-waits")
     assert process.wait(LIMIT_S) == 0
-    began, *sampled, ended = [row["when"] for row in counted(job)]
-    assert (began, set(sampled), ended) == ("begin", {"sample"}, "end")
+    began, *sampled, end = [row["when"] for row in counter_rows(job)]
+    assert (began, set(sampled), end) == ("begin", {"sample"}, "end")
 
 
 @pytest.mark.parametrize(
@@ -59,4 +59,4 @@ def test_an_external_benchmark_is_sampled_while_it_runs(job: Job) -> None:
 def test_counters_that_cannot_be_read_are_reported_and_fail_no_run(job: Job, command: str, problem: str) -> None:
     job.counters = command
     assert job.plan().run() == 0
-    assert counted(job) == [{"when": when, "counts": {}, "problem": problem} for when in ("begin", "end")]
+    assert counter_rows(job) == [{"when": when, "counts": {}, "problem": problem} for when in ("begin", "end")]

@@ -45,8 +45,8 @@ def test_a_clock_that_is_set_back_during_a_run_is_seen_beside_one_that_nobody_se
     assert job.run() == 0
     record = job.record()
     assert record is not None
-    began, ended = record["uptime"]
-    assert record["ended"] - record["started"] - (ended - began) == pytest.approx(-5000, abs=300)
+    began, end = record["uptime"]
+    assert record["ended"] - record["started"] - (end - began) == pytest.approx(-5000, abs=300)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def variables(job: Job, text: str) -> dict[str, str]:
     """Those that a benchmark has whose job's bash has read this text before its script."""
     (job.root / "environment").write_text(text)
     job.environment |= {"BASH_ENV": str(job.root / "environment")}
-    phased(job, shell("look", f"env >{job.root}/seen"))
+    plan_phases(job, shell("look", f"env >{job.root}/seen"))
     assert job.run() == 0, job.out() + job.complain()
     return dict(line.partition("=")[::2] for line in (job.root / "seen").read_text().splitlines())
 
@@ -157,8 +157,8 @@ def test_a_run_that_ends_well_leaves_its_record_and_nothing_on_the_target(job: J
     record = job.record()
     assert record is not None
     assert before < record.pop("started") < record.pop("ended") < time.time()
-    began, ended = record.pop("uptime")
-    assert 0 < began <= ended
+    began, end = record.pop("uptime")
+    assert 0 < began <= end
     assert record == {
         "made": True,
         "run": "scratch.peak.unique.r1",
@@ -221,8 +221,8 @@ def test_a_job_that_slurm_suspends_records_during_which_run_and_how_long(job: Jo
     assert process.wait(LIMIT_S) == 0
     first, second = job.record(1), job.record(2)
     assert first is not None and second is not None
-    began, ended = first["suspended"]
-    assert first["started"] < began <= ended <= first["ended"]
+    began, end = first["suspended"]
+    assert first["started"] < began <= end <= first["ended"]
     assert second["suspended"] == []
 
 
@@ -401,7 +401,7 @@ def test_a_second_start_changes_no_file_of_the_first(job: Job) -> None:
 # --- signals
 
 
-def under_way(job: Job) -> subprocess.Popen[str]:
+def start_benchmark(job: Job) -> subprocess.Popen[str]:
     job.cluster.fault("bench-sleep", 3000)
     process = job.start()
     work = Path(job.steps[0].directory) / "test-dir.0-0"
@@ -410,17 +410,19 @@ def under_way(job: Job) -> subprocess.Popen[str]:
 
 
 def test_nobody_else_can_put_a_link_into_the_directory_that_is_measured(job: Job) -> None:
-    process = under_way(job.plan())
+    process = start_benchmark(job.plan())
     mode = Path(job.steps[0].directory).stat().st_mode
     process.terminate()
     process.wait(LIMIT_S)
     assert mode & 0o777 == 0o700
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_a_job_that_slurm_ends_records_the_run_under_way_and_leaves_the_others_unclaimed(job: Job, whole: bool) -> None:
-    process = under_way(job.plan(runs=2))
-    if whole:
+@pytest.mark.parametrize("is_group", [True, False])
+def test_a_job_that_slurm_ends_records_the_run_under_way_and_leaves_the_others_unclaimed(
+    job: Job, is_group: bool
+) -> None:
+    process = start_benchmark(job.plan(runs=2))
+    if is_group:
         os.killpg(process.pid, signal.SIGTERM)
     else:
         os.kill(process.pid, signal.SIGTERM)
@@ -460,7 +462,7 @@ def test_a_job_that_is_ended_while_it_waits_for_the_target_claims_nothing(job: J
 
 
 def test_a_job_that_is_killed_keeps_the_lock_which_the_next_one_finds_stale(job: Job, tmp_path: Path) -> None:
-    process = under_way(job.plan())
+    process = start_benchmark(job.plan())
     os.killpg(process.pid, signal.SIGKILL)
     process.wait(LIMIT_S)
     assert job.record() is None
@@ -725,7 +727,7 @@ def test_a_reason_full_of_odd_bytes_leaves_a_record_that_can_be_read(tmp_path: P
 LAST = "-- finished at 11/21/2026 02:00:08 --"
 
 
-def endless(job: Job, words: str, runs: int = 1) -> Job:
+def plan_endless(job: Job, words: str, runs: int = 1) -> Job:
     """A job whose runs execute these words of a shell, and are looked at all the time."""
     job.constants["campaign_look_s"] = 1
     job.plan(runs)
@@ -737,7 +739,7 @@ def endless(job: Job, words: str, runs: int = 1) -> Job:
 def test_a_benchmark_that_does_not_end_after_its_last_line_is_ended_and_its_output_is_whole(job: Job) -> None:
     late = "trap 'echo late; echo late >&2; exit 7' TERM"
     words = f"echo one; echo '{LAST}'; echo; echo warned >&2; {late}; while :; do /bin/sleep 0.1; done"
-    assert endless(job, words, runs=2).run() == 0, job.complain()
+    assert plan_endless(job, words, runs=2).run() == 0, job.complain()
     for number in (1, 2):
         folder, record = job.steps[number - 1].folder, job.record(number)
         assert record is not None
@@ -754,7 +756,9 @@ def test_a_benchmark_that_does_not_end_after_its_last_line_is_ended_and_its_outp
 
 
 def test_a_benchmark_that_ignores_being_ended_is_killed(job: Job) -> None:
-    assert endless(job, f"echo '{LAST}'; trap '' TERM; while :; do /bin/sleep 0.1; done").run() == 0, job.complain()
+    assert plan_endless(job, f"echo '{LAST}'; trap '' TERM; while :; do /bin/sleep 0.1; done").run() == 0, (
+        job.complain()
+    )
     record = job.record()
     assert record is not None
     assert (record["outcome"], record["unended"]) == ("done", LAST)
@@ -772,7 +776,7 @@ def test_a_benchmark_that_ignores_being_ended_is_killed(job: Job) -> None:
     ids=["a line follows", "another line", "on stderr", "it ends soon"],
 )
 def test_a_benchmark_that_goes_on_or_ends_by_itself_is_left_alone(words: str, job: Job) -> None:
-    assert endless(job, f"{words}; exit 0").run() == 0, job.complain()
+    assert plan_endless(job, f"{words}; exit 0").run() == 0, job.complain()
     record = job.record()
     assert record is not None
     assert (record["outcome"], record["exit_status"], "unended" in record) == ("done", 0, False)
@@ -782,7 +786,7 @@ def test_a_benchmark_that_goes_on_or_ends_by_itself_is_left_alone(words: str, jo
 def test_a_phase_that_does_not_end_is_ended_and_the_next_one_runs(job: Job) -> None:
     job.constants["campaign_look_s"] = 1
     write = replace(shell("write", "echo done; exec /bin/sleep 1000"), end="done")
-    phased(job, write, shell("read", "echo read"))
+    plan_phases(job, write, shell("read", "echo read"))
     assert job.run() == 0, job.complain()
     record = job.record()
     assert record is not None
@@ -794,7 +798,7 @@ def test_a_phase_that_does_not_end_is_ended_and_the_next_one_runs(job: Job) -> N
 def test_the_built_in_benchmark_is_known_by_the_last_of_its_json_lines(status: str, job: Job) -> None:
     line = f'{{"type": "end", "status": "{status}", "failed_operations": 0}}'
     words = f"echo '{line}' >$BENCH_JSON; /bin/sleep {1000 if status == 'ok' else 5}; exit 3"
-    endless(job, words)
+    plan_endless(job, words)
     step = job.steps[0]
     (command,) = step.run.commands
     job.steps[0] = replace(step, run=replace(step.run, commands=(replace(command, end=""),)))
@@ -805,7 +809,7 @@ def test_the_built_in_benchmark_is_known_by_the_last_of_its_json_lines(status: s
 # --- runs of several phases
 
 
-def phased(job: Job, *commands: Command) -> Job:
+def plan_phases(job: Job, *commands: Command) -> Job:
     """A job whose run has these commands."""
     job.plan()
     step = job.steps[0]
@@ -824,7 +828,7 @@ WRITE = Command("campaign_write", ("{directory}/in/put", "a = 'b c'\n$(x)"), "in
 def test_phases_run_in_order_in_one_directory_and_each_keeps_its_own_output(tmp_path: Path, cluster: Fake) -> None:
     words = ("echo 1 >{directory}/data; echo wrote", "cat {directory}/data {directory}/in/put", "ls {directory}")
     write, read, look = map(shell, ("write", "read", "look"), words)
-    job = phased(Job(tmp_path, cluster), WRITE, write, read, REMOVE, look)
+    job = plan_phases(Job(tmp_path, cluster), WRITE, write, read, REMOVE, look)
     assert (job.run(), job.end_of()) == (0, ("done", "")), job.complain()
     folder = job.steps[0].folder
     texts = {name: (folder / name / "stdout").read_text() for name in ("input", "write", "read", "purge", "look")}
@@ -844,7 +848,7 @@ def test_a_program_works_in_the_attempts_directory_and_the_file_that_it_writes_t
     tmp_path: Path, cluster: Fake
 ) -> None:
     writing = replace(shell("solve", "pwd; cat in/put; echo 1.5 >out-7.txt; echo 2 >other"), file="out-*.txt")
-    job = phased(Job(tmp_path, cluster), WRITE, writing, replace(shell("look", "echo none"), file="absent*"))
+    job = plan_phases(Job(tmp_path, cluster), WRITE, writing, replace(shell("look", "echo none"), file="absent*"))
     assert (job.run(), job.end_of()) == (0, ("done", "")), job.complain()
     folder, directory = job.steps[0].folder, job.steps[0].directory
     assert (folder / "solve" / "stdout").read_text() == f"{directory}\na = 'b c'\n$(x)\n1.5\n"
@@ -856,7 +860,7 @@ def test_an_input_file_is_copied_to_where_a_program_reads_it(tmp_path: Path, clu
     box = tmp_path / "it's a box"
     box.write_text("16 16 16")
     copy = Command("campaign_copy", ("{directory}/in/HPL.dat", str(box)), "copy", untimed=True)
-    job = phased(Job(tmp_path, cluster), copy, shell("look", "cat in/HPL.dat"))
+    job = plan_phases(Job(tmp_path, cluster), copy, shell("look", "cat in/HPL.dat"))
     assert (job.run(), job.end_of()) == (0, ("done", "")), job.complain()
     assert (job.steps[0].folder / "look" / "stdout").read_text() == "16 16 16"
 
@@ -867,7 +871,7 @@ def test_nothing_is_written_or_removed_outside_of_the_attempts_directory(
     function: str, path: str, tmp_path: Path, cluster: Fake
 ) -> None:
     words = (path, "text")[: 1 if function == "campaign_remove" else 2]
-    job = phased(Job(tmp_path, cluster), Command(function, words, "try", untimed=True), shell("look", "true"))
+    job = plan_phases(Job(tmp_path, cluster), Command(function, words, "try", untimed=True), shell("look", "true"))
     job.run()
     assert job.end_of() == ("failed", "phase try: the benchmark ended with status 1")
     text = (job.steps[0].folder / "try" / "stderr").read_text()
@@ -876,7 +880,7 @@ def test_nothing_is_written_or_removed_outside_of_the_attempts_directory(
 
 
 def test_the_first_phase_that_fails_ends_the_run(tmp_path: Path, cluster: Fake) -> None:
-    job = phased(Job(tmp_path, cluster), shell("write", "true"), shell("read", "exit 3"), shell("look", "true"))
+    job = plan_phases(Job(tmp_path, cluster), shell("write", "true"), shell("read", "exit 3"), shell("look", "true"))
     job.run()
     assert job.end_of() == ("failed", "phase read: the benchmark ended with status 3")
     record = job.record()
@@ -889,9 +893,9 @@ def test_the_first_phase_that_fails_ends_the_run(tmp_path: Path, cluster: Fake) 
 def test_a_job_that_is_ended_between_phases_is_no_result(tmp_path: Path, cluster: Fake) -> None:
     path = tmp_path / "told"
     words = f"trap '' TERM; echo on; until [ -e {path} ]; do /bin/sleep 0.02; done"
-    job = phased(Job(tmp_path, cluster), shell("write", words), shell("read", "true"))
-    process, printed = job.start(), job.steps[0].folder / "write" / "stdout"
-    fake_slurm.wait_until(lambda: printed.exists() and printed.stat().st_size, "the first phase works")
+    job = plan_phases(Job(tmp_path, cluster), shell("write", words), shell("read", "true"))
+    process, output = job.start(), job.steps[0].folder / "write" / "stdout"
+    fake_slurm.wait_until(lambda: output.exists() and output.stat().st_size, "the first phase works")
     os.kill(process.pid, signal.SIGTERM)
     path.touch()
     process.wait(LIMIT_S)
@@ -901,7 +905,7 @@ def test_a_job_that_is_ended_between_phases_is_no_result(tmp_path: Path, cluster
 
 def test_the_ranks_of_each_phase_that_were_not_seen_are_asked_for_where_it_ran(tmp_path: Path, cluster: Fake) -> None:
     command = replace(shell("read", "true"), first_node=ONE.nodes)
-    job = phased(Job(tmp_path, cluster), WRITE, shell("write", "true"), command)
+    job = plan_phases(Job(tmp_path, cluster), WRITE, shell("write", "true"), command)
     job.probe = True
     cluster.fault("witness-blind")
     assert (job.run(), job.end_of()) == (0, ("done", "")), job.complain()
@@ -915,7 +919,7 @@ def test_a_phase_with_counts_of_its_own_is_launched_expected_and_asked_for_with_
 ) -> None:
     says = "echo $BENCH_EXPECT_NODES $BENCH_EXPECT_PPN"
     alone = replace(shell("prepare", says), geometry=Geometry(1, 1), end="(a|b)")
-    job = phased(Job(tmp_path, cluster), alone, shell("solve", says))
+    job = plan_phases(Job(tmp_path, cluster), alone, shell("solve", says))
     job.probe = True
     cluster.fault("witness-blind")
     assert (job.run(), job.end_of()) == (0, ("done", "")), job.complain()
@@ -923,26 +927,26 @@ def test_a_phase_with_counts_of_its_own_is_launched_expected_and_asked_for_with_
     of_run = [f"--nodes={ONE.nodes}", f"--ntasks={ONE.processes}"]
     assert counts == [["--nodes=1", "--ntasks=1"], of_run] * 2
     folder = job.steps[0].folder
-    printed = [(folder / name / "stdout").read_text().splitlines() for name in ("prepare", "solve")]
-    assert printed == [["1 1"], [f"{ONE.nodes} {ONE.processes_per_node}"] * ONE.processes]
+    outputs = [(folder / name / "stdout").read_text().splitlines() for name in ("prepare", "solve")]
+    assert outputs == [["1 1"], [f"{ONE.nodes} {ONE.processes_per_node}"] * ONE.processes]
     assert [len(facts.probe_lines(folder, name)) for name in ("prepare", "solve")] == [1, ONE.processes]
 
 
 @pytest.mark.parametrize("word", ["phase=io\n", "beside=x", "phase=", "end=1", "file=a"])
 def test_a_text_may_begin_as_the_script_begins_a_phase(tmp_path: Path, cluster: Fake, word: str) -> None:
     write = Command("campaign_write", ("{directory}/put", word), "input", untimed=True)
-    job = phased(Job(tmp_path, cluster), write, shell("read", "cat {directory}/put"))
+    job = plan_phases(Job(tmp_path, cluster), write, shell("read", "cat {directory}/put"))
     assert (job.run(), job.end_of()) == (0, ("done", "")), job.complain()
     assert (job.steps[0].folder / "read" / "stdout").read_text() == f"{word}\n"
 
 
-def together(job: Job, *words: str, ends: str = "") -> Job:
+def plan_simultaneous(job: Job, *words: str, ends: str = "") -> Job:
     """A job whose run has one phase for each of these words, all at the same time, and one behind them."""
     phases = [
         replace(shell(f"load{i}", text), geometry=ONE, first_node=i * ONE.nodes, beside=i > 0, end=ends)
         for i, text in enumerate(words)
     ]
-    return phased(job, *phases, shell("look", "ls {directory}"))
+    return plan_phases(job, *phases, shell("look", "ls {directory}"))
 
 
 MET = "echo $BENCH_EXPECT_NODES; touch {directory}/%s; until [ -e {directory}/%s ]; do /bin/sleep 0.02; done; echo %s"
@@ -951,11 +955,11 @@ MET = "echo $BENCH_EXPECT_NODES; touch {directory}/%s; until [ -e {directory}/%s
 def test_phases_that_start_together_run_at_the_same_time_and_each_keeps_its_own_output(
     tmp_path: Path, cluster: Fake
 ) -> None:
-    job = together(Job(tmp_path, cluster), MET % (1, 2, "a"), MET % (2, 1, "b"))  # each waits for the other
+    job = plan_simultaneous(Job(tmp_path, cluster), MET % (1, 2, "a"), MET % (2, 1, "b"))  # each waits for the other
     assert (job.run(), job.end_of()) == (0, ("done", "")), job.complain()
     folder = job.steps[0].folder
-    printed = [(folder / name / "stdout").read_text().split() for name in ("load0", "load1", "look")]
-    assert printed == [["1", "a"], ["1", "b"], ["1", "2"]]
+    outputs = [(folder / name / "stdout").read_text().split() for name in ("load0", "load1", "look")]
+    assert outputs == [["1", "a"], ["1", "b"], ["1", "2"]]
     completion = read_completion(folder, job.steps[0].token)
     assert completion is not None
     first, second, last = completion.phases
@@ -978,13 +982,13 @@ def test_where_one_of_those_that_run_together_fails_the_others_are_ended(
 ) -> None:
     words = ["echo begun; touch {directory}/on; exec /bin/sleep 1000"] * 2
     words[fails] = "until [ -e {directory}/on ]; do /bin/sleep 0.02; done; echo out; exit 3"
-    job = together(Job(tmp_path, cluster), *words)
+    job = plan_simultaneous(Job(tmp_path, cluster), *words)
     job.run()
     assert job.end_of() == ("failed", f"phase load{fails}: the benchmark ended with status 3")
     record, folder = job.record(), job.steps[0].folder
     assert record is not None
     assert [phase["phase"] for phase in record["phases"]] == ["load0", "load1"]
-    assert [each["exit_status"] for each in record["phases"]][fails] == record["exit_status"] == 3
+    assert [phase["exit_status"] for phase in record["phases"]][fails] == record["exit_status"] == 3
     assert record["phases"][1 - fails]["exit_status"] != 0
     assert "begun" in (folder / f"load{1 - fails}" / "stdout").read_text()
     assert "out" in (folder / f"load{fails}" / "stdout").read_text()
@@ -994,7 +998,9 @@ def test_where_one_of_those_that_run_together_fails_the_others_are_ended(
 
 def test_one_that_ignores_being_ended_with_the_others_is_killed(tmp_path: Path, cluster: Fake) -> None:
     stays = "trap '' TERM; touch {directory}/on; while :; do /bin/sleep 10; done"
-    job = together(Job(tmp_path, cluster), stays, "until [ -e {directory}/on ]; do /bin/sleep 0.02; done; exit 3")
+    job = plan_simultaneous(
+        Job(tmp_path, cluster), stays, "until [ -e {directory}/on ]; do /bin/sleep 0.02; done; exit 3"
+    )
     job.constants["campaign_look_s"] = 1
     job.run()
     record = job.record()
@@ -1005,7 +1011,9 @@ def test_one_that_ignores_being_ended_with_the_others_is_killed(tmp_path: Path, 
 
 
 def test_one_of_those_that_run_together_that_does_not_end_is_ended_by_itself(tmp_path: Path, cluster: Fake) -> None:
-    job = together(Job(tmp_path, cluster), "echo fin; exec /bin/sleep 1000", "/bin/sleep 5; echo fin", ends="fin")
+    job = plan_simultaneous(
+        Job(tmp_path, cluster), "echo fin; exec /bin/sleep 1000", "/bin/sleep 5; echo fin", ends="fin"
+    )
     job.constants["campaign_look_s"] = 1
     assert job.run() == 0, job.complain()
     record = job.record()
@@ -1016,7 +1024,7 @@ def test_one_of_those_that_run_together_that_does_not_end_is_ended_by_itself(tmp
 
 def test_all_that_run_together_end_with_the_job_and_are_recorded(tmp_path: Path, cluster: Fake) -> None:
     words = [f"echo begun; touch {{directory}}/on{number}; exec /bin/sleep 1000" for number in (0, 1)]
-    job = together(Job(tmp_path, cluster), *words)
+    job = plan_simultaneous(Job(tmp_path, cluster), *words)
     process, directory = job.start(), Path(job.steps[0].directory)
     fake_slurm.wait_until(lambda: all((directory / f"on{number}").exists() for number in (0, 1)), "both have begun")
     os.kill(process.pid, signal.SIGTERM)
@@ -1029,7 +1037,7 @@ def test_all_that_run_together_end_with_the_job_and_are_recorded(tmp_path: Path,
 
 def test_phases_on_other_nodes_begin_behind_those_of_the_others(tmp_path: Path, cluster: Fake) -> None:
     command = replace(shell("read", "true"), first_node=ONE.nodes)
-    job = phased(Job(tmp_path, cluster), shell("write", "true"), command)
+    job = plan_phases(Job(tmp_path, cluster), shell("write", "true"), command)
     assert job.run() == 0, job.complain()
     places = [[word for word in words if word.startswith("--relative")] for words, _ in cluster.launches()]
     assert places == [["--relative=0"], [f"--relative={ONE.nodes}"]]

@@ -20,10 +20,10 @@ ALL: dict[str, str] = {"PartitionName": "p"}
 
 
 def row(
-    names: str, counts: str, state: str, reason: str = "none", has: str = "64000||", by: str = "root|1795376728"
+    names: str, counts: str, state: str, reason: str = "none", properties: str = "64000||", by: str = "root|1795376728"
 ) -> str:
     """Of sinfo. `counts`: CPUs, sockets and cores of each; `has`: MiB, features, GRES."""
-    return slurm_output(f"{names}|{counts}|{has}|{state}|{by}|{reason}")
+    return slurm_output(f"{names}|{counts}|{properties}|{state}|{by}|{reason}")
 
 
 @pytest.fixture
@@ -128,8 +128,8 @@ def test_the_account_of_a_partition_says_what_cannot_be_used_and_why() -> None:
         "partition p: 4 nodes, 1 usable with 8 cores each; 2 down: n2 (down*: dead set by root at "
         "2026-11-22 19:45:28 UTC), n4 (down); 1 drained: n3 (drained: disk set by root at 2026-11-22 19:45:28 UTC)"
     )
-    whole = partitions.parse(ALL, row("n1", "8|1|8", "idle"))
-    assert whole.account == "partition p: 1 node, all usable with 8 cores each"
+    usable = partitions.parse(ALL, row("n1", "8|1|8", "idle"))
+    assert usable.account == "partition p: 1 node, all usable with 8 cores each"
     down = partitions.parse(ALL, row("n1", "8|1|8", "down"))
     assert down.account == "partition p: 1 node, none usable; 1 down: n1 (down)"
     assert partitions.parse(ALL, "").account == "partition p has no nodes"
@@ -157,10 +157,10 @@ def test_an_answer_without_a_node_that_can_be_read_is_shown(out: str) -> None:
 # --- nodes that are not alike
 
 MIXED = (
-    row("n[1-2]", "64|2|32", "idle", has="256000|cpu,milan|(null)")
-    + row("n3", "64|2|32", "mixed", has="256000|cpu,milan,rack7|(null)")
-    + row("g1", "128|1|64", "idle", has="512000|genoa|gpu:2")
-    + row("n4", "64|2|32", "down", "dead", has="256000|cpu,milan|(null)")
+    row("n[1-2]", "64|2|32", "idle", properties="256000|cpu,milan|(null)")
+    + row("n3", "64|2|32", "mixed", properties="256000|cpu,milan,rack7|(null)")
+    + row("g1", "128|1|64", "idle", properties="512000|genoa|gpu:2")
+    + row("n4", "64|2|32", "down", "dead", properties="256000|cpu,milan|(null)")
 )
 
 

@@ -12,7 +12,7 @@ import pytest
 from campaign.core import resources
 from campaign.core.runs import Geometry
 from campaign.slurm import scripts
-from tests.slurm.test_witness_functions import program, watched
+from tests.slurm.test_witness_functions import program, watch_run
 from tests.support import builders, facts, fake_slurm
 from tests.support.jobs import FUNCTIONS, Job, cluster, job
 
@@ -55,7 +55,7 @@ def test_where_nobody_looks_the_launcher_is_asked_before_the_run_once_for_a_geom
 
 
 def test_ranks_that_were_all_seen_are_not_asked_for(job: Job) -> None:
-    watched(job, program(job, "bench"))
+    watch_run(job, program(job, "bench"))
     assert probes(job) == ["run"]
     assert placements(job) == [[]]
 
@@ -67,9 +67,9 @@ def test_a_run_whose_ranks_were_not_all_seen_is_recorded_once_nothing_runs_and_l
     job.probe = True
     assert job.plan(4, Geometry(2, 8)).run() == 0
     assert probes(job) == ["run", "run", "--ntasks=8", "--ntasks=8", "run", "--ntasks=8", "run"]
-    first, *others = placements(job)
+    first, *repetitions = placements(job)
     assert len(first) == 8
-    assert others == [first] * 3
+    assert repetitions == [first] * 3
     assert [job.end_of(number)[0] for number in (1, 2, 3, 4)] == ["done"] * 4
 
 
@@ -101,8 +101,8 @@ def test_larger_blocks_come_first(tmp_path: Path, nodes: str, on_each: str, righ
 def test_launchers_with_options_of_the_users_are_asked_before_the_first_run_and_not_again(job: Job) -> None:
     job.plan_with_mpirun(Geometry(2, 8), Geometry(2, 4))
     assert job.run() == 0, job.out() + job.complain()
-    asked = probes(job)
-    assert (set(asked[:2]), asked[2:]) == ({"--ntasks=8", "--ntasks=4"}, ["run", "run"])
+    probe_words = probes(job)
+    assert (set(probe_words[:2]), probe_words[2:]) == ({"--ntasks=8", "--ntasks=4"}, ["run", "run"])
     assert [len(lines) for lines in placements(job)] == [8, 4]
     assert not (job.folder / "placement").exists()
 
@@ -120,7 +120,7 @@ def test_the_probe_refuses_any_other_placement(job: Job, placement: str) -> None
 def test_a_launcher_that_sets_variables_is_asked_what_it_gives_to_the_ranks_of_the_built_in_benchmark(job: Job) -> None:
     job.plan_with_mpirun(Geometry(2, 4))
     job.probe = False
-    _set_by(job, "LD_LIBRARY_PATH=/opt/mpi/lib LD_BIND_NOW=1 MANPATH=/opt/man")
+    set_by_launcher(job, "LD_LIBRARY_PATH=/opt/mpi/lib LD_BIND_NOW=1 MANPATH=/opt/man")
     assert job.run() == 0, job.out() + job.complain()
     assert probes(job) == ["--ntasks=4", "run"]
     pairs = [f"{name}={hashlib.sha256(value).hexdigest()[:16]}" for name, value in _GIVEN]
@@ -131,7 +131,7 @@ def test_a_launcher_that_sets_variables_is_asked_what_it_gives_to_the_ranks_of_t
 _GIVEN = (("LD_BIND_NOW", b"1"), ("LD_LIBRARY_PATH", b"/opt/mpi/lib"))
 
 
-def _set_by(job: Job, variables: str, before: str = "") -> None:
+def set_by_launcher(job: Job, variables: str, before: str = "") -> None:
     """The runs' launcher sets these variables."""
     program = Path(job.steps[0].run.launcher.program)
     program.unlink()
@@ -142,7 +142,7 @@ def _set_by(job: Job, variables: str, before: str = "") -> None:
 def test_the_built_in_benchmark_runs_where_its_launcher_does_not_answer(job: Job) -> None:
     job.plan_with_mpirun(Geometry(2, 4))
     job.probe = False
-    _set_by(job, "", before='case "$*" in *" where") echo "0 n1 -"; echo "1 n1"; exit 1 ;; esac')
+    set_by_launcher(job, "", before='case "$*" in *" where") echo "0 n1 -"; echo "1 n1"; exit 1 ;; esac')
     assert job.run() == 0, job.out() + job.complain()
     assert job.end_of() == ("done", "")
     assert placements(job) == [[]]

@@ -48,7 +48,7 @@ TEXT = 'disk | "bad"\nnode9@1@1\tJobState=FAILED é'
 SETS = "#!/bin/sh\necho export OMPI_MCA_plm_slurm_args=--external-launcher\n"
 
 
-def unlike(text: str, prolog: Path) -> str:
+def with_unlike_nodes(text: str, prolog: Path) -> str:
     """slurm.conf with these nodes, the plugin, and a program that sets variables of each job."""
     lines = text.splitlines()
     for place, line in enumerate(lines):
@@ -62,12 +62,12 @@ def unlike(text: str, prolog: Path) -> str:
 def site() -> Iterator[Sandbox]:
     written_slurm_conf = slurmconf.slurm_conf
 
-    def slurm_conf(layout: Layout, *others: object) -> str:
+    def slurm_conf(layout: Layout, *arguments: object) -> str:
         (layout.top / "job_submit.lua").write_text(RENAMES)
         prolog = layout.top / "prolog"
         prolog.write_text(SETS)
         prolog.chmod(0o755)
-        return unlike(written_slurm_conf(layout, *others), prolog)  # type: ignore[arg-type]
+        return with_unlike_nodes(written_slurm_conf(layout, *arguments), prolog)  # type: ignore[arg-type]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(slurmconf, "slurm_conf", slurm_conf)
@@ -81,22 +81,27 @@ def environment(site: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-def campaign(folder: Path, site: Sandbox, name: str, further_text: str, most: str = "{nodes: 2, processes: 6}") -> Case:
-    case = make_case(folder, site, name, 256, launch_max=most)
+def campaign(
+    folder: Path, site: Sandbox, name: str, further_text: str, launch_max: str = "{nodes: 2, processes: 6}"
+) -> Case:
+    case = make_case(folder, site, name, 256, launch_max=launch_max)
     case.file.write_text(case.file.read_text().replace("slurm:\n", f"slurm:\n{further_text}"))
     return case
 
 
 def test_unlike_nodes_are_reported_apart() -> None:
     partition = partitions.ask(Slurm()).partition
-    few, many = (NodeKind(2, 4, 2000, "", ("cpu", "milan")), NodeKind(2, 8, 4000, "", ("cpu", "genoa")))
+    milan, genoa = (NodeKind(2, 4, 2000, "", ("cpu", "milan")), NodeKind(2, 8, 4000, "", ("cpu", "genoa")))
     assert (partition.nodes, partition.cores_per_node, partition.memory_mib) == (4, 4, 2000)
-    assert partition.kinds == (few, many)
-    assert partitions.ask(Slurm(constraint="cpu&genoa")).partition.kinds == (many,)
-    assert partitions.ask(Slurm(directives=("--nodelist=node[1-3]",))).partition.kinds == (few, NodeKind(1, *_of(many)))
+    assert partition.kinds == (milan, genoa)
+    assert partitions.ask(Slurm(constraint="cpu&genoa")).partition.kinds == (genoa,)
+    assert partitions.ask(Slurm(directives=("--nodelist=node[1-3]",))).partition.kinds == (
+        milan,
+        NodeKind(1, *properties(genoa)),
+    )
 
 
-def _of(kind: NodeKind) -> tuple[int, int, str, tuple[str, ...]]:
+def properties(kind: NodeKind) -> tuple[int, int, str, tuple[str, ...]]:
     return kind.cores, kind.memory_mib, kind.gres, kind.features
 
 
@@ -160,18 +165,26 @@ def test_variables_of_the_site_and_a_clock_that_is_set_back_are_not_held_against
     case.variables.update(PATH=f"{clock.parent}:{os.environ['PATH']}", BASH_ENV=str(bash))
     case.call("run", "--only", "scratch/single/shared/*")  # the benchmark's own clock stays as it is
     findings = json.loads(case.call("check", "--json", status=None))
-    told = {
+    findings_by_rule = {
         rule: [finding for finding in findings if finding["rule"] == rule] for rule in ("ENV-02", "EVD-06", "RUN-02")
     }
-    (variables,) = [one["actual"] for one in told["ENV-02"] if "OMPI_MCA_mpi_yield_when_idle" in one["actual"]]
+    (variables,) = [
+        finding["actual"]
+        for finding in findings_by_rule["ENV-02"]
+        if "OMPI_MCA_mpi_yield_when_idle" in finding["actual"]
+    ]
     assert "OMPI_MCA_plm_slurm_args" not in variables
     assert "OMPI_MCA_plm_slurm_args" in reading.read(first.parent).environment.set_by_slurm
-    set_back = [one for one in told["EVD-06"] if "clock" in one["message"]]
-    assert [(one["severity"], one["subject"]) for one in set_back] == [("W", "scratch.single.shared.r1/1")], (
-        "the benchmark, whose clock nobody set, says so: without it, it would be noted"
-    )
+    set_back = [finding for finding in findings_by_rule["EVD-06"] if "clock" in finding["message"]]
+    assert [(finding["severity"], finding["subject"]) for finding in set_back] == [
+        ("W", "scratch.single.shared.r1/1")
+    ], "the benchmark, whose clock nobody set, says so: without it, it would be noted"
     assert float(set_back[0]["actual"].split()[1]) == pytest.approx(-20, abs=15)  # between two looks a machine may wait
-    assert {one["severity"] for one in (*told["EVD-06"], *told["RUN-02"]) if one["checked"]} <= {"I", "W"}
+    assert {
+        finding["severity"]
+        for finding in (*findings_by_rule["EVD-06"], *findings_by_rule["RUN-02"])
+        if finding["checked"]
+    } <= {"I", "W"}
     assert sum(row["status"] == "measured" for row in case.table(status=1)) == 3
 
 

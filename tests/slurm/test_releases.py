@@ -53,8 +53,8 @@ EXPECTED: dict[str, dict[str, Any]] = {
 
 
 def test_each_release_is_recorded_in_each_situation() -> None:
-    recorded = {(path.parent.name, path.stem) for path in DATA.glob("*/*.json")}
-    assert recorded == {(release, situation) for release in RELEASES for situation in SITUATIONS}
+    captures = {(path.parent.name, path.stem) for path in DATA.glob("*/*.json")}
+    assert captures == {(release, situation) for release in RELEASES for situation in SITUATIONS}
     assert EXPECTED.keys() == SITUATIONS.keys()
 
 

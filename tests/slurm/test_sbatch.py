@@ -147,10 +147,10 @@ def test_what_passes_is_asked_again_and_is_no_refusal(cluster: Fake) -> None:
 
 def test_pauses_grow_and_are_never_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sbatch, "PAUSE_S", (1.0, 60.0))
-    given = [pause for _, pause in zip(range(10), sbatch.pauses(), strict=False)]
-    assert all(0.5 * 2**place <= pause <= 1.5 * 2**place for place, pause in enumerate(given[:6]))
-    assert all(30 <= pause <= 90 for pause in given[6:])
-    assert len(set(given)) == 10
+    pauses = [pause for _, pause in zip(range(10), sbatch.pauses(), strict=False)]
+    assert all(0.5 * 2**place <= pause <= 1.5 * 2**place for place, pause in enumerate(pauses[:6]))
+    assert all(30 <= pause <= 90 for pause in pauses[6:])
+    assert len(set(pauses)) == 10
 
 
 # --- reasons for which a job waits

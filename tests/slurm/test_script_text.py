@@ -28,7 +28,7 @@ TEXTS = st.lists(
 WORDS = st.lists(TEXTS.map("".join), min_size=1, max_size=4)
 
 
-def planned(words: list[str]) -> list[Planned]:
+def plan_runs(words: list[str]) -> list[Planned]:
     """A run that writes these words between two programs, and a run behind it."""
     text = Command("campaign_write", tuple(words), phase="config", untimed=True)
     program = Command("/opt/bench/mdtest", ("-d", "{directory}", *words), phase="phase=io")
@@ -39,7 +39,7 @@ def planned(words: list[str]) -> list[Planned]:
 @settings(max_examples=examples(300), deadline=None)
 @given(WORDS)
 def test_every_text_that_is_rendered_is_read_back_as_it_was(words: list[str]) -> None:
-    steps = planned(words)
+    steps = plan_runs(words)
     text = scripts.render(replace(job(steps), title="texts"))
     found_steps = script_text.steps(text)
     assert list(found_steps) == [step.token for step in steps]
@@ -65,8 +65,8 @@ def test_a_command_has_the_words_that_bash_gives_it(lines: list[str]) -> None:
     shell = "campaign_run() { printf '%s\\0' \"$@\" END; }\n" + text
     process = subprocess.run(["/bin/bash"], input=shell.encode(), capture_output=True, timeout=800, check=True)
     by_bash = [word.split("\0")[:-1] for word in process.stdout.decode().split("END\0")[:-1]]
-    found = [list(command.words[1:]) for command in script_text.commands(text)]
-    assert found == by_bash
+    words = [list(command.words[1:]) for command in script_text.commands(text)]
+    assert words == by_bash
 
 
 def test_a_command_is_named_with_the_line_where_it_begins() -> None:
@@ -81,13 +81,13 @@ def test_a_command_is_named_with_the_line_where_it_begins() -> None:
 
 
 def test_a_command_whose_quotation_never_ends_has_no_words_of_a_run() -> None:
-    for opened in ("'x", '"x', "x\\", "$'x'"):
-        (command,) = script_text.commands(f"campaign_run r 1 00000001 {opened}")
-        assert command.words == (command.raw,) == (f"campaign_run r 1 00000001 {opened}",)
+    for ending in ("'x", '"x', "x\\", "$'x'"):
+        (command,) = script_text.commands(f"campaign_run r 1 00000001 {ending}")
+        assert command.words == (command.raw,) == (f"campaign_run r 1 00000001 {ending}",)
 
 
 def test_a_step_that_a_script_has_twice_executes_nothing() -> None:
-    text = scripts.rendered(job(planned(["x"])))
+    text = scripts.rendered(job(plan_runs(["x"])))
     assert not script_text.steps(f"{text}\ncampaign_run r 1 00000001 x\n")["00000001"]
 
 

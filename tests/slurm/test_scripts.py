@@ -67,7 +67,9 @@ def render(planned: Sequence[Planned] = (), root: Path = ROOT, probe: bool = Fal
 def test_a_thousand_jobs_have_their_template_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled, compile_one = [], jinja2.Environment.compile
     monkeypatch.setattr(
-        jinja2.Environment, "compile", lambda *given, **named: compiled.append(given[2]) or compile_one(*given, **named)
+        jinja2.Environment,
+        "compile",
+        lambda *arguments, **options: compiled.append(arguments[2]) or compile_one(*arguments, **options),
     )
     scripts._templates.cache_clear()
     for _ in range(3):
@@ -138,8 +140,8 @@ def test_the_rendered_script_has_nothing_that_shellcheck_finds(tmp_path: Path) -
 
 
 def test_the_directives_are_these_and_no_others() -> None:
-    given = {line.removeprefix("#SBATCH ") for line in render().splitlines() if line.startswith("#SBATCH ")}
-    assert given == {
+    directives = {line.removeprefix("#SBATCH ") for line in render().splitlines() if line.startswith("#SBATCH ")}
+    assert directives == {
         "--chdir=/work/results/test/jobs/campaign-test-1",
         "--comment=campaign-target:8bef2203793f2b40",
         "--error=/work/results/test/jobs/campaign-test-1/stderr",
@@ -309,7 +311,7 @@ def test_values_of_the_environment_are_exported_as_they_are(tmp_path: Path, clus
 # --- templates that bend the plan
 
 
-def bent(change: Callable[[str], str]) -> list[str]:
+def verify_changed(change: Callable[[str], str]) -> list[str]:
     """What verify says of the rendered script after `change`, which does not see the job's functions."""
     text = render().replace(INCLUDED, "FUNCTIONS\n")
     changed_text = change(text)
@@ -438,7 +440,7 @@ BENDS = {
 @pytest.mark.parametrize("name", BENDS)
 def test_a_template_cannot_bend_the_plan_by(name: str) -> None:
     change, message = BENDS[name]
-    problems = bent(change)
+    problems = verify_changed(change)
     assert any(message in problem for problem in problems), problems
     assert all(problem.startswith("own.j2: ") for problem in problems)
 

@@ -27,9 +27,9 @@ def file_system(tmp_path: Path, job: Job) -> Path:
     return kind
 
 
-def seen(path: Path) -> str:
-    found = path.stat()
-    return f"{found.st_dev}:{found.st_ino}"
+def file_identity(path: Path) -> str:
+    status = path.stat()
+    return f"{status.st_dev}:{status.st_ino}"
 
 
 @pytest.mark.parametrize("kind", ["tmpfs", "xfs", "ext2/ext3", "overlayfs"])
@@ -37,7 +37,7 @@ def test_a_directory_on_a_disk_of_the_node_is_not_measured_as_shared_storage(
     kind: str, job: Job, file_system: Path
 ) -> None:
     file_system.write_text(kind)
-    job.submitted_from = ("00000000", seen(job.target))
+    job.submitted_from = ("00000000", file_identity(job.target))
     assert job.plan().run() == 1
     assert job.end_of() == (
         "refused",
@@ -54,7 +54,7 @@ def test_a_network_file_system_is_measured_whatever_the_submitting_machine_sees(
 
 def test_virtual_nodes_of_one_machine_share_what_is_the_same_directory_on_it(job: Job, file_system: Path) -> None:
     file_system.write_text("tmpfs")
-    job.submitted_from = (BOOT, seen(job.target))
+    job.submitted_from = (BOOT, file_identity(job.target))
     assert job.plan().run() == 0
 
 
@@ -62,7 +62,7 @@ def test_a_link_to_a_directory_is_the_directory(job: Job, file_system: Path) -> 
     file_system.write_text("tmpfs")
     job.target.rename(job.root / "behind")
     job.target.symlink_to("behind")
-    job.submitted_from = (BOOT, seen(job.target))
+    job.submitted_from = (BOOT, file_identity(job.target))
     assert job.plan().run() == 0
 
 
@@ -73,12 +73,12 @@ def test_virtual_nodes_of_one_machine_do_not_share_what_is_another_directory_on_
     assert job.end_of() == ("refused", f"{job.target} is not shared: n1 and login1 {DIFFERENT}")
 
 
-@pytest.mark.parametrize("here", [("", ""), (BOOT, "")])
+@pytest.mark.parametrize("origin", [("", ""), (BOOT, "")])
 def test_what_the_submitting_machine_does_not_see_or_say_refuses_nothing(
-    here: tuple[str, str], job: Job, file_system: Path
+    origin: tuple[str, str], job: Job, file_system: Path
 ) -> None:
     file_system.write_text("tmpfs")
-    job.submitted_from = here
+    job.submitted_from = origin
     assert job.plan().run() == 0
 
 

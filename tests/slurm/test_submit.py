@@ -62,10 +62,10 @@ def test_runs_of_one_geometry_go_into_one_job_and_each_leaves_its_own_record(dri
 def test_an_attempt_is_on_record_with_all_that_it_executes_before_sbatch_is_called(
     driver: Driving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def killed(*_: object) -> sbatch.SbatchAnswer:
+    def interrupt(*_: object) -> sbatch.SbatchAnswer:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sbatch, "submit", killed)
+    monkeypatch.setattr(sbatch, "submit", interrupt)
     with pytest.raises(KeyboardInterrupt):
         driver.send()
     attempt, run = driver.attempt(), driver.runs[0]
@@ -144,9 +144,9 @@ def test_what_a_job_could_not_remove_the_next_one_on_the_target_removes(driver: 
     left, foreign = target / f"campaign-{driver.attempt().token}", target / "campaign-0a1b2c3d"
     left.mkdir()  # as where the target was read-only when its job wanted to remove it
     foreign.mkdir()
-    made = driver.paths.attempt(driver.attempt().run, 1) / "directory-made"
-    made.write_text(f"{left.stat().st_ino}\n")
-    assert submit.left_on(driver.paths, str(target), driver.store.attempts()) == {str(left): made.read_text().strip()}
+    note = driver.paths.attempt(driver.attempt().run, 1) / "directory-made"
+    note.write_text(f"{left.stat().st_ino}\n")
+    assert submit.left_on(driver.paths, str(target), driver.store.attempts()) == {str(left): note.read_text().strip()}
     left.rename(moved := target / "moved")
     left.symlink_to(moved)
     assert submit.left_on(driver.paths, str(target), driver.store.attempts()) == {}, "somebody else's link"
@@ -214,10 +214,10 @@ def test_a_job_that_sbatch_calls_refused_before_it_has_measured_never_measures(d
 def test_a_driver_that_died_between_its_claim_and_its_record_leaves_an_attempt_that_ends(
     driver: Driving, cluster: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def killed(*_: object) -> sbatch.SbatchAnswer:
+    def interrupt(*_: object) -> sbatch.SbatchAnswer:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sbatch, "submit", killed)
+    monkeypatch.setattr(sbatch, "submit", interrupt)
     with pytest.raises(KeyboardInterrupt):
         driver.send(driver.runs[:1])
     (driver.folder() / "claim").mkdir()
@@ -250,25 +250,25 @@ def test_a_banner_of_the_site_is_not_taken_for_an_answer(driver: Driving, cluste
 TIMED_OUT = "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"
 
 
-def losing(monkeypatch: pytest.MonkeyPatch, times: int) -> list[Path]:
+def lose_submissions(monkeypatch: pytest.MonkeyPatch, times: int) -> list[Path]:
     """The first calls of sbatch do not get through to Slurm; gives the scripts of all calls."""
     scripts: list[Path] = []
     real = sbatch.submit
 
-    def lossy(script: Path, *more: Any) -> sbatch.SbatchAnswer:
+    def lossy_submit(script: Path, *arguments: Any) -> sbatch.SbatchAnswer:
         scripts.append(script)
         if len(scripts) <= times:
             return sbatch.SbatchAnswer(None, TIMED_OUT, uncertain=True, passes=True)
-        return real(script, *more)
+        return real(script, *arguments)
 
-    monkeypatch.setattr(sbatch, "submit", lossy)
+    monkeypatch.setattr(sbatch, "submit", lossy_submit)
     return scripts
 
 
 def test_what_slurm_did_not_get_is_submitted_again_and_a_job_that_comes_late_measures_nothing(
     driver: Driving, cluster: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scripts = losing(monkeypatch, 1)
+    scripts = lose_submissions(monkeypatch, 1)
     driver.send(driver.runs[:1])
     first, second = driver.store.attempts()
     assert driver.messages == [
@@ -290,19 +290,19 @@ def test_what_slurm_did_not_get_is_submitted_again_and_a_job_that_comes_late_mea
 def test_a_job_that_comes_while_it_is_looked_for_is_not_submitted_again(
     driver: Driving, cluster: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scripts = losing(monkeypatch, 1)
+    scripts = lose_submissions(monkeypatch, 1)
     looks = 0
     real = commands.queue
 
-    def late(*wanted: Any) -> dict[str, commands.Job]:
+    def late_jobs(*arguments: Any) -> dict[str, commands.Job]:
         nonlocal looks
         looks += 1
-        jobs = real(*wanted)
+        jobs = real(*arguments)
         if looks == submit.ABSENT_TIMES - 1:
             sbatch.submit(scripts[0])
         return jobs
 
-    monkeypatch.setattr(commands, "queue", late)
+    monkeypatch.setattr(commands, "queue", late_jobs)
     driver.send(driver.runs[:1])
     driver.follow()
     assert driver.states() == [State.DONE]
@@ -312,7 +312,7 @@ def test_a_job_that_comes_while_it_is_looked_for_is_not_submitted_again(
 def test_while_slurm_does_not_say_whether_it_has_a_job_nothing_is_submitted(
     driver: Driving, cluster: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    losing(monkeypatch, 1)
+    lose_submissions(monkeypatch, 1)
     monkeypatch.setattr(submit, "PATIENCE_S", 0.5)
     cluster.fault("squeue-fails")
     driver.send(driver.runs[:1])
@@ -331,7 +331,7 @@ def test_where_sbatch_fails_for_too_long_the_other_jobs_are_not_tried(
     tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driver = Driving(tmp_path, monkeypatch, targets=2, allocation="run")
-    scripts = losing(monkeypatch, 10**6)
+    scripts = lose_submissions(monkeypatch, 10**6)
     monkeypatch.setattr(submit, "PATIENCE_S", 2.0)
     driver.send()
     states = driver.states()  # of the last one it is not known yet, perhaps
@@ -344,12 +344,12 @@ def test_where_sbatch_fails_for_too_long_the_other_jobs_are_not_tried(
 def test_a_driver_interrupted_while_it_looks_for_a_job_leaves_it_to_the_next_one(
     driver: Driving, cluster: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(*_: object) -> dict[str, commands.Job]:
+    def interrupt(*_: object) -> dict[str, commands.Job]:
         raise KeyboardInterrupt
 
     cluster.fault("sbatch-fails-after", one_time=True)
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(commands, "queue", interrupted)
+        patched.setattr(commands, "queue", interrupt)
         driver.send()
     assert driver.states() == [State.SUBMITTING, State.SUBMITTING]
     driver.follow()
@@ -439,11 +439,11 @@ def test_submitting_many_jobs_asks_slurm_once_and_not_for_each(
     requests: list[str] = []
     real = commands.call
 
-    def noted(words: Sequence[str], *more: Any, **named_fields: Any) -> commands.Reply:
+    def note_call(words: Sequence[str], *arguments: Any, **named_fields: Any) -> commands.Reply:
         requests.append(words[0])
-        return real(words, *more, **named_fields)
+        return real(words, *arguments, **named_fields)
 
-    monkeypatch.setattr(commands, "call", noted)
+    monkeypatch.setattr(commands, "call", note_call)
     driver = Driving(tmp_path, monkeypatch, targets=3, allocation="run")
     driver.send()
     assert requests == ["squeue", *["sbatch"] * 6]
@@ -484,12 +484,12 @@ def test_an_sbatch_that_answers_slowly_doubles_nothing_and_what_is_waited_for_is
 
 def overlaps(cluster: Fake, root: Path) -> list[str]:
     """Targets on which two measurements took place at the same time."""
-    found = []
+    targets = []
     for target in sorted(path for path in root.iterdir() if path.name.startswith("target")):
         times = sorted((start, end) for place, start, end in cluster.measurements() if place.startswith(f"{target}/"))
         if any(before[1] > after[0] for before, after in itertools.pairwise(times)):
-            found.append(target.name)
-    return found
+            targets.append(target.name)
+    return targets
 
 
 def test_the_jobs_of_one_target_wait_for_each_other(
@@ -646,7 +646,7 @@ def test_an_attempt_that_a_job_has_claimed_cannot_be_given_up(tmp_path: Path) ->
 # --- drivers that are killed, and several at once
 
 
-def ended_well(process: subprocess.Popen[str], root: Path) -> str:
+def wait_for_driver(process: subprocess.Popen[str], root: Path) -> str:
     try:
         out, _ = process.communicate(timeout=LIMIT_S)
     except subprocess.TimeoutExpired:
@@ -661,11 +661,11 @@ def assert_all_measured_once(root: Path, cluster: Fake, runs: int = 2) -> None:
     store = Store(Paths(root / "results"))
     attempts = store.attempts()
     store.close()
-    done = [attempt for attempt in attempts if attempt.state is State.DONE]
-    assert len({attempt.run for attempt in done}) == len(done) == runs, attempts
+    successes = [attempt for attempt in attempts if attempt.state is State.DONE]
+    assert len({attempt.run for attempt in successes}) == len(successes) == runs, attempts
     assert not [attempt for attempt in attempts if attempt.state.active]
     measured = [Path(place).name.removeprefix("campaign-") for place, _, _ in cluster.measurements()]
-    assert sorted(measured) == sorted(attempt.token for attempt in done)
+    assert sorted(measured) == sorted(attempt.token for attempt in successes)
     assert overlaps(cluster, root) == []
     assert [path.name for path in root.glob("target*/*")] == []
     assert [path.name for path in root.glob("target*/.campaign-lock")] == []
@@ -676,22 +676,22 @@ POINTS = (116, 488, 789, 1276, 1897)
 
 
 @pytest.fixture(scope="module")
-def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, tuple[Path, Fake, Future[None]]]]:
+def killed_drivers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, tuple[Path, Fake, Future[None]]]]:
     """For each point a campaign whose driver killed itself there, and was followed by another; several at a time."""
     paths = {point: tmp_path_factory.mktemp(f"killed{point}-") for point in POINTS}
     clusters = {point: fake_slurm.make(root) for point, root in paths.items()}
 
-    def one(point: int) -> None:
+    def kill_and_follow(point: int) -> None:
         root, cluster = paths[point], clusters[point]
         first = driving.start(root, cluster, kill_at=point)
         first.communicate(timeout=LIMIT_S)
         assert first.returncode == -signal.SIGKILL, (root / "driver.err").read_text()
-        ended_well(driving.start(root, cluster), root)
+        wait_for_driver(driving.start(root, cluster), root)
         fake_slurm.wait_until(lambda: not cluster.active_jobs(), "no job is left over")
 
     try:
         with ThreadPoolExecutor(4) as pool:
-            yield {point: (paths[point], clusters[point], pool.submit(one, point)) for point in POINTS}
+            yield {point: (paths[point], clusters[point], pool.submit(kill_and_follow, point)) for point in POINTS}
     finally:
         for cluster in clusters.values():
             cluster.stop()
@@ -700,9 +700,9 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, tuple
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("point", POINTS)
 def test_a_driver_killed_at_any_line_loses_no_run_and_leaves_none_to_be_measured_twice(
-    killed: dict[int, tuple[Path, Fake, Future[None]]], point: int
+    killed_drivers: dict[int, tuple[Path, Fake, Future[None]]], point: int
 ) -> None:
-    root, cluster, future = killed[point]
+    root, cluster, future = killed_drivers[point]
     future.result(timeout=2 * LIMIT_S)
     assert_all_measured_once(root, cluster)
 
@@ -716,7 +716,7 @@ def test_a_driver_killed_while_sbatch_is_under_way_leaves_nothing_measured_twice
     fake_slurm.wait_until(path.exists, "sbatch is under way")
     first.kill()
     first.communicate()
-    ended_well(driving.start(tmp_path, cluster), tmp_path)
+    wait_for_driver(driving.start(tmp_path, cluster), tmp_path)
     path.unlink()
     fake_slurm.wait_until(lambda: len(cluster.jobs()) == 3, "the late job has come")
     assert_all_measured_once(tmp_path, cluster)
@@ -726,7 +726,7 @@ def test_a_driver_killed_while_sbatch_is_under_way_leaves_nothing_measured_twice
 def test_a_driver_killed_again_and_again_comes_to_an_end(tmp_path: Path, cluster: Fake) -> None:
     for point in (150, 700, 250):
         driving.start(tmp_path, cluster, kill_at=point).communicate(timeout=LIMIT_S)
-    ended_well(driving.start(tmp_path, cluster), tmp_path)
+    wait_for_driver(driving.start(tmp_path, cluster), tmp_path)
     assert_all_measured_once(tmp_path, cluster)
 
 
@@ -734,7 +734,7 @@ def test_a_driver_killed_again_and_again_comes_to_an_end(tmp_path: Path, cluster
 def test_two_drivers_at_once_submit_every_run_once(tmp_path: Path, cluster: Fake) -> None:
     cluster.fault("bench-sleep", 0.1)
     processes = [driving.start(tmp_path, cluster, targets=2) for _ in range(2)]
-    out = [ended_well(process, tmp_path) for process in processes]
+    out = [wait_for_driver(process, tmp_path) for process in processes]
     assert sum(text.count("submitted job ") for text in out) == 4
     assert_all_measured_once(tmp_path, cluster, runs=4)
 
@@ -744,7 +744,7 @@ def test_an_sbatch_that_times_out_now_and_then_cancels_nothing_and_doubles_nothi
     tmp_path: Path, cluster: Fake
 ) -> None:
     cluster.fault("sbatch-unreliable", 60)
-    message = ended_well(driving.start(tmp_path, cluster, targets=6), tmp_path)
+    message = wait_for_driver(driving.start(tmp_path, cluster, targets=6), tmp_path)
     assert "sbatch failed for 1 run" in message
     assert "the same cause" not in message
     assert len(cluster.jobs()) == 12
@@ -753,8 +753,8 @@ def test_an_sbatch_that_times_out_now_and_then_cancels_nothing_and_doubles_nothi
 
 @pytest.mark.timeout(900)
 def test_a_driver_that_is_done_finds_nothing_to_do(tmp_path: Path, cluster: Fake) -> None:
-    ended_well(driving.start(tmp_path, cluster), tmp_path)
+    wait_for_driver(driving.start(tmp_path, cluster), tmp_path)
     before = len(cluster.jobs())
-    assert ended_well(driving.start(tmp_path, cluster), tmp_path) == "ready\n"
+    assert wait_for_driver(driving.start(tmp_path, cluster), tmp_path) == "ready\n"
     assert len(cluster.jobs()) == before == 2
     assert list((tmp_path / "target1").iterdir()) == []

@@ -79,8 +79,8 @@ def test_what_another_put_in_the_place_of_what_an_attempt_left_behind_stays(job:
     theirs.rename(ours)
     assert job.plan(stale=stale).run() == 0
     assert (ours / "below").is_dir()
-    found, noted = ours.stat().st_ino, stale[str(ours)]
-    text = f"not removed: {ours} has inode {found}, but the job that created it noted inode {noted}: another directory"
+    inode, noted = ours.stat().st_ino, stale[str(ours)]
+    text = f"not removed: {ours} has inode {inode}, but the job that created it noted inode {noted}: another directory"
     assert text in job.out()
 
 
@@ -103,10 +103,10 @@ def lock(job: Job, owner: str | None = OWNER) -> None:
         (job.lock / "owner").write_text(f"{owner}\n")
 
 
-def waits(job: Job) -> bool:
+def waits_for_target(job: Job) -> bool:
     """Whether a job waits for the target; it has asked Slurm then. Otherwise it has taken the lock away."""
     process = job.plan().start()
-    fake_slurm.wait_until(lambda: any(said in job.out() for said in (WAITS, STALE)), "it says what it does")
+    fake_slurm.wait_until(lambda: any(message in job.out() for message in (WAITS, STALE)), "it says what it does")
     os.kill(process.pid, signal.SIGTERM)
     process.wait(LIMIT_S)
     assert (WAITS in job.out()) != (STALE in job.out())
@@ -135,32 +135,32 @@ STATES = {
 def test_a_lock_is_stale_only_where_slurm_says_that_its_job_has_ended(job: Job, state: str) -> None:
     job.cluster.pretend("77", "campaign-other-1", state)
     lock(job)
-    assert waits(job) != STATES[state]
+    assert waits_for_target(job) != STATES[state]
 
 
 def test_a_lock_is_stale_where_slurm_has_forgotten_its_job(job: Job) -> None:
     lock(job)
-    assert not waits(job)
+    assert not waits_for_target(job)
 
 
 def test_a_lock_is_stale_where_its_jobs_id_belongs_to_another_by_now(job: Job) -> None:
     job.cluster.pretend("77", "somebody-elses", "RUNNING")
     lock(job)
-    assert not waits(job)
+    assert not waits_for_target(job)
 
 
 @pytest.mark.parametrize("text", ["", "squeue: command not found", "slurm_load_jobs error: Socket timed out"])
 def test_a_lock_is_not_stale_where_slurm_does_not_answer(job: Job, text: str) -> None:
     job.cluster.fault("squeue-fails", text)
     lock(job)
-    assert waits(job)
+    assert waits_for_target(job)
 
 
 def test_the_lock_of_a_renamed_job_that_runs_is_not_stale(job: Job) -> None:
     job.cluster.pretend("77", "campaign-other-1", "RUNNING")
     job.cluster.rename("77", "renamed\nCOMPLETED")
     lock(job)
-    assert waits(job)
+    assert waits_for_target(job)
 
 
 def test_a_lock_is_not_stale_where_another_cluster_would_have_to_be_asked(job: Job) -> None:
@@ -172,13 +172,13 @@ def test_a_lock_is_not_stale_where_another_cluster_would_have_to_be_asked(job: J
     assert "is stale" not in job.out()
 
 
-def old(path: Path) -> None:
+def make_old(path: Path) -> None:
     os.utime(path, (time.time() - 150, time.time() - 150))
 
 
 def test_a_lock_without_an_owner_is_taken_away_once_it_is_old(job: Job) -> None:
     lock(job, None)
-    old(job.lock)
+    make_old(job.lock)
     assert job.plan().run() == 0
     assert "the lock of a job that it does not name is stale: taken away" in job.out()
 
@@ -235,7 +235,7 @@ def give_away(path: Path) -> str:
 def test_a_lock_that_cannot_be_read_is_waited_for_and_its_user_is_named(closed: str, job: Job) -> None:
     """As the lock of a running job of a user with umask 077."""
     lock(job)
-    old(job.lock)
+    make_old(job.lock)
     user = give_away(job.lock)
     (job.lock / closed).chmod(0)
     process = job.plan().start(*AS_USER)
@@ -286,7 +286,7 @@ def test_the_lock_of_another_user_is_not_stale_where_slurm_does_not_show_the_job
     job.cluster.fault("private-data", private)
     lock(job)
     give_away(job.lock)
-    assert waits(job) == bool(private)
+    assert waits_for_target(job) == bool(private)
     assert f"job {OWNER} of user nobody" in job.out()
 
 
@@ -304,7 +304,7 @@ def test_nothing_is_read_through_a_link_in_a_lock(job: Job) -> None:
     (job.root / "secret").write_text("password\n")
     job.lock.mkdir()
     (job.lock / "owner").symlink_to(job.root / "secret")
-    old(job.lock)
+    make_old(job.lock)
     assert job.plan().run() == 0
     assert "password" not in job.out()
     assert (job.root / "secret").read_text() == "password\n"
@@ -349,7 +349,7 @@ def test_what_stands_in_the_locks_place_and_is_no_lock_is_reported(job: Job) -> 
 def test_a_lock_that_another_breaks_just_now_is_left_to_that_one(job: Job) -> None:
     lock(job)
     (job.target / ".campaign-lock.breaking").mkdir()
-    assert waits(job)
+    assert waits_for_target(job)
     assert job.left() == [".campaign-lock", ".campaign-lock.breaking"]
 
 
@@ -358,7 +358,7 @@ def test_a_breaker_that_died_does_not_keep_the_others_from_breaking(job: Job) ->
     lock(job)
     guard = job.target / ".campaign-lock.breaking"
     guard.mkdir()
-    old(guard)
+    make_old(guard)
     process = job.plan().start()
     fake_slurm.wait_until(lambda: not guard.exists(), "the guard is away")
     assert process.wait(LIMIT_S) == 0
@@ -368,8 +368,8 @@ def test_a_breaker_that_died_does_not_keep_the_others_from_breaking(job: Job) ->
 def test_jobs_that_find_the_same_stale_lock_measure_one_after_another(job: Job, tmp_path: Path, cluster: Fake) -> None:
     cluster.fault("bench-sleep", 0.1)
     jobs = [Job(tmp_path, cluster, f"campaign-test-{number}", str(number)).plan() for number in (1, 2, 3, 4)]
-    for each in jobs:
-        cluster.pretend(each.number, each.name, "RUNNING")
+    for contender in jobs:
+        cluster.pretend(contender.number, contender.name, "RUNNING")
     lock(job)
     processes = [job.start() for job in jobs]
     assert [process.wait(LIMIT_S) for process in processes] == [0, 0, 0, 0]
@@ -452,7 +452,7 @@ def test_the_mount_of_a_target_that_is_a_link_is_that_of_the_directory(job: Job)
 # --- others who may write in the target
 
 
-def replaced(job: Job, path: Path) -> str:
+def replacement_message(job: Job, path: Path) -> str:
     return (
         f"{path} is not the directory that the job created: somebody who can write in {job.target} has replaced it; "
         "use a target that nobody else can write in"
@@ -472,7 +472,7 @@ def is_whole(outside: Path) -> bool:
     return [path.name for path in outside.iterdir()] == ["owner"] and (outside / "owner").read_text() == f"{OWNER}\n"
 
 
-def others(name: str, command: str) -> tuple[str, ...]:
+def wrapper_of_others(name: str, command: str) -> tuple[str, ...]:
     """A wrapper for a job: what somebody executes right after it has created a directory, $1."""
     return ("env", f"LD_PRELOAD={library('others_on_target')}", f"OTHERS_NAME={name}", f"OTHERS_DO={command}")
 
@@ -491,18 +491,18 @@ BECOMES = {
 }
 
 
-@pytest.mark.parametrize("what", BECOMES)
-@pytest.mark.parametrize("of", ["lock", "attempt"])
-def test_what_a_job_creates_is_not_used_where_it_becomes(what: str, of: str, job: Job, outside: Path) -> None:
+@pytest.mark.parametrize("replacement", BECOMES)
+@pytest.mark.parametrize("owner", ["lock", "attempt"])
+def test_what_a_job_creates_is_not_used_where_it_becomes(replacement: str, owner: str, job: Job, outside: Path) -> None:
     job.environment["OUTSIDE"] = str(outside)
-    place = job.lock if of == "lock" else Path(job.plan().steps[0].directory)
-    if of == "lock":
+    place = job.lock if owner == "lock" else Path(job.plan().steps[0].directory)
+    if owner == "lock":
         job.plan()
-    assert job.run(*others(place.name, BECOMES[what])) == 1
-    assert job.end_of() == ("refused", replaced(job, place))
+    assert job.run(*wrapper_of_others(place.name, BECOMES[replacement])) == 1
+    assert job.end_of() == ("refused", replacement_message(job, place))
     assert job.cluster.launches() == []
     assert is_whole(outside)
-    assert what != "a directory of others" or (place / "precious").is_file()
+    assert replacement != "a directory of others" or (place / "precious").is_file()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
@@ -525,13 +525,13 @@ def test_where_all_that_is_created_gets_another_owner_it_is_reported_by_that(tmp
 
 def test_a_directory_that_is_replaced_before_the_job_enters_it_is_not_used(job: Job, tmp_path: Path) -> None:
     directory = Path(job.plan().steps[0].directory)
-    made = witness("make", directory).stdout.strip()
+    identity = witness("make", directory).stdout.strip()
     directory.rename(job.target / "moved")
     directory.mkdir()
     process = subprocess.run(
-        [resources.witness(), "within", directory, made], cwd=directory, capture_output=True, text=True, check=False
+        [resources.witness(), "within", directory, identity], cwd=directory, capture_output=True, text=True, check=False
     )
-    assert (process.returncode, process.stdout) == (1, f"{replaced(job, directory)}\n")
+    assert (process.returncode, process.stdout) == (1, f"{replacement_message(job, directory)}\n")
 
 
 @pytest.mark.parametrize("fault", ["", "bench-leaves"])
@@ -549,7 +549,7 @@ def test_a_directory_that_is_replaced_under_way_makes_the_run_fail_and_is_remove
     (outside / "test-dir.0-0").mkdir()  # the benchmark itself opens by path
     job.cluster.mend("bench-waits")
     assert process.wait(LIMIT_S) == 1
-    assert job.end_of() == ("failed", replaced(job, directory))
+    assert job.end_of() == ("failed", replacement_message(job, directory))
     assert job.left() == [directory.name]
     assert (outside / "owner").read_text() == f"{OWNER}\n"
 
@@ -566,7 +566,7 @@ def test_a_directory_of_others_in_the_place_of_the_attempts_stays(job: Job) -> N
     (directory / "test-dir.0-0").mkdir()
     job.cluster.mend("bench-waits")
     assert process.wait(LIMIT_S) == 1
-    assert job.end_of() == ("failed", replaced(job, directory))
+    assert job.end_of() == ("failed", replacement_message(job, directory))
     assert [path.name for path in directory.iterdir()] == ["precious"]
     assert job.left() == [directory.name]
 
@@ -586,6 +586,6 @@ def test_a_lock_that_became_a_link_is_not_removed_through_it(job: Job, outside: 
 def test_the_owner_of_a_lock_is_not_waited_for_where_it_is_a_fifo(job: Job) -> None:
     job.lock.mkdir()
     os.mkfifo(job.lock / "owner")
-    old(job.lock)
+    make_old(job.lock)
     assert job.plan().run() == 0
     assert job.left() == []

@@ -24,7 +24,7 @@ from tests.support.jobs import LIMIT_S, Job, cluster, job
 __all__ = ["cluster", "job"]  # fixtures
 
 
-def recorded(job: Job, number: int = 1) -> Evidence:
+def attempt_evidence(job: Job, number: int = 1) -> Evidence:
     return reading.read(job.steps[number - 1].folder)
 
 
@@ -35,24 +35,24 @@ def test_a_job_records_all_its_nodes_and_each_attempt_has_its_own_room(job: Job)
     job.environment["SLURM_JOB_NUM_NODES"] = "2"
     assert job.plan(runs=2).run() == 0
     assert job.complain() == ""
-    one, other = recorded(job, 1), recorded(job, 2)
-    assert one.environment == other.environment
-    environment = one.environment
+    first_evidence, other = attempt_evidence(job, 1), attempt_evidence(job, 2)
+    assert first_evidence.environment == other.environment
+    environment = first_evidence.environment
     assert [node.name for node in environment.nodes] == ["n1", "n2"]
     assert environment.incomplete == ()
     assert environment.directory == str(job.target)
     assert environment.values("kernel.release") == (os.uname().release,)
-    wanted = hashlib.sha256(fake_slurm.MDTEST.read_bytes()).hexdigest()
-    assert environment.by_node("executable.sha256") == {"n1": wanted, "n2": wanted}
+    digest = hashlib.sha256(fake_slurm.MDTEST.read_bytes()).hexdigest()
+    assert environment.by_node("executable.sha256") == {"n1": digest, "n2": digest}
     assert environment.values("mount.point") and environment.values("fs.type")
     assert environment.software["srun"] == "slurm 22.05.8"
     assert environment.started is not None and environment.ended is not None
     assert all(environment.clock_offset(name) == 0 for name in ("n1", "n2"))
-    for evidence in (one, other):
+    for evidence in (first_evidence, other):
         assert evidence.made is True
         assert evidence.before is not None and evidence.after is not None
         assert evidence.before.inodes > 0
-    assert one.before != other.before
+    assert first_evidence.before != other.before
 
 
 def test_all_nodes_hash_the_input_files_before_each_run(job: Job) -> None:
@@ -62,18 +62,18 @@ def test_all_nodes_hash_the_input_files_before_each_run(job: Job) -> None:
     job.environment["SLURM_JOB_NUM_NODES"] = "2"
     assert job.run() == 0
     assert job.complain() == ""
-    wanted = hashlib.sha256(box.read_bytes()).hexdigest()
+    digest = hashlib.sha256(box.read_bytes()).hexdigest()
     for step in job.steps:
         evidence, problems = read_evidence(step.folder, step.token)
         assert problems == ()
         first = evidence.inputs[0].line
         assert evidence.inputs == (
-            HashedInput("n1", str(box), wanted, 8, first),
+            HashedInput("n1", str(box), digest, 8, first),
             HashedInput("n1", str(none), "", 0, first + 2),
-            HashedInput("n2", str(box), wanted, 8, first + 4),
+            HashedInput("n2", str(box), digest, 8, first + 4),
             HashedInput("n2", str(none), "", 0, first + 6),
         )
-        assert wanted in (step.folder / "facts.jsonl").read_text().splitlines()[first - 1]
+        assert digest in (step.folder / "facts.jsonl").read_text().splitlines()[first - 1]
 
 
 def test_nodes_that_do_not_hash_the_input_files_fail_no_run(job: Job) -> None:
@@ -84,9 +84,9 @@ def test_nodes_that_do_not_hash_the_input_files_fail_no_run(job: Job) -> None:
 
 
 def test_a_witness_of_another_version_refuses_what_it_cannot_do(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    own, older = resources.witness(), job.root / "witness"
-    reads = f"[[ $1 != job ]] || exec {own} \"$@\" < <(sed -u 's/^inputs/newly/')"
-    older.write_text(f'#!/bin/bash\n{reads}\nexec {own} "$@"\n')
+    witness, older = resources.witness(), job.root / "witness"
+    reads = f"[[ $1 != job ]] || exec {witness} \"$@\" < <(sed -u 's/^inputs/newly/')"
+    older.write_text(f'#!/bin/bash\n{reads}\nexec {witness} "$@"\n')
     older.chmod(0o755)
     monkeypatch.setattr(resources, "witness", lambda: older)
     job.plan().read(job.root / "box")
@@ -106,7 +106,7 @@ def test_nodes_that_cannot_be_asked_are_recorded_and_fail_no_run(job: Job) -> No
     job.environment |= {"SLURM_JOB_NUM_NODES": "2", "SLURMD_NODENAME": "n1"}
     assert job.plan().run() == 0
     assert job.end_of() == ("done", "")
-    environment = recorded(job).environment
+    environment = attempt_evidence(job).environment
     text = "srun, by which the nodes are asked, ended with status 1: srun: error: no   way; no answer from n2"
     assert environment.problems == (text,)
     assert len(environment.nodes) == 1, "the first node speaks for itself"
@@ -126,7 +126,7 @@ def test_a_job_that_is_ended_while_it_asks_its_nodes_claims_nothing(job: Job) ->
 def test_a_run_that_is_refused_has_made_no_directory(job: Job) -> None:
     Path(job.plan().steps[0].directory).mkdir()
     assert job.run() == 1
-    assert recorded(job).made is False
+    assert attempt_evidence(job).made is False
 
 
 SECRETS = {
@@ -160,23 +160,23 @@ def test_what_slurm_set_is_reported_from_what_the_submitter_had(job: Job) -> Non
     job.slurm = replace(job.slurm, environment=(("PRTE_MCA_plm_slurm_args", "mine"), ("UCX_LOG_LEVEL", "info")))
     job.plan().run()
     assert job.complain() == ""
-    environment = recorded(job).environment
+    environment = attempt_evidence(job).environment
     assert environment.variables["OMPI_MCA_plm_slurm_args"] == "--external launcher ="
-    given = {*job.environment, "UCX_LOG_LEVEL", "SLURM_JOB_ID"}
-    assert given.intersection(environment.set_by_slurm) == {"OMPI_MCA_plm_slurm_args"}
+    names = {*job.environment, "UCX_LOG_LEVEL", "SLURM_JOB_ID"}
+    assert names.intersection(environment.set_by_slurm) == {"OMPI_MCA_plm_slurm_args"}
     assert not any(name.startswith("CAMPAIGN_") for name in environment.variables)
 
 
 def test_nothing_is_slurms_own_where_the_submitters_variables_are_not_known(job: Job) -> None:
     job.environment["OMPI_MCA_plm_slurm_args"] = "--external-launcher"
     job.plan().run()
-    assert recorded(job).environment.set_by_slurm == ()
+    assert attempt_evidence(job).environment.set_by_slurm == ()
 
 
 def test_a_preloaded_library_is_seen_in_the_job_and_on_the_nodes(job: Job) -> None:
     job.environment["DARSHAN_LOGPATH"] = "/x"
     job.plan().run()
-    environment = recorded(job).environment
+    environment = attempt_evidence(job).environment
     assert environment.variables["DARSHAN_LOGPATH"] == "/x"
     assert environment.values("env.DARSHAN_LOGPATH") == ("/x",)
 
@@ -202,7 +202,7 @@ def program(job: Job, name: str, text: str = "") -> Path:
     return path
 
 
-def watched(
+def watch_run(
     job: Job, executable: Path, *prefix: str, environment: tuple[tuple[str, str | None], ...] = ()
 ) -> tuple[dict[str, str], list[tuple[str, ...]]]:
     """The programs that were seen, by their paths, and what each rank executed."""
@@ -223,7 +223,7 @@ def watched(
 
 def test_the_job_sees_what_its_ranks_execute_and_load(job: Job) -> None:
     path = program(job, "bench")
-    programs, ranks = watched(job, path)
+    programs, ranks = watch_run(job, path)
     assert programs == {hashlib.sha256(path.read_bytes()).hexdigest(): str(path)}
     assert ranks == [("bench",)] * 4
     libraries = read_evidence(job.steps[0].folder, job.steps[0].token)[0].witness.libraries
@@ -236,13 +236,13 @@ def test_the_sanitizers_find_nothing_in_the_witnesses_of_a_job(job: Job, monkeyp
     monkeypatch.setenv("CAMPAIGN_BENCHMARK", str(SOURCES / "build-san"))
     monkeypatch.setenv("ASAN_OPTIONS", "detect_leaks=0")  # what it has at its end, the kernel frees
     job.counters = "echo stat 1"
-    watched(job, program(job, "bench"))
+    watch_run(job, program(job, "bench"))
     assert job.complain() == ""
 
 
 def test_another_program_under_the_name_of_the_declared_one_is_seen_as_what_it_is(job: Job) -> None:
     other = program(job, "other")
-    _, ranks = watched(job, program(job, "bench", f'sleep 0.2; exec -a "$0" {other} "$@"'))
+    _, ranks = watch_run(job, program(job, "bench", f'sleep 0.2; exec -a "$0" {other} "$@"'))
     assert all(executed[-1] == "other" for executed in ranks)
     environment = read_evidence(job.steps[0].folder, job.steps[0].token)[0].environment
     assert environment.values("executable.interpreter")[0].startswith("/usr/bin/bash ")
@@ -250,7 +250,7 @@ def test_another_program_under_the_name_of_the_declared_one_is_seen_as_what_it_i
 
 def test_a_wrapper_before_the_benchmark_is_hashed_with_its_interpreter(job: Job) -> None:
     wrapper, path = program(job, "wrapper", 'sleep 0.2; exec "$@"'), program(job, "bench")
-    _, ranks = watched(job, path, str(wrapper))
+    _, ranks = watch_run(job, path, str(wrapper))
     assert {words[-1] for words in ranks} == {"bench"} < {word for words in ranks for word in words} | {"bash", "sleep"}
     environment = read_evidence(job.steps[0].folder, job.steps[0].token)[0].environment
     assert environment.values("prefix.1.wrapper") == (f"{wrapper} {hashlib.sha256(wrapper.read_bytes()).hexdigest()}",)
@@ -259,7 +259,7 @@ def test_a_wrapper_before_the_benchmark_is_hashed_with_its_interpreter(job: Job)
 
 def test_a_rank_that_preloads_a_library_is_seen(job: Job) -> None:
     preload = job.root / "none.so"
-    watched(job, program(job, "bench"), "env", f"LD_PRELOAD={preload}")
+    watch_run(job, program(job, "bench"), "env", f"LD_PRELOAD={preload}")
     witness = read_evidence(job.steps[0].folder, job.steps[0].token)[0].witness
     assert witness.preloads == {"LD_PRELOAD": (str(preload),)}
 
@@ -268,7 +268,7 @@ def test_the_variables_of_the_rules_are_recorded_also_where_a_rank_lacks_them(jo
     job.environment["GMX_OLD"] = "x"
     set_by_rules = (("GMX_X", "1 2"), ("OMP_PLACES", ""), ("GMX_OLD", None))
     prefix = program(job, "wrap", '[ "$SLURM_PROCID" != 3 ] || unset GMX_X\nexec "$@"')
-    watched(job, program(job, "bench"), "/bin/bash", str(prefix), environment=set_by_rules)
+    watch_run(job, program(job, "bench"), "/bin/bash", str(prefix), environment=set_by_rules)
     witness = read_evidence(job.steps[0].folder, job.steps[0].token)[0].witness
     assert {name: set(values) for name, values in witness.variables.items()} == {
         "GMX_X": {"1 2", ""}, "OMP_PLACES": {""}, "GMX_OLD": {""}
@@ -314,8 +314,8 @@ def test_a_run_goes_on_where_nobody_can_look(job: Job) -> None:
     evidence = read_evidence(job.steps[0].folder, job.steps[0].token)[0]
     seen = "no answer from the witness of n1, n2: srun: error: no step can be made"
     assert (evidence.witness.watched, evidence.witness.problems) == (True, (seen,))
-    told = "srun, by which the nodes are asked, ended with status 1: srun: error: no step can be made"
-    assert evidence.environment.problems == (f"{told}; no answer from n2",)
+    problem = "srun, by which the nodes are asked, ended with status 1: srun: error: no step can be made"
+    assert evidence.environment.problems == (f"{problem}; no answer from n2",)
 
 
 def test_witnesses_that_do_not_answer_are_waited_for_once_a_job(job: Job) -> None:
