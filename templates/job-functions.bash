@@ -32,6 +32,7 @@ campaign_over=''      # why the job is at its end: nothing further is begun
 campaign_failures=0   # runs of it
 campaign_job_folder=''
 campaign_pid=''       # the launcher that is running
+campaign_ends=''      # the file that says how launchers ended, where there was one
 campaign_closing=''   # the folder of the run before, whose record is being written
 campaign_launched=()  # of that run: name and launcher of each phase, a word on each line, whose launcher was not asked before
 campaign_look_s=30   # seconds between two looks whether a benchmark has printed its last line and does not end
@@ -47,6 +48,19 @@ campaign_forgotten='Slurm forgot that it had started the job, and started it aga
 campaign_now() {
     REPLY=${EPOCHREALTIME:-$(date +%s.%6N)}
     { read -r campaign_uptime _ </proc/uptime; } 2>/dev/null || campaign_uptime=''
+}
+
+# As read splits a line, without the process that would print it.
+campaign_split() { # TEXT NAME...: the words into the variables, of which the last takes the rest
+    local campaign_rest=$1
+    shift
+    while [[ $# -gt 1 ]]; do
+        printf -v "$1" %s "${campaign_rest%% *}"
+        [[ $campaign_rest == *' '* ]] || campaign_rest+=' '
+        campaign_rest=${campaign_rest#* }
+        shift
+    done
+    printf -v "$1" %s "$campaign_rest"
 }
 
 campaign_say() {
@@ -247,7 +261,7 @@ campaign_phase() {
 # again where it never reached the benchmark, and ended where the benchmark does not end behind its last line, which is closing
 # then, or where another has failed (bench-src/witness/launch.h). False where no other phase may follow.
 campaign_execute() {
-    local said="$campaign_job_folder/launched" failed i line lines=() place began ended up until closing lost=''
+    local said failed i line lines=() place began ended up until closing lost=''
     campaign_now
     line="$REPLY $campaign_uptime"
     if [[ ${launch[5]} == campaign_* ]]; then
@@ -255,18 +269,19 @@ campaign_execute() {
     else
         [[ -n ${names[1]+set} ]] || campaign_count_along "$folder" "$probe"
         campaign_tell phase
-        "$campaign_program" launch -s "$campaign_look_s,$campaign_again_s" -o "$said" -- "${launch[@]}" </dev/null &
+        campaign_ends=$campaign_job_folder/launched
+        "$campaign_program" launch -s "$campaign_look_s,$campaign_again_s" -o "$campaign_ends" -- "${launch[@]}" </dev/null &
         campaign_pid=$!
         campaign_wait_launcher
     fi
     status=$?
     campaign_now
     line="$status ${line% *} $REPLY ${line#* } $campaign_uptime"
-    [[ ! -e $said ]] || { mapfile -t lines <"$said" && rm -f -- "$said"; }
+    [[ ! -s $campaign_ends ]] || { mapfile -t lines <"$campaign_ends" && : >"$campaign_ends"; }
     failed=${lines[0]:-$((status == 0 ? -1 : 0))}
     for i in "${!names[@]}"; do
         name=${names[i]} place=$folder${names[i]:+/${names[i]}} closing=${lines[2 * i + 2]:-}
-        read -r status began ended up until < <(printf '%s\n' "${lines[2 * i + 1]:-$line}")
+        campaign_split "${lines[2 * i + 1]:-$line}" status began ended up until
         [[ ${launch[5]} == campaign_* ]] || campaign_look_for_loss "$place/stderr"
         [[ -z ${files[i]} ]] || campaign_show "${files[i]}" >>"$place/stdout" 2>>"$place/stderr"
         [[ -n ${phases[0]+set} ]] || { started=$began && uptime=$up; }
@@ -275,7 +290,7 @@ campaign_execute() {
     done
     # What servers count of several at the same time is none of theirs alone.
     [[ -n ${names[1]+set} || ${launch[5]} == campaign_remove ]] || campaign_count_ends "$folder" "${name:-end}"
-    if [[ -e $directory || -L $directory ]] && ! said=$("$campaign_program" within "$directory"); then
+    if [[ (-e $directory || -L $directory) && (-L $directory || ! $directory -ef .) ]] && ! said=$("$campaign_program" within "$directory"); then
         reason=$said
         return 1
     fi
@@ -355,6 +370,7 @@ campaign_wait() { # PID: its status
 campaign_end() {
     campaign_recorded
     campaign_dismiss_witness
+    [[ -z $campaign_ends ]] || rm -f -- "$campaign_ends"
     [[ -z $campaign_ahead && $campaign_probes -eq 0 ]] || rm -rf -- "$campaign_job_folder/placement" # of this start
     campaign_say "end of the job, $campaign_failures of its runs failed"
     [[ $campaign_failures -eq 0 ]]

@@ -13,7 +13,8 @@ campaign_ahead=''            # the process that asks before the first run
 campaign_ask_first=''        # each launcher is asked before a run: the ranks of one before were not all seen in their places
 
 campaign_geometry() { # PROBE
-    IFS=: read -r _ campaign_nodes campaign_per_node campaign_words < <(printf '%s\n' "$1")
+    local watched
+    campaign_split "${1//:/ }" watched campaign_nodes campaign_per_node campaign_words
 }
 
 # Launches the same geometry with a program that says where it is, and says what is wrong.
