@@ -69,11 +69,11 @@ def identify(
             seen.append(f"it printed {lines[0][:80]!r}" if lines else "it printed nothing")
     dialect = dialect_in_program(executable) if image is None else None
     if dialect is None:
-        tried = ", then ".join(dict.fromkeys(seen)) or "it was not started: only the launcher enters its image"
+        answers = ", then ".join(dict.fromkeys(seen)) or "it was not started: only the launcher enters its image"
         lacks_text = ", and the file contains no text of mdtest" if image is None else ""
         raise InputError(
-            f"{executable}: cannot determine whether -N counts ranks or nodes (in a test run {tried}{lacks_text}); set "
-            f"benchmark.dialect to {Dialect.RANK_OFFSET} (mdtest up to 1.9.3, IOR up to 3.2) or "
+            f"{executable}: cannot determine whether -N counts ranks or nodes (in a test run {answers}{lacks_text}); "
+            f"set benchmark.dialect to {Dialect.RANK_OFFSET} (mdtest up to 1.9.3, IOR up to 3.2) or "
             f"{Dialect.NODE_OFFSET} (IOR 3.3.0 and later)"
         )
     return dialect

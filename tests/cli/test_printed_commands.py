@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from campaign.cli.arguments import parser
-from tests.support import printed
-from tests.support.printed import PAGES, SCREENS, SOURCES, complete, inline, words_of
+from tests.support import printed_commands
+from tests.support.printed_commands import PAGES, SCREENS, SOURCES, complete, inline, words_of
 
 NOT_EXECUTED = {  # words, each with the reason
     "build": "compiles the benchmark",
@@ -50,12 +50,12 @@ def test_every_command_in_a_sentence_is_taken_or_its_options_exist(
 ) -> None:
     words = words_of(command)
     if problem(words, capsys):
-        assert problem(words, capsys, printed.mentions()) == ""
+        assert problem(words, capsys, printed_commands.mentions()) == ""
 
 
 def test_a_mention_with_an_unknown_option_or_verb_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "unknown option --tabel" in problem(["verify", "--tabel"], capsys, printed.mentions())
-    assert "invalid choice: 'tabel'" in problem(["tabel"], capsys, printed.mentions())
+    assert "unknown option --tabel" in problem(["verify", "--tabel"], capsys, printed_commands.mentions())
+    assert "invalid choice: 'tabel'" in problem(["tabel"], capsys, printed_commands.mentions())
 
 
 def test_commands_are_found_on_pages_screens_and_in_messages() -> None:
@@ -67,14 +67,14 @@ def test_commands_are_found_on_pages_screens_and_in_messages() -> None:
 
 
 @pytest.fixture(scope="module")
-def measured_campaign(tmp_path_factory: pytest.TempPathFactory) -> printed.MeasuredCampaign:
-    return printed.measure_campaign(tmp_path_factory.mktemp("printed"))
+def measured_campaign(tmp_path_factory: pytest.TempPathFactory) -> printed_commands.MeasuredCampaign:
+    return printed_commands.measure_campaign(tmp_path_factory.mktemp("printed"))
 
 
 @pytest.mark.programs
 @pytest.mark.timeout(900)
 def test_every_printed_command_works(
-    measured_campaign: printed.MeasuredCampaign, capsys: pytest.CaptureFixture[str]
+    measured_campaign: printed_commands.MeasuredCampaign, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its status says what it found: the usage is right, and nothing that it needs is missing. A mere mention of a verb
     is not executed.
