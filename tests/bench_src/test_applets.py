@@ -9,7 +9,7 @@ import pytest
 from campaign.config.rules.output_format import BUILT_IN
 from campaign.results.parsers.output import read
 from tests.support.bench_binary import ROOT, launch
-from tests.support.bench_faults import option_names, undocumented
+from tests.support.bench_faults import option_names, undocumented_fields
 
 pytestmark = [pytest.mark.mpi, pytest.mark.timeout(900)]
 
@@ -34,7 +34,7 @@ def test_every_option_stands_in_the_manual(tmp_path: Path, applet: str) -> None:
 @pytest.mark.parametrize("applet", APPLETS)
 def test_every_field_of_the_json_lines_is_documented(tmp_path: Path, applet: str) -> None:
     reply = launch(tmp_path, applet, *APPLETS[applet][1], ranks=2)
-    assert (reply.status, undocumented(reply)) == (0, set())
+    assert (reply.status, undocumented_fields(reply)) == (0, set())
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def make(top: Path, *words: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     top = copy_with_build(tmp_path_factory.mktemp("one") / "bench-src")
     make(top)
     return top
@@ -58,7 +58,7 @@ def test_the_record_is_of_the_binary_and_of_the_source(built: Path) -> None:
     assert (record["revision"], record["dirty"]) == (None, None)  # this copy is in no repository
 
 
-def elsewhere(top: Path, place: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def build_at(top: Path, place: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command: list[str | Path] = ["make", "-C", top, "-s", "-j", "2", f"BUILD={place}", *words]
     return subprocess.run(command, capture_output=True, text=True, timeout=600)
 
@@ -75,16 +75,16 @@ def test_a_build_elsewhere_gives_the_same_binary_and_writes_nothing_beside_the_s
     for name in ("main", "common/version", "store/module", "mdtest/app", "plain/witness/main"):
         (out / "objects" / f"{name}.o").unlink()
     shutil.copy2(built / "build" / "flags", out)
-    assert elsewhere(top, out).returncode == 0
+    assert build_at(top, out).returncode == 0
     assert sorted(top.rglob("*")) == before
-    here, there = (json.loads((place / "build.json").read_text()) for place in (built / "build", out))
-    assert (there["binary_sha256"], there["source_tree"]) == (here["binary_sha256"], here["source_tree"])
+    inside, outside = (json.loads((place / "build.json").read_text()) for place in (built / "build", out))
+    assert (outside["binary_sha256"], outside["source_tree"]) == (inside["binary_sha256"], inside["source_tree"])
     assert (out / "mdtest").readlink() == Path("bench")
 
 
 def test_a_build_among_the_sources_is_refused(tmp_path: Path) -> None:
     top = copy(tmp_path / "bench-src")
-    reply = elsewhere(top, Path("common/out"))
+    reply = build_at(top, Path("common/out"))
     assert reply.returncode != 0
     assert "BUILD=common/out lies among the sources" in reply.stderr
     assert not (top / "common" / "out" / "bench").exists()
@@ -92,13 +92,13 @@ def test_a_build_among_the_sources_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("wrapper", "reason"), [("nompicc", "not found"), ("gcc", "mpi.h: No such file")])
 def test_a_wrapper_that_compiles_no_mpi_program_is_named(wrapper: str, reason: str, tmp_path: Path) -> None:
-    reply = elsewhere(SOURCES, tmp_path, f"MPICC={wrapper}")
+    reply = build_at(SOURCES, tmp_path, f"MPICC={wrapper}")
     assert reply.returncode != 0
     assert f"MPICC='{wrapper}' compiles no MPI program (" in reply.stderr and reason in reply.stderr
 
 
 def test_the_witness_is_built_and_runs_without_an_mpi(tmp_path: Path) -> None:
-    reply = elsewhere(SOURCES, tmp_path / "out", "MPICC=nompicc", "CFLAGS=-O0 -std=c11", "witness")
+    reply = build_at(SOURCES, tmp_path / "out", "MPICC=nompicc", "CFLAGS=-O0 -std=c11", "witness")
     assert (reply.returncode, reply.stderr) == (0, "")
     words, environment = [tmp_path / "out" / "witness", "where"], {"SLURMD_NODENAME": "n7", "SLURM_PROCID": "3"}
     assert subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout == "3 n7 -\n"
@@ -110,7 +110,7 @@ def test_without_liburing_the_build_says_so_and_goes_on(tmp_path: Path) -> None:
     wrapper = tmp_path / "wrapper"
     wrapper.write_text('#!/bin/sh\nfor word; do [ "$word" != -luring ] || exit 1; done\nexec mpicc "$@"\n')
     wrapper.chmod(0o755)
-    reply = elsewhere(SOURCES, tmp_path / "out", f"MPICC={wrapper}", str(tmp_path / "out/objects/store/uring.o"))
+    reply = build_at(SOURCES, tmp_path / "out", f"MPICC={wrapper}", str(tmp_path / "out/objects/store/uring.o"))
     assert reply.returncode == 0
     assert "liburing not found: built without io_uring, URING will use POSIX AIO\n" in reply.stdout
     flags = (tmp_path / "out" / "flags").read_text().split()
@@ -120,7 +120,7 @@ def test_without_liburing_the_build_says_so_and_goes_on(tmp_path: Path) -> None:
 def test_without_parallel_hdf5_the_build_says_what_is_missing_and_ior_refuses_it(tmp_path: Path) -> None:
     out, nowhere = tmp_path / "out", "HDF5_FLAGS=-lhdf5-of-nowhere -I/nowhere"
     objects = [str(out / "objects" / f"{name}.o") for name in ("store/module",)]
-    reply = elsewhere(SOURCES, out, nowhere, "CFLAGS=-O0 -std=c11", *objects)
+    reply = build_at(SOURCES, out, nowhere, "CFLAGS=-O0 -std=c11", *objects)
     assert reply.returncode == 0
     missing = re.fullmatch(r"no parallel HDF5 of this MPI found \((.+)\): ior refuses -a HDF5\n", reply.stdout)
     assert missing is not None and "hdf5" in missing[1]
@@ -136,7 +136,7 @@ MPICH = "echo '#include <mpi.h>' | mpicc.mpich -E -x c - && command -v mpirun.mp
     reason="MPICH is not installed with its compiler, headers (libmpich-dev) and launcher (mpich)",
 )
 def test_it_builds_with_mpich_and_runs(tmp_path: Path) -> None:
-    assert elsewhere(SOURCES, tmp_path / "out", "MPICC=mpicc.mpich", "CFLAGS=-O0 -std=c11").returncode == 0
+    assert build_at(SOURCES, tmp_path / "out", "MPICC=mpicc.mpich", "CFLAGS=-O0 -std=c11").returncode == 0
     record = json.loads((tmp_path / "out" / "build.json").read_text())
     assert "mpich" in record["command"] and any("libmpich" in library for library in record["libraries"])
     command: list[str | Path] = [

@@ -10,13 +10,13 @@ import pytest
 
 from tests.support.bench_binary import AT_ONCE, Reply, launch
 from tests.support.bench_faults import (
-    faulty,
+    fault_environment,
     files,
     launch_and_lose_a_rank,
     launch_with_file_limit,
     messages,
-    sanitizers_said,
-    under_sanitizers,
+    sanitizer_messages,
+    sanitizer_options,
     warnings,
 )
 
@@ -25,12 +25,12 @@ pytestmark = [pytest.mark.mpi, pytest.mark.timeout(900)]
 MIB = 1 << 20
 
 
-def checkpoint(tmp_path: Path, *options: object, ranks: int = 4, node_of_rank: str = "R/2", **how: Any) -> Reply:
+def checkpoint(tmp_path: Path, *options: object, ranks: int = 4, node_of_rank: str = "R/2", **settings: Any) -> Reply:
     """Four processes on two nodes."""
-    return launch(tmp_path, "checkpoint", "-d", tmp_path, *options, ranks=ranks, node_of_rank=node_of_rank, **how)
+    return launch(tmp_path, "checkpoint", "-d", tmp_path, *options, ranks=ranks, node_of_rank=node_of_rank, **settings)
 
 
-def masked(text: str, directory: object) -> str:
+def mask(text: str, directory: object) -> str:
     """Times and rates become # of the same width; sizes stay."""
     text = text.replace(str(directory), "DIR")
     text = re.sub(r" *\d+\.\d{6}", lambda match: "#".rjust(len(match[0])), text)
@@ -54,7 +54,7 @@ restart              3           2.000           6.000             #           #
 def test_memory_and_processes_are_swept(tmp_path: Path) -> None:
     reply = checkpoint(tmp_path, "-m", "1m:2m", "-p", "1,3", "--restart")
     assert (reply.status, messages(reply, "checkpoint")) == (0, [])
-    assert masked(reply.out, tmp_path) == SWEEP
+    assert mask(reply.out, tmp_path) == SWEEP
     assert [(line["processes"], line["nodes"]) for line in reply.lines_of("phase", operation="checkpoint")] == [
         (1, 1),
         (1, 1),
@@ -105,7 +105,7 @@ def test_a_restart_reads_on_another_node_and_says_what_was_cached(tmp_path: Path
 
 
 def test_a_single_flipped_bit_is_found(tmp_path: Path) -> None:
-    env = faulty("/image.2", "pwrite", error=-2, rank=2, after=1)
+    env = fault_environment("/image.2", "pwrite", error=-2, rank=2, after=1)
     reply = checkpoint(tmp_path, "-m", "2m", "-t", "1m", "-r", env=env)
     assert reply.status == 1
     found_messages = messages(reply, "checkpoint")
@@ -134,7 +134,7 @@ def test_a_failing_call_is_named_and_nothing_looks_valid(
     tmp_path: Path, call: str, error: int, operation: str, text: str
 ) -> None:
     rank = 3 if call == "pread" else 1  # the reader of rank 1's image is on the other node
-    env = faulty("/image.1", call, error, rank=rank)
+    env = fault_environment("/image.1", call, error, rank=rank)
     reply = checkpoint(tmp_path, "-m", "1m:4m", "-r", env=env)
     assert reply.status == 1
     found_messages = messages(reply, "checkpoint")
@@ -150,12 +150,12 @@ def test_a_failing_call_is_named_and_nothing_looks_valid(
 
 def test_short_calls_are_continued(tmp_path: Path) -> None:
     for call in ("pwrite", "pread"):
-        reply = checkpoint(tmp_path, "-m", "1m", "-r", env=faulty("/image.", call, error=0))
+        reply = checkpoint(tmp_path, "-m", "1m", "-r", env=fault_environment("/image.", call, error=0))
         assert (reply.status, messages(reply, "checkpoint")) == (0, [])
 
 
 def test_an_image_that_became_shorter_is_no_number(tmp_path: Path) -> None:
-    env = faulty("/image.1", "pwrite", error=-1, rank=1)
+    env = fault_environment("/image.1", "pwrite", error=-1, rank=1)
     reply = checkpoint(tmp_path, "-m", "1m", "-t", "1m", "-r", env=env)
     assert reply.status == 1
     assert messages(reply, "checkpoint")[0].endswith("/image.1' failed: the file ends after 524288 of 1048576 bytes")
@@ -218,5 +218,5 @@ def test_nothing_is_left_when_a_rank_dies(tmp_path: Path, lost: int) -> None:
 
 def test_sanitizers_have_nothing_to_say(tmp_path: Path) -> None:
     options = ("-m", "1k:1m", "-p", "1:4", "-r", "-t", 1000)
-    reply = checkpoint(tmp_path, *options, **under_sanitizers())
-    assert (reply.status, sanitizers_said(reply)) == (0, [])
+    reply = checkpoint(tmp_path, *options, **sanitizer_options())
+    assert (reply.status, sanitizer_messages(reply)) == (0, [])

@@ -28,7 +28,7 @@ def tree(folder: Path) -> Path:
     return root
 
 
-def matched(reply: Reply) -> tuple[int, int]:
+def match_counts(reply: Reply) -> tuple[int, int]:
     assert reply.status == 0, reply.err
     match = re.search(r"^MATCHED (\d+)/(\d+)$", reply.out, re.MULTILINE)
     assert match is not None
@@ -36,7 +36,7 @@ def matched(reply: Reply) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize(
-    ("options", "found"),
+    ("options", "matches"),
     [
         ((), 42),
         (("-n", "*01*"), 2),
@@ -46,16 +46,16 @@ def matched(reply: Reply) -> tuple[int, int]:
         (("-n", "nothing"), 0),
     ],
 )
-def test_files_are_found_as_by_find(tmp_path: Path, options: tuple[object, ...], found: int) -> None:
+def test_files_are_found_as_by_find(tmp_path: Path, options: tuple[object, ...], matches: int) -> None:
     root = tree(tmp_path)
-    given = [tmp_path / word if word == "mark" else word for word in options]
-    assert matched(launch(tmp_path, "find", "-d", root, *given, ranks=3)) == (found, 42)
+    words = [tmp_path / word if word == "mark" else word for word in options]
+    assert match_counts(launch(tmp_path, "find", "-d", root, *words, ranks=3)) == (matches, 42)
 
 
 def test_all_files_are_found_with_any_number_of_processes(tmp_path: Path) -> None:
     root = tree(tmp_path)
     for ranks in (1, 2, 5, 7):
-        assert matched(launch(tmp_path, "find", "-d", root, "-s", 10, ranks=ranks)) == (3, 42)
+        assert match_counts(launch(tmp_path, "find", "-d", root, "-s", 10, ranks=ranks)) == (3, 42)
 
 
 def test_sizes_beyond_4_gib_are_reported_apart(tmp_path: Path) -> None:
@@ -63,14 +63,14 @@ def test_sizes_beyond_4_gib_are_reported_apart(tmp_path: Path) -> None:
     for size in ((5 << 30) + 1, 5 << 30, 1 << 30):
         with (tmp_path / "large" / str(size)).open("wb") as file:
             file.truncate(size)
-    assert matched(launch(tmp_path, "find", "-d", tmp_path / "large", "-s", 5 << 30)) == (1, 3)
+    assert match_counts(launch(tmp_path, "find", "-d", tmp_path / "large", "-s", 5 << 30)) == (1, 3)
 
 
 def test_more_files_than_a_batch_are_all_looked_at(tmp_path: Path) -> None:
     (tmp_path / "many").mkdir()
     for number in range(20_100):
         (tmp_path / "many" / f"{number}").touch()
-    assert matched(launch(tmp_path, "find", "-d", tmp_path / "many", "-n", "7*", ranks=2))[1] == 20_100
+    assert match_counts(launch(tmp_path, "find", "-d", tmp_path / "many", "-n", "7*", ranks=2))[1] == 20_100
 
 
 def test_a_directory_that_cannot_be_read_is_a_failed_operation(tmp_path: Path) -> None:

@@ -26,9 +26,9 @@ CACHESTAT, IO_URING_SETUP = 451, 425
 SMALL = ("-t", "64k", "-b", "256k", "-s", "2")  # 512 KiB a process
 
 
-def ior(scratch: Path, *options: object, ranks: int = 2, **how: Any) -> Reply:
+def ior(scratch: Path, *options: object, ranks: int = 2, **settings: Any) -> Reply:
     """Runs the applet on the file f of the directory."""
-    return launch(scratch, "ior", "-o", scratch / "f", *options, ranks=ranks, **how)
+    return launch(scratch, "ior", "-o", scratch / "f", *options, ranks=ranks, **settings)
 
 
 def messages(reply: Reply) -> list[str]:
@@ -109,7 +109,7 @@ Summary of all tests:
 """
 
 
-def masked(reply: Reply, directory: Path) -> str:
+def mask(reply: Reply, directory: Path) -> str:
     """The text up to the summary, without warnings and with # for what differs from run to run."""
     text = reply.out[: reply.out.index("Operation   Max(MiB)")].replace(str(directory), "DIR")
     text = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("WARNING"))
@@ -125,7 +125,7 @@ def masked(reply: Reply, directory: Path) -> str:
 def test_the_text_has_the_layout_of_ior_4(tmp_path: Path) -> None:
     reply = ior(tmp_path, "-t", "1m", "-b", "2m", "-s", 2, "-k", ranks=4, node_of_rank="R/2")
     assert (reply.status, messages(reply)) == (0, [])
-    assert masked(reply, tmp_path) == SHARED_FILE
+    assert mask(reply, tmp_path) == SHARED_FILE
 
 
 def test_rows_and_summary_have_the_columns_of_ior_4(tmp_path: Path) -> None:
@@ -184,8 +184,8 @@ def test_json_lines_have_the_digits_of_the_text(tmp_path: Path) -> None:
 
 
 def test_json_and_csv_summaries_at_the_same_time_as_text(tmp_path: Path) -> None:
-    both = f"summaryFormat=JSON,summaryFile={tmp_path}/s.json,summaryFormat=CSV,summaryFile={tmp_path}/s.csv"
-    reply = ior(tmp_path, *SMALL, "-i", 2, "-O", both)
+    summaries = f"summaryFormat=JSON,summaryFile={tmp_path}/s.json,summaryFormat=CSV,summaryFile={tmp_path}/s.csv"
+    reply = ior(tmp_path, *SMALL, "-i", 2, "-O", summaries)
     assert len(rows(reply)) == 4
     document = json.loads((tmp_path / "s.json").read_text())
     table = list(csv.DictReader((tmp_path / "s.csv").open()))
@@ -287,11 +287,11 @@ def test_existing_files_are_replaced_unless_they_are_to_be_used(tmp_path: Path) 
 def test_files_of_somebody_else_are_replaced_with_a_word_and_kept_with_e(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"x" * (3 * MIB))
     kept_reply = ior(tmp_path, "-w", "-i", 2, "-E", *SMALL)
-    said = f"WARNING: 1 files such as '{tmp_path}/f' are not of this run: "
-    assert kept_reply.status == 0 and f"{said}-E writes into them, and they stay\n" in kept_reply.out
+    warning = f"WARNING: 1 files such as '{tmp_path}/f' are not of this run: "
+    assert kept_reply.status == 0 and f"{warning}-E writes into them, and they stay\n" in kept_reply.out
     assert (tmp_path / "f").stat().st_size == 3 * MIB
     replaced = ior(tmp_path, "-w", "-i", 2, *SMALL)
-    assert replaced.out.count(f"{said}they are replaced, as -E was not given\n") == 1
+    assert replaced.out.count(f"{warning}they are replaced, as -E was not given\n") == 1
     assert files(tmp_path) == []
     for option in ("-w", "-r"):
         assert "are not of this run" not in ior(tmp_path, option, "-k", *SMALL).out
@@ -396,7 +396,7 @@ def test_a_single_flipped_bit_is_seen_with_its_place(tmp_path: Path, kind: str, 
 
 def test_wrong_data_after_writing_withholds_the_number(tmp_path: Path) -> None:
     """Writes of rank 1 go only half through, and say that they went whole."""
-    env = faulty(tmp_path, "pwrite", rank=1, error=-1)
+    env = ior_fault(tmp_path, "pwrite", rank=1, error=-1)
     reply = ior(tmp_path, "-w", "-W", *SMALL, env=env)
     assert reply.status == 1
     assert rows(reply) == [] and reply.lines_of("result") == []
@@ -475,7 +475,7 @@ def test_random_readers_are_on_other_nodes(tmp_path: Path) -> None:
 # --- what was in memory
 
 
-def on_storage(reply: Reply) -> bool:
+def is_on_storage(reply: Reply) -> bool:
     """Are the tests' files on a file system with storage behind it?"""
     return not reply.line_of("test")["in_memory"]
 
@@ -486,7 +486,7 @@ def test_a_cached_read_says_that_it_measures_memory(tmp_path: Path) -> None:
     assert read["cached_share"] == 1
     assert read["cache_method"] == "cachestat"
     assert "Page cache before read: 100.0% of the bytes (cachestat)" in reply.out
-    if on_storage(reply):
+    if is_on_storage(reply):
         assert any(
             "100.0% of the bytes were in the page cache of the node that read them" in w for w in warnings(reply)
         )
@@ -494,7 +494,7 @@ def test_a_cached_read_says_that_it_measures_memory(tmp_path: Path) -> None:
 
 def test_a_write_that_did_not_reach_storage_is_reported(tmp_path: Path) -> None:
     reply = ior(tmp_path, *SMALL, "-w", "-i", 2)
-    if not on_storage(reply):
+    if not is_on_storage(reply):
         pytest.skip("the directory of the tests has no storage behind it")
     assert {phase["dirty_share"] for phase in reply.lines_of("phase")} == {1}
     found_warnings = [w for w in warnings(reply) if "were still only in memory when the clock stopped" in w]
@@ -507,19 +507,19 @@ def test_a_write_that_did_not_reach_storage_is_reported(tmp_path: Path) -> None:
 
 def test_dropped_pages_leave_the_cache(tmp_path: Path) -> None:
     reply = ior(tmp_path, *SMALL, "-e", "--drop-cache", "-i", 2)
-    if not on_storage(reply):
+    if not is_on_storage(reply):
         pytest.skip("the directory of the tests has no storage behind it")
     assert [phase["cached_share"] for phase in reply.lines_of("phase", operation="read")] == [0, 0]
     assert warnings(reply) == []
 
 
 def test_a_kernel_without_cachestat_is_asked_by_mincore(tmp_path: Path) -> None:
-    reply = without_calls(tmp_path, [CACHESTAT], *SMALL)
+    reply = ior_without_calls(tmp_path, [CACHESTAT], *SMALL)
     read = reply.line_of("phase", operation="read")
     assert (read["cache_method"], read["cached_share"], read["dirty_share"]) == ("mincore", 1, None)
 
 
-def on_two_machines(directory: Path, *options: object) -> Reply:
+def ior_on_two_machines(directory: Path, *options: object) -> Reply:
     """Rank 1 sees another kernel's start in its own mount namespace."""
     (directory / "boot_id").write_text("another machine\n")
     mount = f'mount --bind {directory}/boot_id /proc/sys/kernel/random/boot_id && exec "$@"'
@@ -532,7 +532,7 @@ def on_two_machines(directory: Path, *options: object) -> Reply:
 
 
 def test_no_file_is_opened_before_the_timed_open_unless_this_machine_had_it_open(tmp_path: Path) -> None:
-    written_reply = on_two_machines(tmp_path, "-F", "-C", "-w", "-r", "-k")
+    written_reply = ior_on_two_machines(tmp_path, "-F", "-C", "-w", "-r", "-k")
     read = written_reply.line_of("phase", operation="read")
     assert (read["cache_method"], read["cached_share"], read["dirty_share"]) == ("new files", 0, 0)
     for options, method in (((), None), (("--cache-check",), "cachestat"), (("--drop-cache",), "cachestat")):
@@ -547,7 +547,7 @@ def test_large_files_are_sampled(tmp_path: Path) -> None:
     reply = ior(tmp_path, "-t", "1m", "-b", "32m", "-w", "-r", "-B", "-e", ranks=1)
     read = reply.line_of("phase", operation="read")
     assert read["cache_pages_asked"] == 64 * 16
-    assert read["cached_share"] == 0 or not on_storage(reply)
+    assert read["cached_share"] == 0 or not is_on_storage(reply)
 
 
 def test_memory_file_systems_and_no_storage_are_named(tmp_path: Path) -> None:
@@ -565,7 +565,7 @@ def test_direct_transfers_leave_nothing_in_the_cache(tmp_path: Path) -> None:
     for options in (["-B"], ["--posix.odirect", "-a", "URING"], ["-O", "useO_DIRECT=1", "-a", "AIO"]):
         reply = ior(tmp_path, *SMALL, "-w", "-r", "-W", "-R", *options)
         assert (reply.status, messages(reply)) == (0, [])
-        if on_storage(reply):
+        if is_on_storage(reply):
             assert reply.line_of("phase", operation="read")["cached_share"] == 0
             assert warnings(reply) == []
 
@@ -652,13 +652,13 @@ def test_a_list_of_transfers_grows_with_those_that_are_made(tmp_path: Path) -> N
 
 
 def test_without_io_uring_posix_aio_is_used(tmp_path: Path) -> None:
-    reply = without_calls(tmp_path, [IO_URING_SETUP], "-a", "URING", "-w", "-r", "-R", *SMALL)
+    reply = ior_without_calls(tmp_path, [IO_URING_SETUP], "-a", "URING", "-w", "-r", "-R", *SMALL)
     assert reply.status == 0
     assert (reply.line_of("test")["api"], reply.line_of("test")["api_asked"]) == ("AIO", "URING")
     assert "WARNING: this machine has no URING: api AIO is used" in warnings(reply)
 
 
-def without_calls(directory: Path, numbers: list[int], *options: object) -> Reply:
+def ior_without_calls(directory: Path, numbers: list[int], *options: object) -> Reply:
     """On a kernel that lacks these system calls."""
     wrapper = build() / "test" / "without_calls"
     make(str(wrapper.relative_to(SOURCES)))
@@ -754,7 +754,7 @@ def test_single_transfers_are_timed_on_request_and_at_no_other_time(api: str, tm
         assert (len(over_time["bytes"]) - 1) * over_time["interval_s"] <= phase["elapsed_s"]
         assert len(over_time["bytes"]) <= 60
     elements = re.findall(r"^(Latency|Bandwidth) of (write|read) ", reply.out, re.MULTILINE)
-    assert elements == [(what, access) for access in ("write", "read") for what in ("Latency", "Bandwidth")]
+    assert elements == [(element, access) for access in ("write", "read") for element in ("Latency", "Bandwidth")]
     assert not parse(reply.out, "stdout")[1].unparsed
     bare_reply = ior(tmp_path, "-a", api, *SMALL, ranks=2)
     assert "Latency of" not in bare_reply.out
@@ -841,7 +841,7 @@ def test_a_mixed_load_reads_the_files_of_an_earlier_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("operation", "after"), [("write", 8), ("read", 4)])
 def test_what_fails_on_one_side_leaves_both_without_a_number(tmp_path: Path, operation: str, after: int) -> None:
-    reply = ior(tmp_path, *MIXED, "-F", "-k", ranks=2, env=faulty(tmp_path, f"p{operation}", after=after))
+    reply = ior(tmp_path, *MIXED, "-F", "-k", ranks=2, env=ior_fault(tmp_path, f"p{operation}", after=after))
     assert reply.status == 1
     failed = len([message for message in messages(reply) if f"{operation} '{tmp_path}/f.0000000" in message])
     assert failed >= 1
@@ -852,7 +852,7 @@ def test_what_fails_on_one_side_leaves_both_without_a_number(tmp_path: Path, ope
 
 
 def test_wrong_bytes_of_a_mixed_load_are_seen_on_both_sides(tmp_path: Path) -> None:
-    turned = bench_faults.faulty(tmp_path / "f.mixed", "pwrite", -2, None, 0)
+    turned = bench_faults.fault_environment(tmp_path / "f.mixed", "pwrite", -2, None, 0)
     written_reply = ior(tmp_path, *MIXED, "-W", "-K", "-G", 5, ranks=2, env=turned)
     assert (written_reply.status, rows(written_reply)[1:]) == (1, [])
     assert "write check" in messages(written_reply)[0] and f"{tmp_path}/f.mixed" in messages(written_reply)[0]
@@ -879,7 +879,7 @@ def test_a_file_of_the_mixed_load_s_name_stays(tmp_path: Path) -> None:
 
 def test_a_process_far_from_the_mean_is_named(tmp_path: Path) -> None:
     delays = ("-a", "DUMMY", "--dummy.delay-create", 2_500_000, "--dummy.delay-only-rank0")
-    texts = faulty(tmp_path, "none") | {"CLOCK_SLEEPS": "1"}
+    texts = ior_fault(tmp_path, "none") | {"CLOCK_SLEEPS": "1"}
     reply = ior(tmp_path, *SMALL, "-w", "-j", 1, *delays, ranks=3, env=texts)
     assert reply.line_of("phase")["elapsed_s"] == pytest.approx(2.5)
     found_warnings = [w for w in warnings(reply) if "(-j)" in w]
@@ -920,7 +920,7 @@ def test_each_reader_goes_by_the_length_of_the_file_that_it_reads(tmp_path: Path
     reply = ior(tmp_path, "-r", "-F", "-D", 600, "-t", "64k", "-b", "64m", *readers, ranks=4, node_of_rank="R/2")
     assert reply.status == 0, reply.err
     if readers == ("-C",):
-        assert reply.one("phase")["bytes"] == 10 * MIB
+        assert reply.line_of("phase")["bytes"] == 10 * MIB
 
 
 def test_a_pause_may_be_a_part_of_a_second(tmp_path: Path) -> None:
@@ -936,7 +936,7 @@ def test_a_pause_before_each_phase(tmp_path: Path) -> None:
 
 def test_no_phase_starts_after_the_time_is_up(tmp_path: Path) -> None:
     """On a clock on which the pause before writing takes 100 s, longer than the minute."""
-    env = faulty(tmp_path, "none") | {"CLOCK_SLEEPS": "100"}
+    env = ior_fault(tmp_path, "none") | {"CLOCK_SLEEPS": "100"}
     reply = ior(tmp_path, *SMALL, "-T", 1, "-d", 1, "-i", 2, ranks=1, env=env)
     assert [row[0] for row in rows(reply)] == ["write"]
     assert reply.status == 0
@@ -1007,18 +1007,20 @@ def test_settings_of_ior_4_in_a_script(tmp_path: Path) -> None:
     assert (reply.status, messages(reply)) == (0, [])
     assert {test["test_file"] for test in reply.lines_of("test")} == {str(tmp_path / "f")}
     assert not [line for line in warnings(reply) if "not used" in line]
-    once = 2 * 2 * (128 << 10)
+    pass_bytes = 2 * 2 * (128 << 10)
     for phase in reply.lines_of("phase", test=0):  # again and again, each time from the beginning
-        assert phase["transfer_s"] >= 1 and phase["bytes"] % (once // 2) == 0 and phase["bytes"] >= once
+        assert phase["transfer_s"] >= 1 and phase["bytes"] % (pass_bytes // 2) == 0 and phase["bytes"] >= pass_bytes
     limited = reply.lines_of("phase", test=1)
     assert [phase["transfers"] for phase in limited] == [6, 6]
     assert reply.line_of("verification", test=1)["bytes_checked"] == 6 << 16
-    assert [check["bytes_checked"] for check in reply.lines_of("verification")[1:]] == [once] * 3
+    assert [check["bytes_checked"] for check in reply.lines_of("verification")[1:]] == [pass_bytes] * 3
     paused = reply.line_of("phase", test=4)
     assert paused["transfer_s"] >= 4 * 0.02
-    (head, *each), (_, *others) = (list(csv.reader((tmp_path / f"each-0-0000{rank}.csv").open())) for rank in (0, 1))
-    assert (head, len(each), len(others)) == (["time", "runtime", "tp"], 4, 4)
-    for time, runtime, rate in each:
+    (head, *transfers), (_, *other_transfers) = (
+        list(csv.reader((tmp_path / f"each-0-0000{rank}.csv").open())) for rank in (0, 1)
+    )
+    assert (head, len(transfers), len(other_transfers)) == (["time", "runtime", "tp"], 4, 4)
+    for time, runtime, rate in transfers:
         assert float(runtime) * float(rate) == pytest.approx(64 << 10, rel=1e-5)
         assert float(time) + float(runtime) <= paused["elapsed_s"]
     assert [row["access"] for row in csv.DictReader((tmp_path / "ranks.csv").open())] == ["write"] * 2
@@ -1130,8 +1132,8 @@ def test_a_wrong_script_is_refused_with_its_line(tmp_path: Path) -> None:
 # --- faults
 
 
-def faulty(directory: Path, call: str, rank: int | None = None, error: int = 5, after: int = 0) -> dict[str, str]:
-    return bench_faults.faulty(directory / "f", call, error, rank, after)
+def ior_fault(directory: Path, call: str, rank: int | None = None, error: int = 5, after: int = 0) -> dict[str, str]:
+    return bench_faults.fault_environment(directory / "f", call, error, rank, after)
 
 
 @pytest.mark.parametrize(
@@ -1146,7 +1148,7 @@ def faulty(directory: Path, call: str, rank: int | None = None, error: int = 5, 
 def test_a_failing_call_is_named_and_nothing_looks_valid(
     tmp_path: Path, call: str, error: int, operation: str, text: str
 ) -> None:
-    env = faulty(tmp_path, call, rank=1, error=error, after=2 if call in ("pwrite", "pread") else 0)
+    env = ior_fault(tmp_path, call, rank=1, error=error, after=2 if call in ("pwrite", "pread") else 0)
     reply = ior(tmp_path, *SMALL, "-e", "-w", "-r", "-i", 3, "-q", env=env, ranks=2, node_of_rank="R")
     assert reply.status == 1
     assert messages(reply) == [f"ior: rank 1 on n1: {operation} '{tmp_path}/f' failed: {text}"]
@@ -1159,7 +1161,7 @@ def test_a_failing_call_is_named_and_nothing_looks_valid(
 
 def test_a_failed_repetition_is_marked_and_the_others_are_measured(tmp_path: Path) -> None:
     """The file of the first repetition cannot be written, the others can."""
-    env = bench_faults.faulty(tmp_path / "f.0", "pwrite", 28, 1)
+    env = bench_faults.fault_environment(tmp_path / "f.0", "pwrite", 28, 1)
     reply = ior(tmp_path, *SMALL, "-m", "-i", 3, env=env)
     assert reply.status == 1
     assert "write     INVALID: 1 operations failed in repetition 0\n" in reply.out
@@ -1186,7 +1188,7 @@ def test_a_file_that_may_not_become_that_long_is_an_error_and_no_end(tmp_path: P
 
 def test_short_transfers_are_continued_or_an_error(tmp_path: Path) -> None:
     for call in ("pwrite", "pread"):
-        env = faulty(tmp_path, call, error=0)
+        env = ior_fault(tmp_path, call, error=0)
         reply = ior(tmp_path, "-t", "64k", "-b", "64k", "-w", "-r", "-R", "-G", 3, env=env)
         assert (reply.status, messages(reply)) == (0, [])
         reply = ior(tmp_path, "-t", "64k", "-b", "64k", "-w", "-r", "-x", env=env, ranks=1)
@@ -1195,7 +1197,7 @@ def test_short_transfers_are_continued_or_an_error(tmp_path: Path) -> None:
 
 
 def test_files_with_errors_are_kept_on_request(tmp_path: Path) -> None:
-    env = faulty(tmp_path, "pwrite", rank=1, error=28, after=2)
+    env = ior_fault(tmp_path, "pwrite", rank=1, error=28, after=2)
     assert ior(tmp_path, *SMALL, "-K", env=env).status == 1
     assert files(tmp_path) == ["f"]
 
@@ -1260,8 +1262,8 @@ def test_a_hint_for_another_layer_is_a_warning(tmp_path: Path) -> None:
     reply = launch(tmp_path, "ior", *words, ranks=2)
     assert (reply.status, messages(reply)) == (0, [])
     assert "hint                : cb_buffer_size = 77777\n" in reply.out
-    why = "is not used: only IOR_HINT__MPI__NAME reaches the library"
-    assert f"WARNING: hint IOR_HINT__GPFS__important {why}" in warnings(reply)
+    problem = "is not used: only IOR_HINT__MPI__NAME reaches the library"
+    assert f"WARNING: hint IOR_HINT__GPFS__important {problem}" in warnings(reply)
 
 
 def test_hints_of_the_environment_reach_mpi_io(tmp_path: Path) -> None:
@@ -1367,5 +1369,5 @@ def test_no_sanitizer_finds_anything(tmp_path: Path) -> None:
         ("-a", "AIO", "-w", "-r", "-D", 1, "-O", f"stoneWallingWearOut=1,summaryFormat=JSON,summaryFile={tmp_path}/s"),
         ("-a", "MPIIO", "-c", "-w", "-r", "-R", "-l", "o", "-O", "summaryFormat=CSV"),
     ):
-        reply = ior(tmp_path, *SMALL, *options, node_of_rank="R", **bench_faults.under_sanitizers())
-        assert (reply.status, bench_faults.sanitizers_said(reply)) == (0, [])
+        reply = ior(tmp_path, *SMALL, *options, node_of_rank="R", **bench_faults.sanitizer_options())
+        assert (reply.status, bench_faults.sanitizer_messages(reply)) == (0, [])

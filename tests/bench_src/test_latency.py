@@ -10,7 +10,7 @@ import pytest
 
 from campaign.results.parsers.bench_jsonl import parse
 from tests.support.bench_binary import Reply, launch
-from tests.support.bench_faults import faulty, sanitizers_said, under_sanitizers, undocumented
+from tests.support.bench_faults import fault_environment, sanitizer_messages, sanitizer_options, undocumented_fields
 
 pytestmark = [pytest.mark.mpi, pytest.mark.timeout(900)]
 
@@ -21,11 +21,14 @@ def ior_with_a_stall(tmp_path: Path, rank: int | None) -> Reply:
     """3000 transfers of 2 ms by each of two ranks, on a clock that only these move. One rank, or both, stop once for
     2.5 s, after 1.5 s.
     """
-    env = faulty("none", "none", rank=rank, after=750) | {"CLOCK_SLEEPS": "1", "CLOCK_STALL_NS": "2500000000"}
+    env = fault_environment("none", "none", rank=rank, after=750) | {
+        "CLOCK_SLEEPS": "1",
+        "CLOCK_STALL_NS": "2500000000",
+    }
     return launch(tmp_path, "ior", *SLOW, ranks=2, env=env)
 
 
-def assert_whole(reply: Reply, operations: int, **phase: object) -> list[dict[str, Any]]:
+def assert_complete(reply: Reply, operations: int, **phase: object) -> list[dict[str, Any]]:
     """The intervals of a phase follow one another to its end, and have every operation."""
     intervals = reply.lines_of("latency", **phase)
     elapsed_s = reply.line_of("phase", **phase)["elapsed_s"]
@@ -43,7 +46,7 @@ def assert_whole(reply: Reply, operations: int, **phase: object) -> list[dict[st
 @pytest.mark.parametrize("rank", [None, 1])
 def test_a_stall_is_in_the_second_in_which_it_ended(rank: int | None, tmp_path: Path) -> None:
     reply = ior_with_a_stall(tmp_path, rank)
-    intervals = assert_whole(reply, 2 * 3000, operation="write")
+    intervals = assert_complete(reply, 2 * 3000, operation="write")
     longest = [line["percentiles_s"]["max"] if line["count"] else 0.0 for line in intervals]
     assert longest[4] == max(longest) == pytest.approx(2.502, rel=1 / 32)
     empty = [number for number, line in enumerate(intervals) if line["count"] == 0]
@@ -54,16 +57,16 @@ def test_a_stall_is_in_the_second_in_which_it_ended(rank: int | None, tmp_path: 
 
 def test_every_phase_of_mdtest_has_its_own(tmp_path: Path) -> None:
     options = ("-n", 20, "-i", 2, "-d", tmp_path, "--latency")
-    reply = launch(tmp_path, "mdtest", *options, ranks=3, **under_sanitizers())
-    assert (reply.status, sanitizers_said(reply)) == (0, [])
+    reply = launch(tmp_path, "mdtest", *options, ranks=3, **sanitizer_options())
+    assert (reply.status, sanitizer_messages(reply)) == (0, [])
     for phase in reply.lines_of("phase"):
         fields = {key: phase[key] for key in ("operation", "object", "iteration")}
         if phase["operation"].startswith("tree_"):
             assert reply.lines_of("latency", **fields) == []
         else:
-            (only,) = assert_whole(reply, 60, **fields)
-            assert only["percentiles_s"] == phase["latency_s"]
-    assert undocumented(reply) == set()
+            (interval,) = assert_complete(reply, 60, **fields)
+            assert interval["percentiles_s"] == phase["latency_s"]
+    assert undocumented_fields(reply) == set()
     types = [line["type"] for line in reply.lines if line["type"] in ("phase", "latency")]
     assert types[:4] == ["phase", "phase", "latency", "phase"]  # the tree's, then each with its own
     assert launch(tmp_path, "mdtest", *options[:-1]).lines_of("latency") == []
@@ -72,11 +75,11 @@ def test_every_phase_of_mdtest_has_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize("api", ["POSIX", "URING", "MMAP"])
 def test_every_phase_of_ior_has_its_own(api: str, tmp_path: Path) -> None:
     options = ("-a", api, "-t", "4k", "-b", "128k", "-i", 2, "-o", tmp_path / "f", "--latency")
-    reply = launch(tmp_path, "ior", *options, ranks=2, **under_sanitizers())
-    assert (reply.status, sanitizers_said(reply)) == (0, [])
-    assert undocumented(reply) == set()
+    reply = launch(tmp_path, "ior", *options, ranks=2, **sanitizer_options())
+    assert (reply.status, sanitizer_messages(reply)) == (0, [])
+    assert undocumented_fields(reply) == set()
     for iteration in (0, 1):
         for operation in ("write", "read"):
-            which: dict[str, object] = {"operation": operation, "iteration": iteration, "test": 0}
-            (fields,) = assert_whole(reply, 64, **which)
-            assert fields["percentiles_s"] == reply.line_of("phase", **which)["latency_percentiles_s"]
+            key: dict[str, object] = {"operation": operation, "iteration": iteration, "test": 0}
+            (fields,) = assert_complete(reply, 64, **key)
+            assert fields["percentiles_s"] == reply.line_of("phase", **key)["latency_percentiles_s"]

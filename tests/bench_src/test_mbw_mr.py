@@ -15,8 +15,8 @@ from tests.support.bench_faults import (
     launch_and_lose_a_rank,
     library,
     messages,
-    sanitizers_said,
-    under_sanitizers,
+    sanitizer_messages,
+    sanitizer_options,
     warnings,
 )
 
@@ -25,11 +25,11 @@ pytestmark = [pytest.mark.mpi, pytest.mark.timeout(900)]
 QUICK = ("-i", 5, "-x", 1)
 
 
-def mbw_mr(tmp_path: Path, *options: object, **how: Any) -> Reply:
-    return launch(tmp_path, "mbw_mr", *options, **how)
+def mbw_mr(tmp_path: Path, *options: object, **settings: Any) -> Reply:
+    return launch(tmp_path, "mbw_mr", *options, **settings)
 
 
-def masked(text: str) -> str:
+def mask(text: str) -> str:
     """Measured numbers become # of the same width."""
     return re.sub(r" *\d+\.\d{2,}\b", lambda match: "#".rjust(len(match[0])), text)
 
@@ -79,7 +79,7 @@ WINDOWS = f"""\
 def test_the_text_has_the_form_of_osu_s_test(tmp_path: Path) -> None:
     reply = mbw_mr(tmp_path, "-m", 4, *QUICK, ranks=5)
     assert (reply.status, messages(reply, "mbw_mr")) == (0, [])
-    assert masked(reply.out) == TWO_PAIRS
+    assert mask(reply.out) == TWO_PAIRS
 
 
 def test_every_size_is_measured_without_any_option(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_every_size_is_measured_without_any_option(tmp_path: Path) -> None:
 def test_the_sweep_prints_total_and_per_pair_bandwidth_with_ratios_to_one_pair(tmp_path: Path) -> None:
     reply = mbw_mr(tmp_path, "--sweep-pairs", "-m", 16, *QUICK, ranks=5)
     lines = [line for line in reply.out.splitlines(keepends=True) if "odd" not in line]
-    assert masked("".join(lines)) == SWEEP
+    assert mask("".join(lines)) == SWEEP
     rows = [[float(word) for word in line.split()] for line in lines if not line.startswith("#")]
     one_pair = {row[0]: row[6] * row[0] / 1e6 for row in rows if row[1] == 1}
     for size, pairs, total, rise, pair, fall, messages_s in rows:
@@ -112,7 +112,7 @@ def test_windows_are_varied(tmp_path: Path) -> None:
     reply = mbw_mr(tmp_path, "-V", "-m", "8:8", *QUICK, ranks=2)
     header = "".join(f"    Window{1 << power:8d}" for power in range(8))
     row = "#".rjust(18) * 8
-    assert masked(reply.out) == WINDOWS.replace("HEADER", header).replace("ROW", row)
+    assert mask(reply.out) == WINDOWS.replace("HEADER", header).replace("ROW", row)
     assert [line["window"] for line in reply.lines_of("bandwidth")] == [1 << power for power in range(8)]
 
 
@@ -167,7 +167,7 @@ def test_options_of_osu_s_test(tmp_path: Path) -> None:
     options = ("-R", 0, "-b", "multiple", "-T", "mpi_int", "-c", "-u", 2, "-z50,100", "-m", 8)
     reply = mbw_mr(tmp_path, *options, *QUICK, ranks=4)
     assert (reply.status, messages(reply, "mbw_mr")) == (0, [])
-    assert masked(reply.out) == OF_OSU
+    assert mask(reply.out) == OF_OSU
     assert [line["size_bytes"] for line in reply.lines_of("bandwidth")] == [4, 8]
     for line in reply.lines_of("bandwidth"):
         assert (line["datatype"], line["buffers"], line["wrong_messages"]) == ("MPI_INT", "multiple", 0)
@@ -205,8 +205,8 @@ def test_messages_are_validated_byte_by_byte(tmp_path: Path) -> None:
     assert {line["wrong_messages"] for line in reply.lines_of("bandwidth")} == {0}
 
 
-@pytest.mark.parametrize(("after", "what"), [(6 * 64 - 1, "timed message"), (6 * 64 + 63, "message 63")])
-def test_a_single_flipped_bit_fails_the_validation(tmp_path: Path, after: int, what: str) -> None:
+@pytest.mark.parametrize(("after", "message"), [(6 * 64 - 1, "timed message"), (6 * 64 + 63, "message 63")])
+def test_a_single_flipped_bit_fails_the_validation(tmp_path: Path, after: int, message: str) -> None:
     env = {
         "LD_PRELOAD": str(library("faulty_receive")),
         "FAULT_BYTES": "16",
@@ -217,7 +217,7 @@ def test_a_single_flipped_bit_fails_the_validation(tmp_path: Path, after: int, w
     assert reply.status == 1
     found_messages = messages(reply, "mbw_mr")
     assert len(found_messages) == 1
-    pattern = rf"mbw_mr: rank 1 on n1: receive '{what} of 16 bytes' failed: byte 3 is 0x(..), 0x(..) was sent"
+    pattern = rf"mbw_mr: rank 1 on n1: receive '{message} of 16 bytes' failed: byte 3 is 0x(..), 0x(..) was sent"
     match = re.fullmatch(pattern, found_messages[0])
     assert match is not None and int(match[1], 16) ^ int(match[2], 16) == 4
     rows = [line.split() for line in reply.out.splitlines() if line[:1].isdigit()]
@@ -256,13 +256,13 @@ def test_a_rank_that_dies_ends_the_run(tmp_path: Path) -> None:
 
 
 def test_sanitizers_have_nothing_to_say(tmp_path: Path) -> None:
-    many = ("-c", "-m", "1:64k", "-b", "multiple", "-u", 1, "-z")
+    windows = ("-c", "-m", "1:64k", "-b", "multiple", "-u", 1, "-z")
     one_pair, two_pairs = 2, 5  # and one that idles
     for ranks, options in (
         (one_pair, ("-c", "-m", "1:64k")),
-        (two_pairs, many),
+        (two_pairs, windows),
         (two_pairs, ("--sweep-pairs", "-m", "1k")),
         (one_pair, ("-V", "-m", 64)),
     ):
-        reply = mbw_mr(tmp_path, *options, *QUICK, ranks=ranks, **under_sanitizers())
-        assert (reply.status, sanitizers_said(reply)) == (0, [])
+        reply = mbw_mr(tmp_path, *options, *QUICK, ranks=ranks, **sanitizer_options())
+        assert (reply.status, sanitizer_messages(reply)) == (0, [])

@@ -19,14 +19,14 @@ import pytest
 from campaign import __version__
 from campaign.results.parsers import bench_jsonl
 from tests.support.bench_binary import AT_ONCE, Reply, build, launch, run_group, shell_words
-from tests.support.bench_faults import faulty, launch_and_lose_a_rank, sanitizers_said, under_sanitizers
+from tests.support.bench_faults import fault_environment, launch_and_lose_a_rank, sanitizer_messages, sanitizer_options
 
 pytestmark = [pytest.mark.mpi, pytest.mark.timeout(900)]
 
 CROSSROADS = ("mdtest", "-F", "-C", "-T", "-r")
 
 
-def masked(text: str, directory: object) -> str:
+def mask(text: str, directory: object) -> str:
     """Numbers that differ from run to run become # of the same width, the place becomes DIR."""
     text = text.replace(str(build()), "BUILD").replace(str(directory), "DIR")
     text = re.sub(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d", "STAMP", text)
@@ -116,12 +116,12 @@ Note: as with mdtest 4.1, these are seconds of a whole phase, whatever its title
 def test_the_text_has_the_layout_of_mdtest_4(tmp_path: Path) -> None:
     reply = launch(tmp_path, *CROSSROADS, "-n", 16, "-d", tmp_path, "-N", 2, ranks=4, node_of_rank="R/2")
     assert (reply.status, reply.errors) == (0, [])
-    assert masked(reply.out, tmp_path) == SHARED_DIRECTORY
+    assert mask(reply.out, tmp_path) == SHARED_DIRECTORY
 
 
 def test_unique_directories_print_the_same(tmp_path: Path) -> None:
     reply = launch(tmp_path, *CROSSROADS, "-n", 16, "-d", tmp_path, "-N", 2, "-u", ranks=4, node_of_rank="R/2")
-    assert masked(reply.out, tmp_path) == SHARED_DIRECTORY.replace("'-N' '2'", "'-N' '2' '-u'")
+    assert mask(reply.out, tmp_path) == SHARED_DIRECTORY.replace("'-N' '2'", "'-N' '2' '-u'")
 
 
 def test_without_a_number_of_items_only_the_tree_is_made_as_mdtest_does(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_shared_files_print_what_was_really_performed_too(tmp_path: Path) -> Non
     reply = launch(tmp_path, *CROSSROADS, "-n", 16, "-d", tmp_path, "-N", 2, "-S", ranks=4, node_of_rank="R/2")
     note = "Shared files (-S): 16 files are made; mdtest counts each once for every task.\n"
     expected = SHARED_DIRECTORY.replace("'-N' '2'", "'-N' '2' '-S'").replace("64 files\n", f"64 files\n{note}")
-    assert masked(reply.out, tmp_path) == expected.replace("-- finished at STAMP --\n", ONE_FILE)
+    assert mask(reply.out, tmp_path) == expected.replace("-- finished at STAMP --\n", ONE_FILE)
 
 
 @pytest.mark.parametrize("option", ["-S", "--latency"])
@@ -150,7 +150,7 @@ def test_a_script_that_looks_for_mdtests_rows_finds_each_once(tmp_path: Path, op
 
 def test_rates_and_times_of_files_and_directories(tmp_path: Path) -> None:
     reply = launch(tmp_path, "mdtest", "-n", 16, "-d", tmp_path, "-i", 2, "-P", ranks=4)
-    assert masked(reply.out, tmp_path).endswith(BOTH_KINDS)
+    assert mask(reply.out, tmp_path).endswith(BOTH_KINDS)
 
 
 def test_z_prints_times_instead_of_rates(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_the_lines_come_in_their_order(crossroads: Reply) -> None:
 
 
 def nodes_and_ranks(start: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(each["node"], each["ranks"]) for each in start["rank_to_node"]]
+    return [(node["node"], node["ranks"]) for node in start["rank_to_node"]]
 
 
 def test_start_says_what_ran_where(crossroads: Reply) -> None:
@@ -236,8 +236,8 @@ def test_text_and_json_have_the_same_digits(crossroads: Reply) -> None:
     rows = {"create": "File creation", "stat": "File stat", "remove": "File removal", "tree_create": "Tree creation"}
     raw = {line["operation"]: line["max"] for line in crossroads.lines_of("result")}
     for operation, row in rows.items():
-        (printed,) = re.findall(rf"^   {row} +(\S+)", crossroads.out, re.MULTILINE)
-        assert printed == f"{raw[operation]:.3f}"
+        (rate,) = re.findall(rf"^   {row} +(\S+)", crossroads.out, re.MULTILINE)
+        assert rate == f"{raw[operation]:.3f}"
         assert crossroads.line_of("phase", operation=operation)["rate_ops_s"] == raw[operation]
 
 
@@ -303,12 +303,12 @@ def test_bytes_that_are_not_utf8_do_not_break_the_json(tmp_path: Path) -> None:
 
 def test_shared_files_are_counted_as_mdtest_counts_and_as_they_are(tmp_path: Path) -> None:
     reply = launch(tmp_path, *CROSSROADS, "-n", 50, "-d", tmp_path, "-N", 2, "-S", ranks=4)
-    for operation, done in (("create", 200), ("stat", 200), ("remove", 50)):
+    for operation, count in (("create", 200), ("stat", 200), ("remove", 50)):
         phase = reply.line_of("phase", operation=operation)
-        assert (phase["operations_counted"], phase["operations_done"]) == (200, done)
+        assert (phase["operations_counted"], phase["operations_done"]) == (200, count)
         assert (phase["files_counted"], phase["files_true"]) == (200, 50)
         assert phase["rate_ops_s"] == pytest.approx(200 / phase["elapsed_s"], rel=1e-4)
-        assert phase["true_rate_ops_s"] == pytest.approx(done / phase["elapsed_s"], rel=1e-4)
+        assert phase["true_rate_ops_s"] == pytest.approx(count / phase["elapsed_s"], rel=1e-4)
     assert reply.line_of("phase", operation="remove")["slowest_rank"] == 0
 
 
@@ -587,12 +587,12 @@ def test_unique_trees_carry_their_ranks_number(tmp_path: Path) -> None:
     assert names_below(tmp_path / "d") == sorted(expected)
 
 
-@pytest.mark.parametrize("more", [(), ("-t",), ("-B",)])
+@pytest.mark.parametrize("flags", [(), ("-t",), ("-B",)])
 def test_with_an_offset_the_files_of_a_rank_lie_in_the_tree_of_the_rank_one_offset_further_on(
-    tmp_path: Path, more: tuple[str, ...]
+    tmp_path: Path, flags: tuple[str, ...]
 ) -> None:
     """As mdtest 1.9 to 4 have it, so that creation too works in a directory that another rank has made."""
-    command = ("-F", "-n", 1, "-d", tmp_path / "d", "-u", "-N", 1, *more)
+    command = ("-F", "-n", 1, "-d", tmp_path / "d", "-u", "-N", 1, *flags)
     assert launch(tmp_path, "mdtest", "-C", *command, ranks=3).status == 0
     files = [path for path in names_below(tmp_path / "d") if "file" in path]
     assert files == [
@@ -832,12 +832,12 @@ def test_the_spread_over_ranks_is_that_of_their_numbers(tmp_path: Path, ranks: i
     phases = reply.lines_of("phase", object="file")
     assert len(phases) == 3 * 3
     for phase in phases:
-        each, spread = rates[str(phase["iteration"]), "file", phase["operation"]], phase["rank_rate_ops_s"]
-        expected = (min(each), statistics.median(each), max(each))
+        rank_rates, spread = rates[str(phase["iteration"]), "file", phase["operation"]], phase["rank_rate_ops_s"]
+        expected = (min(rank_rates), statistics.median(rank_rates), max(rank_rates))
         assert (spread["slowest"], spread["median"], spread["fastest"]) == pytest.approx(
             expected, rel=1e-4, abs=5.01e-4
         )
-        assert each[phase["slowest_rank"]] == min(each)
+        assert rank_rates[phase["slowest_rank"]] == min(rank_rates)
 
 
 def test_a_single_flipped_bit_is_found_and_its_place_reported(tmp_path: Path) -> None:
@@ -849,8 +849,8 @@ def test_a_single_flipped_bit_is_found_and_its_place_reported(tmp_path: Path) ->
     victim.write_bytes(content)
     reply = launch(tmp_path, *command, "-E", "-e", 5000, "-X")
     assert reply.status == 1
-    expected, found = content[4321] ^ 16, content[4321]
-    message = f"byte 4321 differs: 0x{expected:02x} expected, 0x{found:02x} found"
+    expected, flipped = content[4321] ^ 16, content[4321]
+    message = f"byte 4321 differs: 0x{expected:02x} expected, 0x{flipped:02x} found"
     error = reply.line_of("error")
     assert (error["message"], error["path"], error["errno"]) == (message, str(victim), None)
     phase = reply.line_of("phase", operation="read")
@@ -1071,7 +1071,7 @@ def test_nothing_of_a_run_with_removal_is_left_when_a_rank_dies(tmp_path: Path, 
 @pytest.mark.parametrize("call", ["mkdir", "rmdir"])
 def test_a_rank_that_dies_where_an_iteration_begins_or_ends_leaves_nothing(tmp_path: Path, call: str) -> None:
     """Once it has made the second test directory, or before it removes that."""
-    dies = faulty("test-dir.1-0", call, rank=0, after=0 if call == "mkdir" else 1)
+    dies = fault_environment("test-dir.1-0", call, rank=0, after=0 if call == "mkdir" else 1)
     reply = launch(tmp_path, "mdtest", "-F", "-n", 4, "-i", 3, "-d", tmp_path, ranks=3, env=dies)
     assert reply.status != 0 and reply.lines_of("end") == []
     assert [name for name in names_below(tmp_path) if name != "bench.jsonl"] == []
@@ -1106,12 +1106,12 @@ def test_ranks_that_run_another_binary_are_noticed(tmp_path: Path) -> None:
 
 def test_the_sanitizers_find_nothing(tmp_path: Path) -> None:
     every = "-n 6 -b 2 -z 1 -u -t -N 1 -w 100 -e 50 -X -y -c --latency -v -v"
-    several = f"-F -n 1000000 -W 1 -L -z 1 -d {tmp_path}/a@{tmp_path}/b"
-    for command in (every, "-F -S -n 5 -N 2 -i 2 -P -B -R7", several, "-n 5 -l 3 -s 2"):
+    two_paths_ = f"-F -n 1000000 -W 1 -L -z 1 -d {tmp_path}/a@{tmp_path}/b"
+    for command in (every, "-F -S -n 5 -N 2 -i 2 -P -B -R7", two_paths_, "-n 5 -l 3 -s 2"):
         place = () if "-d" in command else ("-d", tmp_path / "d")
         words = (*command.split(), *place)
-        reply = launch(tmp_path, "mdtest", *words, ranks=3, node_of_rank="R!=1", **under_sanitizers())
+        reply = launch(tmp_path, "mdtest", *words, ranks=3, node_of_rank="R!=1", **sanitizer_options())
         assert (reply.status, reply.err) == (0, "")
-    failing = launch(tmp_path, "mdtest", "-F", "-T", "-n", 5, "-d", tmp_path, ranks=3, **under_sanitizers())
-    assert (failing.status, sanitizers_said(failing)) == (1, [])
-    assert launch(tmp_path, "mdtest", "-n", "x", ranks=2, **under_sanitizers()).status == 2
+    failing = launch(tmp_path, "mdtest", "-F", "-T", "-n", 5, "-d", tmp_path, ranks=3, **sanitizer_options())
+    assert (failing.status, sanitizer_messages(failing)) == (1, [])
+    assert launch(tmp_path, "mdtest", "-n", "x", ranks=2, **sanitizer_options()).status == 2

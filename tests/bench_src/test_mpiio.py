@@ -12,13 +12,13 @@ import pytest
 
 from tests.support.bench_binary import AT_ONCE, Reply, launch
 from tests.support.bench_faults import (
-    faulty,
+    fault_environment,
     files,
     launch_and_lose_a_rank,
     launch_with_file_limit,
     messages,
-    sanitizers_said,
-    under_sanitizers,
+    sanitizer_messages,
+    sanitizer_options,
     warnings,
 )
 from tests.support.fake_slurm import wait_until
@@ -30,12 +30,12 @@ APIS = ("URING", "AIO", "POSIX")
 SMALL = ("-b", "64K", "-c", "1M", "-s", "20M")
 
 
-def mpiio(tmp_path: Path, *options: object, ranks: int = 2, **how: Any) -> Reply:
+def mpiio(tmp_path: Path, *options: object, ranks: int = 2, **settings: Any) -> Reply:
     """On the files f.00000 … of the test's directory, as many nodes as processes."""
-    return launch(tmp_path, "mpiio", "-f", tmp_path / "f", *options, ranks=ranks, node_of_rank="R", **how)
+    return launch(tmp_path, "mpiio", "-f", tmp_path / "f", *options, ranks=ranks, node_of_rank="R", **settings)
 
 
-def masked(text: str, directory: object) -> str:
+def mask(text: str, directory: object) -> str:
     text = text.replace(str(directory), "DIR")
     text = re.sub(r"\d+\.\d\d\d?", "#", text)
     text = re.sub(r"rank \d on n\d", "RANK", text)
@@ -110,20 +110,20 @@ Process on rank 1 said 'bye'
 def test_the_text_is_that_of_the_chunk_pool(tmp_path: Path) -> None:
     reply = mpiio(tmp_path, "-b", "64K", "-r", 4, "-c", "1M", "-s", "3500k")
     assert (reply.status, reply.err) == (0, "")
-    assert masked(reply.out, tmp_path) == POOL
+    assert mask(reply.out, tmp_path) == POOL
     assert files(tmp_path) == ["f.00000", "f.00001"]
 
 
 def test_files_are_read_back_on_request(tmp_path: Path) -> None:
     reply = mpiio(tmp_path, "-b", "64K", "-r", 4, "-c", "1M", "-s", "3500k", "--read", "--verify", "--unlink")
     assert (reply.status, messages(reply, "mpiio")) == (0, [])
-    assert masked(reply.out, tmp_path) == POOL + READ + "Verified:	3500000 bytes\n"
+    assert mask(reply.out, tmp_path) == POOL + READ + "Verified:	3500000 bytes\n"
     assert files(tmp_path) == []
 
 
 def test_the_static_split_gives_equal_shares(tmp_path: Path) -> None:
     reply = mpiio(tmp_path, "--static", "-b", "64K", "-r", 4, "-s", "3500k")
-    assert masked(reply.out, tmp_path) == STATIC
+    assert mask(reply.out, tmp_path) == STATIC
     assert [line["bytes"] for line in reply.lines_of("process")] == [27 * 65536, 3_500_000 - 27 * 65536]
     assert reply.line_of("plan")["mode"] == "static"
 
@@ -198,7 +198,7 @@ def test_a_slow_process_does_less_instead_of_making_all_wait(tmp_path: Path) -> 
     """One of four waits within its first chunk until the others have moved all the rest."""
     other_paths = [tmp_path / f"f.0000{rank}" for rank in range(3)]
     go = tmp_path / "go"
-    env = faulty("/f.00003", "pwrite", error=-3, rank=3, after=1) | {"FAULT_UNTIL": str(go)}
+    env = fault_environment("/f.00003", "pwrite", error=-3, rank=3, after=1) | {"FAULT_UNTIL": str(go)}
 
     def rest_is_moved() -> bool:
         return sum(path.stat().st_size for path in other_paths if path.exists()) >= 15 * MIB // 4
@@ -216,7 +216,7 @@ def test_a_slow_process_does_less_instead_of_making_all_wait(tmp_path: Path) -> 
 
 def counted_clock(transfer_ns: int) -> dict[str, str]:
     """Each transfer takes so long, whatever the machine does meanwhile."""
-    return faulty("none", "none") | {"CLOCK_TRANSFER_NS": str(transfer_ns)}
+    return fault_environment("none", "none") | {"CLOCK_TRANSFER_NS": str(transfer_ns)}
 
 
 def test_all_wait_for_a_slow_process_with_a_static_split(tmp_path: Path) -> None:
@@ -313,15 +313,15 @@ def test_the_page_cache_can_be_passed_by(tmp_path: Path) -> None:
 # --- what goes wrong
 
 
-def faulty_at_work(tmp_path: Path, path: str, call: str, error: int, after: int) -> dict[str, str]:
+def fault_at_work(tmp_path: Path, path: str, call: str, error: int, after: int) -> dict[str, str]:
     """Rank 1 fails. The others' transfers wait until it has: of a pool they might take all, before it begins."""
     waiting = {"FAULT_SEEN": f"{tmp_path}.seen"} if call in ("pread", "pwrite") else {}
-    return faulty(path, call, error, 1, after) | waiting
+    return fault_environment(path, call, error, 1, after) | waiting
 
 
 @pytest.mark.parametrize("mode", [(), ("--static",)])
 def test_a_single_flipped_bit_is_found(tmp_path: Path, mode: tuple[str, ...]) -> None:
-    env = faulty_at_work(tmp_path, "/f.00001", "pwrite", error=-2, after=1)
+    env = fault_at_work(tmp_path, "/f.00001", "pwrite", error=-2, after=1)
     reply = mpiio(tmp_path, *mode, "-a", "POSIX", "-b", "64K", "-c", "1M", "-s", "4M", "--verify", env=env)
     assert reply.status == 1
     found_messages = messages(reply, "mpiio")
@@ -351,7 +351,7 @@ def test_a_failing_call_is_named_and_nothing_looks_valid(
 ) -> None:
     reading = call == "pread"
     path = "/f.00000" if reading else "/f.00001"
-    env = faulty_at_work(tmp_path, path, call, error, after=2 if call.startswith("p") else 0)
+    env = fault_at_work(tmp_path, path, call, error, after=2 if call.startswith("p") else 0)
     options = ("-a", "POSIX", *SMALL, "--fsync", *(["--read"] if reading else []))
     reply = mpiio(tmp_path, *options, env=env)
     assert reply.status == 1
@@ -398,12 +398,12 @@ def test_in_a_static_split_a_failure_ends_the_others_too(tmp_path: Path, api: st
 def test_short_transfers_are_continued(tmp_path: Path) -> None:
     for call in ("pwrite", "pread"):
         options = ("-a", "POSIX", "-b", "64K", "-c", "256K", "-s", "2M", "--read", "--verify")
-        reply = mpiio(tmp_path, *options, env=faulty("/f.0", call, error=0))
+        reply = mpiio(tmp_path, *options, env=fault_environment("/f.0", call, error=0))
         assert (reply.status, messages(reply, "mpiio")) == (0, [])
 
 
 def test_a_file_that_became_shorter_is_no_number(tmp_path: Path) -> None:
-    env = faulty("/f.00001", "pwrite", error=-1, rank=1, after=31)
+    env = fault_environment("/f.00001", "pwrite", error=-1, rank=1, after=31)
     reply = mpiio(tmp_path, "--static", "-a", "POSIX", "-b", "64K", "-s", "4M", "--read", env=env)
     assert reply.status == 1
     assert messages(reply, "mpiio") == [
@@ -497,6 +497,6 @@ def test_sanitizers_have_nothing_to_say(tmp_path: Path) -> None:
             "--read",
             "--verify",
         )
-        reply = mpiio(tmp_path, *words, "--unlink", ranks=3, **under_sanitizers())
-        assert (reply.status, sanitizers_said(reply)) == (0, [])
+        reply = mpiio(tmp_path, *words, "--unlink", ranks=3, **sanitizer_options())
+        assert (reply.status, sanitizer_messages(reply)) == (0, [])
     assert files(tmp_path) == []

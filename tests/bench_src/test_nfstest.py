@@ -10,13 +10,13 @@ import pytest
 
 from tests.support.bench_binary import AT_ONCE, Reply, launch
 from tests.support.bench_faults import (
-    faulty,
+    fault_environment,
     files,
     launch_and_lose_a_rank,
     launch_with_file_limit,
     messages,
-    sanitizers_said,
-    under_sanitizers,
+    sanitizer_messages,
+    sanitizer_options,
     warnings,
 )
 
@@ -31,7 +31,7 @@ def nfstest(tmp_path: Path, *words: object, ranks: int = 4, node_of_rank: str = 
     return launch(tmp_path, "nfstest", f"f{tmp_path}/shared", *words, ranks=ranks, node_of_rank=node_of_rank, **options)
 
 
-def masked(text: str, directory: object) -> str:
+def mask(text: str, directory: object) -> str:
     """Times and rates become #; sizes stay."""
     text = text.replace(str(directory), "DIR")
     text = re.sub(r"(?<=T=) *\d+\.\ds", "   #s", text)
@@ -75,19 +75,19 @@ Testing complete in     # seconds
 def test_the_text_has_the_form_of_the_test_s_description(tmp_path: Path) -> None:
     reply = nfstest(tmp_path, *EXAMPLE)
     assert (reply.status, reply.err) == (0, "")
-    assert masked(reply.out, tmp_path) == VERBOSE
+    assert mask(reply.out, tmp_path) == VERBOSE
     assert files(tmp_path) == ["shared"]
 
 
 def test_without_v1_only_results_are_printed(tmp_path: Path) -> None:
     reply = nfstest(tmp_path, *[word for word in EXAMPLE if word != "v1"])
-    assert masked(reply.out, tmp_path) == "".join(line for line in VERBOSE.splitlines(True) if line.startswith("---"))
+    assert mask(reply.out, tmp_path) == "".join(line for line in VERBOSE.splitlines(True) if line.startswith("---"))
 
 
 def test_the_results_go_to_the_output_file(tmp_path: Path) -> None:
     reply = nfstest(tmp_path, *EXAMPLE, "onfstest.res")
     assert (reply.status, reply.out) == (0, "")
-    assert masked((tmp_path / "nfstest.res").read_text(), tmp_path) == VERBOSE
+    assert mask((tmp_path / "nfstest.res").read_text(), tmp_path) == VERBOSE
 
 
 def test_parameters_come_in_any_order_between_options(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_sizes_above_the_quota_are_left_out(tmp_path: Path) -> None:
 
 
 def test_a_single_flipped_bit_is_found(tmp_path: Path) -> None:
-    env = faulty("/file.2.1", "write", error=-2, rank=2, after=5)
+    env = fault_environment("/file.2.1", "write", error=-2, rank=2, after=5)
     reply = nfstest(tmp_path, "d1", "c1", "m64", "b8", "n2", "v1", env=env, ranks=3)
     assert reply.status == 1
     found_messages = messages(reply, "nfstest")
@@ -201,7 +201,7 @@ def test_a_failing_call_is_named_and_nothing_looks_valid(
     tmp_path: Path, call: str, error: int, operation: str, text: str
 ) -> None:
     reply = nfstest(
-        tmp_path, "d1", "m64", env=faulty("/file.1.0", call, error, rank=0 if call == "read" else 1), ranks=2
+        tmp_path, "d1", "m64", env=fault_environment("/file.1.0", call, error, rank=0 if call == "read" else 1), ranks=2
     )
     rank = 0 if call == "read" else 1
     assert reply.status == 1
@@ -230,13 +230,13 @@ def test_a_stream_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 def test_short_calls_are_continued(tmp_path: Path) -> None:
     for call in ("write", "read"):
-        reply = nfstest(tmp_path, "d1", "c1", "m64", env=faulty("/file.", call, error=0), ranks=2)
+        reply = nfstest(tmp_path, "d1", "c1", "m64", env=fault_environment("/file.", call, error=0), ranks=2)
         assert (reply.status, messages(reply, "nfstest")) == (0, [])
 
 
 def test_bytes_that_were_not_written_are_found_by_the_check(tmp_path: Path) -> None:
     """A write that claims more than it did leaves a file that ends early."""
-    reply = nfstest(tmp_path, "d1", "m64", "n1", env=faulty("/file.1.0", "write", error=-1, rank=1), ranks=2)
+    reply = nfstest(tmp_path, "d1", "m64", "n1", env=fault_environment("/file.1.0", "write", error=-1, rank=1), ranks=2)
     assert reply.status == 1
     assert messages(reply, "nfstest")[0].endswith("failed: the file ends after 32768 of 65536 bytes")
 
@@ -297,5 +297,5 @@ def test_nothing_is_left_when_a_rank_dies(tmp_path: Path, lost: int) -> None:
 
 def test_sanitizers_have_nothing_to_say(tmp_path: Path) -> None:
     for words in (("d1", "c1", "b100"), ("d0", "c1", "M2048", "v1")):
-        reply = nfstest(tmp_path, *words, **under_sanitizers())
-        assert (reply.status, sanitizers_said(reply)) == (0, [])
+        reply = nfstest(tmp_path, *words, **sanitizer_options())
+        assert (reply.status, sanitizer_messages(reply)) == (0, [])

@@ -57,7 +57,7 @@ class Tree(ctypes.Structure):
 HIST_BUCKETS = 32 * 60
 
 
-def compiled(library: Path, *options: str) -> ctypes.CDLL:
+def compile_library(library: Path, *options: str) -> ctypes.CDLL:
     sources = [str(SOURCES / name) for name in PURE]
     flags = ["-shared", "-fPIC", "-O1", "-std=c11", "-D_GNU_SOURCE", "-I", str(SOURCES), *options]
     subprocess.run(["mpicc", *flags, "-o", library, *sources, "-lm"], check=True, timeout=800)
@@ -66,7 +66,7 @@ def compiled(library: Path, *options: str) -> ctypes.CDLL:
 
 @pytest.fixture(scope="module")
 def c(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    loaded = compiled(tmp_path_factory.mktemp("library") / "pure.so")
+    loaded = compile_library(tmp_path_factory.mktemp("library") / "pure.so")
     loaded.stats_stddev.restype = ctypes.c_double
     loaded.stats_hist_quantile.restype = ctypes.c_uint64
     loaded.permute_at.restype = ctypes.c_uint64
@@ -153,16 +153,16 @@ def test_quantiles_are_at_most_a_32nd_too_high(c: ctypes.CDLL) -> None:
         for value in values:
             c.stats_hist_add(hist, ctypes.c_uint64(value))
         assert sum(hist) == len(values)
-        found = c.stats_hist_quantile(hist, ctypes.c_double(share))
+        quantile = c.stats_hist_quantile(hist, ctypes.c_double(share))
         exact = next(v for i, v in enumerate(sorted(values), 1) if i >= share * len(values))
-        assert exact <= found <= exact + exact // 32
+        assert exact <= quantile <= exact + exact // 32
 
     holds()
 
 
 @pytest.mark.parametrize("options", [[], ["-DSHA256_PLAIN"]], ids=["as built", "without the processor's instructions"])
 def test_sha256_is_hashlibs_however_the_data_is_cut(options: list[str], tmp_path: Path) -> None:
-    c = compiled(tmp_path / "sha256.so", *options)
+    c = compile_library(tmp_path / "sha256.so", *options)
 
     @given(st.lists(st.binary(max_size=200), max_size=8))
     def holds(pieces: list[bytes]) -> None:
@@ -226,15 +226,15 @@ def test_the_owner_of_a_phases_names_is_as_many_shifts_away_as_phases_went_by(c:
 def test_a_changed_byte_of_the_data_pattern_is_always_found(c: ctypes.CDLL) -> None:
     @given(st.integers(1, 300), st.integers(0, 2**64 - 1), st.integers(0, 2**40), st.data())
     def holds(size: int, seed: int, words: int, data: st.DataObject) -> None:
-        content, expected, found = (ctypes.c_ubyte * size)(), ctypes.c_ubyte(), ctypes.c_ubyte()
+        content, expected, actual = (ctypes.c_ubyte * size)(), ctypes.c_ubyte(), ctypes.c_ubyte()
         where = (ctypes.c_size_t(size), ctypes.c_uint64(seed), ctypes.c_uint64(8 * words))
         c.buf_fill(content, *where)
-        assert c.buf_check(content, *where, ctypes.byref(expected), ctypes.byref(found)) == -1
+        assert c.buf_check(content, *where, ctypes.byref(expected), ctypes.byref(actual)) == -1
         place = data.draw(st.integers(0, size - 1))
         good = content[place]
         content[place] ^= data.draw(st.integers(1, 255))
-        assert c.buf_check(content, *where, ctypes.byref(expected), ctypes.byref(found)) == place
-        assert (expected.value, found.value) == (good, content[place])
+        assert c.buf_check(content, *where, ctypes.byref(expected), ctypes.byref(actual)) == place
+        assert (expected.value, actual.value) == (good, content[place])
 
     holds()
 

@@ -103,7 +103,7 @@ def test_a_node_without_proc_and_sys_says_who_it_is(tmp_path: Path, place: Path)
     assert environment.incomplete == ()
 
 
-def mounted(root: Path, line: str) -> Path:
+def mount_tree(root: Path, line: str) -> Path:
     """A node on which the mount that holds `root` is described by `line`."""
     point = subprocess.run(["stat", "-c", "%m", root], capture_output=True, text=True, check=True).stdout.strip()
     other = "20 1 8:1 / /somewhere/else rw - ext4 /dev/other rw\n"
@@ -111,7 +111,7 @@ def mounted(root: Path, line: str) -> Path:
 
 
 def test_a_mount_is_reported_with_its_options(tmp_path: Path, place: Path) -> None:
-    root = mounted(
+    root = mount_tree(
         tmp_path, "30 20 0:50 /export {point} rw,noatime shared:1 master:2 - nfs4 server:/a\\040b rw,vers=4.2"
     )
     environment = facts_of(place, root, tmp_path)
@@ -127,8 +127,8 @@ def test_a_mount_is_reported_with_its_options(tmp_path: Path, place: Path) -> No
 
 
 def test_the_mount_on_top_is_the_one_that_counts(tmp_path: Path, place: Path) -> None:
-    below = "30 20 0:50 / {point} rw - tmpfs below rw\n31 20 0:51 / {point} ro - xfs above ro"
-    assert facts_of(place, mounted(tmp_path, below), tmp_path).values("mount.source") == ("above",)
+    line = "30 20 0:50 / {point} rw - tmpfs below rw\n31 20 0:51 / {point} ro - xfs above ro"
+    assert facts_of(place, mount_tree(tmp_path, line), tmp_path).values("mount.source") == ("above",)
 
 
 def test_a_link_to_a_directory_is_reported_with_the_mount_of_the_directory(tmp_path: Path, place: Path) -> None:
@@ -137,7 +137,7 @@ def test_a_link_to_a_directory_is_reported_with_the_mount_of_the_directory(tmp_p
 
 
 def test_an_nfs_client_tells_what_was_negotiated(tmp_path: Path, place: Path) -> None:
-    root = mounted(tmp_path, "30 20 0:50 / {point} rw - nfs4 server:/a rw")
+    root = mount_tree(tmp_path, "30 20 0:50 / {point} rw - nfs4 server:/a rw")
     point = facts_of(place, root, tmp_path).values("mount.point")[0]
     stats = (
         "device rootfs mounted on / with fstype rootfs\n"
@@ -153,7 +153,7 @@ def test_an_nfs_client_tells_what_was_negotiated(tmp_path: Path, place: Path) ->
 
 
 def test_a_lustre_client_tells_its_settings_once_for_all_servers(tmp_path: Path, place: Path) -> None:
-    root = mounted(tmp_path, "30 20 0:50 / {point} rw,flock - lustre 10.0.0.1@o2ib:/scratch rw")
+    root = mount_tree(tmp_path, "30 20 0:50 / {point} rw,flock - lustre 10.0.0.1@o2ib:/scratch rw")
     files = {f"proc/fs/lustre/osc/scratch-OST{n:04x}-osc-ffff8881/max_rpcs_in_flight": "8\n" for n in range(5)}
     files |= {"proc/fs/lustre/osc/scratch-OST0005-osc-ffff8881/max_rpcs_in_flight": "16\n"}
     files |= {"proc/fs/lustre/llite/scratch-ffff8881/statahead_max": "32\n"}
@@ -188,15 +188,15 @@ def readings(root: Path, energy: str, number: int = 0) -> list[str]:
     """What a node whose /sys is below `root` reads around a run."""
     words = f"run 1\t{root}\tsrun\nend\n"
     lines = run_node("-w", "-r", str(root), stdin=words, CAMPAIGN_ENERGY=energy, SLURM_NODEID=str(number)).decode()
-    told = [line.split("\t", 4) for line in lines.splitlines()]
-    return [text.partition(" ")[2] for _, _, name, _, text in told if name == "energy"]
+    fields = [line.split("\t", 4) for line in lines.splitlines()]
+    return [text.partition(" ")[2] for _, _, name, _, text in fields if name == "energy"]
 
 
 def powercap(root: Path, zones: Mapping[str, str]) -> Path:
     """Zones with their name, what they have counted, and where they begin again."""
     keys = ("name", "energy_uj", "max_energy_range_uj")
-    given = [(zone, *pair) for zone, texts in zones.items() for pair in zip(keys, texts.split(), strict=False)]
-    return tree(root, {f"sys/class/powercap/{zone}/{key}": f"{text}\n" for zone, key, text in given})
+    zone_files = [(zone, *pair) for zone, texts in zones.items() for pair in zip(keys, texts.split(), strict=False)]
+    return tree(root, {f"sys/class/powercap/{zone}/{key}": f"{text}\n" for zone, key, text in zone_files})
 
 
 def test_a_node_reads_the_counters_of_its_processors_and_memory(tmp_path: Path) -> None:
@@ -281,8 +281,8 @@ def test_a_fact_that_every_node_says_otherwise_keeps_a_hundred_values(place: Pat
 
 
 def test_a_node_that_did_not_finish_is_named(place: Path) -> None:
-    said = lines(0, {"name": "n1", "end": "yes"}) + lines(1, {"name": "n2"}) + "2\t0\tname\t+\tn"
-    environment = read_environment(place, f"{said}\n".encode(), 3)
+    text = lines(0, {"name": "n1", "end": "yes"}) + lines(1, {"name": "n2"}) + "2\t0\tname\t+\tn"
+    environment = read_environment(place, f"{text}\n".encode(), 3)
     assert environment.incomplete == (1,)
     assert [node.name for node in environment.nodes] == ["n1", "n2"]
     assert any(problem.endswith(": the names of 1 nodes are not known") for problem in environment.problems)
@@ -300,9 +300,9 @@ PIECE = st.binary(max_size=12) | st.sampled_from(
 
 @settings(max_examples=20)
 @given(st.lists(PIECE, max_size=12))
-def test_whatever_the_nodes_say_the_record_can_be_read(said: Sequence[bytes]) -> None:
+def test_whatever_the_nodes_say_the_record_can_be_read(messages: Sequence[bytes]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        content, _ = run_job(Path(folder), b"\n".join(said), 2)
+        content, _ = run_job(Path(folder), b"\n".join(messages), 2)
     evidence = reading.evidence_of(facts_file.parse(content))
     assert evidence.environment.recorded
     assert not any("not JSON" in problem for problem in evidence.environment.problems)
@@ -325,7 +325,8 @@ def test_whatever_the_nodes_say_the_record_can_be_read(said: Sequence[bytes]) ->
 )
 def test_the_nodes_that_do_not_see_the_target_are_named(messages: list[str], refusal: str, place: Path) -> None:
     text = "".join(
-        lines(node, {"name": f"n{node + 1}", "target.seen": what, "end": "yes"}) for node, what in enumerate(messages)
+        lines(node, {"name": f"n{node + 1}", "target.seen": message, "end": "yes"})
+        for node, message in enumerate(messages)
     )
     assert run_job(place, text.encode(), len(messages), SLURMD_NODENAME="n1")[1] == refusal
 
@@ -356,14 +357,14 @@ def test_jobs_on_storage_of_their_own_do_not_count_as_load(place: Path) -> None:
     squeue.write_text(f"#!{sys.executable}\n{script}for line in {lines!r}: print(mark, line)\n")
     squeue.chmod(0o755)
 
-    def others(*words: str) -> int | None:
+    def other_jobs(*words: str) -> int | None:
         content, _ = run_job(place, b"", 1, *words, SLURM_JOB_ID="7")
         return reading.evidence_of(facts_file.parse(content)).environment.other_jobs
 
-    assert others() == 4
-    assert others("-i", "campaign-target:cc", "-i", "campaign-target:bb") == 3
+    assert other_jobs() == 4
+    assert other_jobs("-i", "campaign-target:cc", "-i", "campaign-target:bb") == 3
     squeue.write_text("#!/bin/sh\nexit 1\n")
-    assert others() is None
+    assert other_jobs() is None
 
 
 # --- the script
@@ -378,9 +379,9 @@ def test_a_witness_that_waits_for_the_target_wakes_the_script_each_second(tmp_pa
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(b"lock\n")
         process.stdin.flush()
-        said = [process.stdout.readline() for _ in range(4)]
-        assert said[0].startswith(b"\twaiting for the target: ")
-        assert said[1:] == [b"\t\n"] * 3
+        lines_ = [process.stdout.readline() for _ in range(4)]
+        assert lines_[0].startswith(b"\twaiting for the target: ")
+        assert lines_[1:] == [b"\t\n"] * 3
         process.stdin.write(b"over\n")
         process.stdin.close()
         assert process.wait(300) == 0

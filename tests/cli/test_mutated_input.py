@@ -69,7 +69,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         shutil.copy(resources.PACKS / f"{pack}.yaml", top)
     rfp.write(top).rename(top / "answer.yaml")
     shutil.copy(reference.SIGNERS, top / "signers")
-    with reference.as_when_made():
+    with reference.program_of_bundle():
         for words in (
             *(["table", "campaign.yaml"], ["report", "campaign.yaml", "-o", "report"]),
             *(["terms", "init"], ["sample", "my-rfp.zip", "--seed", "x", "--signers", "signers", "-o", "drawn.yaml"]),

@@ -65,7 +65,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     shutil.copy(reference.BUNDLE, tmp_path / "offer.zip")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "index.html").write_text("mine")
-    with reference.as_when_made():
+    with reference.program_of_bundle():
         yield tmp_path
 
 

@@ -194,7 +194,7 @@ def test_what_no_record_shows_is_reported_where_nothing_else_does() -> None:
 
 
 def test_the_verdict_of_the_readme_says_all_that_is_known() -> None:
-    with reference.verified(reference.SIGNERS) as verified:
+    with reference.verify_bundle(reference.SIGNERS) as verified:
         decision = verified.decision
     assert (decision.seal, decision.rules_copy, decision.exit_status) == (Seal.TRUSTED, RulesCopy.INSTALLED, 4)
     assert (decision.evidence, decision.kept) == ("unproven", "open")

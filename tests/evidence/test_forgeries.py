@@ -369,5 +369,5 @@ def test_an_honest_campaign_has_no_contradiction(vendor: Vendor) -> None:
         assert [
             finding for finding in everything if finding.rule in ("EVD-06", "EVD-07", "PHY-04") and finding.violated
         ] == []
-    with reference.verified() as verified:
+    with reference.verify_bundle() as verified:
         assert verified.decision.consistent

@@ -218,7 +218,7 @@ def test_a_challenge_writes_below_its_own_folder_and_has_the_inputs_that_were_me
     assert len(settings["declined"]) == 11
 
 
-@reference.as_when_made()
+@reference.program_of_bundle()
 def test_a_sample_is_drawn_of_a_bundle_and_not_accepted_before_it_was_measured(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -245,7 +245,7 @@ def test_a_sample_is_drawn_of_a_bundle_and_not_accepted_before_it_was_measured(
     assert "are not those that seed 2026-118 draws" in capsys.readouterr().err
 
 
-@reference.as_when_made()
+@reference.program_of_bundle()
 def test_the_design_of_a_bundle_without_repetitions_has_more_cells(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

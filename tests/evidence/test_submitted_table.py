@@ -180,7 +180,7 @@ def test_of_a_form_exactly_the_cells_of_the_mapping_are_compared(tmp_path: Path)
     book = openpyxl.Workbook()
     book.active.title = "Storage"
     book.save(path)
-    with forms.full_size() as submission:
+    with forms.full_submission() as submission:
         path.write_bytes(filled_form.fill_form(path, {"": submission}, mapping)[0])
         comparison = submitted_table.compare(path, {"": submission}, mapping)
         assert comparison == submitted_table.TableComparison(
@@ -201,7 +201,7 @@ def test_of_a_form_exactly_the_cells_of_the_mapping_are_compared(tmp_path: Path)
 def test_the_number_formats_of_a_table_are_compared_and_columns_that_are_not_are_named(tmp_path: Path) -> None:
     path = tmp_path / "table.xlsx"
     names = ("target", "launch", "files", "operation")
-    with forms.full_size() as submission:
+    with forms.full_submission() as submission:
         book = openpyxl.Workbook()
         book.active.append([*names, "value", "offered"])
         for row in submission.rows:
@@ -253,7 +253,7 @@ def test_three_changed_numbers_are_found_and_no_others(
 
 
 def test_a_table_with_less_lines_lacks_them_and_rounded_numbers_are_the_same(tmp_path: Path) -> None:
-    with forms.full_size() as submission:
+    with forms.full_submission() as submission:
         rows = [
             {**{n: getattr(row.cell, n) for n in ("target", "launch", "files", "operation")}, "value": row.value}
             for row in submission.rows
@@ -294,7 +294,7 @@ def test_a_number_may_be_rounded_to_three_digits(expected: object, submitted: ob
 def test_a_filled_form_is_compared_by_its_mapping(tmp_path: Path) -> None:
     mapping = keys.load(FormMapping, forms.DATA / "crossroads-mdtest.yaml")
     path = tmp_path / "response.csv"
-    with forms.full_size() as submission:
+    with forms.full_submission() as submission:
         path.write_bytes(filled_form.fill_form(forms.DATA / "crossroads-mdtest.csv", {"": submission}, mapping)[0])
         assert submitted_table.compare(path, {"": submission}, mapping).differences == ()
         value = next(row.value for row in submission.rows if str(row.cell) == "scratch/single/shared/stat")
@@ -314,7 +314,7 @@ def test_a_form_filled_with_decimal_commas_is_the_bundles_own(tmp_path: Path, su
     sheet = "table 1!" if suffix == ".docx" else ""
     cells = ((f"{sheet}B3", "scratch/single/shared/remove in kops/s"), (f"{sheet}C3", "scratch/peak/shared/remove"))
     mapping = FormMapping(cells=cells)
-    with forms.full_size() as submission:
+    with forms.full_submission() as submission:
         path.write_bytes(filled_form.fill_form(path, {"": submission}, mapping, decimal=",")[0])
         assert submitted_table.compare(path, {"": submission}, mapping).differences == ()
         filled_in = form_file.read_form(path)
@@ -330,5 +330,5 @@ def test_a_comma_that_may_separate_thousands_is_no_decimal_one(tmp_path: Path) -
 
 
 def test_the_remedy_for_a_table_of_several_parts_names_the_option(tmp_path: Path) -> None:
-    with forms.full_size() as submission, pytest.raises(InputError, match=r"or its mapping with --mapping$"):
+    with forms.full_submission() as submission, pytest.raises(InputError, match=r"or its mapping with --mapping$"):
         submitted_table.compare(tmp_path / "t.csv", {"fast": submission, "slow": submission})

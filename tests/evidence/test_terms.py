@@ -148,7 +148,7 @@ def test_proof_that_was_not_given_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_nonce_or_head_that_the_journal_does_not_have_proves_nothing() -> None:
-    with reference.as_when_made():
+    with reference.program_of_bundle():
         for buyer in (verify.Buyer(nonce="RFP-1"), verify.Buyer(heads=("a" * 64,))):
             with verify.verify(reference.BUNDLE, buyer) as verified:
                 proof = verified.decision.block.questions[-1]
@@ -163,7 +163,7 @@ def test_what_was_shown_of_one_bundle_holds_for_no_other(tmp_path: Path) -> None
 
 
 def test_file_systems_that_the_terms_do_not_allow_are_a_violation(tmp_path: Path) -> None:
-    with reference.verified(reference.SIGNERS) as verified:
+    with reference.verify_bundle(reference.SIGNERS) as verified:
         assert verified.evaluation is not None
         submission = verified.evaluation.submission
         wrong = list(load_terms(tmp_path, "mounts: [lustre]\n").violated_terms(submission))
@@ -175,9 +175,9 @@ def test_file_systems_that_the_terms_do_not_allow_are_a_violation(tmp_path: Path
 
 
 def test_what_verify_prints_is_accepted_once_a_name_and_a_day_are_filled_in(tmp_path: Path) -> None:
-    with reference.verified() as verified:
+    with reference.verify_bundle() as verified:
         bound = f"heads: [{verified.chain.head}]"
-    with reference.as_when_made():
+    with reference.program_of_bundle():
         file = write_terms(tmp_path)
         file.write_text(file.read_text().replace("nonce: RFP-1\nproof: [nonce]", bound))
         first = command_line.call("verify", reference.BUNDLE, "--terms", file)
@@ -235,7 +235,7 @@ class Offer:
 
 @pytest.fixture
 def as_when_made() -> Iterator[None]:
-    with reference.as_when_made():
+    with reference.program_of_bundle():
         yield
 
 

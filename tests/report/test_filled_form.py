@@ -45,7 +45,7 @@ SSNI = FormMapping(
 @pytest.fixture(scope="module")
 def submission() -> Iterator[Submission]:
     clauses = packs.load("crossroads-mdtest").clauses  # the pack of that campaign had none yet
-    with forms.full_size() as submission:
+    with forms.full_submission() as submission:
         yield replace(submission, pack=replace(submission.pack, clauses=clauses))
 
 
@@ -79,7 +79,7 @@ def test_numbers_of_a_rehearsal_are_marked_in_the_file_and_read_back(
     if name.endswith(".csv"):
         form = DATA / name
     elif name.endswith(".xlsx"):
-        form = forms.scored(tmp_path / name, marked=True)
+        form = forms.write_scored_form(tmp_path / name, marked=True)
     else:
         form = tmp_path / name
         document = docx.Document()
@@ -121,7 +121,7 @@ def test_a_sheet_of_three_headings_a_row_has_numbers_in_its_own_unit(tmp_path: P
 
 
 def test_a_workbook_computes_its_score_from_the_filled_cells(tmp_path: Path, submission: Submission) -> None:
-    form = forms.scored(tmp_path / "form.xlsx")
+    form = forms.write_scored_form(tmp_path / "form.xlsx")
     path = filled_in(tmp_path, form, submission, SSNI)
     known_values = {name: rates(submission)[f"scratch/peak/shared/{name}"] / 1000 for name in forms.SCORE}
     cells = forms.values(path, "SSNI")
@@ -147,7 +147,7 @@ def test_marks_are_filled_without_a_mapping_and_keep_the_text_around_them(
         submission,
         campaign=replace(submission.campaign, answers=(("8.2.2 tuning", "none & <as delivered>"),)),
     )
-    form = forms.scored(tmp_path / "form.xlsx", marked=True)
+    form = forms.write_scored_form(tmp_path / "form.xlsx", marked=True)
     (tmp_path / "response.xlsx").write_bytes(filled_form.fill_form(form, {"": submission})[0])
     assert forms.values(tmp_path / "response.xlsx", "Terms") == {"A1": "Offeror's answer: none & <as delivered>"}
     unanswered, cells = filled_form.fill_form(
@@ -244,7 +244,7 @@ STAT = "scratch/peak/shared/stat"
 def test_what_cannot_be_filled_is_reported_with_its_place(
     tmp_path: Path, submission: Submission, cells: dict[str, str], problem: str
 ) -> None:
-    form = forms.scored(tmp_path / "form.xlsx")
+    form = forms.write_scored_form(tmp_path / "form.xlsx")
     with pytest.raises(InputError) as error:
         filled_form.fill_form(form, {"": submission}, FormMapping(cells=tuple(cells.items())))
     assert problem in str(error.value)
@@ -271,7 +271,7 @@ def test_decimal_commas_are_refused_in_forms_that_cannot_have_them(tmp_path: Pat
     for form, reason in (
         (tmp_path / "form.csv", "commas separate its fields; save it with semicolons between them"),
         (
-            forms.scored(tmp_path / "form.xlsx", marked=True),
+            forms.write_scored_form(tmp_path / "form.xlsx", marked=True),
             "numbers of a workbook have the decimal sign of the program that shows it; leave --decimal out",
         ),
     ):
@@ -296,7 +296,7 @@ def test_the_list_of_origins_has_the_decimal_commas_of_the_form(
 def test_the_command_writes_form_and_origins_or_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], submission: Submission
 ) -> None:
-    form, response = forms.scored(tmp_path / "form.xlsx", marked=True), tmp_path / "response.xlsx"
+    form, response = forms.write_scored_form(tmp_path / "form.xlsx", marked=True), tmp_path / "response.xlsx"
     mapping = tmp_path / "map.yaml"
     mapping.write_text("cells: {E5: scratch/peak/shared/create, E6: scratch/peak/shared/sta}")
     monkeypatch.setattr(campaign_state, "current_submission", lambda *_: submission)

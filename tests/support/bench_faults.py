@@ -26,7 +26,7 @@ def option_names(help_text: str) -> list[str]:
     return [name for row in rows for name in (re.findall(r"(?<!\S)--?\w[\w-]*", row) or [row])]
 
 
-def undocumented(reply: Reply) -> set[str]:
+def undocumented_fields(reply: Reply) -> set[str]:
     """Names of fields in the JSON lines that docs/bench-jsonl.md does not have."""
     manual = (ROOT / "docs" / "bench-jsonl.md").read_text(encoding="utf-8")
 
@@ -39,12 +39,12 @@ def undocumented(reply: Reply) -> set[str]:
     return {name for name in names(reply.lines) if f"`{name}`" not in manual and f'"{name}"' not in manual}
 
 
-def under_sanitizers() -> dict[str, Any]:
+def sanitizer_options() -> dict[str, Any]:
     """For `launch`: the binaries with sanitizers. Leaks of the MPI library itself are not looked for."""
     return {"directory": build("SAN=1"), "env": {"ASAN_OPTIONS": "detect_leaks=0"}}
 
 
-def sanitizers_said(reply: Reply) -> list[str]:
+def sanitizer_messages(reply: Reply) -> list[str]:
     return [line for line in reply.err.splitlines() if "Sanitizer" in line or "runtime error" in line]
 
 
@@ -65,7 +65,9 @@ def library(source: str) -> Path:
     return SOURCES / built
 
 
-def faulty(path: object, call: str, error: int = 5, rank: int | None = None, after: int = 0) -> dict[str, str]:
+def fault_environment(
+    path: object, call: str, error: int = 5, rank: int | None = None, after: int = 0
+) -> dict[str, str]:
     """The environment in which a file call of the processes fails, on files with `path` in their names."""
     settings = {"FAULT_CALL": call, "FAULT_PATH": str(path), "FAULT_ERRNO": str(error), "FAULT_AFTER": str(after)}
     settings |= {"LD_PRELOAD": str(library("faulty_io"))}

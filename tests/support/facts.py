@@ -45,10 +45,10 @@ def change(path: Path, replacement: Callable[[Fact], Fact | None]) -> None:
 def set_value(path: Path, source: str, name: str, value: Any) -> None:
     """Another value of a fact."""
 
-    def changed(line: Fact) -> Fact:
+    def with_value(line: Fact) -> Fact:
         return {**line, "value": value} if (line["source"], line["name"]) == (source, name) else line
 
-    change(path, changed)
+    change(path, with_value)
 
 
 # --- how an attempt ended

@@ -21,14 +21,14 @@ SCORE = ("create", "stat", "remove")
 
 
 @contextmanager
-def full_size() -> Iterator[Submission]:
+def full_submission() -> Iterator[Submission]:
     """The campaign of the README, which has all 36 results."""
-    with reference.verified() as verified:
+    with reference.verify_bundle() as verified:
         assert verified.evaluation is not None
         yield verified.evaluation.submission
 
 
-def scored(path: Path, marked: bool = False) -> Path:
+def write_scored_form(path: Path, marked: bool = False) -> Path:
     """A workbook in the shape of ATS-5's SSNI: a weighted geometric mean of speed-ups over reference values, in a sheet
     with formats, merged headings, validation, a comment, a chart, a picture and protected formulas.
     """

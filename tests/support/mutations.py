@@ -195,7 +195,7 @@ def raw_bytes(content: bytes, chance: Random) -> bytes:
     return content[:at] + chance.choice(odd) + content[at + chance.randrange(3) :]
 
 
-def zipped(content: bytes, chance: Random) -> bytes:
+def zip_archive(content: bytes, chance: Random) -> bytes:
     """An .xlsx, .docx or .zip of which one member is changed, dropped, or there twice."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(out, "w") as new, warnings.catch_warnings():
@@ -252,9 +252,9 @@ BY_SUFFIX: dict[str, Mutation] = {
     ".json": json_text,
     ".jsonl": json_lines,
     ".csv": csv_text,
-    ".xlsx": zipped,
-    ".docx": zipped,
-    ".zip": zipped,
+    ".xlsx": zip_archive,
+    ".docx": zip_archive,
+    ".zip": zip_archive,
     ".db": database,
 }
 

@@ -263,7 +263,7 @@ def bundle_source() -> OwnSource:
 
 
 @contextmanager
-def as_when_made() -> Iterator[None]:
+def program_of_bundle() -> Iterator[None]:
     """The README's bundle is verified as by the program that made it: texts, job scripts, rule pack and the benchmark's
     source have changed since. `tests/data/readme/measure` makes it anew.
     """
@@ -283,15 +283,15 @@ def as_when_made() -> Iterator[None]:
 
 
 @contextmanager
-def verified(signers: Path | None = None) -> Iterator[verify.VerifiedPart]:
+def verify_bundle(signers: Path | None = None) -> Iterator[verify.VerifiedPart]:
     """The README's bundle as it was verified when it was made."""
-    with as_when_made(), verify.verify(BUNDLE, verify.Buyer(signers)) as verified:
-        yield verified
+    with program_of_bundle(), verify.verify(BUNDLE, verify.Buyer(signers)) as part:
+        yield part
 
 
 def samples() -> dict[Path, str]:
     """README.md and docs/report.md with what is printed now of the README's campaign."""
-    with verified(SIGNERS) as part:
+    with verify_bundle(SIGNERS) as part:
         assert part.evaluation is not None, "the bundle of the README cannot be judged"
         table = part.evaluation.files["tables/table.txt"]
         block = decision.decision_text(part.decision.block, printing.WIDEST)

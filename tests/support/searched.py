@@ -18,12 +18,12 @@ PEAK = SearchSpace(2, 8, 8)
 Curve = Callable[[Geometry], float | None]
 
 spaces = st.builds(
-    lambda fewest, more, per_node, divides: SearchSpace(fewest, fewest + more, per_node, divides),
+    lambda fewest, extra, per_node, divides: SearchSpace(fewest, fewest + extra, per_node, divides),
     st.integers(1, 3), st.integers(0, 6), st.integers(1, 20), st.sampled_from([0, 0, 2**10 * 3**4]),
 )  # fmt: skip
 
 
-def rising(geometry: Geometry) -> float:
+def rising_curve(geometry: Geometry) -> float:
     return float(geometry.processes)
 
 

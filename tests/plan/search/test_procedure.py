@@ -13,7 +13,7 @@ from campaign.core.runs import Geometry
 from campaign.plan.search import inference, procedure, records
 from campaign.plan.search.records import CONFIRM, Outcome, SearchRequest, Settings
 from campaign.plan.search.space import SearchSpace, grid, size
-from tests.support.searched import NODE, PEAK, Machine, decide, drive_search, knee_at, rising, spaces
+from tests.support.searched import NODE, PEAK, Machine, decide, drive_search, knee_at, rising_curve, spaces
 
 DEFAULTS = Settings("seed")
 
@@ -96,7 +96,7 @@ def test_the_first_request_is_one_block_of_the_grid_in_an_order_of_chance_that_t
 
 
 def test_what_is_far_below_the_top_is_measured_once() -> None:
-    decision = decide(NODE, Machine(rising, 0.1), DEFAULTS)
+    decision = decide(NODE, Machine(rising_curve, 0.1), DEFAULTS)
     counts = {candidate.geometry.processes: candidate.runs for candidate in decision.candidates}
     assert counts[1] == counts[4] == counts[8] == 1
     assert counts[32] > 6
@@ -201,12 +201,12 @@ def test_a_run_that_was_disturbed_in_the_grid_does_not_hide_the_peak() -> None:
             first = (request.phase, request.block, request.processes) == ("grid", 1, 32)
             return replace(point, rate=point.rate * 0.5) if first and point.rate else point
 
-    decision = decide(NODE, Disturbed(rising, 0.02), DEFAULTS)
+    decision = decide(NODE, Disturbed(rising_curve, 0.02), DEFAULTS)
     assert decision.peak == Geometry(1, 32)
 
 
 def test_where_the_rate_only_rises_the_last_is_the_peak_and_the_remark_says_that_it_may_rise_further() -> None:
-    decision = decide(NODE, Machine(rising, 0.02), DEFAULTS)
+    decision = decide(NODE, Machine(rising_curve, 0.02), DEFAULTS)
     assert decision.peak == Geometry(1, 32)
     assert decision.remarks == ("32 processes on 1 node is the largest count measured; a larger one may be faster",)
 
@@ -246,7 +246,7 @@ def test_an_outlier_is_named_and_stays_in_the_numbers() -> None:
             hit = (request.phase, request.block, request.processes) == (CONFIRM, 2, 32)
             return replace(point, rate=point.rate * 0.3) if hit and point.rate else point
 
-    decision = decide(NODE, Once(rising, 0.01), DEFAULTS)
+    decision = decide(NODE, Once(rising_curve, 0.01), DEFAULTS)
     assert SearchRequest(CONFIRM, 2, 1, 32) in decision.outliers
     assert SearchRequest(CONFIRM, 2, 1, 32) in decision.requests
     assert "confirm-1x32.2" in records.as_json(decision)["outliers"]

@@ -89,7 +89,7 @@ def test_cells_and_rows_that_the_sheet_does_not_have_yet_are_put_in_order(tmp_pa
 
 
 def test_formulas_are_computed_anew_whatever_the_workbook_says(tmp_path: Path) -> None:
-    form = forms.scored(tmp_path / "whole.xlsx")
+    form = forms.write_scored_form(tmp_path / "whole.xlsx")
     for settings in (b"", b'<calcPr calcId="1" fullCalcOnLoad="0"/>'):
         path = tmp_path / "form.xlsx"
         with zipfile.ZipFile(path, "w") as archive:
@@ -115,7 +115,7 @@ def test_tables_are_sheets_with_their_merged_cells_closed(tmp_path: Path) -> Non
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("suffix", [".xlsx", ".docx"])
 def test_a_damaged_form_is_read_and_filled_or_refused(tmp_path: Path, suffix: str) -> None:
-    form = (forms.scored if suffix == ".xlsx" else forms.document)(tmp_path / f"whole{suffix}")
+    form = (forms.write_scored_form if suffix == ".xlsx" else forms.document)(tmp_path / f"whole{suffix}")
     members, chance, path = forms.contents(form), random.Random(suffix), tmp_path / f"damaged{suffix}"
     for _ in range(100):
         name = chance.choice([name for name in members if name.endswith((".xml", ".rels"))])

@@ -95,14 +95,14 @@ def remembered(job):
 
 def options(arguments, flags=()):
     """({name: value}, rest) of --name=value and --name."""
-    found, other_arguments = {}, []
+    values, other_arguments = {}, []
     for position, word in enumerate(arguments):
         if not word.startswith("--"):
             other_arguments = arguments[position:]
             break
         name, _, value = word[2:].partition("=")
-        found[name] = value
-    return found, other_arguments
+        values[name] = value
+    return values, other_arguments
 
 
 def fail(text, status=1):
@@ -110,9 +110,9 @@ def fail(text, status=1):
     sys.exit(status)
 
 
-def filled(given, values):
+def fill_format(template, values):
     """A --format of squeue or sinfo with these values; an empty one as Slurm prints it."""
-    return re.sub("%([A-Za-z])", lambda found: values[found[1]], given)
+    return re.sub("%([A-Za-z])", lambda match: values[match[1]], template)
 
 
 def trouble(command):
