@@ -97,6 +97,8 @@ campaign_prepare() { # LAUNCHER...; uses campaign_run's variables
     if [[ -z $watched ]]; then
         watched=yes
         campaign_tell watch "$1"
+        # While the nodes get ready; what another launcher is asked may be a reason not to make it.
+        [[ $1 != srun || $made == true ]] || campaign_make_directory || return 1
         campaign_ask ready || REPLY='no witness'
         blind=$REPLY
     fi
