@@ -243,7 +243,7 @@ def check_concurrency(submission: Submission) -> Iterator[Finding]:
         if partition is None:
             yield unchecked("the partition's size was not recorded", about=subject)
             continue
-        smallest = condition.smallest_geometry(partition.usable, partition.cores_per_node)
+        smallest = condition.smallest_geometry(partition.job_nodes, partition.cores_per_node)
         for row in planned:
             geometry = row.geometry
             if geometry is not None and (geometry.processes < smallest.processes or geometry.nodes < smallest.nodes):
@@ -276,13 +276,25 @@ def check_concurrency(submission: Submission) -> Iterator[Finding]:
                 ", ".join(str(node) for node in unavailable_nodes),
                 about=subject,
             )
+        if condition.whole_system and partition.job_nodes < partition.usable:
+            yield to_explain(
+                "Slurm gives one job fewer nodes than the partition has",
+                plural(partition.usable, "node"),
+                f"{plural(partition.job_nodes, 'node')} ({partition.limits[0]})",
+                about=subject,
+            )
 
 
 def _check_idle_cores(submission: Submission, condition: LaunchCondition) -> Iterator[Finding]:
-    """If Slurm counts fewer cores than the nodes have, one process per Slurm core leaves cores idle."""
+    """If Slurm counts fewer cores than the nodes have, one process per Slurm core leaves cores idle: also those that it
+    says it keeps for the system are none of the job's.
+    """
     cases = [case for case in submission.results if case.run.launch == condition.id] if condition.whole_system else []
     cores = {text for case in cases for text in case.evidence.environment.values("cpu.cores") if text.isdigit()}
-    core_count = max(map(int, cores), default=0)
+    system_cores = (
+        max((kind.system_cores for kind in submission.partition.kinds), default=0) if submission.partition else 0
+    )
+    core_count = max(map(int, cores), default=0) - system_cores
     used = min((case.run.geometry.processes_per_node for case in cases), default=core_count)
     if used < core_count:
         yield to_explain_at_full_size(submission.full)(

@@ -89,7 +89,7 @@ def plan(definition: Definition, may_submit: bool = False) -> Plan:
     ):
         try:
             searches = adaptive.plan_searches(
-                definition.campaign, definition.pack, partition.usable, partition.cores_per_node
+                definition.campaign, definition.pack, partition.job_nodes, partition.cores_per_node
             )
         except EnvironmentLacks as error:
             unresolved["search"] = str(error)
@@ -238,7 +238,7 @@ def _find_partition(
     slurm_partition = None
     try:
         slurm_partition = partitions.ask(campaign.slurm)
-        if slurm_partition.partition.usable:
+        if slurm_partition.partition.job_nodes > 0:
             return slurm_partition.partition, slurm_partition, {}
         cause = (
             f"but no node is usable ({slurm_partition.partition.account}); name another partition under "
@@ -330,7 +330,7 @@ def _geometries(campaign: Campaign, partition: partitions.Partition | None) -> d
     """The geometries that the campaign file or the partition determines."""
     geometries = {name: wish for name, wish in campaign.launch.items() if isinstance(wish, Geometry)}
     if partition is not None:
-        size = partition.usable, partition.cores_per_node
+        size = partition.job_nodes, partition.cores_per_node
         geometries |= {
             name: wish.geometry(*size) for name, wish in campaign.launch.items() if isinstance(wish, AllCores)
         }

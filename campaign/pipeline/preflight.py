@@ -141,6 +141,12 @@ def check(definition: Definition, planned: planning.Plan, request: Request) -> C
             notes.append(
                 f"partition {slurm_partition.partition.name} is DOWN: its jobs wait until an administrator sets it UP"
             )
+        if slurm_partition.terms.shares_nodes:
+            notes.append(
+                f"partition {slurm_partition.partition.name} has OverSubscribe={slurm_partition.terms.sharing}: other "
+                "jobs may get the same nodes in spite of --exclusive, which you would have to explain (RUN-04); name "
+                "another partition"
+            )
         for find_mistakes in (_too_large_runs, _too_long_jobs, _not_admitted_jobs, _too_small_shares):
             mistakes += find_mistakes(definition, missing, slurm_partition)
     jobs = distinct_jobs(definition, missing)
@@ -328,6 +334,7 @@ def _too_large_runs(
     campaign, partition = definition.campaign, slurm_partition.partition
     fixed = {condition.id: condition.nodes is not None for condition in definition.pack.launch}
     most_per_node = max(partition.most_cores, campaign.search.processes_per_node or 0)
+    limit = next(iter(partition.limits), None)
     for run in runs:
         nodes = run.job_nodes
         per_node = max(run.geometry_of(command).processes_per_node for command in run.launched)
@@ -339,6 +346,11 @@ def _too_large_runs(
                 else f"found {nodes} nodes; partition {partition.name} has none; name another partition"
             )
             yield Mistake(at if fixed[run.launch] else (*at, "nodes"), problem)
+        elif limit and nodes > limit.nodes:
+            problem = f"found {nodes} nodes; {limit.owner} allows {limit.nodes} in one job; use {limit.nodes} or fewer"
+            if limit.key != "partition":
+                problem += f", or another slurm.{limit.key}: {limit.setting}, with which a larger job never starts"
+            yield Mistake(at, problem)
         elif partition.usable and per_node > most_per_node:
             problem = (
                 f"found {per_node} processes per node; the nodes of partition {partition.name} have "
@@ -359,7 +371,7 @@ def _too_small_shares(
         may_be_smaller = condition.whole_system or (condition.reaches and definition.campaign.profile == "rehearsal")
         if geometry is None or may_be_smaller or not condition.by_partition:
             continue
-        smallest = condition.smallest_geometry(partition.usable, partition.cores_per_node)
+        smallest = condition.smallest_geometry(partition.job_nodes, partition.cores_per_node)
         if geometry.nodes < smallest.nodes or geometry.processes_per_node < smallest.processes_per_node:
             size = processes_on(geometry.processes, geometry.nodes)
             smallest_size = processes_on(smallest.processes, smallest.nodes)
@@ -381,7 +393,7 @@ def _too_long_jobs(definition: Definition, runs: Sequence[Run], slurm_partition:
     most_runs = max(map(len, matrix.batches(runs, campaign.slurm.allocation)), default=0)
     needs_s = scripts.job_limit_s(campaign.slurm, most_runs)
     limits = [(f"partition {partition.name}", partition.time_limit_s)]
-    if most_runs and (of_qos := partitions.time_limit(slurm_partition.terms.qos, campaign.slurm.qos)):
+    if of_qos := slurm_partition.time_limit:
         limits.append((f"QOS {of_qos[0]}", of_qos[1]))
     for where, limit in limits:
         if most_runs and limit is not None and needs_s > limit:
@@ -416,10 +428,10 @@ def _not_admitted_jobs(
                 ("slurm", key),
                 f"found {value}, with which jobs wait for ever in partition {name}; allowed there: {allowed}",
             )
-    widest = max(runs, key=lambda run: run.job_nodes)
-    if terms.most_nodes is not None and terms.most_nodes < widest.job_nodes <= slurm_partition.partition.nodes:
+    limit, memory_mib = slurm_partition.memory_limit, slurm_partition.partition.memory_mib
+    if limit is not None and limit[0] < memory_mib:
         yield Mistake(
-            ("launch", widest.launch),
-            f"found {widest.job_nodes} nodes; partition {name} allows {terms.most_nodes} in one job; use "
-            f"{terms.most_nodes} or fewer",
+            ("slurm", "directives"),
+            f"jobs ask for {memory_mib} MiB of each node, by default for all of its memory (--mem=0), with which they "
+            f"never start: {limit[1]}; add --mem={limit[0]}M",
         )

@@ -227,6 +227,11 @@ def reachable() -> str | None:
     return next((line for line in lines if "DOWN" in line), lines[-1] if lines else silent)
 
 
+def configuration() -> dict[str, str]:
+    """Slurm's settings: those of slurm.conf, and the defaults of others."""
+    return dict(re.findall(r"^(\w+) *= (.*?)\s*$", ask(["scontrol", "show", "config"]), re.MULTILINE))
+
+
 def command_silent(command: object, status: object) -> str:
     return f"{command} ended with status {status} and no message"
 

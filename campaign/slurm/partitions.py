@@ -1,22 +1,21 @@
-"""A partition as Slurm describes it: its nodes, those that jobs can use, its time limit, and which jobs it admits.
-
-Unless the site has sbatch check this (EnforcePartLimits, DenyOnLimit), other jobs are accepted too and wait for ever.
-"""
+"""A partition as Slurm describes it: its nodes, those that jobs can use, its time limit, and which jobs it admits."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from campaign.config.slurm_keys import Slurm
 from campaign.core import users
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState
 from campaign.core.schema import suggestion
-from campaign.core.units import format_size, listing, parse_duration, plural, utc
+from campaign.core.units import format_size, listing, plural, utc
 from campaign.results.environment.slurm_text import expand_nodes
-from campaign.slurm import commands
+from campaign.slurm import capacity, commands
+from campaign.slurm.capacity import NO_SYSTEM_SHARE, NodeLimit, SystemShare
 
 # Names, CPUs, sockets, cores of each, MiB, features, GRES, state, who set it when, and why: a row for all nodes of
 # which the rest is the same (without --exact sinfo merges unlike ones and prints "4+"). With --Node there is one for
@@ -105,25 +104,41 @@ class Unusable:
 
 @dataclass(frozen=True, slots=True)
 class NodeKind:
-    """Usable nodes that are alike. `features`: those that all of them have."""
+    """Usable nodes that are alike, with what a job gets of each. `features`: those that all of them have. `threads`: of
+    each core, as far as Slurm counts them. `system`: what the site keeps for the system.
+    """
 
     nodes: int
     cores: int
     memory_mib: int
     gres: str
     features: tuple[str, ...]
+    threads: int = 1
+    system: SystemShare = NO_SYSTEM_SHARE
+
+    @property
+    def system_cores(self) -> int:
+        return -(-self.system.cpus // self.threads)
+
+    @property
+    def system_text(self) -> str:
+        """`1 core (CoreSpecCount), 300MiB (MemSpecLimit)`; "" if jobs get everything."""
+        cores = f"{plural(self.system_cores, 'core')} (CoreSpecCount)" if self.system_cores else ""
+        memory = f"{format_size(self.system.memory_mib << 20)} (MemSpecLimit)" if self.system.memory_mib else ""
+        return ", ".join(filter(None, (cores, memory)))
 
     def __str__(self) -> str:
         """`4 with 64 cores, 251.4GiB, gpu:2 (cpu, milan)`"""
         resources = [plural(self.cores, "core"), format_size(self.memory_mib << 20), self.gres]
         features = f" ({', '.join(self.features)})" if self.features else ""
-        return f"{self.nodes} with {', '.join(filter(None, resources))}{features}"
+        system_text = f", without {self.system_text}" if self.system_text else ""
+        return f"{self.nodes} with {', '.join(filter(None, resources))}{features}{system_text}"
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
     """A partition by Slurm's own account, restricted to the nodes that the campaign file selects; `usable` nodes are
-    neither down, drained nor reserved for others.
+    neither down, drained nor reserved for others. Cores and memory are what a job of whole nodes gets.
     """
 
     name: str
@@ -133,11 +148,18 @@ class Partition:
     time_limit_s: int | None  # None: unlimited
     unusable: tuple[Unusable, ...]
     default: bool = False  # where jobs without a partition go
-    memory_mib: int = 0  # smallest RealMemory of its usable nodes
+    memory_mib: int = 0  # of the usable node that gives jobs the least
     kinds: tuple[NodeKind, ...] = ()  # of its usable nodes, fewest cores first
     choice: str = ""  # the selection of its nodes
     unclear: str = ""  # the part of the selection that could not be evaluated
     names: tuple[str, ...] = ()  # of its usable nodes
+    limits: tuple[NodeLimit, ...] = ()  # on the nodes of one job, the tightest first
+    powered_down: int = 0  # of its usable nodes, those of a cloud that Slurm starts for a job
+
+    @property
+    def job_nodes(self) -> int:
+        """The most nodes that one job gets."""
+        return min([self.usable, *(limit.nodes for limit in self.limits)])
 
     @property
     def most_cores(self) -> int:
@@ -155,6 +177,8 @@ class Partition:
             f"{usable} with {self.cores_per_node} cores each" if len(self.kinds) < 2 else f"{usable}, not alike"
         )
         parts = [f"partition {name}: {plural(self.nodes, 'node')}, {nodes_text if self.usable else 'none usable'}"]
+        if len(self.kinds) == 1 and self.kinds[0].system_text:
+            parts.append(f"without {self.kinds[0].system_text}, kept for the system")
         if len(self.kinds) > 1:
             parts += [
                 listing(map(str, self.kinds)),
@@ -163,6 +187,10 @@ class Partition:
         for reason in dict.fromkeys(node.why for node in self.unusable):
             nodes = [str(node) for node in self.unusable if node.why == reason]
             parts.append(f"{len(nodes)} {reason}: {listing(nodes)}")
+        if self.powered_down:
+            parts.append(f"{self.powered_down} of the usable ones are powered down until a job needs them")
+        if self.job_nodes < self.usable:
+            parts.append(f"one job gets at most {plural(self.job_nodes, 'node')} ({self.limits[0]})")
         return "; ".join(filter(None, (*parts, self.unclear)))
 
 
@@ -173,8 +201,13 @@ class Admission:
     state: str
     allowed: Mapping[str, tuple[str, ...]]
     denied: Mapping[str, tuple[str, ...]]
-    most_nodes: int | None  # per job; None: unlimited
-    qos: str  # the QOS whose limits apply to all of its jobs, or ""
+    sharing: str = "NO"  # OverSubscribe
+    qos: str = ""  # the QOS whose limits apply to all of its jobs
+
+    @property
+    def shares_nodes(self) -> bool:
+        """Whether jobs share nodes whatever they ask for; with FORCE:1 one at a time has a node."""
+        return self.sharing.startswith("FORCE") and self.sharing != "FORCE:1"
 
     def admits(self, key: str, value: str) -> bool:
         names = self.allowed.get(key)
@@ -183,10 +216,15 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What Slurm reports of a partition now."""
+    """What Slurm reports of a partition now. `time_limit`: the QOS that limits the time of its jobs, and its seconds.
+    `memory_limit`: the most MiB of a node that one job gets, and what limits it. `configuration`: Slurm's own settings.
+    """
 
     partition: Partition
     terms: Admission
+    time_limit: tuple[str, int] | None
+    memory_limit: tuple[int, str] | None
+    configuration: Mapping[str, str]
 
 
 def ask(slurm: Slurm) -> Shown:
@@ -194,9 +232,44 @@ def ask(slurm: Slurm) -> Shown:
     Raises NotInSlurm if the name does not exist, or if no node has the selected features.
     """
     row = _row_of(slurm.partition)
+    name, configuration = row["PartitionName"], commands.configuration()
     reserved = _reserved(slurm.reservation) if slurm.reservation else None
-    partition = parse(row, _nodes(row["PartitionName"]), reserved, ChosenNodes.from_settings(slurm))
-    return Shown(partition, terms_of(row))
+    sinfo, system_by_node = (
+        _nodes(name),
+        capacity.parse_system_shares(commands.ask(["scontrol", "--oneliner", "show", "node"])),
+    )
+    sinfo += _powered_down(row, sinfo, slurm)
+    partition = parse(row, sinfo, reserved, ChosenNodes.from_settings(slurm), system_by_node)
+    terms, cpus = terms_of(row), min((kind.cores * kind.threads for kind in partition.kinds), default=1)
+    enforced = "limits" in configuration.get("AccountingStorageEnforce", "").split(",")
+    association = capacity.ask_association(slurm, name, configuration.get("ClusterName", "")) if enforced else None
+    qos = capacity.ask_qos(terms.qos, slurm.qos or (association.qos if association else ""))
+    requested_mib = capacity.requested_memory_mib(slurm.directives, cpus) or partition.memory_mib
+    limits = capacity.node_limits(row, qos if enforced else (), association, cpus)
+    partition = replace(partition, memory_mib=min(partition.memory_mib, requested_mib), limits=limits)
+    memory_limit = capacity.memory_limit(row, configuration, cpus)
+    return Shown(partition, terms, capacity.time_limit(qos), memory_limit, configuration)
+
+
+def _powered_down(row: Mapping[str, str], sinfo: str, slurm: Slurm) -> str:
+    """A row as of sinfo for the nodes that sinfo leaves out; "" if there are none, or if no job gets them."""
+    rows = [*_sinfo_rows(sinfo)] if sinfo.strip() else []
+    names = {name for fields in rows for name in expand_nodes(fields[0]) or ()}
+    missing_names = [name for name in expand_nodes(row.get("Nodes", "")) or () if name not in names]
+    size = capacity.ask_powered_down(missing_names[0], slurm) if missing_names else None
+    if size is None:
+        return ""
+    cpus, threads = size
+    shown_mib = sum(len(expand_nodes(fields[0]) or ()) * int(fields[4]) for fields in rows)
+    memory_mib = (capacity.memory_mib(row) - shown_mib) // len(missing_names)
+    features = ",".join(re.split(r"[&,|]", slurm.constraint))  # Slurm has tested the constraint
+    counts = (str(cpus), "1", str(cpus // threads), str(max(0, memory_mib)))
+    fields = (",".join(missing_names), *counts, features, "", "idle~", "", "", "none")
+    return "".join(field + commands.MARK for field in fields) + "\n"
+
+
+def _sinfo_rows(sinfo: str) -> Iterator[tuple[str, ...]]:
+    return commands.rows("sinfo", sinfo, 11, (1, 2, 3, 4))
 
 
 def _row_of(name: str) -> dict[str, str]:
@@ -279,18 +352,22 @@ def _reserved(reservation: str) -> frozenset[str]:
 
 
 def parse(
-    row: Mapping[str, str], sinfo: str, reserved: frozenset[str] | None = None, choice: ChosenNodes | None = None
+    row: Mapping[str, str],
+    sinfo: str,
+    reserved: frozenset[str] | None = None,
+    choice: ChosenNodes | None = None,
+    system_by_node: Mapping[str, SystemShare] | None = None,
 ) -> Partition:
-    """`reserved`: the nodes of the reservation that jobs run in, if there is one."""
-    choice = choice or ChosenNodes()
+    """`reserved`: the nodes of the reservation that jobs run in, if there is one. `system_by_node`: what nodes keep."""
+    choice, system_by_node = choice or ChosenNodes(), system_by_node or {}
     # Usable nodes by what makes a difference.
-    groups_by_kind: dict[tuple[int, int, str], list[tuple[int, set[str]]]] = {}  # with their features
+    groups_by_kind: dict[tuple[int, int, str, int, SystemShare], list[tuple[int, set[str]]]] = {}  # with their features
     unusable: list[Unusable] = []
     names_usable: list[str] = []
     known_features: set[str] = set()  # features
     met = False  # whether a node has the selected features
-    unread = []
-    for names, *numbers, features, gres, state, by, since_s, reason in commands.rows("sinfo", sinfo, 11, (1, 2, 3, 4)):
+    unread, powered_down = [], 0
+    for names, *numbers, features, gres, state, by, since_s, reason in _sinfo_rows(sinfo):
         node_features = set(features.split(",")) - {"", "(null)"}
         details = (reason, by, int(since_s) if since_s.isdigit() else None) if reason not in ("", "none") else ()
         nodes = expand_nodes(names)
@@ -302,22 +379,23 @@ def parse(
         ]
         if nodes is None:
             unread.append(names)
-        elif usable := len(selected) - len(unusable_here):
-            cpus, sockets, cores, memory = map(int, numbers)
-            # A CPU may be a hardware thread, of which a core has several.
-            kind = min(cpus, sockets * cores), memory, gres.replace("(null)", "")
-            groups_by_kind.setdefault(kind, []).append((usable, node_features))
-        unusable += unusable_here
         names_away = {node_away.node for node_away in unusable_here}
-        names_usable += [node for node in selected if node not in names_away]
+        names_usable_here = [node for node in selected if node not in names_away]
+        for system, count in Counter(system_by_node.get(node, NO_SYSTEM_SHARE) for node in names_usable_here).items():
+            kind = _properties([*map(int, numbers)], gres.replace("(null)", ""), system)
+            groups_by_kind.setdefault(kind, []).append((count, node_features))
+        unusable += unusable_here
+        names_usable += names_usable_here
+        powered_down += len(names_usable_here) if "~" in state else 0
         known_features |= node_features
         met |= ChosenNodes(choice.constraint).takes("", node_features)
     commands.tell("sinfo", unread, len(groups_by_kind) + len(unusable))
     kinds = tuple(
         NodeKind(
             sum(count for count, _ in groups),
-            *kind,
+            *kind[:3],
             tuple(sorted(set.intersection(*(node_features for _, node_features in groups)))),
+            *kind[3:],
         )
         for kind, groups in sorted(groups_by_kind.items())
     )
@@ -334,7 +412,7 @@ def parse(
         nodes=sum(kind.nodes for kind in kinds) + len(unusable),
         usable=sum(kind.nodes for kind in kinds),
         cores_per_node=min((kind.cores for kind in kinds), default=0),
-        time_limit_s=parse_limit(row.get("MaxTime", "UNLIMITED")),
+        time_limit_s=capacity.parse_limit(row.get("MaxTime", "UNLIMITED")),
         unusable=tuple(unusable),
         default=row.get("Default") == "YES",
         memory_mib=min((kind.memory_mib for kind in kinds), default=0),
@@ -342,7 +420,18 @@ def parse(
         choice=str(choice),
         unclear=choice.unclear,
         names=tuple(names_usable),
+        powered_down=powered_down,
     )
+
+
+def _properties(numbers: Sequence[int], gres: str, system: SystemShare) -> tuple[int, int, str, int, SystemShare]:
+    """What a job gets of a node: cores, MiB and generic resources; the threads of each core; and what it does not get.
+    A CPU may be a hardware thread, of which a core has several.
+    """
+    cpus, sockets, cores_per_socket, memory_mib = numbers
+    threads = max(1, cpus // max(1, sockets * cores_per_socket))
+    cores = min(cpus, sockets * cores_per_socket) - -(-system.cpus // threads)
+    return cores, memory_mib - system.memory_mib, gres, threads, system
 
 
 def _why_unusable(node: str, state: str, reserved: frozenset[str] | None) -> str:
@@ -361,11 +450,6 @@ def _why_unusable(node: str, state: str, reserved: frozenset[str] | None) -> str
     return "" if bare in _USABLE else bare
 
 
-def parse_limit(text: str) -> int | None:
-    """Slurm's D-HH:MM:SS or UNLIMITED, in seconds."""
-    return None if text in ("UNLIMITED", "NONE", "") else parse_duration(text)
-
-
 # --- what it admits
 
 
@@ -376,55 +460,27 @@ def terms_of(row: Mapping[str, str]) -> Admission:
         values = {"account": row.get(f"{word}Accounts"), "qos": row.get(f"{word}Qos")}
         return {key: tuple(text.lower().split(",")) for key, text in values.items() if text not in (None, "", "ALL")}
 
-    max_nodes, qos = row.get("MaxNodes", ""), row.get("QoS", "N/A")
-    return Admission(
-        row.get("State", UP), names("Allow"), names("Deny"), int(max_nodes) if max_nodes.isdigit() else None,
-        "" if qos == "N/A" else qos,
-    )  # fmt: skip
+    sharing, qos = row.get("OverSubscribe", "NO"), row.get("QoS", "N/A")
+    return Admission(row.get("State", UP), names("Allow"), names("Deny"), sharing, "" if qos == "N/A" else qos)
 
 
 def known_names(key: str, partition: str) -> list[str]:
     """The accounts or QOS that this user may name, or the features of a partition's nodes; empty if Slurm does not list
     them, and for other settings.
     """
-    user = f"user={users.user_name(os.getuid())}"
-    listing = ["sacctmgr", "--noheader", "--parsable2", "show", "assoc", "where", user]
+    listing = [
+        "sacctmgr",
+        "--noheader",
+        "--parsable2",
+        "show",
+        "assoc",
+        "where",
+        f"user={users.user_name(os.getuid())}",
+    ]
     command = {
         "account": [*listing, "format=Account"],
         "qos": [*listing, "format=QOS"],
         "constraint": ["sinfo", "--noheader", "--exact", f"--partition={partition}", "--format=%f"],
     }.get(key)
-    words = [word for line in _lines(command or []) for word in line.split(",")]
+    words = [word for line in (capacity.lines_of(command) if command else ()) for word in line.split(",")]
     return list(dict.fromkeys(word for word in words if re.fullmatch(r"[A-Za-z0-9][\w.+-]*", word)))
-
-
-def _lines(command: Sequence[str]) -> list[str]:
-    """The lines that Slurm prints; none if it cannot answer."""
-    try:
-        reply = commands.call(command) if command else None
-    except EnvironmentLacks:
-        return []
-    return reply.out.splitlines() if reply and reply.status == 0 else []
-
-
-def time_limit(partition_qos: str, job_qos: str) -> tuple[str, int] | None:
-    """The QOS that limits the time of a job, and its seconds; None if there is no limit, or the site has no accounting.
-    The partition's QOS counts, unless the job's overrides it.
-    """
-    names = [name for name in (partition_qos, job_qos) if name]
-    if not names:
-        return None
-    command = ["sacctmgr", "--noheader", "--parsable2", "show", "qos", "format=Name,MaxWall,Flags"]
-    return parse_time_limit(_lines([*command, "where", f"name={','.join(names)}"]), names)
-
-
-def parse_time_limit(lines: Sequence[str], names: Sequence[str]) -> tuple[str, int] | None:
-    """`names`: the partition's QOS and the job's, as far as they exist."""
-    rows = {row[0]: row[1:] for line in lines if len(row := line.split("|")) == 3}
-    if "OverPartQOS" in rows.get(names[-1], ("", ""))[1].split(","):
-        names = names[::-1]
-    for name in names:
-        limit = parse_limit(rows.get(name, ("", ""))[0])
-        if limit is not None:
-            return name, limit
-    return None

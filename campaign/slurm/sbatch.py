@@ -111,6 +111,13 @@ def refusal(script: str) -> str:
     raise UnknownState(f"sbatch --test-only failed with status {reply.status}: {message}")
 
 
+def tested_processors(options: Sequence[str]) -> int | None:
+    """The CPUs that a job with these options would get; None if sbatch refuses it. Submits nothing."""
+    reply = commands.call(["sbatch", "--test-only", *options, "--wrap=:"], TIMEOUT_S)
+    match = re.search(r"\busing (\d+) processors\b", reply.err)
+    return int(match[1]) if match and reply.status == 0 else None
+
+
 def pauses() -> Iterator[float]:
     """Growing pauses of random length: many drivers may wait for the same slurmctld."""
     pause_s, longest_s = PAUSE_S

@@ -174,6 +174,8 @@ def directives(job: JobScript) -> tuple[str, ...]:
         *(f"--{name}={_directive(value)}" for name, value in of_keys.items() if value),
         *([f"--nodelist={node}"] if node else []),
         *([f"--gres={job.steps[0].run.gres}"] if job.steps[0].run.gres else []),
+        # A partition may give jobs that ask for no memory a part of it only, whole nodes or not.
+        *([] if any(word.startswith(("--mem=", "--mem-per-cpu=")) for word in slurm.directives) else ["--mem=0"]),
         *other_directives,
     ]
     return tuple(sorted(options))

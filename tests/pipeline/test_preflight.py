@@ -26,7 +26,8 @@ from campaign.pipeline import places, planning, preflight, probe
 from campaign.pipeline.places import Mistake, refusal
 from campaign.pipeline.preflight import Checked
 from campaign.pipeline.request import Request
-from campaign.slurm import commands, partitions, sbatch
+from campaign.slurm import capacity, commands, sbatch
+from campaign.slurm.capacity import Qos
 from tests.support import fake_slurm
 from tests.support.fake_slurm import Fake
 
@@ -93,8 +94,10 @@ def test_slurm_is_asked_for_its_partition_once(cluster: Fake, monkeypatch: pytes
     commands_call = commands.call
     monkeypatch.setattr(commands, "call", call)
     checked = check(read_definition(**{"max: {nodes: 4, processes: 32}": "max: all"}))
-    assert requests[:2] == ["scontrol --oneliner show", "sinfo --noheader --exact"]
-    assert not any(words.startswith(("scontrol", "sinfo")) for words in requests[2:])
+    assert requests[:4] == [
+        "scontrol --oneliner show", "scontrol show config", "sinfo --noheader --exact", "scontrol --oneliner show",
+    ]  # fmt: skip
+    assert not any(words.startswith(("scontrol", "sinfo")) for words in requests[4:])
     assert checked.plan.partition is not None
     assert f"partition {checked.plan.partition.name}: 4 nodes" in checked.plan.partition.account
 
@@ -204,7 +207,7 @@ def test_a_partition_that_is_down_is_noted_and_one_of_an_admitted_account_is_not
 
 
 def test_a_job_longer_than_its_qos_allows_is_refused(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partitions, "time_limit", lambda of_partition, of_job: (of_job, 120))
+    monkeypatch.setattr(capacity, "ask_qos", lambda of_partition, of_job: [Qos(of_job, (), 120, {})])
     assert refusal_text(read_definition("slurm: {qos: short, time: 5m, allocation: run}\n")) == (
         "c.yaml:11:27: slurm.time: a job of 1 run of 5m needs 6m; QOS short allows 2m; set a shorter slurm.time"
     )

@@ -1,4 +1,4 @@
-"""What partitions and QOS admit, as Slurm prints it."""
+"""What partitions admit, as Slurm prints it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def admission(output: str) -> partitions.Admission:
 
 def test_a_partition_admits_the_accounts_that_it_names_and_every_qos_where_it_names_none() -> None:
     terms = admission(SHOWN)
-    assert (terms.state, terms.most_nodes, terms.qos) == (partitions.UP, None, "")
+    assert (terms.state, terms.sharing, terms.qos) == (partitions.UP, "NO", "")
     assert terms.admits("account", "physics")
     assert not terms.admits("account", "biology")
     assert terms.admits("qos", "any")
@@ -34,28 +34,17 @@ def test_what_a_partition_denies_it_does_not_admit() -> None:
     assert terms.admits("qos", "short")
 
 
-def test_state_nodes_of_a_job_and_qos_are_read() -> None:
-    changed_text = SHOWN.replace("State=UP", "State=DOWN").replace("MaxNodes=UNLIMITED", "MaxNodes=2")
-    terms = admission(changed_text.replace("QoS=N/A", "QoS=short"))
-    assert (terms.state, terms.most_nodes, terms.qos) == (partitions.DOWN, 2, "short")
+def test_state_and_qos_are_read() -> None:
+    terms = admission(SHOWN.replace("State=UP", "State=DOWN").replace("QoS=N/A", "QoS=short"))
+    assert (terms.state, terms.qos) == (partitions.DOWN, "short")
 
 
 @pytest.mark.parametrize(
-    ("names", "limit"),
-    [
-        (["short"], ("short", 120)),
-        (["normal"], None),
-        (["normal", "short"], ("short", 120)),  # that of the partition has no limit of its own
-        (["long", "short"], ("long", 86400)),
-        (["long", "own"], ("own", 600)),  # which comes before that of the partition
-        (["unknown"], None),
-    ],
+    ("sharing", "shares"),
+    [("NO", False), ("EXCLUSIVE", False), ("YES:4", False), ("FORCE:1", False), ("FORCE:4", True), ("FORCE", True)],
 )
-def test_the_partitions_qos_limits_the_time_unless_the_jobs_comes_before_it(
-    names: list[str], limit: tuple[str, int] | None
-) -> None:
-    lines = ["short|00:02:00|DenyOnLimit", "normal||", "long|1-00:00:00|", "own|00:10:00|DenyOnLimit,OverPartQOS"]
-    assert partitions.parse_time_limit(lines, names) == limit
+def test_only_a_partition_that_forces_it_lets_exclusive_jobs_share_nodes(sharing: str, shares: bool) -> None:
+    assert admission(SHOWN.replace("State=UP", f"State=UP OverSubscribe={sharing}")).shares_nodes is shares
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from campaign.config.slurm_keys import Slurm
 from campaign.core.errors import EnvironmentLacks, UnknownState
-from campaign.slurm import partitions
+from campaign.slurm import capacity, partitions
 from campaign.slurm.partitions import ChosenNodes, NodeKind, NotInSlurm, Partition, Unusable
 from tests.support import fake_slurm
 from tests.support.answers import slurm_output
@@ -42,7 +42,7 @@ def test_the_default_partition_is_taken_where_none_is_named(cluster: Fake) -> No
         (),
         default=True,
         memory_mib=64000,
-        kinds=(NodeKind(4, 8, 64000, "", ()),),
+        kinds=(NodeKind(4, 8, 64000, "", (), 2),),
         names=("n1", "n2", "n3", "n4"),
     )
     assert partitions.ask(Slurm()).partition == partitions.ask(Slurm("batch")).partition == expected
@@ -68,8 +68,9 @@ def test_nodes_that_cannot_be_used_are_left_out_and_told() -> None:
             Unusable("n8", "reserved", "maint$"),
         ),
         memory_mib=64000,
-        kinds=(NodeKind(1, 64, 64000, "", ()), NodeKind(4, 128, 64000, "", ())),
+        kinds=(NodeKind(1, 64, 64000, "", ()), NodeKind(3, 128, 64000, "", ()), NodeKind(1, 128, 64000, "", (), 2)),
         names=("n1", "n2", "n3", "n4", "n9"),
+        powered_down=1,
     )
 
 
@@ -170,7 +171,7 @@ def test_of_unlike_nodes_the_smallest_count_and_each_kind_is_reported() -> None:
     assert partition.memory_mib == 256000
     assert partition.kinds == (
         NodeKind(3, 64, 256000, "", ("cpu", "milan")),
-        NodeKind(1, 64, 512000, "gpu:2", ("genoa",)),
+        NodeKind(1, 64, 512000, "gpu:2", ("genoa",), 2),
     )
     assert partition.account == (
         "partition p: 5 nodes, 4 usable, not alike; 3 with 64 cores, 250 GiB (cpu, milan), 1 with 64 cores, 500 GiB, "
@@ -255,4 +256,4 @@ def test_a_cluster_without_a_default_partition_is_reported(cluster: Fake, output
     ("text", "seconds"), [("UNLIMITED", None), ("00:30:00", 1800), ("12:00:00", 43200), ("1-00:00:00", 86400)]
 )
 def test_a_partitions_limit_is_read(text: str, seconds: int | None) -> None:
-    assert partitions.parse_limit(text) == seconds
+    assert capacity.parse_limit(text) == seconds

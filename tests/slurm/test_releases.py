@@ -12,7 +12,7 @@ SMALL, LARGE = "{} with 4 cores, 1.953 GiB (cpu, milan)", "{} with 8 cores, 3.90
 GPUS = ["1 with 8 cores, 3.906 GiB, gpu:1 (gpu)", "1 with 8 cores, 3.906 GiB, gpu:2 (gpu)"]
 NOTHING: dict[str, Any] = {
     "reachable": None, "unusable": [], "architecture": "x86_64", "active": [], "found": {}, "forgotten": {},
-    "accounting": None, "job": [None] * 5,
+    "accounting": None, "job": [None] * 5, "powered_down": 0,
 }  # fmt: skip
 EXPECTED: dict[str, dict[str, Any]] = {
     "alike": {
@@ -29,6 +29,28 @@ EXPECTED: dict[str, dict[str, Any]] = {
         "nodes": (4, 2, 4, 2000),
         "kinds": [SMALL.format(2)],
         "unusable": [("n2", "drained", "health check", "root"), ("n3", "down", "no power", "root")],
+    },
+    "system": {
+        "nodes": (2, 2, 3, 1700),
+        "kinds": [
+            "1 with 3 cores, 1.66 GiB, without 1 core (CoreSpecCount), 300 MiB (MemSpecLimit)",
+            SMALL.format(1),
+        ],
+    },
+    "cloud": {
+        "nodes": (4, 4, 4, 2000),
+        "kinds": [SMALL.format(1), "3 with 8 cores, 3.906 GiB"],
+        "powered_down": 3,
+    },
+    "limited": {
+        "nodes": (3, 3, 4, 2000),
+        "kinds": [SMALL.format(3)],
+        "limits": (2, (1500, "MaxMemPerNode=1500 of partition p"), "FORCE:2"),
+    },
+    "few-cpus": {
+        "nodes": (2, 2, 4, 2000),
+        "kinds": [SMALL.format(2)],
+        "refused": ["Requested node configuration is not available", ""],
     },
     "refused": {
         "nodes": (2, 2, 4, 2000),
@@ -62,4 +84,5 @@ def test_each_release_is_recorded_in_each_situation() -> None:
 @pytest.mark.parametrize("release", RELEASES)
 def test_releases_of_slurm_are_read_alike(release: str, situation: str) -> None:
     expected = EXPECTED[situation]
-    assert replayed(release, situation) == NOTHING | {"all": expected["kinds"]} | expected
+    limits = {"limits": (expected["nodes"][1], None, "NO")}
+    assert replayed(release, situation) == NOTHING | limits | {"all": expected["kinds"]} | expected

@@ -148,6 +148,7 @@ def test_the_directives_are_these_and_no_others() -> None:
         "--exclusive",
         "--export=ALL",
         "--job-name=campaign-test-1",
+        "--mem=0",
         "--no-requeue",
         "--open-mode=append",
         "--nodes=2",

@@ -32,17 +32,29 @@ SMALL = "CPUs=4 CoresPerSocket=4 RealMemory=2000 Feature=cpu,milan"
 LARGE = "CPUs=8 Sockets=2 CoresPerSocket=4 RealMemory=4000 Feature=cpu,genoa"
 THREADS = "CPUs=16 Sockets=2 CoresPerSocket=4 ThreadsPerCore=2 RealMemory=4000"
 GPUS = "CPUs=8 Sockets=2 CoresPerSocket=4 RealMemory=4000 Feature=gpu Gres=gpu:{}"
+SYSTEM = "CPUs=8 CoresPerSocket=4 ThreadsPerCore=2 RealMemory=2000 CoreSpecCount=1 MemSpecLimit=300"
+CLOUD = "CPUs=16 Sockets=2 CoresPerSocket=4 ThreadsPerCore=2 RealMemory=4000 State=CLOUD"
+SUSPENDS = ("SuspendProgram=/bin/true", "ResumeProgram=/bin/true", "SuspendTime=600")
 TEXT = 'bad "disk" | é\nn9 64 JobState=FAILED\n\n7|FAILED|+'
 SCRIPT = "#!/bin/bash\n#SBATCH --nodes={}\n#SBATCH --time=5\n{}sleep 60\n"
 
 
 @dataclass(frozen=True)
 class Situation:
-    """`nodes`: what each has. `preparation`: commands before Slurm is asked."""
+    """`nodes`: what each has. `preparation`: commands before Slurm is asked. `partition`: further options of it.
+    `settings`: further lines of slurm.conf.
+    """
 
     nodes: tuple[str, ...]
     preparation: tuple[tuple[str, ...], ...] = ()
     choice: str = ""
+    partition: str = ""
+    settings: tuple[str, ...] = ()
+
+    @property
+    def running(self) -> list[str]:
+        """The nodes that are not powered down."""
+        return [f"n{number}" for number, has in enumerate(self.nodes, 1) if "State=CLOUD" not in has]
 
 
 def _submitted(name: str, *options: str) -> tuple[str, ...]:
@@ -62,6 +74,14 @@ SITUATIONS: Mapping[str, Situation] = {
         ),
     ),
     "refused": Situation((SMALL,) * 2),
+    "system": Situation((SYSTEM, SMALL)),
+    "cloud": Situation((SMALL, CLOUD, CLOUD, CLOUD), settings=SUSPENDS),
+    "limited": Situation(
+        (SMALL,) * 3,
+        partition="MaxNodes=2 MaxMemPerNode=1500 DefMemPerNode=200 OverSubscribe=FORCE:2",
+        settings=("SelectTypeParameters=CR_Core_Memory",),
+    ),
+    "few-cpus": Situation((SMALL,) * 2, partition="MaxCPUsPerNode=3"),
     "texts": Situation(
         (SMALL, LARGE),
         (
@@ -75,12 +95,15 @@ SITUATIONS: Mapping[str, Situation] = {
 
 def readings(name: str) -> dict[str, Any]:
     """What campaign reads in a situation."""
-    partition = partitions.ask(Slurm(constraint=SITUATIONS[name].choice)).partition
+    shown = partitions.ask(Slurm(constraint=SITUATIONS[name].choice))
+    partition = shown.partition
     read: dict[str, Any] = {
         "reachable": commands.reachable(),
         "nodes": (partition.nodes, partition.usable, partition.cores_per_node, partition.memory_mib),
         "kinds": [str(kind) for kind in partition.kinds],
         "all": [str(kind) for kind in partitions.ask(Slurm()).partition.kinds],
+        "limits": (partition.job_nodes, shown.memory_limit, shown.terms.sharing),
+        "powered_down": partition.powered_down,
         "unusable": [(node.node, node.why, node.reason, node.by) for node in partition.unusable],
         "architecture": partitions.architecture("p"),
         "active": [(job.id, job.word, job.name, job.comment) for job in commands.my_jobs()],
@@ -90,6 +113,8 @@ def readings(name: str) -> dict[str, Any]:
     }
     fields = commands.fields_of_job("1", "job-1")
     read["job"] = [fields.get(key) for key in ("JobState", "JobName", "Partition", "NodeList", "NumNodes")]
+    if name == "few-cpus":
+        read["refused"] = [sbatch.refusal(SCRIPT.format(2, options)) for options in ("#SBATCH --exclusive\n", "")]
     if name == "refused":
         read["refused"] = [sbatch.refusal(SCRIPT.format(*arguments)) for arguments in REFUSED]
         try:
@@ -117,7 +142,7 @@ def replayed(release: str, name: str) -> dict[str, Any]:
     calls = json.loads((DATA / release / f"{name}.json").read_text(encoding="utf-8"))
 
     def call(arguments: Sequence[str], *_: Any) -> commands.Reply:
-        if _key(arguments) == ["sbatch", "--test-only", "PATH"]:
+        if _key(arguments)[:2] == ["sbatch", "--test-only"]:
             return next(tested)
         (answer,) = (call for call in calls if call["arguments"] == _key(arguments))
         return commands.Reply(answer["status"], answer["out"].replace("@MARK@", commands.MARK), answer["err"])
@@ -152,7 +177,7 @@ def record(name: str, folder: Path) -> None:
 def _cluster(situation: Situation) -> Iterator[None]:
     """A cluster of these nodes for the commands of this process."""
     with tempfile.TemporaryDirectory(prefix="slurm-") as place:
-        top, host = Path(place), socket.gethostname()
+        top, host, running = Path(place), socket.gethostname(), situation.running
         names = [f"n{number}" for number, _ in enumerate(situation.nodes, 1)]
         for folder in ("state", *(f"spool/{name}" for name in names)):
             (top / folder).mkdir(parents=True)
@@ -163,9 +188,10 @@ def _cluster(situation: Situation) -> Iterator[None]:
             "ProctrackType=proctrack/linuxproc", "TaskPlugin=task/none", "SelectType=select/cons_tres",
             "SlurmdParameters=config_overrides", "ReturnToService=2", "GresTypes=gpu", "MpiDefault=none",
         ]  # fmt: skip
+        settings += situation.settings
         for name, properties in zip(names, situation.nodes, strict=True):
             settings.append(f"NodeName={name} NodeAddr=127.0.0.1 NodeHostname={host} Port={_port()} {properties}")
-        settings.append("PartitionName=p Nodes=ALL Default=YES MaxTime=1-00:00:00 State=UP")
+        settings.append(f"PartitionName=p Nodes=ALL Default=YES MaxTime=1-00:00:00 State=UP {situation.partition}")
         (top / "slurm.conf").write_text("\n".join(settings) + "\n")
         devices = ("/dev/null", "/dev/zero")
         gpus = {
@@ -182,8 +208,8 @@ def _cluster(situation: Situation) -> Iterator[None]:
         try:
             daemons.append(subprocess.Popen(["slurmctld", "-D"], stdout=log, stderr=log))
             _wait_until(lambda: commands.reachable() is None, top)
-            daemons += [subprocess.Popen(["slurmd", "-D", "-N", name], stdout=log, stderr=log) for name in names]
-            _wait_until(lambda: _states().count("idle") == len(names), top)
+            daemons += [subprocess.Popen(["slurmd", "-D", "-N", name], stdout=log, stderr=log) for name in running]
+            _wait_until(lambda: _states().count("idle") == len(running), top)
             for command in situation.preparation:
                 for word in command:
                     if word.startswith("--chdir="):
