@@ -10,7 +10,7 @@ from campaign.config import resolution
 from campaign.config.resolution import Names
 
 
-def never() -> Path:
+def fail_lookup() -> Path:
     raise AssertionError("looked up on this machine")
 
 
@@ -32,11 +32,11 @@ def test_a_replay_answers_from_the_record_alone() -> None:
     record = Names({"USER": "me"}, {"../x": "/a/x"}, replayed=True, files={"/a/log": Path("/evidence/1-log")})
     with resolution.use_names(record):
         assert resolution.is_replayed()
-        assert resolution.variable("USER", lambda: str(never())) == "me"
-        assert resolution.variable("HOME", lambda: str(never())) == ""
-        assert resolution.path("../x", never) == Path("/a/x")
+        assert resolution.variable("USER", lambda: str(fail_lookup())) == "me"
+        assert resolution.variable("HOME", lambda: str(fail_lookup())) == ""
+        assert resolution.path("../x", fail_lookup) == Path("/a/x")
         assert resolution.content(Path("/a/log")) == Path("/evidence/1-log")
         assert not resolution.content(Path("/etc/hosts")).exists()
         with pytest.raises(ValueError, match="has no path for"):
-            resolution.path("../y", never)
+            resolution.path("../y", fail_lookup)
     assert not resolution.is_replayed()

@@ -11,13 +11,13 @@ from campaign.core.errors import InputError
 from tests.support.rfp import RFP
 
 
-def loaded(folder: Path, text: str = RFP) -> rfp.Rfp:
+def load_rfp(folder: Path, text: str = RFP) -> rfp.Rfp:
     (folder / "rfp.yaml").write_text(text)
     return rfp.load(folder / "rfp.yaml")
 
 
 def test_an_rfp_has_parts_figures_and_scores(tmp_path: Path) -> None:
-    loaded_rfp = loaded(tmp_path)
+    loaded_rfp = load_rfp(tmp_path)
     assert [(part.id, part.pack, part.version, part.mandatory) for part in loaded_rfp.parts] == [
         ("fast", "crossroads-mdtest", 1, True),
         ("slow", "crossroads-mdtest", None, True),
@@ -54,13 +54,13 @@ def test_an_rfp_has_parts_figures_and_scores(tmp_path: Path) -> None:
 def test_what_is_wrong_is_reported_with_its_place(tmp_path: Path, old: str, new: str, problem: str) -> None:
     assert old in RFP
     with pytest.raises(InputError) as refused:
-        loaded(tmp_path, RFP.replace(old, new, 1))
+        load_rfp(tmp_path, RFP.replace(old, new, 1))
     assert problem.partition(": ")[2] in str(refused.value) if problem[:1].isdigit() else problem in str(refused.value)
 
 
 def test_scores_above_may_be_named_so_that_no_formula_is_circular(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="found total; allowed: create, creates, stat: figures, and scores above"):
-        loaded(tmp_path, RFP.replace("{formula: create, ", "{formula: total, "))
+        load_rfp(tmp_path, RFP.replace("{formula: create, ", "{formula: total, "))
 
 
 def test_figures_and_versions_are_compared_with_the_packs(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def broken(answers: Answers = NO_ANSWERS, **seen: object) -> Results:
     return results
 
 
-def signed(**changes: object) -> Answers:
+def signed_answers(**changes: object) -> Answers:
     return Answers((Granted(replace(WAIVER, **changes), "buyer@site"),))  # type: ignore[arg-type]
 
 
@@ -40,7 +40,7 @@ def signed(**changes: object) -> Answers:
 
 
 def test_a_waived_breach_stands_beside_its_number_and_does_not_block_it() -> None:
-    row = broken(signed()).row("peak/unique/create")
+    row = broken(signed_answers()).row("peak/unique/create")
     finding = next(finding for finding in row.findings if finding.rule == "GEO-02")
     assert (row.status, finding.severity) == (Status.MEASURED, Severity.ERROR)
     assert finding.waived == "B. Uyer, 1969-01-01 until 1970-01-01: one node was down"
@@ -55,10 +55,12 @@ def test_a_waived_breach_stands_beside_its_number_and_does_not_block_it() -> Non
     [
         Answers(),
         Answers((Granted(WAIVER, problem="the waiver is not signed"),)),
-        signed(rule="FLG-01"),
-        signed(cells="scratch/node/*/*"),
-        signed(cells="scratch/peak/unique/create"),  # of a run all cells, since its numbers stand and fall together
-        signed(expires=date(1969, 12, 31)),  # the run was on 1970-01-01
+        signed_answers(rule="FLG-01"),
+        signed_answers(cells="scratch/node/*/*"),
+        signed_answers(
+            cells="scratch/peak/unique/create"
+        ),  # of a run all cells, since its numbers stand and fall together
+        signed_answers(expires=date(1969, 12, 31)),  # the run was on 1970-01-01
     ],
 )
 def test_a_waiver_that_is_not_signed_or_not_for_it_changes_nothing(answers: Answers) -> None:
@@ -68,7 +70,7 @@ def test_a_waiver_that_is_not_signed_or_not_for_it_changes_nothing(answers: Answ
 
 
 def test_only_the_waived_rule_is_waived() -> None:
-    row = broken(signed(), placement="cyclic").row("peak/unique/create")
+    row = broken(signed_answers(), placement="cyclic").row("peak/unique/create")
     assert (row.status, {finding.rule for finding in row.findings if finding.blocks}) == (Status.INVALID, {"GEO-01"})
 
 

@@ -29,7 +29,7 @@ def tar(path: Path, **members: bytes) -> Path:
     return path
 
 
-def zipped(path: Path, members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> Path:
+def write_zip(path: Path, members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> Path:
     with zipfile.ZipFile(path, "w", method) as archive:
         for name, data in members.items():
             archive.writestr(name, data)
@@ -42,7 +42,7 @@ def contents(path: Path, limits: Limits = LIMITS) -> dict[str, bytes]:
 
 
 def zip_and_tar(folder: Path, **members: bytes) -> list[Path]:
-    return [zipped(folder / "x.zip", members), tar(folder / "x.tar.gz", **members)]
+    return [write_zip(folder / "x.zip", members), tar(folder / "x.tar.gz", **members)]
 
 
 def test_zip_and_tar_give_the_same_members(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_no_reader_unpacks_a_method_that_cannot_be_bounded(
     tmp_path: Path, read: Callable[[Path], None], method: int
 ) -> None:
     """A few hundred bytes of bzip2 become a gigabyte in memory before the first of them is seen."""
-    path = zipped(tmp_path / "x.zip", {offer_files.TABLE: bytes(1 << 20)}, method)
+    path = write_zip(tmp_path / "x.zip", {offer_files.TABLE: bytes(1 << 20)}, method)
     with pytest.raises(InputError, match=f"method {method}; allowed: stored or deflated"):
         read(path)
 
@@ -141,7 +141,7 @@ def test_no_reader_takes_a_header_that_would_fill_the_memory(tmp_path: Path, rea
 def test_the_members_of_a_zip_are_counted_before_an_object_is_made_of_each(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lies: bool
 ) -> None:
-    path = zipped(tmp_path / "x.zip", {f"f{number}": b"" for number in range(50)})
+    path = write_zip(tmp_path / "x.zip", {f"f{number}": b"" for number in range(50)})
     if lies:  # of how many there are, in what ends the archive
         data = bytearray(path.read_bytes())
         end = data.rindex(b"PK\5\6")
@@ -154,5 +154,5 @@ def test_the_members_of_a_zip_are_counted_before_an_object_is_made_of_each(
 
 def test_a_directory_of_a_zip_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archives, "LARGEST_DIRECTORY", 10)
-    with pytest.raises(InputError), archives.open_archive(zipped(tmp_path / "x.zip", {"f": b""}), LIMITS):
+    with pytest.raises(InputError), archives.open_archive(write_zip(tmp_path / "x.zip", {"f": b""}), LIMITS):
         pass

@@ -172,7 +172,7 @@ def test_links_and_special_files_of_a_directory_are_refused(tmp_path: Path) -> N
     assert sorted(path.name for path in (tmp_path / "into/data").iterdir()) == ["log"]
 
 
-def zipped(path: Path, **members: bytes) -> Path:
+def write_zip(path: Path, **members: bytes) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in {"bagit.txt": bagit.DECLARATION.encode(), **members}.items():
             archive.writestr(name, data)
@@ -219,14 +219,14 @@ def test_a_link_of_a_zip_is_refused(tmp_path: Path) -> None:
 
 
 def test_names_that_differ_in_case_alone_are_refused(tmp_path: Path) -> None:
-    found_problems = problems(zipped(tmp_path / "b.zip", **{"data/Log": b"1", "data/log": b"2"}), tmp_path)
+    found_problems = problems(write_zip(tmp_path / "b.zip", **{"data/Log": b"1", "data/log": b"2"}), tmp_path)
     assert (
         '"data/log": appears twice, or differs from "data/Log" in upper and lower case only: refused' in found_problems
     )
 
 
 def test_a_name_in_another_form_of_unicode_is_refused(tmp_path: Path) -> None:
-    found_problems = problems(zipped(tmp_path / "b.zip", **{"data/e\u0301": b"1"}), tmp_path)
+    found_problems = problems(write_zip(tmp_path / "b.zip", **{"data/e\u0301": b"1"}), tmp_path)
     assert any("not in Unicode normal form NFC: refused" in problem for problem in found_problems)
 
 
@@ -235,7 +235,7 @@ def test_a_name_in_another_form_of_unicode_is_refused(tmp_path: Path) -> None:
 
 def test_a_decompression_bomb_ends_at_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bagit, "RATIO_FROM", 1 << 20)
-    path = zipped(tmp_path / "b.zip", **{f"data/{number}": b"\0" * (1 << 20) for number in range(8)})
+    path = write_zip(tmp_path / "b.zip", **{f"data/{number}": b"\0" * (1 << 20) for number in range(8)})
     with pytest.raises(InputError, match="a decompression bomb"):
         problems(path, tmp_path)
     assert sum(path.stat().st_size for path in (tmp_path / "into").rglob("*") if path.is_file()) <= 2 << 20
@@ -248,7 +248,9 @@ def test_a_file_above_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.M
 
 def test_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bagit, "MOST_FILES", 3)
-    for number, path in enumerate([zipped(tmp_path / "b.zip", a=b"1", b=b"2", c=b"3", d=b"4"), bag(tmp_path / "bag")]):
+    for number, path in enumerate(
+        [write_zip(tmp_path / "b.zip", a=b"1", b=b"2", c=b"3", d=b"4"), bag(tmp_path / "bag")]
+    ):
         into = tmp_path / str(number)
         into.mkdir()
         with pytest.raises(InputError, match=r"more than 3|5 members"):
@@ -329,7 +331,7 @@ def test_a_member_that_is_read_is_never_more_than_it_said(tmp_path: Path) -> Non
 # --- archives that cost more than they are
 
 
-def tarred(path: Path, *members: tuple[str, bytes, int]) -> Path:
+def write_tar(path: Path, *members: tuple[str, bytes, int]) -> Path:
     """Members as name, type and the size that their header says, with as many zeros behind it."""
     with gzip.open(path, "wb", 1) as out:
         for name, kind, size in members:
@@ -342,7 +344,7 @@ def tarred(path: Path, *members: tuple[str, bytes, int]) -> Path:
 
 @pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK])
 def test_a_header_that_would_fill_the_memory_is_refused(tmp_path: Path, kind: bytes) -> None:
-    path = tarred(tmp_path / "b.tgz", ("data/x", kind, 2 << 20))
+    path = write_tar(tmp_path / "b.tgz", ("data/x", kind, 2 << 20))
     with pytest.raises(InputError, match="the bundle has a header of 2097152 bytes; allowed: up to 1048576"):
         problems(path, tmp_path)
 
@@ -350,7 +352,7 @@ def test_a_header_that_would_fill_the_memory_is_refused(tmp_path: Path, kind: by
 def test_what_is_skipped_of_an_archive_counts_as_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("RATIO_FROM", 1 << 20), ("LARGEST_BAG", 1 << 20), ("LARGEST_FILE", 10)):
         monkeypatch.setattr(bagit, name, value)
-    path = tarred(tmp_path / "b.tgz", *((f"data/{number}", tarfile.REGTYPE, 1 << 20) for number in range(8)))
+    path = write_tar(tmp_path / "b.tgz", *((f"data/{number}", tarfile.REGTYPE, 1 << 20) for number in range(8)))
     with pytest.raises(InputError, match="more than 1048576 bytes"):
         problems(path, tmp_path)
 
@@ -365,18 +367,18 @@ def test_a_method_that_a_bundle_does_not_use_is_refused(tmp_path: Path, method: 
 
 @pytest.mark.parametrize("order", [("data/x", "data/x/y"), ("data/x/y", "data/x")])
 def test_a_file_and_a_folder_of_one_name_are_refused(tmp_path: Path, order: tuple[str, str]) -> None:
-    found_problems = problems(zipped(tmp_path / "b.zip", **dict.fromkeys(order, b"1")), tmp_path)
+    found_problems = problems(write_zip(tmp_path / "b.zip", **dict.fromkeys(order, b"1")), tmp_path)
     assert f'"{order[1]}": is both a file and a directory: refused' in found_problems
 
 
 def test_folders_that_differ_in_case_alone_are_refused(tmp_path: Path) -> None:
-    found_problems = problems(zipped(tmp_path / "b.zip", **{"data/A/x": b"1", "data/a/y": b"2"}), tmp_path)
+    found_problems = problems(write_zip(tmp_path / "b.zip", **{"data/A/x": b"1", "data/a/y": b"2"}), tmp_path)
     assert '"data/a/y": its directory differs from "data/A" in upper and lower case only: refused' in found_problems
 
 
 def test_every_file_below_a_folder_that_differs_in_case_alone_is_refused(tmp_path: Path) -> None:
     names = ("data/A/b/x", "data/a/b/x2", "data/a/c/y", "data/a/c/z", "data/A/b/w")
-    bag = read(zipped(tmp_path / "b.zip", **dict.fromkeys(names, b"1")), tmp_path)
+    bag = read(write_zip(tmp_path / "b.zip", **dict.fromkeys(names, b"1")), tmp_path)
     refused = [problem for problem in bag.problems if problem.endswith("in upper and lower case only: refused")]
     assert refused == [
         '"data/a/b/x2": its directory differs from "data/A/b" in upper and lower case only: refused',

@@ -204,7 +204,7 @@ def write_journal(path: Path) -> Lines:
     return path.read_bytes().splitlines(keepends=True)
 
 
-def edited(line: bytes) -> bytes:
+def edit_line(line: bytes) -> bytes:
     return line.replace(b'"time": ', b'"time": 1')
 
 
@@ -213,7 +213,7 @@ def garbage(lines: Lines) -> Lines:
 
 
 def change_line(lines: Lines) -> Lines:
-    return [*lines[:4], edited(lines[4]), *lines[5:]]
+    return [*lines[:4], edit_line(lines[4]), *lines[5:]]
 
 
 def taken_out(lines: Lines) -> Lines:
@@ -229,11 +229,11 @@ def first_taken_out(lines: Lines) -> Lines:
 
 
 def end_changed(lines: Lines) -> Lines:
-    return [*lines[:7], edited(lines[7]), lines[8]]
+    return [*lines[:7], edit_line(lines[7]), lines[8]]
 
 
 def end_without_a_line_before(lines: Lines) -> Lines:
-    return [*lines[:7], b"x\n", edited(lines[8])]
+    return [*lines[:7], b"x\n", edit_line(lines[8])]
 
 
 def cut_off(lines: Lines) -> Lines:
@@ -292,7 +292,7 @@ def recover(path: Path, number: int = 1) -> Lines:
     return path.read_bytes().splitlines(keepends=True)
 
 
-def rechained(lines: Lines) -> bytes:
+def rechain_lines(lines: Lines) -> bytes:
     previous, second_data = START, b""
     for line in lines:
         data = (json.dumps({**json.loads(line), "previous": previous}, ensure_ascii=False) + "\n").encode()
@@ -328,15 +328,15 @@ def test_a_recovered_journal_that_is_damaged_again_is_recovered_again(tmp_path: 
     assert journal.read_chain(path).problem == "journal.damaged-1.jsonl, from which it was recovered, was changed"
 
 
-def added(lines: Lines) -> Lines:
+def repeat_line(lines: Lines) -> Lines:
     return [*lines[:-1], lines[1], lines[-1]]
 
 
-def replaced(lines: Lines) -> Lines:
-    return [*lines[:5], edited(lines[5]), *lines[6:]]
+def edit_sixth_line(lines: Lines) -> Lines:
+    return [*lines[:5], edit_line(lines[5]), *lines[6:]]
 
 
-def shorter(lines: Lines) -> Lines:
+def drop_sixth_line(lines: Lines) -> Lines:
     return [*lines[:5], *lines[6:]]
 
 
@@ -348,11 +348,11 @@ def fewer_attempts(lines: Lines) -> Lines:
     return [*lines[:-1], lines[-1].replace(b'"open": ["r2/1"]', b'"open": []')]
 
 
-@pytest.mark.parametrize("forged", [added, replaced, shorter, fewer_losses, fewer_attempts])
+@pytest.mark.parametrize("forged", [repeat_line, edit_sixth_line, drop_sixth_line, fewer_losses, fewer_attempts])
 def test_what_does_not_follow_from_the_damaged_file_is_found(tmp_path: Path, forged: Callable[[Lines], Lines]) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_bytes(b"".join(change_line(write_journal(path))))
-    path.write_bytes(rechained(forged(recover(path))))
+    path.write_bytes(rechain_lines(forged(recover(path))))
     problem = journal.read_chain(path).problem
     assert "journal.damaged-1.jsonl" in problem
 

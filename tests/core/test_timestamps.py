@@ -25,25 +25,25 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make(tmp_path_factory.mktemp("authority"))
 
 
-def stamped(authority: Path, folder: Path, digest: str = DIGEST) -> Path:
+def obtain_stamp(authority: Path, folder: Path, digest: str = DIGEST) -> Path:
     assert timestamps.obtain(digest, str(authority / "stamp"), folder / "head.tsr") == ""
     return folder / "head.tsr"
 
 
 def test_a_time_stamp_says_what_was_there_and_when(authority: Path, tmp_path: Path) -> None:
-    stamp = timestamps.read(stamped(authority, tmp_path), authority / "cert.pem")
+    stamp = timestamps.read(obtain_stamp(authority, tmp_path), authority / "cert.pem")
     assert (stamp.digest, stamp.problem) == (DIGEST, "")
     assert stamp.time is not None and abs(stamp.time - datetime.now(UTC)) < timedelta(minutes=5)
 
 
 def test_a_time_stamp_of_another_authority_is_refused(authority: Path, tmp_path: Path) -> None:
-    reply = stamped(authority, tmp_path)
+    reply = obtain_stamp(authority, tmp_path)
     certificate(tmp_path, authority / "config", "other")
     assert timestamps.read(reply, tmp_path / "cert.pem").problem
 
 
 def test_a_changed_time_stamp_is_refused(authority: Path, tmp_path: Path) -> None:
-    reply = stamped(authority, tmp_path)
+    reply = obtain_stamp(authority, tmp_path)
     data = bytearray(reply.read_bytes())
     place = data.index(bytes.fromhex(DIGEST))
     data[place] ^= 1

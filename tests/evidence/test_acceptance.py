@@ -192,14 +192,14 @@ def test_a_sample_that_varies_more_than_the_design_assumed_asks_for_further_repe
     assert (enough.verdict, enough.further) == (CellVerdict.ACCEPTED, 0)
 
 
-def fewer(row: Row, number: int) -> Row:
+def with_fewer_values(row: Row, number: int) -> Row:
     values = row.values[:number]
     summary = replace(row.summary, n=number)
     return replace(row, values=values, value=values[0], summary=summary, started=row.started[:number])
 
 
 def test_missing_repetitions_are_asked_for() -> None:
-    outcome = sample_outcome(with_rows(lambda row: fewer(row, 2)))
+    outcome = sample_outcome(with_rows(lambda row: with_fewer_values(row, 2)))
     assert (outcome.verdict, outcome.further) == (CellVerdict.UNDECIDED, 1)
     assert "2 of 3 repetitions" in outcome_text(outcome) and "--further" in block(outcome).steps[0].what
 

@@ -68,14 +68,14 @@ def last_job(**changes: str) -> Callable[[Rows], object]:
     return lambda rows: next(row for row in reversed(rows) if "." not in row["JobIDRaw"]).update(changes)
 
 
-def shifted(rows: Rows) -> None:
+def shift_hour(rows: Rows) -> None:
     for row in rows:
         row.update(Start=str(int(row["Start"]) + 3600), End=str(int(row["End"]) + 3600))
 
 
 def shifted_without_steps(rows: Rows) -> None:
     rows[:] = [row for row in rows if "." not in row["JobIDRaw"]]
-    shifted(rows)
+    shift_hour(rows)
 
 
 def without_a_job(rows: Rows) -> None:
@@ -106,8 +106,8 @@ YOURS = "by the accounting that you gave: "
          "W"),
         (last_job(NodeList="node9", JobName="x", WorkDir="/y"),
          [f"{YOURS}node list differs between the records", f"{YOURS}job name differs between the records"], "E"),
-        (shifted, [f"{YOURS}the run's times lie outside those of its job",
-                   f"{YOURS}start of the job differs between the records"], "E"),
+        (shift_hour, [f"{YOURS}the run's times lie outside those of its job",
+                      f"{YOURS}start of the job differs between the records"], "E"),
         (shifted_without_steps, [f"{YOURS}the run's times lie outside those of its job"], "E"),
         (with_more_steps, [f"{YOURS}sacct shows a different number of benchmark runs in job 5 than submitted attempts"],
          "E"),

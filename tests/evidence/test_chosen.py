@@ -18,7 +18,7 @@ from tests.support.bundled import Vendor
 PACK = "crossroads-mdtest.yaml"
 
 
-def rewritten(vendor: Vendor, to: Path, old: str, new: str) -> Path:
+def rewrite_pack(vendor: Vendor, to: Path, old: str, new: str) -> Path:
     """The bundle of a vendor who changed his pack and made everything that follows from it anew."""
     bag = bundled.copy(vendor, "plain", to)
     pack = bag / "data/rules" / PACK
@@ -38,7 +38,7 @@ def line_of(rule: str) -> str:
 
 
 def test_a_pack_that_drops_checks_is_named_check_by_check(vendor: Vendor, tmp_path: Path) -> None:
-    bag = rewritten(vendor, tmp_path / "bag", line_of("FLG-05"), "")
+    bag = rewrite_pack(vendor, tmp_path / "bag", line_of("FLG-05"), "")
     with verify.verify(bag, Buyer()) as verified:
         assert verified.decision.rules_copy is RulesCopy.INSTALLED
         assert [text.partition(" (")[0] for text in pack_messages(verified)] == [
@@ -49,7 +49,7 @@ def test_a_pack_that_drops_checks_is_named_check_by_check(vendor: Vendor, tmp_pa
 
 
 def test_a_parameter_and_any_other_part_of_the_pack_are_named(vendor: Vendor, tmp_path: Path) -> None:
-    bag = rewritten(vendor, tmp_path / "bag", "minimum_nodes: 2", "minimum_nodes: 1")
+    bag = rewrite_pack(vendor, tmp_path / "bag", "minimum_nodes: 2", "minimum_nodes: 1")
     with verify.verify(bag, Buyer()) as verified:
         assert pack_messages(verified) == ["the vendor's rule pack differs from yours: 'launch' differs"]
 

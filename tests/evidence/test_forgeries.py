@@ -23,7 +23,7 @@ from tests.support.bundled import Vendor
 RUN = "data/results/runs/scratch.peak.shared.r1/1"
 
 
-def edited(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+def edit_record(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
     record = json.loads(path.read_text())
     change(record)
     path.write_text(json.dumps(record))
@@ -47,7 +47,7 @@ def run_that_ended_before_it_began(bag: Path) -> None:
 
 
 def another_partition_after_the_job(bag: Path) -> None:
-    edited(job_of(bag) / "accounting.json", lambda record: record["job"].update(Restarts="3"))
+    edit_record(job_of(bag) / "accounting.json", lambda record: record["job"].update(Restarts="3"))
 
 
 def environment_of_one_attempt(bag: Path) -> None:
@@ -73,19 +73,19 @@ def command_lines_of_the_plan(bag: Path) -> None:
     def change(plan: dict[str, Any]) -> None:
         plan["runs"][0]["argv"].append("-z")
 
-    edited(bag / "data/results/plan.json", change)
+    edit_record(bag / "data/results/plan.json", change)
 
 
 SOURCE = "data/results/source"
 
 
 def compiler_in_the_report_of_modifications(bag: Path) -> None:
-    edited(bag / SOURCE / "modifications.json", lambda record: record["builds"][0].update(compiler="gcc 99"))
+    edit_record(bag / SOURCE / "modifications.json", lambda record: record["builds"][0].update(compiler="gcc 99"))
 
 
 def build_record_beside_the_report_of_modifications(bag: Path) -> None:
     (path,) = (bag / SOURCE / "builds").glob("*.json")
-    edited(path, lambda record: record.update(flags="-O0"))
+    edit_record(path, lambda record: record.update(flags="-O0"))
 
 
 def text_of_the_modifications(bag: Path) -> None:

@@ -104,7 +104,7 @@ def test_a_report_is_the_same_of_kept_judgements(campaign: Large, judged_subject
     assert len(judged_subjects) == 13
 
 
-def rewritten(name: str, *replaced: tuple[str, str]) -> Callable[[Large], object]:
+def rewrite_file(name: str, *replaced: tuple[str, str]) -> Callable[[Large], object]:
     def change(large_campaign: Large) -> None:
         text = (attempt(large_campaign) / name).read_text()
         for old, new in replaced:
@@ -144,8 +144,8 @@ def of_journal(large_campaign: Large) -> None:
 
 
 CHANGES: dict[str, tuple[Callable[[Large], object], int]] = {  # with the number of attempts that are judged again
-    "an output": (rewritten("stdout", ("File creation", "File Creation")), 1),
-    "an output that only looks changed": (rewritten("stdout"), 0),
+    "an output": (rewrite_file("stdout", ("File creation", "File Creation")), 1),
+    "an output that only looks changed": (rewrite_file("stdout"), 0),
     "an output that is gone": (lambda large_campaign: (attempt(large_campaign) / "stdout").unlink(), 0),
     "a further file": (lambda large_campaign: (attempt(large_campaign) / "bench.jsonl").write_text("{}\n"), 0),
     "the accounting": (with_accounting, 3),

@@ -161,7 +161,7 @@ def test_a_build_that_differs_without_a_recorded_cause_is_reported() -> None:
     assert "compiler, MPI, flags, libraries and sections are the same in both records" in text
 
 
-def submitted(data: Path) -> Submission:
+def build_submission(data: Path) -> Submission:
     """A campaign that ran what was built here, with its source in a bundle."""
     recorded_build = facts.from_json(Build, json.loads((built() / "build.json").read_text()))
     submission = replace(
@@ -177,7 +177,7 @@ def submitted(data: Path) -> Submission:
 @pytest.mark.mpi
 @pytest.mark.timeout(900)
 def test_the_source_in_a_bundle_gives_the_recorded_binary_in_any_directory(tmp_path: Path) -> None:
-    (first_rebuilt,) = provenance.rebuild(tmp_path, submitted(tmp_path), "", "", foreign=False)
+    (first_rebuilt,) = provenance.rebuild(tmp_path, build_submission(tmp_path), "", "", foreign=False)
     assert (first_rebuilt.identical, first_rebuilt.differences) == (True, ())
     assert first_rebuilt.recorded.binary_sha256 in provenance.rebuilt_text((first_rebuilt,))
 
@@ -187,7 +187,7 @@ def test_the_source_in_a_bundle_gives_the_recorded_binary_in_any_directory(tmp_p
 def test_a_source_that_is_not_that_of_this_version_is_built_on_demand_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    submission = submitted(tmp_path)
+    submission = build_submission(tmp_path)
     monkeypatch.setattr(modifications, "own_source", lambda: facts.OwnSource("9", "0" * 64))
     with pytest.raises(InputError, match="pass --foreign-source"):
         provenance.rebuild(tmp_path, submission, "", "", foreign=False)

@@ -66,11 +66,11 @@ def first_damaged(lines: Lines) -> Lines:
     return [b"\xff" + lines[0], *lines[1:]]
 
 
-def unreadable(lines: Lines) -> Lines:
+def zero_lines(lines: Lines) -> Lines:
     return [b"\0" * len(line) for line in lines]
 
 
-def shortened(lines: Lines) -> Lines:
+def shorten_end(lines: Lines) -> Lines:
     at = place(lines, "ended", last=True)
     return [*lines[:at], lines[at][:40]]
 
@@ -105,8 +105,8 @@ def run_states(vendor: Vendor) -> dict[str, str]:
         (end_edited, slice(0, 1), []),
         (job_taken_out, NONE, ALL[6:]),
         (first_damaged, NONE, []),
-        (unreadable, NONE, ALL),
-        (shortened, slice(-1, None), []),
+        (zero_lines, NONE, ALL),
+        (shorten_end, slice(-1, None), []),
     ],
 )
 def test_a_damaged_journal_is_recovered_and_what_is_lost_is_reported_to_the_buyer(

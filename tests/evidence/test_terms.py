@@ -258,7 +258,7 @@ def test_a_vendor_who_explains_what_is_open_reaches_status_0_by_the_buyers_terms
     assert last.stdout.startswith("ACCEPTABLE  offer  vendor (signature ok)")
 
 
-def shimmed(bag: Path) -> None:
+def take_stat(bag: Path) -> None:
     """A library took the place of stat, and the description names it."""
     description = bag / "data/campaign.yaml"
     text = description.read_text()
@@ -296,7 +296,7 @@ def test_results_that_were_not_measured_are_accepted_by_the_buyer_alone(tmp_path
 def test_a_shim_is_accepted_by_the_buyer_alone_and_unexplained_a_violation_however_it_is_described(
     tmp_path: Path,
 ) -> None:
-    offer = Offer(tmp_path, change=shimmed)
+    offer = Offer(tmp_path, change=take_stat)
     is_not_accepted_without_its_entry(offer, "SRC-05", "8 explanations, 1 deviation, not yet accepted")
     text = (offer.bag / "data/campaign.yaml").read_text()
     text = re.sub("- .rule: SRC-05.*\n", "", text.replace("traced by /opt/shim.so", "none"))

@@ -20,18 +20,18 @@ def waived(tmp_path_factory: pytest.TempPathFactory) -> Vendor:
     return bundled.waived(bundled.make(tmp_path_factory.mktemp("waived")))
 
 
-def contradicted(waived: Vendor, *words: str | Path) -> bool:
+def is_contradicted(waived: Vendor, *words: str | Path) -> bool:
     document = json.loads(waived.call("verify", waived.root / "waived", "--json", *words).stdout)
     return bool(document["conclusion"]["evidence"] == "CONTRADICTED")
 
 
 def test_waivers_count_with_the_keys_that_the_buyer_names_himself(waived: Vendor) -> None:
-    assert not contradicted(waived, "--waiver-signers", waived.root / "buyers")
+    assert not is_contradicted(waived, "--waiver-signers", waived.root / "buyers")
 
 
 def test_without_his_keys_or_with_others_they_do_not_count(waived: Vendor) -> None:
-    assert contradicted(waived)
-    assert contradicted(waived, "--waiver-signers", waived.signers)
+    assert is_contradicted(waived)
+    assert is_contradicted(waived, "--waiver-signers", waived.signers)
 
 
 def test_a_sample_is_accepted_once_it_was_measured_again_alike(waived: Vendor) -> None:

@@ -40,7 +40,7 @@ def repeated_results(formula: str) -> Results:
     return measured_results
 
 
-def repeated(formula: str) -> Row:
+def ratio_row(formula: str) -> Row:
     return repeated_results(formula).row("node/unique/ratio")
 
 
@@ -74,7 +74,7 @@ def test_under_the_launch_condition_that_it_is_compared_with_there_is_no_such_ce
     ],
 )
 def test_a_number_is_computed_from_all_valid_repetitions(formula: str, value: float, executions: int) -> None:
-    row = repeated(formula)
+    row = ratio_row(formula)
     assert row.value == pytest.approx(value)
     assert len(row.executions) == executions
     assert row.record is not None and len(row.record.measured_records) == executions

@@ -55,7 +55,7 @@ def wait_until(condition: Callable[[], object], seconds: float = 800.0) -> None:
         time.sleep(0.02)
 
 
-def on(sandbox: Sandbox, *argv: str, seconds: float = 800.0) -> str:
+def run_on_sandbox(sandbox: Sandbox, *argv: str, seconds: float = 800.0) -> str:
     """Run a command on the sandbox; returns what it prints."""
     result = subprocess.run(
         argv, env=os.environ | sandbox.environment(), capture_output=True, text=True, timeout=seconds
@@ -65,7 +65,7 @@ def on(sandbox: Sandbox, *argv: str, seconds: float = 800.0) -> str:
 
 
 def submit(sandbox: Sandbox, script: str, *options: str) -> str:
-    return on(sandbox, "sbatch", "--parsable", "--output=/dev/null", *options, "--wrap", script).strip()
+    return run_on_sandbox(sandbox, "sbatch", "--parsable", "--output=/dev/null", *options, "--wrap", script).strip()
 
 
 def command(*arguments: str | Path) -> list[str]:
@@ -107,7 +107,7 @@ def inhabitants(namespace: str) -> list[str]:
     return command_lines
 
 
-def mentioning(directory: Path) -> list[str]:
+def command_lines_with(directory: Path) -> list[str]:
     """Command lines of the processes that have the directory in their arguments or in their environment."""
     command_lines = []
     for entry in Path("/proc").iterdir():
@@ -122,7 +122,7 @@ def mentioning(directory: Path) -> list[str]:
 
 
 def left_behind(directory: Path) -> list[str]:
-    texts = mentioning(directory) + [str(mount) for mount in machine.mounts_below(directory)]
+    texts = command_lines_with(directory) + [str(mount) for mount in machine.mounts_below(directory)]
     return [*texts, str(directory)] if directory.exists() else texts
 
 
@@ -143,7 +143,7 @@ def test_every_node_has_its_own_name_and_shared_memory_and_all_see_the_scratch(s
         'ls /dev/shm | grep mine; hostname; touch /dev/shm/mine "$CAMPAIGN_SCRATCH/$(hostname)"; '
         "getent hosts node3 | cut -c1-9"
     )
-    output = on(sandbox, "srun", "--label", "-N4", "sh", "-c", script)
+    output = run_on_sandbox(sandbox, "srun", "--label", "-N4", "sh", "-c", script)
     assert sorted(output.splitlines()) == sorted(
         line for rank in range(4) for line in (f"{rank}: node{rank + 1}", f"{rank}: 127.0.0.1")
     )
@@ -155,12 +155,12 @@ def test_sixteen_mpi_ranks_see_four_hosts_every_time(sandbox: Sandbox, tmp_path:
     (tmp_path / "hello.c").write_text(HELLO)
     subprocess.run(["mpicc", "-o", tmp_path / "hello", tmp_path / "hello.c"], check=True, timeout=800)
     for _ in range(2):
-        output = on(sandbox, "srun", "-N4", "-n16", "--ntasks-per-node=4", str(tmp_path / "hello"))
+        output = run_on_sandbox(sandbox, "srun", "-N4", "-n16", "--ntasks-per-node=4", str(tmp_path / "hello"))
         assert sorted(output.splitlines()) == sorted([f"node{node} 120" for node in (1, 2, 3, 4)] * 4)
 
 
 def test_mpirun_in_an_allocation_reaches_all_nodes(sandbox: Sandbox) -> None:
-    output = on(sandbox, "salloc", "-N4", "-n4", "--ntasks-per-node=1", "mpirun", "hostname")
+    output = run_on_sandbox(sandbox, "salloc", "-N4", "-n4", "--ntasks-per-node=1", "mpirun", "hostname")
     assert sorted(output.split()) == ["node1", "node2", "node3", "node4"]
 
 
@@ -179,7 +179,7 @@ def test_a_file_system_mounted_below_the_scratch_shows_up_on_the_nodes(sandbox: 
     point.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "small", point], check=True, timeout=800)
     try:
-        sizes = on(sandbox, "srun", "-N4", "stat", "--file-system", "--format=%b", str(point))
+        sizes = run_on_sandbox(sandbox, "srun", "-N4", "stat", "--file-system", "--format=%b", str(point))
         assert sizes.split() == ["16"] * 4
     finally:
         subprocess.run(["umount", point], check=True, timeout=800)
@@ -195,12 +195,12 @@ def test_without_accounting_sacct_reports_that_it_is_disabled(sandbox: Sandbox) 
 def test_with_accounting_sacct_knows_the_job_also_after_the_database_crashed(sandbox_directory: Path) -> None:
     sandbox = Sandbox.start(sandbox_directory, Shape(nodes=1, accounting=True))
     ask = ("sacct", "-X", "-n", "-P", "-o", "JobID,JobName,State")
-    on(sandbox, "srun", "--job-name=before", "true")
-    wait_until(lambda: on(sandbox, *ask).splitlines() == ["1|before|COMPLETED"])
+    run_on_sandbox(sandbox, "srun", "--job-name=before", "true")
+    wait_until(lambda: run_on_sandbox(sandbox, *ask).splitlines() == ["1|before|COMPLETED"])
     assert process_of(sandbox, "mariadbd").kill(5)
     assert sandbox.status().dead == ("mariadbd",)
     Sandbox.start(sandbox_directory, Shape(nodes=1, accounting=True))
-    assert on(sandbox, *ask).splitlines() == ["1|before|COMPLETED"]
+    assert run_on_sandbox(sandbox, *ask).splitlines() == ["1|before|COMPLETED"]
     sandbox.stop()
     assert left_behind(sandbox_directory) == []
 
@@ -323,9 +323,9 @@ def test_daemons_end_with_a_start_that_is_killed_before_it_is_done(sandbox_direc
     path = fake(tmp_path / "bin", "slurmctld", "exec sleep 1000")
     environment = os.environ | {"PATH": path}
     with subprocess.Popen(command("start", "--dir", sandbox_directory), env=environment) as starting:
-        wait_until(lambda: any("sleep" in line for line in mentioning(sandbox_directory)))
+        wait_until(lambda: any("sleep" in line for line in command_lines_with(sandbox_directory)))
         starting.kill()
-    wait_until(lambda: mentioning(sandbox_directory) == [])
+    wait_until(lambda: command_lines_with(sandbox_directory) == [])
 
 
 def test_a_sandbox_ends_by_itself_when_its_owner_is_killed(sandbox_directory: Path) -> None:
@@ -354,7 +354,7 @@ def test_who_leaves_a_sandbox_before_it_ends_is_told_nothing(sandbox_directory: 
     sandbox = Sandbox.start(sandbox_directory, Shape(nodes=1, cpus=1))
     before = signal.getsignal(signal.SIGALRM)
     with sandbox.watched():
-        assert on(sandbox, "srun", "hostname") == "node1\n"
+        assert run_on_sandbox(sandbox, "srun", "hostname") == "node1\n"
     sandbox.stop()
     assert signal.getsignal(signal.SIGALRM) is before
 
@@ -369,7 +369,7 @@ def test_ctrl_c_during_start_leaves_nothing(sandbox_directory: Path, tmp_path: P
     path = fake(tmp_path / "bin", "slurmctld", "exec sleep 1000")
     environment = os.environ | {"PATH": path}
     with subprocess.Popen(command("start", "--dir", sandbox_directory), env=environment) as starting:
-        wait_until(lambda: any("sleep" in line for line in mentioning(sandbox_directory)))
+        wait_until(lambda: any("sleep" in line for line in command_lines_with(sandbox_directory)))
         starting.send_signal(signal.SIGINT)
         assert starting.wait(300) == INTERRUPTED
     assert left_behind(sandbox_directory) == []
@@ -391,7 +391,7 @@ def test_two_started_at_the_same_moment_know_nothing_of_each_other(sandbox_direc
         wait_until(lambda: [(job.id, job.state) for job in sandboxes[0].status().jobs] == [(job, "RUNNING")])
         assert sandboxes[1].status().jobs == ()
         sandboxes[0].stop()
-        assert on(sandboxes[1], "srun", "hostname") == "node1\n"
+        assert run_on_sandbox(sandboxes[1], "srun", "hostname") == "node1\n"
     finally:
         for sandbox in sandboxes:
             sandbox.stop()
@@ -402,7 +402,7 @@ def test_two_starts_of_one_directory_make_one_sandbox(sandbox_directory: Path) -
     start = command("start", "--dir", sandbox_directory, "--nodes", "1")
     processes = [subprocess.Popen(start, stdout=subprocess.DEVNULL) for _ in range(2)]
     assert [process.wait(300) for process in processes] == [0, 0]
-    assert sum("slurmctld" in line for line in mentioning(sandbox_directory)) == 1
+    assert sum("slurmctld" in line for line in command_lines_with(sandbox_directory)) == 1
 
 
 def written_after(file: Path, moment: float) -> bool:
@@ -420,7 +420,9 @@ def test_start_brings_a_dead_daemon_back_and_touches_no_other(victim: str, sandb
     wait_until(lambda: [job.state for job in sandbox.status().jobs] == ["RUNNING"])
     if victim == "slurmctld":
         running = time.time()  # what it has written down by its crash is what it knows after it
-        on(sandbox, "scontrol", "update", f"JobId={job}", "Comment=kept")  # else it may have nothing more to write down
+        run_on_sandbox(
+            sandbox, "scontrol", "update", f"JobId={job}", "Comment=kept"
+        )  # else it may have nothing more to write down
         wait_until(lambda: written_after(sandbox.layout.controller_state / "job_state", running))
     assert process_of(sandbox, victim).kill(5)
     process = run("status", "--dir", sandbox_directory)
@@ -434,7 +436,7 @@ def test_start_brings_a_dead_daemon_back_and_touches_no_other(victim: str, sandb
     assert {name for name in after if after[name] != before[name]} == {victim}
     assert sandbox.running()
     assert [(status.id, status.state) for status in sandbox.status().jobs] == [(job, "RUNNING")]
-    assert on(sandbox, "srun", "--nodelist=node2", "-n1", "hostname") == "node2\n"
+    assert run_on_sandbox(sandbox, "srun", "--nodelist=node2", "-n1", "hostname") == "node2\n"
 
 
 def test_start_after_all_of_it_died_goes_on_with_the_job_numbers(sandbox_directory: Path) -> None:
@@ -614,9 +616,11 @@ def test_the_longest_directory_and_the_most_nodes_work(sandbox_directory: Path) 
     longest = Path(str(sandbox_directory).ljust(70, "x"))
     sandbox = Sandbox.start(longest, Shape(nodes=64, cpus=1))
     try:
-        on(sandbox, "scontrol", "update", "NodeName=node64", "Reason=test", "State=DRAIN")
-        on(sandbox, "scontrol", "update", "NodeName=node64", "State=RESUME")
-        assert on(sandbox, "srun", "--nodelist=node[1,64]", "-N2", "--mpi=pmix", "-n2", "--label", "hostname").split()
+        run_on_sandbox(sandbox, "scontrol", "update", "NodeName=node64", "Reason=test", "State=DRAIN")
+        run_on_sandbox(sandbox, "scontrol", "update", "NodeName=node64", "State=RESUME")
+        assert run_on_sandbox(
+            sandbox, "srun", "--nodelist=node[1,64]", "-N2", "--mpi=pmix", "-n2", "--label", "hostname"
+        ).split()
     finally:
         sandbox.stop()
     assert left_behind(longest) == []

@@ -14,14 +14,14 @@ from campaign.sandbox import machine, storage
 from campaign.sandbox.cluster import Sandbox
 from campaign.sandbox.layout import Shape
 from campaign.sandbox.storage import Storage
-from tests.sandbox.test_sandbox import command, left_behind, on, process_of, wait_until
+from tests.sandbox.test_sandbox import command, left_behind, process_of, run_on_sandbox, wait_until
 from tests.support.sandbox_fixture import need_storage
 
 TIMED = pytest.mark.timeout(900)
 
 
 def on_node(sandbox: Sandbox, node: str, script: str) -> str:
-    return on(sandbox, "srun", "-N1", f"--nodelist={node}", "bash", "-ec", script)
+    return run_on_sandbox(sandbox, "srun", "-N1", f"--nodelist={node}", "bash", "-ec", script)
 
 
 def operation_counts(sandbox: Sandbox) -> dict[str, int]:
@@ -32,7 +32,9 @@ def operation_counts(sandbox: Sandbox) -> dict[str, int]:
 @TIMED
 def test_what_one_node_writes_the_others_read_each_through_a_client_of_its_own(gluster: Sandbox) -> None:
     on_node(gluster, "node1", "echo written >$CAMPAIGN_STORAGE/shared")
-    seen = on(gluster, "srun", "-N4", "bash", "-ec", "cat $CAMPAIGN_STORAGE/shared; stat -c %d $CAMPAIGN_STORAGE")
+    seen = run_on_sandbox(
+        gluster, "srun", "-N4", "bash", "-ec", "cat $CAMPAIGN_STORAGE/shared; stat -c %d $CAMPAIGN_STORAGE"
+    )
     lines = seen.split()
     assert lines.count("written") == 4
     assert len(set(lines) - {"written"}) == 4, "each node has a device of its own"

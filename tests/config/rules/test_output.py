@@ -20,15 +20,15 @@ NAME = 'name: "{kernel}", unit: MB/s, pattern: '
 KERNELS = NAME + r"'(?P<kernel>[A-Z][a-z]+): +(?P<value>[0-9.]+) .*'"
 
 
-def loaded(tmp_path: Path, results: str, head: str = HEAD) -> RulePack:
+def load_pack(tmp_path: Path, results: str, head: str = HEAD) -> RulePack:
     path = tmp_path / "mine.yaml"
     path.write_text(head + results + TAIL)
     return packs.load(path)
 
 
-def refused(tmp_path: Path, results: str, head: str = HEAD) -> str:
+def load_error(tmp_path: Path, results: str, head: str = HEAD) -> str:
     with pytest.raises(InputError) as error:
-        loaded(tmp_path, results, head)
+        load_pack(tmp_path, results, head)
     return str(error.value)
 
 
@@ -39,7 +39,7 @@ def text(record: str, further_text: str = "") -> str:
 def test_a_pack_without_results_names_a_program_whose_output_is_known(tmp_path: Path) -> None:
     assert (
         "applet: found stream; allowed: checkpoint, find, ior, mbw_mr, mdtest, mpiio, nfstest; or add `results`"
-        in refused(tmp_path, "")
+        in load_error(tmp_path, "")
     )
 
 
@@ -57,11 +57,11 @@ def test_the_description_of_an_applets_output_is_as_it_is_demanded_of_a_packs(ap
 
 def test_a_program_with_a_parser_of_its_own_keeps_it(tmp_path: Path) -> None:
     head = HEAD.replace("applet: stream", "applet: ior")
-    assert "ior is built in: its output is known" in refused(tmp_path, text(KERNELS), head)
+    assert "ior is built in: its output is known" in load_error(tmp_path, text(KERNELS), head)
 
 
 def test_the_values_of_a_record_are_kept(tmp_path: Path) -> None:
-    pack = loaded(tmp_path, text(f"{KERNELS}, factor: 1/1000, within: 0.5%"))
+    pack = load_pack(tmp_path, text(f"{KERNELS}, factor: 1/1000, within: 0.5%"))
     (program,) = pack.programs
     assert program.results is not None
     (record,) = program.results.records
@@ -96,14 +96,14 @@ def test_the_values_of_a_record_are_kept(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_record_that_cannot_be_read_is_refused(tmp_path: Path, record: str, problem: str) -> None:
-    assert problem in refused(tmp_path, text(record))
+    assert problem in load_error(tmp_path, text(record))
 
 
 def test_a_formula_may_name_another_record_that_has_a_name_of_its_own(tmp_path: Path) -> None:
     half = "name: half-rate, unit: MB/s, pattern: 'Half: +(?P<value>[0-9.]+)', plausible: NAME / 2"
     pack_text = text(KERNELS) + f"    - {{{half}}}\n    - {{{KERNELS.replace('{kernel}', 'rate-{kernel}')}}}\n"
-    assert loaded(tmp_path, pack_text.replace("NAME", "rate_copy")).programs
-    assert "found copy; allowed: value" in refused(tmp_path, pack_text.replace("NAME", "copy"))
+    assert load_pack(tmp_path, pack_text.replace("NAME", "rate_copy")).programs
+    assert "found copy; allowed: value" in load_error(tmp_path, pack_text.replace("NAME", "copy"))
 
 
 @pytest.mark.parametrize(
@@ -117,28 +117,28 @@ def test_a_formula_may_name_another_record_that_has_a_name_of_its_own(tmp_path: 
 def test_a_pattern_of_the_whole_output_that_is_wrong_is_refused(
     tmp_path: Path, further_text: str, problem: str
 ) -> None:
-    assert problem in refused(tmp_path, text(KERNELS, further_text))
+    assert problem in load_error(tmp_path, text(KERNELS, further_text))
 
 
 def test_a_path_that_is_wrong_is_refused(tmp_path: Path) -> None:
     results = 'results:\n  format: json\n  records:\n    - {name: triad, value: "jobs[", unit: MB/s}\n'
-    assert "allowed: a path such as jobs[0].read.bw" in refused(tmp_path, results)
+    assert "allowed: a path such as jobs[0].read.bw" in load_error(tmp_path, results)
 
 
 def test_records_need_a_format_and_a_format_needs_records(tmp_path: Path) -> None:
-    assert "results.format: required key missing" in refused(tmp_path, "results:\n  end: done\n")
-    assert "no records; give at least one" in refused(tmp_path, "results:\n  format: text\n")
+    assert "results.format: required key missing" in load_error(tmp_path, "results:\n  end: done\n")
+    assert "no records; give at least one" in load_error(tmp_path, "results:\n  format: text\n")
 
 
 def test_a_program_that_no_operation_measures_or_the_job_alone_needs_no_records(tmp_path: Path) -> None:
     timed = "results:\n  format: text\n  wall: true\n"
-    assert "found triad; allowed: wall" in refused(tmp_path, timed)
-    assert "no records; give at least one" in refused(tmp_path, timed.replace("text", "json"))
+    assert "found triad; allowed: wall" in load_error(tmp_path, timed)
+    assert "no records; give at least one" in load_error(tmp_path, timed.replace("text", "json"))
 
 
 def test_a_factor_may_be_written_with_an_exponent(tmp_path: Path) -> None:
     factors = text(f"{KERNELS}, factor: 1e-9")
-    form = loaded(tmp_path, factors).programs[0].results
+    form = load_pack(tmp_path, factors).programs[0].results
     assert form and form.records[0].factor == 1e-9
 
 

@@ -33,12 +33,12 @@ PACK = builders.pack(
 LAUNCH = {"node": Geometry(1, 3), "pair": Geometry(2, 4)}
 
 
-def settled(profile: str = "full", **values: str) -> RulePack:
+def settle_pack(profile: str = "full", **values: str) -> RulePack:
     return settle(PACK, profile, LAUNCH, values)
 
 
 def test_variables_have_the_profiles_values_in_arguments_files_and_operations() -> None:
-    full, rehearsal = settled(), settled("rehearsal")
+    full, rehearsal = settle_pack(), settle_pack("rehearsal")
     assert full.files == (FileConfiguration("all", "Blocks of 16m", "3", ("--size", "16m")),)
     assert full.arguments[:2] == ("-b", "16m")
     assert "{directory}/x.1m" in rehearsal.arguments
@@ -47,11 +47,11 @@ def test_variables_have_the_profiles_values_in_arguments_files_and_operations() 
 
 
 def test_a_value_of_the_campaign_takes_the_place_of_the_packs() -> None:
-    assert settled("rehearsal", block="2m").values == {"block": "2m", "memory": "1m"}
+    assert settle_pack("rehearsal", block="2m").values == {"block": "2m", "memory": "1m"}
 
 
 def test_an_operation_with_sweeps_stands_for_one_of_each_point_and_launch_condition() -> None:
-    operations = {operation.id: operation for operation in settled().operations}
+    operations = {operation.id: operation for operation in settle_pack().operations}
     assert list(operations) == [
         *("best", "rate-1-1m", "rate-1-4m", "rate-2-1m", "rate-2-4m", "rate-3-1m", "rate-3-4m"),
     ]
@@ -66,12 +66,12 @@ def test_an_operation_with_sweeps_stands_for_one_of_each_point_and_launch_condit
         launch=("node",),
     )
     assert operations["rate-2-4m"].launch == ()
-    assert [operation.id for operation in settled().operations_of("pair")] == list(operations)[:5]
+    assert [operation.id for operation in settle_pack().operations_of("pair")] == list(operations)[:5]
 
 
 def test_the_table_has_a_cell_for_each_operation_of_a_launch_condition() -> None:
     campaign = builders.campaign(launch=LAUNCH, profile="full")
-    names = [str(cell) for cell in matrix.cells(campaign, settled())]
+    names = [str(cell) for cell in matrix.cells(campaign, settle_pack())]
     assert len(names) == 7 + 5
     assert "scratch/node/all/rate-3-1m" in names
     assert "scratch/pair/all/rate-3-1m" not in names
@@ -79,16 +79,16 @@ def test_the_table_has_a_cell_for_each_operation_of_a_launch_condition() -> None
 
 def test_a_run_is_given_the_values_and_the_points_of_its_own_geometry() -> None:
     campaign = builders.campaign(launch=LAUNCH, profile="full")
-    node, pair = builders.expand(campaign, settled())
+    node, pair = builders.expand(campaign, settle_pack())
     assert " ".join(node.arguments) == "-b 16m -m 1m,4m -p 1,2,3 -o {directory}/x.16m --size 16m"
     assert " ".join(pair.arguments) == "-b 16m -m 1m,4m -p 1,2 -o {directory}/x.16m --size 16m"
-    assert node.operations == tuple(operation.id for operation in settled().operations_of("node"))
-    assert swept_values(settled(), Geometry(1, 5)) == {"count": "1,2,4,5"}
+    assert node.operations == tuple(operation.id for operation in settle_pack().operations_of("node"))
+    assert swept_values(settle_pack(), Geometry(1, 5)) == {"count": "1,2,4,5"}
 
 
 def test_a_sweep_that_the_campaigns_values_break_is_refused() -> None:
     with pytest.raises(ValueError, match="sweep size: 1m,1m; allowed: values that differ"):
-        settled(memory="1m,1m")
+        settle_pack(memory="1m,1m")
 
 
 def test_an_unknown_geometry_leaves_out_only_what_depends_on_it() -> None:

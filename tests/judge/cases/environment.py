@@ -97,14 +97,16 @@ def stonewalled() -> Case:
     return replace(case, run=builders.with_words(case.run, arguments=(*case.run.arguments, "-W", "2")))
 
 
-def iterated(statistic: str, *seconds: float, shown: bool = False) -> Case:
+def iterated(statistic: str, *seconds: float, has_iterations: bool = False) -> Case:
     """Creations that lasted so long in a run of 2.5 s, reported by this statistic, and by the best in a column more.
-    `shown`: each by itself.
+    `has_iterations`: each by itself.
     """
     items, place = builders.run().items_total or 0, Source("stdout", 20)
     iterations = tuple(Iteration(items / lasted, place, {"elapsed_s": lasted}) for lasted in seconds)
     best, lowest = (items / extreme for extreme in (min(seconds), max(seconds)))
-    record = Record("create", best, "ops/s", place, lowest, iterations=len(seconds), each=iterations if shown else ())
+    record = Record(
+        "create", best, "ops/s", place, lowest, iterations=len(seconds), each=iterations if has_iterations else ()
+    )
     create = replace(builders.pack().operations[0], statistic=statistic)
     pack = builders.pack(operations=(create, replace(create, id="best", statistic="maximum")))
     return replace(case(), pack=pack, records=(record,))
@@ -360,11 +362,13 @@ EXAMPLES: list[Example] = [
     compliant("RUN-02", "two clocks of one output", clocks()),
     compliant("RUN-02", "a phase that a timer ended before all items were done", stonewalled()),
     compliant("RUN-02", "of several iterations the slowest is reported", iterated("minimum", 2.3, 0.1, 0.1)),
-    compliant("RUN-02", "of several iterations the first is reported", iterated("first", 2.3, 0.1, 0.1, shown=True)),
+    compliant(
+        "RUN-02", "of several iterations the first is reported", iterated("first", 2.3, 0.1, 0.1, has_iterations=True)
+    ),
     broken(
         "RUN-02",
         "phases in the output took longer than the run",
-        iterated("maximum", 1.6, 1.5, 1.5, shown=True),
+        iterated("maximum", 1.6, 1.5, 1.5, has_iterations=True),
         "at most 2.5 s",
         "4.6 s",
     ),

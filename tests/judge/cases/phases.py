@@ -62,7 +62,7 @@ def of_phases(pack: RulePack, commands: Sequence[Command] = COMMANDS) -> RulePac
 ALONE = replace(COMMANDS[0], geometry=Geometry(1, 1))  # the first phase, with counts of its own
 
 
-def alone(**seen: Any) -> Case:
+def one_process_phase(**seen: Any) -> Case:
     """A phase with one process on one node, of a run with more; `seen`: what its output says."""
     fields = {"placement": "block", "processes_per_node": 1, "processes": 1, "nodes": 1, **seen}
     case = phased(write=fields)
@@ -136,7 +136,7 @@ def set_between_phases(set_s: float) -> Case:
     return replace(case, attempt=attempt, evidence=evidence, outputs=attested)
 
 
-def long(*uptimes: tuple[float, ...], run: tuple[float, ...] = (50.0, 176.5), set_s: float = 0.0) -> Case:
+def long_phase(*uptimes: tuple[float, ...], run: tuple[float, ...] = (50.0, 176.5), set_s: float = 0.0) -> Case:
     """The first of them."""
     return two_long_phases(*uptimes, run=run, set_s=set_s).phases["write"]
 
@@ -171,26 +171,26 @@ SHORT = replace(LOAD, ended=110.5)
 FOREIGN = {"JobIDRaw": "17.2", "JobName": "dd", "Start": "111", "End": "111"}
 EXAMPLES: list[Example] = [
     compliant("FLG-02", "a phase to which no file configuration adds flags", without_flags()),
-    compliant("GEO-01", "a phase with its own process", alone()),
-    compliant("GEO-02", "a phase with its own process", alone()),
+    compliant("GEO-01", "a phase with its own process", one_process_phase()),
+    compliant("GEO-02", "a phase with its own process", one_process_phase()),
     broken(
-        "GEO-01", "ranks are not placed in equal blocks", alone(processes_per_node=4, processes=4),
+        "GEO-01", "ranks are not placed in equal blocks", one_process_phase(processes_per_node=4, processes=4),
         "block placement, 1 per node", "block placement, 4 per node",
     ),
     broken(
-        "GEO-02", "ran with other process or node counts than planned for peak", alone(processes=4),
+        "GEO-02", "ran with other process or node counts than planned for peak", one_process_phase(processes=4),
         "1 process on 1 node", "4 processes on 1 node",
     ),
     compliant("SRC-04", "all ranks of a serial phase and of another", watched(3)),
     unchecked("SRC-04", "a rank of the phase that is not serial was not seen", watched(2)),
-    compliant("EVD-06", "a phase of 63 s in a run of 126 s", long((50.0, 113.0), (113.5, 176.5))),
-    compliant("EVD-06", "a phase of 63 s, of a job that recorded the kernel's clock for the run only", long()),
+    compliant("EVD-06", "a phase of 63 s in a run of 126 s", long_phase((50.0, 113.0), (113.5, 176.5))),
+    compliant("EVD-06", "a phase of 63 s, of a job that recorded the kernel's clock for the run only", long_phase()),
     disclosed("EVD-06", "the clock of the job's first node was set during the run",
-              long((50.0, 113.0), (113.5, 176.5), set_s=4.0), "", "by +4.0 s"),
+              long_phase((50.0, 113.0), (113.5, 176.5), set_s=4.0), "", "by +4.0 s"),
     disclosed("EVD-06", "the clock of the job's first node was set during the run",
               set_between_phases(4.0), "", "by +4.0 s"),
     compliant("RUN-02", "a phase in which the clock was set back",
-              long((50.0, 113.0), (113.5, 176.5), set_s=-4.0)),
+              long_phase((50.0, 113.0), (113.5, 176.5), set_s=-4.0)),
     compliant("RUN-09", "all phases in order", phased()),
     compliant("RUN-09", "the job's own probe of the placement", phased(steps=(*STEPS, {**FOREIGN, "JobName": "bash"}))),
     compliant("RUN-09", "a step after the last phase",

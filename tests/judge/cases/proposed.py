@@ -29,7 +29,7 @@ PROPOSED = Proposed(
 )  # fmt: skip
 
 
-def against(profile: str = "full", facts: dict[str, str] = FACTS, **proposed: Any) -> Submission:
+def proposal(profile: str = "full", facts: dict[str, str] = FACTS, **proposed: Any) -> Submission:
     """A campaign on nodes with these facts, in which this is proposed."""
     submission = good_submission(profile)
     evidence = builders.evidence(environment=builders.environment(facts=facts, software=SOFTWARE))
@@ -40,7 +40,7 @@ def against(profile: str = "full", facts: dict[str, str] = FACTS, **proposed: An
 
 def differs(name: str, expected: str, actual: str, **proposed: Any) -> Example:
     message = f"the measured system differs from the proposed one: {name}"
-    return broken("ENV-05", message, against(**proposed), expected, actual, "campaign", Severity.WARNING)
+    return broken("ENV-05", message, proposal(**proposed), expected, actual, "campaign", Severity.WARNING)
 
 
 ON_A_VIRTUAL_MACHINE = {
@@ -55,7 +55,7 @@ OLD = {**FACTS, "cpu.model": "Intel(R) Xeon(R) CPU E5-2690 v4 @ 2.60GHz", "kerne
 
 def described(facts: dict[str, str], profile: str = "full", **system: str) -> Submission:
     """A campaign on nodes with these facts, whose system is described so."""
-    submission = against(profile, {name: text for name, text in facts.items() if text})
+    submission = proposal(profile, {name: text for name, text in facts.items() if text})
     texts = tuple((key.replace("_", " "), text) for key, text in system.items())
     return replace(submission, campaign=replace(submission.campaign, proposed=Proposed(), system=texts))
 
@@ -110,26 +110,26 @@ DESCRIBED: list[Example] = [
 ]  # fmt: skip
 
 EXAMPLES: list[Example] = [
-    compliant("ENV-05", "as proposed", against()),
+    compliant("ENV-05", "as proposed", proposal()),
     differs("processor", "processor EPYC 9755", FACTS["cpu.model"], processor="EPYC 9755"),
     differs("cores", "cores 128", "192", cores=128),
     differs("memory", "memory 1.5 TiB", "754.4 GiB", memory=1536 << 30),
     differs("nodes", "nodes 512", "4", nodes=512),
-    compliant("ENV-05", "its accelerators", against(facts=ON_DEVICES, devices=4, device_memory=80 << 30)),
+    compliant("ENV-05", "its accelerators", proposal(facts=ON_DEVICES, devices=4, device_memory=80 << 30)),
     broken("ENV-05", "the measured system differs from the proposed one: devices",
-           against(facts=ON_DEVICES, devices=8), "devices 8", "4", "campaign", Severity.WARNING),
+           proposal(facts=ON_DEVICES, devices=8), "devices 8", "4", "campaign", Severity.WARNING),
     broken("ENV-05", "the measured system differs from the proposed one: device memory",
-           against(facts=ON_DEVICES, device_memory=96 << 30), "device memory 96 GiB", "79.65 GiB", "campaign",
+           proposal(facts=ON_DEVICES, device_memory=96 << 30), "device memory 96 GiB", "79.65 GiB", "campaign",
            Severity.WARNING),
-    unchecked("ENV-05", "accelerators of which no node says anything", against(devices=4, device_memory=80 << 30)),
+    unchecked("ENV-05", "accelerators of which no node says anything", proposal(devices=4, device_memory=80 << 30)),
     differs("network", "network Slingshot 200", f"fabric.mlx5_0.1 {FACTS['fabric.mlx5_0.1']}", network="Slingshot 200"),
     differs("file system", "file system GPFS 5", "lustre", file_system="GPFS 5"),
     differs("mpi", "mpi MPICH 4", SOFTWARE["mpirun"], mpi="MPICH 4"),
     differs("operating system", "operating system SLES 15", FACTS["os"], operating_system="SLES 15"),
-    rehearsed("ENV-05", "the measured system differs from the proposed one: cores", against("rehearsal", cores=128),
+    rehearsed("ENV-05", "the measured system differs from the proposed one: cores", proposal("rehearsal", cores=128),
               "cores 128", "192", "campaign"),
     disclosed("ENV-05", "proposed system not described under proposed: mpi; not compared with the "
-                        "measured system", against(mpi=""), "", "", "campaign"),
-    unchecked("ENV-05", "a fact was not recorded", against(facts={**FACTS, "cpu.model": ""})),
+                        "measured system", proposal(mpi=""), "", "", "campaign"),
+    unchecked("ENV-05", "a fact was not recorded", proposal(facts={**FACTS, "cpu.model": ""})),
     *DESCRIBED,
 ]  # fmt: skip

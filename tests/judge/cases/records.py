@@ -79,7 +79,7 @@ def space_at(space: str, time: float) -> Case:
     return with_evidence(**{space: replace(builders.SPACE, time=time)})
 
 
-def together(
+def runs_at(
     *windows: tuple[float, float],
     steps: tuple[Mapping[str, str], ...] = (),
     boots: tuple[str, ...] = (),
@@ -113,12 +113,12 @@ def on_machines(*jobs: str) -> Submission:
     """Jobs one after the other, each with the names of its nodes and their boot ids: `n1,n2 a,b`."""
     windows = [(110.0 + 2 * number, 112.0 + 2 * number) for number, _ in enumerate(jobs)]
     names, boots = zip(*(job.split() for job in jobs), strict=True)
-    return together(*windows, steps=STEPS, names=names, boots=boots, one_job=False)
+    return runs_at(*windows, steps=STEPS, names=names, boots=boots, one_job=False)
 
 
 def in_partition(name: str, *names: str, down: str = "n9") -> Submission:
     """Jobs of partition `batch` on n1 and n2, with what plan.json has of the partition."""
-    submission = together((110, 112), steps=STEPS)
+    submission = runs_at((110, 112), steps=STEPS)
     ran_in = builders.environment(variables=variables(SLURM_JOB_PARTITION="batch"))
     results = tuple(replace(case, evidence=replace(case.evidence, environment=ran_in)) for case in submission.results)
     partition = Partition(name, 2, 2, 8, None, (Unusable(down, "down", "down*"),), names=names)
@@ -137,7 +137,7 @@ def job(start: str, end: str, run_start: float, run_end: float) -> Evidence:
 
 
 def side_by_side(*jobs: Evidence) -> Submission:
-    submission = together(*[(110.0, 112.0) for _ in jobs], one_job=False)
+    submission = runs_at(*[(110.0, 112.0) for _ in jobs], one_job=False)
     results = zip(submission.results, jobs, strict=True)
     return replace(submission, results=tuple(replace(result, evidence=evidence) for result, evidence in results))
 
@@ -164,7 +164,7 @@ def step_row(
 
 def at_once(*steps: Mapping[str, str]) -> Submission:
     """A run of two phases that started together, from 110 to 300, with these steps in the accounting."""
-    submission = together((110, 300), steps=(*STEPS, *steps))
+    submission = runs_at((110, 300), steps=(*STEPS, *steps))
     (case,) = submission.results
     (command,) = case.run.commands
     commands = (replace(command, phase="stat"), replace(command, phase="load", first_node=1, beside=True))
@@ -192,7 +192,7 @@ def in_step(*numbers: str, one_job: bool = True, steps: Sequence[Mapping[str, st
     """The first runs, whose outputs name these steps of one job, or of jobs to which Slurm gave one id."""
     windows = tuple((110.0 + 2 * place, 112.0 + 2 * place) for place in range(len(numbers)))
     steps = steps or ((step_row(1, 110, 112), step_row(2, 112, 114)) if one_job else (step_row(1, 110, 112),))
-    submission = together(*windows, steps=(*STEPS, *steps), one_job=one_job)
+    submission = runs_at(*windows, steps=(*STEPS, *steps), one_job=one_job)
     numbered_cases = zip(submission.results, numbers, strict=True)
     return replace(
         submission,
@@ -232,7 +232,7 @@ def numbered_three_times(*, is_copy: bool = False, **seen: float) -> Submission:
 
 def copied(*values: float) -> Submission:
     """The first two runs have the same values."""
-    submission = together((110, 112), (112, 114), steps=(*STEPS, step_row(1, 110, 112), step_row(2, 112, 114)))
+    submission = runs_at((110, 112), (112, 114), steps=(*STEPS, step_row(1, 110, 112), step_row(2, 112, 114)))
     results = tuple(replace(result, records=builders.records(values)) for result in submission.results)
     return replace(submission, results=results)
 
@@ -365,16 +365,16 @@ EXAMPLES: list[Example] = [
     unchecked("EVD-06", "no word of Slurm after the job", with_evidence(accounting=None)),
     #
     compliant("EVD-07", "one run after the other",
-              together((110, 112), (112, 114), steps=(*STEPS, step_row(1, 110, 112), step_row(2, 112, 114)))),
+              runs_at((110, 112), (112, 114), steps=(*STEPS, step_row(1, 110, 112), step_row(2, 112, 114)))),
     compliant("EVD-07", "a step that failed, and one that srun repeated",
-              together((110, 112), steps=(*STEPS, step_row(1, 109, 110, state="FAILED"), step_row(2, 110, 112)))),
+              runs_at((110, 112), steps=(*STEPS, step_row(1, 109, 110, state="FAILED"), step_row(2, 110, 112)))),
     compliant("EVD-07", "targets of different named storage side by side",
-              together((110, 112), (110, 112), steps=(*STEPS, step_row(1, 110, 112), step_row(2, 112, 113)),
-                       storage=("a", "b"))),
+              runs_at((110, 112), (110, 112), steps=(*STEPS, step_row(1, 110, 112), step_row(2, 112, 113)),
+                      storage=("a", "b"))),
     broken("EVD-07", f"measured at the same time as {FIRST} on the same storage",
-           together((110, 200), (150, 300)), "after 1970-01-01 00:03:20 UTC", "1970-01-01 00:02:30 UTC", SECOND),
+           runs_at((110, 200), (150, 300)), "after 1970-01-01 00:03:20 UTC", "1970-01-01 00:02:30 UTC", SECOND),
     broken("EVD-07", f"measured at the same time as {FIRST} on the same storage",
-           together((110, 300), (150, 400), storage=("a", "a"), one_job=False),
+           runs_at((110, 300), (150, 400), storage=("a", "a"), one_job=False),
            "after 1970-01-01 00:05:00 UTC", "1970-01-01 00:02:30 UTC", SECOND),
     broken("EVD-07", f"measured at the same time as {FIRST} on the same storage",
            side_by_side(job("108", "121", 110, 120), job("115", "126", 116, 125)),
@@ -387,13 +387,13 @@ EXAMPLES: list[Example] = [
     compliant("EVD-07", "a clock that was set during the job",
               side_by_side(job("108", "121", 110, 150), job("122", "132", 123, 131))),
     broken("EVD-07", "sacct shows a different number of benchmark runs in job 17 than submitted attempts",
-           together((110, 112), steps=(*STEPS, step_row(1, 105, 107), step_row(2, 110, 112))),
+           runs_at((110, 112), steps=(*STEPS, step_row(1, 105, 107), step_row(2, 110, 112))),
            "1, one for each recorded run", "2", FIRST),
     broken("EVD-07", "sacct shows a different number of benchmark runs in job 17 than submitted attempts",
-           together((110, 112), (112, 114), steps=(*STEPS, step_row(1, 110, 112))),
+           runs_at((110, 112), (112, 114), steps=(*STEPS, step_row(1, 110, 112))),
            "2, one for each recorded run", "1", FIRST),
     broken("EVD-07", "job steps 17.1 and 17.2 of sacct overlap in time",
-           together((110, 112), (112, 114), steps=(*STEPS, step_row(1, 110, 140), step_row(2, 112, 114))),
+           runs_at((110, 112), (112, 114), steps=(*STEPS, step_row(1, 110, 140), step_row(2, 112, 114))),
            "after 1970-01-01 00:02:20 UTC", AT_112, FIRST),
     compliant("EVD-07", "steps of phases that start together, on nodes of their own",
               at_once(step_row(1, 110, 300, nodes="n1"), step_row(2, 111, 140, nodes="n2"))),
@@ -407,7 +407,7 @@ EXAMPLES: list[Example] = [
            at_once(step_row(1, 310, 480, nodes="n1"), step_row(2, 310, 480, nodes="n2")),
            "after 1970-01-01 00:08:00 UTC", "1970-01-01 00:05:10 UTC", FIRST),
     broken("EVD-07", "nodes were rebooted during the campaign",
-           together((110, 112), (112, 114), boots=("a", "b")), "no reboot of a node",
+           runs_at((110, 112), (112, 114), boots=("a", "b")), "no reboot of a node",
            f"n1 ({FIRST}, {SECOND})", severity=Severity.WARNING),
     broken("EVD-07", "jobs ran in another partition than that in plan.json",
            in_partition("small", "n1", "n2"), "small", "batch", severity=Severity.WARNING),
@@ -431,14 +431,14 @@ EXAMPLES: list[Example] = [
            copied(1234.567, 45678.91, 987.654), "values of its own",
            "create 1234.567, stat 45678.91, remove 987.654", SECOND),
     compliant("EVD-07", "steps with the name of the prefix",
-              all_prefixed(together((110, 112), steps=(*STEPS, step_row(1, 110, 112, "numactl"))),
+              all_prefixed(runs_at((110, 112), steps=(*STEPS, step_row(1, 110, 112, "numactl"))),
                            "/usr/bin/numactl", "-i")),
     broken("EVD-07", "sacct shows a different number of benchmark runs in job 17 than submitted attempts",
-           all_prefixed(together((110, 112), steps=(*STEPS, step_row(1, 110, 112, "env"),
-                                                    step_row(2, 112, 114, "env"))),
+           all_prefixed(runs_at((110, 112), steps=(*STEPS, step_row(1, 110, 112, "env"),
+                                                   step_row(2, 112, 114, "env"))),
                         "env", "A=1"), "1, one for each recorded run", "2", FIRST),
     unchecked("EVD-07", "a prefix with the name of the job's own probe",
-              all_prefixed(together((110, 112), steps=(*STEPS, step_row(1, 110, 112, "bash"))), "bash", "-c")),
+              all_prefixed(runs_at((110, 112), steps=(*STEPS, step_row(1, 110, 112, "bash"))), "bash", "-c")),
     compliant("EVD-07", "outputs that name steps of their own", in_step("1", "2")),
     compliant("EVD-07", "steps of two jobs with one id, which a controller gives again that lost its state",
               in_step("1", "1", one_job=False)),
@@ -457,20 +457,20 @@ EXAMPLES: list[Example] = [
     broken("EVD-07", f"its output names the same job step as that of {FIRST}: {RESTORED}", numbered_three_times(),
            "a job step of its own", "17.1", THIRD, Severity.WARNING),
     compliant("EVD-07", "a step with a name, and one that Slurm numbers beyond all others",
-              together((110, 112), steps=(*STEPS, step_row(1, 110, 112),
-                                                {"JobIDRaw": "17.4294967290", "JobName": "x"}))),
+              runs_at((110, 112), steps=(*STEPS, step_row(1, 110, 112),
+                                               {"JobIDRaw": "17.4294967290", "JobName": "x"}))),
     broken("EVD-07", "sacct lacks job steps of job 17: Slurm numbers the steps of a job without gaps",
-           together((110, 112), steps=(*STEPS, step_row(2, 110, 112))), "each number up to the last one", "1", FIRST,
+           runs_at((110, 112), steps=(*STEPS, step_row(2, 110, 112))), "each number up to the last one", "1", FIRST,
            Severity.WARNING),
     compliant("EVD-07", "the same values with so few digits that chance gives them",
               copied(1000.0, 2000.0, 300.0)),
-    unchecked("EVD-07", "no final record of the job", together((110, 112))),
+    unchecked("EVD-07", "no final record of the job", runs_at((110, 112))),
     disclosed("EVD-07", "runs of job-1 cannot be counted: sacct has no job steps, or the benchmark's have the same "
-              "name as the job's own", without_steps(together((110, 112)))),
+              "name as the job's own", without_steps(runs_at((110, 112)))),
     unchecked("EVD-07", "an accounting without the job's steps",
-              without_steps(together((110, 112)), has_accounting=True)),
+              without_steps(runs_at((110, 112)), has_accounting=True)),
     unchecked("EVD-07", "no accounting, and steps of another job",
-              without_steps(together((110, 112), (112, 114), steps=(*STEPS, step_row(1, 110, 112)), one_job=False))),
+              without_steps(runs_at((110, 112), (112, 114), steps=(*STEPS, step_row(1, 110, 112)), one_job=False))),
     unchecked("EVD-07", "nothing ended well", replace(good_submission(), results=())),
     #
     compliant("ENV-04", "as described", system("lustre", "Lustre 2.15 on EXAScaler")),

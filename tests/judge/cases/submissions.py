@@ -50,7 +50,7 @@ def targets(*names: str) -> Submission:
     return replace(submission, campaign=replace(submission.campaign, targets=targets))
 
 
-def reread(**first: object) -> Submission:
+def with_second_reading(**first: object) -> Submission:
     """The raw output of the first run gives something else now."""
     submission = good_submission()
     second_records: Mapping[tuple[str, int], tuple[Record, ...]] = submission.again or {}
@@ -176,7 +176,7 @@ EXAMPLES: list[Example] = [
     broken(
         "CMP-04",
         f"runs/{FIRST_RUN}/1/stdout line 14 does not contain the reported value",
-        reread(value=1001.0),
+        with_second_reading(value=1001.0),
         "1000.0 ops/s",
         "1001.0 ops/s",
         FIRST,
@@ -184,7 +184,7 @@ EXAMPLES: list[Example] = [
     broken(
         "CMP-04",
         f"runs/{FIRST_RUN}/1/stdout line 14 does not contain the reported value",
-        reread(operation="read"),
+        with_second_reading(operation="read"),
         "1000.0 ops/s",
         "no such result",
         FIRST,
