@@ -41,7 +41,7 @@ def gain(model: ContentionModel, size: int) -> float:
     return 8 * model.seconds(1, size) / model.seconds(8, size)
 
 
-def fitted(name: str, seed: int) -> ContentionFit:
+def fit_sweep(name: str, seed: int) -> ContentionFit:
     source = random.Random(f"{name} {seed}")
     model = MODELS[name][0]
     return fit(
@@ -57,7 +57,7 @@ def main() -> Iterator[Row]:
     body, claimed, missed = [], [], list[str]()
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         for name, (model, reached) in MODELS.items():
-            fits = list(pool.map(fitted, repeat(name), range(SWEEPS)))
+            fits = list(pool.map(fit_sweep, repeat(name), range(SWEEPS)))
             claims = sum(fit.node_limit_reached for fit in fits)
             low, high = wilson(claims, SWEEPS)
             claimed.append(f"{claims / SWEEPS:.0%}")

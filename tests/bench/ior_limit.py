@@ -136,7 +136,7 @@ class Rounds:
     def ratios(self, name: str) -> list[Middle]:
         return ratios_of(self.rates[name], self.rates["bare loop"], OPERATIONS)
 
-    def decided(self, bar: float | None) -> bool:
+    def is_decided(self, bar: float | None) -> bool:
         return bar is None or all(middle.low >= bar or middle.high < bar for middle in self.ratios("applet"))
 
 
@@ -145,7 +145,7 @@ def compare(case: Case, directory: Path, processes: int, upstream: str | None, d
     path, lines = directory / "f", directory / "bench.jsonl"
     rounds, fewest = Rounds(), ROUNDS_WITHOUT_BAR if case.bar is None else FEWEST_ROUNDS
     for number in range(ROUNDS):
-        if number >= fewest and (rounds.decided(case.bar) or time.monotonic() > deadline):
+        if number >= fewest and (rounds.is_decided(case.bar) or time.monotonic() > deadline):
             break
         for name in ("bare loop", "applet") if number % 2 else ("applet", "bare loop"):
             if name == "bare loop":

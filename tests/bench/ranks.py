@@ -47,7 +47,7 @@ ASKED = 64  # ranks whose memory is looked at
 ALWAYS_ALL = 64  # ranks with which all layouts and programs are measured
 
 
-def launched(ranks: int) -> list[str]:
+def launch_words(ranks: int) -> list[str]:
     return ["srun", "-Q", f"-N{NODES}", f"-n{ranks}", f"--ntasks-per-node={ranks // NODES}", "--distribution=block",
             "--mpi=pmix"]  # fmt: skip
 
@@ -59,7 +59,7 @@ def run(program: Path, ranks: int, layout: str, directory: Path, *words: str) ->
     )
     work = ["-F", "-n", str(FILES), "-N", str(shift), *OF_LAYOUT[layout], "-d", str(directory), *words]
     began = time.monotonic()
-    process = subprocess.run([*launched(ranks), program, *work], capture_output=True, text=True, timeout=LIMIT_S)
+    process = subprocess.run([*launch_words(ranks), program, *work], capture_output=True, text=True, timeout=LIMIT_S)
     took_s = time.monotonic() - began
     if process.returncode != 0:
         raise SystemExit(
@@ -94,11 +94,11 @@ def ours(ranks: int, layout: str, folder: Path) -> tuple[list[float], tuple[int,
 
 
 @contextlib.contextmanager
-def resting(ranks: int, folder: Path, *command: object) -> Iterator[Path]:
+def ranks_at_rest(ranks: int, folder: Path, *command: object) -> Iterator[Path]:
     """A program whose ranks sleep once they have begun; gives its text output. It is ended afterwards."""
     path = folder / "said"
     with path.open("w") as out:
-        process = subprocess.Popen([*launched(ranks), *map(str, command)], stdout=out, stderr=subprocess.STDOUT)
+        process = subprocess.Popen([*launch_words(ranks), *map(str, command)], stdout=out, stderr=subprocess.STDOUT)
     try:
         yield path
     finally:
@@ -106,7 +106,7 @@ def resting(ranks: int, folder: Path, *command: object) -> Iterator[Path]:
         process.wait(LIMIT_S)
 
 
-def awaited(is_ready: Callable[[], bool]) -> None:
+def wait_until(is_ready: Callable[[], bool]) -> None:
     deadline = time.monotonic() + LIMIT_S
     while not is_ready():
         if time.monotonic() > deadline:
@@ -131,11 +131,11 @@ def memories_kib(ranks: int, folder: Path) -> tuple[float, float]:
     file = folder / "resting.jsonl"
     file.unlink(missing_ok=True)
     words = ("-F", "-n", FILES, "-d", folder / "rest", "-p", LIMIT_S, "--json", file)
-    with resting(ranks, folder, BUILD / "mdtest", *words):
-        awaited(lambda: file.exists() and '"attestation"' in file.read_text())
+    with ranks_at_rest(ranks, folder, BUILD / "mdtest", *words):
+        wait_until(lambda: file.exists() and '"attestation"' in file.read_text())
         applet_kib = memory_kib(BUILD / "bench")
-    with resting(ranks, folder, BUILD / "limits" / "mpi_alone", LIMIT_S) as path:
-        awaited(lambda: "ready" in path.read_text())
+    with ranks_at_rest(ranks, folder, BUILD / "limits" / "mpi_alone", LIMIT_S) as path:
+        wait_until(lambda: "ready" in path.read_text())
         return applet_kib, memory_kib(BUILD / "limits" / "mpi_alone")
 
 

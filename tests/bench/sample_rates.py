@@ -99,7 +99,7 @@ class Rates:
     caught: float
 
 
-def simulated(place: int, number: int) -> tuple[Rates, Rates, str]:
+def simulate_bundle(place: int, number: int) -> tuple[Rates, Rates, str]:
     """What is printed about a bundle's sample, and what 20 acceptances of it give."""
     scenario = SCENARIOS[place]
     chance = random.Random(f"{scenario.name}/{scenario.repetitions}/{number}")
@@ -141,7 +141,7 @@ def main() -> Iterator[Row]:
     farthest = dict.fromkeys(("rejected", "undecided", "caught"), 0.0)
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         for place, scenario in enumerate(SCENARIOS):
-            simulations = list(pool.map(simulated, [place] * BUNDLES, range(BUNDLES), chunksize=5))
+            simulations = list(pool.map(simulate_bundle, [place] * BUNDLES, range(BUNDLES), chunksize=5))
             row = [scenario.name, scenario.repetitions, statistics.mode(design for _, _, design in simulations)]
             for name in farthest:
                 predicted, came = (

@@ -121,7 +121,7 @@ def main() -> Iterator[Row]:
         forget(small)
         forget(big)
         for verb, bars in BARS.items():
-            yield grown(verb, (SMALL, small_costs), (BIG, big_costs), bars, body)
+            yield growth_row(verb, (SMALL, small_costs), (BIG, big_costs), bars, body)
         for verb, zipped in ZIPPED.items():
             ratio = small_costs[zipped].scaled_s / small_costs[verb].scaled_s
             missed = ratio > ZIP_RATIO
@@ -131,7 +131,7 @@ def main() -> Iterator[Row]:
         if int(os.environ.get("SCALE", 0)) >= 100_000:
             huge_costs, _ = costs(seed, HUGE, ["plan", "collect", *HUGE_BARS], HUGE_TARGETS)
             for verb, bars in HUGE_BARS.items():
-                yield grown(verb, (BIG, big_costs), (HUGE, huge_costs), bars, body)
+                yield growth_row(verb, (BIG, big_costs), (HUGE, huge_costs), bars, body)
     head = [
         "verb",
         "runs",
@@ -205,7 +205,7 @@ def forget(large_campaign: Large) -> None:
     shutil.rmtree(large_campaign.vendor.root / f"{large_campaign.definition.campaign.name}.bag")
 
 
-def grown(
+def growth_row(
     verb: str, smaller: tuple[int, dict[str, Cost]], larger: tuple[int, dict[str, Cost]], bars: tuple[float, float],
     body: list[list[str]],
 ) -> Row:  # fmt: skip

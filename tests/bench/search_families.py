@@ -171,7 +171,7 @@ PUBLISHED = (
 )  # fmt: skip
 
 
-def published(chance: random.Random, space: SearchSpace) -> Curve:
+def published_curve(chance: random.Random, space: SearchSpace) -> Curve:
     points = chance.choice(PUBLISHED)
     scale = _most_processes(space) / points[-1][0] * chance.choice((0.5, 1.0, 2.0))
 
@@ -238,7 +238,7 @@ FAMILIES = {
     "cliffs, two modes of noise": Family(cliff, two_modes, below_two),
     "flat from a knee": Family(flat, normal, below_normal),
     "two humps": Family(humps, normal, below_normal),
-    "published curves": Family(published, normal, below_normal),
+    "published curves": Family(published_curve, normal, below_normal),
     "two modes of noise": Family(smooth, two_modes, below_two),
     "drift": Family(flat, drifting, below_normal),
     "heavy tails": Family(smooth, heavy, below_heavy),
@@ -348,7 +348,7 @@ def best_of_three(
 Outcomes = dict[tuple[str, float], dict[str, list[Searched]]]  # by space and noise, then by family
 
 
-def simulated(searches: dict[float, int], names: list[str]) -> Outcomes:
+def simulate_searches(searches: dict[float, int], names: list[str]) -> Outcomes:
     outcomes: Outcomes = {}
     with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for noise, number in searches.items():
@@ -375,7 +375,7 @@ def main() -> Iterator[Row]:
     bars += [f"x fewest where resolved up to {FEWEST}", f"runs on one node at 10% noise up to {RUNS:.0%} of 3 of each"]
     bars += [f"false alarms up to {ALARMS:.0%} at up to {max(WRONG):.0%} noise"]
     print(f"bars: {'; '.join(bars)}; all allow for chance")
-    outcomes = simulated(SEARCHES, list(FAMILIES))
+    outcomes = simulate_searches(SEARCHES, list(FAMILIES))
     print(f"\n{all_together(outcomes)}")
     for (where, noise), by_family in outcomes.items():
         if noise in WRONG:

@@ -24,7 +24,7 @@ from tests.bench.rank_counts import (
 PROGRAM = Program("a program", lambda directory, _ranks: [directory], phases=2)
 
 
-def encoded(timed: bool, messages: int, rank_0_bytes: int = 1000, others_bytes: int = 2000) -> dict[str, object]:
+def part_fields(timed: bool, messages: int, rank_0_bytes: int = 1000, others_bytes: int = 2000) -> dict[str, object]:
     pairs = {
         "messages_sent": [messages, 0],
         "messages_received": [0, messages],
@@ -42,15 +42,16 @@ def counts(inside: int = 0, per_log: int = 2, rank_0: int = 0, other_rank: int =
         steps = int(math.log2(ranks))
         program_bytes = (1000 + rank_0 * ranks, 2000 + other_rank * ranks)
         parts = [
-            encoded(False, 7 * steps), encoded(True, inside), encoded(False, per_log * steps, *program_bytes),
-            encoded(True, inside), encoded(False, 99),
+            part_fields(False, 7 * steps), part_fields(True, inside),
+            part_fields(False, per_log * steps, *program_bytes),
+            part_fields(True, inside), part_fields(False, 99),
         ]  # fmt: skip
         result[ranks] = parse_parts(json.dumps({"ranks": ranks, "parts": parts}))
     return result
 
 
 def test_a_part_has_the_more_of_what_is_sent_and_received() -> None:
-    part = encoded(True, 0) | {"messages_sent": [3, 1], "messages_received": [2, 5]}
+    part = part_fields(True, 0) | {"messages_sent": [3, 1], "messages_received": [2, 5]}
     assert parse_parts(json.dumps({"ranks": 4, "parts": [part]}))[0].messages == (3, 5)
 
 

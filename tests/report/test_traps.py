@@ -42,7 +42,7 @@ class JudgedCapture:
             if finding.rule == rule and finding.checked
         ]
 
-    def unchecked(self, rule: str) -> list[str]:
+    def unchecked_texts(self, rule: str) -> list[str]:
         return [finding.message for finding in self.findings if finding.rule == rule and not finding.checked]
 
     def row(self, operation: str) -> Row:
@@ -140,7 +140,7 @@ def test_an_mdtest_that_prints_no_shift_is_not_taken_at_its_word(tmp_path: Path,
     silent = judge_capture(tmp_path, f"mdtest-{version}-two-nodes-shared-dir.txt", TWO_NODES, Dialect.RANK_OFFSET)
     assert silent.verdicts_of("FLG-06") == []
     assert silent.verdicts_of("FLG-07") == []
-    assert silent.unchecked("FLG-07") == ["rank shift not in the output"]
+    assert silent.unchecked_texts("FLG-07") == ["rank shift not in the output"]
 
 
 # --- -S: more is counted than happens
@@ -157,8 +157,8 @@ def test_of_an_mdtest_that_inflates_one_file_the_true_count_follows_from_flags_a
     inflated = judge_capture(tmp_path, f"mdtest-{version}-two-nodes-one-file.txt", TWO_NODES, dialect, "onefile")
     too_short = "the phase was too short for the benchmark's clock, and the rate is that of its fastest process"
     short = [f"{name}: {too_short}" for name in ("stat", "remove") if version == "1.8.4"]
-    assert [inflated.unchecked(rule) for rule in ("PHY-03", "PHY-04")] == [[], short]
-    assert len(inflated.unchecked("CCH-03")) == (version == "1.8.4")  # removals by one process
+    assert [inflated.unchecked_texts(rule) for rule in ("PHY-03", "PHY-04")] == [[], short]
+    assert len(inflated.unchecked_texts("CCH-03")) == (version == "1.8.4")  # removals by one process
     created = (Severity.INFO, "256 files (created)", "1024 files (by the formula)")
     assert set(inflated.verdicts_of("PHY-03")) >= {created}
     removed = inflated.row("remove").record
