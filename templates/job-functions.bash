@@ -21,7 +21,25 @@ campaign_reset_bash() {
     done < <(declare -F)
     hash -r
     umask u=rwx,o-w # no other user changes what the job writes
+    campaign_unset_inputs
     set -u
+}
+
+# Unsets what tells srun, mpirun and Slurm's commands something else than their options: a module, a profile or an enclosing job may
+# have set it. Each version of Slurm has other variables, so those stay that say which job this is and how it reaches its cluster.
+campaign_unset_inputs() {
+    local name
+    for name in "${!SLURM@}" "${!SRUN_@}" "${!SBATCH_@}" "${!SACCT_@}" "${!SCANCEL_@}" "${!SCONTROL_@}" "${!SINFO_@}" "${!SQUEUE_@}" \
+        "${!OMPI_MCA_orte_@}" "${!PRTE_MCA_@}"; do
+        case $name in
+        SLURM_JOB_* | SLURM_JOBID | SLURM_SUBMIT_* | SLURM_RESTART_COUNT | SLURM_SCRIPT_CONTEXT | SLURMD_NODENAME) ;;
+        SLURM_CLUSTER_NAME | SLURM_WORKING_CLUSTER | SLURM_CONF | SLURM_CONF_SERVER | SLURM_STEPMGR | SLURM_JWT | SLURM_SACK_*) ;;
+        SLURM_NNODES | SLURM_NODELIST | SLURM_NODE_ALIASES | SLURM_TOPOLOGY_ADDR* | SLURM_NTASKS | SLURM_NPROCS) ;;
+        SLURM_TASKS_PER_NODE | SLURM_CPUS_PER_TASK | SLURM_CPUS_ON_NODE | SLURM_GPUS_ON_NODE | SLURM_SHARDS_ON_NODE) ;;
+        SLURM_NODEID | SLURM_PROCID | SLURM_LOCALID | SLURM_GTIDS | SLURM_TASK_PID | SLURM_PRIO_PROCESS | SLURM_PMIX_*) ;;
+        OMPI_MCA_orte_*output* | PRTE_MCA_*output* | S*) unset -v "$name" ;; # of mpirun's, what it puts into the output
+        esac
+    done
 }
 POSIXLY_CORRECT=y
 trap - DEBUG ERR RETURN # not in a function, which inherits none of them
@@ -109,8 +127,7 @@ campaign_module() {
 # campaign_begin WITNESS PROBE JOB_FOLDER TARGET_DIRECTORY EXECUTABLE [PREFIX...]; PROBE is 1 where ranks are watched
 campaign_begin() {
     export LC_ALL=C # messages and numbers are read by programs, whatever the campaign file sets
-    # squeue would not show the jobs of others, or ask another cluster, and srun would print something else than its tasks.
-    unset -v "${!SQUEUE_@}" "${!SCONTROL_@}" SLURM_CLUSTERS SLURM_LABELIO SLURM_OPEN_MODE SLURM_STDERRMODE SLURM_STDINMODE SLURM_STDOUTMODE
+    campaign_unset_inputs # of a template of the user's own
     campaign_program=$1 campaign_watches=$2
     shift 2
     campaign_job_folder=$1

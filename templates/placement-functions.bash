@@ -96,7 +96,7 @@ campaign_prepare() { # LAUNCHER...; uses campaign_run's variables
     local launcher status
     if [[ -z $watched ]]; then
         watched=yes
-        campaign_tell watch "$1"
+        campaign_tell watch "$1" "$directory"
         # While the nodes get ready; what another launcher is asked may be a reason not to make it.
         [[ $1 != srun || $made == true ]] || campaign_make_directory || return 1
         campaign_ask ready || REPLY='no witness'

@@ -176,7 +176,7 @@ static void finish(struct attempt *attempt)
         report(attempt, facts_complete(attempt->folder));
 }
 
-void attempt_watch(const char *launcher)
+void attempt_watch(const char *launcher, const char *directory)
 {
     struct attempt *attempt = current();
     attempt->watched = true;
@@ -194,7 +194,7 @@ void attempt_watch(const char *launcher)
         nodes_stop();
         nodes_start(false);
     }
-    nodes_tell("run %d\t%s\t%s\n", attempt->run, attempt->folder, launcher);
+    nodes_tell("run %d\t%s\t%s\t%s\n", attempt->run, attempt->folder, launcher, directory);
 }
 
 void attempt_close(bool made, bool ended, char *expected)

@@ -13,7 +13,7 @@ void attempt_keep(const struct told *told);
 
 /* The words of job.h. Those that ask something give the answer. */
 void attempt_begin(const char *folder, const char *directory);
-void attempt_watch(const char *launcher);
+void attempt_watch(const char *launcher, const char *directory);
 const char *attempt_ready(void);
 void attempt_close(bool made, bool ended, char *expected);
 const char *attempt_closed(void);

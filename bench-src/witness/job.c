@@ -77,7 +77,8 @@ static void obey(char *line)
         inputs_hash(rest);
         script_answer("%s", "");
     } else if (strcmp(word, "watch") == 0 && rest != NULL) {
-        attempt_watch(rest);
+        char *launcher = text_part(&rest, '\t');
+        attempt_watch(launcher, rest == NULL ? "" : rest);
     } else if (strcmp(word, "ready") == 0) {
         script_answer("%s", attempt_ready());
     } else if (strcmp(word, "phase") == 0) {

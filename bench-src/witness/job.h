@@ -10,7 +10,7 @@
  *                                          or what was unknown of the words before
  *   inputs FILE ...                        what the benchmark reads
  *   hash FOLDER                            nothing, once all nodes have hashed it
- *   watch LAUNCHER                         its ranks will be looked at
+ *   watch LAUNCHER DIRECTORY               its ranks will be looked at; they are to work in the directory
  *   ready                                  once they are; why they are not, or nothing
  *   phase                                  a phase of it begins
  *   close MADE ENDED [NODES:RANKS:PHASE ...]

@@ -16,7 +16,7 @@
 #include <linux/openat2.h>
 #endif
 
-enum { MOST_LIBRARIES = 400, SHORT_DIGITS = 16, SETTLED_S = 2 };
+enum { MOST_LIBRARIES = 400, SHORT_DIGITS = 16, SETTLED_S = 2, MOST_LEVELS = 100 };
 
 static struct seen_rank *rank_in(struct seen *seen, const struct rank *rank)
 {
@@ -26,6 +26,45 @@ static struct seen_rank *rank_in(struct seen *seen, const struct rank *rank)
     seen->ranks = text_grow(seen->ranks, seen->rank_count, sizeof *seen->ranks);
     seen->ranks[seen->rank_count] = (struct seen_rank){.rank = *rank};
     return &seen->ranks[seen->rank_count++];
+}
+
+/* By device and inode, which a bind mount or a container does not change: its way up leads to the attempt's directory. */
+static bool is_inside(const char *directory, const char *own)
+{
+    struct stat file, top, above = {0};
+    char *path = text_of("%s", directory);
+    bool inside = false, ends = stat(own, &top) != 0;
+    for (int i = 0; i < MOST_LEVELS && !inside && !ends; i++) {
+        ends = stat(path, &file) != 0 || (file.st_ino == above.st_ino && file.st_dev == above.st_dev);
+        inside = !ends && file.st_ino == top.st_ino && file.st_dev == top.st_dev;
+        above = file;
+        char *next = text_of("%s/..", path);
+        free(path);
+        path = next;
+    }
+    free(path);
+    return inside;
+}
+
+void seen_works(struct seen *seen, const struct rank *rank, pid_t pid, const char *own)
+{
+    struct seen_rank *of = rank_in(seen, rank);
+    char link[64], path[4096];
+    snprintf(link, sizeof link, "/proc/%d/cwd", (int)pid);
+    ssize_t length = of->directory == NULL ? readlink(link, path, sizeof path) : -1;
+    if (length < 0)
+        return;
+    of->directory = text_of("%.*s", (int)length, path);
+    if (seen->directory == NULL)
+        seen->directory = text_of("%s", own);
+    size_t top = strlen(seen->directory);
+    if (strncmp(of->directory, seen->directory, top) == 0 && (of->directory[top] == '\0' || of->directory[top] == '/'))
+        return;
+    of->works_elsewhere = !is_inside(link, own);
+    if (of->works_elsewhere)
+        return;
+    free(seen->directory);
+    seen->directory = text_of("%s", of->directory);
 }
 
 bool seen_same(const struct seen *seen, int program, pid_t pid)
@@ -251,6 +290,23 @@ static void tell_inside(struct seen *seen)
     }
 }
 
+/* Each directory once: where the ranks of a node worked. */
+static void tell_directories(struct seen *seen, const char *fact, bool elsewhere)
+{
+    struct text all = {0};
+    for (size_t i = 0; i < seen->rank_count; i++) {
+        const struct seen_rank *of = &seen->ranks[i];
+        bool is_new = of->directory != NULL && of->works_elsewhere == elsewhere;
+        for (size_t k = 0; k < i && is_new; k++)
+            is_new = seen->ranks[k].directory == NULL || strcmp(seen->ranks[k].directory, of->directory) != 0;
+        if (is_new)
+            text_join(&all, "; ", of->directory);
+    }
+    if (all.bytes != NULL)
+        say(seen->run, fact, "%s", all.bytes);
+    text_free(&all);
+}
+
 static void tell_ranks(struct seen *seen, char (*digits)[SHA256_HEX_BYTES])
 {
     for (size_t i = 0; i < seen->rank_count; i++) {
@@ -275,8 +331,10 @@ static void forget(struct seen *seen)
             close(seen->libraries[i].fd);
         free(seen->libraries[i].path);
     }
-    for (size_t i = 0; i < seen->rank_count; i++)
+    for (size_t i = 0; i < seen->rank_count; i++) {
         free(seen->ranks[i].programs);
+        free(seen->ranks[i].directory);
+    }
     for (size_t i = 0; i < seen->variable_count; i++)
         free(seen->variables[i]);
     free(seen->programs);
@@ -284,6 +342,7 @@ static void forget(struct seen *seen)
     free(seen->libraries);
     free(seen->ranks);
     free(seen->variables);
+    free(seen->directory);
     *seen = (struct seen){0};
 }
 
@@ -302,6 +361,8 @@ void seen_tell(struct seen *seen)
         say(seen->run, fact, "%s", is_set ? seen->variables[i] + name + 1 : "yes");
         free(fact);
     }
+    tell_directories(seen, "directory.own", false);
+    tell_directories(seen, "directory.other", true);
     tell_ranks(seen, digits);
     say(seen->run, "end", "yes");
     free(digits);

@@ -33,6 +33,8 @@ struct seen_rank {
     struct rank rank;
     int *programs; /* what it executed, in this order, as numbers of the list */
     size_t count;
+    char *directory; /* where it worked when it was first seen; NULL: not read */
+    bool works_elsewhere;
 };
 
 struct seen {
@@ -43,11 +45,16 @@ struct seen {
     struct seen_library *libraries;
     struct seen_rank *ranks;
     char **variables;
+    char *directory; /* the attempt's, by the name that the kernel has for it; NULL before a rank was seen there */
     size_t program_count, inside_count, library_count, rank_count, variable_count;
 };
 
 /* A process of the rank executes the file now that it is known under that number, or gets one: -1 where it has ended. */
 int seen_executes(struct seen *seen, const struct rank *rank, pid_t pid);
+
+/* Where the first process of a rank works: in the attempt's directory, or below it, or elsewhere. The target is asked only where
+ * the kernel has another name for it. */
+void seen_works(struct seen *seen, const struct rank *rank, pid_t pid, const char *own);
 
 /* Whether a process still executes a program of that number. */
 bool seen_same(const struct seen *seen, int program, pid_t pid);

@@ -52,8 +52,8 @@ struct known {
 
 static struct watch {
     bool watching;
-    char *folder, *launcher;
     char *const *declared;
+    char *folder, *launcher, *directory; /* of the run */
     struct young *young;
     struct known *known;
     size_t young_count, known_count;
@@ -227,6 +227,7 @@ static bool executes(struct known *known, int64_t now)
     int program = seen_executes(&watch.seen, &known->rank, known->pid);
     if (program < 0)
         return false;
+    seen_works(&watch.seen, &known->rank, known->pid, watch.directory);
     known->program = rank_variables(known->pid, keep_variable, &watch.seen) ? program : -1;
     return true;
 }
@@ -280,12 +281,14 @@ static void executed(void *to, pid_t pid)
     add_young(pid, now);
 }
 
-static void begin(char *folder, char *launcher, int run)
+static void begin(const char *folder, const char *launcher, const char *directory, int run)
 {
     const char *slash = strrchr(launcher, '/');
     free(watch.folder);
     free(watch.launcher);
+    free(watch.directory);
     watch.folder = text_of("%s", folder);
+    watch.directory = text_of("%s", directory);
     watch.launcher = text_of("%s", slash == NULL ? launcher : slash + 1);
     watch.seen = (struct seen){.run = run, .declared = watch.declared};
     watch.newest = newest_process();
@@ -325,7 +328,7 @@ static void obey(char *line)
 {
     char *rest = line, *word = text_part(&rest, '\t'), *folder = text_part(&rest, '\t'), *launcher = text_part(&rest, '\t');
     if (strncmp(word, "run ", 4) == 0 && launcher != NULL) {
-        begin(folder, launcher, atoi(word + 4));
+        begin(folder, launcher, rest == NULL ? "" : rest, atoi(word + 4));
     } else if (watch.watching && strcmp(word, "phase") == 0) {
         watch.latest = 0;
         watch.asked = ask_now_us();

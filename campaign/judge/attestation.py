@@ -20,6 +20,10 @@ from campaign.judge.findings import lifted_by_buyer, note, to_explain_at_full_si
 from campaign.results.case import Case
 from campaign.results.environment.facts import SHORT
 
+NO_JSON_LINES = (
+    "{program} has no bench.jsonl with its processes: the launcher did not pass BENCH_JSON to the ranks, or the file "
+    "was removed"
+)
 SINCE = (0, 3, 0)  # versions of the benchmark that attest themselves
 CLOCK_SHARE, CLOCK_S = 0.001, 0.05  # how much two readings of one clock around a run may differ
 IDLE_S, IDLE_SHARE = 10.0, 0.25  # part of a run outside of its phases; 32 processes on 2 cores had 7 s of 22
@@ -180,6 +184,8 @@ def check_attestations(case: Case) -> Iterator[Finding]:
     if lacking and case.observation.complete and version:
         if tuple(map(int, version.groups())) < SINCE:
             yield unchecked("{program} records nothing of its own processes", program=case.observation.program)
+        elif case.observation.binary_sha256 is None:
+            yield unchecked(NO_JSON_LINES, program=case.observation.program)
         else:
             yield violation(
                 "the output has no attestation, which {program} always writes: lines were removed",

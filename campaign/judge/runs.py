@@ -12,6 +12,7 @@ from campaign.core.grouping import grouped
 from campaign.core.records import Completion
 from campaign.core.runs import State
 from campaign.core.units import digits, listing, may_be_negative, utc
+from campaign.judge.attestation import NO_JSON_LINES
 from campaign.judge.findings import (
     BUILTIN,
     at_full_size,
@@ -84,7 +85,7 @@ def check_output(case: Case) -> Iterator[Finding]:
         words = warning.text.replace(case.directory, f"{case.directory.rpartition('-')[0]}-TOKEN")
         yield note("warning in the benchmark output: {line}", "", warning.place, line=words)
     if observation.program.startswith(BUILTIN) and observation.binary_sha256 is None:
-        yield violation("bench.jsonl is missing or unreadable; the built-in benchmark always writes it")
+        yield unchecked(NO_JSON_LINES, program=observation.program)
     if observation.failed_operations:
         yield violation("operations failed", 0, observation.failed_operations)
     if not observation.complete:
@@ -159,7 +160,9 @@ def check_exclusive_nodes(case: Case) -> Iterator[Finding]:
     is_about_run=True,
 )
 def check_clean_directory(case: Case) -> Iterator[Finding]:
-    """The job created the directory, the files left in it, capacity and inodes before and after."""
+    """The job created the directory, the files left in it, capacity and inodes before and after. Ranks of an external
+    benchmark that began to work in another directory; noted if the command line names the attempt's.
+    """
     evidence = case.evidence
     if evidence.made is None or evidence.completion is None:
         yield unchecked("directory state before and after the run was not recorded")
@@ -170,6 +173,11 @@ def check_clean_directory(case: Case) -> Iterator[Finding]:
         removes = any(operation.record == "remove" for operation in case.operations)
         yield (violation if removes else note)(
             "the benchmark left files behind; the job removed them", "0 files", f"{left} files"
+        )
+    if elsewhere := evidence.witness.other_directories:
+        is_named = all(any("{directory}" in word for word in command.arguments) for command in case.run.launched)
+        yield (note if is_named else violation)(
+            "ranks began to work in another directory than the attempt's", case.directory, listing(elsewhere)
         )
     if evidence.before is None or evidence.after is None:
         yield unchecked("file system capacity and inode counts were not recorded")

@@ -22,9 +22,9 @@ from campaign.results.environment.slurm_text import STATES, slurm_fields
 
 QUERY_TIMEOUT_S = 30.0
 
-# SLURM_* variables that are kept when calling Slurm: the cluster, and the PMIx fence that several slurmd on one host
-# need.
-_KEPT = frozenset({"SLURM_CONF", "SLURM_PMIX_FENCE"})
+# SLURM_* variables that are kept when calling Slurm: the cluster, who asks, and the PMIx fence that several slurmd on
+# one host need.
+_KEPT = frozenset({"SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT", "SLURM_PMIX_FENCE"})
 _COMMANDS = frozenset({"sacct", "sacctmgr", "sbatch", "scancel", "scontrol", "sinfo", "squeue", "srun"})
 # Exported shell functions would replace commands of the job; `module` is needed.
 _SCRUBBED = re.compile("(SBATCH|SLURM|SRUN|SQUEUE|SACCT|SCANCEL|SINFO|PMIX|PMI|OMPI_COMM|BENCH|BASH_FUNC)_")

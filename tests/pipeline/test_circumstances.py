@@ -56,6 +56,40 @@ def wrapped_sbatch(case: Case, folder: Path, text: str) -> Case:
     return Case(case.file, case.target, case.sandbox, variables)
 
 
+# --- what a module or a profile says to srun in place of its options
+
+# Each of them alone changes a step of srun 22.05 that has all options which campaign gave until then.
+OVERRIDES = {
+    "SLURM_EXPORT_ENV": "NONE", "SRUN_EXPORT_ENV": "NONE", "SLURM_LABELIO": "1", "SLURM_STDOUTMODE": "{folder}/out",
+    "SLURM_STDINMODE": "none", "SLURM_WORKING_DIR": "/dev/shm", "SLURM_REMOTE_CWD": "/dev/shm",
+    "SRUN_CPUS_PER_TASK": "4", "SLURM_TRES_PER_TASK": "cpu:4",
+    "SLURM_THREADS_PER_CORE": "2", "SLURM_GPUS": "1", "SLURM_GPUS_PER_TASK": "1",
+    "SLURM_GRES": "gpu:1", "SLURM_CONSTRAINT": "none", "SLURM_CLUSTERS": "none", "SLURM_DEBUG": "4",
+    "SLURM_TASK_PROLOG": "{folder}/prolog", "SLURM_PROLOG": "{folder}/prolog", "SLURM_EPILOG": "{folder}/prolog",
+    "SLURM_TIMELIMIT": "0:01",
+}  # fmt: skip
+
+
+def test_variables_of_a_module_change_nothing_that_srun_does(tmp_path: Path, sandbox: Sandbox) -> None:
+    """All of them at once, with the built-in benchmark and with a program that works where it is started."""
+    prolog = tmp_path / "prolog"
+    prolog.write_text(f"#!/bin/sh\ntouch {tmp_path}/touched\n")
+    prolog.chmod(0o755)
+    exports = " ".join(f"export {name}={value.format(folder=tmp_path)};" for name, value in OVERRIDES.items())
+    sets = {"BASH_FUNC_module%%": f"() {{ {exports} }}"}
+    seen = 'pwd >>"$BENCH_JSON.seen"; [ -z "$SLURM_TRES_PER_TASK$SLURM_GPUS" ]'
+    plain = make_case(tmp_path, sandbox, "plain")
+    script = script_case(tmp_path, sandbox, "script", seen)
+    for case in (plain, script):
+        case.file.write_text(case.file.read_text().replace("slurm:\n", "slurm:\n  modules: [site]\n"))
+        Case(case.file, case.target, sandbox, sets).call("run", "--only", "scratch/node/*/*", status=None)
+        assert {end["outcome"] for end in case.completions()} == {"done"}
+    assert {row["status"] for row in plain.table(status=None) if row["launch"] == "node"} == {"measured"}
+    assert not (tmp_path / "touched").exists()
+    places = {line for path in script.results.glob("runs/*/*/bench.jsonl.seen") for line in path.open()}
+    assert {place.rpartition("/")[0] for place in places} == {str(script.target)}
+
+
 # --- a slurmctld that does not answer
 
 

@@ -127,11 +127,27 @@ def test_no_mode_that_a_umask_gives_keeps_the_job_from_its_files_or_lets_others_
     assert {name for name, mode in modes.items() if mode & 0o002 or mode & 0o600 != 0o600} == set()
 
 
-def test_variables_that_hide_jobs_of_others_or_change_what_srun_prints_are_unset(job: Job) -> None:
-    names = ("SQUEUE_USERS", "SQUEUE_STATES", "SCONTROL_ALL", "SLURM_CLUSTERS", "SLURM_LABELIO", "SLURM_STDOUTMODE")
-    seen = variables(job, "".join(f"export {name}=none\n" for name in ("SQUEUERS", *names)))
-    assert seen["SQUEUERS"] == "none"
-    assert seen.keys().isdisjoint(names)
+KEPT = ("SQUEUERS", "SLURM_JOB_UID", "SLURM_NODE_ALIASES", "SLURM_PMIX_DIRECT_CONN", "OMPI_MCA_btl", "OMPI_MCA_orte_x")
+OVERRIDES = (
+    "SQUEUE_USERS", "SQUEUE_STATES", "SCONTROL_ALL", "SACCT_FORMAT", "SLURM_CLUSTERS", "SLURM_LABELIO", "SBATCH_GRES",
+    "SLURM_STDOUTMODE", "SLURM_EXPORT_ENV", "SRUN_EXPORT_ENV", "SRUN_CPUS_PER_TASK", "SLURM_WORKING_DIR",
+    "SLURM_OF_A_LATER_VERSION", "SLURMD_DEBUG", "OMPI_MCA_orte_tag_output", "PRTE_MCA_prte_tag_output",
+)  # fmt: skip
+
+
+def test_variables_that_would_override_the_options_of_slurms_commands_are_unset(job: Job) -> None:
+    seen = variables(job, "".join(f"export {name}=none\n" for name in (*KEPT, *OVERRIDES)))
+    assert {name for name in KEPT if seen.get(name) != "none"} == set()
+    assert seen.keys().isdisjoint(OVERRIDES)
+
+
+def test_so_are_those_that_a_module_sets(job: Job) -> None:
+    exports = "".join(f"export {name}=none; " for name in (*KEPT, *OVERRIDES))
+    job.environment["BASH_FUNC_module%%"] = f"() {{ {exports} }}"
+    job.slurm = Slurm(modules=("openmpi",))
+    seen = variables(job, "")
+    assert {name for name in KEPT if seen.get(name) != "none"} == set()
+    assert seen.keys().isdisjoint(OVERRIDES)
 
 
 def test_nothing_that_bash_reads_is_written_to_a_disk_that_may_be_full() -> None:

@@ -173,6 +173,8 @@ def test_every_run_is_launched_in_its_own_geometry_with_its_own_limit() -> None:
         "--nodes=3",
         "--ntasks=24",
         "--ntasks-per-node=8",
+        "--export=ALL",
+        "--chdir=.",
         "--distribution=block",
         "--mpi=pmi2",
         "--time=62:05",
@@ -335,7 +337,8 @@ def drop(word: str) -> Callable[[str], str]:
 # The second run's lines, which stand once in the script.
 PROGRAM = "/opt/bench/mdtest -F -C -T -r -n 125 -d /scratch/user/campaign-00000002 -N 4 -u"
 LAUNCHER = (
-    "srun --nodes=2 --ntasks=8 --ntasks-per-node=4 --distribution=block --mpi=pmix --time=1:30 --kill-on-bad-exit=1"
+    "srun --nodes=2 --ntasks=8 --ntasks-per-node=4 --export=ALL --chdir=. --distribution=block --mpi=pmix --time=1:30 "
+    "--kill-on-bad-exit=1"
 )
 BEGIN = "campaign_begin /opt/bench/witness 0 /work/results/test/jobs/campaign-test-1 /scratch/user /opt/bench/mdtest\n"
 

@@ -231,6 +231,28 @@ def test_the_job_sees_what_its_ranks_execute_and_load(job: Job) -> None:
     assert not list(job.steps[0].folder.glob("ran.*"))
 
 
+def test_the_job_sees_where_its_ranks_work_also_by_another_name_of_the_target(job: Job) -> None:
+    """The kernel knows a directory by one name, of which links are others."""
+    watch_run(job, program(job, "bench"))
+    witness = read_evidence(job.steps[0].folder, job.steps[0].token)[0].witness
+    assert (witness.directories, witness.other_directories) == ((job.steps[0].directory,), ())
+
+
+def test_the_directory_of_a_rank_that_works_below_a_link_is_its_own(job: Job, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(job.target)
+    real, job.target = job.target, tmp_path / "link"
+    watch_run(job, program(job, "bench"))
+    witness = read_evidence(job.steps[0].folder, job.steps[0].token)[0].witness
+    assert (witness.directories, witness.other_directories) == ((f"{real}/{Path(job.steps[0].directory).name}",), ())
+
+
+def test_a_rank_that_works_elsewhere_is_seen(job: Job) -> None:
+    job.cluster.fault("elsewhere", "/dev/shm")
+    watch_run(job, program(job, "bench"))
+    witness = read_evidence(job.steps[0].folder, job.steps[0].token)[0].witness
+    assert (witness.directories, witness.other_directories) == ((), ("/dev/shm on n[1-2]",))
+
+
 def test_the_sanitizers_find_nothing_in_the_witnesses_of_a_job(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     make("witness", "SAN=1")
     monkeypatch.setenv("CAMPAIGN_BENCHMARK", str(SOURCES / "build-san"))

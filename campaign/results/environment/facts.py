@@ -228,6 +228,8 @@ class Witness:
     threads: tuple[str, ...] = ()  # OMP_NUM_THREADS of the ranks, each different value
     variables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of the rules: each value, "" if not set
     ranks: Mapping[str, str] = field(default_factory=dict)
+    directories: tuple[str, ...] = ()  # where ranks began to work in the attempt's directory or below it
+    other_directories: tuple[str, ...] = ()  # and elsewhere, each with its nodes
     problems: tuple[str, ...] = ()
 
     def inside_digests(self, path: str) -> frozenset[str]:

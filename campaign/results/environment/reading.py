@@ -272,6 +272,8 @@ def _witness(source: _SourceFacts) -> facts.Witness:
         threads=of_ranks.get("OMP_NUM_THREADS", ()),
         variables={name: (*of_ranks.get(name, ()), *("",) * (name in unset)) for name in {**of_ranks, **unset}},
         ranks=dict(_executed(source)),
+        directories=source.words("directory.own"),
+        other_directories=tuple(f"{fact.value} on {fact.node}" for fact in source.by_name.get("directory.other", ())),
         problems=(*source.words("problem"), *source.problems),
     )
 

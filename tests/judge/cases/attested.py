@@ -240,6 +240,13 @@ EXAMPLES: list[Example] = [
         attempt(None, program="campaign bench 0.2.0"),
         "campaign bench 0.2.0 records nothing of its own processes",
     ),
+    unchecked(
+        "EVD-06",
+        "no JSON lines at all, of which nobody knows why",
+        replace(attempt(None), outputs={"": replace(attempt(None).observation, binary_sha256=None)}),
+        "campaign bench 0.3.0 has no bench.jsonl with its processes: the launcher did not pass BENCH_JSON to the "
+        "ranks, or the file was removed",
+    ),
     compliant("EVD-06", "an external benchmark", with_evidence()),
     broken(
         "EVD-06",

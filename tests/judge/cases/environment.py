@@ -46,6 +46,12 @@ def variables(**further_variables: str) -> dict[str, str]:
     return {**builders.environment().variables, **further_variables}
 
 
+def elsewhere(*arguments: str) -> Case:
+    """Ranks of a command with these words that began in /tmp of a node."""
+    of_case = with_evidence(witness=Witness(True, other_directories=("/tmp on n2",)))
+    return replace(of_case, run=builders.with_words(of_case.run, arguments=arguments))
+
+
 def with_accounting(**job: str) -> Case:
     """With other words of Slurm's after the job's end."""
     return with_evidence(accounting=builders.accounting(**job))
@@ -549,6 +555,25 @@ EXAMPLES: list[Example] = [
         "RUN-05",
         "a run that was refused made no directory",
         replace(with_evidence(made=False), attempt=builders.attempt(state=State.FAILED)),
+    ),
+    broken(
+        "RUN-05",
+        "ranks began to work in another directory than the attempt's",
+        elsewhere("-n", "4"),
+        "/scratch/user/campaign-0a1b2c3d",
+        "/tmp on n2",
+    ),
+    disclosed(
+        "RUN-05",
+        "ranks began to work in another directory than the attempt's",
+        elsewhere("-d", "{directory}"),
+        "/scratch/user/campaign-0a1b2c3d",
+        "/tmp on n2",
+    ),
+    compliant(
+        "RUN-05",
+        "all began in the attempt's",
+        with_evidence(witness=Witness(True, directories=("/scratch/user/campaign-1",))),
     ),
     unchecked("RUN-05", "nothing on record", NO_RECORD),
     unchecked("RUN-05", "no capacity afterwards", with_evidence(after=None)),
