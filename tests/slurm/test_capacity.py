@@ -171,7 +171,7 @@ def test_a_limit_of_the_qos_replaces_that_of_the_account() -> None:
 def test_the_qos_of_a_job_is_the_default_one_or_the_only_one_and_otherwise_not_known() -> None:
     of_partition = capacity.parse_association("gpu", "p", USER, ACCOUNTS)
     assert of_partition and of_partition.qos == "fast"
-    several = capacity.parse_association("a", "p", ["a||||x,y||"], [])
-    assert several and several.qos == ""
+    association = capacity.parse_association("a", "p", ["a||||x,y||"], [])
+    assert association and association.qos == ""
     assert capacity.parse_association("gpu", "other", USER, ACCOUNTS) is None
     assert capacity.parse_association("none", "p", USER, ACCOUNTS) is None

@@ -55,8 +55,8 @@ def of_site(text: str) -> str:
 def site() -> Iterator[Sandbox]:
     written_slurm_conf = slurmconf.slurm_conf
 
-    def slurm_conf(layout: Layout, *others: Any) -> str:
-        return of_site(written_slurm_conf(layout, *others))
+    def slurm_conf(layout: Layout, *arguments: Any) -> str:
+        return of_site(written_slurm_conf(layout, *arguments))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(slurmconf, "slurm_conf", slurm_conf)
@@ -77,8 +77,8 @@ def refused(case: Case) -> str:
 
 
 def findings_of(case: Case, rule: str, verb: str = "check") -> list[dict[str, Any]]:
-    found = json.loads(case.call(verb, "--json", status=None))
-    return [finding for finding in found if finding["rule"] == rule]
+    findings = json.loads(case.call(verb, "--json", status=None))
+    return [finding for finding in findings if finding["rule"] == rule]
 
 
 def test_cores_and_memory_that_a_site_keeps_for_the_system_are_not_counted(tmp_path: Path, site: Sandbox) -> None:

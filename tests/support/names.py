@@ -1,9 +1,11 @@
-"""Names that do not say what they hold: how many there are in each package and module, for each 1,000 names.
+"""Names that do not say what they hold: how many there are in each package of the program and of its tests, for each
+1,000 names.
 
     .venv/bin/python -m tests.support.names          the rates of the packages
     .venv/bin/python -m tests.support.names --list   each such name with its file and line
 
-Counted are variables and arguments that are one pronoun, participle or preposition, and functions named by one.
+Counted are variables and arguments that are one pronoun, participle or preposition, and functions named by one; what
+other libraries call something, as hypothesis its `given`, is not.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2] / "campaign"
+PROJECT = Path(__file__).parents[2]
+ROOTS = ("campaign", "tests")
 PRONOUNS = (
     "both each either few here his how its itself many more most neither now one ones others same several some such "
     "that them then there these this those what which whom whose why"
@@ -40,7 +43,7 @@ FIELD_WORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class VagueName:
-    module: str  # its path below the package of the program
+    module: str  # its path in the project
     line: int
     name: str
 
@@ -58,13 +61,21 @@ class NameCounts:
 
 def names_of(tree: ast.AST) -> Iterator[tuple[str, int, bool]]:
     """Every name of a module, its line, and whether it is that of a function."""
+    foreign = set(foreign_names(tree))
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
+        if isinstance(node, ast.Name) and node.id not in foreign:
             yield node.id, node.lineno, False
         elif isinstance(node, ast.arg):
             yield node.arg, node.lineno, False
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.name, node.lineno, True
+
+
+def foreign_names(tree: ast.AST) -> Iterator[str]:
+    """Names that a module imports from other libraries."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and not (node.module or "").startswith(ROOTS):
+            yield from (alias.asname or alias.name for alias in node.names)
 
 
 def is_vague(name: str, is_function: bool) -> bool:
@@ -79,17 +90,21 @@ def vague_names(module: str, source: str) -> tuple[NameCounts, list[VagueName]]:
     return NameCounts(len(names), len(vague)), vague
 
 
-def counts_by_module(root: Path = ROOT) -> dict[str, NameCounts]:
-    """The counts of each module, by its path below `root`."""
-    modules = sorted(root.rglob("*.py"))
-    return {str(path.relative_to(root)): vague_names("", path.read_text())[0] for path in modules}
+def source_by_module() -> dict[str, str]:
+    """The text of each module, by its path in the project."""
+    paths = sorted(path for root in ROOTS for path in (PROJECT / root).rglob("*.py"))
+    return {str(path.relative_to(PROJECT)): path.read_text() for path in paths}
+
+
+def counts_by_module() -> dict[str, NameCounts]:
+    return {module: vague_names(module, source)[0] for module, source in source_by_module().items()}
 
 
 def counts_by_package(modules: dict[str, NameCounts]) -> dict[str, NameCounts]:
-    """The counts of each package, or of a module that is in none."""
+    """The counts of each package below a root, as `campaign/judge`; modules that are in none count for the root."""
     packages: dict[str, NameCounts] = {}
     for module, counts in modules.items():
-        package = packages.setdefault(module.partition("/")[0], NameCounts())
+        package = packages.setdefault("/".join(module.split("/")[:-1][:2]), NameCounts())
         package.names += counts.names
         package.vague += counts.vague
     return packages
@@ -97,8 +112,8 @@ def counts_by_package(modules: dict[str, NameCounts]) -> dict[str, NameCounts]:
 
 def main() -> None:
     if "--list" in sys.argv:
-        for path in sorted(ROOT.rglob("*.py")):
-            for vague in vague_names(str(path.relative_to(ROOT)), path.read_text())[1]:
+        for module, source in source_by_module().items():
+            for vague in vague_names(module, source)[1]:
                 print(f"{vague.module}:{vague.line}: {vague.name}")
         return
     words = Counter[str]()

@@ -54,7 +54,7 @@ class Situation:
     @property
     def running(self) -> list[str]:
         """The nodes that are not powered down."""
-        return [f"n{number}" for number, has in enumerate(self.nodes, 1) if "State=CLOUD" not in has]
+        return [f"n{number}" for number, line in enumerate(self.nodes, 1) if "State=CLOUD" not in line]
 
 
 def _submitted(name: str, *options: str) -> tuple[str, ...]:
@@ -95,14 +95,14 @@ SITUATIONS: Mapping[str, Situation] = {
 
 def readings(name: str) -> dict[str, Any]:
     """What campaign reads in a situation."""
-    shown = partitions.ask(Slurm(constraint=SITUATIONS[name].choice))
-    partition = shown.partition
+    answer = partitions.ask(Slurm(constraint=SITUATIONS[name].choice))
+    partition = answer.partition
     read: dict[str, Any] = {
         "reachable": commands.reachable(),
         "nodes": (partition.nodes, partition.usable, partition.cores_per_node, partition.memory_mib),
         "kinds": [str(kind) for kind in partition.kinds],
         "all": [str(kind) for kind in partitions.ask(Slurm()).partition.kinds],
-        "limits": (partition.job_nodes, shown.memory_limit, shown.terms.sharing),
+        "limits": (partition.job_nodes, answer.memory_limit, answer.terms.sharing),
         "powered_down": partition.powered_down,
         "unusable": [(node.node, node.why, node.reason, node.by) for node in partition.unusable],
         "architecture": partitions.architecture("p"),
