@@ -46,7 +46,7 @@ NOT_SAMPLED = "the bundle cannot be re-evaluated"
 def pack(arguments: argparse.Namespace) -> int:
     selection, out = PartSelection(arguments), arguments.output
     bundle.check_place(out, arguments.force)
-    records = {selection.label(part): bundle.open_recorded(arguments.file, say, part) for part in selection.parts}
+    records = {selection.label(part): bundle.open_part_record(arguments.file, say, part) for part in selection.parts}
     rfp = selection.response.rfp if selection.response else None
     files, parts = bundle.write(records, out, arguments.sign, arguments.force, rfp)
     count = plural(len(parts), "part") if rfp else plural(parts[""].attempts, "attempt")

@@ -79,10 +79,10 @@ def _say_notes(definition: Definition, checked: preflight.Checked, attempts: Seq
 
 def _plan_status(arguments: argparse.Namespace, definition: Definition, checked: preflight.Checked) -> int:
     """Probe the nodes if that is asked for, and say what was not checked; gives the exit status."""
-    if arguments.probe and not checked.silent:
+    if arguments.probe and not checked.slurm_problem:
         return _probe(definition, checked, say if arguments.json else show)
-    if checked.silent or (checked.missing and not arguments.json):
-        (say if checked.silent else show)(checked.unchecked)
+    if checked.slurm_problem or (checked.missing and not arguments.json):
+        (say if checked.slurm_problem else show)(checked.unchecked)
     if arguments.probe:
         return ENVIRONMENT
     if not checked.refused:

@@ -155,7 +155,7 @@ def check_search(values: Values, pack: RulePack, launch: Mapping[str, object]) -
                 f"({condition.requirement})",
                 "nodes",
             )
-    executed = [operation.id for operation in pack.operations if not operation.across]
+    executed = [operation.id for operation in pack.operations if not operation.is_across_executions]
     settings.require(settings["operation"], executed, "operation")
     if searched and any(sweep.by_geometry for sweep in pack.sweeps):
         values.problem(

@@ -94,7 +94,7 @@ class Text:
             return f"found {value_text}, which YAML reads as {reading}; put it in quotes: {quoted(text)}"
         if self.unit and reading == NUMBER:
             return f"found {value_text}, which has no {self.unit}; allowed: {self.allowed}"
-        return _found_read_as(found=value_text, reading=reading, allowed=self.allowed)
+        return _misreading_message(found=value_text, reading=reading, allowed=self.allowed)
 
     def _value(self, text: str) -> Any:
         if not text:
@@ -170,10 +170,10 @@ class Number:
         reading = yaml_reading(node.text)
         if reading in (None, NUMBER, "nothing"):
             return _refuse(node, at, document, self.allowed)
-        return document.problem(at, _found_read_as(found=value_text, reading=reading, allowed=self.allowed), node)
+        return document.problem(at, _misreading_message(found=value_text, reading=reading, allowed=self.allowed), node)
 
 
-def _found_read_as(found: object, reading: object, allowed: object) -> str:
+def _misreading_message(found: object, reading: object, allowed: object) -> str:
     return f"found {found}, which YAML reads as {reading}; allowed: {allowed}"
 
 

@@ -109,7 +109,7 @@ def accept(
         raise InputError(f"{file}: not measured yet; run it on the installed system: 'campaign run {typed_path(file)}'")
     with temporary.directory("campaign-accept.") as folder:
         answer = folder / "answer"
-        bundle.write({"": bundle.open_recorded(file, say)}, answer, None)
+        bundle.write({"": bundle.open_part_record(file, say)}, answer, None)
         with verify.verify(answer, verify.Buyer(nonce=challenge.nonce)) as verified:
             if verified.evaluation is None:
                 raise InputError(f"{file}: the sample cannot be re-evaluated", *map(_finding_text, verified.findings))

@@ -82,7 +82,7 @@ class WrittenPart:
     evaluation: replay.Evaluation
 
 
-def open_recorded(file: Path, say: campaign_state.Say, part: str = "") -> PartRecord:
+def open_part_record(file: Path, say: campaign_state.Say, part: str = "") -> PartRecord:
     """What is on record of a part, as it is now planned. Raises InputError if attempts have not ended."""
     with resolution.use_names(resolution.Names()) as names:
         definition = open_campaign(file, part)

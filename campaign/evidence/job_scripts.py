@@ -210,7 +210,7 @@ def _render_again(
     steps[0] = replace(steps[0], stale=stale)
     witness = next((words[1] for words in commands if words[0] == script_text.BEGIN and len(words) > 1), "")
     boot, seen = submitter if len(submitter) == 2 else ("", "")
-    return scripts.rendered(
+    return scripts.render_template(
         submit.script_of(submission.campaign, submission.pack, job, paths, steps, boot, seen, witness)
     )
 

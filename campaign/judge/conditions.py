@@ -184,7 +184,7 @@ def check_conditions_over_runs(submission: Submission) -> Iterator[Finding]:
             for requirement, condition in _applicable_conditions(cases[0], scope):
                 yield from _check_condition_over_runs(submission, cases, requirement, condition)
 
-    if any(operation.across for operation in submission.pack.operations):
+    if any(operation.is_across_executions for operation in submission.pack.operations):
         yield from _check_computed_conditions(submission)
 
 
@@ -196,7 +196,7 @@ def _check_computed_conditions(submission: Submission) -> Iterator[Finding]:
         case = cases[next(iter(rows.values())).origin]
         for requirement, condition in _applicable_conditions(case):
             operations = [operation for operation in case.pack.operations if operation.name in condition.names]
-            if not any(operation.across for operation in operations) or not {*operations} <= {
+            if not any(operation.is_across_executions for operation in operations) or not {*operations} <= {
                 *case.pack.operations_of(line[1])
             }:
                 continue  # of one execution, or of another launch condition

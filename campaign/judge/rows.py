@@ -40,7 +40,7 @@ def table_rows(
         operation, of_cell = operations[cell.operation], by_cell.get(cell, [])
         results_of_cell = [result for run in of_cell for result in by_run.get(run.id, ())]
         row = Row(cell, operation.unit, Status.MISSING, of_cell[0] if of_cell else None)
-        row = _fill_row(row, campaign, operation, [] if operation.across else results_of_cell)
+        row = _fill_row(row, campaign, operation, [] if operation.is_across_executions else results_of_cell)
         row = replace(row, nodes=tuple(dict.fromkeys(run.node for run in of_cell if run.node)))
         if row.status is Status.MISSING:
             used = [attempt for run in of_cell for attempt in counted_attempts[run.id]]
@@ -213,7 +213,7 @@ class LineParts:
 
 def _fill_computed(table: list[Row], pack: RulePack, results: Sequence[Case]) -> list[Row]:
     """The table with the numbers that are computed across executions."""
-    operations = {operation.id: operation for operation in pack.operations if operation.across}
+    operations = {operation.id: operation for operation in pack.operations if operation.is_across_executions}
     if not operations:
         return table
     valid = valid_by_line(results)

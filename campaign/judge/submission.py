@@ -88,7 +88,7 @@ class Submission:
     @property
     def executed_rows(self) -> list[Row]:
         """The rows whose value one execution gave, and that is not computed across executions."""
-        across = {operation.id for operation in self.pack.operations if operation.across}
+        across = {operation.id for operation in self.pack.operations if operation.is_across_executions}
         return [row for row in self.measured_rows if row.cell.operation not in across]
 
     @property

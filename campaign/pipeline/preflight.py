@@ -40,15 +40,15 @@ from campaign.slurm.collect import open_store
 class Checked:
     """A campaign that can be submitted, as far as could be checked. `plan` has the current partition, unless that is
     settled. `missing`: the runs that would be submitted. `compared`: the benchmark's source. `submission`: the plan
-    with its findings. `silent`: why the cluster was not asked, "" if it was. `notes`: remarks that do not prevent a
-    submission.
+    with its findings. `slurm_problem`: why the cluster was not asked, "" if it was. `notes`: remarks that do not
+    prevent a submission.
     """
 
     plan: planning.Plan
     missing: tuple[Run, ...]
     compared: ComparedSources
     submission: Submission
-    silent: str = ""
+    slurm_problem: str = ""
     notes: tuple[str, ...] = ()
 
     @property
@@ -73,10 +73,10 @@ class Checked:
     @property
     def unchecked(self) -> str:
         """What was not checked, and how to check it."""
-        if self.silent:
+        if self.slurm_problem:
             return (
                 "not checked: partition, limits, account, QOS, MPI plugin, modules, benchmark, directories (Slurm "
-                f"does not answer: {self.silent})"
+                f"does not answer: {self.slurm_problem})"
             )
         return (
             "not checked: whether all nodes see the same directories, load the modules and start the benchmark as "
@@ -94,9 +94,9 @@ def preflight(definition: Definition, planned: planning.Plan, request: Request) 
             f"these runs would have to be measured again; change the campaign file ('campaign plan {file}' says more), "
             "or measure them all the same with --despite-violations",
         )
-    if checked.silent:
+    if checked.slurm_problem:
         raise EnvironmentLacks(
-            f"Slurm does not answer: {checked.silent}; 'campaign run --sandbox' starts a cluster on this machine"
+            f"Slurm does not answer: {checked.slurm_problem}; 'campaign run --sandbox' starts a cluster on this machine"
         )
     return checked
 
@@ -116,13 +116,15 @@ def check(definition: Definition, planned: planning.Plan, request: Request) -> C
     compared, unreadable = _compare_sources(campaign)
     mistakes += [*_outside_paths(definition, planned), *unreadable]
     mistakes += _wrong_inputs(planned)
-    silent = None if planned.slurm_partition else commands.reachable()
-    if silent:
+    slurm_problem = None if planned.slurm_partition else commands.reachable()
+    if slurm_problem:
         if mistakes:
             raise refusal(campaign, mistakes)
         missing = missing_runs(definition, planned, request)
         distinct_jobs(definition, missing)
-        return Checked(planned, missing, compared, judge_planned(definition, planned, compared), silent, tuple(notes))
+        return Checked(
+            planned, missing, compared, judge_planned(definition, planned, compared), slurm_problem, tuple(notes)
+        )
     lacks: list[str] = []
     slurm_partition = None
     try:

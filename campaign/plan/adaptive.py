@@ -139,7 +139,7 @@ def _search_parts(
     whose cells are all left out.
     """
     operations = pack.operations_of(condition.id)
-    executed = [operation.id for operation in operations if not operation.across]
+    executed = [operation.id for operation in operations if not operation.is_across_executions]
     keys, all_operations = campaign.search, tuple(operation.id for operation in operations)
     matching = [operation for operation in operations if keys.operation in (operation.template, operation.id)]
     deciding = (matching or [pack.deciding_operation(condition.id)])[-1].id

@@ -54,7 +54,9 @@ class Case:
     @cached_property
     def operations(self) -> tuple[Operation, ...]:
         """The operations that one execution gives."""
-        return tuple(operation for operation in self.pack.operations_of(self.run.launch) if not operation.across)
+        return tuple(
+            operation for operation in self.pack.operations_of(self.run.launch) if not operation.is_across_executions
+        )
 
     def record(self, operation: str) -> Record | None:
         return next((record for record in self.records if record.operation == operation), None)

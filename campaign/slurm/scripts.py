@@ -200,13 +200,13 @@ def render(job: JobScript) -> str:
     planned.
     """
     template = job.slurm.template or TEMPLATE
-    text = rendered(job, template)
+    text = render_template(job, template)
     if problems := verify(text, job, str(template)):
         raise InputError(*problems)
     return text
 
 
-def rendered(job: JobScript, template: Path = TEMPLATE) -> str:
+def render_template(job: JobScript, template: Path = TEMPLATE) -> str:
     """The job script of a template as it is, to compare one with."""
     return _filled(
         template,

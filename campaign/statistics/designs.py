@@ -64,15 +64,15 @@ class Design:
 OPEN = Design(0, 0, 0.0)
 
 
-def design(every: Sequence[Noise], aims: Aims, fixed: Design = OPEN) -> tuple[Design, bool]:
+def design(noises: Sequence[Noise], aims: Aims, fixed: Design = OPEN) -> tuple[Design, bool]:
     """The design that keeps the aims with the fewest measurements, or that comes nearest to them; whether it keeps
     them. `fixed`: what the buyer insists on, 0 where the design decides.
     """
-    sizes = [fixed.cells] if fixed.cells else range(min(FEWEST, len(every)), min(MOST, len(every)) + 1)
+    sizes = [fixed.cells] if fixed.cells else range(min(FEWEST, len(noises)), min(MOST, len(noises)) + 1)
     limits = [fixed.limit] if fixed.limit else LIMITS
     candidates: list[tuple[float, int, Design]] = []
     for repetitions in [fixed.repetitions] if fixed.repetitions else REPETITIONS:
-        rejected, caught = _rejection_probabilities(every, aims, repetitions, limits, sizes[-1])
+        rejected, caught = _rejection_probabilities(noises, aims, repetitions, limits, sizes[-1])
         lacking = numpy.maximum(rejected - aims.honest, 0) + numpy.maximum(aims.power - caught, 0)
         errors = LACKING * lacking + rejected - caught  # of limits alike, the one with the fewest errors of both kinds
         best = [(cells, int(errors[cells].argmin())) for cells in sizes]
@@ -83,18 +83,18 @@ def design(every: Sequence[Noise], aims: Aims, fixed: Design = OPEN) -> tuple[De
 
 
 def outcome_probabilities(
-    every: Sequence[Noise], aims: Aims, design_to_rate: Design, inflated: Sequence[float] = ()
+    noises: Sequence[Noise], aims: Aims, design_to_rate: Design, inflated: Sequence[float] = ()
 ) -> tuple[float, float, float]:
     """The probabilities that an honest offer is rejected, that it is neither rejected nor accepted, since a cell is
     faster than noise explains, and that an inflated one is rejected. `inflated`: by how much each cell is; otherwise
     those are by which it has the best chance.
     """
     rejected, caught = _rejection_probabilities(
-        every, aims, design_to_rate.repetitions, [design_to_rate.limit], design_to_rate.cells, inflated
+        noises, aims, design_to_rate.repetitions, [design_to_rate.limit], design_to_rate.cells, inflated
     )
-    far = [-math.log(design_to_rate.ceiling(noise)) for noise in every]
-    unremarked = _pass_probabilities(every, design_to_rate.repetitions, [design_to_rate.limit]) - _pass_probabilities(
-        every, design_to_rate.repetitions, [1.0], far
+    far = [-math.log(design_to_rate.ceiling(noise)) for noise in noises]
+    unremarked = _pass_probabilities(noises, design_to_rate.repetitions, [design_to_rate.limit]) - _pass_probabilities(
+        noises, design_to_rate.repetitions, [1.0], far
     )
     honest, acceptance = (
         float(rejected[design_to_rate.cells, 0]),
@@ -112,7 +112,7 @@ def is_noisier(excess: float, freedom: int) -> bool:
 
 
 def _rejection_probabilities(
-    every: Sequence[Noise],
+    noises: Sequence[Noise],
     aims: Aims,
     repetitions: int,
     limits: Sequence[float],
@@ -122,22 +122,24 @@ def _rejection_probabilities(
     """The probability that an honest offer is rejected, and that an inflated one is, by the number of drawn cells (0 to
     `max_cells`) and the limit.
     """
-    honest = _pass_probabilities(every, repetitions, limits)
-    inflations = inflated or [aims.inflation] * len(every)
-    lower = _pass_probabilities(every, repetitions, limits, [-math.log1p(inflation) for inflation in inflations])
+    honest = _pass_probabilities(noises, repetitions, limits)
+    inflations = inflated or [aims.inflation] * len(noises)
+    lower = _pass_probabilities(noises, repetitions, limits, [-math.log1p(inflation) for inflation in inflations])
     # The cells in which an inflated offer loses least.
     order = numpy.argsort(numpy.argsort(-lower / numpy.maximum(honest, 1e-300), axis=0, kind="stable"), axis=0)
-    number = math.ceil(aims.share * len(every) - 1e-9)
-    inflated_passes = numpy.where(order < (len(every) if inflated else number), lower, honest)
+    number = math.ceil(aims.share * len(noises) - 1e-9)
+    inflated_passes = numpy.where(order < (len(noises) if inflated else number), lower, honest)
     return 1 - _all_pass_probabilities(honest, max_cells), 1 - _all_pass_probabilities(inflated_passes, max_cells)
 
 
 def _pass_probabilities(
-    every: Sequence[Noise], repetitions: int, limits: Sequence[float], moved: Sequence[float] = ()
+    noises: Sequence[Noise], repetitions: int, limits: Sequence[float], true_log_ratios: Sequence[float] = ()
 ) -> Numbers:
-    """The probability that each cell reaches each limit. `moved`: the logarithm of its true ratio, if that is not 1."""
-    spreads = numpy.array([noise.spread(repetitions) for noise in every])
-    above = numpy.array(moved or [0.0] * len(every))[:, None] - numpy.log(limits)[None, :]
+    """The probability that each cell reaches each limit. `true_log_ratios`: the logarithms of the cells' true ratios,
+    if those are not 1.
+    """
+    spreads = numpy.array([noise.spread(repetitions) for noise in noises])
+    above = numpy.array(true_log_ratios or [0.0] * len(noises))[:, None] - numpy.log(limits)[None, :]
     passes: Numbers = special.ndtr(above / spreads[:, None])
     return passes
 

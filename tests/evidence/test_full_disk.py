@@ -94,7 +94,7 @@ def test_trouble_of_the_machine_is_no_fault_of_the_bundle(
     error = TROUBLES[trouble]
     if isinstance(error, sqlite3.OperationalError):
         error.sqlite_errorcode = sqlite3.SQLITE_IOERR
-    for place, name in ((replay, "evaluate"), (Store, "attempts"), (scripts, "rendered")):
+    for place, name in ((replay, "evaluate"), (Store, "attempts"), (scripts, "render_template")):
         for wrapped in (False, True):
 
             def fails(*_: object, wrapped: bool = wrapped, **__: object) -> None:

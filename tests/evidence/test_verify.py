@@ -302,9 +302,9 @@ def script_messages(bag: Path, words: str = "script") -> set[tuple[str, bool]]:
 
 def rendered_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another comment in the job script, as a next version has it."""
-    of_now = scripts.rendered
+    of_now = scripts.render_template
     monkeypatch.setattr(
-        scripts, "rendered", lambda script: of_now(script).replace("# What the job", "# All the job", 1)
+        scripts, "render_template", lambda script: of_now(script).replace("# What the job", "# All the job", 1)
     )
 
 
@@ -396,7 +396,7 @@ def not_again(monkeypatch: pytest.MonkeyPatch) -> None:
     def rendered(_: object) -> str:
         raise EnvironmentLacks("a step without a token")
 
-    monkeypatch.setattr(scripts, "rendered", rendered)
+    monkeypatch.setattr(scripts, "render_template", rendered)
 
 
 def test_a_script_of_another_version_that_cannot_be_rendered_again_is_not_checked(

@@ -87,7 +87,7 @@ def test_a_command_whose_quotation_never_ends_has_no_words_of_a_run() -> None:
 
 
 def test_a_step_that_a_script_has_twice_executes_nothing() -> None:
-    text = scripts.rendered(job(plan_runs(["x"])))
+    text = scripts.render_template(job(plan_runs(["x"])))
     assert not script_text.steps(f"{text}\ncampaign_run r 1 00000001 x\n")["00000001"]
 
 

@@ -181,7 +181,7 @@ class Operation:
         return formulas.name_of(self.id)
 
     @property
-    def across(self) -> bool:
+    def is_across_executions(self) -> bool:
         """Whether it is computed from several executions, and not from one."""
         return formulas.is_across(self.formula)
 

@@ -207,7 +207,7 @@ class RulePack:
         """The operation whose value selects the attempt to report, under a launch condition."""
         selecting_id = self.selection.operation
         # Some phases of a launch condition may lack the operation.
-        measured = [operation for operation in self.operations_of(launch) if not operation.across]
+        measured = [operation for operation in self.operations_of(launch) if not operation.is_across_executions]
         return (
             [operation for operation in measured if selecting_id in (operation.template, operation.id)] or measured
         )[-1]

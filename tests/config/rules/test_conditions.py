@@ -44,7 +44,7 @@ def errors(tmp_path: Path, requires: str, rules: str = 'RES-01: "3"') -> str:
         pack = packs.load(file)
     except InputError as error:
         return str(error)
-    operations_across = {entry.name for entry in pack.operations if entry.across}
+    operations_across = {entry.name for entry in pack.operations if entry.is_across_executions}
     judging_rules = {
         "RES-02"
         if entry.over or operations_across & {*entry.names}

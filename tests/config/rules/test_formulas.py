@@ -58,8 +58,8 @@ def test_an_operation_is_in_all_launch_conditions_but_those_that_it_names(
 ) -> None:
     settled = settle(unfold(load(tmp_path, formula), {"scale": 4}), "full", {}, {})
     total = settled.operations[-1]
-    assert (total.id, total.launch, total.across) == ("total", conditions, True)
-    assert [operation.across for operation in settled.operations[:2]] == [False, False]
+    assert (total.id, total.launch, total.is_across_executions) == ("total", conditions, True)
+    assert [operation.is_across_executions for operation in settled.operations[:2]] == [False, False]
     assert settled.deciding_operation("scale-4").id == "time-step"
 
 
