@@ -1106,8 +1106,8 @@ def test_ranks_that_run_another_binary_are_noticed(tmp_path: Path) -> None:
 
 def test_the_sanitizers_find_nothing(tmp_path: Path) -> None:
     every = "-n 6 -b 2 -z 1 -u -t -N 1 -w 100 -e 50 -X -y -c --latency -v -v"
-    two_paths_ = f"-F -n 1000000 -W 1 -L -z 1 -d {tmp_path}/a@{tmp_path}/b"
-    for command in (every, "-F -S -n 5 -N 2 -i 2 -P -B -R7", two_paths_, "-n 5 -l 3 -s 2"):
+    two_directories = f"-F -n 1000000 -W 1 -L -z 1 -d {tmp_path}/a@{tmp_path}/b"
+    for command in (every, "-F -S -n 5 -N 2 -i 2 -P -B -R7", two_directories, "-n 5 -l 3 -s 2"):
         place = () if "-d" in command else ("-d", tmp_path / "d")
         words = (*command.split(), *place)
         reply = launch(tmp_path, "mdtest", *words, ranks=3, node_of_rank="R!=1", **sanitizer_options())

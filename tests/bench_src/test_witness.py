@@ -379,9 +379,9 @@ def test_a_witness_that_waits_for_the_target_wakes_the_script_each_second(tmp_pa
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(b"lock\n")
         process.stdin.flush()
-        lines_ = [process.stdout.readline() for _ in range(4)]
-        assert lines_[0].startswith(b"\twaiting for the target: ")
-        assert lines_[1:] == [b"\t\n"] * 3
+        answers = [process.stdout.readline() for _ in range(4)]
+        assert answers[0].startswith(b"\twaiting for the target: ")
+        assert answers[1:] == [b"\t\n"] * 3
         process.stdin.write(b"over\n")
         process.stdin.close()
         assert process.wait(300) == 0

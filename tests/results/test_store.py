@@ -78,12 +78,12 @@ steps = st.lists(
 
 @settings(max_examples=40)
 @given(steps)
-def test_a_deleted_database_is_built_again_from_the_journal(steps_: list[tuple[str, int, State]]) -> None:
+def test_a_deleted_database_is_built_again_from_the_journal(history: list[tuple[str, int, State]]) -> None:
     with TemporaryDirectory() as folder:
         root = Path(folder)
         store = Store(Paths(root))
         planned = 0
-        for kind, number, state in steps_:
+        for kind, number, state in history:
             if kind == "plan":
                 plan(store, planned)
                 planned += 1
@@ -247,8 +247,8 @@ def test_a_lock_that_is_never_given_up_is_an_error_that_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "LOCK_TIMEOUT_S", 0.1)
-    store_, other = Store(Paths(tmp_path)), Store(Paths(tmp_path))
-    with store_.transaction(), pytest.raises(EnvironmentLacks) as caught:
+    locked_store, other = Store(Paths(tmp_path)), Store(Paths(tmp_path))
+    with locked_store.transaction(), pytest.raises(EnvironmentLacks) as caught:
         plan(other, 1)
     assert str(caught.value) == (
         f"cannot use the database {tmp_path}/campaign.db (database is locked): the file system is full, beyond your "
@@ -279,11 +279,11 @@ def test_drivers_that_write_at_the_same_time_lose_nothing(tmp_path: Path) -> Non
 @pytest.mark.parametrize("seed", range(8))
 def test_a_driver_killed_at_any_moment_leaves_a_store_that_equals_its_journal(tmp_path: Path, seed: int) -> None:
     def write() -> None:
-        store_ = Store(Paths(tmp_path))
+        written_store = Store(Paths(tmp_path))
         for number in range(100_000):
-            with store_.transaction():
-                plan(store_, number)
-            store_.submitted(f"job-{number}", str(number), "")
+            with written_store.transaction():
+                plan(written_store, number)
+            written_store.submitted(f"job-{number}", str(number), "")
 
     process = start_process(write)
     time.sleep(random.Random(seed).uniform(0.005, 0.08))
@@ -326,8 +326,8 @@ def test_a_database_of_another_version_is_set_aside_and_rebuilt_from_the_journal
     builders.filled_store(tmp_path, [builders.run()]).close()
     path, before = tmp_path / "campaign.db", content(tmp_path)
     set_version(path, version)
-    with Store(Paths(tmp_path)) as store_:
-        assert store_.attempts()
+    with Store(Paths(tmp_path)) as new_store:
+        assert new_store.attempts()
     assert content(tmp_path) == before
     assert capsys.readouterr().err == (
         f"{path} is the index of another version of campaign (format {version}; this version uses {store.FORMAT}): "
@@ -410,7 +410,7 @@ def test_what_becomes_of_one_job_is_written_without_reading_the_attempts_of_all(
         "files": "",
     }
     with closing(sqlite3.connect(tmp_path / "campaign.db")) as database:
-        for statement in (name_ for name in ("submitted", "ended") for name_ in store._PROJECTION[name]):
+        for statement in (statement for name in ("submitted", "ended") for statement in store._PROJECTION[name]):
             steps = database.execute(f"EXPLAIN QUERY PLAN {statement}", {**event, "started": 1.0, "ended": 2.0})
             assert all(step[3].startswith("SEARCH") for step in steps), statement
 

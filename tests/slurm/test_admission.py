@@ -70,12 +70,12 @@ def test_nothing_is_listed_where_the_site_keeps_no_accounts(monkeypatch: pytest.
 
 def test_of_a_user_without_a_name_slurm_is_asked_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pwd, "getpwuid", lambda number: {}[number])
-    commands_: list[Sequence[str]] = []
+    calls: list[Sequence[str]] = []
 
     def call(command: Sequence[str]) -> commands.Reply:
-        commands_.append(command)
+        calls.append(command)
         return commands.Reply(0, "", "")
 
     monkeypatch.setattr(commands, "call", call)
     assert partitions.known_names("qos", "batch") == []
-    assert f"user={os.getuid()}" in commands_[0]
+    assert f"user={os.getuid()}" in calls[0]

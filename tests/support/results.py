@@ -63,11 +63,13 @@ class Results:
     ) -> None:
         number = 1 + sum(attempt.run == run.id for attempt in self.attempts)
         token = f"{len(self.attempts):08x}"
-        attempt_ = builders.attempt(run, number=number, token=token, state=state, reason=reason)
-        self.attempts.append(replace(attempt_, **attempt))  # type: ignore[arg-type]
+        planned_attempt = builders.attempt(run, number=number, token=token, state=state, reason=reason)
+        self.attempts.append(replace(planned_attempt, **attempt))  # type: ignore[arg-type]
         if values is not None:
             records = builders.records(values, f"runs/{run.id}/{number}")
-            self.records[run.id, number] = tuple(replace(record_, **(record or {})) for record_ in records)  # type: ignore[arg-type]
+            self.records[run.id, number] = tuple(
+                replace(planned_record, **(record or {})) for planned_record in records
+            )  # type: ignore[arg-type]
             directory = run.attempt_directory(token)
             self.observations[run.id, number] = {"": builders.observation(run, directory, **(seen or {}))}
 

@@ -188,7 +188,7 @@ def test_a_number_that_no_machine_holds_is_read_or_refused_but_nothing_raises(nu
     pattern = " ".join(f"{name}=(?P<{name}>[0-9.e+-]+)" for name in fields)
     declared_record = DeclaredRecord("rate", unit="MB/s", pattern=pattern, plausible="value * size", within=0.5)
     for texts in ({**fields, name: number}, dict.fromkeys(fields, number)):
-        line = " ".join(f"{name_}={text}" for name_, text in texts.items())
+        line = " ".join(f"{field}={text}" for field, text in texts.items())
         records, _ = declared.parse(form("text", declared_record), f"{line}\n", "stdout")
         for record in records:
             assert math.isfinite(record.value), line
@@ -358,8 +358,8 @@ def test_a_unit_that_is_printed_may_name_the_unit_of_the_number() -> None:
         RATE, pattern="rate: (?P<value>[0-9.]+) (?P<unit>[A-Za-z]+)", units=(("Kb", "KiB/s"), ("k", 0.001))
     )
     for prefix, value, unit in (("Kb", 3.0, "KiB/s"), ("k", 0.003, "MB/s")):
-        (record_,) = declared.parse(form("text", record), f"rate: 3 {prefix}\n", "stdout")[0]
-        assert (record_.value, record_.unit) == (value, unit)
+        (result,) = declared.parse(form("text", record), f"rate: 3 {prefix}\n", "stdout")[0]
+        assert (result.value, result.unit) == (value, unit)
 
 
 @pytest.mark.parametrize(

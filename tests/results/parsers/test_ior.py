@@ -219,8 +219,8 @@ def test_the_json_of_the_applet_names_its_program_as_its_other_outputs_do() -> N
 
 @pytest.mark.parametrize("text", ["json", "csv"])
 def test_what_ior_prints_between_the_lines_of_another_format_changes_none_of_its_numbers(text: str) -> None:
-    text_ = (captures.DATA / "ior" / f"ior-4.1.{text}").read_text()
-    lines = text_.splitlines(keepends=True)
+    output = (captures.DATA / "ior" / f"ior-4.1.{text}").read_text()
+    lines = output.splitlines(keepends=True)
     between = (
         'WARNING: The file "f" exists already and will be deleted\n',
         "stonewalling pairs accessed min: 8 max: 8 -- min data: 0.0 GiB mean data: 0.0 GiB time: 0.0s\n",
@@ -228,7 +228,7 @@ def test_what_ior_prints_between_the_lines_of_another_format_changes_none_of_its
     )
     (records, seen), (plain, before) = (
         parse("".join((*between, *lines[:3], *between, *lines[3:])), "stdout"),
-        parse(text_, "stdout"),
+        parse(output, "stdout"),
     )
     assert [(record.operation, record.value, record.stddev) for record in records] == [
         (record.operation, record.value, record.stddev) for record in plain
@@ -240,7 +240,7 @@ def test_what_ior_prints_between_the_lines_of_another_format_changes_none_of_its
     assert (seen.errors, seen.unparsed) == ((), ())
     assert len(seen.warnings) == len(before.warnings) + 2
     wrong = "WARNING: incorrect data on read (4 errors found).\n"
-    assert texts_of(parse(wrong + text_, "stdout")[1].errors) == (f"stdout:1: {wrong.strip()}",)
+    assert texts_of(parse(wrong + output, "stdout")[1].errors) == (f"stdout:1: {wrong.strip()}",)
 
 
 def test_json_that_was_cut_off_gives_nothing() -> None:

@@ -128,8 +128,8 @@ def test_where_the_text_does_not_show_the_rate_of_all_processes_none_is_derived(
     for layout in ("1.8", "1.9", "3.2"):
         record = create_record(one_iteration_case(layout, rows))
         assert (record.value, record.true_value, record.of_fastest) == (20.0, None, True)
-    record_ = create_record(plain_case("3.3"))  # the slowest process may be that of another iteration
-    assert (record_.true_value, record_.of_fastest) == (None, True)
+    creation = create_record(plain_case("3.3"))  # the slowest process may be that of another iteration
+    assert (creation.true_value, creation.of_fastest) == (None, True)
 
 
 def test_since_version_4_and_of_one_process_the_rate_is_that_of_all() -> None:
