@@ -62,16 +62,47 @@ def refused_job(jobs: Sequence[tuple[scripts.JobScript, str]], partition: partit
         if not cause or (widest.nodes > partition.usable and partition.unusable):
             continue
         at, value = _refused_setting(job, cause)
-        problem = (
-            f"sbatch --test-only refuses a job of {widest.nodes} nodes with {widest.processes_per_node} processes "
-            f"each: {cause}"
-        )
         if value:
             values = partitions.known_names(str(at[1]), partition.name)
             remedy = suggestion(value, values) if values else "correct it or remove it"
+            if value in values:
+                remedy = "Slurm knows it, and refuses such a job only with it: name another, or ask the administrators"
             problem = f"found {value}; sbatch --test-only: {cause}; {remedy}"
+        else:
+            option, remedy = _refused_option(script)
+            without = f"; not without {option}, which campaign adds: {remedy}" if option else ""
+            problem = (
+                f"sbatch --test-only refuses a job of {widest.nodes} nodes with {widest.processes_per_node} processes "
+                f"each: {cause}{without}"
+            )
         yield Mistake(at, problem)
         return
+
+
+# Options that campaign adds, and what to do where a site refuses one.
+_ASK = "ask the administrators to allow it"
+_ADDED_OPTIONS = {
+    "--ntasks-per-node": "use fewer processes per node",
+    "--mem=0": "set the memory of each node that jobs may have: slurm.directives: [--mem=SIZE]",
+    "--exclusive": "results need whole nodes: name a partition whose jobs get all CPUs of a node (MaxCPUsPerNode)",
+    "--comment": _ASK,
+    "--no-requeue": _ASK,
+    "--open-mode": _ASK,
+    "--nodes": "use fewer nodes",
+}
+
+
+def _refused_option(script: str) -> tuple[str, str]:
+    """The option of campaign's own without which, and without those before it, sbatch accepts the job, with what to do;
+    "" if there is none.
+    """
+    lines = script.split("\n")
+    for option, remedy in _ADDED_OPTIONS.items():
+        words = [line.removeprefix("#SBATCH ") for line in lines if line.startswith(f"#SBATCH {option}")]
+        lines = [line for line in lines if not line.startswith(f"#SBATCH {option}")]
+        if words and not sbatch.refusal("\n".join(lines)):
+            return words[0], remedy
+    return "", ""
 
 
 def _refused_setting(job: scripts.JobScript, cause: str) -> tuple[Place, str]:

@@ -26,7 +26,7 @@ from campaign.pipeline import places, planning, preflight, probe
 from campaign.pipeline.places import Mistake, refusal
 from campaign.pipeline.preflight import Checked
 from campaign.pipeline.request import Request
-from campaign.slurm import capacity, commands, sbatch
+from campaign.slurm import capacity, commands, partitions, sbatch
 from campaign.slurm.capacity import Qos
 from tests.support import fake_slurm
 from tests.support.fake_slurm import Fake
@@ -132,6 +132,39 @@ def test_the_setting_that_sbatch_refuses_is_the_one_without_which_it_says_someth
     assert (
         refusal_text(read_definition(f"slurm: {{{setting}}}\n"))
         == f"{says}sbatch --test-only: Invalid combination specified; correct it or remove it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("option", "word", "remedy"),
+    [
+        ("ntasks-per-node", "--ntasks-per-node=8", "use fewer processes per node"),
+        ("mem", "--mem=0", "set the memory of each node that jobs may have: slurm.directives: [--mem=SIZE]"),
+        (
+            "exclusive", "--exclusive",
+            "results need whole nodes: name a partition whose jobs get all CPUs of a node (MaxCPUsPerNode)",
+        ),
+        ("no-requeue", "--no-requeue", "ask the administrators to allow it"),
+    ],
+)  # fmt: skip
+def test_an_option_of_campaigns_own_that_sbatch_refuses_is_named_with_the_way_out(
+    option: str, word: str, remedy: str, cluster: Fake
+) -> None:
+    cluster.fault("test-refuses", f"{option} sbatch: error: Site policy: not here")
+    assert refusal_text(read_definition("slurm: {account: site}\n")) == (
+        "c.yaml:11:8: slurm: sbatch --test-only refuses a job of 4 nodes with 8 processes each: Site policy: not here; "
+        f"not without {word}, which campaign adds: {remedy}"
+    )
+
+
+def test_an_account_that_slurm_knows_is_not_taken_for_a_typing_error(
+    cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(partitions, "known_names", lambda key, partition: ["bench", "other"])
+    cluster.fault("test-refuses", "account allocation failure: Job violates accounting/QOS policy")
+    assert refusal_text(read_definition("slurm: {account: bench}\n")) == (
+        "c.yaml:11:18: slurm.account: found bench; sbatch --test-only: Job violates accounting/QOS policy; Slurm knows "
+        "it, and refuses such a job only with it: name another, or ask the administrators"
     )
 
 

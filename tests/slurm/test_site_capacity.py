@@ -127,6 +127,13 @@ def test_more_memory_than_a_job_may_have_is_refused_with_the_option_that_mends_i
     mended.call("plan")
 
 
+def test_a_partition_that_gives_no_job_whole_nodes_is_named(tmp_path: Path, site: Sandbox) -> None:
+    assert (
+        "Requested node configuration is not available; not without --exclusive, which campaign adds: results need "
+        "whole nodes: name a partition whose jobs get all CPUs of a node (MaxCPUsPerNode)"
+    ) in refused(campaign(tmp_path, site, "cut", "partition: cut", THREE))
+
+
 def test_a_partition_whose_jobs_share_nodes_is_named(tmp_path: Path, site: Sandbox) -> None:
     case = campaign(tmp_path, site, "shared", "partition: shared", THREE)
     process = subprocess.run(case.command("plan"), env=case.environment(), capture_output=True, text=True, timeout=800)
