@@ -8,7 +8,6 @@ manifest with its hash. Whatever is wrong is recorded as a problem; a file with 
 from __future__ import annotations
 
 import errno
-import functools
 import gzip
 import hashlib
 import os
@@ -19,6 +18,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import IO
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -27,6 +28,7 @@ from campaign.core import archives, temporary, untrusted
 from campaign.core.errors import InputError, MachineLacks
 from campaign.core.steps import count_steps
 from campaign.core.strict_yaml import quoted
+from campaign.core.workers import results_in_order
 
 DECLARATION = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
 INFO, MANIFEST, TAG_MANIFEST = "bag-info.txt", "manifest-sha256.txt", "tagmanifest-sha256.txt"
@@ -98,19 +100,18 @@ def files(folder: Path | str, prefix: str = "") -> Iterator[tuple[str, os.DirEnt
 
 def finish(root: Path, info: Mapping[str, str]) -> None:
     """Make a bag of a directory whose payload is in `data/`: write declaration, description and manifests."""
-    size = count = 0
+    payload = [(name, Path(entry.path)) for name, entry in files(root / "data", PAYLOAD)]
     with (root / MANIFEST).open("wb") as manifest:
-        for name, entry in count_steps(files(root / "data", PAYLOAD), "hashing files"):
-            manifest.write(_line(name, Path(entry.path)))
-            size, count = size + entry.stat().st_size, count + 1
-    described = {**info, "Payload-Oxum": f"{size}.{count}"}
+        manifest.writelines(results_in_order(_line, payload, itemgetter(0), "hashing files"))
+    size = sum(path.stat().st_size for _, path in payload)
+    described = {**info, "Payload-Oxum": f"{size}.{len(payload)}"}
     tags = {
         "bagit.txt": DECLARATION,
         INFO: "".join(f"{key}: {' '.join(value.split())}\n" for key, value in described.items()),
     }
     for name, text in tags.items():
         (root / name).write_bytes(text.encode())
-    (root / TAG_MANIFEST).write_bytes(b"".join(_line(name, root / name) for name in sorted([*tags, MANIFEST])))
+    (root / TAG_MANIFEST).write_bytes(b"".join(_line((name, root / name)) for name in sorted([*tags, MANIFEST])))
 
 
 def pack(root: Path, archive: Path) -> None:
@@ -146,8 +147,9 @@ def _archive_folder(archive: Path) -> str:
     return "bundle" if unfit_name_reason(name) or name == "data" else name
 
 
-def _line(name: str, path: Path) -> bytes:
-    """The line of a manifest for a file."""
+def _line(file: tuple[str, Path]) -> bytes:
+    """The line of a manifest for a file, after its name."""
+    name, path = file
     return f"{untrusted.digest(path)}  {_quoted(name)}\n".encode()
 
 
@@ -168,7 +170,9 @@ def read(path: Path, into: Path) -> Bag:
             nested_bags = [file.parent for file in path.glob("*/bagit.txt")]
             remedy = f"did you mean {nested_bags[0]}?" if len(nested_bags) == 1 else _GIVE
             raise InputError(f"{path}: not a bundle: bagit.txt not found; {remedy}")
-        _copy(_Intake(bag), _directory_members(path), top="")
+        members = list(_admitted_files(_Intake(bag), _directory_members(path), top=""))
+        copies = results_in_order(partial(_copy_file, bag), members, itemgetter(0), _COPYING)
+        _add_copies(bag, zip(members, copies, strict=True))
     elif path.is_file():
         _read_archive(bag, path)
     else:
@@ -178,13 +182,18 @@ def read(path: Path, into: Path) -> Bag:
     return bag
 
 
+_COPYING = "copying files of the bundle"
+_File = tuple[str, archives.Member]  # after its name in the bag
+_Copy = tuple[str, str]  # the SHA-256 of a copied file, and why it was refused
+
+
 class _Refused(Exception):
     """A member that is not copied, with the reason."""
 
 
 @dataclass
 class _Intake:
-    """Copies members into the private directory and counts them."""
+    """Admits members to the private directory and counts them."""
 
     bag: Bag
     total: int = 0
@@ -193,33 +202,16 @@ class _Intake:
     seen: dict[str, str] = field(default_factory=dict)  # names as a case-insensitive file system compares them
     folders: dict[str, str] = field(default_factory=lambda: {"": ""})  # the same; the root exists
 
-    def take(self, name: str, content: IO[bytes], size: int) -> None:
-        """`size` is the size that the archive says; no more is read."""
+    def admit(self, name: str, size: int) -> None:
+        """Make room for a file. `size` is what the archive says; no more is read."""
         self._check_name(name)
         if size > LARGEST_FILE:
             raise _Refused(f"{quoted(name)}: {size} bytes; allowed: up to {LARGEST_FILE}")
-        path = self.bag.root / name
-        digest, copied = hashlib.sha256(), 0
+        self.total += size
+        if self.total > self.most:
+            raise InputError(size_problem(self.most))
         with writing_member(name):
             self._enter(name.rpartition("/")[0], name)
-            out = path.open("xb", buffering=0)
-        with out:
-            while data := content.read(min(_CHUNK, size + 1 - copied)):
-                copied += len(data)
-                self.total += len(data)
-                if self.total > self.most:
-                    raise InputError(size_problem(self.most))
-                digest.update(data)
-                with writing_member(name):
-                    _write(out, data)
-        if copied != size:
-            path.unlink()
-            if copied > size:
-                raise _Refused(f"{quoted(name)}: longer than the {size} bytes in its header")
-            raise _Refused(f"{quoted(name)}: truncated: {copied} of {size} bytes")
-        self.bag.digests[name] = digest.hexdigest()
-        self.bag.size += size
-        self.bag.payload_size += size if name.startswith(PAYLOAD) else 0
 
     def _check_name(self, name: str) -> None:
         if reason := unfit_name_reason(name):
@@ -297,7 +289,7 @@ def _directory_members(root: Path) -> Iterator[archives.Member]:
             if entry.is_dir(follow_symlinks=False):
                 member_type, problem = archives.MemberType.DIRECTORY, unfit_name_reason(name)
                 waiting += [] if problem else [(Path(entry.path), f"{name}/")]
-            content = functools.partial(open_member, entry.path)
+            content = partial(open_member, entry.path)
             yield archives.Member(name, member_type, status.st_size, status.st_mode, content, problem=problem)
 
 
@@ -311,7 +303,8 @@ def _read_archive(bag: Bag, path: Path) -> None:
     limits = archives.Limits("the bundle", MOST_FILES, max_bytes + max_bytes // 8 + RATIO_FROM, size_problem(max_bytes))
     try:
         with archives.open_archive(path, limits) as members:
-            _copy(_Intake(bag, most=max_bytes), members)
+            admitted = _admitted_files(_Intake(bag, most=max_bytes), members)
+            _add_copies(bag, ((file, _copy_file(bag, file)) for file in count_steps(admitted, _COPYING)))
     except archives.NoArchive as error:
         raise InputError(f"{path}: not a bundle: not a zip or tar archive ({error}); {_GIVE}") from error
     except archives.Damaged as error:
@@ -320,11 +313,11 @@ def _read_archive(bag: Bag, path: Path) -> None:
         bag.problems.append(f"{path.name}: empty")
 
 
-def _copy(intake: _Intake, members: Iterable[archives.Member], top: str | None = None) -> None:
-    """Copy the files among the members. `top`: the folder that contains all of them, if it does not follow from the
-    first file.
+def _admitted_files(intake: _Intake, members: Iterable[archives.Member], top: str | None = None) -> Iterator[_File]:
+    """The files among the members that may be copied. `top`: the folder that contains all of them, if it does not
+    follow from the first file.
     """
-    for member in count_steps(members, "copying files of the bundle"):
+    for member in members:
         if member.type is archives.MemberType.DIRECTORY and not member.problem:
             continue
         try:
@@ -335,10 +328,47 @@ def _copy(intake: _Intake, members: Iterable[archives.Member], top: str | None =
                 raise _Refused(f"{quoted(member.name)}: {kind}; allowed: regular files")
             if top is None:
                 top = top_folder(member.name)
-            with member.open() as content:
-                intake.take(member.name.removeprefix(top), content, member.size)
+            name = member.name.removeprefix(top)
+            intake.admit(name, member.size)
         except _Refused as refused:
             intake.bag.problems.append(f"{refused}: refused")
+        else:
+            yield name, member
+
+
+def _copy_file(bag: Bag, file: _File) -> _Copy:
+    """Copy an admitted file into the bag."""
+    (name, member), digest, copied = file, hashlib.sha256(), 0
+    path = bag.root / name
+    try:
+        with member.open() as content:
+            with writing_member(name):
+                out = path.open("wb", buffering=0)
+            with out:
+                while data := content.read(min(_CHUNK, member.size + 1 - copied)):
+                    copied += len(data)
+                    digest.update(data)
+                    with writing_member(name):
+                        _write(out, data)
+    except _Refused as refused:
+        return "", f"{refused}: refused"
+    if copied == member.size:
+        return digest.hexdigest(), ""
+    path.unlink()
+    if copied > member.size:
+        return "", f"{quoted(name)}: longer than the {member.size} bytes in its header: refused"
+    return "", f"{quoted(name)}: truncated: {copied} of {member.size} bytes: refused"
+
+
+def _add_copies(bag: Bag, copies: Iterable[tuple[_File, _Copy]]) -> None:
+    """Record what was copied into the bag."""
+    for (name, member), (digest, problem) in copies:
+        if problem:
+            bag.problems.append(problem)
+        else:
+            bag.digests[name] = digest
+            bag.size += member.size
+            bag.payload_size += member.size if name.startswith(PAYLOAD) else 0
 
 
 def top_folder(first: str) -> str:

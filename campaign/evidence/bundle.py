@@ -43,8 +43,8 @@ from campaign.core.atomic import locked
 from campaign.core.errors import InputError, convert_full_disk, typed_path, write_error
 from campaign.core.paths import RESPONSE, RFP, Paths, bundle_of_part
 from campaign.core.runs import Attempt, Run, State
-from campaign.core.steps import count_steps
 from campaign.core.units import plural
+from campaign.core.workers import results_in_order
 from campaign.evidence import provenance, replay
 from campaign.judge.submission import Submission
 from campaign.pipeline import campaign_state, planning
@@ -185,8 +185,10 @@ def _move(root: Path, out: Path, force: bool) -> None:
             packed.chmod(target.stat().st_mode & 0o777)
         packed.rename(target)
     else:
-        for path in (root, *root.rglob("*")):
-            path.chmod(0o755 if path.is_dir() else 0o644)
+        for directory, _, names in os.walk(root):
+            Path(directory).chmod(0o755)
+            for name in names:
+                Path(directory, name).chmod(0o644)
         root.rename(out)
 
 
@@ -268,19 +270,22 @@ def _copy_evidence(
         _copy(Path(path), data / name)
     _write(data / "names.json", replay.names_as_json(names, campaign, pack.path, copies))
     jobs = {attempt.job for attempt in attempts if (attempt.run, attempt.number) in counted_keys}
-    for name, entry in count_steps(bagit.files(paths.root), "copying files"):
-        top, *parts = name.split("/")
-        if not is_evidence(top):
-            continue
-        if top == "runs" and len(parts) > 2:
-            run, number, *file = parts
-            if (run, int(number) if number.isdigit() else 0) not in counted_keys and "/".join(
-                file
-            ) not in ALWAYS_INCLUDED:
-                continue
-        if top == "jobs" and parts[0] not in jobs:
-            continue
-        _copy(Path(entry.path), data / "results" / name)
+    included_names = [name for name, _ in bagit.files(paths.root) if _is_included(name, counted_keys, jobs)]
+
+    def copy(name: str) -> None:
+        _copy(paths.root / name, data / "results" / name)
+
+    list(results_in_order(copy, included_names, str, "copying files"))
+
+
+def _is_included(name: str, counted_keys: set[tuple[str, int]], jobs: set[str]) -> bool:
+    """Whether a file of the results is part of the bundle."""
+    top, *parts = name.split("/")
+    if top == "runs" and len(parts) > 2:
+        run, number, *file = parts
+        is_counted = (run, int(number) if number.isdigit() else 0) in counted_keys
+        return is_counted or "/".join(file) in ALWAYS_INCLUDED
+    return is_evidence(top) and (top != "jobs" or parts[0] in jobs)
 
 
 def is_evidence(top: str) -> bool:

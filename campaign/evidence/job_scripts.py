@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from campaign import __version__
@@ -15,9 +15,9 @@ from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
 from campaign.core.paths import Paths
 from campaign.core.runs import Attempt, Planned, Run
-from campaign.core.steps import count_steps
 from campaign.core.strict_yaml import quoted
 from campaign.core.units import listing
+from campaign.core.workers import results_in_order
 from campaign.evidence import replay
 from campaign.evidence.derived_files import first_difference, json_object, read_text
 from campaign.judge.findings import Form, to_explain, unchecked_by_buyer, violation
@@ -30,6 +30,17 @@ LONGEST_LINE = 200  # characters that are shown
 _SETTING_LINE = re.compile(r"#SBATCH |\s*campaign_count_by ")
 _TIME_LIMIT = re.compile(r"(\bsrun .*?) --time=\S+")
 _Differing = tuple[Form, int, str, str]  # form of the finding, line, expected, found
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """A job's script compared with the planned one: `failure` to render that, `unplanned` options and commands, or the
+    first `difference`.
+    """
+
+    failure: str = ""
+    unplanned: tuple[str, str] | None = None
+    difference: _Differing | None = None
 
 
 def unplanned_attempts(data: Path, bag: bagit.Bag, evaluation: replay.Evaluation) -> dict[str, str]:
@@ -106,24 +117,21 @@ def _compare_with_plan(
     differences: dict[_Differing, list[str]] = {}
     of_others: dict[str, list[tuple[str, str, str]]] = {}
     failing: dict[tuple[str, str], list[str]] = {}  # by the other version and the reason
-    for job, attempts in count_steps(planned.items(), "comparing job scripts", len(planned)):
+    jobs = list(planned)
+
+    def compare(job: str) -> _Compared:
+        return _compare_script(data, job, planned[job], directories, submission)
+
+    for job, compared in zip(jobs, results_in_order(compare, jobs, str, "comparing job scripts"), strict=True):
         place, origin = f"jobs/{job}/job.sbatch", _other_version(submission, job)
-        text = read_text(data / "results" / place) or ""  # one in memory at a time
-        try:
-            planned_text = _render_again(text, job, attempts, directories, submission)
-        except (CampaignError, ValueError) as error:
-            reraise_machine_problem(error)
-            if origin:
-                failing.setdefault((origin, str(error)), []).append(place)
-            else:
-                yield violation("{place}: cannot be rendered again: {why}", place=place, why=error)
-            continue
-        if text.rstrip("\n") == planned_text.rstrip("\n"):
-            continue
-        if origin:
-            of_others.setdefault(origin, []).append((place, *_unplanned_commands(text, planned_text)))
-        else:
-            differences.setdefault(_script_difference(text, planned_text), []).append(place)
+        if compared.failure and origin:
+            failing.setdefault((origin, compared.failure), []).append(place)
+        elif compared.failure:
+            yield violation("{place}: cannot be rendered again: {why}", place=place, why=compared.failure)
+        elif compared.unplanned:
+            of_others.setdefault(origin, []).append((place, *compared.unplanned))
+        elif compared.difference:
+            differences.setdefault(compared.difference, []).append(place)
     for (form, number, *texts), places in differences.items():
         yield form(
             "{places}: line {line} is not as campaign {version} renders it, which the journal names: the script was "
@@ -153,6 +161,23 @@ def _compare_with_plan(
             why=reason,
             version=__version__,
         )
+
+
+def _compare_script(
+    data: Path, job: str, attempts: Sequence[tuple[Attempt, Run]], directories: Set[str], submission: Submission
+) -> _Compared:
+    """Compare a job's script with the planned one; by its options and commands if another version rendered it."""
+    text = read_text(data / "results" / "jobs" / job / "job.sbatch") or ""
+    try:
+        planned_text = _render_again(text, job, attempts, directories, submission)
+    except (CampaignError, ValueError) as error:
+        reraise_machine_problem(error)
+        return _Compared(failure=str(error))
+    if text.rstrip("\n") == planned_text.rstrip("\n"):
+        return _Compared()
+    if _other_version(submission, job):
+        return _Compared(unplanned=_unplanned_commands(text, planned_text))
+    return _Compared(difference=_script_difference(text, planned_text))
 
 
 def _other_version(submission: Submission, job: str) -> str:

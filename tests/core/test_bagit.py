@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaign.core import bagit
+from campaign.core import archives, bagit, workers
 from campaign.core.bagit import Bag
 from campaign.core.errors import EnvironmentLacks, InputError
 
@@ -322,10 +322,32 @@ def test_a_changed_archive_is_read_without_an_accident(
 
 
 def test_a_member_that_is_read_is_never_more_than_it_said(tmp_path: Path) -> None:
-    intake = bagit._Intake(Bag(tmp_path))
-    with pytest.raises(bagit._Refused, match="longer than the 2 bytes in its header"):
-        intake.take("data/x", io.BytesIO(b"123"), 2)
-    assert not (tmp_path / "data/x").exists()
+    longer = archives.Member("x", archives.MemberType.FILE, 2, 0o644, lambda: io.BytesIO(b"123"))
+    refusal = '"x": longer than the 2 bytes in its header: refused'
+    assert bagit._copy_file(Bag(tmp_path), ("x", longer)) == ("", refusal)
+    assert not (tmp_path / "x").exists()
+
+
+def test_several_processes_copy_and_refuse_what_one_copies_and_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = bag(tmp_path / "bag", **{f"folder{number % 5}/log{number}": "x" * number for number in range(40)})
+    manifest = (root / "manifest-sha256.txt").read_bytes()
+    (root / "data/folder1/log11").write_text("changed")
+    (root / "data/folder2/log12").unlink()
+    (root / "data/FOLDER3").mkdir()
+    (root / "data/FOLDER3/added").write_text("another case")
+    (root / "data/link").symlink_to("log")
+    in_one = read(root, tmp_path)
+    (tmp_path / "into").rename(tmp_path / "into one")
+    monkeypatch.setattr(workers, "FEWEST_ITEMS", 1)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
+    in_three = read(root, tmp_path)
+    assert in_three.problems == in_one.problems
+    assert len(in_one.problems) == 5
+    assert (in_three.digests, in_three.size, in_three.info) == (in_one.digests, in_one.size, in_one.info)
+    bagit.finish(bag(tmp_path / "same", **{f"folder{n % 5}/log{n}": "x" * n for n in range(40)}), {})
+    assert (tmp_path / "same/manifest-sha256.txt").read_bytes() == manifest
 
 
 # --- archives that cost more than they are
