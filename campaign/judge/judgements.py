@@ -12,6 +12,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -20,7 +21,7 @@ import campaign
 from campaign.config.definition import Definition
 from campaign.core import resources, untrusted
 from campaign.core.decode import decode, dumps
-from campaign.core.errors import pass_on_limit
+from campaign.core.errors import EnvironmentLacks, pass_on_limit
 from campaign.core.findings import Finding
 from campaign.core.paths import Paths
 from campaign.judge.rows import projection_of
@@ -68,6 +69,12 @@ class JudgedAttempts:
         findings = tuple(self._judge(case))
         self.new[case.subject] = key, findings_json(findings)
         return findings
+
+    def keep(self) -> None:
+        """Keep the new ones; if the file system is full, they are judged again."""
+        if self.new:
+            with suppress(EnvironmentLacks):
+                self._store.keep_judgements(self.new)
 
 
 def findings_json(findings: tuple[Finding, ...]) -> str:

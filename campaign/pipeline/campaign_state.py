@@ -78,9 +78,7 @@ def kept_submission(
     from campaign.judge import judgements
 
     submission = _without_results(definition, planned, store, source)
-    basis = judgements.digest_of_basis(
-        definition, planned.partition, planned.dialect, planned.inputs, planned.unresolved
-    )
+    basis = judgements.digest_of_basis(definition, *planned.settled)
     key = judgements.key_of_campaign(basis, submission, store, definition.paths)
     judgement = store.judgement(CAMPAIGN, key)
     if judgement and not with_results:
@@ -95,8 +93,8 @@ def kept_submission(
         return judgements.with_judgement(submission, judgement)
     submission = _judge(submission)
     if submission.journal and not submission.journal.problem:
-        with suppress(EnvironmentLacks):  # a full file system: it is judged again
-            store.keep_judgements({**attempts.new, CAMPAIGN: (key, judgements.judgement_json(submission))})
+        attempts.new[CAMPAIGN] = key, judgements.judgement_json(submission)
+        attempts.keep()
     return submission
 
 

@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,11 @@ class Plan:
     def all_runs(self) -> tuple[Run, ...]:
         """All runs, including those of searches, which may share some."""
         return adaptive.all_runs(self.searches, self.runs)
+
+    @property
+    def settled(self) -> tuple[object, ...]:
+        """What judgements depend on besides the runs."""
+        return self.partition, self.dialect, self.inputs, self.unresolved
 
 
 def plan(definition: Definition, may_submit: bool = False) -> Plan:
@@ -149,14 +154,16 @@ def _with_runs(definition: Definition, planned: Plan, searches: Sequence[adaptiv
     if unknown_values:
         return replace(planned, unresolved={**planned.unresolved, **unknown_values})
     executables = _executables(definition, planned)
-    results = _results_by_run(definition) if searches or sequential else lambda run: ()
     blueprint = matrix.Blueprint(campaign, pack, executables)
-    progress = tuple(adaptive.replay_search(search, blueprint, results) for search in searches)
     most_repetitions = replace(campaign, repetitions=sequential.most) if sequential else campaign
     geometries = _geometries(campaign, planned.partition)
     nodes = planned.partition.names if planned.partition else ()
-    runs = matrix.expand(most_repetitions, pack, geometries, executables, adaptive.found_geometries(progress), nodes)
-    return replace(planned, searches=progress, runs=adaptive.needed_repetitions(campaign, pack, runs, results))
+    needs_results = searches or sequential
+    with _results_by_run(definition, planned) if needs_results else nullcontext(lambda run: ()) as results:
+        progress = tuple(adaptive.replay_search(search, blueprint, results) for search in searches)
+        found = adaptive.found_geometries(progress)
+        runs = matrix.expand(most_repetitions, pack, geometries, executables, found, nodes)
+        return replace(planned, searches=progress, runs=adaptive.needed_repetitions(campaign, pack, runs, results))
 
 
 def _executables(definition: Definition, planned: Plan) -> dict[str, matrix.Executable]:
@@ -249,21 +256,27 @@ def _find_partition(
     return None, slurm_partition, {name: f"launch.{name} is {word}, {cause}" for name, word in unresolved.items()}
 
 
-def _results_by_run(definition: Definition) -> adaptive.Results:
-    """A function that gives the judged attempts of a run."""
+@contextmanager
+def _results_by_run(definition: Definition, planned: Plan) -> Iterator[adaptive.Results]:
+    """A function that gives the judged attempts of a run, within the context; kept judgements are used."""
     if not is_begun(definition.paths):
-        return lambda run: ()
-    from campaign.judge import engine  # not needed before anything has run
+        yield lambda run: ()
+        return
+    from campaign.judge import engine, judgements  # not needed before anything has run
 
     with open_store(definition.paths, definition.pack.outputs) as store:
         attempts = grouped((attempt.run, attempt) for attempt in store.attempts())
         records, observations, evidence = store.records(), store.observations(), store.evidence()
+        basis = judgements.digest_of_basis(definition, *planned.settled)
+        judged = judgements.JudgedAttempts(store, basis, engine.judge)
 
-    @functools.cache
-    def results_of_run(run: Run) -> list[Case]:
-        return engine.cases_of_runs(definition, [run], attempts.get(run.id, []), records, observations, evidence)
+        @functools.cache
+        def results_of_run(run: Run) -> list[Case]:
+            of_run = attempts.get(run.id, [])
+            return engine.cases_of_runs(definition, [run], of_run, records, observations, evidence, judged.findings)
 
-    return results_of_run
+        yield results_of_run
+        judged.keep()
 
 
 def read_earlier_plan(definition: Definition) -> EarlierPlan:

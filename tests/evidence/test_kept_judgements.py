@@ -15,7 +15,9 @@ import pytest
 
 from campaign.core import journal
 from campaign.core.errors import NoRoom
+from campaign.core.findings import Finding
 from campaign.judge import engine, judgements
+from campaign.pipeline import planning
 from campaign.results.environment.facts import Accounting
 from campaign.results.store import Store, sha256_of
 from tests.support import command_line, large
@@ -73,6 +75,23 @@ def judged_subjects(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         engine, "judge_campaign", lambda submission: subjects.append("campaign") or judge_campaign(submission)
     )
     return subjects
+
+
+def test_a_search_judges_only_what_has_no_kept_judgement(campaign: Large, judged: list[str]) -> None:
+    planned = planning.plan(campaign.definition)
+
+    def findings() -> list[Finding]:
+        with planning._results_by_run(campaign.definition, planned) as results:
+            return [finding for run in planned.runs for case in results(run) for finding in case.findings]
+
+    kept = findings()
+    assert judged == []
+    with database(campaign) as connection:
+        connection.execute("DELETE FROM judgements WHERE subject = ?", (f"{RUN}/1",))
+    assert findings() == kept
+    assert judged == [f"{RUN}/1"]
+    assert findings() == kept
+    assert judged == [f"{RUN}/1"]
 
 
 @pytest.mark.parametrize(
