@@ -13,6 +13,7 @@ from campaign.core import columns, resources
 from campaign.core.columns import Column
 from campaign.core.runs import Cell, Status
 from campaign.core.units import digits, plural
+from campaign.core.workers import results_in_order
 from campaign.report import decision, grid, printing
 from campaign.report.compare import verdicts
 from campaign.report.compare.comparison import CellComparison, CellVerdict, OfferComparison, median_value, offer_letter
@@ -128,10 +129,20 @@ def _side_by_side(comparison: OfferComparison) -> Table:
         cell: [offer.entries.get(cell) for offer in comparison.offers]
         for cell in dict.fromkeys(cell for column in compared for cell in column)
     }
-    marks = {cell: _best(entries, comparison.day) for cell, entries in cells.items()}
+    best = {cell: _best_place(entries) for cell, entries in cells.items()}
+
+    def marks_of_offer(place: int) -> dict[Cell, str]:
+        return {
+            cell: BEST if top == place else _not_shown(cells[cell][top], cells[cell][place], comparison.day)
+            for cell, top in best.items()
+            if top is not None
+        }
+
+    places = range(len(comparison.offers))
+    marks = list(results_in_order(marks_of_offer, places, offer_letter, "looking for the best offers"))
 
     def text(place: int, cell: Cell) -> str:
-        number = marks[cell].get(place, "") + _number(cells[cell][place])
+        number = marks[place].get(cell, "") + _number(cells[cell][place])
         if place == 0 or cell not in compared[place - 1]:
             return number
         to_first = compared[place - 1][cell]
@@ -145,20 +156,21 @@ def _side_by_side(comparison: OfferComparison) -> Table:
     return side_by_side, list(cells)
 
 
-def _best(entries: Sequence[OfferedCell | None], day: float) -> dict[int, str]:
-    """Marks by place: the best median among values with one unit, and those not shown to differ from it."""
+def _best_place(entries: Sequence[OfferedCell | None]) -> int | None:
+    """The place of the best median; None if only one is measured, or not all in one unit."""
     measured = {place: entry for place, entry in enumerate(entries) if entry and entry.status is Status.MEASURED}
     if len(measured) < 2 or len({(entry.unit, entry.best) for entry in measured.values()}) > 1:
-        return {}
+        return None
     sign = 1 if next(iter(measured.values())).best == "highest" else -1
-    place = max(measured, key=lambda place: sign * median_value(measured[place]))
-    top = measured[place]
-    marks = {
-        other: NOT_SHOWN
-        for other, entry in measured.items()
-        if min((*top.values, *entry.values), default=0.0) <= 0 or not _has_difference(top, entry, day)
-    }
-    return marks | {place: BEST}
+    return max(measured, key=lambda place: sign * median_value(measured[place]))
+
+
+def _not_shown(top: OfferedCell | None, entry: OfferedCell | None, day: float) -> str:
+    """The mark of a measured value that is not shown to differ from the best one."""
+    if top is None or entry is None or entry.status is not Status.MEASURED:
+        return ""
+    is_positive = min((*top.values, *entry.values), default=0.0) > 0
+    return "" if is_positive and _has_difference(top, entry, day) else NOT_SHOWN
 
 
 def _has_difference(first: OfferedCell, second: OfferedCell, day: float) -> bool:
@@ -225,7 +237,7 @@ def _missing_repetitions(comparison: OfferComparison) -> tuple[int, int] | None:
 def comparison_decision(comparison: OfferComparison, names: Sequence[str]) -> decision.DecisionBlock:
     """For the buyer. `names`: the offers, as they are typed."""
     first = comparison.offers[0]
-    offers = [_offer_question(comparison, place) for place in range(1, len(comparison.offers))][:MOST_OFFERS]
+    offers = [_offer_question(comparison, place) for place in range(1, len(comparison.offers))[:MOST_OFFERS]]
     cells = [cell for column in comparison.cells for cell in column]
     untested = [cell for cell in cells if cell.fails and cell.untested]
     gaps = [cell for cell in cells if cell.fails and cell.reported_ratio is None and not cell.untested]

@@ -12,11 +12,15 @@ import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from operator import attrgetter
+from typing import Any
 
 from campaign.core.errors import InputError
 from campaign.core.grouping import grouped
 from campaign.core.runs import Cell, Status
 from campaign.core.units import plural
+from campaign.core.workers import results_in_order
 from campaign.report.compare import limitations
 from campaign.report.compare.comparison import DAY, CellComparison, CellVerdict, OfferComparison, Terms
 from campaign.report.compare.offers import Offer, OfferedCell, rename_targets
@@ -24,6 +28,8 @@ from campaign.statistics import intervals, ranks
 
 MAX_PAIRS = 10**8  # of values, over all cells of an offer: about ten seconds
 LEVEL = 0.05  # of false alarms, per campaign and per bound
+
+Ratio = dict[str, Any]  # fields of a comparison
 
 
 def compare(
@@ -43,7 +49,12 @@ def compare(
     for other in mapped_offers if not is_unequal else ():
         _check_same_rules(first, other)
     _check_size(first, mapped_offers)
-    columns = tuple(_column(first, other, terms, day) for other in mapped_offers)
+    compute = partial(_ratios, first, terms)  # alone: whole cells take longer to hand over than to make
+    all_ratios = results_in_order(compute, mapped_offers, attrgetter("source"), "comparing offers")
+    columns = tuple(
+        _column(_pairs(first, other), ratios, terms, day)
+        for other, ratios in zip(mapped_offers, all_ratios, strict=True)
+    )
     unequal = [tuple(limitations.size_differences(first, *pair)) for pair in zip(mapped_offers, columns, strict=True)]
     remarks = (
         (*limitations.offer_limits(other), *differences, *limitations.other_differences(first, other, column))
@@ -92,10 +103,23 @@ def _check_size(first: Offer, other_offers: Sequence[Offer]) -> None:
 # --- a column of cells
 
 
-def _column(first: Offer, other: Offer, terms: Terms | None, day: float) -> tuple[CellComparison, ...]:
+def _pairs(first: Offer, other: Offer) -> list[CellComparison]:
     cells = dict.fromkeys((*first.entries, *other.entries))
-    pairs = [CellComparison(cell, first.entries.get(cell), other.entries.get(cell)) for cell in cells]
-    column = [_without_test(pair, terms) or with_ratio(pair, terms) for pair in pairs]
+    return [CellComparison(cell, first.entries.get(cell), other.entries.get(cell)) for cell in cells]
+
+
+def _ratios(first: Offer, terms: Terms | None, other: Offer) -> list[Ratio]:
+    """The ratio of each cell, with what belongs to it; nothing of a cell that cannot be compared."""
+    return [{} if _without_test(pair, terms) else _ratio(pair, terms) for pair in _pairs(first, other)]
+
+
+def _column(
+    pairs: Sequence[CellComparison], ratios: Sequence[Ratio], terms: Terms | None, day: float
+) -> tuple[CellComparison, ...]:
+    column = [
+        replace(pair, **ratio) if ratio else _without_test(pair, terms) or pair
+        for pair, ratio in zip(pairs, ratios, strict=True)
+    ]
     if terms is None and 2 * sum(map(_has_same_numbers, pairs)) > len(pairs):
         reason = "most other cells repeat the first's numbers"
         column = [
@@ -154,11 +178,16 @@ def _why_no_ratio(first: OfferedCell | None, second: OfferedCell | None) -> str:
 
 def with_ratio(pair: CellComparison, terms: Terms | None) -> CellComparison:
     """The ratio with its interval, without a verdict; no ratio if there are too few values."""
+    return replace(pair, **_ratio(pair, terms))
+
+
+def _ratio(pair: CellComparison, terms: Terms | None) -> Ratio:
+    """The fields of `with_ratio`."""
     assert pair.first and pair.second and pair.first.value and pair.second.value
     reported_ratio = pair.second.value / pair.first.value
     if terms is not None and terms.by_means:
         first, second = (statistics.geometric_mean(entry.repeated) for entry in (pair.first, pair.second))
-        return replace(pair, reported_ratio=reported_ratio, ratio=second / first)
+        return {"reported_ratio": reported_ratio, "ratio": second / first}
     difference, over_sessions = (
         (log_differences(pair.first, pair.second), False) if terms else session_differences(pair.first, pair.second)
     )
@@ -172,9 +201,8 @@ def with_ratio(pair: CellComparison, terms: Terms | None) -> CellComparison:
         bounds = intervals.median_interval(log_ratios, 1 - 2 * LEVEL, _dependence(pair.second))
         middle = statistics.median(log_ratios)
     ratio, low, high = (None if x is None else math.exp(x) for x in (middle, *(bounds or (None, None))))
-    return replace(
-        pair, reported_ratio=reported_ratio, ratio=ratio, low=low, high=high, p=p, over_sessions=over_sessions
-    )
+    return {"reported_ratio": reported_ratio, "ratio": ratio, "low": low, "high": high, "p": p,
+            "over_sessions": over_sessions}  # fmt: skip
 
 
 def log_differences(first: OfferedCell, second: OfferedCell) -> ranks.Differences:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaign.cli.main import main
+from campaign.core import workers
 from campaign.core.errors import INCOMPLETE, OK, USAGE, InputError
 from campaign.report.compare import rendering, verdicts
 from campaign.report.compare.comparison import (
@@ -53,6 +55,18 @@ def text_of(comparison: OfferComparison, style: str) -> str:
 
 def kinds(comparison: OfferComparison) -> set[CellVerdict]:
     return {cell.verdict for column in comparison.cells for cell in column}
+
+
+@pytest.mark.parametrize("style", ["simple", "csv", "json"])
+@pytest.mark.parametrize("terms", [None, FIVE_PERCENT])
+def test_several_processes_compare_as_one_does(
+    style: str, terms: Terms | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    several = [noisy(seed) for seed in range(9)] + [offer(row(LOW), gap("invalid", CELLS[1]))]
+    in_one = text_of(verdicts.compare(several, terms), style)
+    monkeypatch.setattr(workers, "FEWEST_ITEMS", 1)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
+    assert text_of(verdicts.compare(several, terms), style) == in_one
 
 
 # --- whether a difference is real
