@@ -47,10 +47,10 @@ def built_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return top
 
 
-def test_the_record_is_of_the_binary_and_of_the_source(built: Path) -> None:
-    record = json.loads((built / "build" / "build.json").read_text())
-    source = trees.read(str(built), Path("/"), BUILDS)
-    assert record["binary_sha256"] == hashlib.sha256((built / "build" / "bench").read_bytes()).hexdigest()
+def test_the_record_is_of_the_binary_and_of_the_source(built_tree: Path) -> None:
+    record = json.loads((built_tree / "build" / "build.json").read_text())
+    source = trees.read(str(built_tree), Path("/"), BUILDS)
+    assert record["binary_sha256"] == hashlib.sha256((built_tree / "build" / "bench").read_bytes()).hexdigest()
     assert (record["source_tree"], record["source_files"]) == (source.hash, len(source.entries))
     assert {"-O2", "-g"} <= set(record["flags"].split())
     assert "gcc" in record["compiler"] and record["command"].split()[0]
@@ -64,20 +64,20 @@ def build_at(top: Path, place: Path, *words: str) -> subprocess.CompletedProcess
 
 
 def test_a_build_elsewhere_gives_the_same_binary_and_writes_nothing_beside_the_sources(
-    built: Path, tmp_path: Path
+    built_tree: Path, tmp_path: Path
 ) -> None:
     """Each rule of the Makefile makes something there; tests/evidence/test_provenance.py has every file compiled."""
     top, out = copy(tmp_path / "a name with spaces" / "bench-src"), tmp_path / "out"
     for path in (*top.rglob("*"), top):
         path.chmod(path.stat().st_mode & ~0o222)
     before = sorted(top.rglob("*"))
-    shutil.copytree(built / "build" / "objects", out / "objects")
+    shutil.copytree(built_tree / "build" / "objects", out / "objects")
     for name in ("main", "common/version", "store/module", "mdtest/app", "plain/witness/main"):
         (out / "objects" / f"{name}.o").unlink()
-    shutil.copy2(built / "build" / "flags", out)
+    shutil.copy2(built_tree / "build" / "flags", out)
     assert build_at(top, out).returncode == 0
     assert sorted(top.rglob("*")) == before
-    inside, outside = (json.loads((place / "build.json").read_text()) for place in (built / "build", out))
+    inside, outside = (json.loads((place / "build.json").read_text()) for place in (built_tree / "build", out))
     assert (outside["binary_sha256"], outside["source_tree"]) == (inside["binary_sha256"], inside["source_tree"])
     assert (out / "mdtest").readlink() == Path("bench")
 
@@ -154,16 +154,16 @@ def test_it_builds_with_mpich_and_runs(tmp_path: Path) -> None:
     assert (reply.returncode, "File creation" in reply.stdout) == (0, True)
 
 
-def test_any_edit_of_the_source_makes_the_record_again(built: Path) -> None:
-    before = make(built)
-    assert make(built) == before
-    header = built / "find" / "walk.h"  # which two include
+def test_any_edit_of_the_source_makes_the_record_again(built_tree: Path) -> None:
+    before = make(built_tree)
+    assert make(built_tree) == before
+    header = built_tree / "find" / "walk.h"  # which two include
     text = header.read_text()
     header.write_text(text + "/* a word more */\n")
-    edited = make(built)
+    edited = make(built_tree)
     assert edited["source_tree"] != before["source_tree"]
     header.write_text(text)
-    assert make(built)["source_tree"] == before["source_tree"]
+    assert make(built_tree)["source_tree"] == before["source_tree"]
 
 
 def test_the_record_names_the_revision_and_whether_it_has_changes(tmp_path: Path) -> None:
