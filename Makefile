@@ -19,7 +19,7 @@ RUN_NEEDS     := mpirun:openmpi-bin srun:slurm-client
 TEST_NEEDS    := $(SANDBOX_NEEDS) git:git patch:patch ssh-keygen:openssh-client slurmdbd:slurmdbd \
                  mariadbd:mariadb-server-core mariadb:mariadb-client-core zsh:zsh fish:fish chromium:chromium \
                  pdftotext:poppler-utils fio:fio openssl:openssl valgrind/callgrind.h:valgrind \
-                 $(STORAGE_NEEDS) ch-run:charliecloud-runtime slurm/spank.h:libslurm-dev ?mkfs.ext4:e2fsprogs
+                 $(STORAGE_NEEDS) ch-run:charliecloud-runtime slurm/spank.h:libslurm-dev ?mkfs.ext4:e2fsprogs /usr/share/lmod/lmod/libexec/lmod:lmod tclsh:tcl
 
 # MPI refuses root unless it is told twice.
 export OMPI_ALLOW_RUN_AS_ROOT         := 1
@@ -118,7 +118,7 @@ run-needs:
 	$(needs) $(RUN_NEEDS) $(if $(shell timeout 10 sinfo >/dev/null 2>&1 && echo there),,$(SANDBOX_NEEDS) $(if $(STORAGE),$(STORAGE_NEEDS))) $(if $(RFP),hpcc:hpcc)
 
 test-needs:
-	$(needs) $(RUN_NEEDS) $(TEST_NEEDS)
+	$(needs) $(RUN_NEEDS) $(TEST_NEEDS) $(CURDIR)/$(VENV)/modules/usr/share/modules:environment-modules@$(CURDIR)/$(VENV)/modules
 
 # Compiled here, as pip compiles what it installs: where Python is told to write no bytecode, each start would do it again.
 setup: $(VENV)/installed build-needs

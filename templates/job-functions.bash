@@ -115,13 +115,16 @@ trap campaign_dismiss_witness EXIT
 trap : PIPE # nobody reads any more: that write fails, and the job goes on
 
 campaign_module() {
+    local REPLY='' before=${LOADEDMODULES-}
     set +u # the module command's own functions use what is not set
     if ! command -v module >/dev/null; then
-        campaign_refusal="module $1 cannot be loaded: no module command on ${SLURMD_NODENAME:-$HOSTNAME}"
+        REPLY="module $1 cannot be loaded: no module command on ${SLURMD_NODENAME:-$HOSTNAME}"
     else
-        module load "$1" || campaign_refusal="module $1 cannot be loaded: module load failed"
+        module load "$1" || REPLY="module $1 cannot be loaded: module load failed"
     fi
     campaign_reset_bash
+    [[ -n $REPLY ]] || campaign_compare_modules "$1" "$before"
+    campaign_refusal=${campaign_refusal:-$REPLY}
 }
 
 # campaign_begin WITNESS PROBE JOB_FOLDER TARGET_DIRECTORY EXECUTABLE [PREFIX...]; PROBE is 1 where ranks are watched

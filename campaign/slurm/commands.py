@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from campaign.core import waiting
+from campaign.core import resources, waiting
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.runs import State
 from campaign.results.environment.slurm_text import STATES, slurm_fields
@@ -258,14 +258,21 @@ def mpi_plugins() -> tuple[str, ...]:
 
 
 _LOAD = """type module >/dev/null 2>&1 || exit 3
-for name in "$@"; do module load "$name" >&2 || { printf %s "$name"; exit 1; }; done"""
+source "$0"
+for name in "$@"; do
+    before=${LOADEDMODULES-}
+    module load "$name" >&2 && campaign_compare_modules "$name" "$before" && continue
+    printf %s "$name"
+    echo "$REPLY" >&2
+    exit 1
+done"""
 
 
 def unloadable(modules: Sequence[str]) -> tuple[str, str] | None:
     """The first of these modules that a job could not load, and why; None if it can load all. A job has this shell's
     environment, including its `module` command.
     """
-    reply = call(["bash", "-c", _LOAD, "bash", *modules])
+    reply = call(["bash", "-c", _LOAD, str(resources.TEMPLATES / "module-functions.bash"), *modules])
     if reply.status == 0:
         return None
     if reply.status == 3:

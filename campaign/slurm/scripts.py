@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 TEMPLATE, PROBE = resources.TEMPLATES / "job.sbatch.j2", resources.TEMPLATES / "probe.sbatch.j2"
 # What a template includes, and the files that it then gets: a template of a campaign file's own need not name them all.
-INCLUDED, FUNCTIONS = "job-functions.bash", ("job", "witness", "placement", "target", "counter")
+INCLUDED, FUNCTIONS = "job-functions.bash", ("job", "module", "witness", "placement", "target", "counter")
 _PLAIN = Command("", ())  # of the run's geometry, on the first nodes
 METERS = "CAMPAIGN_ENERGY"  # tells the witness what to read on the nodes
 JOB_OVERHEAD_S = 60  # added to the sum of the runs' limits: placement, cleaning, waiting for the target
