@@ -84,13 +84,13 @@ def test_a_search_judges_only_what_has_no_kept_judgement(campaign: Large, judged
         with planning._results_by_run(campaign.definition, planned) as results:
             return [finding for run in planned.runs for case in results(run) for finding in case.findings]
 
-    kept = findings()
+    kept_findings = findings()
     assert judged == []
     with database(campaign) as connection:
         connection.execute("DELETE FROM judgements WHERE subject = ?", (f"{RUN}/1",))
-    assert findings() == kept
+    assert findings() == kept_findings
     assert judged == [f"{RUN}/1"]
-    assert findings() == kept
+    assert findings() == kept_findings
     assert judged == [f"{RUN}/1"]
 
 

@@ -62,11 +62,11 @@ def kinds(comparison: OfferComparison) -> set[CellVerdict]:
 def test_several_processes_compare_as_one_does(
     style: str, terms: Terms | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    several = [noisy(seed) for seed in range(9)] + [offer(row(LOW), gap("invalid", CELLS[1]))]
-    in_one = text_of(verdicts.compare(several, terms), style)
+    all_offers = [noisy(seed) for seed in range(9)] + [offer(row(LOW), gap("invalid", CELLS[1]))]
+    in_one = text_of(verdicts.compare(all_offers, terms), style)
     monkeypatch.setattr(workers, "FEWEST_ITEMS", 1)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
-    assert text_of(verdicts.compare(several, terms), style) == in_one
+    assert text_of(verdicts.compare(all_offers, terms), style) == in_one
 
 
 # --- whether a difference is real
