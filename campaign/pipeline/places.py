@@ -24,6 +24,8 @@ from campaign.core.paths import Paths
 from campaign.core.strict_yaml import Place, path_text
 from campaign.slurm import partitions
 
+LONGEST_DATABASE = 504  # bytes of its path: SQLite allows 512 for that of its journal
+
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
@@ -89,6 +91,16 @@ def _target_problem(directory: str) -> str:
     )
 
 
+def missing_targets(definition: Definition) -> Iterator[str]:
+    """Remarks on targets that this machine does not see: the nodes may."""
+    for index, target in enumerate(definition.campaign.targets):
+        if "$" not in target.directory and not os.path.lexists(target.directory):
+            yield (
+                f"targets[{index}].directory: {target.directory} does not exist on this machine; unless the nodes have "
+                "it, all runs fail: 'campaign plan --probe' looks for it there"
+            )
+
+
 def _is_missing_everywhere(directory: Path) -> bool:
     """Whether a directory that is missing here is surely missing on the nodes too. Its file system may be mounted only
     there: then here is nothing, or an empty directory, below the mount point.
@@ -126,6 +138,11 @@ def _results_problem(paths: Paths) -> str:
     ancestor = nearest_existing_path(paths.root)
     if not os.path.isdir(ancestor):  # noqa: PTH112
         return directory_is_a_file(ancestor)
+    if (length := len(os.fsencode(os.path.realpath(paths.database)))) > LONGEST_DATABASE:
+        return (
+            f"the path of {paths.database.name} there has {length} bytes; allowed: {LONGEST_DATABASE} (SQLite); name a "
+            "directory with a shorter path"
+        )
     cause, _ = _write_problem(ancestor)
     return f"{paths.root.parent} cannot be created: {cause}; name another directory" if cause else ""
 

@@ -6,6 +6,7 @@ Nothing is submitted.
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,9 +16,10 @@ from campaign.config.definition import BY_PACK, Definition, digest_of_input
 from campaign.config.format import Campaign
 from campaign.config.launcher import IMAGE_OPTIONS
 from campaign.config.rules.catalogue import CATALOGUE
+from campaign.config.slurm_keys import Slurm
 from campaign.core import units
 from campaign.core.errors import EnvironmentLacks, InputError, typed_path
-from campaign.core.runs import Attempt, Run
+from campaign.core.runs import Attempt, Run, State
 from campaign.core.strict_yaml import Place, path_text
 from campaign.judge.findings import processes_on
 from campaign.judge.flags import paths_outside_target
@@ -29,6 +31,7 @@ from campaign.pipeline.request import Request
 from campaign.pipeline.unsubmitted import distinct_jobs, refused_job
 from campaign.plan import matrix
 from campaign.results.case import Case
+from campaign.results.environment.slurm_text import expand_nodes
 from campaign.results.source import modifications
 from campaign.results.source.facts import Sources
 from campaign.results.store import Records, is_begun
@@ -139,27 +142,21 @@ def check(definition: Definition, planned: planning.Plan, request: Request) -> C
         mistakes += [*places.mistakes(definition), *_unknown_mpi(campaign), *_unloadable_modules(campaign)]
         lacks += filter(None, [planning.build_problem(definition, planned.earlier)])
     if slurm_partition is not None:
-        if slurm_partition.terms.state == partitions.DOWN:
-            notes.append(
-                f"partition {slurm_partition.partition.name} is DOWN: its jobs wait until an administrator sets it UP"
-            )
-        if slurm_partition.terms.shares_nodes:
-            notes.append(
-                f"partition {slurm_partition.partition.name} has OverSubscribe={slurm_partition.terms.sharing}: other "
-                "jobs may get the same nodes in spite of --exclusive, which you would have to explain (RUN-04); name "
-                "another partition"
-            )
+        notes += _partition_notes(slurm_partition)
+        if not request.detach:
+            lacks += _own_node_problem(slurm_partition, missing)
         for find_mistakes in (_too_large_runs, _too_long_jobs, _not_admitted_jobs, _too_small_shares):
             mistakes += find_mistakes(definition, missing, slurm_partition)
     jobs = distinct_jobs(definition, missing)
     if slurm_partition is not None and not mistakes and not lacks:
-        mistakes += refused_job(jobs, slurm_partition.partition)
+        mistakes += refused_job(jobs, slurm_partition)
     if mistakes:
         raise InputError(*refusal(campaign, mistakes).problems, *lacks)
     if lacks:
         raise EnvironmentLacks("\n".join(lacks))
     submission = judge_planned(definition, planned, compared)
-    return Checked(planned, missing, compared, submission, "", (*notes, *_missing_launchers(campaign)))
+    notes += [*_missing_launchers(campaign), *places.missing_targets(definition), *_untried_mpi(definition)]
+    return Checked(planned, missing, compared, submission, "", tuple(notes))
 
 
 def _outside_paths(definition: Definition, planned: planning.Plan) -> Iterator[Mistake]:
@@ -327,7 +324,52 @@ def _unloadable_modules(campaign: Campaign) -> Iterator[Mistake]:
         yield Mistake(("slurm", "modules", modules.index(name)), f"{name} cannot be loaded: {cause}")
 
 
+def _untried_mpi(definition: Definition) -> Iterator[str]:
+    """A remark on a plugin with which no run of the campaign has ended well: the benchmark's MPI may lack it."""
+    slurm, is_tried = definition.campaign.slurm, False
+    if not definition.campaign.launcher.is_srun or slurm.mpi == Slurm().mpi:
+        return
+    if is_begun(definition.paths):
+        with open_store(definition.paths, definition.pack.outputs) as store:
+            is_tried = any(attempt.state is State.DONE for attempt in store.attempts())
+    if not is_tried:
+        yield (
+            f"slurm.mpi: {slurm.mpi} was not tried yet with this benchmark, whose MPI may not have it: 'campaign plan "
+            "--probe' launches it, and otherwise finds a setting that works"
+        )
+
+
 # --- the cluster
+
+
+def _partition_notes(slurm_partition: partitions.Shown) -> Iterator[str]:
+    name, terms = slurm_partition.partition.name, slurm_partition.terms
+    if terms.state == partitions.DOWN:
+        yield f"partition {name} is DOWN: its jobs wait until an administrator sets it UP"
+    if terms.shares_nodes:
+        yield (
+            f"partition {name} has OverSubscribe={terms.sharing}: other jobs may get the same nodes in spite of "
+            "--exclusive, which you would have to explain (RUN-04); name another partition"
+        )
+
+
+def _own_node_problem(slurm_partition: partitions.Shown, runs: Sequence[Run]) -> Iterator[str]:
+    """That the driver runs in a batch job whose nodes its own jobs need: they would wait for each other. A shell of
+    salloc is its user's, who can leave it.
+    """
+    job_id = os.environ.get("SLURM_JOB_ID", "")
+    fields = commands.fields_of_job(job_id, os.environ.get("SLURM_JOB_NAME", "")) if job_id and runs else {}
+    if fields.get("BatchFlag") != "1" or slurm_partition.terms.shares_nodes:
+        return
+    own_nodes, names = expand_nodes(fields.get("NodeList", "")) or (), slurm_partition.partition.names
+    free_nodes = len([name for name in names if name not in own_nodes])
+    widest = max(run.job_nodes for run in runs)
+    if free_nodes < widest <= len(names) or any(run.node in own_nodes for run in runs):
+        yield (
+            f"this runs in batch job {job_id}, which holds {', '.join(own_nodes)}: a job of "
+            f"{units.plural(widest, 'node')} would wait until it ends, and it waits for that job; start 'campaign run' "
+            "on a login node, or with --detach"
+        )
 
 
 def _too_large_runs(

@@ -14,6 +14,7 @@ from campaign.core.errors import writing
 from campaign.core.runs import Run
 from campaign.core.schema import suggestion
 from campaign.core.strict_yaml import Place
+from campaign.core.units import plural
 from campaign.pipeline.places import Mistake
 from campaign.plan import matrix
 from campaign.slurm import partitions, sbatch, scripts
@@ -50,12 +51,22 @@ def distinct_jobs(definition: Definition, runs: Sequence[Run]) -> list[tuple[scr
         nodes = max(run.geometry.nodes for run in batch)
         per_node = max(run.geometry.processes_per_node for run in batch)
         forms[nodes, per_node, len(batch)] = batch
-    return [_prepare_unsubmitted(definition, forms[form]) for form in sorted(forms, reverse=True)[:MOST_TESTED]]
+    widest = sorted(forms, reverse=True)[:MOST_TESTED]
+    longest = sorted(forms, key=lambda form: form[2])[-1:]
+    return [_prepare_unsubmitted(definition, forms[form]) for form in dict.fromkeys((*widest, *longest))]
 
 
-def refused_job(jobs: Sequence[tuple[scripts.JobScript, str]], partition: partitions.Partition) -> Iterator[Mistake]:
+def refused_job(jobs: Sequence[tuple[scripts.JobScript, str]], slurm_partition: partitions.Shown) -> Iterator[Mistake]:
     """sbatch's message for the first job that it would refuse."""
+    partition, most_bytes = slurm_partition.partition, slurm_partition.longest_script
     for job, script in jobs:
+        if (size := len(script.encode())) > most_bytes:
+            yield Mistake(
+                ("slurm", "allocation"),
+                f"the script of a job of {plural(len(job.steps), 'run')} has {size} bytes; Slurm takes {most_bytes} "
+                "(max_script_size); set slurm.allocation: run, which gives each run a job of its own",
+            )
+            return
         widest = max((step.run.geometry for step in job.steps), key=lambda geometry: geometry.nodes)
         cause = sbatch.refusal(script)
         # While nodes are down, Slurm refuses in a test what it would accept and let wait.

@@ -226,6 +226,12 @@ class Shown:
     memory_limit: tuple[int, str] | None
     configuration: Mapping[str, str]
 
+    @property
+    def longest_script(self) -> int:
+        """The most bytes of a job script; Slurm's default if it is not set."""
+        match = re.search(r"\bmax_script_size=(\d+)", self.configuration.get("SchedulerParameters", ""))
+        return int(match[1]) if match else 4 << 20
+
 
 def ask(slurm: Slurm) -> Shown:
     """Ask for the partition that the campaign file names, or the default one. With a reservation, its nodes count.

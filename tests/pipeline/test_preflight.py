@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -166,6 +167,76 @@ def test_an_account_that_slurm_knows_is_not_taken_for_a_typing_error(
         "c.yaml:11:18: slurm.account: found bench; sbatch --test-only: Job violates accounting/QOS policy; Slurm knows "
         "it, and refuses such a job only with it: name another, or ask the administrators"
     )
+
+
+def test_a_script_longer_than_slurm_takes_is_named(cluster: Fake) -> None:
+    cluster.fault("scheduler-parameters", "batch_sched_delay=0,max_script_size=5000")
+    assert re.fullmatch(
+        r"c\.yaml:11:8: slurm\.allocation: the script of a job of 3 runs has \d+ bytes; Slurm takes 5000 "
+        r"\(max_script_size\); set slurm\.allocation: run, which gives each run a job of its own",
+        refusal_text(read_definition("slurm: {time: 1m}\n")),
+    )
+
+
+# --- remarks
+
+
+def test_a_plugin_for_mpi_that_was_not_tried_yet_is_to_be_probed(cluster: Fake) -> None:
+    (remark,) = [text for text in check(read_definition("slurm: {mpi: pmi2}\n")).notes if "slurm.mpi" in text]
+    assert remark.startswith("slurm.mpi: pmi2 was not tried yet with this benchmark, whose MPI may not have it: ")
+    assert not any("slurm.mpi" in text for text in check(read_definition()).notes)
+
+
+def test_a_target_that_this_machine_does_not_see_is_to_be_probed(cluster: Fake) -> None:
+    checked = check(read_definition(**{"HERE/target": "/only/there"}))
+    assert (
+        "targets[0].directory: /only/there does not exist on this machine; unless the nodes have it, all runs fail: "
+        "'campaign plan --probe' looks for it there"
+    ) in checked.notes
+    assert not any("targets" in text for text in check(read_definition()).notes)
+
+
+def test_results_whose_database_has_too_long_a_path_are_refused(cluster: Fake) -> None:
+    long_path = f"{Path.cwd()}/{'/'.join(['results' * 20] * 4)}"
+    assert re.search(
+        r"c\.yaml:11:10: results: the path of campaign\.db there has \d+ bytes; allowed: 504 \(SQLite\); name a "
+        "directory with a shorter path",
+        refusal_text(read_definition(f"results: {long_path}\n")),
+    )
+
+
+# --- a driver inside of a job
+
+BATCH = {"JobName": "driver", "BatchFlag": "1", "NodeList": "n[1-2]"}
+WAITS = (
+    "this runs in batch job 7, which holds n1, n2: a job of 4 nodes would wait until it ends, and it waits for that "
+    "job; start 'campaign run' on a login node, or with --detach"
+)
+
+
+@pytest.mark.parametrize(
+    ("fields", "request_", "problem"),
+    [
+        (BATCH, Request(), WAITS),
+        (BATCH, Request(detach=True), ""),
+        (BATCH | {"BatchFlag": "0"}, Request(), ""),  # a shell of salloc
+        (BATCH | {"NodeList": "x1"}, Request(), ""),  # of another partition
+        ({}, Request(), ""),  # a job that has ended, whose variables are left over
+    ],
+)
+def test_a_driver_in_a_batch_job_does_not_wait_for_the_nodes_of_that_job(
+    fields: dict[str, str], request_: Request, problem: str, cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setattr(commands, "fields_of_job", lambda job_id, name: fields)
+    definition = read_definition()
+    if problem:
+        assert refusal_text(definition, request_) == problem
+    else:
+        assert check(definition, request_).missing
+
+
+# --- what sbatch refuses, without a setting that explains it
 
 
 def test_a_refusal_that_no_setting_explains_names_the_job(cluster: Fake) -> None:

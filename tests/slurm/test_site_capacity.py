@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -141,6 +142,16 @@ def test_a_partition_whose_jobs_share_nodes_is_named(tmp_path: Path, site: Sandb
     assert "partition shared has OverSubscribe=FORCE:2: other jobs may get the same nodes" in " ".join(
         (process.stdout + process.stderr).split()
     )
+
+
+def test_a_driver_in_a_job_that_holds_its_nodes_says_so_at_once(tmp_path: Path, site: Sandbox) -> None:
+    case = campaign(tmp_path, site, "inside", "partition: little", THREE)
+    log = tmp_path / "log"
+    command = shlex.join(case.command("run"))
+    case.slurm("sbatch", "--wait", "--partition=little", "--nodes=1", f"--output={log}", f"--wrap={command}; echo $?")
+    said, _, status = " ".join(log.read_text().split()).rpartition(" ")
+    assert status == "3"
+    assert re.search(r"this runs in batch job \d+, which holds node\d: a job of 3 nodes would wait until it ends", said)
 
 
 @pytest.mark.parametrize(
