@@ -25,6 +25,7 @@ from campaign.cli.selection import PartSelection, checked_files, file_of, place_
 from campaign.config import rfp as rfps
 from campaign.core import atomic, journal, timestamps
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed_path
+from campaign.core.paths import bundle_of_part
 from campaign.core.units import plural
 from campaign.evidence import bundle, provenance, submitted_table, terms, verify, verify_bundle, verify_text
 from campaign.report import decision, table
@@ -113,7 +114,8 @@ def _print_part(
         rows, campaign, pack = submission.rows, submission.campaign, submission.pack
         print(f"\n{table.table_text(rows, campaign, pack, 'simple', columns(), details=True)}")
     if output := place_of(arguments.output, part if is_of_several else ""):
-        path = write_report(output, verify_text.report_contents(verified, verified.evaluation))
+        bundle_directory = bundle_of_part(arguments.bundle, part)
+        path = write_report(output, verify_text.report_contents(verified, verified.evaluation, bundle_directory))
         (say if arguments.json else show)(f"wrote {path}")
 
 

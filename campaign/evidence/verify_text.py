@@ -172,11 +172,14 @@ def _journal_text(chain: Chain) -> str:
     return f"journal: {events} events, {nonce}, head {head}"
 
 
-def report_contents(verified: VerifiedPart, evaluation: Evaluation) -> contents.Contents:
-    """The contents of the buyer's report: the campaign as re-evaluated, with the findings about the bundle."""
+def report_contents(verified: VerifiedPart, evaluation: Evaluation, bundle: Path) -> contents.Contents:
+    """The contents of the buyer's report: the campaign as re-evaluated, with the findings about the bundle. Its links
+    lead into `bundle`, the part's directory, and not into the copy that was verified, which does not last.
+    """
     submission = evaluation.submission
     with_bundle_findings = replace(submission, findings=(*verified.findings, *submission.findings))
-    return contents.report_contents(with_bundle_findings, verified.decision.block)
+    report = contents.report_contents(with_bundle_findings, verified.decision.block)
+    return replace(report, linked_results=bundle / "data/results" if bundle.is_dir() else None)
 
 
 def _check_line(rule: str, check: str, findings: Sequence[Finding]) -> str:

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from campaign.config.search import Projection
@@ -47,6 +48,7 @@ class Contents(Submission):
     environment: Sequence[Section] = ()
     clauses: Sequence[ClauseLine] = ()  # the compliance matrix; none if the pack does not list its clauses
     of_buyer: DecisionBlock | None = None  # of a verification
+    linked_results: Path | None = None  # the directory of raw outputs for links; None if they are only in an archive
 
     @property
     def all_findings(self) -> tuple[Finding, ...]:
@@ -90,6 +92,7 @@ def report_contents(submission: Submission, of_buyer: DecisionBlock | None = Non
         environment=environment_sections(submission.results),
         clauses=compliance_matrix(submission),
         of_buyer=of_buyer,
+        linked_results=submission.campaign.results,
     )
 
 

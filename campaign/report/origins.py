@@ -37,6 +37,12 @@ def anchor(row: Row) -> str:
     return urllib.parse.quote(str(row.cell))
 
 
+def link_to_output(contents: Contents, file: str, directory: Path) -> str:
+    """The address of a raw output for a page in `directory`; "" if it is only in an archive."""
+    root = contents.linked_results
+    return urllib.parse.quote(os.path.relpath((root / file).resolve(), directory.resolve())) if root else ""
+
+
 def describe_origin(row: Row) -> str:
     """Where a number comes from: `1234.5 ops/s, attempt 2 of scratch.node.unique.r1, job 17, runs/…/stdout line 14`."""
     if row.record is None or row.attempt is None or row.run is None:
@@ -49,14 +55,13 @@ def _origin(
     directory: Path, contents: Contents, row: Row, logs: _Logs, cases: Mapping[tuple[str, int], Case]
 ) -> dict[str, Any]:
     """The origin of one number; what does not apply is empty."""
-    run, attempt, record, root = row.run, row.attempt, row.record, contents.campaign.results
+    run, attempt, record = row.run, row.attempt, row.record
     nodes = ""
     places = [
         {
             "record": part,
             "value": f"{part.value:.15g} {part.unit}",
-            "link": "./"
-            + urllib.parse.quote(os.path.relpath((root / part.source.file).resolve(), directory.resolve())),
+            "link": f"./{link}" if (link := link_to_output(contents, part.source.file, directory)) else "",
             **logs.excerpt(part),
         }
         for part in (record.measured_records if record is not None else ())

@@ -44,12 +44,12 @@ def contents(results: Results, findings: tuple[Finding, ...] = (FINDING,)) -> Co
     submission = results.submission()
     parts = submission.runs, submission.attempts, submission.results, submission.rows
     pack = replace(results.pack, checks={**results.pack.checks, "FLG-06": "8.4"})
-    return Contents(campaign, pack, *parts, findings=findings)
+    return Contents(campaign, pack, *parts, findings=findings, linked_results=campaign.results)
 
 
 def contents_in(contents: Contents, root: Path) -> Contents:
     """With its results in `root`."""
-    return replace(contents, campaign=replace(contents.campaign, results=root))
+    return replace(contents, campaign=replace(contents.campaign, results=root), linked_results=root)
 
 
 def projected_results() -> Results:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import urllib.parse
 from collections import Counter
 from collections.abc import Sequence
 from operator import itemgetter
@@ -15,7 +13,7 @@ from campaign.core.columns import Column, csv_columns, csv_line, sequence_column
 from campaign.core.findings import Finding
 from campaign.core.runs import Run
 from campaign.plan import matrix
-from campaign.report import causes
+from campaign.report import causes, origins
 from campaign.report.workbook.sheets import LINKED, PROVENANCE, Sheets, internal_address
 from campaign.results.cells import COLUMNS, IN_CSV, Row
 from campaign.results.source.modifications import Section
@@ -88,9 +86,9 @@ def write_provenance(sheets: Sheets, path: Path) -> None:
         sheets.link(sheet, line, 0, place, str(row.cell), "go to the value in the table", **LINKED)
         if row.record is not None and not row.record.parts:
             file = row.record.source.file
-            relative_path = os.path.relpath((contents.campaign.results / file).resolve(), path.parent.resolve())
-            address = f"external:{urllib.parse.quote(relative_path)}"
-            sheets.link(sheet, line, 1 + IN_CSV.index("file"), address, file, "open the raw output", **LINKED)
+            if link := origins.link_to_output(contents, file, path.parent):
+                column = 1 + IN_CSV.index("file")
+                sheets.link(sheet, line, column, f"external:{link}", file, "open the raw output", **LINKED)
 
 
 def _provenance_entry(row: Row) -> dict[str, Any]:
