@@ -5,7 +5,7 @@ accounting as the buyer has it, which the vendor cannot have written.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, groupby
 from pathlib import Path, PurePosixPath
@@ -169,16 +169,25 @@ def read_accounting(path: Path) -> list[dict[str, str]]:
     return rows
 
 
-def check_accounting(rows: Sequence[Mapping[str, str]], submission: Submission) -> Iterator[Finding]:
-    """The jobs of the journal are in the accounting, and the records of their runs fit it as the rules demand."""
+def check_accounting(
+    rows: Sequence[Mapping[str, str]], submission: Submission, other_jobs: Collection[str] = ()
+) -> Iterator[Finding]:
+    """The jobs of the journal are in the accounting, and the records of their runs fit it as the rules demand.
+    `other_jobs`: names of jobs in the journals of the RFP's other parts.
+    """
     ordered = sorted(rows, key=lambda row: "." in row["JobIDRaw"])  # jobs before their steps
     of_jobs = grouped((row["JobIDRaw"].partition(".")[0], row) for row in ordered)
     jobs = {attempt.job_id or "": attempt.job for attempt in submission.attempts}
     for job_id in jobs.keys() - of_jobs.keys() - {""}:
         yield violation("job {job} is not in the accounting that you gave", jobs[job_id], None, job=job_id)
     folders = {PurePosixPath(row["WorkDir"]).parent for job_id in jobs for row in of_jobs.get(job_id, ())[:1]}
-    foreign_jobs = [(job_id, row["WorkDir"]) for job_id, (row, *_) in of_jobs.items() if job_id not in jobs]
-    if campaign_jobs := [job_id for job_id, folder in foreign_jobs if PurePosixPath(folder).parent in folders]:
+    campaign_jobs = [
+        f"{job_id} in {row['WorkDir']}"
+        for job_id, (row, *_) in of_jobs.items()
+        if job_id not in jobs
+        and (PurePosixPath(row["WorkDir"]).parent in folders or _has_challenge(row, submission, other_jobs))
+    ]
+    if campaign_jobs:
         yield to_explain(
             "the accounting that you gave has jobs of this campaign that are not in its journal",
             "only jobs of the journal",
@@ -197,6 +206,15 @@ def check_accounting(rows: Sequence[Mapping[str, str]], submission: Submission) 
             and (finding.subject, finding.message) not in known_findings
         ):
             yield replace(finding, wording=f"by the accounting that you gave: {finding.wording}")
+
+
+def _has_challenge(row: Mapping[str, str], submission: Submission, other_jobs: Collection[str]) -> bool:
+    """Whether a job has the challenge of the buyer's nonce in its name, or in that of its directory: a site may rename
+    jobs.
+    """
+    challenge = journal.challenge(submission.campaign.nonce)
+    names = {row["JobName"], PurePosixPath(row["WorkDir"]).name}.difference(other_jobs)
+    return bool(challenge) and any(re.search(f"-{challenge}[0-9a-f]{{8}}$", name) for name in names)
 
 
 def _with_accounting(case: Case, rows: Sequence[Mapping[str, str]]) -> Case:

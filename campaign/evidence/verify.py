@@ -59,6 +59,7 @@ class Buyer:
     terms: OfferTerms | None = None
     part: str = ""  # of an RFP
     sacct: Path | None = None  # Slurm's accounting, as the buyer has it
+    other_jobs: frozenset[str] = frozenset()  # names of jobs in the journals of the RFP's other parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +235,8 @@ def _check_evaluation(
         yield from complete_findings("ENV-04", BUNDLE, buyer.terms.violated_terms(submission))
     yield from complete_findings("EVD-06", BUNDLE, copies.check_copies(data, bag, evaluation, tool))
     if accounting_rows:
-        yield from complete_findings("EVD-06", BUNDLE, copies.check_accounting(accounting_rows, submission))
+        accounting_findings = copies.check_accounting(accounting_rows, submission, buyer.other_jobs)
+        yield from complete_findings("EVD-06", BUNDLE, accounting_findings)
     yield from complete_findings("INP-01", BUNDLE, copies.check_input_files(evaluation))
     if "RUN-08" not in submission.pack.checks:  # under any rules: results may have been selected
         yield from complete_findings("RUN-08", BUNDLE, check_hidden_measurements(submission))

@@ -156,13 +156,13 @@ def verify_parts(
     rfp, rfp_findings = _choose_rfp(bag, buyers_file) if selection.is_response or buyers_file else (None, [])
     order = [part.id for part in rfp.parts] if rfp else []
     stamps = {path: timestamps.read(path, buyer.authority) for path in buyer.timestamps if buyer.authority}
-    heads = _heads_by_part(bag) if buyer.heads or stamps else {}
+    chains = _chains_by_part(bag) if buyer.heads or stamps or buyer.sacct else {}
     with ExitStack() as stack:
         parts: dict[str, verify.VerifiedPart] = {}
         for part in sorted(selection.parts, key=lambda part: order.index(part) if part in order else -1):
             pack = _buyers_pack(bag, rfp, part) if buyers_file and rfp else None
             part_buyer = replace(buyer, part=part, rules=buyer.rules or pack)
-            part_buyer = _buyer_of_part(part_buyer, heads, stamps, selection.is_response)
+            part_buyer = _buyer_of_part(part_buyer, chains, stamps, selection.is_response)
             part_root = bundle_of_part(bag.root, part)
             part_bag = bag if part_root == bag.root else stack.enter_context(verify.open_bundle(part_root))
             parts[part] = verify.verify_bag(selection.path.name, part_bag, part_buyer)
@@ -200,20 +200,24 @@ def _response(
     return VerifiedBundle(selection.path.name, rfp, findings, parts, tuple(missing), tuple(part_scores))
 
 
-def _heads_by_part(bag: bagit.Bag) -> dict[str, set[str]]:
-    """The heads of each part's journal."""
+def _chains_by_part(bag: bagit.Bag) -> dict[str, journal.Chain]:
+    """Each part's journal."""
     roots = {part: bundle_of_part(bag.root, part) for part in parts_of_bundle(bag.root)}
-    return {part: set(journal.read_chain(root / "data/results/journal.jsonl").heads) for part, root in roots.items()}
+    return {part: journal.read_chain(root / "data/results/journal.jsonl") for part, root in roots.items()}
 
 
 def _buyer_of_part(
-    buyer: verify.Buyer, heads: Mapping[str, set[str]], stamps: Mapping[Path, timestamps.Stamp], is_of_response: bool
+    buyer: verify.Buyer,
+    chains: Mapping[str, journal.Chain],
+    stamps: Mapping[Path, timestamps.Stamp],
+    is_of_response: bool,
 ) -> verify.Buyer:
     """What the buyer provides, without the heads and time stamps of other parts. `is_of_response`: a time stamp that is
     of no part is not the part's either, but that of the entire bundle.
     """
-    own_heads = heads.get(buyer.part, set())
-    foreign_heads = set().union(*heads.values()) - own_heads
+    own_heads = {head for part, chain in chains.items() if part == buyer.part for head in chain.heads}
+    other_chains = [chain for part, chain in chains.items() if part != buyer.part]
+    foreign_heads = {head for chain in other_chains for head in chain.heads} - own_heads
     return replace(
         buyer,
         heads=tuple(head for head in buyer.heads if head not in foreign_heads),
@@ -222,6 +226,7 @@ def _buyer_of_part(
             for path, stamp in stamps.items()
             if stamp.digest in own_heads or not (is_of_response or stamp.digest in foreign_heads)
         ),
+        other_jobs=frozenset(job for chain in other_chains for job in chain.rendered),
     )
 
 

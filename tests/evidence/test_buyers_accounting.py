@@ -6,11 +6,13 @@ import functools
 import json
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from campaign.cli.main import main
+from campaign.core import journal
 from campaign.core.findings import Finding
 from campaign.evidence import copies, verify
 from campaign.evidence.verify import Buyer
@@ -66,6 +68,33 @@ def test_an_honest_bundle_agrees_with_the_accounting(bag: Path) -> None:
 
 def last_job(**changes: str) -> Callable[[Rows], object]:
     return lambda rows: next(row for row in reversed(rows) if "." not in row["JobIDRaw"]).update(changes)
+
+
+@pytest.mark.parametrize(
+    ("name", "directory", "other_jobs", "is_question"),
+    [
+        ("campaign-my-rfp-{challenge}01234567", "/elsewhere/jobs/x", (), True),
+        ("renamed-by-the-site", "/elsewhere/jobs/campaign-my-rfp-{challenge}01234567", (), True),
+        ("campaign-my-rfp-0123456701234567", "/elsewhere/jobs/x", (), False),
+        ("campaign-my-rfp-{challenge}01234567", "/elsewhere/jobs/campaign-my-rfp-{challenge}01234567",
+         ("campaign-my-rfp-{challenge}01234567",), False),
+    ],
+)  # fmt: skip
+def test_a_job_with_the_challenge_of_this_nonce_is_a_question_wherever_it_ran(
+    bag: Path, name: str, directory: str, other_jobs: tuple[str, ...], is_question: bool
+) -> None:
+    """Also one of several campaigns of which the best is submitted; not one in the journal of another part."""
+    challenge = journal.challenge("buyer-2026")
+    job = dict(of_buyer(bag)[0], JobIDRaw="99", JobName=name, WorkDir=directory)
+    job = {column: value.format(challenge=challenge) for column, value in job.items()}
+    with verify.verify(bag, Buyer()) as verified:
+        assert verified.evaluation is not None
+        submission = verified.evaluation.submission
+    submission = replace(submission, campaign=replace(submission.campaign, nonce="buyer-2026"))
+    other_names = [other_job.format(challenge=challenge) for other_job in other_jobs]
+    findings = copies.check_accounting([*of_buyer(bag), job], submission, other_names)
+    questions = [finding for finding in findings if "not in its journal" in finding.message]
+    assert [finding.actual for finding in questions] == [f"99 in {job['WorkDir']}"] * is_question
 
 
 def shift_hour(rows: Rows) -> None:
