@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -24,12 +25,16 @@ _NUMBER_KEYS = (
     "operation",
     "value",
     "unit",
+    "status",
     "processes",
     "nodes",
     "run",
     "attempt",
     "source",
 )
+_CSV_KEYS = (*_NUMBER_KEYS[:-1], "file", "line")
+_VERDICT_KEYS = ("campaign", "rules", "profile", "verdict", "headline", "cells")
+_CRATE_KEYS = ("@id", "@type", "value", "unitText", "object", "result")
 
 
 def read_text(path: Path, largest_bytes: int = LARGEST_TEXT) -> str | None:
@@ -92,14 +97,52 @@ def _version_numbers(version: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", version)]
 
 
-def has_same_numbers(data: Path, rederived: Mapping[str, str]) -> bool:
-    """Whether both tables have the same numbers from the same log lines, whatever else differs."""
-    name = "tables/table.json"
+# --- a bundle of an earlier version: what its derived files state, in whatever words
+
+
+def _read_csv(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(without_padding(text))))
+
+
+def _selected_values(keys: Sequence[str], records: Any) -> list[list[Any]]:
+    return [[record[key] for key in keys] for record in records]
+
+
+def _violated_rules(findings: Any) -> set[str]:
+    return {
+        finding["rule"]
+        for finding in findings
+        if finding["severity"] == "E" and finding["checked"] and not finding["waived"]
+    }
+
+
+def _crate_values(crate: Any) -> list[list[Any]]:
+    """Each number, and the logs and numbers of each attempt."""
+    return [[entity.get(key) for key in _CRATE_KEYS] for entity in crate["@graph"] if entity["@id"].startswith("#")]
+
+
+_STATED: Mapping[str, Callable[[str], Any]] = {
+    "tables/table.json": lambda text: _selected_values(_NUMBER_KEYS, json.loads(text)),
+    "tables/table.csv": lambda text: _selected_values(_CSV_KEYS, _read_csv(text)),
+    "tables/clauses.json": lambda text: _selected_values(("clause", "state"), json.loads(text)),
+    "tables/clauses.csv": lambda text: _selected_values(("clause", "state"), _read_csv(text)),
+    "findings.json": lambda text: _violated_rules(json.loads(text)),
+    "verdict.json": lambda text: _selected_values(_VERDICT_KEYS, [json.loads(text)]),
+    "ro-crate-metadata.json": lambda text: _crate_values(json.loads(text)),
+}
+_IN_EVERY_VERSION = ("tables/table.json", "tables/table.csv", "findings.json", "verdict.json")
+
+
+def has_same_meaning(name: str, data: Path, derived: str) -> bool:
+    """Whether a file of an earlier version states what this one derives: numbers with their log lines, status of
+    results, clauses, violated rules, verdict, origins of binaries. Texts for reading may be worded in any way.
+    """
+    if not (data / name).exists():
+        return name not in _IN_EVERY_VERSION
+    if name.endswith(".txt"):
+        return True
+    stated = _STATED.get(name, json.loads)
     try:
-        stored, derived = (
-            [[cell[key] for key in _NUMBER_KEYS] for cell in json.loads(table)]
-            for table in (read_text(data / name) or "", rederived[name])
-        )
-    except (ValueError, TypeError, KeyError, RecursionError):
+        return bool(stated(read_text(data / name) or "") == stated(derived))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, csv.Error):
         return False
-    return stored == derived

@@ -79,7 +79,8 @@ def _index_problems(data: Path, bag: bagit.Bag, evaluation: replay.Evaluation) -
 
 def _foreign_files(data: Path, bag: bagit.Bag, evaluation: replay.Evaluation) -> Iterator[str]:
     """Files that do not belong in a bundle."""
-    fixed = {*replay.OUTPUTS, provenance.CRATE, provenance.SOURCE, "campaign.yaml", "names.json", "index.json"}
+    fixed = {*evaluation.files, provenance.CRATE, provenance.SOURCE, "campaign.yaml", "names.json", "index.json"}
+    fixed |= provenance.statement_names(evaluation.submission).keys()
     named_files = {str(path.relative_to(data)) for path in evaluation.named_files.values()}
     jobs = {attempt.job for attempt in evaluation.submission.attempts}
     for name in sorted(bag.digests):
@@ -90,7 +91,7 @@ def _foreign_files(data: Path, bag: bagit.Bag, evaluation: replay.Evaluation) ->
         if not (
             _is_result_file(first, inner_names, jobs)
             or inner in fixed | named_files
-            or (first in ("rules", provenance.FOLDER) and len(inner_names) == 1)
+            or (first == "rules" and len(inner_names) == 1 and inner.endswith(".yaml"))
         ):
             yield f"{quoted(inner)}: not referenced by any table"
 

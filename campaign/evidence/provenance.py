@@ -66,12 +66,15 @@ def source_archive(evaluation: replay.Evaluation) -> bytes | None:
 
 def statements(data: Path, evaluation: replay.Evaluation, tool: str) -> dict[str, str]:
     """The statements of a bundle by their names in it. `tool`: the program that made the tables, with its version."""
-    builds = evaluation.submission.sources.builds
-    documents = {
-        f"{FOLDER}/benchmark-{build.binary_sha256[:12]}.json": _build_statement(data, build) for build in builds
-    }
-    documents[f"{FOLDER}/tables.json"] = _tables_statement(data, evaluation, tool)
-    return {name: replay.as_json(statement) for name, statement in documents.items()}
+    builds = statement_names(evaluation.submission)
+    tables = _tables_statement(data, evaluation, tool)
+    return {name: replay.as_json(_build_statement(data, build) if build else tables) for name, build in builds.items()}
+
+
+def statement_names(submission: Submission) -> dict[str, facts.Build | None]:
+    """The names of a bundle's statements, with the build that each is on; None for the tables."""
+    builds = {f"{FOLDER}/benchmark-{build.binary_sha256[:12]}.json": build for build in submission.sources.builds}
+    return {**builds, f"{FOLDER}/tables.json": None}
 
 
 def _build_statement(data: Path, build: facts.Build) -> dict[str, Any]:

@@ -42,15 +42,11 @@ NOT_COMPARED = frozenset({"id", "path", "digest", "profile", "values", "checks",
 FORMAT = 1
 LARGEST_NAMES = 1 << 20  # bytes of names.json
 CLAUSES = ("tables/clauses.csv", "tables/clauses.json")  # if the pack lists those of its document
-OUTPUTS = (
-    *("tables/table.txt", "tables/table.csv", "tables/table.json", "findings.txt", "findings.json", "verdict.json"),
-    *CLAUSES,
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """`files`: the rendered files, by their names in the evidence, as in `OUTPUTS`."""
+    """`files`: the rendered files, by their names in the evidence."""
 
     submission: Submission
     files: dict[str, str]

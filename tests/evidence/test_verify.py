@@ -11,8 +11,11 @@ import shutil
 import sqlite3
 import subprocess
 import tempfile
+import urllib.parse
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -25,7 +28,7 @@ from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.events import Event
 from campaign.core.findings import Finding
 from campaign.core.paths import Paths
-from campaign.evidence import bundle, copies, derived_files, job_scripts, replay, verify, verify_text
+from campaign.evidence import bundle, copies, derived_files, job_scripts, provenance, replay, verify, verify_text
 from campaign.evidence.verify import Buyer
 from campaign.results.cells import Row
 from campaign.results.store import Store
@@ -259,22 +262,86 @@ def by_version(bag: Path, version: str) -> None:
     path.write_text(path.read_text().replace(f"campaign {__version__}", f"campaign {version}"))
 
 
+def state_origins(bag: Path) -> None:
+    """Write the statements of a bundle as the version that it names would have."""
+    data = bag / "data"
+    evaluation = replay.reevaluate(data)
+    texts = {name: (data / name).read_text() for name in evaluation.files}
+    tool = replay.read_names(data).tool
+    for name, text in provenance.statements(data, replace(evaluation, files=texts), tool).items():
+        (data / name).write_text(text)
+
+
 def test_words_of_an_earlier_version_are_not_compared_which_is_reported(vendor: Vendor, tmp_path: Path) -> None:
     bag = bundled.copy(vendor, "plain", tmp_path / "bag")
     by_version(bag, "0.1.0")
     (bag / "data/tables/table.txt").write_text("the same in the words of that time\n")
-    findings_removed(bag)
+    path = bag / "data/verdict.json"
+    path.write_text(path.read_text().replace("rules violated:", "rules are violated, in the words of that time:"))
+    state_origins(bag)
     bundled.forge(bag)
     with verify.verify(bag, NOTHING) as verified:
         (explanation,) = [finding for finding in verified.findings if finding.rule == "EVD-04"]
         assert (explanation.severity, verified.intact) == ("I", True)
-        assert "made by campaign 0.1.0: all values, runs, attempts and log lines are identical" in explanation.message
-        assert explanation.message.endswith(
-            "tables/table.txt, findings.json, provenance/tables.json, ro-crate-metadata.json"
+        assert (
+            "made by campaign 0.1.0: numbers, log lines, violated rules and verdict are the same" in explanation.message
         )
+        assert explanation.message.endswith("tables/table.txt, verdict.json, ro-crate-metadata.json")
         assert "note         re-evaluation from raw logs (EVD-04)" in verify_text.checks_text(
             verified, is_detailed=True
         )
+
+
+def edit_text(name: str, old: str, new: str) -> Callable[[Path], None]:
+    def edit(bag: Path) -> None:
+        path = bag / "data" / name
+        assert re.search(old, path.read_text())
+        path.write_text(re.sub(old, new, path.read_text(), count=1))
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("name", "forgery"),
+    [
+        ("verdict.json", edit_text("verdict.json", '"headline": ".*"', '"headline": "ACCEPTED BY THE BUYER"')),
+        ("verdict.json", edit_text("verdict.json", '"verdict": ".*"', '"verdict": "complies"')),
+        ("verdict.json", edit_text("verdict.json", '"invalid"', '"measured"')),
+        ("verdict.json", lambda bag: (bag / "data/verdict.json").unlink()),
+        ("findings.json", findings_removed),
+        ("tables/table.json", edit_text("tables/table.json", '"status": "invalid"', '"status": "measured"')),
+        ("tables/table.csv", edit_text("tables/table.csv", r"\b1000\.0", "9000.0")),
+        ("tables/clauses.json", edit_text("tables/clauses.json", '"state": ".*"', '"state": "kept"')),
+        ("tables/clauses.csv", edit_text("tables/clauses.csv", ",(violated|open),", ",kept,")),
+        ("provenance/tables.json", edit_text("provenance/tables.json", "crossroads-mdtest", "my-own-rules")),
+        ("provenance/tables.json", edit_text("provenance/tables.json", '"sha256": "....', '"sha256": "0000')),
+        ("ro-crate-metadata.json", edit_text("ro-crate-metadata.json", '"value": 1000.0', '"value": 9000.0')),
+    ],
+)  # fmt: skip
+def test_whoever_names_an_earlier_version_may_change_words_and_no_statement(
+    vendor: Vendor, tmp_path: Path, name: str, forgery: Callable[[Path], None]
+) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
+    by_version(bag, "0.2.9")
+    state_origins(bag)
+    bundled.forge(bag)
+    assert rules(bag) == set()
+    forgery(bag)
+    bundled.forge(bag)
+    messages = [finding.message for finding in findings(bag) if finding.rule == "EVD-04"]
+    assert f"{name} cannot be reproduced from the evidence" in messages[0]
+
+
+@pytest.mark.parametrize("name", ["provenance/accepted.json", "rules/accepted.txt", "tables/summary.csv"])
+def test_a_statement_that_nothing_derives_does_not_belong_in_a_bundle(
+    vendor: Vendor, tmp_path: Path, name: str
+) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
+    (bag / "data" / name).write_text('{"verdict": "ACCEPTED BY THE BUYER"}\n')
+    bundled.forge(bag)
+    with verify.verify(bag, NOTHING) as verified:
+        messages = [finding.message for finding in verified.findings if finding.rule == "CMP-05"]
+    assert messages == [f'"{name}": not referenced by any table']
 
 
 @pytest.mark.parametrize("version", ["0.1.0", "99.0.0"])
@@ -577,6 +644,25 @@ def test_the_report_is_made_again_where_it_is_asked_for(vendor: Vendor, tmp_path
     process = vendor.call("verify", vendor.root / "bag", "-o", tmp_path / "report")
     assert (tmp_path / "report/index.html").is_file(), process.stderr
     assert (tmp_path / "report/table.json").read_text() == (vendor.root / "bag/data/tables/table.json").read_text()
+
+
+@pytest.mark.parametrize("name", ["bag", "bag.tar"])
+def test_links_of_the_report_lead_into_the_bundle_or_are_left_out(vendor: Vendor, tmp_path: Path, name: str) -> None:
+    """Not into the private copy, which is deleted."""
+    bundle = bundled.copy(vendor, "bag", tmp_path / "bag")
+    if name == "bag.tar":
+        bundle = Path(shutil.make_archive(str(bundle), "gztar", tmp_path, "bag"))
+    report = tmp_path / "report"
+    process = vendor.call("verify", bundle, "-o", report)
+    page = (report / "index.html").read_text()
+    links = [link for link in re.findall(r'href="(\.[^"]*)"', page) if "stdout" in link]
+    assert bool(links) == bundle.is_dir(), process.stderr
+    assert all((report / urllib.parse.unquote(link)).is_file() for link in links)
+    with zipfile.ZipFile(report / "table.xlsx") as workbook:
+        sheets = "".join(workbook.read(part).decode() for part in workbook.namelist() if part.endswith(".rels"))
+    assert ("stdout" in sheets) == bundle.is_dir()
+    written = [path for path in report.rglob("*") if path.is_file() and b"campaign-verify." in path.read_bytes()]
+    assert (written, "campaign-verify." in sheets) == ([], False)
 
 
 def test_the_verdict_is_there_as_json(vendor: Vendor) -> None:

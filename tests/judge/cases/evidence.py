@@ -150,7 +150,7 @@ EXAMPLES: list[Example] = [
     ),
     disclosed(
         "EVD-04",
-        "made by campaign 9: all values, runs, attempts and log lines are identical; texts differ "
+        "made by campaign 9: numbers, log lines, violated rules and verdict are the same; texts differ "
         "between versions and were not compared in tables/table.txt",
         bundle_check("EVD-04", verify.check_reevaluation({}, (TABLE,), "", "campaign 9")),
         subject="bundle",
