@@ -77,7 +77,7 @@ def judged_subjects(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return subjects
 
 
-def test_a_search_judges_only_what_has_no_kept_judgement(campaign: Large, judged: list[str]) -> None:
+def test_a_search_judges_only_what_has_no_kept_judgement(campaign: Large, judged_subjects: list[str]) -> None:
     planned = planning.plan(campaign.definition)
 
     def findings() -> list[Finding]:
@@ -85,13 +85,13 @@ def test_a_search_judges_only_what_has_no_kept_judgement(campaign: Large, judged
             return [finding for run in planned.runs for case in results(run) for finding in case.findings]
 
     kept_findings = findings()
-    assert judged == []
+    assert judged_subjects == []
     with database(campaign) as connection:
         connection.execute("DELETE FROM judgements WHERE subject = ?", (f"{RUN}/1",))
     assert findings() == kept_findings
-    assert judged == [f"{RUN}/1"]
+    assert judged_subjects == [f"{RUN}/1"]
     assert findings() == kept_findings
-    assert judged == [f"{RUN}/1"]
+    assert judged_subjects == [f"{RUN}/1"]
 
 
 @pytest.mark.parametrize(
