@@ -10,7 +10,7 @@ from pathlib import Path
 
 from campaign.config import values
 from campaign.core.keys import key, options
-from campaign.core.schema import Choice, ListOf, MapOf, Text, matching, suggestion
+from campaign.core.schema import Choice, ListOf, MapOf, Number, Text, matching, suggestion
 from campaign.core.strict_yaml import quoted
 
 _DIRECTIVE = "an sbatch option as --name or --name=value, except those that campaign sets"
@@ -25,7 +25,7 @@ ALLOWED_DIRECTIVES = (
 
 # sbatch options that campaign sets itself or that would break the run rules, by the reason.
 _REFUSED = (
-    ("the launch condition sets it", "nodes ntasks ntasks-per-node ntasks-per-core ntasks-per-socket ntasks-per-gpu"),
+    ("the launch condition sets it", "nodes ntasks ntasks-per-node ntasks-per-socket ntasks-per-gpu"),
     ("the launch condition sets it", "tasks-per-node"),
     ("campaign places ranks in blocks, as the rank offset requires", "distribution"),
     ("campaign requests whole nodes", "exclusive oversubscribe share"),
@@ -91,6 +91,13 @@ class Slurm:
         ListOf(matching(values.GRES, "a kind and a number, such as gpu:4")),
         "generic resources of each node for which jobs ask (`--gres`), such as `[gpu:4]`; that of a launch condition "
         "replaces those of its kind",
+    )
+    processes_per_core: int | None = key(
+        Number(1, 8),
+        "the most processes on a core: more than one where its hardware threads are to run processes of their own; "
+        "`max: all`, shares of the cores and the rules then count these threads",
+        says_default="1",
+        option="ntasks-per-core",
     )
     modules: tuple[str, ...] = key(
         ListOf(matching(r"[A-Za-z0-9][A-Za-z0-9_.+@:=/-]*", "a module's name: letters, digits and _.+@:=/-")),

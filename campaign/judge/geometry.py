@@ -243,7 +243,7 @@ def check_concurrency(submission: Submission) -> Iterator[Finding]:
         if partition is None:
             yield unchecked("the partition's size was not recorded", about=subject)
             continue
-        smallest = condition.smallest_geometry(partition.job_nodes, partition.cores_per_node)
+        smallest = condition.smallest_geometry(partition.job_nodes, partition.processors(submission.campaign.slurm))
         for row in planned:
             geometry = row.geometry
             if geometry is not None and (geometry.processes < smallest.processes or geometry.nodes < smallest.nodes):

@@ -94,7 +94,10 @@ def plan(definition: Definition, may_submit: bool = False) -> Plan:
     ):
         try:
             searches = adaptive.plan_searches(
-                definition.campaign, definition.pack, partition.job_nodes, partition.cores_per_node
+                definition.campaign,
+                definition.pack,
+                partition.job_nodes,
+                partition.processors(definition.campaign.slurm),
             )
         except EnvironmentLacks as error:
             unresolved["search"] = str(error)
@@ -137,7 +140,7 @@ def _with_runs(definition: Definition, planned: Plan, searches: Sequence[adaptiv
     campaign = replace(_as_begun(definition, planned.earlier), inputs=planned.inputs)
     if planned.partition is not None:
         memory = campaign.slurm.node_memory or (planned.partition.memory_mib << 20) or None
-        cores = planned.partition.cores_per_node
+        cores = planned.partition.processors(campaign.slurm)
         campaign = replace(campaign, slurm=replace(campaign.slurm, node_memory=memory, node_cores=cores))
     slurm, proposed = campaign.slurm, campaign.proposed
     node_values = (
@@ -343,7 +346,7 @@ def _geometries(campaign: Campaign, partition: partitions.Partition | None) -> d
     """The geometries that the campaign file or the partition determines."""
     geometries = {name: wish for name, wish in campaign.launch.items() if isinstance(wish, Geometry)}
     if partition is not None:
-        size = partition.job_nodes, partition.cores_per_node
+        size = partition.job_nodes, partition.processors(campaign.slurm)
         geometries |= {
             name: wish.geometry(*size) for name, wish in campaign.launch.items() if isinstance(wish, AllCores)
         }

@@ -377,7 +377,11 @@ def _too_large_runs(
 ) -> Iterator[Mistake]:
     campaign, partition = definition.campaign, slurm_partition.partition
     fixed = {condition.id: condition.nodes is not None for condition in definition.pack.launch}
-    most_per_node = max(partition.most_cores, campaign.search.processes_per_node or 0)
+    processors, threads = (
+        partition.most_processors(campaign.slurm),
+        max((kind.threads for kind in partition.kinds), default=1),
+    )
+    most_per_node = max(processors, campaign.search.processes_per_node or 0)
     limit = next(iter(partition.limits), None)
     for run in runs:
         nodes = run.job_nodes
@@ -396,10 +400,13 @@ def _too_large_runs(
                 problem += f", or another slurm.{limit.key}: {limit.setting}, with which a larger job never starts"
             yield Mistake(at, problem)
         elif partition.usable and per_node > most_per_node:
+            unit = "processors" if campaign.slurm.processes_per_core else "cores"
             problem = (
-                f"found {per_node} processes per node; the nodes of partition {partition.name} have "
-                f"{partition.most_cores} cores; use {partition.most_cores} or fewer"
+                f"found {per_node} processes per node; the nodes of partition {partition.name} have {processors} "
+                f"{unit}; use {processors} or fewer"
             )
+            if threads > 1 and not campaign.slurm.processes_per_core:
+                problem += f", or set slurm.processes_per_core: {threads} for processes on hardware threads"
             yield Mistake(at, problem)
 
 
@@ -415,7 +422,7 @@ def _too_small_shares(
         may_be_smaller = condition.whole_system or (condition.reaches and definition.campaign.profile == "rehearsal")
         if geometry is None or may_be_smaller or not condition.by_partition:
             continue
-        smallest = condition.smallest_geometry(partition.job_nodes, partition.cores_per_node)
+        smallest = condition.smallest_geometry(partition.job_nodes, partition.processors(definition.campaign.slurm))
         if geometry.nodes < smallest.nodes or geometry.processes_per_node < smallest.processes_per_node:
             size = processes_on(geometry.processes, geometry.nodes)
             smallest_size = processes_on(smallest.processes, smallest.nodes)

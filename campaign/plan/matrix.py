@@ -225,7 +225,8 @@ def _launcher_text(launcher: Launcher) -> str:
 
 def _deciding_settings(campaign: Campaign) -> list[object]:
     """The other settings of the campaign file that decide what is executed, and where."""
-    settings = keys.deciding(campaign.slurm).values()
+    settings = [*keys.deciding(campaign.slurm).values()]
+    settings += [per_core] if (per_core := campaign.slurm.processes_per_core) else []
     return ["" if value is None else str(value) if isinstance(value, Path) else value for value in settings]
 
 

@@ -127,6 +127,10 @@ class NodeKind:
         memory = f"{format_size(self.system.memory_mib << 20)} (MemSpecLimit)" if self.system.memory_mib else ""
         return ", ".join(filter(None, (cores, memory)))
 
+    def processors(self, per_core: int | None) -> int:
+        """The most processes on a node with so many on each core, by default one."""
+        return self.cores * min(per_core or 1, self.threads)
+
     def __str__(self) -> str:
         """`4 with 64 cores, 251.4GiB, gpu:2 (cpu, milan)`"""
         resources = [plural(self.cores, "core"), format_size(self.memory_mib << 20), self.gres]
@@ -161,10 +165,13 @@ class Partition:
         """The most nodes that one job gets."""
         return min([self.usable, *(limit.nodes for limit in self.limits)])
 
-    @property
-    def most_cores(self) -> int:
-        """The cores of the nodes that a job with so many processes per node gets."""
-        return max((kind.cores for kind in self.kinds), default=self.cores_per_node)
+    def processors(self, slurm: Slurm) -> int:
+        """How many processes each of its nodes takes."""
+        return min((kind.processors(slurm.processes_per_core) for kind in self.kinds), default=self.cores_per_node)
+
+    def most_processors(self, slurm: Slurm) -> int:
+        """How many processes the nodes take that a job with so many per node gets."""
+        return max((kind.processors(slurm.processes_per_core) for kind in self.kinds), default=self.cores_per_node)
 
     @property
     def account(self) -> str:

@@ -173,7 +173,7 @@ def directives(job: JobScript) -> tuple[str, ...]:
         "--export=ALL",
         "--no-requeue",
         "--open-mode=append",  # a controller that lost its state may start the job again
-        *(f"--{name}={_directive(value)}" for name, value in of_keys.items() if value),
+        *(f"--{name}={_directive(str(value))}" for name, value in of_keys.items() if value),
         *([f"--nodelist={node}"] if node else []),
         *([f"--gres={job.steps[0].run.gres}"] if job.steps[0].run.gres else []),
         # A partition may give jobs that ask for no memory a part of it only, whole nodes or not.

@@ -167,7 +167,9 @@ MIXED = (
 
 def test_of_unlike_nodes_the_smallest_count_and_each_kind_is_reported() -> None:
     partition = partitions.parse(ALL, MIXED)
-    assert (partition.nodes, partition.usable, partition.cores_per_node, partition.most_cores) == (5, 4, 64, 64)
+    assert (partition.nodes, partition.usable, partition.cores_per_node) == (5, 4, 64)
+    assert partition.most_processors(Slurm()) == partition.processors(Slurm(processes_per_core=2)) == 64
+    assert partition.most_processors(Slurm(processes_per_core=2)) == 128
     assert partition.memory_mib == 256000
     assert partition.kinds == (
         NodeKind(3, 64, 256000, "", ("cpu", "milan")),

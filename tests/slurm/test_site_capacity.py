@@ -27,6 +27,7 @@ pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(900)]
 NODES = {
     "node[1-2]": "CPUs=4 CoresPerSocket=4 RealMemory=2000 CoreSpecCount=1 MemSpecLimit=300",
     "node[3-5]": "CPUs=4 CoresPerSocket=4 RealMemory=2000",
+    "node[6-7]": "CPUs=8 CoresPerSocket=4 ThreadsPerCore=2 RealMemory=2000",
 }
 PARTITIONS = {
     "system": "Nodes=node[1-2]",
@@ -35,6 +36,7 @@ PARTITIONS = {
     "capped": "Nodes=node[3-5] MaxMemPerNode=1500",
     "cut": "Nodes=node[3-5] MaxCPUsPerNode=3",
     "shared": "Nodes=node[3-5] OverSubscribe=FORCE:2",
+    "threads": "Nodes=node[6-7]",
 }
 SETTINGS = "SelectTypeParameters=CR_Core_Memory\nAccountingStorageEnforce=associations,limits,qos\n"
 USER = users.user_name(os.getuid())
@@ -46,7 +48,7 @@ def of_site(text: str) -> str:
     lines = [line for line in text.splitlines() if not line.startswith("SelectTypeParameters=")]
     for place, line in enumerate(lines):
         if node := re.match(r"NodeName=node(\d)", line):
-            kind = NODES["node[1-2]" if node[1] in "12" else "node[3-5]"]
+            (kind,) = (kind for names, kind in NODES.items() if re.fullmatch(names, f"node{node[1]}"))
             lines[place] = f"{line.partition(' CPUs=')[0]} {kind}"
     lines += [f"PartitionName={name} State=UP {options}" for name, options in PARTITIONS.items()]
     return "\n".join([*lines, SETTINGS])
@@ -61,7 +63,7 @@ def site() -> Iterator[Sandbox]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(slurmconf, "slurm_conf", slurm_conf)
-        with running(Shape(nodes=5, cpus=4, accounting=True)) as cluster:
+        with running(Shape(nodes=7, cpus=4, accounting=True)) as cluster:
             yield cluster
 
 
@@ -93,6 +95,23 @@ def test_cores_and_memory_that_a_site_keeps_for_the_system_are_not_counted(tmp_p
         "partition system: 2 nodes, all usable with 3 cores each; without 1 core (CoreSpecCount), 300 MiB "
         "(MemSpecLimit), kept for the system"
     ) in case.call("plan")
+
+
+def test_hardware_threads_run_processes_where_the_campaign_file_says_so(tmp_path: Path, site: Sandbox) -> None:
+    eight = "{nodes: 2, processes: 16}"
+    assert (
+        "launch.max: found 8 processes per node; the nodes of partition threads have 4 cores; use 4 or fewer, or set "
+        "slurm.processes_per_core: 2 for processes on hardware threads"
+    ) in refused(campaign(tmp_path, site, "cores", "partition: threads", eight))
+    case = campaign(tmp_path, site, "threads", "partition: threads\n  processes_per_core: 2")
+    case.call("run", "--only", "scratch/max/shared/*")
+    plan = json.loads((case.results / "plan.json").read_text())
+    assert {run["processes"] for run in plan["runs"] if run["launch"] == "max"} == {16}
+    assert findings_of(case, "GEO-03") == []
+    fewer = campaign(tmp_path, site, "fewer", "partition: threads\n  processes_per_core: 2", "{nodes: 2, processes: 8}")
+    found = json.loads(fewer.call("plan", "--json"))["findings"]
+    expected = {finding["expected"] for finding in found if finding["rule"] == "GEO-03"}
+    assert expected == {"16 processes on 2 nodes"}
 
 
 def test_jobs_get_all_memory_of_their_nodes_whatever_the_partitions_default(tmp_path: Path, site: Sandbox) -> None:
