@@ -95,6 +95,8 @@ campaign_terminated() {
 }
 trap 'campaign_terminated TERM' TERM
 trap 'campaign_terminated INT' INT
+trap 'campaign_terminated USR1' USR1 # of sbatch's --signal
+trap 'campaign_terminated USR2' USR2
 # shellcheck disable=SC2329  # called by the traps
 campaign_stops() {
     local REPLY campaign_uptime

@@ -21,13 +21,21 @@ WRAPPER = "wrapper"  # a pack's word for any script before the benchmark
 # mpirun's options for so many ranks per node, placed in blocks: Open MPI's, PRRTE's.
 _OPEN_MPI = ("-n", "{processes}", "--map-by", "ppr:{processes_per_node}:node")
 PLACEMENTS = dict.fromkeys(("mpirun", "mpiexec", "orterun", "prterun"), _OPEN_MPI)
-# Options of srun that change neither the number of ranks nor the node of each rank.
-SRUN_OPTIONS = (
-    "accel-bind", "cpu-bind", "cpu-freq", "cpus-per-gpu", "cpus-per-task", "distribution", "exact", "extra-node-info",
-    "gpu-bind", "gpu-freq", "gpus", "gpus-per-node", "gpus-per-task", "gres", "gres-flags", "hint", "mem", "mem-bind",
-    "mem-per-cpu", "mem-per-gpu", "network", "overcommit", "propagate", "resv-ports", "threads-per-core",
-    "tres-per-task", "wait",
-)  # fmt: skip
+# Options of srun that change neither the number of ranks nor the node of each, by what they change.
+_ALLOWED = (
+    (
+        "processors and memory of each rank",
+        "cpu-bind cpu-freq cpus-per-task distribution exact extra-node-info hint mem mem-bind mem-per-cpu"
+        " ntasks-per-core overcommit threads-per-core tres-per-task",
+    ),
+    (
+        "devices of each rank",
+        "accel-bind cpus-per-gpu gpu-bind gpu-freq gpus gpus-per-node gpus-per-task gres gres-flags mem-per-gpu",
+    ),
+    ("how the step begins and ends", "external-launcher network overlap propagate resv-ports wait"),
+    ("when its output is written", "unbuffered"),
+)
+SRUN_OPTIONS = tuple(sorted(name for _, names in _ALLOWED for name in names.split()))
 # Those of plugins that start the ranks in an image: Pyxis, CSCS's uenv and container engine. They place no rank either.
 IMAGE_OPTIONS = (
     "container-env", "container-image", "container-mount-home", "container-mounts", "container-readonly",

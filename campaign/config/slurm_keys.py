@@ -16,12 +16,21 @@ from campaign.core.strict_yaml import quoted
 _DIRECTIVE = "an sbatch option as --name or --name=value, except those that campaign sets"
 _WRITTEN = re.compile(r"--([a-z][a-z0-9-]*)(=[A-Za-z0-9_.,:=+@%/*&|()\[\]!~^-]+)?")
 
-# sbatch options that change neither the placement of ranks nor how campaign finds its jobs.
-ALLOWED_DIRECTIVES = (
-    "acctg-freq", "bb", "bbf", "begin", "contiguous", "core-spec", "cpu-freq", "cpus-per-task", "deadline", "exclude",
-    "gres", "hint", "licenses", "mail-type", "mail-user", "mem", "mem-per-cpu", "network", "nice", "nodefile",
-    "nodelist", "power", "prefer", "priority", "profile", "switches", "thread-spec", "threads-per-core", "tmp", "wckey",
+# sbatch options that change neither the number of ranks nor the node of each, by what they change.
+_ALLOWED = (
+    ("when the job starts", "begin deadline delay-boot nice priority"),
+    ("which nodes, that the job records", "contiguous exclude nodefile nodelist prefer sockets-per-node switches tmp"),
+    ("what the job gets of its nodes", "bb bbf core-spec gpus gpus-per-node gres licenses mem mem-per-cpu thread-spec"),
+    ("how ranks run on their nodes", "cpu-freq cpus-per-task gpu-bind hint mem-bind network power threads-per-core"),
+    ("what is accounted, and who is told", "acctg-freq mail-type mail-user profile wckey"),
+    ("what the site reads; the mark of the target stands behind it", "comment"),
+    ("a signal before the time limit; the job's own script ends in order", "signal"),
 )  # fmt: skip
+ALLOWED_DIRECTIVES = tuple(sorted(name for _, names in _ALLOWED for name in names.split()))
+# Those of them that srun takes too, and that hold for the ranks only if it has them.
+OF_STEPS = frozenset(
+    {"acctg-freq", "cpu-freq", "gpu-bind", "hint", "mem-bind", "network", "profile", "threads-per-core"}
+)
 
 # sbatch options that campaign sets itself or that would break the run rules, by the reason.
 _REFUSED = (

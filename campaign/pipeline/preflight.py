@@ -128,7 +128,7 @@ def check(definition: Definition, planned: planning.Plan, request: Request) -> C
         return Checked(
             planned, missing, compared, judge_planned(definition, planned, compared), slurm_problem, tuple(notes)
         )
-    lacks: list[str] = []
+    lacks = [*commands.other_clusters()]
     slurm_partition = None
     try:
         slurm_partition = planned.slurm_partition or partitions.ask(campaign.slurm)

@@ -232,6 +232,17 @@ def configuration() -> dict[str, str]:
     return dict(re.findall(r"^(\w+) *= (.*?)\s*$", ask(["scontrol", "show", "config"]), re.MULTILINE))
 
 
+def other_clusters() -> Iterator[str]:
+    """Variables by which Slurm's commands would ask another cluster; campaign does not pass them on."""
+    for name in ("SLURM_CLUSTERS", "SBATCH_CLUSTERS"):
+        cluster = os.environ.get(name, "")
+        if cluster and cluster != configuration().get("ClusterName"):
+            yield (
+                f"{name}={cluster}: campaign uses one cluster only, that of this machine; unset it, or run campaign on "
+                f"a login node of {cluster}"
+            )
+
+
 def command_silent(command: object, status: object) -> str:
     return f"{command} ended with status {status} and no message"
 

@@ -128,8 +128,17 @@ def launcher(run: Run, slurm: slurm_keys.Slurm, command: Command = _PLAIN) -> tu
         f"--mpi={slurm.mpi}",
         f"--time={slurm.time_s // 60}:{slurm.time_s % 60:02d}",
         "--kill-on-bad-exit=1",
+        *_step_directives(slurm, options),
         *options,
     )
+
+
+def _step_directives(slurm: slurm_keys.Slurm, options: Sequence[str]) -> list[str]:
+    """The sbatch options of the campaign file that srun gets too, unless the launcher has one for the same."""
+    names = {word.partition("=")[0].removeprefix("--") for word in options}
+    names |= {"hint"} if names & {"cpu-bind", "ntasks-per-core", "threads-per-core"} else set[str]()
+    of_steps = slurm_keys.OF_STEPS - names
+    return [word for word in slurm.directives if word.partition("=")[0].removeprefix("--") in of_steps]
 
 
 def exported_variables(run: Run, slurm: slurm_keys.Slurm) -> list[tuple[str, str]]:
@@ -158,7 +167,9 @@ def directives(job: JobScript) -> tuple[str, ...]:
     geometries = [step.run.geometry_of(command) for step in job.steps for command in step.run.launched]
     log = folder.replace("%", "%%")  # which sbatch expands in the names of these two files
     node = job.steps[0].run.node
-    other_directives = [word for word in slurm.directives if not (node and word.startswith("--nodelist="))]
+    replaced = ("--comment=", "--nodelist=") if node else ("--comment=",)
+    other_directives = [word for word in slurm.directives if not word.startswith(replaced)]
+    comments = [word.removeprefix("--comment=") for word in slurm.directives if word.startswith("--comment=")]
     of_keys = {option: getattr(slurm, field) for option, field in keys.options(slurm).items()}
     options = [
         f"--job-name={job.name}",
@@ -168,7 +179,7 @@ def directives(job: JobScript) -> tuple[str, ...]:
         f"--chdir={_directive(folder)}",
         f"--output={_directive(log + '/stdout')}",
         f"--error={_directive(log + '/stderr')}",
-        f"--comment={target_mark(job.steps[0].run.directory)}",
+        f"--comment={_directive(' '.join([*comments, target_mark(job.steps[0].run.directory)]))}",
         "--exclusive",
         "--export=ALL",
         "--no-requeue",
@@ -184,7 +195,7 @@ def directives(job: JobScript) -> tuple[str, ...]:
 
 
 def target_mark(directory: str) -> str:
-    """Marks a job with its target, so that a driver finds the jobs of other campaigns on the same one."""
+    """The last word of a job's comment, by which a driver finds the jobs of other campaigns on the same target."""
     return "campaign-target:" + hashlib.sha256(directory.rstrip("/").encode()).hexdigest()[:16]
 
 

@@ -176,7 +176,7 @@ class _Sender:
         previous = [job_id for other, job_id in self._latest.items() if other not in independent]
         ids = {self._jobs[name].job_id for name in self._under_way if self._jobs[name].target not in independent}
         mark = scripts.target_mark(job.steps[0].run.directory)
-        ids |= {other.id for other in self._others if other.comment == mark and other.name not in self._new}
+        ids |= {other.id for other in self._others if mark in other.comment.split() and other.name not in self._new}
         return list(dict.fromkeys([*previous, *sorted(job_id for job_id in ids if job_id)]))
 
     def _has_lasted(self) -> bool:

@@ -83,6 +83,18 @@ def test_what_would_override_the_script_does_not_reach_slurm() -> None:
     assert commands.environment("squeue", overrides | harmless) == harmless | {"SLURM_TIME_FORMAT": "%s"}
 
 
+def test_another_cluster_of_the_environment_is_named_and_this_one_is_not(
+    cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLURM_CLUSTERS", "fake")
+    assert list(commands.other_clusters()) == []
+    monkeypatch.setenv("SBATCH_CLUSTERS", "big")
+    assert list(commands.other_clusters()) == [
+        "SBATCH_CLUSTERS=big: campaign uses one cluster only, that of this machine; unset it, or run campaign on a "
+        "login node of big"
+    ]
+
+
 def recorder(folder: Path, name: str) -> None:
     """A command that writes down its environment."""
     path = folder / "bin" / name

@@ -159,6 +159,18 @@ def test_the_directives_are_these_and_no_others() -> None:
     }
 
 
+def test_the_comment_of_a_site_stands_before_the_mark_of_the_target() -> None:
+    words = scripts.directives(job(directives=("--comment=project42",)))
+    assert [word for word in words if "comment" in word] == ['--comment="project42 campaign-target:8bef2203793f2b40"']
+
+
+def test_srun_gets_the_options_of_sbatch_that_hold_for_its_ranks() -> None:
+    slurm = Slurm(directives=("--mem-bind=local", "--hint=nomultithread", "--gpus=4", "--signal=B:USR1@60"))
+    assert scripts.launcher(builders.run(), slurm)[-2:] == ("--mem-bind=local", "--hint=nomultithread")
+    bound = builders.run(launcher=Launcher(options=("--cpu-bind=cores", "--mem-bind=none")))
+    assert scripts.launcher(bound, slurm)[-3:] == ("--kill-on-bad-exit=1", "--cpu-bind=cores", "--mem-bind=none")
+
+
 def test_a_job_asks_for_the_largest_geometry_and_the_sum_of_the_limits() -> None:
     run, other = builders.run(geometry=Geometry(4, 4)), builders.run(geometry=Geometry(2, 16))
     words = scripts.directives(job(steps([run, other, run]), partition="", time_s=600))
