@@ -7,6 +7,7 @@ removed.
 
 from __future__ import annotations
 
+import bisect
 import errno
 import json
 import os
@@ -74,7 +75,8 @@ class Chain:
     """A journal as far as it was read. `heads` are the hashes of its lines, the last one that of the whole; `problem`:
     why it is no chain, "" where it is. `latest`: the latest time of an event; `back`: the line whose time lies furthest
     before that of an earlier line, and by how many seconds. `recovered`: its events of that kind; `earlier`: the hashes
-    that lines had which follow on lost ones. `ends`: where in the file each line with the end of an attempt begins.
+    that lines had which follow on lost ones. `ends`: where in the file each line with the end of an attempt begins;
+    `end_lines`: the numbers of these lines.
     `rendered`: by job, the version of this program that rendered its script, and the hash of the templates; "" where
     the journal does not say it.
     """
@@ -88,12 +90,18 @@ class Chain:
     recovered: list[events.Event] = field(default_factory=list)
     earlier: list[str] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
+    end_lines: list[int] = field(default_factory=list)
     rendered: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def head(self) -> str:
         """The hash of the last line, "" where there is none."""
         return self.heads[-1] if self.heads else ""
+
+    def ended_by(self, heads: Collection[str]) -> dict[str, int]:
+        """How many attempts had ended by each of these heads that is the hash of a line."""
+        lines = ((number, head) for number, head in enumerate(self.heads, 1) if head in heads)
+        return {head: bisect.bisect(self.end_lines, number) for number, head in lines}
 
 
 class Reading:
@@ -142,6 +150,7 @@ class Reading:
                     chain.back = number, chain.latest - time
                 if kind == "ended":
                     chain.ends.append(self.offset)
+                    chain.end_lines.append(number)
                 elif kind == "job":
                     chain.rendered[event["job"]] = event.get("version", ""), event.get("templates", "")
                 elif kind == "recovered":

@@ -13,6 +13,7 @@ from campaign.core.findings import Finding, Move
 from campaign.core.grouping import grouped
 from campaign.core.units import listing
 from campaign.evidence import terms as buyers
+from campaign.evidence.journal_checks import NOTHING_COVERED, Coverage
 from campaign.evidence.replay import RulesCopy
 from campaign.judge.submission import RECORDS, Submission
 from campaign.judge.system_description import mounted_types
@@ -81,6 +82,7 @@ class BundleFacts:
     proofs: tuple[str, ...] = ()  # of `terms.PROOFS`
     source: bool = False  # the benchmark's source is in it
     part: str = ""  # of an RFP
+    coverage: Coverage = NOTHING_COVERED
 
     @property
     def title(self) -> str:
@@ -217,6 +219,7 @@ def _block(decided: BundleDecision, facts: BundleFacts, groups: FindingGroups, r
         _questions(decided, facts, groups, rows),
         permitted_conclusion("" if decided.consistent else "its records do not agree", facts.trusted, decided.outcome),
         facts.proofs,
+        coverage_gap(facts.proofs, facts.coverage),
         _steps(decided, facts, groups, buyers.SAMPLE in facts.proofs),
     )
 
@@ -228,16 +231,24 @@ def decision_block(
     questions: Iterable[Question],
     may: str,
     proofs: Collection[str],
+    gap: str,
     steps: Iterable[Step],
 ) -> DecisionBlock:
-    """The buyer's decision on a bundle. `proofs`: of `terms.PROOFS`, what limits `may`."""
+    """The buyer's decision on a bundle. `proofs`, of `terms.PROOFS`, and `gap`, of `coverage_gap`, limit `may`."""
     headline, kind, _ = MEANING[outcome]
     unproven = [] if buyers.SAMPLE in proofs else ["that the system reaches them"]
-    if not {buyers.HEAD, buyers.TIMESTAMP} & {*proofs}:
-        unproven.append("that no attempt was left out")
+    unproven += [gap] if gap else []
     may_not = f"{', or '.join(unproven)}." if unproven else "that the system will be installed as it was measured."
     headline = "NOT VALID" if is_contradicted else headline
     return DecisionBlock(headline, about, tuple(questions), may, may_not, tuple(steps), kind)
+
+
+def coverage_gap(proofs: Collection[str], coverage: Coverage) -> str:
+    """What heads and time stamps do not prove; "" if they cover all runs."""
+    if {buyers.HEAD, buyers.TIMESTAMP} & {*proofs} and coverage.is_full:
+        return ""
+    place = f" after the first {coverage.covered_runs} of {coverage.runs} runs" if coverage.covered_runs else ""
+    return f"that no attempt was left out{place}"
 
 
 def permitted_conclusion(problem: str, is_trusted: bool, outcome: VerifyOutcome) -> str:
@@ -266,8 +277,8 @@ def _questions(
         missing_proofs.append("nothing measured again")
     if facts.source and buyers.REBUILD not in facts.proofs:
         missing_proofs.append("not built again")
-    if not {buyers.HEAD, buyers.TIMESTAMP} & {*facts.proofs}:
-        missing_proofs.append("no head or time stamp")
+    if coverage_gap(facts.proofs, facts.coverage):
+        missing_proofs.append(str(facts.coverage))
     yield Question("proof", listing(facts.proofs) or "none", listing(missing_proofs) or "all that can be given")
 
 

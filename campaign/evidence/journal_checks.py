@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from itertools import islice
 from pathlib import Path
 
@@ -18,12 +19,59 @@ from campaign.judge.findings import note, to_explain, unchecked_by_buyer, violat
 
 CLOCKS_S = 60.0  # how much the driver's clock may be behind the authority's
 LATE_S = 3600.0  # how long after the last event a head may be stamped, and still count as sent while it ran
+FIRST_ZONE_S = 14 * 3600.0  # how long before that of UTC a day begins somewhere
 FUTURE_S = 3600.0  # how much the driver's clock may be ahead of this machine's
 
 
-def is_stamped_in_time(stamp: Stamp, chain: Chain) -> bool:
-    """Whether a head was stamped while the campaign ran: a later time stamp says nothing about what was left out."""
-    return stamp.digest in chain.heads and stamp.time is not None and stamp.time.timestamp() < chain.latest + LATE_S
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many runs had ended by the last head, and the last time stamp, that were made while the campaign ran; None
+    without one. `runs`: all that ended.
+    """
+
+    head: int | None = None
+    stamp: int | None = None
+    runs: int = 0
+
+    @property
+    def covered_runs(self) -> int:
+        return max(self.head or 0, self.stamp or 0)
+
+    @property
+    def is_full(self) -> bool:
+        return self.covered_runs == self.runs
+
+    def __str__(self) -> str:
+        if self.head is None and self.stamp is None:
+            return "no head or time stamp"
+        name = "time stamp" if self.head is None or (self.stamp or 0) > self.head else "head"
+        return f"the {name} covers {self.covered_runs} of {plural(self.runs, 'run')}"
+
+
+NOTHING_COVERED = Coverage()
+
+
+def journal_coverage(
+    chain: Chain, heads: Iterable[str], received: Mapping[str, date | None], stamps: Iterable[Stamp]
+) -> Coverage:
+    """What heads and time stamps cover. `received`: the days on which heads arrived. What is later than the campaign
+    says nothing about what was left out.
+    """
+    sent_heads = {head for head in heads if not _is_late(received.get(head), chain)}
+    stamped_heads = {stamp.digest for stamp in stamps if stamp.time and stamp.time.timestamp() < chain.latest + LATE_S}
+    run_counts = chain.ended_by(sent_heads | stamped_heads)
+    return Coverage(
+        max((count for head, count in run_counts.items() if head in sent_heads), default=None),
+        max((count for head, count in run_counts.items() if head in stamped_heads), default=None),
+        len(chain.end_lines),
+    )
+
+
+def _is_late(day: date | None, chain: Chain) -> bool:
+    """Whether a day began after the campaign had ended, in every time zone."""
+    return day is not None and datetime.combine(day, datetime.min.time(), UTC).timestamp() > chain.latest + (
+        LATE_S + FIRST_ZONE_S
+    )
 
 
 def check_time_stamps(bag: bagit.Bag, chain: Chain, stamps: Mapping[Path, Stamp]) -> Iterator[Finding]:
@@ -78,10 +126,16 @@ def _check_stamped_events(data: Path, stamps: Sequence[tuple[int, datetime]]) ->
 
 
 def check_journal(
-    chain: Chain, nonce: str | None, heads: Sequence[str], stated_head: str, has_received_head: bool
+    chain: Chain,
+    nonce: str | None,
+    heads: Sequence[str],
+    received: Mapping[str, date | None],
+    stated_head: str,
+    has_received_head: bool,
 ) -> Iterator[Finding]:
     """EVD-02: the journal compared with the head that the bundle states, and with the nonce and heads of the buyer.
-    `has_received_head`: the buyer has one that was sent while the campaign ran.
+    `received`: the days on which heads arrived; `has_received_head`: the buyer has one that was sent while the campaign
+    ran.
     """
     if chain.problem:
         yield violation("journal.jsonl: {problem}", problem=chain.problem)
@@ -116,4 +170,15 @@ def check_journal(
                 "the journal head sent during the campaign is missing: the journal was rewritten afterwards",
                 head,
                 chain.head or "an empty journal",
+            )
+        elif _is_late(received.get(head), chain):
+            yield note(
+                "a journal head arrived on {day}, after the campaign: it does not prove that no attempt was left out",
+                f"by {utc(chain.latest + LATE_S)}",
+                head,
+                day=str(received[head]),
+            )
+        elif not chain.ended_by({head})[head]:
+            yield note(
+                "a journal head was sent before the first run had ended: it proves nothing about runs", None, head
             )

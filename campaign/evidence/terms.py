@@ -46,6 +46,12 @@ class Acceptance:
 
 
 @dataclass(frozen=True, slots=True)
+class ReceivedHead:
+    head: str = keys.needed(_HASH, "the head of a journal, from its vendor")
+    received: datetime.date = keys.needed(values.DAY, "on which day it arrived")
+
+
+@dataclass(frozen=True, slots=True)
 class ShownProof:
     """A proof that `verify` cannot see itself."""
 
@@ -69,8 +75,15 @@ class OfferTerms:
         values.FILE, "public keys of those who may grant waivers", says_default="nobody"
     )
     nonce: str | None = keys.key(format.NONCE, "the nonce that was issued")
-    heads: tuple[str, ...] = keys.key(
-        schema.ListOf(_HASH), "heads that the vendor of this one offer sent while it ran; otherwise `--head`"
+    heads: tuple[str | ReceivedHead, ...] = keys.key(
+        schema.ListOf(
+            schema.OneOf(
+                _HASH,
+                keys.record(ReceivedHead),
+                "a head of a journal, or its head with the day on which it was received",
+            )
+        ),
+        "heads that the vendor of this one offer sent while it ran; otherwise `--head`",
     )
     authority: Path | None = keys.key(values.FILE, "certificates of the authority that makes time stamps")
     proof: tuple[str, ...] = keys.key(
@@ -94,6 +107,11 @@ class OfferTerms:
         schema.ListOf(keys.record(Acceptance), most=1000),
         "what is accepted by name: results that were declined or projected, explanations, changes of the source",
     )
+
+    @property
+    def received_heads(self) -> dict[str, datetime.date | None]:
+        """The heads, with the day on which each arrived, if it is named."""
+        return dict((head, None) if isinstance(head, str) else (head.head, head.received) for head in self.heads)
 
     @property
     def is_of_rfp(self) -> bool:
@@ -207,7 +225,7 @@ signers: signers
 # the system only a sample shows (campaign sample).
 nonce: <a random word that you issue>
 proof: [nonce]
-# heads: [HASH]   # of one offer; for several, pass --head
+# heads: [{{head: HASH, received: "2026-11-22"}}]   # of one offer; for several, pass --head
 # authority: tsa.pem
 
 # What may be measured on, and what may stand around the benchmark; * is any text.

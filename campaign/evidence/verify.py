@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import partial
 from pathlib import Path
 
@@ -32,7 +33,7 @@ from campaign.evidence import (
     replay,
 )
 from campaign.evidence.bundle_decision import BundleDecision, BundleFacts, VerifyOutcome, decide_on_bundle
-from campaign.evidence.journal_checks import check_journal, check_time_stamps, is_stamped_in_time
+from campaign.evidence.journal_checks import Coverage, check_journal, check_time_stamps, journal_coverage
 from campaign.evidence.terms import HEAD, NONCE, TIMESTAMP, OfferTerms, shown_proofs
 from campaign.judge import engine
 from campaign.judge.findings import CAMPAIGN, complete_findings, note, unchecked, unchecked_by_buyer, violation
@@ -60,6 +61,7 @@ class Buyer:
     part: str = ""  # of an RFP
     sacct: Path | None = None  # Slurm's accounting, as the buyer has it
     other_jobs: frozenset[str] = frozenset()  # names of jobs in the journals of the RFP's other parts
+    received: Mapping[str, date | None] = field(default_factory=dict)  # the days on which heads arrived
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,7 @@ class VerifiedPart:
     vendors_evaluation: replay.Evaluation | None  # as the vendor judged it, by which its tables were written
     decision: BundleDecision
     proofs: tuple[str, ...]  # of `terms.PROOFS`
+    coverage: Coverage
 
     @property
     def intact(self) -> bool:
@@ -181,18 +184,24 @@ def verify_bag(name: str, bag: bagit.Bag, buyer: Buyer) -> VerifiedPart:
     stamps_to_read = (*buyer.timestamps, *drivers_stamps[:: -(1 + len(drivers_stamps) // MOST_STAMPS)])
     stamps = {path: timestamps.read(path, buyer.authority) for path in stamps_to_read if buyer.authority}
     # A time stamp of the bundle says nothing about what was done before it was written.
+    coverage = journal_coverage(chain, buyer.heads, buyer.received, stamps.values())
     has_proof = {
         NONCE: buyer.nonce is not None and buyer.nonce == chain.nonce,
-        HEAD: any(head in chain.heads for head in buyer.heads),
-        TIMESTAMP: any(is_stamped_in_time(stamp, chain) for stamp in stamps.values()),
+        HEAD: bool(coverage.head),
+        TIMESTAMP: bool(coverage.stamp),
         **dict.fromkeys(shown_proofs(buyer.terms, chain.head) if buyer.terms else (), True),
     }
     proofs = tuple(proof for proof, is_given in has_proof.items() if is_given)
-    has_received_head = has_proof[TIMESTAMP] or any(head not in chain.earlier for head in buyer.heads)
+    foreign_heads = [head for head in buyer.heads if head not in chain.heads and head not in chain.earlier]
+    has_received_head = bool(coverage.covered_runs or foreign_heads)
     # Reported under any rules: lines of the journal may have been lost.
     lost = chain.recovered if evaluation and "EVD-02" not in evaluation.submission.pack.checks else ()
     journal_findings = (
-        *check_journal(chain, buyer.nonce, buyer.heads, bag.info.get("Journal-Head", "none"), has_received_head),
+        *check_journal(
+            *(chain, buyer.nonce, buyer.heads, buyer.received),
+            bag.info.get("Journal-Head", "none"),
+            has_received_head,
+        ),
         *check_time_stamps(bag, chain, stamps),
         *([note(_STAMPS_UNREAD)] if drivers_stamps and not buyer.authority else []),
         *(finding for event in lost for finding in check_recovery(event)),
@@ -220,10 +229,11 @@ def verify_bag(name: str, bag: bagit.Bag, buyer: Buyer) -> VerifiedPart:
         proofs,
         (data / provenance.SOURCE).is_file(),
         buyer.part,
+        coverage,
     )
     decision = decide_on_bundle(facts, findings, buyers_evaluation.submission if buyers_evaluation else None)
     about = facts.title, len(bag.digests), bag.size, signature, tool, chain
-    return VerifiedPart(*about, findings, buyers_evaluation, evaluation, decision, proofs)
+    return VerifiedPart(*about, findings, buyers_evaluation, evaluation, decision, proofs, coverage)
 
 
 def _check_evaluation(

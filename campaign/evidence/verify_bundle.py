@@ -21,10 +21,11 @@ from campaign.evidence.bundle_decision import (
     MEANING,
     EvidenceAnswer,
     VerifyOutcome,
+    coverage_gap,
     decision_block,
     permitted_conclusion,
 )
-from campaign.evidence.journal_checks import check_time_stamps
+from campaign.evidence.journal_checks import NOTHING_COVERED, check_time_stamps
 from campaign.evidence.terms import PROOFS
 from campaign.judge.findings import complete_findings, note, unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
@@ -128,6 +129,7 @@ class VerifiedBundle:
                 self.outcome,
             ),
             proofs,
+            _parts_gap(self.parts),
             steps,
         )
 
@@ -198,6 +200,17 @@ def _response(
     missing = [part.id for part in rfp.unanswered(parts)] if rfp else []
     part_scores = scores.compute_scores(rfp, scores.part_figures(submissions)) if rfp else []
     return VerifiedBundle(selection.path.name, rfp, findings, parts, tuple(missing), tuple(part_scores))
+
+
+def _parts_gap(parts: Mapping[str, verify.VerifiedPart]) -> str:
+    """What heads and time stamps of the parts do not prove; "" if they cover all runs of each."""
+    gaps = {
+        part: verified.coverage for part, verified in parts.items() if coverage_gap(verified.proofs, verified.coverage)
+    }
+    if not gaps or not any(verified.coverage.covered_runs for verified in parts.values()):
+        return coverage_gap((), NOTHING_COVERED) if gaps else ""
+    places = "; ".join(f"{part}: {coverage}" for part, coverage in gaps.items())
+    return f"that no attempt was left out ({places})"
 
 
 def _chains_by_part(bag: bagit.Bag) -> dict[str, journal.Chain]:

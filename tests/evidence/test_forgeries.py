@@ -168,6 +168,58 @@ def test_a_time_stamp_of_the_bundle_does_not_bind_what_was_done_before_it_was_wr
         assert ("that no attempt was left out" in verified.decision.block.may_not) is not binds
 
 
+def proof_of(bag: Path, buyer: Buyer) -> tuple[str, str, str]:
+    """The answer to the question of proof with its reason, and what may not be concluded."""
+    with verify.verify(bag, buyer) as verified:
+        question = verified.decision.block.questions[-1]
+        return question.answer, question.reason, verified.decision.block.may_not
+
+
+@pytest.mark.parametrize("kind", ["head", "time stamp"])
+def test_a_head_proves_only_the_runs_that_had_ended_when_it_was_sent(
+    vendor: Vendor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    bag, reply = vendor.root / "plain", tmp_path / "x.tsr"
+    reply.touch()
+    chain = journal.read_chain(journal_of(bag))
+    count, at = len(chain.end_lines), datetime.fromtimestamp(chain.latest, UTC)
+    assert count > 2
+
+    def buyer_with(head: str) -> Buyer:
+        monkeypatch.setattr(timestamps, "read", lambda path, authority: Stamp(head, at))
+        return Buyer(heads=(head,)) if kind == "head" else Buyer(timestamps=(reply,), authority=reply)
+
+    answer, reason, may_not = proof_of(bag, buyer_with(chain.heads[0]))
+    assert (answer, f"the {kind} covers 0 of {count} runs" in reason) == ("none", True)
+    assert "that no attempt was left out." in may_not
+    answer, reason, may_not = proof_of(bag, buyer_with(chain.heads[chain.end_lines[1] - 1]))
+    assert (answer, f"the {kind} covers 2 of {count} runs" in reason) == (kind.replace(" ", ""), True)
+    assert f"that no attempt was left out after the first 2 of {count} runs." in may_not
+    answer, reason, may_not = proof_of(bag, buyer_with(chain.head))
+    assert (answer, "covers" in reason, "left out" in may_not) == (kind.replace(" ", ""), False, False)
+
+
+def test_a_head_from_before_the_first_run_ended_does_not_bind_the_journal(vendor: Vendor) -> None:
+    head = journal.read_chain(journal_of(vendor.root / "plain")).heads[0]
+    with verify.verify(vendor.root / "plain", Buyer(heads=(head,))) as verified:
+        messages = [finding.message for finding in verified.findings if finding.rule == "EVD-02"]
+        assert verified.proofs == ()
+    assert any(text.startswith("the journal may have been rewritten") for text in messages)
+    assert "a journal head was sent before the first run had ended: it proves nothing about runs" in messages
+
+
+@pytest.mark.parametrize(("days", "is_proof"), [(-1, True), (0, True), (2, False), (30, False)])
+def test_a_head_that_arrived_long_after_the_campaign_is_no_proof(vendor: Vendor, days: int, is_proof: bool) -> None:
+    chain = journal.read_chain(journal_of(vendor.root / "plain"))
+    day = (datetime.fromtimestamp(chain.latest, UTC) + timedelta(days=days)).date()
+    buyer = Buyer(heads=(chain.head,), received={chain.head: day})
+    answer, reason, may_not = proof_of(vendor.root / "plain", buyer)
+    assert (answer == "head", "no head or time stamp" not in reason, "left out" not in may_not) == (is_proof,) * 3
+    with verify.verify(vendor.root / "plain", buyer) as verified:
+        messages = [finding.message for finding in verified.findings if finding.rule == "EVD-02"]
+    assert any(f"arrived on {day}, after the campaign" in text for text in messages) is not is_proof
+
+
 def stamp_findings(bag: Path, buyer: Buyer) -> dict[str, str]:
     """What EVD-02 says of time stamps, with the severity of each."""
     with verify.verify(bag, buyer) as verified:

@@ -16,10 +16,12 @@ from xml.etree import ElementTree
 import pytest
 
 from campaign.config import rfp as rfps
-from campaign.core import bagit, resources
+from campaign.core import bagit, journal, resources
 from campaign.core.errors import InputError
 from campaign.core.findings import Finding, Move, Severity
+from campaign.core.paths import bundle_of_part
 from campaign.evidence import sample, terms, verify, verify_bundle, verify_text
+from campaign.evidence.journal_checks import NOTHING_COVERED
 from campaign.evidence.verify_bundle import VerifiedBundle
 from campaign.report.decision import Step
 from campaign.statistics import designs
@@ -217,7 +219,9 @@ def test_the_decision_on_two_parts_is_that_of_both_and_of_the_bundle(
 ) -> None:
     findings, unanswered = BUNDLE_STATES[bundle_state]
     parts: Any = {
-        part: SimpleNamespace(decision=CONCLUSIONS[state][2](), proofs=("nonce", "sample", *proofs))
+        part: SimpleNamespace(
+            decision=CONCLUSIONS[state][2](), proofs=("nonce", "sample", *proofs), coverage=NOTHING_COVERED
+        )
         for part, state, proofs in (("p0", first, ["head"]), ("p1", second, []))
     }
     verified = VerifiedBundle("offer", None, findings, parts, unanswered, ())
@@ -239,7 +243,7 @@ def test_the_decision_on_two_parts_is_that_of_both_and_of_the_bundle(
 def test_of_a_part_whose_records_do_not_agree_nothing_follows_for_the_whole() -> None:
     torn = bundle_decision(Finding("EVD-06", Severity.ERROR, "campaign", "stdout and bench.jsonl differ"))
     parts: Any = {
-        part: SimpleNamespace(decision=decision, proofs=())
+        part: SimpleNamespace(decision=decision, proofs=(), coverage=NOTHING_COVERED)
         for part, decision in (("p0", bundle_decision()), ("p1", torn))
     }
     block = VerifiedBundle("offer", None, (), parts, (), ()).decision
@@ -259,6 +263,11 @@ def test_a_journal_head_is_compared_with_the_part_that_it_is_of(site: Path, tmp_
     bundle = verify_copy(site, tmp_path, lambda data: None, verify.Buyer(heads=tuple(heads)))
     for part in bundle.parts.values():
         assert not [finding for finding in part.findings if finding.rule == "EVD-02" and finding.violated]
+    assert "left out" not in bundle.decision.may_not
+    journals = {part: bundle_of_part(site / "offer", part) / "data/results/journal.jsonl" for part in ("fast", "slow")}
+    first_heads = (heads[0], journal.read_chain(journals["slow"]).heads[0])
+    partly_covered = verify_copy(site, tmp_path / "a", lambda data: None, verify.Buyer(heads=first_heads)).decision
+    assert "no attempt was left out (slow: the head covers 0 of " in partly_covered.may_not
     foreign = verify_copy(site, tmp_path / "b", lambda data: None, verify.Buyer(heads=("0" * 64,)))
     assert all(
         any(finding.rule == "EVD-02" and finding.violated for finding in part.findings)

@@ -8,6 +8,7 @@ import subprocess
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,12 @@ def test_proof_that_was_not_given_is_asked_for(tmp_path: Path) -> None:
     asking = replace(terms, proof=("nonce", "head", "sample"))
     assert [finding.values["proof"] for finding in asking.missing_proofs(["nonce"])] == ["head", "sample"]
     assert {finding.move for finding in asking.missing_proofs([])} == {Move.BUYER}
+
+
+def test_heads_are_listed_alone_or_with_the_day_on_which_they_arrived(tmp_path: Path) -> None:
+    text = f"heads:\n  - {'a' * 64}\n  - {{head: {'b' * 64}, received: '2026-11-22'}}\n"
+    received = load_terms(tmp_path, text).received_heads
+    assert received == {"a" * 64: None, "b" * 64: date(2026, 11, 22)}
 
 
 def test_a_nonce_or_head_that_the_journal_does_not_have_proves_nothing() -> None:

@@ -17,6 +17,7 @@ from campaign.core.runs import Status
 from campaign.evidence import acceptance, sample
 from campaign.evidence.acceptance import SampleOutcome
 from campaign.evidence.bundle_decision import BundleDecision, BundleFacts, decide_on_bundle
+from campaign.evidence.journal_checks import NOTHING_COVERED
 from campaign.evidence.replay import RulesCopy
 from campaign.evidence.verify_bundle import VerifiedBundle
 from campaign.judge.submission import Submission
@@ -207,7 +208,7 @@ def of_parts(*submissions: Submission) -> DecisionBlock:
 
 def verified_parts(*conclusions: BundleDecision) -> DecisionBlock:
     parts = {
-        part: SimpleNamespace(decision=conclusion, proofs=proofs)
+        part: SimpleNamespace(decision=conclusion, proofs=proofs, coverage=NOTHING_COVERED)
         for part, conclusion, proofs in zip(("fast", "slow"), conclusions, ((), ("head", "sample")), strict=True)
     }
     return VerifiedBundle("offer-c.zip", SMALL, (), cast(Any, parts), (), ()).decision
