@@ -81,13 +81,24 @@ def _check_source(data: Path, evaluation: replay.Evaluation) -> Iterator[Finding
 
 
 def _check_modifications(data: Path, submission: Submission, tool: str) -> Iterator[Finding]:
-    """The files about the modifications follow from the comparison and from the builds' own records."""
+    """The files about the modifications follow from the comparison and from the builds' own records; those that another
+    version wrote, in its own form, name no other builds and no other patch.
+    """
     folder, sources = Path("results/source"), submission.sources
-    derived = {
-        f"{folder / modifications.FACTS}": facts.as_text(sources),
-        f"{folder / modifications.TEXT}": modifications.text(sources, submission.pack.build) + "\n",
-    }
-    for name, difference in differing_files(data, derived if tool == f"campaign {__version__}" else {}).items():
+    place = folder / modifications.FACTS
+    differences = {}
+    if tool == f"campaign {__version__}":
+        text = modifications.text(sources, submission.pack.build) + "\n"
+        differences = differing_files(
+            data, {f"{place}": facts.as_text(sources), f"{folder / modifications.TEXT}": text}
+        )
+    elif stored := modifications.read_fact(facts.Sources, data / place):
+        other_builds = [build.binary_sha256 for build in stored.builds if build not in sources.builds]
+        if other_builds:
+            differences[f"{place}"] = f"it has other records of the builds {listing(other_builds)}"
+        elif stored.patch_sha256 not in ("", sources.patch_sha256):
+            differences[f"{place}"] = f"it has another patch, SHA-256 {stored.patch_sha256}"
+    for name, difference in differences.items():
         yield violation(
             "{name} differs from the records of the comparison and the builds: {how}", name=name, how=difference
         )

@@ -128,6 +128,28 @@ def test_a_forger_who_forgets_nothing_is_contradicted_by_another_record(
         assert (verified.decision.consistent, verified.decision.exit_status) == (False, 1)
 
 
+@pytest.mark.parametrize("version", ["0.2.9", "99.0.0"])
+@pytest.mark.parametrize(
+    "forgery",
+    [
+        compiler_in_the_report_of_modifications,
+        build_record_beside_the_report_of_modifications,
+        patch_without_a_comparison,
+    ],
+    ids=lambda forgery: forgery.__name__,
+)
+def test_who_names_another_version_forges_no_record_of_builds_or_patch(
+    vendor: Vendor, tmp_path: Path, forgery: Callable[[Path], None], version: str
+) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
+    edit_record(bag / "data/names.json", lambda record: record.update(tool=f"campaign {version}"))
+    bundled.redo(bag)
+    assert "EVD-06" not in violated_rules(bag, Buyer())
+    forgery(bag)
+    bundled.redo(bag)
+    assert "EVD-06" in violated_rules(bag, Buyer())
+
+
 def test_a_number_that_was_changed_after_its_run_ended_is_found_by_a_head_that_was_sent(
     vendor: Vendor, tmp_path: Path
 ) -> None:
