@@ -275,6 +275,13 @@ def test_a_journal_head_is_compared_with_the_part_that_it_is_of(site: Path, tmp_
     )
 
 
+def test_jobs_in_the_journal_of_another_part_are_no_question_by_the_accounting(site: Path) -> None:
+    journals = {part: bundle_of_part(site / "offer", part) / "data/results/journal.jsonl" for part in ("fast", "slow")}
+    chains = {part: journal.read_chain(path) for part, path in journals.items()}
+    buyer = verify_bundle._buyer_of_part(verify.Buyer(part="fast"), chains, {}, True)
+    assert buyer.other_jobs == chains["slow"].rendered.keys() != set()
+
+
 def test_another_pack_than_the_rfps_is_found(site: Path, tmp_path: Path) -> None:
     own_path = tmp_path / "rfp.yaml"
     own_path.write_text(RFP.replace("{id: slow, pack: crossroads-mdtest", "{id: slow, pack: stream"))
