@@ -10,6 +10,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -91,18 +92,14 @@ def campaign(
 
 def test_unlike_nodes_are_reported_apart() -> None:
     partition = partitions.ask(Slurm()).partition
-    milan, genoa = (NodeKind(2, 4, 2000, "", ("cpu", "milan")), NodeKind(2, 8, 4000, "", ("cpu", "genoa")))
+    milan, genoa = (NodeKind(2, 4, 2000, "", ("cpu", "milan")), NodeKind(2, 8, 4000, "", ("cpu", "genoa"), 2))
     assert (partition.nodes, partition.cores_per_node, partition.memory_mib) == (4, 4, 2000)
     assert partition.kinds == (milan, genoa)
     assert partitions.ask(Slurm(constraint="cpu&genoa")).partition.kinds == (genoa,)
     assert partitions.ask(Slurm(directives=("--nodelist=node[1-3]",))).partition.kinds == (
         milan,
-        NodeKind(1, *properties(genoa)),
+        replace(genoa, nodes=1),
     )
-
-
-def properties(kind: NodeKind) -> tuple[int, int, str, tuple[str, ...]]:
-    return kind.cores, kind.memory_mib, kind.gres, kind.features
 
 
 def test_a_campaign_on_unlike_nodes_uses_the_smallest_or_the_kind_that_it_chooses(
