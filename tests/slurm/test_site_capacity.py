@@ -109,8 +109,8 @@ def test_hardware_threads_run_processes_where_the_campaign_file_says_so(tmp_path
     assert {run["processes"] for run in plan["runs"] if run["launch"] == "max"} == {16}
     assert findings_of(case, "GEO-03") == []
     fewer = campaign(tmp_path, site, "fewer", "partition: threads\n  processes_per_core: 2", "{nodes: 2, processes: 8}")
-    found = json.loads(fewer.call("plan", "--json"))["findings"]
-    expected = {finding["expected"] for finding in found if finding["rule"] == "GEO-03"}
+    findings = json.loads(fewer.call("plan", "--json"))["findings"]
+    expected = {finding["expected"] for finding in findings if finding["rule"] == "GEO-03"}
     assert expected == {"16 processes on 2 nodes"}
 
 
@@ -168,9 +168,11 @@ def test_a_driver_in_a_job_that_holds_its_nodes_says_so_at_once(tmp_path: Path, 
     log = tmp_path / "log"
     command = shlex.join(case.command("run"))
     case.slurm("sbatch", "--wait", "--partition=little", "--nodes=1", f"--output={log}", f"--wrap={command}; echo $?")
-    said, _, status = " ".join(log.read_text().split()).rpartition(" ")
+    message, _, status = " ".join(log.read_text().split()).rpartition(" ")
     assert status == "3"
-    assert re.search(r"this runs in batch job \d+, which holds node\d: a job of 3 nodes would wait until it ends", said)
+    assert re.search(
+        r"this runs in batch job \d+, which holds node\d: a job of 3 nodes would wait until it ends", message
+    )
 
 
 @pytest.mark.parametrize(
