@@ -169,6 +169,8 @@ def load(path: Path | str, part: str = "") -> tuple[Campaign, RulePack]:
     if values["energy"]:
         check.energy(values["energy"])
     launched = launcher.read(values["launcher"], path, pack) if values["launcher"] else Launcher()
+    if pack is not None:
+        launched = launcher.read_launch_options(values["launch"] or (), launched, pack)
     if values["slurm"]:
         check.path(values["slurm"], values["slurm"]["template"], path, "template", optional=True)
     check.path(values, values["allowed_signers"], path, "allowed_signers", optional=True)

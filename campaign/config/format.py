@@ -33,6 +33,7 @@ GEOMETRY = KeyedMap(
     processes_per_node=Field(
         kinds.COUNT, "MPI processes on each node, or their share of its cores, in place of `processes`"
     ),
+    options=Field(launcher.OPTIONS, "the launcher's further options for these runs, beside those of `launcher`"),
 )
 
 _INPUT = KeyedMap(

@@ -7,7 +7,10 @@ benchmark's program, as far as the rule pack allows.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from campaign.config.rules.kinds import GEOMETRY
 from campaign.config.rules.pack import RulePack
@@ -50,13 +53,14 @@ _OF_PLACEMENT = re.compile(
 )
 _WORD = "printable characters without line breaks"
 _ARGUMENT = Text(_WORD, full_match(r"[^\x00-\x1f\x7f]+", _WORD), numbers=True, longest=500)
+OPTIONS = ListOf(_ARGUMENT, most=50)
 SCHEMA = KeyedMap(
     program=Field(
         matching(r"[A-Za-z0-9_./+-]+", "a program's name or absolute path"),
         "what starts the ranks: `srun`, or `mpirun`, `mpiexec` or another within the job",
         default="srun",
     ),
-    options=Field(ListOf(_ARGUMENT, most=50), "its further options, such as `--cpu-bind=cores`"),
+    options=Field(OPTIONS, "its further options, such as `--cpu-bind=cores`"),
     placement=Field(
         ListOf(_ARGUMENT, most=20),
         "its options for the number and placement of ranks, with `{processes}`, `{nodes}` and `{processes_per_node}`",
@@ -111,9 +115,26 @@ def _located(path: Path, word: str) -> str:
     return str(absolute_path(path, word)) if word.startswith(("./", "../")) else word
 
 
+def read_launch_options(launch: Iterable[tuple[str, Any]], launcher: Launcher, pack: RulePack) -> Launcher:
+    """The launcher with the options of its own that launch conditions have; those that do not fit are reported."""
+    by_launch = []
+    for condition, geometry in launch:
+        options = tuple(geometry["options"] or ()) if isinstance(geometry, Values) else ()
+        if options and None not in options:
+            name = launcher.program.rpartition("/")[2]
+            _check_srun_options(geometry, options) if launcher.is_srun else _check_other_options(geometry, options)
+            _check_allowed(geometry, pack, name, options, ())
+            by_launch.append((condition, options))
+    return replace(launcher, by_launch=tuple(by_launch))
+
+
 def _check_srun(section: Values, options: tuple[str, ...]) -> None:
     if section["placement"]:
         section.problem("not allowed with srun: campaign sets srun's placement options itself; remove it", "placement")
+    _check_srun_options(section, options)
+
+
+def _check_srun_options(section: Values, options: tuple[str, ...]) -> None:
     allowed = [f"--{name}" for name in (*SRUN_OPTIONS, *IMAGE_OPTIONS)]
     for index, word in enumerate(options):
         option = word.partition("=")[0]
@@ -144,6 +165,10 @@ def _check_other(section: Values, name: str, options: tuple[str, ...], placement
         if unknown := [place for place in names(word) if place not in GEOMETRY]:
             placeholders = ", ".join(f"{{{place}}}" for place in GEOMETRY)
             section.problem(f"found {{{unknown[0]}}}; allowed: {placeholders}", "placement")
+    _check_other_options(section, options)
+
+
+def _check_other_options(section: Values, options: tuple[str, ...]) -> None:
     for index, word in enumerate(options):
         if _OF_PLACEMENT.fullmatch(word):
             section.problem(

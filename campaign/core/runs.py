@@ -10,7 +10,7 @@ from __future__ import annotations
 import fnmatch
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
@@ -114,7 +114,7 @@ class Launcher:
     """How the ranks are started. `program` with the words that place them, its further options, and the words between
     it and the benchmark: `numactl`, a container, a wrapper script. `placement` holds {processes}, {nodes} and
     {processes_per_node}; srun's is campaign's own. `image`: the container image that options or prefix name, in which
-    the benchmark's programs are.
+    the benchmark's programs are. `by_launch`: further options of some launch conditions, by id; none of a run's own.
     """
 
     program: str = "srun"
@@ -122,10 +122,15 @@ class Launcher:
     placement: tuple[str, ...] = ()
     prefix: tuple[str, ...] = ()
     image: str = ""
+    by_launch: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
     def is_srun(self) -> bool:
         return self.program.rpartition("/")[2] == "srun"
+
+    def of_launch(self, launch: str) -> Launcher:
+        """That of the runs of a launch condition."""
+        return replace(self, options=self.options + dict(self.by_launch).get(launch, ()), by_launch=())
 
 
 SRUN = Launcher()

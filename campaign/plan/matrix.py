@@ -10,7 +10,7 @@ import json
 import random
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from campaign.config.format import Campaign, Target
@@ -175,7 +175,7 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
         items_total=total,
         notes=(),
         fingerprint="",
-        launcher=campaign.launcher,
+        launcher=campaign.launcher.of_launch(combination[1]),
         threads=threads,
         environment=tuple((entry.name, None if entry.forbidden else entry.value) for entry in pack.environment),
         node=node,
@@ -211,9 +211,9 @@ def _notes(blueprint: Blueprint, run: Run) -> Iterator[str]:
     if campaign.slurm.environment:
         variables = ", ".join(f"{k}={v}" for k, v in campaign.slurm.environment)
         yield f"the campaign file sets {variables}"
-    if campaign.launcher != SRUN:
-        inside = f", with the programs of image {campaign.launcher.image}" if campaign.launcher.image else ""
-        yield f"launched by {_launcher_text(campaign.launcher)}{inside}, as set in the campaign file"
+    if run.launcher != SRUN:
+        inside = f", with the programs of image {run.launcher.image}" if run.launcher.image else ""
+        yield f"launched by {_launcher_text(run.launcher)}{inside}, as set in the campaign file"
     if campaign.slurm.template:
         yield f"custom job template: {campaign.slurm.template.name}"
 
@@ -330,8 +330,10 @@ def _arguments(pack: RulePack, phase: Phase, files: FileConfiguration, values: M
 
 def fingerprint(run: Run, settings: Sequence[object] = ()) -> str:
     """Hash of all that decides what a run executes: attempts with another one do not count for it."""
-    launcher_fields = {name: value for name, value in asdict(run.launcher).items() if name != "image"}  # a word of them
-    launcher = () if run.launcher == SRUN else (launcher_fields,)
+    started_by = run.launcher
+    words = {"program": started_by.program, "options": started_by.options}
+    words |= {"placement": started_by.placement, "prefix": started_by.prefix}
+    launcher = () if started_by == SRUN else (words,)
     where = (run.geometry.nodes, run.geometry.processes, run.directory)
     threads = (f"threads={run.threads}",) if run.threads else ()
     node = (*([f"node={run.node}"] if run.node else []), *([f"gres={run.gres}"] if run.gres else []))

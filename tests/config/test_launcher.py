@@ -130,3 +130,34 @@ def test_a_pack_that_names_launchers_allows_no_other(tmp_path: Path) -> None:
     assert "; options of srun allowed by " in problem(tmp_path, "{options: [--mem-bind=local]}", LAUNCHERS)
     assert problem(tmp_path, "{program: mpirun}", LAUNCHERS).endswith(": srun, numactl, wrapper")
     assert problem(tmp_path, "{prefix: [nsys, profile]}", LAUNCHERS).startswith("launcher.prefix[0]: found nsys;")
+
+
+def test_a_launch_condition_has_options_of_its_own_beside_those_of_all_runs(tmp_path: Path) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text(OWN_OPTIONS.format(options="['--cpu-bind=map_cpu:0,8']"))
+    campaign, _ = config.load(file)
+    assert campaign.launcher.of_launch("peak").options == ("--mem-bind=local", "--cpu-bind=map_cpu:0,8")
+    assert campaign.launcher.of_launch("max").options == ("--mem-bind=local",)
+
+
+def test_options_of_a_launch_condition_are_checked_as_those_of_all_runs(tmp_path: Path) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text(OWN_OPTIONS.format(options="[--nodelist=n1]"))
+    with pytest.raises(
+        InputError, match=r"launch\.peak\.options\[0\]: found .--nodelist=n1.; options of srun are taken"
+    ):
+        config.load(file)
+
+
+OWN_OPTIONS = """\
+name: demo
+rules: crossroads-mdtest
+profile: rehearsal
+targets: [{{name: scratch, directory: /scratch/u}}]
+launch:
+  single: 1
+  node: 4
+  peak: {{nodes: 2, processes: 4, options: {options}}}
+  max: all
+launcher: {{options: [--mem-bind=local]}}
+"""

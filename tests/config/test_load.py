@@ -355,7 +355,7 @@ LAUNCHES = {
         f"5:40: launch.single.processes: found 2 processes; allowed: 1 {SINGLE}",
         "5:81: launch.peak.processes: found 1 processes on 2 nodes; allowed: a multiple of 2 (the "
         "same number on each node)",
-        "5:84: launch.peak.threads: unknown key; allowed: nodes, processes, processes_per_node",
+        "5:84: launch.peak.threads: unknown key; allowed: nodes, processes, processes_per_node, options",
     ],
     "{node: {}, peak: {processes: 8}, max: {nodes: 2, processes: 4, processes_per_node: 2}}": [
         f"5:16: launch.node: the number of processes is missing; {NODE_FORM}",
