@@ -250,7 +250,7 @@ def check_records(case: Case) -> Iterator[Finding]:
     checked), plan.json, modifications.json, each run's end in journal and job record, and the buyer's `--sacct`.
     """
     for file in case.evidence.altered:
-        yield changed_file(f"runs/{case.subject}/{file.name}", file.recorded, file.found)
+        yield changed_file(f"runs/{case.subject}/{file.name}", file.recorded, file.found or "no such file")
     yield from _check_journal(case)
     yield from compare(ORDER, case)
     yield from _check_slurm(case)

@@ -30,16 +30,23 @@ def digests(folder: Path, changed_since: float = 0.0) -> dict[str, str]:
 
 
 def altered_files(paths: Paths, chain: journal.Chain) -> dict[tuple[str, int], tuple[Altered, ...]]:
-    """The files of successful attempts that differ from the hashes in the journal, by run and number."""
+    """The files of successful attempts that differ from the hashes in the journal or are gone, by run and number."""
     altered_by_attempt = {}
     for event in journal.events_at(paths.journal, chain.ends):
         attempt, files, changed_since = (event["run"], event["number"]), event.get("files", {}), event["time"]
         folder = paths.attempt(*attempt)
         if event["state"] == State.DONE and any(_is_touched(f"{folder}/{name}", changed_since) for name in files):
-            digests_now = digests(folder, changed_since)
-            differences = (Altered(name, old, digests_now.get(name, old)) for name, old in files.items())
+            digests_now, present = digests(folder, changed_since), _names(folder)
+            unchanged = {name: old for name, old in files.items() if name in present}
+            differences = (Altered(name, old, (unchanged | digests_now).get(name, "")) for name, old in files.items())
             altered_by_attempt[attempt] = tuple(file for file in differences if file.recorded != file.found)
     return {attempt: files for attempt, files in altered_by_attempt.items() if files}
+
+
+def _names(folder: Path) -> set[str]:
+    """Everything in an attempt's folder that is no directory, by relative path."""
+    walked = os.walk(folder, onerror=pass_on_limit)
+    return {_in_utf8(Path(directory, name).relative_to(folder)) for directory, _, names in walked for name in names}
 
 
 def _is_touched(path: str, changed_since: float) -> bool:

@@ -213,20 +213,6 @@ def unmount(sandbox: Sandbox) -> None:
     subprocess.run([*enter, "umount", "--lazy", sandbox.layout.storage], check=True, timeout=800)
 
 
-def fill(sandbox: Sandbox) -> None:
-    """The bricks take a few hundred files more: what the run creates meanwhile."""
-    for margin in range(300, 3000, 300):  # the run may create as many before the limit is there
-        used = os.statvfs(sandbox.layout.bricks)
-        limit = f"remount,nr_inodes={used.f_files - used.f_ffree + margin}"
-        if subprocess.run(["mount", "-o", limit, sandbox.layout.bricks], timeout=800, check=False).returncode == 0:
-            return
-    raise AssertionError("the bricks cannot be limited")
-
-
-def room(sandbox: Sandbox) -> None:
-    subprocess.run(["mount", "-o", "remount,nr_inodes=1m", sandbox.layout.bricks], check=True, timeout=800)
-
-
 @pytest.mark.parametrize(
     ("fault", "repair"),
     [
@@ -236,9 +222,8 @@ def room(sandbox: Sandbox) -> None:
             lambda sandbox: os.kill(process(sandbox, "brick1").pid, signal.SIGCONT),
         ),
         (unmount, restart),
-        (fill, room),
     ],
-    ids=["a brick dies", "a brick is frozen", "a client is unmounted", "the bricks are full"],
+    ids=["a brick dies", "a brick is frozen", "a client is unmounted"],
 )
 def test_a_fault_of_the_storage_fails_the_run_with_its_reason_and_the_next_one_completes(
     fault: Callable[[Sandbox], object], repair: Callable[[Sandbox], object], tmp_path: Path, breakable_sandbox: Sandbox
@@ -261,7 +246,7 @@ def test_a_fault_of_the_storage_fails_the_run_with_its_reason_and_the_next_one_c
         repair(breakable_sandbox)
     assert driver.returncode == 1
     state = case.states()["scratch.peak.shared.r1"]
-    assert state["state"] in ("failed", "timeout")  # a client may also hang until the time of the run is up
+    assert state["state"] == "failed"
     assert state["reason"]
     case.file.write_text(case.file.read_text().replace("items_total: 2000", "items_total: 64"))
     case.call("run", "--only", SHARED, status=None)

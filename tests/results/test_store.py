@@ -666,7 +666,7 @@ def test_a_file_whose_name_is_no_utf8_does_not_keep_an_end_from_the_journal(tmp_
 
 
 @pytest.mark.parametrize("name", [b"stdout", b"deep/bench.jsonl", b"core.\xff"])
-def test_a_file_that_was_changed_after_the_attempts_end_is_found(tmp_path: Path, name: bytes) -> None:
+def test_a_file_that_was_changed_or_removed_after_the_attempts_end_is_found(tmp_path: Path, name: bytes) -> None:
     run, paths = builders.run(), Paths(tmp_path)
     with builders.filled_store(tmp_path, [run]) as store:
         attempt = store.attempts()[0]
@@ -681,6 +681,10 @@ def test_a_file_that_was_changed_after_the_attempts_end_is_found(tmp_path: Path,
     digest = file_hashes.digests(paths.attempt(attempt.run, attempt.number))[output]
     assert file_hashes.altered_files(paths, journal.read_chain(paths.journal)) == {
         (attempt.run, attempt.number): (Altered(output, recorded_digests[output], digest),)
+    }
+    file.unlink()
+    assert file_hashes.altered_files(paths, journal.read_chain(paths.journal)) == {
+        (attempt.run, attempt.number): (Altered(output, recorded_digests[output], ""),)
     }
 
 

@@ -289,7 +289,9 @@ class Metered:
 
 @dataclass(frozen=True, slots=True)
 class Altered:
-    """A file of an attempt whose SHA-256 is no longer the one that the journal recorded at the attempt's end."""
+    """A file of an attempt whose SHA-256 is no longer the one that the journal recorded at its end; `found` is "" if
+    there is no such file.
+    """
 
     name: str
     recorded: str
