@@ -165,7 +165,7 @@ def of_journal(large_campaign: Large) -> None:
 CHANGES: dict[str, tuple[Callable[[Large], object], int]] = {  # with the number of attempts that are judged again
     "an output": (rewrite_file("stdout", ("File creation", "File Creation")), 1),
     "an output that only looks changed": (rewrite_file("stdout"), 0),
-    "an output that is gone": (lambda large_campaign: (attempt(large_campaign) / "stdout").unlink(), 0),
+    "an output that is gone": (lambda large_campaign: (attempt(large_campaign) / "stdout").unlink(), 1),
     "a further file": (lambda large_campaign: (attempt(large_campaign) / "bench.jsonl").write_text("{}\n"), 0),
     "the accounting": (with_accounting, 3),
     "the journal": (of_journal, 0),
