@@ -36,9 +36,9 @@ def altered_files(paths: Paths, chain: journal.Chain) -> dict[tuple[str, int], t
         attempt, files, changed_since = (event["run"], event["number"]), event.get("files", {}), event["time"]
         folder = paths.attempt(*attempt)
         if event["state"] == State.DONE and any(_is_touched(f"{folder}/{name}", changed_since) for name in files):
-            digests_now, present = digests(folder, changed_since), _names(folder)
-            unchanged = {name: old for name, old in files.items() if name in present}
-            differences = (Altered(name, old, (unchanged | digests_now).get(name, "")) for name, old in files.items())
+            digests_now, names = digests(folder, changed_since), _names(folder)
+            old_digests = {name: old for name, old in files.items() if name in names}
+            differences = (Altered(name, old, (old_digests | digests_now).get(name, "")) for name, old in files.items())
             altered_by_attempt[attempt] = tuple(file for file in differences if file.recorded != file.found)
     return {attempt: files for attempt, files in altered_by_attempt.items() if files}
 
