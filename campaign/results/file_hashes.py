@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from campaign.core import journal, untrusted
@@ -18,14 +19,13 @@ def digests(folder: Path, changed_since: float = 0.0) -> dict[str, str]:
     those that the kernel has not seen changed since then (seconds since 1970).
     """
     digest_by_name = {}
-    for directory, _, names in os.walk(folder, onerror=pass_on_limit):
-        for path in (Path(directory, name) for name in names):
-            try:
-                status = path.lstat()
-                if stat.S_ISREG(status.st_mode) and status.st_ctime >= changed_since:
-                    digest_by_name[_in_utf8(path.relative_to(folder))] = untrusted.digest(path)
-            except OSError as error:
-                pass_on_limit(error)
+    for name, path in _files(folder):
+        try:
+            status = path.lstat()
+            if stat.S_ISREG(status.st_mode) and status.st_ctime >= changed_since:
+                digest_by_name[name] = untrusted.digest(path)
+        except OSError as error:
+            pass_on_limit(error)
     return dict(sorted(digest_by_name.items()))
 
 
@@ -36,17 +36,18 @@ def altered_files(paths: Paths, chain: journal.Chain) -> dict[tuple[str, int], t
         attempt, files, changed_since = (event["run"], event["number"]), event.get("files", {}), event["time"]
         folder = paths.attempt(*attempt)
         if event["state"] == State.DONE and any(_is_touched(f"{folder}/{name}", changed_since) for name in files):
-            digests_now, names = digests(folder, changed_since), _names(folder)
+            digests_now, names = digests(folder, changed_since), dict(_files(folder))
             old_digests = {name: old for name, old in files.items() if name in names}
             differences = (Altered(name, old, (old_digests | digests_now).get(name, "")) for name, old in files.items())
             altered_by_attempt[attempt] = tuple(file for file in differences if file.recorded != file.found)
     return {attempt: files for attempt, files in altered_by_attempt.items() if files}
 
 
-def _names(folder: Path) -> set[str]:
-    """Everything in an attempt's folder that is no directory, by relative path."""
-    walked = os.walk(folder, onerror=pass_on_limit)
-    return {_in_utf8(Path(directory, name).relative_to(folder)) for directory, _, names in walked for name in names}
+def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Everything in an attempt's folder that is no directory, by its relative path in UTF-8."""
+    for directory, _, names in os.walk(folder, onerror=pass_on_limit):
+        for path in (Path(directory, name) for name in names):
+            yield _in_utf8(path.relative_to(folder)), path
 
 
 def _is_touched(path: str, changed_since: float) -> bool:
