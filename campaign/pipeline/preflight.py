@@ -279,14 +279,16 @@ def _unusable_launcher(campaign: Campaign) -> Iterator[Mistake]:
     for at, word in _launcher_programs(campaign):
         if word.startswith("/") and (problem := places.execution_problem(Path(word))):
             yield Mistake(at, problem)
-    options = [word.partition("=")[0].removeprefix("--") for word in campaign.launcher.options]
-    if campaign.launcher.is_srun and {*IMAGE_OPTIONS}.intersection(options) and (known := commands.srun_options()):
-        for index, option in enumerate(options):
-            if option in IMAGE_OPTIONS and option not in known:
-                problem = f"found --{option}, which srun does not have here: a plugin of the site provides it"
-                yield Mistake(
-                    ("launcher", "options", index), f"{problem}; ask the site, or start the image by a prefix"
-                )
+    by_place: dict[Place, tuple[str, ...]] = {("launcher", "options"): campaign.launcher.options}
+    by_place |= {("launch", launch, "options"): options for launch, options in campaign.launcher.by_launch}
+    words = [((*at, index), word) for at, options in by_place.items() for index, word in enumerate(options)]
+    of_plugins = [(at, word) for at, word in words if word.partition("=")[0].removeprefix("--") in IMAGE_OPTIONS]
+    known = commands.srun_options() if of_plugins and campaign.launcher.is_srun else frozenset()
+    for at, word in of_plugins if known else ():
+        option = word.partition("=")[0]
+        if option.removeprefix("--") not in known:
+            problem = f"found {option}, which srun does not have here: a plugin of the site provides it"
+            yield Mistake(at, f"{problem}; ask the site, or start the image by a prefix")
 
 
 def _missing_launchers(campaign: Campaign) -> Iterator[str]:

@@ -93,7 +93,11 @@ def test_a_program_that_is_only_in_an_image_is_measured_and_hashed_there(sandbox
 @pytest.mark.skipif(os.geteuid() != 0, reason="Slurm's daemons enter an image as root")
 def test_a_plugin_of_srun_starts_the_program_in_its_image(own_sandbox: Sandbox, image: Path) -> None:
     case = case_in_image(own_sandbox, "image-plugin", image, f"options: [--container-image={image}]")
-    assert "found --container-image, which srun does not have here" in error_of(case, "plan")
+    assert "launcher.options[0]: found --container-image, which srun does not have here" in error_of(case, "plan")
+    text = case.file.read_text()
+    case.file.write_text(text.replace("processes: 4}", "processes: 4, options: [--uenv=site/1]}"))
+    assert "launch.peak.options[0]: found --uenv, which srun does not have here" in error_of(case, "plan")
+    case.file.write_text(text)
     with image_plugin(own_sandbox):
         case.call("run", "--only", PEAK)
     witness = reading.read(case.results / "runs/scratch.peak.shared.r1/1").witness
