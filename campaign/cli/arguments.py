@@ -357,7 +357,8 @@ VERBS = (
         Option("--test", nargs="+", metavar=("PACK", "LOG"),
                help="show what the pack reads from outputs: each number with its line, and every unrecognised line"),
         Option("--clauses", action="store_true", help="list the clauses of ID and how each is accounted for"),
-        Option("--json", action="store_true", help="with --clauses: print JSON"),
+        Option("--facts", action="store_true", help="list the facts that conditions and formulas may name"),
+        Option("--json", action="store_true", help="with --clauses or --facts: print JSON"),
     ]),
     Verb("completion", "verbs", "print the shell completion script", [
         Option("shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help="bash, zsh or fish"),

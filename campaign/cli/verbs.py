@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import shlex
 import sys
 from collections.abc import Callable, Mapping
@@ -13,12 +14,13 @@ from campaign.cli.arguments import check_verb, parser
 from campaign.cli.output import columns, show, write
 from campaign.cli.parsing import find_verb_parser
 from campaign.config import init, rfp
-from campaign.config.rules import packs, text
+from campaign.config.rules import facts, packs, text
 from campaign.core import outputs, resources
+from campaign.core.columns import record
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed_path
 from campaign.core.strict_yaml import has_key
 from campaign.pipeline import building, places
-from campaign.report import samples
+from campaign.report import grid, samples
 
 
 def write_campaign_file(arguments: argparse.Namespace) -> int:
@@ -41,8 +43,13 @@ def show_rules(arguments: argparse.Namespace) -> int:
     if arguments.test:
         pack, *logs = arguments.test
         return OK if samples.show_samples(packs.load(pack), [Path(log) for log in logs], print) else INCOMPLETE
-    if (arguments.clauses and not arguments.id) or (arguments.json and not arguments.clauses):
-        raise InputError("rules: --clauses needs the ID of a rule pack, and --json needs --clauses")
+    if (arguments.clauses and not arguments.id) or (arguments.json and not (arguments.clauses or arguments.facts)):
+        raise InputError("rules: --clauses needs the ID of a rule pack, and --json needs --clauses or --facts")
+    if arguments.facts:
+        entries = [record(facts.COLUMNS, fact) for fact in facts.CATALOGUE]
+        text_of_facts = grid.plain_grid(facts.COLUMNS, facts.CATALOGUE, columns())
+        show(json.dumps(entries, indent=1) if arguments.json else text_of_facts)
+        return OK
     if arguments.clauses:
         from campaign.report import clauses  # with all that judges
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from campaign.config.rules import formulas, sweeps
+from campaign.config.rules import facts, formulas, sweeps
 from campaign.config.rules.entries import Requirement
 from campaign.core.findings import Finding
 from campaign.core.formula import Condition, aggregate, aggregated_name, value
@@ -42,16 +42,16 @@ def check_size_conditions(case: Case) -> Iterator[Finding]:
     for requirement, condition in _applicable_conditions(case):
         if case.pack.is_on_results(requirement):
             continue
-        if formulas.MOVED not in condition.names:
+        if facts.MOVED not in condition.names:
             yield from _check_size_condition(case, requirement, condition, requirement.holds, numbers)
             continue
         for record in rates:
-            moved = {} if record.moved_bytes is None else {formulas.MOVED: float(record.moved_bytes)}
+            moved = {} if record.moved_bytes is None else {facts.MOVED: float(record.moved_bytes)}
             text = f"{record.operation}: {requirement.holds}"
             yield from _check_size_condition(case, requirement, condition, text, numbers | moved)
         if not rates:
             texts = {"condition": requirement.holds, "clause": requirement.clause}
-            yield unchecked("{condition}: {names} not recorded", **texts, names=formulas.MOVED)
+            yield unchecked("{condition}: {names} not recorded", **texts, names=facts.MOVED)
 
 
 def _check_size_condition(
@@ -99,9 +99,9 @@ def _condition_failure(condition: Condition, numbers: Mapping[str, float]) -> tu
 
 def _tolerance(condition: Condition) -> dict[str, float]:
     # The plan uses what is configured in Slurm, slightly less than a node has, and the nominal memory of a device.
-    if {formulas.MEMORY, formulas.DEVICE_MEMORY} & {*condition.names}:
+    if {facts.MEMORY, facts.DEVICE_MEMORY} & {*condition.names}:
         return {"tolerance": WITHIN}
-    return {"tolerance": PRINTED} if formulas.MOVED in condition.names else {}
+    return {"tolerance": PRINTED} if facts.MOVED in condition.names else {}
 
 
 @attempt_rule(
@@ -141,8 +141,8 @@ def _check_result_condition(
     alone = [operation.id for operation in case.operations if [operation.name] == record_names]
     texts = {"operation": "".join(alone), "clause": requirement.clause, "condition": str(condition)}
     lacking = [name for name in condition.names if name not in numbers]
-    of_energy = formulas.ENERGY if case.pack.energy.clause else ()
-    if unrecorded := [name for name in lacking if name in (*formulas.RUN, *of_energy)]:
+    of_energy = facts.ENERGY if case.pack.energy.clause else ()
+    if unrecorded := [name for name in lacking if name in (*facts.OF_PLAN, *of_energy)]:
         yield unchecked("{condition}: {names} not recorded", **texts, names=", ".join(unrecorded))
         return
     if lacking and requirement.if_printed:
@@ -300,10 +300,10 @@ def recorded_numbers(case: Case) -> dict[str, float]:
         "nodes": nodes,
         "processes_per_node": processes / nodes if processes and nodes else None,
         "threads": observation.threads or run.threads or None,
-        formulas.MEMORY: case.memory / run.geometry.nodes if case.memory else None,
-        formulas.DEVICES: min(map(len, environment.devices), default=None),
-        formulas.DEVICE_MEMORY: min((size for sizes in environment.devices for size in sizes), default=None),
-        formulas.CORES: min((float(text) for text in environment.values("cpu.cores") if text.isdigit()), default=None),
+        facts.MEMORY: case.memory / run.geometry.nodes if case.memory else None,
+        facts.DEVICES: min(map(len, environment.devices), default=None),
+        facts.DEVICE_MEMORY: min((size for sizes in environment.devices for size in sizes), default=None),
+        facts.CORES: min((float(text) for text in environment.values("cpu.cores") if text.isdigit()), default=None),
         "items_total": run.items_total if observation.files_reported is None else observation.files_reported,
         "items_per_process": run.items_per_process,
     }

@@ -16,7 +16,7 @@ from campaign.config import resolution
 from campaign.config.definition import BY_PLAN, Definition, digest_of_input, load
 from campaign.config.format import Campaign
 from campaign.config.launch import AllCores
-from campaign.config.rules import formulas
+from campaign.config.rules import facts
 from campaign.config.search import Searched
 from campaign.config.values import ALL, SEARCH
 from campaign.core import atomic, journal, resources
@@ -144,10 +144,10 @@ def _with_runs(definition: Definition, planned: Plan, searches: Sequence[adaptiv
         campaign = replace(campaign, slurm=replace(campaign.slurm, node_memory=memory, node_cores=cores))
     slurm, proposed = campaign.slurm, campaign.proposed
     node_values = (
-        (formulas.MEMORY, slurm.node_memory, "of a node, which Slurm does not report; set slurm.node_memory"),
-        (formulas.CORES, slurm.node_cores, "of a node, which Slurm does not report"),
-        (formulas.DEVICES, proposed.devices, "(accelerators of a node); set proposed.devices"),
-        (formulas.DEVICE_MEMORY, proposed.device_memory, "(of an accelerator); set proposed.device_memory"),
+        (facts.MEMORY, slurm.node_memory, "of a node, which Slurm does not report; set slurm.node_memory"),
+        (facts.CORES, slurm.node_cores, "of a node, which Slurm does not report"),
+        (facts.DEVICES, proposed.devices, "(accelerators of a node); set proposed.devices"),
+        (facts.DEVICE_MEMORY, proposed.device_memory, "(of an accelerator); set proposed.device_memory"),
     )
     unknown_values = {
         name: f"the rules need {name} {remedy}"
@@ -227,10 +227,10 @@ def _find_partition(
 ) -> tuple[partitions.Partition | None, partitions.Shown | None, dict[str, str]]:
     """The partition if it is needed, Slurm's answer if it was asked, and why launch conditions have no geometry."""
     campaign, pack = definition.campaign, definition.pack
-    with_memory = pack.is_computed_from(formulas.MEMORY) and campaign.slurm.node_memory is None
+    with_memory = pack.is_computed_from(facts.MEMORY) and campaign.slurm.node_memory is None
     words = {AllCores: ALL, Searched: SEARCH}
     unresolved = {name: words[type(wish)] for name, wish in campaign.launch.items() if type(wish) in words}
-    if earlier.partition is not None or not (unresolved or with_memory or pack.is_computed_from(formulas.CORES)):
+    if earlier.partition is not None or not (unresolved or with_memory or pack.is_computed_from(facts.CORES)):
         return earlier.partition, None, {}
     if resolution.is_replayed():
         return (

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from campaign.config.format import Campaign, Target
-from campaign.config.rules import formulas, sweeps
+from campaign.config.rules import facts, formulas, sweeps
 from campaign.config.rules.entries import FileConfiguration, LaunchCondition
 from campaign.config.rules.kinds import GEOMETRY, PLACES
 from campaign.config.rules.pack import RulePack, swept_values
@@ -148,10 +148,10 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
     if total is not None:
         values |= {"items_per_process": str(per_process), "items_total": str(total)}
     of_node = {
-        formulas.MEMORY: campaign.slurm.node_memory,
-        formulas.CORES: campaign.slurm.node_cores,
-        formulas.DEVICES: campaign.proposed.devices,
-        formulas.DEVICE_MEMORY: campaign.proposed.device_memory,
+        facts.MEMORY: campaign.slurm.node_memory,
+        facts.CORES: campaign.slurm.node_cores,
+        facts.DEVICES: campaign.proposed.devices,
+        facts.DEVICE_MEMORY: campaign.proposed.device_memory,
     }
     node_values = {name: str(value) for name, value in of_node.items() if value is not None}
     variables = pack.values_of(*combination)

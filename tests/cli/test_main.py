@@ -328,3 +328,14 @@ def test_the_coverage_of_clauses_needs_a_pack() -> None:
     assert call("rules", "--clauses").returncode == 2
     assert call("rules", "stream", "--json").returncode == 2
     assert "8 clauses" in call("rules", "stream", "--clauses").stdout
+
+
+def test_the_facts_are_listed_with_unit_source_and_when_they_are_known() -> None:
+    facts = {fact["fact"]: fact for fact in json.loads(call("rules", "--facts", "--json").stdout)}
+    assert facts["memory_used"] == {
+        "fact": "memory_used", "unit": "bytes", "source": "job record", "known": "after it",
+        "meaning": "peak memory of the run on the node that used most",
+    }  # fmt: skip
+    assert facts["offered.network"]["unit"] == "text"
+    assert facts["nodes"]["known"] == "before the run"
+    assert all(name in call("rules", "--facts").stdout for name in facts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from campaign.config.rules import catalogue, clauses, formulas, output_check, program_check, sweeps
+from campaign.config.rules import catalogue, clauses, facts, formulas, output_check, program_check, sweeps
 from campaign.config.rules.kinds import EQUAL_BLOCKS, GEOMETRY, PLACEHOLDERS, PROFILES
 from campaign.config.rules.output_format import FORMATS
 from campaign.config.values import EACH, SERIES
@@ -72,7 +72,7 @@ def _check_launch(condition: Values, variables: list[str], even: str) -> None:
             "not allowed together with processes per node or a share of the nodes; remove one of them", "processes"
         )
     for name in formula.names(condition["threads"] or "0"):
-        condition.require(name, [*formulas.RUN, *variables], "threads")
+        condition.require(name, [*facts.OF_PLAN, *variables], "threads")
     if condition["whole_system"] and (nodes is not None or processes is not None):
         condition.problem("found true with fixed counts; remove them or set false", "whole_system")
     if isinstance(nodes, int) and fewest > nodes:
@@ -180,7 +180,7 @@ def _check_computed(phase: Values, key: str, texts: list[str], pack: Values) -> 
             phase.problem(str(error), key)
             continue
         for name in names:
-            phase.require(name, [*formulas.RUN, *program_check.sizes(pack)], key)
+            phase.require(name, [*facts.OF_PLAN, *program_check.sizes(pack)], key)
         yield from names
 
 

@@ -18,13 +18,6 @@ from campaign.config.rules.kinds import GEOMETRY
 from campaign.core import formula
 from campaign.core.runs import Geometry
 
-MEMORY = "memory"  # bytes per node
-CORES = "cores"  # per node
-DEVICES, DEVICE_MEMORY = "devices", "device_memory"  # accelerators of a node, and bytes of each
-OF_NODE = (MEMORY, CORES, DEVICES, DEVICE_MEMORY)
-RUN = (*GEOMETRY, "threads", *OF_NODE, "items_per_process", "items_total")  # numbers known of a run
-MOVED = "moved"  # bytes transferred, in conditions on what was run
-ENERGY = ("energy", "peak_power")  # of a run, in kWh and kW, in a pack that requires them
 _NUMBER = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)([kmgtKMGT]?)")
 _COMPUTED = re.compile(r"\{=([^{}]*)\}")
 VALUE = "value"  # the number of the operation's or the record's own

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from campaign.config.rules import catalogue, entries, formulas, sweeps
+from campaign.config.rules import catalogue, entries, facts, formulas, sweeps
 from campaign.config.rules.builds import BuildCategory
 from campaign.config.rules.kinds import EQUAL_BLOCKS, GEOMETRY, MEDIAN
 from campaign.config.rules.output_format import OutputFormat
@@ -136,7 +136,7 @@ class RulePack:
             name for form in forms for name in (*dict(form.facts), *(record.name for record in form.records))
         }
         variables = {variable.id for variable in self.variables} - {formulas.name_of(name) for name in printed_names}
-        return not {*requirement.names} <= {*formulas.RUN, formulas.MOVED, *variables}
+        return not {*requirement.names} <= {*facts.OF_PLAN, facts.MOVED, *variables}
 
     def of_program(self, name: str) -> RulePack:
         """The pack reduced to the phases of one program."""

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from campaign.config.rules import formulas, output_check, programs, sweeps
+from campaign.config.rules import facts, formulas, output_check, programs, sweeps
 from campaign.config.rules.builds import BUILDING
 from campaign.config.rules.format import PHASE, PROGRAM
 from campaign.config.rules.kinds import GEOMETRY, PLACES, PROFILES
@@ -260,7 +260,7 @@ def _check_condition_over(entry: Values, names: Sequence[str], pack: Values) -> 
     ]
     for name in names:
         operation_name = formula.aggregated_name(name)
-        entry.require(operation_name or name, executed if operation_name else [*formulas.RUN, *sizes(pack)], "holds")
+        entry.require(operation_name or name, executed if operation_name else [*facts.OF_PLAN, *sizes(pack)], "holds")
     if not any(map(formula.aggregated_name, names)):
         entry.problem("found no operation; `over` needs one computed from several results, such as max(fom)", "holds")
     _refuse_keys(entry, ("if_printed", "phase"), "beside `over`")
@@ -277,15 +277,15 @@ def _check_condition(entry: Values, names: Sequence[str], pack: Values) -> str:
         for name in names
         for operation_name, operation in operations.items()
     )
-    of_energy = formulas.ENERGY if pack["energy"] and pack["energy"]["clause"] else ()
+    of_energy = facts.ENERGY if pack["energy"] and pack["energy"]["clause"] else ()
     printed_names = [] if across else [*_output_names(pack, entry["phase"]), *of_energy]
-    counts = [*formulas.RUN, formulas.MOVED, *(name for name in sizes(pack) if name not in printed_names)]
+    counts = [*facts.OF_PLAN, facts.MOVED, *(name for name in sizes(pack) if name not in printed_names)]
     for name in names:
         if not any(output_check.can_coincide(name, result) for result in (*printed_names, *operations)):
             entry.require(name, [*counts, *operations, *printed_names], "holds")
     on_results = not {*names} <= {*counts}
-    if on_results and formulas.MOVED in names:
-        entry.problem(f"found {formulas.MOVED} together with results; write two conditions", "holds")
+    if on_results and facts.MOVED in names:
+        entry.problem(f"found {facts.MOVED} together with results; write two conditions", "holds")
     if across:
         _refuse_keys(entry, ("if_printed", "phase"), "in a condition on numbers of several executions")
         return "RES-02"
@@ -313,7 +313,7 @@ def _check_energy(pack: Values) -> None:
             "give both energy and RUN-10 among `checks`, or neither", "energy" if demand["clause"] else "checks"
         )
     names = [*map(formulas.name_of, ids(pack, "operations")), *_output_names(pack, "")]
-    for name in formulas.ENERGY if is_judged else ():
+    for name in facts.ENERGY if is_judged else ():
         if name in names:
             pack.problem(f"an operation or a result has the name {name}, which belongs to energy; rename it", "energy")
 

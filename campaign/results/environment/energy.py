@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from campaign.config.rules.formulas import ENERGY
+from campaign.config.rules.facts import ENERGY
 from campaign.core.grouping import grouped
 from campaign.core.records import Completion, Record, Source
 from campaign.core.runs import Command

@@ -1,0 +1,96 @@
+"""The facts that conditions and formulas may name besides results and variables: one catalogue for packs, RFPs and
+forms. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from enum import StrEnum
+
+from campaign.config.system import Proposed
+from campaign.core.columns import Column
+
+
+class FactSource(StrEnum):
+    """Where a fact is read; of what the plan and the job know, the plan's value until the run has ended."""
+
+    PLAN = "plan, then job record"
+    PROPOSED = "proposed"
+    OUTPUT = "output"
+    JOB = "job record"
+    BUILD = "build record"
+    RESULTS = "valid repetitions"
+
+
+@dataclass(frozen=True, slots=True)
+class FactEntry:
+    name: str
+    unit: str
+    source: FactSource
+    meaning: str
+    is_text: bool = False
+
+    @property
+    def is_known_before(self) -> bool:
+        """Whether a plan knows it, so that a condition on it is judged before the run."""
+        return self.source in (FactSource.PLAN, FactSource.PROPOSED)
+
+
+def _of_system(prefix: str, source: FactSource, meaning: str) -> tuple[FactEntry, ...]:
+    """A fact for each field of the proposed system."""
+    return tuple(
+        FactEntry(
+            f"{prefix}.{field.name}",
+            "bytes" if field.name in SIZES else "",
+            source,
+            meaning,
+            field.type == "str",
+        )
+        for field in fields(Proposed)
+    )
+
+
+SIZES = ("memory", "device_memory")  # fields of the proposed system in bytes
+MEMORY, CORES, DEVICES, DEVICE_MEMORY, MOVED = "memory", "cores", "devices", "device_memory", "moved"
+CATALOGUE: tuple[FactEntry, ...] = (
+    FactEntry("processes", "", FactSource.PLAN, "processes of the run"),
+    FactEntry("nodes", "", FactSource.PLAN, "nodes of the run"),
+    FactEntry("processes_per_node", "", FactSource.PLAN, "processes on each node"),
+    FactEntry("threads", "", FactSource.PLAN, "threads of each process"),
+    FactEntry(MEMORY, "bytes", FactSource.PLAN, "memory of a node"),
+    FactEntry(CORES, "", FactSource.PLAN, "cores of a node"),
+    FactEntry(DEVICES, "", FactSource.PLAN, "accelerators of a node"),
+    FactEntry(DEVICE_MEMORY, "bytes", FactSource.PLAN, "memory of each accelerator"),
+    FactEntry("items_per_process", "", FactSource.PLAN, "items of each process"),
+    FactEntry("items_total", "", FactSource.PLAN, "items of the run"),
+    *_of_system("offered", FactSource.PROPOSED, "as the campaign file describes the offered system"),
+    FactEntry(MOVED, "bytes", FactSource.OUTPUT, "bytes transferred, of each bandwidth"),
+    FactEntry("memory_used", "bytes", FactSource.JOB, "peak memory of the run on the node that used most"),
+    FactEntry("memory_used_per_process", "bytes", FactSource.JOB, "peak memory of the process that used most"),
+    FactEntry("capacity", "bytes", FactSource.JOB, "capacity of the target's file system"),
+    FactEntry("energy", "kWh", FactSource.JOB, "energy of the run on all its nodes"),
+    FactEntry("peak_power", "kW", FactSource.JOB, "highest power of all nodes of the run"),
+    *_of_system("used", FactSource.JOB, "as the nodes of the run recorded it"),
+    FactEntry("software.mpi", "", FactSource.BUILD, "name and version of the MPI library", is_text=True),
+    FactEntry("software.compiler", "", FactSource.BUILD, "name and version of the compiler", is_text=True),
+    FactEntry("software.flags", "", FactSource.BUILD, "flags of the compiler and the linker", is_text=True),
+    FactEntry("n", "", FactSource.RESULTS, "repetitions that are counted"),
+)
+ENERGY = ("energy", "peak_power")  # in a pack that requires them
+BY_NAME = {fact.name: fact for fact in CATALOGUE}
+OF_PLAN = tuple(fact.name for fact in CATALOGUE if fact.source is FactSource.PLAN)  # also in words of command lines
+KNOWN_BEFORE = tuple(fact.name for fact in CATALOGUE if fact.is_known_before)
+COLUMNS: tuple[Column[FactEntry], ...] = (
+    Column("fact", lambda fact: fact.name, is_text=True),
+    Column("unit", lambda fact: fact.unit or ("text" if fact.is_text else ""), is_text=True),
+    Column("source", lambda fact: fact.source, is_text=True),
+    Column("known", lambda fact: "before the run" if fact.is_known_before else "after it", is_text=True),
+    Column("meaning", lambda fact: fact.meaning, is_text=True),
+)
+
+
+def allowed_text(names: Iterable[str]) -> str:
+    """What a message lists in place of all facts: the pack's own names, and where the facts are."""
+    own_names = dict.fromkeys(name for name in names if name not in BY_NAME)
+    return ", ".join((*own_names, "facts, which `campaign rules --facts` lists"))
