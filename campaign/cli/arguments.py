@@ -57,6 +57,11 @@ ACCEPT_STATUS = """exit status:
 FILE = Option("file", type=Path, metavar="FILE", help="campaign file")
 PART = Option("--part", default="", metavar="PART", help="only this part of a campaign file that answers an RFP")
 OF_BUNDLE = Option("--part", default="", metavar="PART", help="only this part of a bundle that answers an RFP")
+OWN_PACK = Option(
+    "--rules", metavar="PACK",
+    help="re-evaluate with this rule pack, an id or a path (default: the installed pack with the bundle's id)",
+)  # fmt: skip
+OWN_RFP = Option("--rfp", type=Path, metavar="RFP", help="your own copy of the RFP that the bundle answers")
 JSON = Option("--json", action="store_true", help="print JSON")
 JUNIT = Option(
     "--junit",
@@ -281,11 +286,10 @@ VERBS = (
         Option("--authority", type=Path, metavar="PEM", help="certificates of the authority that made the time stamps"),
         Option("--sacct", type=Path, metavar="FILE", help="Slurm's accounting as you have it, with which every job "
                "is compared; docs/evidence.md has the command that writes it"),
-        Option("--rules", metavar="PACK", help="re-evaluate with this rule pack, an id or a path (default: the "
-               "installed pack with the bundle's id)"),
+        OWN_PACK,
         Option("--terms", type=Path, metavar="TERMS", help="your terms: rules, keys, proof, and what you accept by "
                "name (campaign terms init); without them the status is never 0"),
-        Option("--rfp", type=Path, metavar="RFP", help="your own copy of the RFP that the bundle answers"),
+        OWN_RFP,
         WAIVER_SIGNERS,
         Option("--table", type=Path, metavar="FILE", help="also compare this table (.csv, .xlsx, .json), page (.html) "
                "or filled form (with --mapping) with the bundle, cell by cell"),
@@ -318,6 +322,8 @@ VERBS = (
         Option("--seed", required=True, metavar="TEXT", help="seed of the drawing: publish its hash before the "
                "bundle is submitted, and the seed afterwards"),
         AT_LEAST,
+        OWN_PACK,
+        OWN_RFP,
         SIGNERS,
         WAIVER_SIGNERS,
         Option("-o", "--output", type=Path, required=True, metavar="OUT", writes="file", per_part=True,
@@ -330,6 +336,8 @@ VERBS = (
         Option("challenge", type=Path, metavar="CHALLENGE",
                help="campaign file written by 'campaign sample' and measured with 'campaign run'"),
         AT_LEAST,
+        OWN_PACK,
+        OWN_RFP,
         SIGNERS,
         WAIVER_SIGNERS,
         Option("--reported", action="store_true", help="compare the reported values instead of all repetitions; the "

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from campaign.cli.output import (
     ONE_FILE,
@@ -23,6 +23,7 @@ from campaign.cli.output import (
 )
 from campaign.cli.selection import PartSelection, checked_files, file_of, place_of
 from campaign.config import rfp as rfps
+from campaign.config.values import absolute_path, is_path_of_pack
 from campaign.core import atomic, journal, timestamps
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed_path
 from campaign.core.paths import bundle_of_part
@@ -37,7 +38,6 @@ from campaign.results.store import is_begun
 
 if TYPE_CHECKING:
     from campaign.evidence.sample import Challenge  # with numpy, which takes a while
-    from campaign.judge.submission import Submission
     from campaign.report.compare.offers import Offer
 
 Compared = submitted_table.TableComparison | None  # None: no table was handed in, or nothing can be compared with it
@@ -152,7 +152,7 @@ def write_terms(arguments: argparse.Namespace) -> int:
     file = _file_name(arguments.file, "terms.yaml")
     verify_command = f"campaign verify BUNDLE --terms {typed_path(file)}"
     remark = f": replace the nonce, put the vendors' keys next to it, then '{verify_command}'"
-    write(terms.new_terms(arguments.rules, file.name), arguments.file, arguments, remark)
+    write(terms.new_terms(arguments.rules, file), arguments.file, arguments, remark)
     return OK
 
 
@@ -203,7 +203,7 @@ def show_head(arguments: argparse.Namespace) -> int:
 
 @contextmanager
 def _open_intact(
-    arguments: argparse.Namespace, demands: verify.Buyer, problem: str
+    arguments: argparse.Namespace, demands: verify.Buyer, problem: str, buyers_rfp: Path | None = None
 ) -> Iterator[verify_bundle.VerifiedBundle]:
     """A bundle, all of whose parts can be re-evaluated. Raises InputError with the problem if they cannot, or if it was
     altered.
@@ -211,7 +211,7 @@ def _open_intact(
     verify.load_buyers_rules(demands)
     with (
         verify_bundle.open_parts(arguments.bundle, arguments.part) as selection,
-        verify_bundle.verify_parts(selection, demands) as verified,
+        verify_bundle.verify_parts(selection, demands, buyers_rfp) as verified,
     ):
         if not verified.is_intact:
             raise InputError(f"{arguments.bundle}: {problem}; see 'campaign verify'")
@@ -222,10 +222,10 @@ def draw_sample(arguments: argparse.Namespace) -> int:
     from campaign.evidence import sample
     from campaign.statistics import designs
 
-    demands = verify.Buyer(arguments.signers, waiver_signers=arguments.waiver_signers)
+    demands = verify.Buyer(arguments.signers, rules=arguments.rules, waiver_signers=arguments.waiver_signers)
     aims = sample.parse_aims(arguments.honest, arguments.catch)
     fixed = designs.Design(arguments.cells, arguments.repetitions, _min_share(arguments))
-    with _open_intact(arguments, demands, NOT_SAMPLED) as verified:
+    with _open_intact(arguments, demands, NOT_SAMPLED, arguments.rfp) as verified:
         offers = sample.sampled_offers(verified.submissions, arguments.bundle.name)
         files = checked_files(arguments.output, [*offers], verified.is_response, arguments.force)
         aims_of_part = sample.aims_of_part(aims, len(offers))
@@ -236,7 +236,9 @@ def draw_sample(arguments: argparse.Namespace) -> int:
         for part, challenge in challenges.items():
             if verified.is_response:
                 show(f"=== part {part} ===")
-            _write_sample(arguments, challenge, offers[part], verified.submissions[part], files[part])
+            settings = sample.challenge_settings(challenge, verified.submissions[part])
+            settings["rules"] = _pack_of_sample(arguments, settings["rules"], verified.rfp, part)
+            _write_sample(arguments, challenge, offers[part], settings, part, files[part])
         if verified.is_response:
             typed_files = _typed_files(arguments, "", arguments.output)
             files_to_run = [typed_path(path) for path in files.values() if path]
@@ -245,13 +247,31 @@ def draw_sample(arguments: argparse.Namespace) -> int:
     return OK
 
 
+def _pack_of_sample(arguments: argparse.Namespace, vendors_pack: str, rfp: rfps.Rfp | None, part: str) -> str:
+    """The buyer's copy of the pack that a part was measured by, or its id. Raises InputError if there is no copy."""
+    if not is_path_of_pack(vendors_pack):
+        return vendors_pack
+    buyers_pack = rfps.pack_of(rfp, rfp.part(part)) if rfp and arguments.rfp else arguments.rules
+    path = Path(buyers_pack) if buyers_pack else absolute_path(arguments.output, vendors_pack)
+    if not path.is_file():
+        raise InputError(
+            f"{arguments.bundle}: measured by the rule pack {vendors_pack}, of which there is no copy here; give yours "
+            "with --rules, or that of your RFP with --rfp"
+        )
+    return str(path.absolute())
+
+
 def _write_sample(
-    arguments: argparse.Namespace, challenge: Challenge, offer: Offer, submission: Submission, output: Path | None
+    arguments: argparse.Namespace,
+    challenge: Challenge,
+    offer: Offer,
+    settings: Mapping[str, Any],
+    part: str,
+    output: Path | None,
 ) -> None:
     """Write the sample of a part, and print its decision."""
     from campaign.evidence import sample
 
-    settings, part = sample.challenge_settings(challenge, submission), submission.campaign.part
     write(sample.challenge_text(challenge, settings), output, arguments)
     typed_files = _typed_files(arguments, part, _file_name(output or STANDARD_OUTPUT, "sample.yaml"))
     block = sample.sample_decision(challenge, offer, *typed_files)
@@ -277,10 +297,10 @@ def _min_share(arguments: argparse.Namespace) -> float:
 def accept(arguments: argparse.Namespace) -> int:
     from campaign.evidence import acceptance, sample
 
-    demands = verify.Buyer(arguments.signers, waiver_signers=arguments.waiver_signers)
+    demands = verify.Buyer(arguments.signers, rules=arguments.rules, waiver_signers=arguments.waiver_signers)
     options = acceptance.AcceptanceOptions(tuple(arguments.allow), _min_share(arguments), arguments.reported)
     style, width = table_format(arguments), columns(arguments.output)
-    with _open_intact(arguments, demands, NOT_SAMPLED) as verified:
+    with _open_intact(arguments, demands, NOT_SAMPLED, arguments.rfp) as verified:
         outcomes, blocks = {}, {}
         for part in sample.sampled_offers(verified.submissions, arguments.bundle.name):
             file = file_of(arguments.challenge, part if verified.is_response else "")

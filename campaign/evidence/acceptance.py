@@ -40,7 +40,7 @@ from campaign.results.store import is_begun
 from campaign.statistics import designs
 
 MOST_OBJECTIONS = 8
-INPUT_PATH = re.compile(r"inputs\.\d+\.path")  # the file is the same, wherever it is
+FILE_KEYS = re.compile(r"inputs\.\d+\.path|rules")  # files that have to be the same, wherever they are
 FASTER = "faster"  # the word by which the buyer allows a cell that is faster than noise explains
 EXIT_STATUS = {
     CellVerdict.ACCEPTED: OK,
@@ -105,7 +105,13 @@ def accept(
     if list(challenge.cells) != sample.draw_cells(offer, challenge.design.cells, challenge.seed):
         raise InputError(f"{file}: its cells are not those that seed {challenge.seed} draws")
     changed_settings = _changed_settings(challenge, file, submission)
-    if not is_begun(open_campaign(file).paths):
+    definition = open_campaign(file)
+    if definition.pack.digest != submission.pack.digest:
+        raise InputError(
+            f"{file}: rules: {definition.pack.path} differs from the pack of the bundle: SHA-256 "
+            f"{definition.pack.digest}, expected {submission.pack.digest}"
+        )
+    if not is_begun(definition.paths):
         raise InputError(f"{file}: not measured yet; run it on the installed system: 'campaign run {typed_path(file)}'")
     with temporary.directory("campaign-accept.") as folder:
         answer = folder / "answer"
@@ -128,7 +134,7 @@ def _changed_settings(challenge: sample.Challenge, file: Path, submission: Submi
     """The settings that differ from those of the challenge. Raises InputError if they do not describe the machine."""
     drawn_settings = sample.challenge_settings(challenge, submission)
     old, new = map(sample.flatten_settings, (drawn_settings, sample.read_settings(file)))
-    keys = [key for key in {**old, **new} if old.get(key) != new.get(key) and not INPUT_PATH.fullmatch(key)]
+    keys = [key for key in {**old, **new} if old.get(key) != new.get(key) and not FILE_KEYS.fullmatch(key)]
     if wrong := [key for key in keys if not sample.is_machine_setting(key)]:
         raise InputError(
             f"{file}: changed after it was drawn: {', '.join(wrong)}; only these keys may be changed for the installed "

@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import fnmatch
 import json
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -239,10 +240,11 @@ proof: [nonce]
 """
 
 
-def new_terms(rules: str, name: str) -> str:
-    """New terms for a rule pack or an RFP. Raises InputError if there is none of this name."""
+def new_terms(rules: str, file: Path) -> str:
+    """New terms, to be written to this file, for a rule pack or an RFP. Raises InputError if there is no such one."""
     document = rfp.load(Path(rules)) if has_key(Path(rules), "parts") else packs.load(rules)
-    return _TEXT.format(title=document.title, name=name, rules=rules, version=document.version)
+    place = os.path.relpath(rules, file.parent) if values.is_path_of_pack(rules) else rules
+    return _TEXT.format(title=document.title, name=file.name, rules=place, version=document.version)
 
 
 def shown_proofs(terms: OfferTerms, head: str) -> Mapping[str, ShownProof]:

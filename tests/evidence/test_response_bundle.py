@@ -132,8 +132,11 @@ def test_offers_are_compared_in_a_selected_part(site: Path) -> None:
 def test_new_terms_are_of_an_rfp_with_its_version(site: Path, tmp_path: Path) -> None:
     shutil.copy(site / "rfp.yaml", tmp_path)
     (tmp_path / "signers").write_text(f"vendor ssh-ed25519 {'A' * 68}\n")
-    assert call_campaign(tmp_path, "terms", "init", "terms.yaml", "--rules", "rfp.yaml").returncode == 0
-    file = tmp_path / "terms.yaml"
+    (tmp_path / "own").mkdir()
+    assert call_campaign(tmp_path, "terms", "init", "own/terms.yaml", "--rules", "rfp.yaml").returncode == 0
+    (tmp_path / "signers").rename(tmp_path / "own/signers")
+    file = tmp_path / "own/terms.yaml"
+    assert "rules: ../rfp.yaml\n" in file.read_text(), "a path is from the file's folder"
     file.write_text(file.read_text().replace("<a random word that you issue>", "RFP-1"))
     buyers = terms.load(file)
     assert (buyers.is_of_rfp, buyers.version) == (True, 3)

@@ -44,7 +44,7 @@ def write_terms(tmp_path: Path, further_text: str = "", nonce: str = "RFP-1") ->
     (tmp_path / "signers").write_text(reference.SIGNERS.read_text())
     path = tmp_path / "terms.yaml"
     path.write_text(
-        terms.new_terms("crossroads-mdtest", path.name).replace("<a random word that you issue>", nonce) + further_text
+        terms.new_terms("crossroads-mdtest", path).replace("<a random word that you issue>", nonce) + further_text
     )
     return path
 

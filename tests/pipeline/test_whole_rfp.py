@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from campaign.core.resources import PACKS
 from campaign.sandbox.cluster import Sandbox
 from tests.support import command_line
 from tests.support.cases import Case, new_target, wait_until
@@ -18,7 +19,7 @@ version: 1
 title: Three benchmarks
 parts:
   - {id: metadata, pack: crossroads-mdtest}
-  - {id: bandwidth, pack: ior-cache-ladder}
+  - {id: bandwidth, pack: packs/ladder.yaml}
   - {id: network, pack: network-contention}
 figures:
   stat: metadata/*/node/shared/stat
@@ -51,8 +52,13 @@ ONLY = ("metadata/*/node/shared/*", "bandwidth/*/node/shared/*", "network/*/*/*/
 
 def test_one_command_one_bundle_and_one_verdict_also_after_a_kill(tmp_path: Path, sandbox: Sandbox) -> None:
     target = new_target(sandbox, f"rfp-{tmp_path.name}")
-    (tmp_path / "rfp.yaml").write_text(RFP)
-    case = Case(tmp_path / "answer.yaml", target, sandbox)
+    vendor, buyer = tmp_path / "vendor", tmp_path / "buyer/rfp"
+    pack = (PACKS / "ior-cache-ladder.yaml").read_text().replace("id: ior-cache-ladder", "id: ladder")
+    for folder in (vendor, buyer):
+        (folder / "packs").mkdir(parents=True)
+        (folder / "packs/ladder.yaml").write_text(pack)
+        (folder / "rfp.yaml").write_text(RFP)
+    case = Case(vendor / "answer.yaml", target, sandbox)
     case.file.write_text(ANSWER.format(target=target))
     options = [f"--only={cell}" for cell in ONLY]
     first = case.start("run", *options)
@@ -82,9 +88,13 @@ def test_one_command_one_bundle_and_one_verdict_also_after_a_kill(tmp_path: Path
     assert all(part["intact"] for part in verified["parts"].values())
     assert verified["scores"][0]["value"] == total["value"]
 
+    draw = ["sample", tmp_path / "offer.zip", "--seed", "s", "-o", tmp_path / "sample.yaml"]
+    draw += ["--cells", "1", "--repetitions", "1", "--at-least", "0.01", "--force"]
+    refused = command_line.call(*draw, environment=case.environment())
+    assert "measured by the rule pack packs/ladder.yaml, of which there is no copy here; give yours" in refused.stderr
     drawn = command_line.call(
-        *("sample", tmp_path / "offer.zip", "--seed", "s", "-o", tmp_path / "sample.yaml"),
-        *("--cells", "1", "--repetitions", "1", "--at-least", "0.01"),
+        *draw,
+        *("--rfp", buyer / "rfp.yaml"),
         environment=case.environment(),
     )
     assert drawn.returncode == 0, drawn.stderr
@@ -101,3 +111,6 @@ def test_one_command_one_bundle_and_one_verdict_also_after_a_kill(tmp_path: Path
     for part in ("metadata", "bandwidth", "network"):
         assert f"  {part} " in process.stdout.partition("=== part")[0], "the decision on all is the first"
         assert f"=== part {part} ===" in process.stdout
+    (buyer / "packs/ladder.yaml").write_text(f"{pack}# changed\n")
+    refused = command_line.call("accept", tmp_path / "offer.zip", tmp_path / "sample.yaml", "--at-least", "0.01")
+    assert "packs/ladder.yaml differs from the pack of the bundle: SHA-256 " in refused.stderr
