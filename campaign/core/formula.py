@@ -14,23 +14,34 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from campaign.core.errors import length_problem
+from campaign.core.line_pattern import compile as compile_pattern
 
 LONGEST = 500  # characters
 ALLOWED = (
     "names and numbers with + - * / ^ and parentheses, 5% for 0.05, abs, sqrt, log, log2, exp, floor, ceil, round, and "
-    "of two or more "
-    "min, max, sum, mean, median, geomean, harmean"
+    "of two or more min, max, range, sum, mean, median, geomean, harmean, sd (standard deviation), cv (as a share of "
+    "the mean), count, distinct (how many differ)"
 )
+TEXT_SIGNS = ("==", "in", "matches")
+SIGNS = '>=, <=, ==, < or > between them; a text may also be `in ["a", "b"]`, or `matches "pattern"` as a whole'
+Value = float | str
+
+
+def _cv(values: Sequence[float]) -> float:
+    return statistics.stdev(values) / abs(statistics.fmean(values))
+
 
 _OF_ONE: Mapping[str, Callable[[float], float]] = {
     "sqrt": math.sqrt, "log": math.log, "log2": math.log2, "exp": math.exp, "floor": math.floor, "ceil": math.ceil,
     "round": round, "abs": abs,
 }  # fmt: skip
-_OF_SEVERAL: Mapping[str, Callable[[Sequence[float]], float]] = {
+_OF_SEVERAL: Mapping[str, Callable[[Sequence[Any]], float]] = {
     "min": min, "max": max, "sum": math.fsum, "mean": statistics.fmean, "median": statistics.median,
-    "geomean": statistics.geometric_mean, "harmean": statistics.harmonic_mean,
+    "geomean": statistics.geometric_mean, "harmean": statistics.harmonic_mean, "sd": statistics.stdev, "cv": _cv,
+    "range": lambda values: max(values) - min(values), "count": len, "distinct": lambda values: len(set(values)),
 }  # fmt: skip
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")  # not the e of 1e-6
 _OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
@@ -38,7 +49,14 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
 }  # fmt: skip
 
 
-_COMPARISON = re.compile("(>=|<=|==|<|>)")
+_TEXT = r"""(?:"[^"]*"|'[^']*')"""
+_OUTSIDE_TEXT = rf"""(?=(?:[^"']|{_TEXT})*$)"""
+_COMPARISON = re.compile(rf"""(>=|<=|==|<|>|\bmatches\b(?=\s*["'])|\bin\b(?=\s*\[)){_OUTSIDE_TEXT}""")
+_ELEMENT = rf"""\s*({_TEXT}|[^,"'\[\]]+?)\s*"""
+_ELEMENTS = re.compile(rf"{_ELEMENT}(?:,|$)")
+_LIST = re.compile(rf"\[{_ELEMENT}(?:,{_ELEMENT})*\]")
+_DOTTED = re.compile(r"(?<![\w.])([^\W\d]\w*)\.(?=[^\W\d])")
+_DOT_OF_PYTHON = "__dot__"
 _PERCENT = re.compile(r"(?<![\w.])([0-9]+(?:\.[0-9]+)?)%")
 _AT = re.compile(r"(?<=\w)@(?=[^\W\d])")
 _AT_OF_PYTHON = "__at__"
@@ -59,12 +77,15 @@ def aggregated_name(name: str) -> str:
     return name[:-1].partition("(")[2]
 
 
-def aggregate(name: str, values: Mapping[str, Sequence[float]]) -> float:
+def aggregate(name: str, values: Mapping[str, Sequence[Value]]) -> float:
     """The value of `max(fom)`. Raises ValueError if these have none, as a geometric mean of negative numbers."""
-    return _OF_SEVERAL[name.partition("(")[0]](values[aggregated_name(name)])
+    try:
+        return _OF_SEVERAL[name.partition("(")[0]](values[aggregated_name(name)])
+    except (ArithmeticError, TypeError) as error:
+        raise Undefined(f"{name} cannot be computed: {error}") from error
 
 
-def value(text: str, inputs: Mapping[str, float]) -> float:
+def value(text: str, inputs: Mapping[str, Value]) -> float:
     """The value of a formula. Raises ValueError if it is not a formula, lacks an input, or gives no finite number."""
     missing = [name for name in names(text) if name not in inputs]
     if missing:
@@ -80,35 +101,61 @@ def value(text: str, inputs: Mapping[str, float]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A comparison of two formulas: `moved >= 1.5 * memory * nodes`."""
+    """A comparison of two formulas, `moved >= 1.5 * memory * nodes`, or of a text: `software.mpi matches "MPICH.*"`."""
 
     left: str
     sign: str
     right: str
 
     @classmethod
+    @lru_cache(maxsize=1000)
     def parse(cls, text: str) -> Condition:
         """Parse a condition. Raises ValueError if it is none."""
         parts = _COMPARISON.split(text)
-        if len(parts) != 3:
-            raise ValueError(f"{text!r} is not a condition; allowed: two formulas with >=, <=, ==, < or > between them")
+        if len(parts) != 3 or (parts[1] == "in" and not _LIST.fullmatch(parts[2].strip())):
+            raise ValueError(f"{text!r} is not a condition; allowed: two formulas with {SIGNS}")
         condition = cls(*map(str.strip, parts))
-        for operand in (condition.left, condition.right):
-            names(operand)
+        if condition.sign == "matches":
+            compile_pattern(_unquoted(condition.right))
+        _ = condition.names
         return condition
 
     def __str__(self) -> str:
         return f"{self.left} {self.sign} {self.right}"
 
     @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*names(self.left), *names(self.right))))
+    def operands(self) -> tuple[str, ...]:
+        """The left side, and the right side or the elements of its list."""
+        return self.left, *(_ELEMENTS.findall(self.right[1:-1]) if self.sign == "in" else [self.right])
 
-    def holds(self, inputs: Mapping[str, float], tolerance: float = _EXACT) -> bool:
-        """Whether the condition holds, with the left side allowed to miss by the share `tolerance`. Raises ValueError
-        as `value` does.
+    @property
+    def is_of_text(self) -> bool:
+        return self.sign == "matches" or any(map(_is_text, self.operands))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        formulas = [operand for operand in self.operands if not _is_text(operand)]
+        return tuple(dict.fromkeys(name for operand in formulas for name in names(operand)))
+
+    def sides(self, inputs: Mapping[str, Value]) -> tuple[Value, ...]:
+        """The values of the operands. Raises ValueError as `value` does."""
+        return tuple(_operand_value(operand, inputs) for operand in self.operands)
+
+    def holds(self, inputs: Mapping[str, Value], tolerance: float = _EXACT) -> bool:
+        """Whether the condition holds, with a number on the left allowed to miss by the share `tolerance`. Raises
+        ValueError as `value` does.
         """
-        excess, slack = self.excess(inputs), tolerance * abs(value(self.right, inputs))
+        left, *allowed_values = self.sides(inputs)
+        if self.sign == "matches":
+            return bool(compile_pattern(str(allowed_values[0])).fullmatch(str(left)))
+        return any(self._holds(left, right, tolerance) for right in allowed_values)
+
+    def _holds(self, left: Value, right: Value, tolerance: float) -> bool:
+        if isinstance(left, str) or isinstance(right, str):
+            if self.sign not in TEXT_SIGNS:
+                raise ValueError(f"{self} compares a text; allowed: {', '.join(TEXT_SIGNS)}")
+            return left == right
+        excess, slack = left - right, tolerance * abs(right)
         if self.sign in ("<", ">") and tolerance == _EXACT:
             return excess < -slack if self.is_upper else excess > slack
         return (self.is_upper or excess >= -slack) and (self.is_lower or excess <= slack)
@@ -127,9 +174,20 @@ class Condition:
     def is_lower(self) -> bool:
         return self.sign.startswith(">")
 
-    def excess(self, inputs: Mapping[str, float]) -> float:
-        """The left side minus the right side."""
-        return value(self.left, inputs) - value(self.right, inputs)
+
+def _is_text(operand: str) -> bool:
+    return operand[:1] in ("'", '"')
+
+
+def _unquoted(operand: str) -> str:
+    return operand[1:-1]
+
+
+def _operand_value(operand: str, inputs: Mapping[str, Value]) -> Value:
+    if _is_text(operand):
+        return _unquoted(operand)
+    known_value = inputs.get(operand)
+    return known_value if isinstance(known_value, str) else value(operand, inputs)
 
 
 @lru_cache(maxsize=1000)  # the same formula is computed with many numbers
@@ -137,6 +195,7 @@ def _parse_expression(text: str) -> ast.expr:
     if len(text) > LONGEST:
         raise ValueError(length_problem(length=len(text), longest=LONGEST))
     text_of_python = _AT.sub(_AT_OF_PYTHON, _PERCENT.sub(r"(\1/100)", text.strip()).replace("^", "**"))
+    text_of_python = _DOTTED.sub(rf"\1{_DOT_OF_PYTHON}", text_of_python)
     text_of_python = _NAME.sub(r"_\g<0>", text_of_python)  # an operation may be called `is` or `in`
     try:
         return ast.parse(text_of_python, mode="eval").body
@@ -149,7 +208,7 @@ def _name(node: ast.Name) -> str:
 
 
 def original_name(name: str) -> str:
-    return name.removeprefix("_").replace(_AT_OF_PYTHON, "@")
+    return name.removeprefix("_").replace(_AT_OF_PYTHON, "@").replace(_DOT_OF_PYTHON, ".")
 
 
 def _aggregate(node: ast.expr) -> str:
@@ -173,7 +232,7 @@ def operand_names(node: ast.expr) -> Iterator[str]:
             yield from operand_names(part)
 
 
-def _compute(node: ast.expr, inputs: Mapping[str, float]) -> float:
+def _compute(node: ast.expr, inputs: Mapping[str, Value]) -> float:
     """With floats only, so that no power becomes huge."""
     if isinstance(node, ast.Constant):
         return float(node.value)  # type: ignore[arg-type]

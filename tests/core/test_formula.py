@@ -27,6 +27,8 @@ INPUTS = {"measured": 1000.0, "nodes": 8.0, "base_nodes": 2.0}
         ("  measured  ", 1000.0),
         ("sum(1, 2, 3) + mean(1, 2) + median(5, 1, 9)", 12.5),
         ("geomean(2, 8) + harmean(1, 3)", 5.5),
+        ("sd(2, 4) ^ 2 + range(5, 1, 9) + count(7, 7, 8) + distinct(7, 7, 8)", 15.0),
+        ("cv(90, 110) * 10", 2**0.5),
     ],
 )
 def test_a_formula_is_computed(text: str, value: float) -> None:
@@ -50,7 +52,7 @@ def test_a_result_may_be_called_as_a_function_is() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "", "1 +", "a b", "__import__('os')", "a.b", "a[0]", "(lambda: 1)()", "[1]", "'text'", "a if b else c", "a < b",
+        "", "1 +", "a b", "__import__('os')", "a.1", "a[0]", "(lambda: 1)()", "[1]", "'text'", "a if b else c", "a < b",
         "a and b", "not a", "1j", "f(a)", "sqrt()", "sqrt(1, 2)", "min(1)", "max(*a)", "exp(x=1)",
         "geomean(1)", "a // b", "a % b", "a @ b", "a << b", "~a", "a := 1", "{}", "...", "a; b", "a\nb",
     ],
@@ -140,6 +142,69 @@ def test_a_strict_condition_is_not_kept_by_the_limit_itself() -> None:
     assert not formula.Condition.parse("a > 5").holds({"a": 5.0})
     assert formula.Condition.parse("a < 5").holds({"a": -5.0})
     assert formula.Condition.parse("abs(a) > 5% * 90").holds({"a": -5.0})
+
+
+TEXTS = {"software.mpi": "Open MPI 4.1.6", "kind": "a, b", "size": 4.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ('software.mpi == "Open MPI 4.1.6"', True),
+        ("software.mpi == 'open mpi 4.1.6'", False),
+        ('software.mpi matches "Open MPI 4[.].*"', True),
+        ('software.mpi matches "Open MPI"', False),
+        ('software.mpi in ["MPICH 4.2", "Open MPI 4.1.6"]', True),
+        ("software.mpi in ['MPICH 4.2']", False),
+        ('kind in ["a, b", "c >= d"]', True),
+        ('kind matches "a, [<=>b]"', True),
+        ("size in [1, 2 ^ 2, 8]", True),
+        ("2 * size in [1, 2]", False),
+    ],
+)
+def test_a_condition_on_a_text_compares_it_as_a_whole(text: str, holds: bool) -> None:
+    assert formula.Condition.parse(text).holds(TEXTS) is holds
+
+
+def test_names_of_facts_have_dots_and_texts_have_no_names() -> None:
+    condition = formula.Condition.parse("offered.nodes * 1.5 >= used.nodes + 2")
+    assert condition.names == ("offered.nodes", "used.nodes")
+    assert condition.holds({"offered.nodes": 4.0, "used.nodes": 4.0})
+    assert formula.Condition.parse('software.mpi in ["MPICH", "a.b"]').names == ("software.mpi",)
+    assert formula.Condition.parse("in >= matches").names == ("in", "matches")
+
+
+@pytest.mark.parametrize("text", ['a < "b"', "a >= 2", '"b" > a'])
+def test_texts_have_no_order(text: str) -> None:
+    with pytest.raises(ValueError, match=r"compares a text; allowed: ==, in, matches|could not convert"):
+        formula.Condition.parse(text).holds({"a": "b"})
+
+
+@pytest.mark.parametrize(
+    "text", ['a matches "("', 'a matches "(?=b)"', "a in b", "a in []", 'a in ["b"', 'a == "b', "a matches b"]
+)
+def test_a_wrong_pattern_or_list_is_refused_when_it_is_read(text: str) -> None:
+    with pytest.raises(ValueError, match="allowed"):
+        formula.Condition.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "expected"),
+    [
+        ("distinct(seed)", [3.0, 3.0, 5.0], 2),
+        ("distinct(mpi)", ["a", "b"], 2),
+        ("count(fom)", [1.0], 1),
+        ("range(fom)", [4.0, 1.0], 3),
+    ],
+)
+def test_an_aggregate_is_computed_from_several_values(name: str, values: list[formula.Value], expected: float) -> None:
+    assert formula.aggregate(name, {formula.aggregated_name(name): values}) == expected
+
+
+@pytest.mark.parametrize(("name", "values"), [("sd(a)", [1.0]), ("cv(a)", [1.0, -1.0]), ("mean(a)", ["x", "y"])])
+def test_an_aggregate_that_has_no_value_says_so(name: str, values: list[formula.Value]) -> None:
+    with pytest.raises(ValueError):
+        formula.aggregate(name, {"a": values})
 
 
 # --- names of values elsewhere, and of several

@@ -56,9 +56,12 @@ def is_known(name: str, launch: str, launches: Mapping[str, str], measured: Mapp
 def conditions(text: str) -> tuple[formula.Condition, ...]:
     """Conditions with `and` between them; a formula alone means that it gives the value. Raises ValueError."""
     parts = re.split(r"\s+and\s+", text)
-    return tuple(
-        formula.Condition.parse(part if re.search("[<>]|==", part) else f"{VALUE} == {part}") for part in parts
-    )
+    texts = (part if re.search("[<>]|==", part) else f"{VALUE} == {part}" for part in parts)
+    parsed_conditions = tuple(map(formula.Condition.parse, texts))
+    for condition in parsed_conditions:
+        if condition.is_of_text:
+            raise ValueError(f"{condition} has a text in quotes; allowed: names of groups and numbers")
+    return parsed_conditions
 
 
 def numbers(geometry: Geometry, values: Mapping[str, str]) -> dict[str, float]:

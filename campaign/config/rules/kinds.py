@@ -80,7 +80,7 @@ WITHIN = Text(
     "{directory}, or a path below it", full_match(r"\{directory\}(/[A-Za-z0-9_{}-][A-Za-z0-9._{}-]*)*", "{directory}/…")
 )
 CONDITION = Text(
-    "two formulas with >=, <=, ==, < or > between them, such as moved >= 1.5 * memory * nodes",
-    checked_text(lambda text: formula.Condition.parse(text.translate({ord("{"): "(", ord("}"): ")"}))),
+    f"two formulas with {formula.SIGNS}, such as moved >= 1.5 * memory * nodes",
+    checked_text(lambda text: formula.Condition.parse(re.sub(r"\{([a-z_]\w*)\}", r"(\1)", text))),
     longest=formula.LONGEST,
 )
